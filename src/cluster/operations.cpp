@@ -59,6 +59,14 @@ Operations::Operations(Fleet& fleet, OperationsInputs inputs)
   for (std::size_t i = 0; i < faults_.size(); ++i) {
     push(faults_[i].at, Step::kFault, faults_[i].instance, static_cast<std::int64_t>(i));
   }
+  const std::int64_t per_host = inputs_.instances_per_host;
+  const std::int64_t hosts = (std::ssize(lives_) + per_host - 1) / per_host;
+  for (std::size_t which = 0; which < inputs_.faults.of_hosts().size(); ++which) {
+    for (std::int64_t host = 0; host < hosts; ++host) {
+      host_faults_.push_back({.which = which, .nth = 0, .next = {}});
+      await_host_fault(std::ssize(host_faults_) - 1, host, SimTime());
+    }
+  }
   for (std::size_t i = 0; i < inputs_.updates.size(); ++i) {
     push(inputs_.updates[i].at, Step::kUpdate, {}, static_cast<std::int64_t>(i));
   }
@@ -102,6 +110,9 @@ void Operations::handle(const Event& event, SimTime now) {
       break;
     case Step::kFault:
       strike(event.number, now);
+      break;
+    case Step::kHostFault:
+      strike_host(event.number, now);
       break;
     case Step::kFaultEnd:
       end_fault(event.instance, event.number, now);
@@ -183,6 +194,7 @@ void Operations::become_gone(core::InstanceId id, SimTime now) {
   close_report(one.down, now);
   close_report(one.slow, now);
   close_report(one.unread, now);
+  hear_events(id, now);
   one.existed += now - one.created;
   one.state = Lifecycle::kGone;
   ++one.life;

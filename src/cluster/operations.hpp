@@ -61,6 +61,7 @@ struct OperationsInputs {
   faults::Retries retries = {};
   faults::HealthCheck health_check = {};
   scaling::ColdStart cold_start = {};
+  std::int64_t instances_per_host = 1;  ///< One after the other by id; for faults of hosts.
   core::Duration drain_timeout = core::Duration::max();
   scaling::VictimPolicy victim = scaling::VictimPolicy::kNewest;
   std::vector<PlannedUpdate> updates = {};  ///< One at most of each places.
@@ -159,10 +160,12 @@ class Operations final : public Part {
     std::int64_t down = -1;  ///< A crash or a hang.
     std::int64_t slow = -1;
     std::int64_t unread = -1;
+    std::int64_t unheard = -1;  ///< A loss of its KV events.
   };
   enum class Step : std::uint8_t {
     kLifecycle,  ///< The next state.
     kFault,
+    kHostFault,
     kFaultEnd,
     kHealthCheck,
     kDrained,
@@ -176,12 +179,19 @@ class Operations final : public Part {
     core::InstanceId instance;
     std::uint64_t sequence;
     std::uint64_t life = 0;
-    std::int64_t number = 0;  ///< Of the fault, its report, the update, or the request.
+    std::int64_t number = 0;  ///< Of the fault, its report, the host's, the update, or the request.
 
     friend bool operator>(const Event& a, const Event& b) {
       return std::tuple(a.at, a.step, a.instance, a.sequence) >
              std::tuple(b.at, b.step, b.instance, b.sequence);
     }
+  };
+
+  /// What comes to a host by chance, time after time.
+  struct HostFault {
+    std::size_t which = 0;  ///< Of faults::FaultPlan::of_hosts().
+    std::int64_t nth = 0;
+    faults::Fault next;
   };
 
   [[nodiscard]] Life& life(core::InstanceId id) { return lives_[id.value()]; }
@@ -209,6 +219,11 @@ class Operations final : public Part {
   [[nodiscard]] std::int64_t update_of(core::InstanceId id) const;
 
   void strike(std::int64_t number, core::SimTime now);
+  void await_host_fault(std::int64_t number, std::int64_t host, core::SimTime start);
+  void strike_host(std::int64_t number, core::SimTime now);
+  void strike_now(const faults::Fault& fault, core::SimTime now);
+  void miss_events(core::InstanceId id, std::int64_t report, core::SimTime now);
+  void hear_events(core::InstanceId id, core::SimTime now);
   void crash(core::InstanceId id, std::int64_t report, core::SimTime now);
   void hang(core::InstanceId id, std::int64_t report, core::SimTime now);
   void end_fault(core::InstanceId id, std::int64_t report, core::SimTime now);
@@ -228,6 +243,7 @@ class Operations final : public Part {
   OperationsInputs inputs_;
   std::vector<Life> lives_;
   std::vector<faults::Fault> faults_;  ///< Those listed, then those that came by chance.
+  std::vector<HostFault> host_faults_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> agenda_;
   std::uint64_t num_events_ = 0;
   std::vector<std::int64_t> arrivals_;  ///< By group of pools.

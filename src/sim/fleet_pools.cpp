@@ -185,8 +185,8 @@ cluster::PoolGroups pool_groups(const scenario::Resolved& resolved,
 
 std::int64_t places_of_pool(const scenario::Resolved& resolved, const scenario::PoolSection& pool) {
   const scenario::ClusterSection& cluster = resolved.run.cluster;
-  if (cluster.disaggregation.prefill_instances) {
-    return resolved.pools.size() == 1 ? num_places(resolved) : pool.instances;
+  if (cluster.disaggregation.prefill_instances && resolved.pools.size() == 1) {
+    return num_places(resolved);
   }
   return scenario::most_instances(
       scenario::autoscaling_of(cluster.autoscaling, pool),

@@ -43,7 +43,7 @@ constexpr auto kRollingUpdateOptions = std::to_array<Option>({
      .help = "How many may be missing meanwhile; a share of them is rounded down, and 1 where both come to 0", .example = "0",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.rolling_update.max_unavailable; }},
     {.path = kPool, .flag = "update-pool", .unset = "all, each kind by itself",
-     .help = "Which instances are updated: a pool's name, or prefill or decode where they are apart", .example = "decode",
+     .help = "Which instances are updated: a pool's name, or prefill or decode where they are apart and no pools are listed", .example = "decode",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.rolling_update.update_pool; }},
 });
 // clang-format on
@@ -72,11 +72,13 @@ using Kinds = std::vector<std::pair<std::string, std::int64_t>>;
 
 Kinds kinds_of(const Findings& findings) {
   const ClusterSection& cluster = findings.scenario().run.cluster;
-  if (const auto& prefill = cluster.disaggregation.prefill_instances) {
+  const auto pools = read_pools(cluster, findings.scenario().deployment);
+  const auto& prefill = cluster.disaggregation.prefill_instances;
+  if (prefill && !(pools && pools->size() > 1)) {
     return {{"prefill", *prefill}, {"decode", *cluster.instances - *prefill}};
   }
   Kinds kinds;
-  if (const auto pools = read_pools(cluster.pools, findings.scenario().deployment); pools) {
+  if (pools) {
     for (const PoolSection& pool : *pools) {
       kinds.emplace_back(pool.name, pool.instances);
     }

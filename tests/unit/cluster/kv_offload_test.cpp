@@ -308,12 +308,12 @@ TEST_F(Tiers, GatewaysLearnOfThemLate) {
     static_cast<void>(cluster.advance(instant_us(now_us), false, test::kNoBudget));
     return (*part_)->overlap(requests_.front(),
                              core::InstanceId(static_cast<core::InstanceId::Rep>(instance)),
-                             instant_us(as_of_us));
+                             {.as_of = instant_us(as_of_us)});
   };
   const routing::TierTokens none;
   static_cast<void>(cluster.advance(instant_us(6'000), false, test::kNoBudget));
   const std::int64_t first =
-      (*part_)->overlap(requests_.front(), core::InstanceId(0), instant_us(6'000)).host == 64 ? 0
+      (*part_)->overlap(requests_.front(), core::InstanceId(0), {.as_of = instant_us(6'000)}).host == 64 ? 0
                                                                                               : 1;
   EXPECT_EQ(seen(first, 6'000, 5'640), none);
   EXPECT_EQ(seen(first, 6'000, 6'000), (routing::TierTokens{.host = 64}));

@@ -100,8 +100,7 @@ TEST_F(Operated, AGatewayThatRestartsMayCutAllRequests) {
 }
 
 TEST_F(Operated, RandomCrashesGiveTheAvailability) {
-  random_ = faults::RandomFaults{.mtbf = Duration::milliseconds(300),
-                                 .mttr = Duration::milliseconds(100)};
+  random_ = {{.mtbf = Duration::milliseconds(300), .mttr = Duration::milliseconds(100)}};
   constexpr std::int64_t kInstances = 8;
   constexpr std::int64_t kEnd = 400'000;
   build(kInstances, kInstances);

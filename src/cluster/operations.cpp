@@ -215,6 +215,17 @@ void Operations::start(std::int64_t count, SimTime now, const Places& places) {
   RIDGELINE_CHECK(count == 0, "no more instances are started than there are places for");
 }
 
+void Operations::scale(std::int64_t change, SimTime now, const Places& places) {
+  if (const UpdateReport* const update = update_under_way(places); update != nullptr) {
+    totals_.updates[static_cast<std::size_t>(update - totals_.updates.data())].replicas += change;
+    go_on_with_updates(now);
+  } else if (change > 0) {
+    start(change, now, places);
+  } else {
+    retire(-change, now, places);
+  }
+}
+
 void Operations::retire(std::int64_t count, SimTime now, const Places& places) {
   for (; count > 0; --count) {
     retire_one(now, places, [](const Life&) { return true; });
@@ -272,6 +283,9 @@ std::int64_t Operations::num_ready(const Places& places) const {
 }
 
 std::int64_t Operations::num_replicas(const Places& places) const {
+  if (const UpdateReport* const update = update_under_way(places); update != nullptr) {
+    return update->replicas;
+  }
   return static_cast<std::int64_t>(places.count) - num_gone(places) -
          num_in(places, Lifecycle::kDraining);
 }

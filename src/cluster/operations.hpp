@@ -51,7 +51,7 @@ struct Places {
 struct PlannedUpdate {
   core::SimTime at;
   std::size_t places = 0;  ///< Which of Operations::places().
-  scaling::UpdateLimits limits;
+  scaling::UpdateRule rule;
 };
 
 struct OperationsInputs {
@@ -80,6 +80,7 @@ struct FaultReport {
 /// An update as it went.
 struct UpdateReport {
   std::int64_t update = 0;             ///< Which of OperationsInputs::updates.
+  std::int64_t replicas = 0;           ///< As many as there are to be, as scaling has it.
   std::int64_t replaced = 0;           ///< Old instances that were taken out of service.
   std::int64_t fewest_ready = 0;       ///< At once, until it was over.
   std::int64_t failed_requests = 0;    ///< Lost by drain timeouts, retried ones among them.
@@ -118,11 +119,10 @@ class Operations final : public Part {
 
   // For scaling, of the instances of one kind.
   [[nodiscard]] const std::vector<Places>& places() const { return inputs_.places; }
-  /// Starts so many new instances: the lowest ids that are gone.
-  void start(std::int64_t count, core::SimTime now, const Places& places);
-  /// Takes so many away: those that have not started at once, the others when they are empty.
-  void retire(std::int64_t count, core::SimTime now, const Places& places);
-  /// Ready or on their way to be.
+  /// So many instances more, or fewer: see start() and retire(). During an update that many more or
+  /// fewer there are to be, and the update sees to it.
+  void scale(std::int64_t change, core::SimTime now, const Places& places);
+  /// Ready or on their way to be; during an update as many as there are to be.
   [[nodiscard]] std::int64_t num_replicas(const Places& places) const;
   [[nodiscard]] std::int64_t num_ready(const Places& places) const;
   [[nodiscard]] std::int64_t num_gone(const Places& places) const;
@@ -199,6 +199,10 @@ class Operations final : public Part {
   void push(core::SimTime at, Step step, core::InstanceId instance, std::int64_t number = 0);
   void handle(const Event& event, core::SimTime now);
 
+  /// Starts so many new instances: the lowest ids that are gone.
+  void start(std::int64_t count, core::SimTime now, const Places& places);
+  /// Takes so many away: those that have not started at once, the others when they are empty.
+  void retire(std::int64_t count, core::SimTime now, const Places& places);
   void begin_start(core::InstanceId id, core::SimTime now);
   void move_on(core::InstanceId id, core::SimTime now);
   void become_ready(core::InstanceId id, core::SimTime now);
@@ -212,9 +216,9 @@ class Operations final : public Part {
                   const std::function<bool(const Life&)>& may_go);
   void begin_update(std::int64_t number);
   void go_on_with_updates(core::SimTime now);
-  [[nodiscard]] bool take_step(const PlannedUpdate& update,
-                               UpdateReport& report,
-                               core::SimTime now);
+  [[nodiscard]] bool take_step(UpdateReport& report, core::SimTime now);
+  [[nodiscard]] const Places& places_of(const UpdateReport& report) const;
+  [[nodiscard]] const UpdateReport* update_under_way(const Places& places) const;
   [[nodiscard]] bool is_updating(const Places& places) const;
   [[nodiscard]] std::int64_t update_of(core::InstanceId id) const;
 

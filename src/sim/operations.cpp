@@ -143,9 +143,8 @@ std::vector<cluster::PlannedUpdate> updates_of(const scenario::Resolved& resolve
   const std::vector<std::string> names = names_of_places(resolved);
   std::vector<cluster::PlannedUpdate> updates;
   for (std::size_t i = 0; i < places.size(); ++i) {
-    if (const auto limits = scenario::update_of(section, names[i], places[i].initial)) {
-      updates.push_back(
-          {.at = core::SimTime::at(*section.update_at), .places = i, .limits = *limits});
+    if (const auto rule = scenario::update_of(section, names[i])) {
+      updates.push_back({.at = core::SimTime::at(*section.update_at), .places = i, .rule = *rule});
     }
   }
   return updates;
@@ -326,7 +325,7 @@ void fill_updates(const scenario::Resolved& resolved,
     metrics::UpdateSummary& one = summary.updates.emplace_back();
     one.pool = names.size() > 1 ? names[planned.places] : "";
     one.at_s = planned.at.to_seconds();
-    one.instances = planned.limits.replicas;
+    one.instances = report.replicas;
     one.replaced = report.replaced;
     one.fewest_ready = report.fewest_ready;
     one.failed_requests = report.failed_requests;
@@ -378,10 +377,10 @@ std::int64_t num_places(const scenario::Resolved& resolved) {
   }
   const std::int64_t prefill = section.disaggregation.prefill_instances.value_or(0);
   return num_prefill_places(resolved) +
-         scenario::most_instances(section.autoscaling,
-                                  scenario::with_surge(section.rolling_update,
-                                                       prefill > 0 ? kDecode : "",
-                                                       section.instances.value_or(0) - prefill));
+         scenario::with_surge(
+             section.rolling_update,
+             prefill > 0 ? kDecode : "",
+             scenario::most_instances(section.autoscaling, section.instances.value_or(0) - prefill));
 }
 
 std::int64_t num_prefill_places(const scenario::Resolved& resolved) {
@@ -401,8 +400,11 @@ std::int64_t num_prefill_places(const scenario::Resolved& resolved) {
     }
     return places;
   }
-  return section.autoscaling.name ? section.autoscaling.prefill_max_replicas.value_or(prefill)
-                                  : scenario::with_surge(section.rolling_update, kPrefill, prefill);
+  return scenario::with_surge(section.rolling_update,
+                              kPrefill,
+                              section.autoscaling.name
+                                  ? section.autoscaling.prefill_max_replicas.value_or(prefill)
+                                  : prefill);
 }
 
 void add_operations(const scenario::Resolved& resolved,

@@ -152,7 +152,7 @@ void add_scaling(RandomHandOvers& all) {
   if (*rc::gen::arbitrary<bool>()) {
     all.operations.drain_timeout = up_to_microseconds(9000);
   }
-  if (all.scalers[0] == nullptr && all.scalers[1] == nullptr) {
+  if (*rc::gen::arbitrary<bool>()) {
     all.operations.updates = test::random_updates(all.operations.places);
   }
 }

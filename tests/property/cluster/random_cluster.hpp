@@ -206,7 +206,7 @@ inline std::vector<cluster::PlannedUpdate> random_updates(const std::vector<clus
     if (*rc::gen::element(true, true, false)) {
       updates.push_back({.at = at + up_to_microseconds(*rc::gen::element(0, 9000)),
                          .places = i,
-                         .limits = {.replicas = initial, .surge = surge, .unavailable = missing}});
+                         .rule = {.surge = {.value = surge}, .unavailable = {.value = missing}}});
     }
   }
   return updates;

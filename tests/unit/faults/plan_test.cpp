@@ -79,10 +79,7 @@ TEST(FaultPlan, NeighboursAreStruckTogetherOrByAShare) {
 /// Alternating renewal: the share of time in service tends to MTBF / (MTBF + MTTR).
 TEST(FaultPlan, MeanTimesGiveTheAvailability) {
   const FaultPlan plan(
-      {},
-      {{.mtbf = core::Duration::seconds(900), .mttr = core::Duration::seconds(100)}},
-      1,
-      7);
+      {}, {{.mtbf = core::Duration::seconds(900), .mttr = core::Duration::seconds(100)}}, 1, 7);
   constexpr std::int64_t kCycles = 40'000;
   double up = 0.0;
   double down = 0.0;
@@ -129,9 +126,8 @@ TEST(FaultPlan, TheFirstOfCrashAndHangEndsAService) {
 
 /// Each host by itself, each kind by itself, and no instance sees any of it.
 TEST(FaultPlan, HostsHaveFaultsByChanceOfTheirOwn) {
-  const RandomFaults node{.of_node = true,
-                          .mtbf = core::Duration::seconds(10),
-                          .mttr = core::Duration::seconds(1)};
+  const RandomFaults node{
+      .of_node = true, .mtbf = core::Duration::seconds(10), .mttr = core::Duration::seconds(1)};
   const RandomFaults link{.kind = FaultKind::kLinkDegraded,
                           .mtbf = core::Duration::seconds(10),
                           .mttr = core::Duration::seconds(1),

@@ -11,8 +11,7 @@ TEST(Mooncake, IsUndecidedWithoutItsTrace) {
   ASSERT_TRUE(report.has_value());
   EXPECT_EQ(report->outcome.by_rule, Verdict::kUndecided);
   ASSERT_EQ(report->outcome.skipped.size(), 1);
-  EXPECT_EQ(report->outcome.skipped.front().needs,
-            "--trace FILE, Mooncake's conversation trace");
+  EXPECT_EQ(report->outcome.skipped.front().needs, "--trace FILE, Mooncake's conversation trace");
   EXPECT_TRUE(report->outcome.tables.empty());
 }
 

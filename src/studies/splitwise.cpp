@@ -33,9 +33,9 @@ struct Service {
   std::int64_t prompt;
   std::int64_t answer;
 };
-constexpr auto kServices = std::to_array<Service>(
-    {{.name = "conversation", .prompt = 1020, .answer = 129},
-     {.name = "coding", .prompt = 1500, .answer = 13}});
+constexpr auto kServices =
+    std::to_array<Service>({{.name = "conversation", .prompt = 1020, .answer = 129},
+                            {.name = "coding", .prompt = 1500, .answer = 13}});
 /// So many times what a request takes alone on A100s is its target; the paper's for nine of ten
 /// requests.
 constexpr double kTtftSlack = 3.0;
@@ -180,8 +180,8 @@ core::Result<Outcome> run_fleets(const Lab& lab) {
     }
     any = any || gains->cheaper > 1.0 || gains->equal > 1.0;
     all = all && gains->cheaper > 1.0 && gains->equal > 1.0;
-    figures.push_back(fmt::format(
-        "{}: {:.2f} and {:.2f} times", service.name, gains->cheaper, gains->equal));
+    figures.push_back(
+        fmt::format("{}: {:.2f} and {:.2f} times", service.name, gains->cheaper, gains->equal));
   }
   out.by_rule = all ? Verdict::kConfirmed : any ? Verdict::kPartlyConfirmed : Verdict::kRefuted;
   out.because = fmt::format(
@@ -200,23 +200,26 @@ core::Result<Outcome> run_fleets(const Lab& lab) {
 }  // namespace splitwise
 
 Study study_splitwise() {
-  return {.id = "splitwise",
-          .title = "Machines for prompts and machines for tokens",
-          .claim =
-              "Machines for prompts and machines for tokens give 1.4 times the throughput at a "
-              "fifth less cost, and 2.35 times at the same cost and power.",
-          .arms = {{.name = "kernel", .preset = "kernel"}},
-          .held_fixed = "Llama-2-70B over eight GPUs, the medians of two services, Poisson arrivals",
-          .refuted_if = "apart is ahead neither of H100s that do both at a fifth more cost nor of "
-                        "A100s that do both at the same (partly: one of those, or one service)",
-          .controls = "the same machines with prefill and decode together",
-          .reference = Reference::kModel,
-          .published = Verdict::kConfirmed,
-          .scope = "Splitwise (ISCA 2024): two ratios of its simulator",
-          .not_tested = "BLOOM-176B, its distributions of lengths, machines that change sides, "
-                        "capped power, and its search over numbers of machines",
-          .needs_tables = false,
-          .run = splitwise::run_fleets};
+  return {
+      .id = "splitwise",
+      .title = "Machines for prompts and machines for tokens",
+      .claim =
+          "Machines for prompts and machines for tokens give 1.4 times the throughput at a "
+          "fifth less cost, and 2.35 times at the same cost and power.",
+      .arms = {{.name = "kernel", .preset = "kernel"}},
+      .held_fixed = "Llama-2-70B over eight GPUs, the medians of two services, Poisson arrivals",
+      .refuted_if =
+          "apart is ahead neither of H100s that do both at a fifth more cost nor of "
+          "A100s that do both at the same (partly: one of those, or one service)",
+      .controls = "the same machines with prefill and decode together",
+      .reference = Reference::kModel,
+      .published = Verdict::kConfirmed,
+      .scope = "Splitwise (ISCA 2024): two ratios of its simulator",
+      .not_tested =
+          "BLOOM-176B, its distributions of lengths, machines that change sides, "
+          "capped power, and its search over numbers of machines",
+      .needs_tables = false,
+      .run = splitwise::run_fleets};
 }
 
 }  // namespace ridgeline::studies

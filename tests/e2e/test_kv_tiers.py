@@ -54,6 +54,11 @@ def test_one_instance_needs_no_cluster(ridgeline):
     assert result_of(ridgeline, *TIERS)["digest"] == result_of(ridgeline, *TIERS, "--instances", 1)["digest"]
 
 
+def test_ranks_in_lock_step_have_no_tiers(ridgeline):
+    done = ridgeline("run", "--model", "deepseek-v3", "--gpu", "h200", "--data-parallel-size", 8, "--enable-expert-parallel", "--cpu-bytes-to-use", "1GB")
+    assert done.returncode == 2 and "KV tiers and data-parallel ranks are not simulated together" in done.stderr
+
+
 def test_tiers_go_with_their_instances_and_the_store_stays(ridgeline):
     crash = (*RUN, "--instances", 2, "--fault", "crash@20s+1s:0", "--fault", "crash@30s+1s:1", "--max-retries", 3)
     host = tier_of(result_of(ridgeline, *crash, "--cpu-bytes-to-use", "20GiB"), "host")
@@ -118,7 +123,6 @@ def test_a_section_says_what_flags_say(ridgeline, tmp_path):
     (("--cpu-bytes-to-use", "1GB", "--write-policy", "write_back"), "there is one tier"),
     (("--disk-bytes-to-use", "1GB", "--read-latency", "1ms"), "no host memory is used without"),
     (("--instances", 2, "--min-hit-blocks", 2), "no KV is kept outside the GPUs without"),
-    (("--cpu-bytes-to-use", "1GB", "--model", "deepseek-v3", "--gpu", "h200", "--data-parallel-size", 8, "--enable-expert-parallel"), "KV tiers and data-parallel ranks"),
 ])
 def test_what_contradicts_itself_is_refused(ridgeline, words, expected):
     done = ridgeline(*RUN, *words)

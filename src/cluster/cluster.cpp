@@ -156,11 +156,11 @@ std::unique_ptr<engine::Instance> Cluster::new_instance(
                  .horizon = like_.engine.horizon,
                  .tokens = like_.engine.tokens,
                  .first_tokens = gateway_.needs().first_token ? this : nullptr,
-                 .kv_history = gateway_.needs().cache && !looks_ahead_
-                                   ? engine::KvHistory{.kept = gateway_.times().kv_history(),
-                                                       .keeps_ages =
-                                                           gateway_.times().may_forget_events}
-                                   : engine::KvHistory{},
+                 .kv_history =
+                     gateway_.needs().cache && !looks_ahead_
+                         ? engine::KvHistory{.kept = gateway_.times().kv_history(),
+                                             .keeps_ages = gateway_.times().may_forget_events}
+                         : engine::KvHistory{},
                  .loads = this},
       .path = like_.path,
       .id = id,

@@ -98,11 +98,10 @@ KvOffload::KvOffload(const OffloadOptions& options, Fleet& fleet)
     const core::InstanceId id(static_cast<core::InstanceId::Rep>(i));
     connectors_.push_back(std::make_unique<Connector>(*this, id));
     fleet.instance(id, SimTime()).connect(*connectors_.back());
-    fleet.gateway_of(id).look_at_tiers([this](const domain::Request& request,
-                                              core::InstanceId place,
-                                              const Gateway::Reported& known) {
-      return overlap(request, place, known);
-    });
+    fleet.gateway_of(id).look_at_tiers(
+        [this](const domain::Request& request,
+               core::InstanceId place,
+               const Gateway::Reported& known) { return overlap(request, place, known); });
   }
 }
 
@@ -307,8 +306,7 @@ void KvOffload::end_load(const Move& move, SimTime now) {
   ++totals_.loads;
   totals_.load_time += now - load->second.begun;
   loads_.erase(load);
-  fleet_.finish_load(
-      {move.request, move.load}, move.instance, reached(move.instance, now), true);
+  fleet_.finish_load({move.request, move.load}, move.instance, reached(move.instance, now), true);
 }
 
 /// What passed the host on its way stays there.
@@ -402,10 +400,9 @@ routing::TierTokens KvOffload::overlap(const domain::Request& request,
   for (std::int64_t i = 0; i < std::ssize(hashes) / chunk; ++i) {
     const auto has = [&](TierKind kind) {
       const store::Tier* const one = tier(kind, instance);
-      return one != nullptr &&
-             one->held_at(hashes[static_cast<std::size_t>((i + 1) * chunk - 1)],
-                          known.as_of,
-                          kind == TierKind::kShared ? SimTime() : known.since);
+      return one != nullptr && one->held_at(hashes[static_cast<std::size_t>((i + 1) * chunk - 1)],
+                                            known.as_of,
+                                            kind == TierKind::kShared ? SimTime() : known.since);
     };
     in_store = in_store && has(TierKind::kShared);
     found.shared += in_store ? tokens : 0;

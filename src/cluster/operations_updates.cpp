@@ -15,9 +15,8 @@ using core::SimTime;
 
 void Operations::begin_update(std::int64_t number) {
   const Places& places = inputs_.places[inputs_.updates[static_cast<std::size_t>(number)].places];
-  totals_.updates.push_back({.update = number,
-                             .replicas = num_replicas(places),
-                             .fewest_ready = num_ready(places)});
+  totals_.updates.push_back(
+      {.update = number, .replicas = num_replicas(places), .fewest_ready = num_ready(places)});
 }
 
 const Places& Operations::places_of(const UpdateReport& report) const {
@@ -74,12 +73,10 @@ bool Operations::take_step(UpdateReport& report, SimTime now) {
     }
   };
   retire_some(step.retire_new, [](const Life& one) { return one.is_updated; });
-  retire_some(step.retire_unready, [](const Life& one) {
-    return !one.is_updated && one.state != Lifecycle::kReady;
-  });
-  retire_some(step.retire_ready, [](const Life& one) {
-    return !one.is_updated && one.state == Lifecycle::kReady;
-  });
+  retire_some(step.retire_unready,
+              [](const Life& one) { return !one.is_updated && one.state != Lifecycle::kReady; });
+  retire_some(step.retire_ready,
+              [](const Life& one) { return !one.is_updated && one.state == Lifecycle::kReady; });
   report.replaced += step.retire_unready + step.retire_ready;
   return step != scaling::UpdateStep{};
 }

@@ -25,8 +25,9 @@ struct Leg {
   friend bool operator==(const Leg&, const Leg&) = default;
 };
 
-/// KV that is on its way to a request: from another engine, or one of the loads that a connector has
-/// numbered, from 1. Of a request that was given up and sent again, there may be several of those.
+/// KV that is on its way to a request: from another engine, or one of the loads that a connector
+/// has numbered, from 1. Of a request that was given up and sent again, there may be several of
+/// those.
 struct LoadId {
   LoadId(core::RequestId of, std::uint64_t which = 0)  // NOLINT(google-explicit-constructor)
       : request(of), number(which) {}

@@ -24,15 +24,14 @@ enum class FaultKind : std::uint8_t {
 };
 inline constexpr std::size_t kNumFaultKinds = 8;
 /// What users call them.
-inline constexpr std::array<std::string_view, kNumFaultKinds> kFaultKindNames = {
-    "crash",
-    "slowdown",
-    "hang",
-    "scrape-loss",
-    "gateway-restart",
-    "link-degraded",
-    "link-down",
-    "event-loss"};
+inline constexpr std::array<std::string_view, kNumFaultKinds> kFaultKindNames = {"crash",
+                                                                                 "slowdown",
+                                                                                 "hang",
+                                                                                 "scrape-loss",
+                                                                                 "gateway-restart",
+                                                                                 "link-degraded",
+                                                                                 "link-down",
+                                                                                 "event-loss"};
 /// Whether it strikes what KV is sent over, and no instance.
 [[nodiscard]] constexpr bool is_of_link(FaultKind kind) {
   return kind == FaultKind::kLinkDegraded || kind == FaultKind::kLinkDown;

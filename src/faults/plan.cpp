@@ -101,8 +101,8 @@ Fault FaultPlan::of_host(std::size_t which,
                          core::SimTime start) const {
   const RandomFaults& random = of_hosts_[which];
   // One stream for each kind, so that one more kind leaves the others as they were.
-  const auto kind = static_cast<std::uint64_t>(random.of_node ? kNumFaultKinds
-                                                              : static_cast<std::size_t>(random.kind));
+  const auto kind = static_cast<std::uint64_t>(
+      random.of_node ? kNumFaultKinds : static_cast<std::size_t>(random.kind));
   core::RngStream draws(seed_,
                         static_cast<std::uint64_t>(nth) * (kNumFaultKinds + 1) + kind,
                         "random faults of hosts",

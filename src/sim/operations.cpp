@@ -377,10 +377,10 @@ std::int64_t num_places(const scenario::Resolved& resolved) {
   }
   const std::int64_t prefill = section.disaggregation.prefill_instances.value_or(0);
   return num_prefill_places(resolved) +
-         scenario::with_surge(
-             section.rolling_update,
-             prefill > 0 ? kDecode : "",
-             scenario::most_instances(section.autoscaling, section.instances.value_or(0) - prefill));
+         scenario::with_surge(section.rolling_update,
+                              prefill > 0 ? kDecode : "",
+                              scenario::most_instances(section.autoscaling,
+                                                       section.instances.value_or(0) - prefill));
 }
 
 std::int64_t num_prefill_places(const scenario::Resolved& resolved) {

@@ -70,6 +70,16 @@ def test_prefill_apart_is_a_queue_with_equal_services(study):
     assert all(row["simulated_over_formula"] == pytest.approx(1, abs=0.05) for row in formula)
 
 
+def test_machines_for_prompts_and_machines_for_tokens(study):
+    report = study("splitwise")
+    rates = {(row["service"], row["machines"]): row["sustained_per_s"] for row in report["tables"]["sustained"]}
+    # Published at equal cost: 2.35 times. At a fifth less than H100s that do both: 1.4, here none.
+    for service in ("conversation", "coding"):
+        assert rates[service, "A100, apart 5 + 2"] / rates[service, "A100, both"] == pytest.approx(2.35, rel=0.15)
+        assert rates[service, "A100, apart 5 + 2"] <= rates[service, "H100, both"]
+    assert report["verdict_by_rule"] == "partly confirmed"
+
+
 def test_published_gains_of_routing_over_traffic_of_our_own(study):
     latency = study("llmd-latency")
     times = {(row["request_rate"], row["routing"]): row["ttft_p95_s"] for row in latency["tables"]["rates"]}

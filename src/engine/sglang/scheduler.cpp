@@ -444,8 +444,7 @@ core::Tokens Scheduler::queued_prompt_tokens() const {
   return core::Tokens(queued_prompt_tokens_);
 }
 
-core::Tokens Scheduler::cached_prefix(const domain::Request& request,
-                                      std::optional<KvLook> look) {
+core::Tokens Scheduler::cached_prefix(const domain::Request& request, std::optional<KvLook> look) {
   static_cast<void>(look);  // SGLang's tree keeps no history here: what it holds now.
   if (settings_.disable_radix_cache) {
     return {};

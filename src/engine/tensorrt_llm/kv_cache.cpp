@@ -117,8 +117,7 @@ KvCache::PartialMatch KvCache::find_partial(const Sequence& sequence, std::int64
   return best;
 }
 
-std::int64_t KvCache::find_prefix(const Sequence& sequence,
-                                  std::optional<KvLook> look) const {
+std::int64_t KvCache::find_prefix(const Sequence& sequence, std::optional<KvLook> look) const {
   const std::int64_t full = full_blocks_found(sequence, look);
   return full * limits_.tokens_per_block + find_partial(sequence, full).tokens;
 }

@@ -341,8 +341,7 @@ core::Tokens Scheduler::queued_prompt_tokens() const {
   return sum;
 }
 
-core::Tokens Scheduler::cached_prefix(const domain::Request& request,
-                                      std::optional<KvLook> look) {
+core::Tokens Scheduler::cached_prefix(const domain::Request& request, std::optional<KvLook> look) {
   kv_.begin_lookups();
   const Sequence sequence(request, options_.max_model_len);
   return core::Tokens(kv_.find_prefix(sequence, look));

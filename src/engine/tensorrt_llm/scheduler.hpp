@@ -39,9 +39,7 @@ class Scheduler final : public QueueScheduler<Sequence> {
   [[nodiscard]] core::Tokens queued_prompt_tokens() const override;
   [[nodiscard]] core::Tokens cached_prefix(const domain::Request& request,
                                            std::optional<KvLook> look) override;
-  void keep_kv_changes(const KvHistory& history) override {
-    kv_.keep_changes(history);
-  }
+  void keep_kv_changes(const KvHistory& history) override { kv_.keep_changes(history); }
   void set_now(core::SimTime now) override { kv_.set_now(now); }
   [[nodiscard]] std::int64_t quiet_steps() const override;
   std::vector<BlockChange> advance_quiet(std::span<ScheduledStep* const> in_flight,

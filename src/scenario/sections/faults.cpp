@@ -280,8 +280,9 @@ class FaultReader {
     const FaultKind kind = listed_.fault.kind;
     const std::int64_t factor = listed_.fault.factor_thousandths;
     if (!is_node_ && !is_link() && kind != FaultKind::kCrash && kind != FaultKind::kHang) {
-      problem("crash, hang, node-loss, link-degraded and link-down come by chance, other faults at "
-              "a given time");
+      problem(
+          "crash, hang, node-loss, link-degraded and link-down come by chance, other faults at "
+          "a given time");
     } else if (mtbf == core::Duration()) {
       problem("mtbf is out of range, expected a time above zero");
     } else if (kind == FaultKind::kLinkDegraded ? factor < 1 || factor >= kWhole
@@ -532,11 +533,10 @@ EventLosses event_losses(const FaultSettings& settings) {
 
 bool names_hosts(const std::optional<document::Node>& faults) {
   const auto settings = fault_settings(faults);
-  return settings &&
-         (std::ranges::any_of(settings->random, &faults::RandomFaults::of_host) ||
-          std::ranges::any_of(settings->listed, [](const FaultEntry& entry) {
-            return entry.host.has_value();
-          }));
+  return settings && (std::ranges::any_of(settings->random, &faults::RandomFaults::of_host) ||
+                      std::ranges::any_of(settings->listed, [](const FaultEntry& entry) {
+                        return entry.host.has_value();
+                      }));
 }
 
 std::span<const Option> faults_options() {

@@ -83,8 +83,7 @@ Kinds kinds_of(const Findings& findings) {
   Kinds kinds;
   if (pools) {
     for (const PoolSection& pool : *pools) {
-      kinds.emplace_back(pool.name,
-                         most_instances(autoscaling_of(scaling, pool), pool.instances));
+      kinds.emplace_back(pool.name, most_instances(autoscaling_of(scaling, pool), pool.instances));
     }
   }
   return kinds;
@@ -111,10 +110,10 @@ void check_pool(const Kinds& kinds, Findings& findings) {
 void check_surge(const Kinds& kinds, Findings& findings) {
   const ClusterSection& cluster = findings.scenario().run.cluster;
   std::int64_t places =
-      kinds.empty() ? with_surge(cluster.rolling_update,
-                                 "",
-                                 most_instances(cluster.autoscaling, *cluster.instances))
-                    : 0;
+      kinds.empty()
+          ? with_surge(
+                cluster.rolling_update, "", most_instances(cluster.autoscaling, *cluster.instances))
+          : 0;
   for (const auto& [name, count] : kinds) {
     places += with_surge(cluster.rolling_update, name, count);
   }

@@ -482,8 +482,7 @@ void Scheduler::keep_kv_changes(const KvHistory& history) {
   manager_.pool().keep_changes(history);
 }
 
-core::Tokens Scheduler::cached_prefix(const domain::Request& request,
-                                      std::optional<KvLook> look) {
+core::Tokens Scheduler::cached_prefix(const domain::Request& request, std::optional<KvLook> look) {
   if (!options_.enable_prefix_caching) {
     return {};
   }

@@ -216,8 +216,8 @@ class Scheduler final : public QueueScheduler<Sequence> {
   std::int64_t draft_slots_;  ///< Input positions that drafting takes per scheduled request.
   BlockManager manager_;
   KvConnector* connector_ = nullptr;
-  std::vector<LoadStart> load_starts_;              ///< Of the last schedule().
-  std::map<LoadId, SequencePtr> loading_;           ///< Their KV is on the way.
+  std::vector<LoadStart> load_starts_;     ///< Of the last schedule().
+  std::map<LoadId, SequencePtr> loading_;  ///< Their KV is on the way.
   /// A finished request whose blocks are still read: by another instance, by the connector, or by
   /// both.
   struct Holding {

@@ -225,11 +225,10 @@ Scheduler::Verdict Scheduler::try_admit(const SequencePtr& sequence, ScheduledSt
   }
   if (admission.looked_up) {
     if (connector_ != nullptr) {
-      sequence->load =
-          connector_->begin(sequence->record.id,
-                            sequence->block_hashes.list(sequence->block_hashes.size()),
-                            admission.prefix.num_blocks,
-                            admission.stored);
+      sequence->load = connector_->begin(sequence->record.id,
+                                         sequence->block_hashes.list(sequence->block_hashes.size()),
+                                         admission.prefix.num_blocks,
+                                         admission.stored);
     }
     adopt(*sequence, std::move(admission.prefix));
     sequence->num_computed_tokens = admission.cached;

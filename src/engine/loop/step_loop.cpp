@@ -31,7 +31,7 @@ namespace ridgeline::engine {
 StepLoop::StepLoop(const EngineInputs& inputs, std::unique_ptr<StepScheduler> scheduler, bool jump)
     : inputs_(inputs),
       scheduler_(std::move(scheduler)),
-      keeps_history_(inputs.kv_history > core::Duration()),
+      keeps_history_(inputs.kv_history.kept > core::Duration()),
       jump_(jump && inputs.tokens == nullptr && !keeps_history_),
       needs_decode_lengths_(inputs.model.needs_decode_lengths()),
       delays_forming_(inputs.options.grammars && inputs.options.async_scheduling &&

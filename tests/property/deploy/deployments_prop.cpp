@@ -92,8 +92,11 @@ T pick(const std::vector<T>& values) {
   return *rc::gen::elementOf(values);
 }
 
+/// Of so many deployments, one states a given setting: with more, most are refused for one of them.
+constexpr int kOneIn = 8;
+
 void maybe(Overrides& overrides, const char* path, const std::vector<std::string>& values) {
-  if (*rc::gen::inRange(0, 3) == 0) {
+  if (*rc::gen::inRange(0, kOneIn) == 0) {
     overrides.push_back({path, pick(values)});
   }
 }
@@ -101,12 +104,9 @@ void maybe(Overrides& overrides, const char* path, const std::vector<std::string
 /// A deployment, but for its version and router.
 Overrides random_deployment() {
   Overrides all = {{"model",
-                    pick<std::string>({"llama-3.1-8b",
-                                       "llama-3.3-70b-fp8",
-                                       "qwen3-30b-a3b-fp8",
-                                       "gpt-oss-20b",
-                                       "deepseek-v3"})},
-                   {"gpu", pick<std::string>({"h100", "h200", "b200", "l40s"})},
+                    pick<std::string>(
+                        {"llama-3.1-8b", "llama-3.3-70b-fp8", "qwen3-30b-a3b-fp8", "gpt-oss-20b"})},
+                   {"gpu", pick<std::string>({"h100", "h200", "b200"})},
                    {"engine.tensor_parallel_size", pick<std::string>({"1", "2", "4", "8"})},
                    {"workload.request_rate", "2"},
                    {"workload.input_len", "100"},
@@ -143,7 +143,7 @@ Overrides random_deployment() {
         {"{method: ngram, num_speculative_tokens: 2, acceptance: [0.6, 0.5]}"});
   maybe(all, "slo.ttft", {"500ms"});
   maybe(all, "set", {"hardware.power_watts=500"});
-  if (*rc::gen::inRange(0, 3) == 0) {
+  if (*rc::gen::inRange(0, kOneIn) == 0) {
     all.push_back({"engine.enable_lora", "true"});
     all.push_back({"engine.max_loras", "4"});
   }
@@ -273,7 +273,7 @@ TEST(Deployments, HaveFlagsOfTheirVersionAndReadBackAsTheScenario) {
   EXPECT_TRUE(holds);
   RecordProperty("written", fmt::format("{}", written));
   fmt::print("{} deployments written and read back\n", written);
-  EXPECT_GT(written, 50);
+  EXPECT_GT(written, 100);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "deploy/bench.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -133,7 +134,7 @@ class Bench {
   }
 
   void put_load() {
-    words_.push_back(fmt::format("--num-prompts {}", workload_.num_prompts.value_or(1000)));
+    words_.push_back(fmt::format("--num-prompts {}", requests()));
     if (workload_.max_concurrency) {
       words_.push_back(fmt::format("--max-concurrency {}", *workload_.max_concurrency));
     }
@@ -145,6 +146,18 @@ class Bench {
     if (workload_.think_time) {
       unsaid_.emplace_back("users do not think between requests");
     }
+  }
+
+  /// As many as the scenario sends, at its rate where it states a duration.
+  [[nodiscard]] std::int64_t requests() const {
+    constexpr std::int64_t kUnknown = 1000;  // `vllm bench serve`'s own default.
+    if (workload_.num_prompts) {
+      return *workload_.num_prompts;
+    }
+    return workload_.duration && workload_.request_rate
+               ? std::max<std::int64_t>(
+                     1, std::llround(*workload_.request_rate * workload_.duration->to_seconds()))
+               : kUnknown;
   }
 
   void put_targets() {

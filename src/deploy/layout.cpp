@@ -64,6 +64,9 @@ constexpr auto kGatewaysOwn =
                                      "cluster.disaggregation.first_token",
                                      "cluster.disaggregation.prefill_router"});
 
+/// Architectures whose GPUs the files ask for (`CUDA_VISIBLE_DEVICES`, `nvidia.com/gpu`).
+constexpr auto kNvidia = std::to_array<std::string_view>({"ampere", "ada", "hopper", "blackwell"});
+
 /// Words of a name between dashes, in lower case: "Llama-3.3-70B" -> llama, 3.3, 70b.
 std::vector<std::string> name_words(std::string_view name) {
   std::vector<std::string> words;
@@ -115,6 +118,7 @@ class LayoutMaker {
       keep(network.error());
     }
     refuse_unwritten();
+    refuse_other_makers();
     make_roles();
     check_routing();
     if (!errors_.empty()) {
@@ -179,6 +183,15 @@ class LayoutMaker {
                fmt::format("model.{} is a what-if that no network on disk has", patch.key),
                "deploy the network as it is published");
       }
+    }
+  }
+
+  void refuse_other_makers() {
+    const hardware::GpuSpec& gpu = resolved_.deployment->gpu;
+    if (std::ranges::find(kNvidia, gpu.architecture) == kNvidia.end()) {
+      refuse("gpu",
+             fmt::format("writes files for GPUs of NVIDIA, and {} is none", gpu.name),
+             "--gpu h100");
     }
   }
 

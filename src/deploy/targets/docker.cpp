@@ -34,7 +34,7 @@ std::vector<File> write_docker(const Layout& layout) {
     for (const Variable& variable : role.variables) {
       words.push_back(fmt::format("-e {}={}", variable.name, core::shell_word(variable.value)));
     }
-    words.push_back(fmt::format("--entrypoint vllm {}", layout.image));
+    words.push_back(fmt::format("--entrypoint vllm {}", core::shell_word(layout.image)));
     words.push_back(fmt::format("serve {}", core::shell_word(layout.network)));
     for (const Flag& flag : role.flags) {
       words.push_back(flag_words(flag));

@@ -61,6 +61,18 @@ TEST(Deployment, BenchSendsTheWorkloadAndSaysWhatItCannot) {
       HasSubstr("# Not as in the scenario: all requests have the mean lengths"));
 }
 
+TEST(Deployment, BenchSendsAsManyAsADurationHolds) {
+  const std::string text =
+      file_of(resolved_of({{"workload.duration", "60s"}}), kVllmTarget, "bench.sh");
+  EXPECT_THAT(text, HasSubstr("  --num-prompts 300 \\\n"));
+}
+
+TEST(Deployment, BenchSendsAClosedLoop) {
+  auto changes = std::vector<scenario::Override>{{"workload.max_concurrency", "16"}};
+  const std::string text = file_of(resolved_of(changes), kVllmTarget, "bench.sh");
+  EXPECT_THAT(text, HasSubstr("  --max-concurrency 16 \\\n"));
+}
+
 TEST(Deployment, BenchKnowsTheCapacity) {
   const auto resolved = resolved_of({});
   const Target* const only = &kVllmTarget;

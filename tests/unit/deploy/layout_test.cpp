@@ -42,6 +42,11 @@ TEST(Layout, RefusesWhatNoTargetWrites) {
               HasSubstr("model.num_hidden_layers is a what-if that no network on disk has"));
 }
 
+TEST(Layout, RefusesGpusOfOtherMakers) {
+  EXPECT_THAT(refusals(resolved_of({{"gpu", "mi300x"}}), kKubernetesTarget),
+              HasSubstr("kubernetes: writes files for GPUs of NVIDIA, and mi300x is none"));
+}
+
 TEST(Layout, SaysAllThatIsWrong) {
   const std::string text = refusals(resolved_of({{"cluster.instances", "5"},
                                                  {"cluster.router.name", "session"},

@@ -14,9 +14,9 @@ namespace ridgeline::plan {
 
 /// One cause of error, shared by every deployment whose elasticity to it is not 0.
 struct Factor {
-  std::string name;  ///< "prefill attention, h200"
-  std::string gpu;   ///< Catalogue name; empty where it holds on every GPU.
-  double sd = 0.0;   ///< Of the logarithm.
+  std::string name = {};  ///< "prefill attention, h200"
+  std::string gpu = {};   ///< Catalogue name; empty where it holds on every GPU.
+  double sd = 0.0;        ///< Of the logarithm.
   /// Of the logarithm, once it is measured. A factor without a command cannot be
   /// measured by itself.
   double noise = 0.0;
@@ -30,26 +30,26 @@ struct Row {
   double sampling_sd = 0.0;   ///< Of its logarithm, of runs that were not endless.
   std::int64_t replicas = 1;  ///< Planned.
   std::int64_t max_replicas = 1;
-  double cost_per_replica = 0.0;   ///< In the unit of the objective.
-  std::vector<double> elasticity;  ///< d log capacity / d theta_j, one per factor.
-  std::int64_t min_replicas = 1;   ///< Above 1 where the question fixes their number.
+  double cost_per_replica = 0.0;        ///< In the unit of the objective.
+  std::vector<double> elasticity = {};  ///< d log capacity / d theta_j, one per factor.
+  std::int64_t min_replicas = 1;        ///< Above 1 where the question fixes their number.
 };
 
 /// Something to measure that several factors show in: y = sum_j loading_j theta_j + noise.
 struct Measurement {
-  std::string what;
-  std::string command;
-  std::string gpu;
+  std::string what = {};
+  std::string command = {};
+  std::string gpu = {};
   double minutes = 0.0;
-  double noise = 0.0;           ///< Of the logarithm.
-  std::vector<double> loading;  ///< One per factor.
+  double noise = 0.0;                ///< Of the logarithm.
+  std::vector<double> loading = {};  ///< One per factor.
 };
 
 struct DoubtInput {
   double rate = 0.0;  ///< Requests per second that all replicas of a deployment share.
-  std::vector<Factor> factors;
-  std::vector<Row> rows;    ///< In canonical order, which breaks ties.
-  double confidence = 0.9;  ///< Least probability that the replicas planned suffice.
+  std::vector<Factor> factors = {};
+  std::vector<Row> rows = {};  ///< In canonical order, which breaks ties.
+  double confidence = 0.9;     ///< Least probability that the replicas planned suffice.
   std::uint64_t seed = 1;
   /// Beside the factors' own.
   std::vector<Measurement> measurements = {};
@@ -68,9 +68,9 @@ struct Doubt {
 
 /// What a measurement is worth before a pick is made for good.
 struct MeasurementValue {
-  std::string what;
-  std::string command;
-  std::string gpu;
+  std::string what = {};
+  std::string command = {};
+  std::string gpu = {};
   double minutes = 0.0;
   double resolves = 0.0;  ///< Share of the variance of the pick's log capacity that it removes.
   /// Expected regret now less that after deciding again, in the unit of the objective.

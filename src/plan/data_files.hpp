@@ -1,0 +1,14 @@
+#pragma once
+
+#include <span>
+
+#include "document/embedded_file.hpp"
+
+namespace ridgeline::plan {
+
+/// data/accuracy/*, compiled in.
+std::span<const document::EmbeddedFile> accuracy_files();
+/// data/prices/*, compiled in.
+std::span<const document::EmbeddedFile> price_files();
+
+}  // namespace ridgeline::plan

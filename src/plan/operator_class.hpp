@@ -3,9 +3,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <mutex>
 #include <string_view>
+#include <vector>
 
-#include "core/units.hpp"
+#include "domain/step.hpp"
 #include "latency/step_time_model.hpp"
 
 namespace ridgeline::plan {
@@ -40,5 +43,19 @@ inline constexpr std::array<std::string_view, kNumOperatorClasses> kOperatorClas
 /// Seconds by class; they sum to a step's GPU time, but for its rounding.
 using TimeByClass = std::array<double, kNumOperatorClasses>;
 [[nodiscard]] TimeByClass time_by_class(const latency::Explanation& step);
+
+/// The same of steps by their batch, each taken apart once: slow at first, then a look-up. The
+/// model outlives it. Threads may share it.
+class StepParts {
+ public:
+  explicit StepParts(const latency::StepTimeModel& model) : model_(model) {}
+
+  [[nodiscard]] TimeByClass of(const domain::StepBatch& batch) const;
+
+ private:
+  const latency::StepTimeModel& model_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::vector<std::int64_t>, TimeByClass> known_;
+};
 
 }  // namespace ridgeline::plan

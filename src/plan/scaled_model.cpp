@@ -41,12 +41,13 @@ domain::StepTime stretched_to(const domain::StepTime& time, core::Duration total
 
 }  // namespace
 
-core::Duration ScaledModel::scaled_total(const latency::Explanation& step) const {
+core::Duration ScaledModel::scaled_total(const domain::StepBatch& batch,
+                                         core::Duration total) const {
+  const TimeByClass times = parts_.of(batch);
   double more = 0.0;  // What is not scaled keeps the model's own rounding.
-  for (const latency::OperatorTime& part : step.parts) {
-    more += (scale_of(part) - 1.0) * part.time.value();
+  for (std::size_t kind = 0; kind < times.size(); ++kind) {
+    more += (scales_[kind] - 1.0) * times[kind];
   }
-  const core::Duration total = step.total.gpu();
   return more >= 0.0 ? core::Duration::saturating_sum(
                            total, core::Duration::saturating(core::Seconds(more)))
                      : total - std::min(core::Duration::saturating(core::Seconds(-more)), total);
@@ -55,7 +56,7 @@ core::Duration ScaledModel::scaled_total(const latency::Explanation& step) const
 domain::AffineStep ScaledModel::scaled_line(const domain::AffineStep& line,
                                             domain::StepBatch batch) const {
   batch.decode_context = line.lowest;
-  const core::Duration total = scaled_total(model_.explain(batch));
+  const core::Duration total = scaled_total(batch, line.at(line.lowest).gpu());
   domain::AffineStep scaled = line;
   // Context is read by attention alone.
   scaled.slope = core::Duration::saturating(
@@ -111,8 +112,8 @@ domain::StepTime ScaledModel::predict(const domain::StepBatch& batch) const {
   if (line && context >= line->lowest && context <= line->highest) {
     return line->at(context);
   }
-  const latency::Explanation step = model_.explain(batch);
-  return stretched_to(step.total, scaled_total(step));
+  const domain::StepTime time = model_.predict(batch);
+  return stretched_to(time, scaled_total(batch, time.gpu()));
 }
 
 std::vector<core::Duration> ScaledModel::stages(const domain::StepBatch& batch) const {

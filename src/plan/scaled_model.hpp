@@ -18,13 +18,15 @@ using OperatorScales = std::array<double, kNumOperatorClasses>;
 inline constexpr OperatorScales kUnscaled = {1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0};
 
 /// A step-time model with errors: the time of each operator class is multiplied by a factor of its
-/// own. Keeps the promise of affine(): what it says is predict(), bit for bit. Each prediction
-/// takes a step apart (StepTimeModel::explain), so it suits estimates and not runs. The model
-/// scaled outlives it.
+/// own. Keeps the promise of affine(): what it says is predict(), bit for bit. A batch that `parts`
+/// does not know yet is taken apart, so it suits estimates and not runs. `parts` are of the model;
+/// both outlive it.
 class ScaledModel final : public latency::StepTimeModel {
  public:
-  ScaledModel(const latency::StepTimeModel& model, const OperatorScales& scales)
-      : model_(model), scales_(scales) {}
+  ScaledModel(const latency::StepTimeModel& model,
+              const StepParts& parts,
+              const OperatorScales& scales)
+      : model_(model), parts_(parts), scales_(scales) {}
 
   [[nodiscard]] domain::StepTime predict(const domain::StepBatch& batch) const override;
   [[nodiscard]] std::vector<core::Duration> stages(const domain::StepBatch& batch) const override;
@@ -42,8 +44,9 @@ class ScaledModel final : public latency::StepTimeModel {
   [[nodiscard]] double scale_of(const latency::OperatorTime& part) const {
     return scales_[static_cast<std::size_t>(class_of(part))];
   }
-  /// GPU time of a step of that total, its operators scaled.
-  [[nodiscard]] core::Duration scaled_total(const latency::Explanation& step) const;
+  /// GPU time of a step that the model gives that total, its operators scaled.
+  [[nodiscard]] core::Duration scaled_total(const domain::StepBatch& batch,
+                                            core::Duration total) const;
   /// Nothing scaled but the time on a line: `batch` is the step at the line's lowest context.
   [[nodiscard]] domain::AffineStep scaled_line(const domain::AffineStep& line,
                                                domain::StepBatch batch) const;
@@ -52,6 +55,7 @@ class ScaledModel final : public latency::StepTimeModel {
                                                           core::Tokens context) const;
 
   const latency::StepTimeModel& model_;
+  const StepParts& parts_;
   OperatorScales scales_;
 };
 

@@ -1,0 +1,5 @@
+#include "plan/factors.hpp"
+
+#include <gtest/gtest.h>
+
+namespace ridgeline::plan {}

@@ -23,9 +23,9 @@ namespace {
 /// request per second).
 constexpr double kUsualSlope = 8.0;
 constexpr double kLeastSlope = 0.5;
-/// Steps in log load while the root lies on one side: doubled each time, so that four cover a
-/// factor of 1,800.
-constexpr double kFirstStep = 0.5;
+/// Steps in log load while the root lies on one side: doubled each time, so that eight cover a
+/// factor of 10^16.
+constexpr double kFirstStep = 0.15;
 /// A bracket is halved at least so far each time.
 constexpr double kLeastPart = 0.1;
 /// Of the deviation that runs of this length have anyway: nearer to the root is not worth a run.
@@ -107,7 +107,7 @@ class Search {
         if (high->x - low->x <= near_ || is_near(*low) || is_near(*high)) {
           break;
         }
-        x = between(*low, *high);
+        x = next_between(*low, *high);
         continue;
       }
       const Seen& nearest = low != nullptr ? *low : *high;
@@ -215,10 +215,16 @@ class Search {
     return std::abs(one.found.margin) <= near_ * slope_near(one.x);
   }
 
-  [[nodiscard]] static double between(const Seen& low, const Seen& high) {
-    const double width = high.x - low.x;
-    const double at = -low.found.margin / (high.found.margin - low.found.margin);
-    return low.x + width * std::clamp(at, kLeastPart, 1.0 - kLeastPart);
+  /// By false position; a side that stays twice counts half (the Illinois rule), since the largest
+  /// of several margins bends.
+  double next_between(const Seen& low, const Seen& high) {
+    low_weight_ = low.x == last_low_ ? low_weight_ / 2.0 : 1.0;
+    high_weight_ = high.x == last_high_ ? high_weight_ / 2.0 : 1.0;
+    last_low_ = low.x;
+    last_high_ = high.x;
+    const double below = -low.found.margin * low_weight_;
+    const double part = below / (below + high.found.margin * high_weight_);
+    return low.x + (high.x - low.x) * std::clamp(part, kLeastPart, 1.0 - kLeastPart);
   }
 
   Capacity finish(Limit limit) {
@@ -281,6 +287,10 @@ class Search {
   std::size_t nearest_target_ = 0;
   bool overloaded_ = false;
   std::int64_t requests_ = 0;
+  double last_low_ = -HUGE_VAL;
+  double last_high_ = HUGE_VAL;
+  double low_weight_ = 1.0;
+  double high_weight_ = 1.0;
 };
 
 }  // namespace

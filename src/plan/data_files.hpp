@@ -10,5 +10,7 @@ namespace ridgeline::plan {
 std::span<const document::EmbeddedFile> accuracy_files();
 /// data/prices/*, compiled in.
 std::span<const document::EmbeddedFile> price_files();
+/// data/slo/*, compiled in.
+std::span<const document::EmbeddedFile> slo_files();
 
 }  // namespace ridgeline::plan

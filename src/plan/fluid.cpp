@@ -105,46 +105,62 @@ bool is_stable(const FluidInputs& inputs, double rate) {
   return step_at(inputs, rate, longest).seconds <= longest;
 }
 
-/// How long a prompt keeps the server from others, and alone takes to its first token.
+/// What a prompt is to the server.
 struct Prompt {
-  double busy_s = 0.0;
-  double alone_s = 0.0;
+  double busy_s = 0.0;   ///< How long one of mean length keeps it from others.
+  double alone_s = 0.0;  ///< How long that takes with no other prompt before it.
 };
 
-Prompt prompt_at(const FluidInputs& inputs, const FluidState& state) {
+/// Steps of a prompt beside the decodes of that state.
+double prompt_s(const FluidInputs& inputs, const FluidState& state, double input) {
   const auto decodes = static_cast<std::int64_t>(std::max(1.0, std::ceil(state.decodes)));
-  const double context = mean_context(inputs.demand);
   const double room = std::max(1.0, budget(inputs) - state.decodes);
-  const double input = std::max(1.0, inputs.demand.mean_input);
-  const double chunk = std::min(room, input);
-  const double loaded =
-      step_seconds(inputs, decodes, context, std::llround(chunk), inputs.demand.spared);
-  Prompt prompt;
-  prompt.alone_s = std::ceil(input / chunk) * loaded;
-  // Where a step has room for several prompts, they share what the step takes anyway.
-  const double full = std::min(room, std::max(chunk, state.chunk_tokens));
-  const double of_full =
-      step_seconds(inputs, decodes, context, std::llround(full), inputs.demand.spared);
-  prompt.busy_s = input / full * of_full;
-  return prompt;
+  const double chunks = std::ceil(input / room);
+  return chunks * step_seconds(inputs,
+                               decodes,
+                               mean_context(inputs.demand),
+                               std::max<std::int64_t>(1, std::llround(input / chunks)),
+                               inputs.demand.spared);
 }
 
-/// Whether the queue of prompts leaves room: P(wait > t) = rho * exp(-t (1 - rho) / (S (1 + scv) /
-/// 2)), the exponential tail of an M/G/1 queue (its heavy-traffic form).
+Prompt prompt_at(const FluidInputs& inputs, const FluidState& state) {
+  const double input = std::max(1.0, inputs.demand.mean_input);
+  const double room = std::max(1.0, budget(inputs) - state.decodes);
+  // Where a step has room for several prompts, they share what the step takes anyway.
+  const double full = std::min(room, std::max(std::min(room, input), state.chunk_tokens));
+  return {.busy_s = input / full * prompt_s(inputs, state, full),
+          .alone_s = prompt_s(inputs, state, input)};
+}
+
+/// Tokens to compute of the prompt that the target's quantile of the requests has.
+double quantile_input(const Demand& demand, const Target& target) {
+  const auto size = core::real(static_cast<std::int64_t>(demand.by_input.size()));
+  const auto at = static_cast<std::size_t>((1.0 - target.allowed_share) * (size - 1.0));
+  return std::max(1.0, core::real(demand.by_input[at].input - demand.spared));
+}
+
+/// Whether prompts leave room: P(wait > t) = rho * exp(-t (1 - rho) / (S (1 + scv) / 2)), the
+/// exponential tail of an M/G/1 queue (its heavy-traffic form). A percentile is that of a prompt
+/// of mean length which waits as long as few do, or of a long one that waits for the mean.
 bool leaves_room(const FluidInputs& inputs, const FluidState& state, const Target& target) {
-  const auto limit = target.limit_of(metrics::Metric::kTtft);
+  const double limit = target.limit_of(metrics::Metric::kTtft)->to_seconds();
   const Prompt prompt = prompt_at(inputs, state);
   const double busy = state.rate * prompt.busy_s;
   if (busy >= 1.0) {
     return false;
   }
-  const double spread = prompt.busy_s * (1.0 + inputs.demand.input_scv) / 2.0 / (1.0 - busy);
-  double wait = busy * spread;
-  if (!target.is_mean()) {
-    wait = busy > target.allowed_share ? spread * core::log(busy / target.allowed_share) : 0.0;
-  }
   // A prompt waits for the step in flight besides.
-  return prompt.alone_s + wait + state.step_s / 2.0 <= limit->to_seconds();
+  const double spread = prompt.busy_s * (1.0 + inputs.demand.input_scv) / 2.0 / (1.0 - busy);
+  const double mean_wait = busy * spread + state.step_s / 2.0;
+  if (target.is_mean()) {
+    return prompt.alone_s + mean_wait <= limit;
+  }
+  const double tail =
+      busy > target.allowed_share ? spread * core::log(busy / target.allowed_share) : 0.0;
+  const double of_wait = prompt.alone_s + tail + state.step_s / 2.0;
+  const double of_length =
+      prompt_s(inputs, state, quantile_input(inputs.demand, target)) + mean_wait;
+  return std::max(of_wait, of_length) <= limit;
 }
 
 bool meets(const FluidInputs& inputs, const FluidState& state, const Targets& targets) {
@@ -233,9 +249,9 @@ std::optional<FluidState> fluid_state(const FluidInputs& inputs, double rate) {
   if (step_at(inputs, rate, high).seconds > high) {
     return std::nullopt;
   }
-  double low = 0.0;
+  double low = std::min(high, step_at(inputs, rate, 0.0).seconds);
   for (int i = 0; i < kHalvings; ++i) {
-    const double middle = (low + high) / 2.0;
+    const double middle = std::sqrt(low * high);
     (step_at(inputs, rate, middle).seconds <= middle ? high : low) = middle;
   }
   const Step step = step_at(inputs, rate, high);

@@ -32,7 +32,11 @@ scenario::Resolved on(const std::string& gpu, std::int64_t ranks) {
 }
 
 metrics::PowerSummary watts(double mean) {
-  return {.mean = mean, .low = mean, .high = mean, .own_law = true};
+  metrics::PowerSummary power;
+  power.mean = mean;
+  power.low = mean;
+  power.high = mean;
+  return power;
 }
 
 CostWords words(const std::string& yaml, bool wants_prices = false) {

@@ -25,7 +25,7 @@ namespace ridgeline::plan {
 namespace {
 
 /// Halvings of [0, 1]: to 10^-12.
-constexpr int kHalvings = 40;
+constexpr int kHalvingsOfTail = 40;
 /// Of the windows' values, those between the tenth and the ninetieth percentile.
 constexpr double kLow = 0.1;
 constexpr double kHigh = 0.9;
@@ -222,7 +222,7 @@ double clopper_pearson(std::int64_t passed, std::int64_t windows, double confide
   }
   double low = 0.0;
   double high = 1.0;
-  for (int i = 0; i < kHalvings; ++i) {
+  for (int i = 0; i < kHalvingsOfTail; ++i) {
     const double middle = (low + high) / 2.0;
     (at_least(passed, windows, middle) < 1.0 - confidence ? low : high) = middle;
   }

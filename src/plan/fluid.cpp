@@ -216,8 +216,10 @@ double step_seconds(const FluidInputs& inputs,
     batch.decode_lengths = lengths;
   }
   const domain::StepTime time = inputs.model.predict(batch);
-  const core::Duration host =
-      inputs.deployment.host.of(decodes + (chunk > 0 ? 1 : 0), time.cpu);
+  core::Duration host = inputs.deployment.host.of(decodes + (chunk > 0 ? 1 : 0), time.cpu);
+  if (inputs.host_scale != 1.0) {
+    host = core::Duration::saturating(core::Seconds(host.to_seconds() * inputs.host_scale));
+  }
   return engine::step_period(time.gpu(), host, inputs.deployment.engine.async_scheduling)
       .to_seconds();
 }
@@ -233,7 +235,7 @@ double most_running(const FluidInputs& inputs) {
                                 ? (tokens.value() + options.block_size.value() - 1) /
                                       options.block_size.value()
                                 : engine::blocks_of_request(plan, tokens, core::Tokens(1));
-  const double by_blocks =
+  const double by_blocks = inputs.kv_scale *
       core::real(options.num_gpu_blocks.value() - 1) / core::real(std::max<std::int64_t>(1, each));
   const double seats =
       core::real(options.max_num_seqs) * core::real(std::max<std::int64_t>(

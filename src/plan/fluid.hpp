@@ -15,6 +15,8 @@ struct FluidInputs {
   const scenario::Deployment& deployment;
   const latency::StepTimeModel& model;  ///< The deployment's, or one with other step times.
   const Demand& demand;
+  double kv_scale = 1.0;    ///< Times the KV blocks of the deployment.
+  double host_scale = 1.0;  ///< Times its host's work per step.
 };
 
 /// A steady state in means (planner.md, section 5): B = rate * E[out] * T requests decode, p = rate

@@ -53,7 +53,7 @@ struct Certificate {
 };
 
 /// A deployment that was looked at.
-struct Candidate {
+struct PlanCandidate {
   std::string id;
   std::int64_t ordinal = 0;          ///< In canonical order.
   std::vector<std::pair<std::string, std::string>> settings;  ///< What of the space it is.
@@ -117,7 +117,7 @@ struct Answer {
   std::string workload;                ///< "5 req/s", "64 clients", "trace chat.csv, 3.2 req/s"
   std::optional<std::size_t> pick = {};  ///< Of `candidates`.
   std::vector<std::size_t> ranking = {};  ///< The best, at most top_n, cheapest first.
-  std::vector<Candidate> candidates;   ///< In canonical order.
+  std::vector<PlanCandidate> candidates;   ///< In canonical order.
   std::vector<std::size_t> pareto = {};  ///< Of several objectives: those that none dominates.
   std::vector<Rejection> rejected = {};
   std::vector<Factor> factors = {};

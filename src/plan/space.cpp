@@ -139,11 +139,11 @@ core::Result<ResolvedSpacePoint> Space::resolve(const SpacePoint& point,
   return ResolvedSpacePoint{.id = std::move(id), .resolved = std::move(*resolved)};
 }
 
-void Space::add_pipelines(const std::string& model, const std::string& gpu) {
+void Space::add_pipelines(const NetworkAndGpu& pair) {
+  const auto& [model, gpu] = pair;
   const sweep::Axes& first = parts_.front().axes;
   std::vector<Node::Member> members;
   std::int64_t widest = 1;
-  const Node axes = question_->axes;
   for (const auto& axis : first.axes()) {
     if (axis.path == kTpPath) {
       for (const Node& value : axis.values) {
@@ -169,6 +169,18 @@ void Space::add_pipelines(const std::string& model, const std::string& gpu) {
           Node::map(std::move(members), {}), question_->base, question_->overrides)) {
     parts_.push_back({std::move(*more)});
   }
+}
+
+NetworkAndGpu network_and_gpu(const SpacePoint& point) {
+  NetworkAndGpu found;
+  for (const auto& [path, value] : point.settings) {
+    if (path == "model") {
+      found.first = value;
+    } else if (path == "gpu") {
+      found.second = value;
+    }
+  }
+  return found;
 }
 
 std::int64_t gpus_of(const scenario::Resolved& resolved, const std::optional<Split>& split) {

@@ -22,6 +22,10 @@ struct SpacePoint {
   std::vector<std::pair<std::string, std::string>> settings;  ///< Path and value of each axis.
 };
 
+/// What of a point's values says its network and its GPU; empty where the space has one alone.
+using NetworkAndGpu = std::pair<std::string, std::string>;
+[[nodiscard]] NetworkAndGpu network_and_gpu(const SpacePoint& point);
+
 /// A point made runnable.
 struct ResolvedSpacePoint {
   std::string id;
@@ -43,7 +47,7 @@ class Space {
                                                          std::int64_t replicas = 1) const;
   /// Adds pipelines of two and four stages for a network on a GPU, at the widest tensor parallelism
   /// of its node: where no width fits by itself. Points come behind the others.
-  void add_pipelines(const std::string& model, const std::string& gpu);
+  void add_pipelines(const NetworkAndGpu& pair);
 
  private:
   Space(const Question& question, sweep::Axes axes)

@@ -66,6 +66,10 @@ double sd_of_uniform(double width) {
   return width / std::sqrt(12.0);
 }
 
+double squared(double x) {
+  return x * x;
+}
+
 /// What of tools/profiler measures a class.
 constexpr std::array<std::string_view, kNumOperatorClasses> kProfilerOps = {
     "gemm",
@@ -387,8 +391,8 @@ double scale_of(const std::vector<Cause>& causes,
   double of_ttft = 0.0;
   for (const Cause& cause : causes) {
     if (cause.is_scaled) {
-      of_tpot += std::pow(cause.of_tpot * cause.factor.sd, 2);
-      of_ttft += std::pow(cause.of_ttft * cause.factor.sd, 2);
+      of_tpot += squared(cause.of_tpot * cause.factor.sd);
+      of_ttft += squared(cause.of_ttft * cause.factor.sd);
     }
   }
   const auto asks = [&](metrics::Metric metric) {
@@ -465,7 +469,8 @@ void add_measurements(const FluidCandidate& candidate,
 
 }  // namespace
 
-FactorTable factors_of(const std::vector<FluidCandidate>& candidates, const std::vector<Band>& bands) {
+FactorTable factors_of(const std::vector<FluidCandidate>& candidates,
+                       const std::vector<Band>& bands) {
   FactorTable table;
   std::vector<Examined> examined;
   std::vector<double> common;  // Of each factor: the largest scale that a candidate gives it.

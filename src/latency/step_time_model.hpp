@@ -59,6 +59,7 @@ struct Execution {
   /// The host launches every kernel of every step (--enforce-eager). `cuda_graph_sizes` are then
   /// those of the same server with graphs: a step takes at least as long as it would with them.
   bool enforce_eager = false;
+  double host_class = 1.0;  ///< How many times longer the host takes to launch a kernel.
   std::optional<Speculation> speculation = {};
 };
 
@@ -74,6 +75,8 @@ struct OperatorTime {
   domain::Bottleneck bottleneck = domain::Bottleneck::kMemory;
   std::string source;              ///< What priced it: "kernel", a table's file, ...
   std::optional<double> distance;  ///< Of a table lookup, in its own units.
+  /// Multiplied beside `flops`, for rows that only fill a kernel's tiles; where it is known.
+  core::Flops padding = {};
 };
 
 /// A step taken apart. The parts and `rounding` sum to the predicted GPU time.

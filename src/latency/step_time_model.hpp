@@ -59,7 +59,6 @@ struct Execution {
   /// The host launches every kernel of every step (--enforce-eager). `cuda_graph_sizes` are then
   /// those of the same server with graphs: a step takes at least as long as it would with them.
   bool enforce_eager = false;
-  double host_class = 1.0;  ///< How many times longer the host takes to launch a kernel.
   std::optional<Speculation> speculation = {};
 };
 

@@ -316,7 +316,8 @@ core::Duration times(double factor, core::Duration time) {
   return core::Duration::saturating(core::Seconds(factor * time.to_seconds()));
 }
 
-/// What the host does beside the GPU, by its class.
+/// What the host does beside the GPU. Its class stretches the engine's own work: the one slow host
+/// that was measured launched kernels and streamed as fast as others.
 void host_times(Resolution& work) {
   const auto& fitted = engine::serving_constants();
   ServingSection& own = work.section().serving;
@@ -329,7 +330,7 @@ void host_times(Resolution& work) {
   host.per_step = scaled(own.host_step_time, fitted.host.per_step);
   host.per_sequence = scaled(own.host_sequence_time, fitted.host.per_sequence);
   const core::Duration rank = scaled(own.host_rank_time, fitted.per_rank);
-  const core::Duration output = scaled(own.frontend_output_time, fitted.host.per_answer);
+  own.frontend_output_time = own.frontend_output_time.value_or(fitted.host.per_answer);
   if (has_own_settings(work.engine())) {
     return;  // How other engines stream, and what their ranks cost, was not measured.
   }
@@ -339,7 +340,7 @@ void host_times(Resolution& work) {
         core::Duration::saturating_product(rank, work.engine().tensor_parallel_size - 1));
   }
   const auto streams = core::real(work.engine().api_server_count * work.engine().stream_interval);
-  host.per_answer = times(1.0 / streams, output);
+  host.per_answer = times(1.0 / streams, *own.frontend_output_time);
 }
 
 /// The fitted times of a server, where the scenario does not state its own.
@@ -383,7 +384,6 @@ void resolve_engine(Resolution& work) {
 void build(Resolution& work) {
   work.out->execution.enforce_eager = work.engine().enforce_eager;
   work.out->execution.kernels = kernel_choice(work.engine());
-  work.out->execution.host_class = work.section().serving.host_class.value_or(1.0);
   if (const auto choice = engine::find_engine(work.engine().version)) {
     work.out->execution.engine =
         choice->engine->own == nullptr ? choice->profile : std::string(choice->engine->name);

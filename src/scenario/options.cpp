@@ -282,8 +282,7 @@ constexpr auto kServedOptions = std::to_array<Option>({
      .example = "75us", .slot = [](DeploymentSection& d) -> Slot { return &d.serving.frontend_output_time; }},
     {.path = "serving.host_class", .flag = "host-class",
      .lowest = 0.1, .highest = 50, .unset = "1",
-     .help = "How many times longer the host takes than those of the measured servers: for its share of a step, "
-             "for launching kernels and for streaming",
+     .help = "How many times longer the host takes for its share of a step than those of the measured servers",
      .example = "8", .slot = [](DeploymentSection& d) -> Slot { return &d.serving.host_class; }},
     {.path = "serving.grammar_compile_time", .flag = "grammar-compile-time", .unit = "s",
      .lowest = 0, .highest = kMaxSeconds, .unset = "100 ms with structured outputs, from memory",

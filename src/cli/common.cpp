@@ -301,7 +301,9 @@ core::Result<StatedScenario> stated_scenario(const Arguments& given, scenario::P
       overrides.push_back({.path = std::string(option->path), .text = flag.value});
     }
   }
-  StatedScenario stated{.file = {}, .overrides = std::move(overrides)};
+  StatedScenario stated{.file = {},
+                        .overrides = std::move(overrides),
+                        .warnings = ignored_warnings(arguments)};
   if (!arguments.positionals.empty()) {
     stated.file = arguments.positionals.front();
   }
@@ -315,8 +317,8 @@ core::Result<scenario::LoadedScenario> load(const Arguments& arguments, scenario
   }
   auto loaded = scenario::load_scenario(stated->file, stated->overrides, purpose);
   if (loaded) {
-    const core::Warnings ignored = ignored_warnings(arguments);
-    loaded->warnings.insert(loaded->warnings.begin(), ignored.begin(), ignored.end());
+    loaded->warnings.insert(
+        loaded->warnings.begin(), stated->warnings.begin(), stated->warnings.end());
   }
   return loaded;
 }

@@ -561,6 +561,10 @@ core::Result<std::unique_ptr<StepTimeModel>> make_kernel_model(const ModelInputs
   return make_checked(inputs, *constants);
 }
 
+core::Result<std::unique_ptr<StepTimeModel>> make_vllm_kernel_model(const ModelInputs& inputs) {
+  return make_checked(inputs, builtin_constants());
+}
+
 core::Result<std::unique_ptr<StepTimeModel>> make_first_kernel_model(const ModelInputs& inputs) {
   return make_checked(inputs, first_constants());
 }

@@ -169,13 +169,12 @@ std::string bands_text(const std::vector<Band>& bands) {
 
 const std::vector<Band>& bands() {
   static const std::vector<Band> kBands = [] {
-    std::vector<Band> all;
-    for (const document::EmbeddedFile& file : accuracy_files()) {
-      auto read = read_bands(file.text, fmt::format("data/accuracy/{}", file.name));
-      RIDGELINE_CHECK(read.has_value(), file.name);
-      all.insert(all.end(), read->begin(), read->end());
-    }
-    return all;
+    const auto files = accuracy_files();
+    const auto file = std::ranges::find(files, "bands.yaml", &document::EmbeddedFile::name);
+    RIDGELINE_CHECK(file != files.end(), "data/accuracy/bands.yaml is there");
+    auto read = read_bands(file->text, "data/accuracy/bands.yaml");
+    RIDGELINE_CHECK(read.has_value(), "the compiled-in bands are sound");
+    return std::move(*read);
   }();
   return kBands;
 }

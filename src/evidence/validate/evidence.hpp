@@ -44,12 +44,14 @@ struct Figures {
 
 /// How many tokens a prompt or an answer has.
 struct TokenCounts {
-  enum class Law : std::uint8_t { kFixed, kUniform, kNormal };
+  enum class Law : std::uint8_t { kFixed, kUniform, kNormal, kLogNormal, kHistogram };
   Law law = Law::kFixed;
   double mean = 0.0;
-  double std = 0.0;     ///< kNormal.
-  double lowest = 0.0;  ///< kUniform, kNormal.
+  double std = 0.0;     ///< kNormal; kLogNormal: of the logarithm.
+  double lowest = 0.0;  ///< But kFixed.
   double highest = 0.0;
+  /// kHistogram: share of the counts in the bins up to each, which are equally wide.
+  std::vector<double> up_to = {};
 
   friend bool operator==(const TokenCounts&, const TokenCounts&) = default;
 };

@@ -14,9 +14,11 @@
 #include <fmt/format.h>
 
 #include "document/document.hpp"
+#include "evidence/validate/data_sets.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/loose_node.hpp"
 #include "evidence/validate/measured_power.hpp"
+#include "evidence/validate/published_recipe.hpp"
 #include "evidence/validate/record_identity.hpp"
 #include "evidence/validate/record_refusals.hpp"
 #include "evidence/validate/request_log.hpp"
@@ -118,34 +120,6 @@ void read_server(const document::Node& server, ServerFacts& facts) {
     if (!text.empty()) {
       facts.settings.emplace_back(member.key, std::move(text));
     }
-  }
-}
-
-/// What a published recipe says of kernels, in its own words.
-void read_recipe(const document::Node& recipe, ServerFacts& facts) {
-  std::string words;
-  for (const std::string_view key : {"moe", "moe_backend"}) {
-    words += text_at(recipe, key) + ' ';
-  }
-  std::string environment;
-  for (const document::Node& item : items_at(recipe, "env")) {
-    environment += item.is_string() ? item.as_string() + ' ' : std::string();
-  }
-  for (const std::string_view backend : {"marlin", "triton"}) {
-    if (mentions(words, backend)) {
-      facts.settings.emplace_back("moe_backend", backend);
-    }
-  }
-  if (mentions(environment, "VLLM_MXFP4_USE_MARLIN=1")) {
-    facts.settings.emplace_back("moe_backend", "marlin");
-  }
-  const std::string all_reduce = text_at(recipe, "all_reduce");
-  if (mentions(all_reduce, "flashinfer") || mentions(all_reduce, "fuse_allreduce_rms")) {
-    facts.settings.emplace_back("fuse_allreduce_rms", "true");
-  }
-  if (mentions(text_at(recipe, "fp32_router"), "TF32") ||
-      mentions(environment, "VLLM_FLOAT32_MATMUL_PRECISION=high")) {
-    facts.settings.emplace_back("float32_matmul_precision", "high");
   }
 }
 
@@ -374,13 +348,20 @@ void read_workload(const document::Node& workload, RequestLogs& logs, Evidence& 
   }
   const document::Node* input = member_at(workload, "input");
   const document::Node* output = member_at(workload, "output");
-  auto prompts =
-      input != nullptr ? read_token_counts(*input, "prompt", evidence.assumed) : std::nullopt;
+  auto prompts = input != nullptr ? data_set_prompts(evidence.workload,
+                                                     text_at(*input, "kind"),
+                                                     evidence.assumed)
+                                  : std::nullopt;
+  if (!prompts && input != nullptr) {
+    prompts = read_token_counts(*input, "prompt", evidence.assumed);
+  }
   if (!prompts && mentions(evidence.generator, "MLPerf")) {
     prompts = mlperf_prompts(evidence.workload, evidence.assumed);
   }
-  auto answers =
-      output != nullptr ? read_token_counts(*output, "answer", evidence.assumed) : std::nullopt;
+  auto answers = output != nullptr ? histogram_counts(*output) : std::nullopt;
+  if (!answers && output != nullptr) {
+    answers = read_token_counts(*output, "answer", evidence.assumed);
+  }
   if (!prompts || !answers) {
     evidence.problem = no_length(workload, prompts ? "output" : "input");
     return;

@@ -27,6 +27,7 @@ struct Prediction {
   std::int64_t preemptions = 0;  ///< Of the whole run, in the first history.
   accuracy::Question likeness;   ///< What it is of, in the words of the error bands.
   bool kv_limited = false;       ///< The clients of a closed loop need more KV cache than there is.
+  bool front_end_bound = false;  ///< The API server sets the rate of tokens, in the first history.
 };
 
 /// The prediction of one record of a run, or why there is none.

@@ -1,16 +1,14 @@
 """Error bands and the ranking of deployments: validate writes them, run names them."""
 
 import json
-import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from conftest import SANITIZED, SHARED, SOURCE
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-RUNS = Path(os.environ.get("RIDGELINE_SHARED_DIR", ROOT.parent / "shared")) / "groundtruth"
-BANDS = ROOT / "data" / "accuracy" / "bands.yaml"
+RUNS = SHARED / "groundtruth"
+BANDS = SOURCE / "data" / "accuracy" / "bands.yaml"
 # As ./dev bands has them. ML.ENERGY's, which takes longest, gives neither TTFT, TPOT nor E2E.
 FILES = [
     "experiments",
@@ -22,7 +20,7 @@ FILES = [
     "new-nebius-h200",
     "new-splitwise-power",
 ]
-RUN = ("run", "--model", "llama-3.1-8b", "--num-prompts", 50, "--request-rate", 4)
+RUN = ("run", "--model", "llama-3.1-8b", "--num-prompts", 50, "--request-rate", 4, "--input-len", 512, "--output-len", 64)
 
 
 def record(number, clients=2, tpot=7.0, **more):
@@ -99,26 +97,22 @@ def test_another_model_of_step_times_has_no_band(ridgeline):
 
 
 def test_the_page_shows_the_file():
-    page = [sys.executable, ROOT / "tools" / "bands_page.py", "--check"]
+    page = [sys.executable, SOURCE / "tools" / "bands_page.py", "--check"]
     done = subprocess.run(page, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 
-def test_the_file_is_what_the_runs_give(ridgeline):
+@pytest.mark.skipif(SANITIZED, reason="a minute of simulation: other builds run it")
+def test_the_file_is_what_the_runs_give_and_nearly_all_are_predicted(ridgeline):
     needs(*FILES)
     paths = [RUNS / f"{name}.jsonl" for name in FILES]
-    ran = ridgeline("validate", *paths, "--histories", 1, "--bands-out", "new.yaml", "--format", "quiet")
+    ran = ridgeline("validate", *paths, "--histories", 1, "--bands-out", "new.yaml", "--format", "json")
     assert ran.returncode == 0, ran.stderr
     assert times((ridgeline.folder / "new.yaml").read_text()) == times(BANDS.read_text()), "run ./dev bands"
-
-
-def test_nearly_all_runs_of_one_instance_are_predicted(ridgeline):
-    needs(*FILES)
-    for name in FILES:
-        ran = ridgeline("validate", RUNS / f"{name}.jsonl", "--histories", 1, "--format", "json")
-        assert ran.returncode == 0, ran.stderr
-        counts = json.loads(ran.stdout)["counts"]
-        assert counts["scored"] + counts["saturated"] >= 0.97 * counts["records"], name
+    for path in paths:
+        standings = [one["standing"] for one in json.loads(ran.stdout)["records"] if one["file"] == str(path)]
+        predicted = standings.count("scored") + standings.count("saturated")
+        assert predicted >= 0.97 * len(standings), path.name
 
 
 def test_the_ranking_of_measured_deployments(ridgeline):

@@ -37,10 +37,10 @@ struct Mix {
 /// The cheapest number of replicas of each offer such that every class is served: shares x_ic >= 0
 /// with sum_i x_ic = 1 for each class c and sum_c x_ic rate_c / capacity_ic <= replicas_i for each
 /// offer i, within the GPUs to be had. Classes on one replica are taken to share its time in
-/// proportion (Mélange, arXiv 2404.14527); what shares a GPU in truth is the run's to say. Solved by
-/// Cbc, which is loaded when it is first asked for. Nothing where no numbers serve all classes; an
-/// error where Cbc is not installed. Of equal costs, the one with the fewest GPUs, then the one with
-/// more of the earlier offers.
+/// proportion (Mélange, arXiv 2404.14527); what shares a GPU in truth is the run's to say. Solved
+/// by Cbc, which is loaded when it is first asked for. Nothing where no numbers serve all classes;
+/// an error where Cbc is not installed. Of equal costs, the one with the fewest GPUs, then the one
+/// with more of the earlier offers.
 [[nodiscard]] core::Result<std::optional<Mix>> cheapest_mix(const MixQuestion& question);
 
 }  // namespace ridgeline::plan

@@ -113,8 +113,6 @@ struct MoeFfn {
   bool bias = false;              ///< On every expert's projections (gpt-oss).
   bool router_bias = false;
   bool router_fp32 = false;  ///< The router's weights and products are in FP32 (MiniMax-M2).
-  /// Experts are chosen by a score with a bias of its own, among all of them: a single group.
-  bool single_group = false;
   bool shared_gate = false;  ///< The shared expert's output is scaled by a learnt gate.
   /// Width that routed experts work on where it is not the hidden size (Nemotron 3 Super); 0: it
   /// is.

@@ -128,7 +128,6 @@ struct ExpertGemm {
   DType weights = DType::kBf16;
   std::int64_t matrices = 3;  ///< Gate, up and down; 2 without a gate.
   bool bias = false;
-  bool single_group = false;  ///< As MoeFfn::single_group.
   /// Ranks whose tokens come together here, this one included: attention's data parallelism.
   std::int64_t token_sources = 1;
 

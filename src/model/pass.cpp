@@ -177,7 +177,6 @@ void Pass::add_experts(const Layers& layers, const MoeFfn& ffn) {
           .weights = layers.precision.ffn,
           .matrices = ffn.gated ? kGatedMatrices : kGatedMatrices - 1,
           .bias = ffn.bias,
-          .single_group = ffn.single_group,
           .token_sources = sharding_.data_parallel_size});
 }
 

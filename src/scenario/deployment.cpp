@@ -359,9 +359,8 @@ void build(Resolution& work) {
   work.out->execution.enforce_eager = work.engine().enforce_eager;
   work.out->execution.kernels = kernel_choice(work.engine());
   if (const auto choice = engine::find_engine(work.engine().version)) {
-    work.out->execution.engine =
-        choice->engine->own == nullptr ? vllm_name(work.engine().version)
-                                       : std::string(choice->engine->name);
+    work.out->execution.engine = choice->engine->own == nullptr ? vllm_name(work.engine().version)
+                                                                : std::string(choice->engine->name);
   }
   note_idle_choices(work);
   // Only vLLM cuts its graphs around the attention, so that they hold prompts.

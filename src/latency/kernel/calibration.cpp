@@ -185,10 +185,10 @@ void spread_unevenly(Calibration& result) {
     };
     (one(sets), ...);
   };
-  auto*  fine_16bit = &result.experts_16bit_fine;
-  auto*  fine_8bit = &result.experts_8bit_fine;
-  auto*  coarse_16bit = &result.experts_16bit_coarse;
-  auto*  coarse_8bit = &result.experts_8bit_coarse;
+  auto* fine_16bit = &result.experts_16bit_fine;
+  auto* fine_8bit = &result.experts_8bit_fine;
+  auto* coarse_16bit = &result.experts_16bit_coarse;
+  auto* coarse_8bit = &result.experts_8bit_coarse;
   spread(result.step.uneven_experts,
          fine_16bit,
          fine_8bit,
@@ -196,7 +196,7 @@ void spread_unevenly(Calibration& result) {
          result.experts_nvfp4,
          result.experts_mxfp4_mxfp8,
          result.experts_mxfp4);
-  spread(result.step.uneven_coarse_experts, coarse_16bit, coarse_8bit);
+  spread(result.step.uneven_coarse_experts, coarse_16bit);
 }
 
 }  // namespace

@@ -201,8 +201,8 @@ struct StepConstants {
   /// networks with many experts (but in Marlin, where no server showed it), and of those with few.
   double uneven_experts = 1.0;
   double uneven_coarse_experts = 1.0;
-  /// Choosing experts of a single group by small kernels, of a layer and step, before one kernel did
-  /// it all.
+  /// Choosing experts of a single group by small kernels, of a layer and step, before one kernel
+  /// did it all.
   core::Seconds unfused_routing;
   /// Kernels that a norm over the whole width of queries or keys is, whose sums are exchanged.
   std::int64_t wide_norm_kernels = 1;

@@ -33,8 +33,8 @@ struct BlockWaves {
   std::int64_t unsplit = 0;   ///< From so many blocks on, contexts are not split.
   core::Seconds shared;       ///< A token of one block, its share of the bandwidth being full.
   core::Seconds alone;        ///< A token of one block that has its multiprocessor to itself.
-  /// Beside prompts, where each query head is a block of its own with a tile of queries of which one
-  /// row is used: a token of one such block. Zero: as without prompts.
+  /// Beside prompts, where each query head is a block of its own with a tile of queries of which
+  /// one row is used: a token of one such block. Zero: as without prompts.
   core::Seconds tile = {};
   std::int64_t tiles_per_sequence = 1;  ///< Query heads.
 

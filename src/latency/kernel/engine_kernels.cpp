@@ -46,11 +46,12 @@ constexpr auto kQuantisingGemms = std::to_array<std::pair<std::string_view, Gemm
     {"gemm_nvfp4", &Column::gemm_nvfp4},
 });
 
-constexpr auto kExpertSets = std::to_array<std::pair<std::string_view, std::optional<ExpertConstants> Column::*>>({
-    {"experts_8bit_fine", &Column::experts_8bit_fine},
-    {"experts_8bit_block", &Column::experts_8bit_block},
-    {"experts_nvfp4", &Column::experts_nvfp4},
-});
+constexpr auto kExpertSets =
+    std::to_array<std::pair<std::string_view, std::optional<ExpertConstants> Column::*>>({
+        {"experts_8bit_fine", &Column::experts_8bit_fine},
+        {"experts_8bit_block", &Column::experts_8bit_block},
+        {"experts_nvfp4", &Column::experts_nvfp4},
+    });
 
 /// "vllm@0.18.1": 0 and 18; nothing where it is no version of vLLM.
 std::optional<std::pair<int, int>> version_of(std::string_view engine) {

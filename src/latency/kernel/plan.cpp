@@ -295,18 +295,19 @@ class Planner {
   void add(const model::Operator& op, const model::Attention& shape) {
     const auto& decodes = calibration_.decode(shape.kv);
     const double mixed = calibration_.attention.mixed_tile_efficiency;
-    add_cached_attention(op,
-                         shape,
-                         decodes,
-                         decode_line(shape, decodes.values, gpu_, mixed),
-                         narrower(shape.window, shape.selected),
-                         [mixed](const DecodeCall& call,
-                                 const model::Attention& what,
-                                 const DecodeAttentionConstants& constants,
-                                 const hardware::GpuSpec& gpu) {
-                           return decode_attention(call, what, constants, gpu, mixed);
-                         },
-                         prefill_attention);
+    add_cached_attention(
+        op,
+        shape,
+        decodes,
+        decode_line(shape, decodes.values, gpu_, mixed),
+        narrower(shape.window, shape.selected),
+        [mixed](const DecodeCall& call,
+                const model::Attention& what,
+                const DecodeAttentionConstants& constants,
+                const hardware::GpuSpec& gpu) {
+          return decode_attention(call, what, constants, gpu, mixed);
+        },
+        prefill_attention);
   }
 
   void add(const model::Operator& op, const model::LatentAttention& shape) {
@@ -430,13 +431,14 @@ class Planner {
     constexpr auto kWide = std::to_array<std::string_view>({"q_norm", "k_norm"});
     const bool is_wide = std::ranges::find(kWide, op.name) != kWide.end();
     const double kernels = is_wide ? real(calibration_.step.wide_norm_kernels) : 1.0;
-    RowOperator& row = push(op, "kernel", [kernels, &step = calibration_.step](std::int64_t /*rows*/) {
-      return Cost{.time = step.norm * kernels,
-                  .flops = {},
-                  .bytes = {},
-                  .kind = domain::Bottleneck::kOverhead,
-                  .losing = {}};
-    });
+    RowOperator& row =
+        push(op, "kernel", [kernels, &step = calibration_.step](std::int64_t /*rows*/) {
+          return Cost{.time = step.norm * kernels,
+                      .flops = {},
+                      .bytes = {},
+                      .kind = domain::Bottleneck::kOverhead,
+                      .losing = {}};
+        });
     row.shape = [shape](std::int64_t rows) { return fmt::format("{}x{}", rows, shape.width); };
   }
   // The embedding lookup is one row per token of a network's worth of them: no time of its own.
@@ -474,10 +476,11 @@ core::Duration AttentionOperator::decode(const DecodeCall& call) const {
     const MeasuredAttention::Piece piece = measured->decode(call.sequences, context);
     return piece.base + piece.slope * context;
   }
-  return std::max(floor(call.sequences),
-                  core::Duration::saturating_sum(
-                      base(call.sequences, call.tokens),
-                      core::Duration::saturating_product(slope(call.sequences, call.is_mixed), context)));
+  return std::max(
+      floor(call.sequences),
+      core::Duration::saturating_sum(
+          base(call.sequences, call.tokens),
+          core::Duration::saturating_product(slope(call.sequences, call.is_mixed), context)));
 }
 
 std::int64_t AttentionOperator::most_context(std::int64_t sequences) const {

@@ -26,7 +26,8 @@ constexpr double kFittedHeadDim = 128.0;
 /// instructions): as long as the tensor cores take for so many more dimensions.
 double head_share(const model::Attention& shape, const hardware::GpuSpec& gpu) {
   constexpr double kExponentialsPerClock = 16.0;
-  constexpr double kFlopsPerDimension = 4.0;  // of a query with a key and of its weight with a value
+  constexpr double kFlopsPerDimension =
+      4.0;  // of a query with a key and of its weight with a value
   constexpr double kHertz = 1e9;
   const double dim = 0.5 * (real(shape.head_dim) + real(shape.values()));
   const double flops_per_clock =

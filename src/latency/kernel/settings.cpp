@@ -74,8 +74,7 @@ constexpr auto kSettings = std::to_array<Setting>({
      [](Constants& all, double share) {
        all.attention.mixed_tile_efficiency = std::min(share, 1.0);
      }},
-    {"exponentials",
-     [](Constants& all, double on) { all.attention.exponentials = on > 0.0; }},
+    {"exponentials", [](Constants& all, double on) { all.attention.exponentials = on > 0.0; }},
     {"bytes_per_logit",
      [](Constants& all, double bytes) { all.sampling.bytes_per_logit = core::Bytes(bytes); }},
     {"truncation_us",

@@ -29,7 +29,6 @@ std::vector<LayerGroup> minimax_m2_layers(ConfigReader& config, const Dimensions
   moe.expert_width = config.required_integer("intermediate_size", kWidth);
   moe.shared_width = config.integer("shared_intermediate_size", {0, kWidth.highest}).value_or(0);
   moe.router_bias = config.boolean("use_routing_bias", true);
-  moe.single_group = moe.router_bias;
   moe.router_fp32 = true;  // vLLM: params_dtype of the gate in models/minimax_m2.py
   return uniform(dimensions, attention, moe);
 }

@@ -122,7 +122,8 @@ TEST(EngineKernels, VersionsOfVllmFuseRouteAndTakeExpertsOfTheirOwn) {
 TEST(EngineKernels, AFileIsReadStrictly) {
   EXPECT_THAT(problem_of("[gemm_8bit_block]", "[gemm_fp4]"), HasSubstr("expected gemm_8bit"));
   EXPECT_THAT(problem_of("hopper: 2", "hopper: 200"), HasSubstr("overlapped_us.hopper"));
-  EXPECT_THAT(problem_of("uneven_experts: 2", "sets: [experts_fp4]"), HasSubstr("expected experts_8"));
+  EXPECT_THAT(problem_of("uneven_experts: 2", "sets: [experts_fp4]"),
+              HasSubstr("expected experts_8"));
   EXPECT_THAT(problem_of("uneven_experts: 2", "uneven_experts: 0.5"), HasSubstr("uneven_experts"));
   EXPECT_THAT(problem_of("host_layer_us", "host_layers_us"), HasSubstr("did you mean"));
   EXPECT_THAT(problem_of("engines:", "motors:"), HasSubstr("engines"));

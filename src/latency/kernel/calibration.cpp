@@ -188,7 +188,6 @@ void spread_unevenly(Calibration& result) {
   auto* fine_16bit = &result.experts_16bit_fine;
   auto* fine_8bit = &result.experts_8bit_fine;
   auto* coarse_16bit = &result.experts_16bit_coarse;
-  auto* coarse_8bit = &result.experts_8bit_coarse;
   spread(result.step.uneven_experts,
          fine_16bit,
          fine_8bit,

@@ -52,12 +52,14 @@ class Planner {
           const model::Sharding& sharding,
           const Calibration& calibration,
           const hardware::GpuSpec& gpu,
-          const KernelChoice& choice)
+          const KernelChoice& choice,
+          std::int64_t tokens_in_a_row)
       : network_(network),
         sharding_(sharding),
         calibration_(calibration),
         gpu_(gpu),
-        choice_(choice) {}
+        choice_(choice),
+        tokens_in_a_row_(tokens_in_a_row) {}
 
   Plan plan(const std::vector<model::Operator>& operators) && {
     quantises_ = std::any_of(
@@ -71,6 +73,12 @@ class Planner {
   }
 
  private:
+  /// Share of the tokens' choices of experts that are not those of the token before. A prompt's
+  /// tokens reach all experts either way.
+  [[nodiscard]] double fresh_share() const {
+    const double run = real(tokens_in_a_row_);
+    return (1.0 + (run - 1.0) * (1.0 - calibration_.step.verified_experts_in_common)) / run;
+  }
   [[nodiscard]] bool is_8bit(const model::Operator& op) const {
     if (const auto* gemm = std::get_if<model::Gemm>(&op.shape)) {
       return matmul_format(gemm->weights, gpu_).is_8bit;
@@ -126,6 +134,9 @@ class Planner {
     if (shape.weights != model::DType::kFp32) {
       return;
     }
+    if (calibration_.step.unfused_routing > core::Seconds()) {
+      add_routing(op, shape.n);
+    }
     const MatmulFormat format = matmul_format(shape.weights, gpu_);
     const auto& set = calibration_.gemm_16bit;
     const bool on_tensor_cores = choice_.fp32_as_tf32;
@@ -151,17 +162,19 @@ class Planner {
     const bool has_gap =
         !gap_on || (gap_on->gpu == gpu_.name && shape.experts <= gap_on->most_experts);
     plan_.host_launches = plan_.host_launches + calibration_.step.host_experts * real(op.calls);
-    if (shape.single_group && calibration_.step.unfused_routing > core::Seconds()) {
-      add_routing(op, shape);
-    }
     plan_.gap_layers += format.is_8bit && has_gap ? op.calls : 0;
-    RowOperator& row = push(
-        op,
-        set.source,
-        [shape, format, &constants = set.values, &step = calibration_.step, &gpu = gpu_](
-            std::int64_t rows) {
-          return expert_gemm(shape, rows, format, constants, step.streamed_expert_fraction, gpu);
-        });
+    RowOperator& row =
+        push(op,
+             set.source,
+             [shape,
+              format,
+              &constants = set.values,
+              &step = calibration_.step,
+              &gpu = gpu_,
+              fresh = fresh_share()](std::int64_t rows) {
+               return expert_gemm(
+                   shape, rows, format, constants, step.streamed_expert_fraction, gpu, fresh);
+             });
     row.shape = [shape](std::int64_t rows) {
       return fmt::format("{}x{}x{}, {} of {} experts",
                          rows,
@@ -174,12 +187,12 @@ class Planner {
 
   /// Small kernels over FP32 scores of all experts, where no kernel does it at once: sigmoid, bias,
   /// the groups' best, masks, top-k, gathering and normalising.
-  void add_routing(const model::Operator& op, const model::ExpertGemm& shape) {
+  void add_routing(const model::Operator& op, std::int64_t experts) {
     constexpr double kPasses = 20.0;  // some ten kernels, each reads and writes
     constexpr double kBytesPerScore = 4.0;
-    RowOperator& row =
-        push(op, kUncalibrated, [shape, &step = calibration_.step, &gpu = gpu_](std::int64_t rows) {
-          const core::Bytes moved(kPasses * kBytesPerScore * real(rows) * real(shape.experts));
+    RowOperator& row = push(
+        op, kUncalibrated, [experts, &step = calibration_.step, &gpu = gpu_](std::int64_t rows) {
+          const core::Bytes moved(kPasses * kBytesPerScore * real(rows) * real(experts));
           return Cost{.time = step.unfused_routing + moved / gpu.mem_bandwidth,
                       .flops = {},
                       .bytes = moved,
@@ -187,7 +200,7 @@ class Planner {
                       .losing = {}};
         });
     row.name = "routing";
-    row.shape = [shape](std::int64_t rows) { return fmt::format("{}x{}", rows, shape.experts); };
+    row.shape = [experts](std::int64_t rows) { return fmt::format("{}x{}", rows, experts); };
   }
 
   void add(const model::Operator& op, const model::AllReduce& shape) {
@@ -451,6 +464,7 @@ class Planner {
   const Calibration& calibration_;
   const hardware::GpuSpec& gpu_;
   const KernelChoice& choice_;
+  std::int64_t tokens_in_a_row_;
   bool quantises_ = false;
   Plan plan_;
 };
@@ -512,8 +526,9 @@ Plan make_plan(const model::ModelSpec& network,
                const model::Sharding& sharding,
                const Calibration& calibration,
                const hardware::GpuSpec& gpu,
-               const KernelChoice& choice) {
-  return Planner(network, sharding, calibration, gpu, choice)
+               const KernelChoice& choice,
+               std::int64_t tokens_in_a_row) {
+  return Planner(network, sharding, calibration, gpu, choice, tokens_in_a_row)
       .plan(model::forward_pass(network, sharding));
 }
 

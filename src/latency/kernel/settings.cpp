@@ -75,6 +75,10 @@ constexpr auto kSettings = std::to_array<Setting>({
        all.attention.mixed_tile_efficiency = std::min(share, 1.0);
      }},
     {"exponentials", [](Constants& all, double on) { all.attention.exponentials = on > 0.0; }},
+    {"verified_experts_in_common",
+     [](Constants& all, double share) {
+       all.step.verified_experts_in_common = std::min(share, 1.0);
+     }},
     {"bytes_per_logit",
      [](Constants& all, double bytes) { all.sampling.bytes_per_logit = core::Bytes(bytes); }},
     {"truncation_us",

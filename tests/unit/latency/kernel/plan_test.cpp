@@ -136,7 +136,7 @@ TEST(AllCalls, RoundsOnceAndEndsWithSimulatedTime) {
   EXPECT_EQ(all_calls(core::Seconds(1e9), 80), Duration::max());
 }
 
-/// MiniMax-M2.5 on four GPUs: many experts in a single group, norms over the whole width.
+/// MiniMax-M2.5 on four GPUs: many experts, an FP32 router, norms over the whole width.
 class PlanOfManyExperts : public testing::Test {
  protected:
   [[nodiscard]] double microseconds(const std::string& name,

@@ -103,6 +103,15 @@ def test_files_read_back(scenario, target):
         assert json.loads(run.stdout)["digest"] == prediction["predicted"]["run_digest"]
 
 
+def test_prediction_meets_its_schema(scenario):
+    jsonschema = pytest.importorskip("jsonschema", reason="python3-jsonschema is not installed")
+    schema = json.loads(scenario("schema", "prediction").stdout)
+    prediction = json.loads((deploy(scenario, "vllm") / "prediction.json").read_text())
+    jsonschema.Draft7Validator(schema).validate(prediction)
+    prediction["gpuss"] = 1
+    assert not jsonschema.Draft7Validator(schema).is_valid(prediction)
+
+
 def schemas():
     folder = SHARED / "schemas"
     if not folder.is_dir():

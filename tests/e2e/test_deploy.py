@@ -195,6 +195,10 @@ def test_hand_written_script(scenario):
 def test_router_of_the_target(scenario):
     out = deploy(scenario, "kubernetes", "--instances", 2)
     assert "name: random" in (out / "scenario.yaml").read_text()
+    # Ranks of one replica get theirs from the engine.
+    out = deploy(scenario, "kubernetes", "--data-parallel-size", 2, "--instances", 2, folder="ranks")
+    assert "router" not in (out / "scenario.yaml").read_text()
+    assert "replicas: 1\n" in (out / "deployment.yaml").read_text()
     done = scenario("deploy", "scenario.yaml", "--instances", 2, "--deployment-target", "kubernetes",
                     "--deployment-target", "kserve", "--save-dir", "two")
     assert done.returncode == 2

@@ -313,10 +313,10 @@ void read_workload(const document::Node& workload, RequestLogs& logs, Evidence& 
   }
   const document::Node* input = member_at(workload, "input");
   const document::Node* output = member_at(workload, "output");
-  auto prompts = input != nullptr ? data_set_prompts(evidence.workload,
-                                                     text_at(*input, "kind"),
-                                                     evidence.assumed)
-                                  : std::nullopt;
+  auto prompts =
+      input != nullptr
+          ? data_set_prompts(evidence.workload, text_at(*input, "kind"), evidence.assumed)
+          : std::nullopt;
   if (!prompts && input != nullptr) {
     prompts = read_token_counts(*input, "prompt", evidence.assumed);
   }

@@ -156,18 +156,18 @@ class Planner {
         !gap_on || (gap_on->gpu == gpu_.name && shape.experts <= gap_on->most_experts);
     plan_.host_launches = plan_.host_launches + calibration_.step.host_experts * real(op.calls);
     plan_.gap_layers += format.is_8bit && has_gap ? op.calls : 0;
-    RowOperator& row = push(
-        op,
-        set.source,
-        [shape,
-         format,
-         &constants = set.values,
-         &step = calibration_.step,
-         &gpu = gpu_,
-         fresh = fresh_share()](std::int64_t rows) {
-          return expert_gemm(
-              shape, rows, format, constants, step.streamed_expert_fraction, gpu, fresh);
-        });
+    RowOperator& row =
+        push(op,
+             set.source,
+             [shape,
+              format,
+              &constants = set.values,
+              &step = calibration_.step,
+              &gpu = gpu_,
+              fresh = fresh_share()](std::int64_t rows) {
+               return expert_gemm(
+                   shape, rows, format, constants, step.streamed_expert_fraction, gpu, fresh);
+             });
     row.shape = [shape](std::int64_t rows) {
       return fmt::format("{}x{}x{}, {} of {} experts",
                          rows,

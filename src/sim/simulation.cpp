@@ -37,6 +37,7 @@
 #include "sim/fleet_disaggregation.hpp"
 #include "sim/fleet_offload.hpp"
 #include "sim/fleet_pools.hpp"
+#include "sim/front_end.hpp"
 #include "sim/horizon.hpp"
 #include "sim/logged_model.hpp"
 #include "sim/operations.hpp"
@@ -206,6 +207,9 @@ RunOutcome outcome_of(const scenario::Resolved& resolved,
   outcome.digest = recorder.digest(digest_totals(outcome.totals));
   outcome.warnings = recorder.warnings();
   add_run_warnings(resolved, outcome.summary, source, outcome.warnings);
+  if (auto bound = front_end_warning(resolved, outcome.summary, recorder.work())) {
+    outcome.warnings.push_back(std::move(*bound));
+  }
   return outcome;
 }
 

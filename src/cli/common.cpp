@@ -24,6 +24,7 @@
 #include "cli/terminal.hpp"
 #include "cli/trace_flags.hpp"
 #include "core/result.hpp"
+#include "deploy/read.hpp"
 #include "document/document.hpp"
 #include "report/palette.hpp"
 #include "scenario/imports/imports.hpp"
@@ -315,7 +316,16 @@ core::Result<scenario::LoadedScenario> load(const Arguments& arguments, scenario
   if (!stated) {
     return core::fail(stated.error());
   }
-  auto loaded = scenario::load_scenario(stated->file, stated->overrides, purpose);
+  std::optional<document::Node> deployed;
+  if (stated->file) {
+    auto found = deploy::scenario_in_file(*stated->file);
+    if (!found) {
+      return core::fail(std::move(found).error());
+    }
+    deployed = std::move(*found);
+  }
+  auto loaded = deployed ? scenario::read_scenario(*deployed, stated->overrides, purpose)
+                         : scenario::load_scenario(stated->file, stated->overrides, purpose);
   if (loaded) {
     loaded->warnings.insert(
         loaded->warnings.begin(), stated->warnings.begin(), stated->warnings.end());

@@ -66,7 +66,7 @@ class Fleet {
                       core::InstanceId instance,
                       const engine::Leg& leg) = 0;
   /// As Engine::finish_load() and Engine::release_blocks(), of an instance.
-  virtual void finish_load(core::RequestId id,
+  virtual void finish_load(engine::LoadId id,
                            core::InstanceId instance,
                            core::SimTime at,
                            bool arrived) = 0;
@@ -192,6 +192,8 @@ class Part {
     static_cast<void>(id);
     static_cast<void>(now);
   }
+  /// Another instance, which has done nothing yet, stands in the place of one that was stopped.
+  virtual void on_renew(core::InstanceId id) { static_cast<void>(id); }
   /// A gateway of this part, where that one chooses the instance.
   [[nodiscard]] virtual Gateway* gateway_of(core::InstanceId id) {
     static_cast<void>(id);

@@ -15,6 +15,7 @@
 #include "engine/engine.hpp"
 #include "engine/frontend.hpp"
 #include "engine/kv_connector.hpp"
+#include "engine/kv_look.hpp"
 #include "engine/leg.hpp"
 #include "engine/options.hpp"
 #include "engine/server.hpp"
@@ -53,7 +54,7 @@ class Instance final : public Server, private domain::RecordSink, private domain
   /// As submit(), of a request of which this instance computes a part.
   void submit_leg(const domain::Request& request, const Leg& leg);
   /// As Engine::finish_load() and Engine::release_blocks().
-  void finish_load(core::RequestId id, core::SimTime at, bool arrived);
+  void finish_load(LoadId id, core::SimTime at, bool arrived);
   void release_blocks(core::RequestId id, core::SimTime at);
   /// As Engine::connect().
   void connect(KvConnector& connector) { engine_->connect(connector); }
@@ -82,8 +83,8 @@ class Instance final : public Server, private domain::RecordSink, private domain
   [[nodiscard]] core::Tokens cached_prefix(const domain::Request& request) {
     return engine_->cached_prefix(request);
   }
-  [[nodiscard]] core::Tokens cached_prefix_at(const domain::Request& request, core::SimTime as_of) {
-    return engine_->cached_prefix_at(request, as_of);
+  [[nodiscard]] core::Tokens cached_prefix_at(const domain::Request& request, const KvLook& look) {
+    return engine_->cached_prefix_at(request, look);
   }
 
  private:

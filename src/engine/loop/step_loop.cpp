@@ -31,7 +31,7 @@ namespace ridgeline::engine {
 StepLoop::StepLoop(const EngineInputs& inputs, std::unique_ptr<StepScheduler> scheduler, bool jump)
     : inputs_(inputs),
       scheduler_(std::move(scheduler)),
-      keeps_history_(inputs.kv_history > core::Duration()),
+      keeps_history_(inputs.kv_history.kept > core::Duration()),
       jump_(jump && inputs.tokens == nullptr && !keeps_history_),
       needs_decode_lengths_(inputs.model.needs_decode_lengths()),
       delays_forming_(inputs.options.grammars && inputs.options.async_scheduling &&
@@ -94,7 +94,7 @@ void StepLoop::wake(core::SimTime at) {
   }
 }
 
-void StepLoop::finish_load(core::RequestId id, core::SimTime at, bool arrived) {
+void StepLoop::finish_load(LoadId id, core::SimTime at, bool arrived) {
   RIDGELINE_CHECK(at >= now_, "KV arrived in the past");
   hold_blocks_until(at, scheduler_->counts().used_blocks);
   scheduler_at(at).finish_load(id, arrived);

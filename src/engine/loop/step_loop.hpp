@@ -19,6 +19,7 @@
 #include "domain/token_sink.hpp"
 #include "engine/engine.hpp"
 #include "engine/kv_connector.hpp"
+#include "engine/kv_look.hpp"
 #include "engine/leg.hpp"
 #include "engine/loop/pace.hpp"
 #include "engine/loop/step_scheduler.hpp"
@@ -43,7 +44,7 @@ class StepLoop final : public Engine {
   void submit(const domain::Request& request, core::SimTime queued) override;
   void submit_leg(const domain::Request& request, core::SimTime queued, const Leg& leg) override;
   void abort(core::RequestId id, core::SimTime at) override;
-  void finish_load(core::RequestId id, core::SimTime at, bool arrived) override;
+  void finish_load(LoadId id, core::SimTime at, bool arrived) override;
   void release_blocks(core::RequestId id, core::SimTime at) override;
   void connect(KvConnector& connector) override;
   Pause advance(core::SimTime limit, bool pause_at_completion, std::int64_t max_segments) override;
@@ -60,8 +61,8 @@ class StepLoop final : public Engine {
     return scheduler_->cached_prefix(request, std::nullopt);
   }
   [[nodiscard]] core::Tokens cached_prefix_at(const domain::Request& request,
-                                              core::SimTime as_of) override {
-    return scheduler_->cached_prefix(request, keeps_history_ ? std::optional(as_of) : std::nullopt);
+                                              const KvLook& look) override {
+    return scheduler_->cached_prefix(request, keeps_history_ ? std::optional(look) : std::nullopt);
   }
   [[nodiscard]] EngineTotals totals() const override;
   [[nodiscard]] const EngineOptions& options() const { return inputs_.options; }

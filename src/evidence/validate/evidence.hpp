@@ -129,11 +129,17 @@ struct Evidence {
   std::int64_t pipeline_parallel = 1;
   std::int64_t data_parallel = 1;
   std::int64_t expert_parallel = 1;
+  std::int64_t num_gpus = 0;  ///< Of the whole system; 0: not said.
+  bool knows_ranks = true;    ///< False: tensor_parallel is the fewest that hold the network.
+  /// Alike instances (or data-parallel ranks of a dense network) that share the load evenly; one is
+  /// simulated.
+  std::int64_t replicas = 1;
   std::string precision;
   std::string weight_quantisation;  ///< "fp8", "nvfp4", ...; empty: the network's own.
   std::string engine;
   std::string engine_version;  ///< As an option of the scenario: "vllm@0.15".
   std::string stated_version;  ///< As the record has it: "1.2.0rc6.post2".
+  bool old_engine = false;     ///< Older than any that is simulated: its times are another's.
   std::string date;            ///< When it was measured, "2026-03-25"; empty: not said.
   std::string generator;       ///< The load generator, as the record names it.
   ServerFacts server;
@@ -142,6 +148,9 @@ struct Evidence {
   TokenCounts output;
   PromptSharing sharing;
   bool closed_loop = false;
+  /// How its clients are paced is not published, or its lengths are guesses: it is scored, and in
+  /// no error band of times and rates.
+  bool guessed_load = false;
   bool steady_state = false;  ///< Measured while clients still sent requests, without the end.
   bool server_clock = false;  ///< Measured in the server, not at the client.
   /// Where the client stops its clock: at the last token, or when the server closes the stream.

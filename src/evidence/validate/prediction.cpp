@@ -30,6 +30,7 @@
 #include "metrics/power_summary.hpp"
 #include "metrics/request_metrics.hpp"
 #include "model/operators.hpp"
+#include "scenario/accuracy_question.hpp"
 #include "scenario/deployment.hpp"
 #include "scenario/rank_share.hpp"
 #include "scenario/resolve.hpp"
@@ -209,13 +210,24 @@ Prediction predict_part(const std::vector<Sample>& samples, bool steady_state, d
   return prediction;
 }
 
+/// Over how many the load of a record is shared: instances, and their data-parallel ranks.
+std::int64_t sharers(const scenario::Resolved& resolved, const Evidence& evidence) {
+  return resolved.deployment->section.engine.data_parallel_size * evidence.replicas;
+}
+
+/// Whether requests wait for answers to others.
+bool is_closed(const Evidence& evidence) {
+  return std::ranges::all_of(evidence.stages, [](const StageLoad& stage) {
+    return stage.kind == StageLoad::Kind::kClosed || stage.kind == StageLoad::Kind::kAtOnce;
+  });
+}
+
 /// Whether a rank's clients of a closed loop, all near the end of their answers, overfill its KV
 /// cache.
 bool overfills_cache(const scenario::Resolved& resolved, const Evidence& evidence) {
   double most = 0.0;
   for (const auto& stage : evidence.stages) {
-    const scenario::RankShare share(resolved.deployment->section.engine.data_parallel_size,
-                                    {.clients = stage.concurrency});
+    const scenario::RankShare share(sharers(resolved, evidence), {.clients = stage.concurrency});
     most = std::max(most, static_cast<double>(share.clients(stage.concurrency)));
   }
   const double room = static_cast<double>(resolved.deployment->engine.num_gpu_blocks.value()) *
@@ -230,11 +242,8 @@ std::vector<PartPrediction> play(const scenario::Resolved& resolved,
                                  std::uint64_t seed) {
   const Evidence& facts = evidence[run.parts.front().evidence];
   std::atomic<bool> all_sent = false;
-  LoadScript script(run,
-                    facts,
-                    seed,
-                    resolved.deployment->section.engine.data_parallel_size,
-                    facts.steady_state ? &all_sent : nullptr);
+  LoadScript script(
+      run, facts, seed, sharers(resolved, facts), facts.steady_state ? &all_sent : nullptr);
   StageSamples samples(script, run.stages.size(), facts);
   sim::RunControls controls;
   controls.interrupt = &all_sent;
@@ -260,6 +269,8 @@ std::vector<PartPrediction> play(const scenario::Resolved& resolved,
       result.prediction->front_end_bound = std::ranges::any_of(
           outcome->warnings,
           [](const core::Warning& warning) { return warning.code == sim::kFrontEndBound; });
+      result.prediction->likeness =
+          scenario::accuracy_question(*resolved.deployment, is_closed(evidence[part.evidence]));
       result.prediction->kv_limited = overfills_cache(resolved, evidence[part.evidence]);
       if (result.prediction->completed == 0) {
         result = {.prediction = std::nullopt,

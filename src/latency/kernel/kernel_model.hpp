@@ -116,6 +116,7 @@ class KernelModel final : public StepTimeModel {
   /// if that is no line.
   [[nodiscard]] bool add_decode_lines(std::int64_t num_decodes,
                                       core::Tokens context,
+                                      bool is_mixed,
                                       domain::AffineStep& step) const;
   [[nodiscard]] domain::StepTime start(const TimeByKind& tokens, const TimeByKind& sampled) const;
 
@@ -154,6 +155,9 @@ class KernelModel final : public StepTimeModel {
     const ModelInputs& inputs);
 /// The same with the first published constants.
 [[nodiscard]] core::Result<std::unique_ptr<StepTimeModel>> make_first_kernel_model(
+    const ModelInputs& inputs);
+/// With the constants of vLLM's kernels, whatever the engine.
+[[nodiscard]] core::Result<std::unique_ptr<StepTimeModel>> make_vllm_kernel_model(
     const ModelInputs& inputs);
 
 }  // namespace ridgeline::latency::kernel

@@ -386,7 +386,7 @@ void FastEngine::count(const Run& run) {
 }
 
 std::unique_ptr<Engine> make_engine(const EngineInputs& inputs, bool jump) {
-  if (!Scheduler::covers(inputs.options) || inputs.kv_history > core::Duration()) {
+  if (!Scheduler::covers(inputs.options) || inputs.kv_history.kept > core::Duration()) {
     return nullptr;
   }
   return std::make_unique<FastEngine>(inputs, jump);

@@ -1,0 +1,140 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/result.hpp"
+#include "document/document.hpp"
+#include "domain/step.hpp"
+#include "plan/cost.hpp"
+#include "plan/doubt.hpp"
+#include "plan/question.hpp"
+#include "plan/target.hpp"
+#include "scenario/resolve.hpp"
+
+namespace ridgeline::plan {
+
+/// How far a candidate came.
+enum class Stage : std::uint8_t { kBound, kFluid, kSimulated, kCertified };
+inline constexpr std::array<std::string_view, 4> kStageNames = {
+    "bound", "fluid", "simulated", "certified"};
+
+/// A number between two: 80 % of what is expected of it.
+struct Interval {
+  double value = 0.0;
+  double lo = 0.0;
+  double hi = 0.0;
+};
+
+/// How a target is kept by a candidate at the question's load.
+struct TargetResult {
+  std::size_t target = 0;               ///< Of the question's.
+  std::optional<Interval> value_ms = {};  ///< The statistic; 80 % of the windows lie between lo and hi.
+  double exceed_share = 0.0;            ///< Of requests above the limit.
+  bool met = false;
+};
+
+/// Windows in which every target was met.
+struct Certificate {
+  std::int64_t windows = 0;
+  std::int64_t passed = 0;
+  std::int64_t window_requests = 0;
+  /// Clopper-Pearson: with 95 % confidence at least so many windows pass.
+  double at_least = 0.0;
+  bool holds = false;  ///< passed / windows >= the question's confidence.
+  std::int64_t warm_up_requests = 0;
+};
+
+/// A deployment that was looked at.
+struct PlanCandidate {
+  std::string id;
+  std::int64_t ordinal = 0;          ///< In canonical order.
+  std::vector<std::pair<std::string, std::string>> settings;  ///< What of the space it is.
+  std::string label;                 ///< "h200 TP2 mbt 8192"
+  std::string model;
+  std::string gpu;
+  std::string router;                ///< Of more than one replica.
+  std::optional<Split> split = {};
+  std::int64_t gpus_per_replica = 1;
+  std::int64_t replicas = 0;         ///< 0: no number of them meets the targets.
+  Stage stage = Stage::kBound;
+  std::optional<Interval> capacity = {};  ///< Of one replica, requests per second (or clients).
+  double sampling_sd = 0.0;          ///< Of its logarithm.
+  double model_sd = 0.0;             ///< Likewise.
+  double fluid_capacity = 0.0;
+  double most_rate = 0.0;            ///< Bound.
+  std::optional<std::size_t> binding = {};  ///< The target that limits it; nothing: utilisation.
+  double utilisation = 0.0;          ///< Load per replica by saturated throughput.
+  bool unstable = false;
+  Cost cost = {};
+  std::vector<TargetResult> targets = {};
+  std::optional<Certificate> certificate = {};
+  std::array<double, domain::kNumBottlenecks> bottlenecks{};  ///< Shares of busy time.
+  double p_feasible = 0.0;
+  double p_best = 0.0;
+  double expected_regret = 0.0;      ///< In the unit of the objective.
+  std::optional<std::string> dominated_by = {};  ///< Of several objectives: the id that does.
+  std::string dropped_stage = {};    ///< Empty: not dropped.
+  std::string dropped_reason = {};
+  std::vector<std::string> ties = {};  ///< Ids within its paired interval, at the same cost.
+  /// With its replicas: what `run` takes, and deployment files are written from. Of the finalists.
+  std::shared_ptr<const scenario::Resolved> resolved = {};
+};
+
+/// Points that one rule refused.
+struct Rejection {
+  std::string reason;
+  std::int64_t count = 0;
+  std::string example;  ///< The first one, and what was wrong with it.
+  std::string nearest;  ///< What would admit it; may be empty.
+};
+
+/// What was done.
+struct SearchCounts {
+  std::int64_t points = 0;
+  std::int64_t rejected = 0;
+  std::int64_t bounded = 0;
+  std::int64_t by_fluid = 0;
+  std::int64_t simulated = 0;
+  std::int64_t certified = 0;
+  std::int64_t requests_simulated = 0;
+};
+
+/// An answer to a question: everything that tables and files say.
+struct Answer {
+  Question question;
+  std::string digest;                  ///< Of the question.
+  std::string engine;                  ///< "vllm@0.15"
+  double load = 0.0;                   ///< Requests per second, or clients.
+  bool is_closed_loop = false;
+  std::string workload;                ///< "5 req/s", "64 clients", "trace chat.csv, 3.2 req/s"
+  std::optional<std::size_t> pick = {};  ///< Of `candidates`.
+  std::vector<std::size_t> ranking = {};  ///< The best, at most top_n, cheapest first.
+  std::vector<PlanCandidate> candidates;   ///< In canonical order.
+  std::vector<std::size_t> pareto = {};  ///< Of several objectives: those that none dominates.
+  std::vector<Rejection> rejected = {};
+  std::vector<Factor> factors = {};
+  std::vector<std::vector<double>> elasticities = {};  ///< By finalist, then factor.
+  std::vector<std::size_t> finalists = {};
+  std::vector<MeasurementValue> measurements = {};
+  std::vector<BreakEven> breakevens = {};  ///< Their rows are candidates.
+  std::optional<double> amplification = {};  ///< d log capacity / d log step time, of the pick.
+  double expected_regret_pct = 0.0;
+  double headroom_pct = 0.0;
+  SearchCounts search = {};
+  core::Warnings warnings = {};
+  bool partial = false;
+  /// Where there is no pick: why, in one line, and the nearest misses.
+  std::string failure = {};
+  std::vector<std::string> nearest = {};
+  bool is_infeasible = false;  ///< No candidate is predicted to meet the targets.
+};
+
+}  // namespace ridgeline::plan

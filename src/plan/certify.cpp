@@ -1,0 +1,282 @@
+#include "plan/certify.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/math.hpp"
+#include "core/result.hpp"
+#include "domain/record.hpp"
+#include "metrics/request_metrics.hpp"
+#include "metrics/slo.hpp"
+#include "plan/answer.hpp"
+#include "plan/share.hpp"
+#include "plan/target.hpp"
+#include "scenario/resolve.hpp"
+#include "sim/simulation.hpp"
+#include "statistics/quantiles.hpp"
+
+namespace ridgeline::plan {
+namespace {
+
+/// Halvings of [0, 1]: to 10^-12.
+constexpr int kHalvingsOfTail = 40;
+/// Of the windows' values, those between the tenth and the ninetieth percentile.
+constexpr double kLow = 0.1;
+constexpr double kHigh = 0.9;
+
+/// Judges windows of consecutive arrivals as their requests end.
+class Windows final : public metrics::Listener {
+ public:
+  Windows(const Targets& targets, const CertifyOptions& options, const std::atomic<bool>& interrupt)
+      : targets_(targets), options_(options), interrupt_(interrupt) {
+    windows_.resize(static_cast<std::size_t>(options.windows));
+    for (Window& window : windows_) {
+      window.counts.resize(targets.size());
+      window.values_ms.resize(targets.size());
+    }
+    const double share = core::real(options.windows) * (1.0 - options.confidence);
+    // A whole number of windows may fail, though 0.1 * 10 is a little less than 1 in binary.
+    constexpr double kRounding = 1e-9;
+    may_fail_ = static_cast<std::int64_t>(std::floor(share + kRounding));
+  }
+
+  void on_request(const domain::RequestRecord& record,
+                  const metrics::RequestMetrics& request) override {
+    const auto at = static_cast<std::size_t>(record.id.value()) /
+                    static_cast<std::size_t>(options_.window_requests);
+    if (interrupt_.load(std::memory_order_relaxed)) {
+      stop_ = true;
+    }
+    if (at >= windows_.size()) {
+      return;
+    }
+    Window& window = windows_[at];
+    ++window.ended;
+    const bool answered = metrics::completed(record.outcome);
+    for (std::size_t i = 0; i < targets_.size(); ++i) {
+      add(targets_[i], request, answered, window, i);
+    }
+    if (!window.failed && has_failed(window)) {
+      window.failed = true;
+      if (++failed_ > may_fail_) {
+        stop_ = true;
+      }
+    }
+  }
+
+  [[nodiscard]] const std::atomic<bool>& stop() const { return stop_; }
+  [[nodiscard]] bool is_cut_short() const { return failed_ > may_fail_; }
+  [[nodiscard]] std::int64_t failed() const { return failed_; }
+
+  /// Means are known when a window has ended.
+  void judge_means() {
+    for (Window& window : windows_) {
+      for (std::size_t i = 0; i < targets_.size() && !window.failed; ++i) {
+        if (targets_[i].is_mean() && window.counts[i].requests > 0 &&
+            margin_of(targets_[i], window.counts[i]) > 0.0) {
+          window.failed = true;
+          ++failed_;
+        }
+      }
+    }
+  }
+
+  [[nodiscard]] TargetResult result(std::size_t i) {
+    const Target& target = targets_[i];
+    TargetResult result{.target = i, .value_ms = std::nullopt, .exceed_share = 0.0, .met = false};
+    BatchCount total;
+    std::vector<double> of_windows;
+    std::vector<double> all;
+    for (Window& window : windows_) {
+      total.add(window.counts[i]);
+      std::vector<double>& values = window.values_ms[i];
+      if (!values.empty()) {
+        of_windows.push_back(statistic(target, values));
+        all.insert(all.end(), values.begin(), values.end());
+      }
+    }
+    result.exceed_share = core::real(total.exceeded) /
+                          core::real(std::max<std::int64_t>(1, total.requests));
+    if (!all.empty()) {
+      std::ranges::sort(of_windows);
+      result.value_ms = Interval{.value = statistic(target, all),
+                                 .lo = of(of_windows, kLow),
+                                 .hi = of(of_windows, kHigh)};
+    }
+    result.met = target.is_mean()
+                     ? result.value_ms &&
+                           result.value_ms->value <=
+                               target.limit_of(target.metric())->to_milliseconds()
+                     : result.exceed_share <= target.allowed_share;
+    return result;
+  }
+
+ private:
+  struct Window {
+    std::vector<BatchCount> counts;
+    std::vector<std::vector<double>> values_ms;  ///< By target; of an attainment none.
+    std::int64_t ended = 0;
+    bool failed = false;
+  };
+
+  static double of(const std::vector<double>& sorted, double share) {
+    const double at = share * core::real(static_cast<std::int64_t>(sorted.size()) - 1);
+    const auto below = static_cast<std::size_t>(at);
+    const std::size_t above = std::min(below + 1, sorted.size() - 1);
+    return sorted[below] + (at - std::floor(at)) * (sorted[above] - sorted[below]);
+  }
+
+  static double statistic(const Target& target, std::vector<double>& values) {
+    if (target.is_mean()) {
+      double sum = 0.0;
+      for (const double value : values) {
+        sum += value;
+      }
+      return sum / core::real(static_cast<std::int64_t>(values.size()));
+    }
+    std::ranges::sort(values);
+    return of(values, 1.0 - target.allowed_share);
+  }
+
+  static void add(const Target& target,
+                  const metrics::RequestMetrics& request,
+                  bool answered,
+                  Window& window,
+                  std::size_t i) {
+    BatchCount& count = window.counts[i];
+    if (!answered) {
+      count.requests += 1;
+      count.exceeded += 1;
+      return;
+    }
+    const auto value = latency_of(request, target.metric());
+    if (target.is_mean()) {
+      if (value) {
+        count.requests += 1;
+        count.sum_s += value->to_seconds();
+        window.values_ms[i].push_back(value->to_milliseconds());
+      }
+      return;
+    }
+    count.requests += 1;
+    count.exceeded += target.is_exceeded(request) ? 1 : 0;
+    if (value && !target.is_attainment) {
+      window.values_ms[i].push_back(value->to_milliseconds());
+    }
+  }
+
+  /// More requests above a limit than the whole window may have.
+  [[nodiscard]] bool has_failed(const Window& window) const {
+    for (std::size_t i = 0; i < targets_.size(); ++i) {
+      const double allowed =
+          targets_[i].is_mean()
+              ? 0.0
+              : targets_[i].allowed_share * core::real(options_.window_requests);
+      if (core::real(window.counts[i].exceeded) > allowed) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  const Targets& targets_;
+  const CertifyOptions& options_;
+  const std::atomic<bool>& interrupt_;
+  std::vector<Window> windows_;
+  std::int64_t may_fail_ = 0;
+  std::int64_t failed_ = 0;
+  std::atomic<bool> stop_ = false;
+};
+
+/// log(n choose k)
+double log_choose(std::int64_t n, std::int64_t k) {
+  double sum = 0.0;
+  for (std::int64_t i = 1; i <= k; ++i) {
+    sum += core::log(core::real(n - k + i)) - core::log(core::real(i));
+  }
+  return sum;
+}
+
+/// P(X >= passed) of a binomial.
+double at_least(std::int64_t passed, std::int64_t windows, double p) {
+  double sum = 0.0;
+  for (std::int64_t k = passed; k <= windows; ++k) {
+    const double hits = k > 0 ? core::real(k) * core::log(p) : 0.0;
+    const double misses = k < windows ? core::real(windows - k) * core::log(1.0 - p) : 0.0;
+    sum += core::exp(log_choose(windows, k) + hits + misses);
+  }
+  return sum;
+}
+
+}  // namespace
+
+double clopper_pearson(std::int64_t passed, std::int64_t windows, double confidence) {
+  if (passed <= 0) {
+    return 0.0;
+  }
+  double low = 0.0;
+  double high = 1.0;
+  for (int i = 0; i < kHalvingsOfTail; ++i) {
+    const double middle = (low + high) / 2.0;
+    (at_least(passed, windows, middle) < 1.0 - confidence ? low : high) = middle;
+  }
+  return low;
+}
+
+core::Result<std::optional<Certification>> certify(const scenario::Resolved& resolved,
+                                                   const Targets& targets,
+                                                   const CertifyOptions& options,
+                                                   const std::atomic<bool>& interrupt) {
+  const scenario::Resolved run = with_load(resolved,
+                                           {.load = options.load,
+                                            .requests = options.windows * options.window_requests,
+                                            .seed = options.seed,
+                                            .instances = options.instances,
+                                            .trace_rate = options.trace_rate});
+  auto source = run.workload.open();
+  if (!source) {
+    return core::fail(std::move(source).error());
+  }
+  Windows windows(targets, options, interrupt);
+  sim::RunControls controls;
+  controls.interrupt = &windows.stop();
+  controls.listener = &windows;
+  const auto outcome = sim::simulate(run, **source, controls);
+  if (!outcome) {
+    return core::fail(outcome.error());
+  }
+  if (interrupt) {
+    return std::nullopt;
+  }
+  Certification found;
+  const bool cut_short = windows.is_cut_short();
+  windows.judge_means();
+  Certificate& certificate = found.certificate;
+  certificate.windows = options.windows;
+  certificate.window_requests = options.window_requests;
+  certificate.passed = cut_short ? 0 : options.windows - windows.failed();
+  certificate.holds = !windows.is_cut_short();
+  constexpr double kConfidence = 0.95;  // planner.md, section 6
+  certificate.at_least = clopper_pearson(certificate.passed, certificate.windows, kConfidence);
+  found.requests = outcome->summary.requests();
+  found.unstable = outcome->summary.overload.has_value();
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    found.targets.push_back(windows.result(i));
+  }
+  found.power = outcome->summary.power;
+  found.output_tokens_per_second = outcome->summary.output_throughput.value_or(0.0);
+  const double busy = outcome->summary.busy.to_seconds();
+  for (std::size_t i = 0; i < domain::kNumBottlenecks; ++i) {
+    found.bottlenecks[i] =
+        busy > 0.0 ? outcome->summary.time_by_bottleneck[i].to_seconds() / busy : 0.0;
+  }
+  return found;
+}
+
+}  // namespace ridgeline::plan

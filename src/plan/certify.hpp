@@ -1,0 +1,50 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/result.hpp"
+#include "domain/step.hpp"
+#include "metrics/power_summary.hpp"
+#include "plan/answer.hpp"
+#include "plan/target.hpp"
+#include "scenario/resolve.hpp"
+
+namespace ridgeline::plan {
+
+struct CertifyOptions {
+  double load = 0.0;                  ///< Of the whole system.
+  std::int64_t windows = 10;          ///< In a row, on one warm server.
+  std::int64_t window_requests = 10'000;
+  double confidence = 0.9;            ///< Share of the windows that must meet every target.
+  std::uint64_t seed = 0;             ///< Another than the race's.
+  double trace_rate = 0.0;            ///< As ShareOptions.
+  std::int64_t instances = 1;
+};
+
+/// What the windows say of a deployment with all its replicas, at the question's load.
+struct Certification {
+  Certificate certificate;
+  std::vector<TargetResult> targets;  ///< One per target; none where it was cut short.
+  std::array<double, domain::kNumBottlenecks> bottlenecks{};
+  std::optional<metrics::PowerSummary> power = {};
+  double output_tokens_per_second = 0.0;
+  std::int64_t requests = 0;
+  bool unstable = false;  ///< The queue grows throughout.
+};
+
+/// Runs windows one after the other; it stops when so many have failed that the rest cannot make
+/// up for it. Nothing when interrupted.
+[[nodiscard]] core::Result<std::optional<Certification>> certify(
+    const scenario::Resolved& resolved,
+    const Targets& targets,
+    const CertifyOptions& options,
+    const std::atomic<bool>& interrupt);
+
+/// Lower end of the one-sided Clopper-Pearson interval: the least p at which `passed` or more of
+/// `windows` have a probability of 1 - confidence.
+[[nodiscard]] double clopper_pearson(std::int64_t passed, std::int64_t windows, double confidence);
+
+}  // namespace ridgeline::plan

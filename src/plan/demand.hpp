@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/result.hpp"
+#include "core/units.hpp"
+#include "scenario/resolve.hpp"
+
+namespace ridgeline::plan {
+
+/// What one request asks for.
+struct SampledRequest {
+  std::int64_t input = 0;   ///< Tokens of the prompt.
+  std::int64_t output = 0;  ///< Tokens of the answer.
+};
+
+/// What a question's workload asks of the whole system, from its first requests.
+struct Demand {
+  double rate = 0.0;  ///< Requests per second; 0 in a closed loop.
+  std::optional<std::int64_t> clients = {};  ///< Of a closed loop.
+  double mean_input = 0.0;                   ///< Tokens, without what a shared prefix spares.
+  double mean_output = 0.0;
+  double input_scv = 0.0;     ///< Squared coefficient of variation of the prompts' lengths.
+  std::int64_t spared = 0;    ///< Of each prompt, what a shared prefix of the workload leaves cached.
+  bool names_prompts = false;  ///< Prompts may share more than that, as a trace's do.
+  std::optional<std::int64_t> trace_requests = {};  ///< Of a trace: how many it has.
+  double trace_seconds = 0.0;                       ///< How long it lasts.
+  /// The sampled requests in the order of what their latencies, each alone, grow with: the prompt;
+  /// for TPOT the same, those without a second token first; for E2E the answer.
+  std::vector<SampledRequest> by_input = {};
+  std::vector<SampledRequest> by_context = {};
+  std::vector<SampledRequest> by_output = {};
+
+  /// What the load is counted in: requests per second, or clients.
+  [[nodiscard]] double load() const {
+    return clients ? static_cast<double>(*clients) : rate;
+  }
+};
+
+/// Requests looked at.
+inline constexpr std::int64_t kSampledRequests = 10'000;
+
+/// Reads the beginning of the workload, and all of a trace. Fails as opening it does, and for a
+/// workload with neither rate nor clients.
+[[nodiscard]] core::Result<Demand> demand_of(const scenario::Resolved& resolved);
+
+}  // namespace ridgeline::plan

@@ -1,0 +1,540 @@
+#include "plan/factors.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "accuracy/bands.hpp"
+#include "core/math.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "domain/step.hpp"
+#include "engine/serving.hpp"
+#include "metrics/slo.hpp"
+#include "model/model_spec.hpp"
+#include "model/operators.hpp"
+#include "plan/demand.hpp"
+#include "plan/doubt.hpp"
+#include "plan/fluid.hpp"
+#include "plan/linear_doubt.hpp"
+#include "plan/operator_class.hpp"
+#include "plan/operator_errors.hpp"
+#include "plan/scaled_model.hpp"
+#include "plan/target.hpp"
+#include "scenario/accuracy_question.hpp"
+#include "scenario/deployment.hpp"
+
+namespace ridgeline::plan {
+namespace {
+
+/// Differences are taken over this share to both sides.
+constexpr double kStep = 0.02;
+/// An elasticity below this moves nothing.
+constexpr double kNoEffect = 1e-3;
+/// Half of the interval in which the KV blocks lie, as a share: the overhead beside weights and
+/// activations spans 0.4 to 1.5 GiB on dense networks where 1.2 is taken (planner.md, section 7).
+constexpr double kKvHalfWidth = 0.06;
+/// Noise of the logarithm once measured. An operator differs by 2 to 5 % from one vLLM version to
+/// the next (docs/accuracy.md, "The data's own spread"): their middle. Served means move by 0.1 to
+/// 0.7 % with another draw, first tokens of lone prompts hardly; a capacity by what a run of ten
+/// minutes leaves. The number of KV blocks is read off a log.
+constexpr double kNoiseOfOperator = 0.035;
+constexpr double kNoiseOfTpot = 0.005;
+constexpr double kNoiseOfTtft = 0.01;
+constexpr double kNoiseOfCapacity = 0.03;
+constexpr double kNoiseOfKv = 0.001;
+/// Minutes that a measurement takes (planner.md, section 7).
+constexpr double kMinutesOfOperator = 3.0;
+constexpr double kMinutesOfPrompt = 1.0;
+constexpr double kMinutesOfTokens = 3.0;
+constexpr double kMinutesOfCapacity = 10.0;
+constexpr double kSecondsPerMinute = 60.0;
+/// Answers of each client, so that most steps have all of them in flight.
+constexpr std::int64_t kRoundsOfTokens = 4;
+
+/// Standard deviation of a variable that is uniform over an interval of that width.
+double sd_of_uniform(double width) {
+  return width / std::sqrt(12.0);
+}
+
+double squared(double x) {
+  return x * x;
+}
+
+/// What of tools/profiler measures a class.
+constexpr std::array<std::string_view, kNumOperatorClasses> kProfilerOps = {
+    "gemm",
+    "prefill_attention,mla_prefill",
+    "decode_attention,mla_decode",
+    "grouped_gemm",
+    "collective",
+    "rms_norm,rotary,activation",
+    "sampling",
+    "launch_gap"};
+
+std::string profiler_command(OperatorClass kind) {
+  return fmt::format(
+      "PYTHONPATH=tools/profiler python3 -m ridgeline_profiler --ops {} --budget {:.0f} --out "
+      "kernels",
+      kProfilerOps[static_cast<std::size_t>(kind)],
+      kMinutesOfOperator);
+}
+
+std::string name_of(const model::ModelSpec& network) {
+  return network.hf_id.empty() ? network.name : network.hf_id;
+}
+
+std::string_view width_word(model::DType type) {
+  const double bytes = model::bytes_per_element(type);
+  return bytes >= 2.0 ? "16bit" : bytes >= 1.0 ? "8bit" : "4bit";
+}
+
+bool has_experts(const model::ModelSpec& network) {
+  return std::ranges::any_of(network.layers, [](const model::LayerGroup& group) {
+    return std::holds_alternative<model::MoeFfn>(group.ffn);
+  });
+}
+
+/// The width of what a class works on, as the tables of operators go by.
+std::string_view precision_of(OperatorClass kind, const model::ModelSpec& network) {
+  switch (kind) {
+    case OperatorClass::kGemm:
+      return width_word(has_experts(network) ? network.precision.attention : network.precision.ffn);
+    case OperatorClass::kExperts:
+      return width_word(network.precision.ffn);
+    case OperatorClass::kDecodeAttention:
+      return width_word(network.precision.kv);
+    default:
+      return "16bit";
+  }
+}
+
+/// A cause as one candidate has it, before the candidates' are joined.
+struct Cause {
+  Factor factor;
+  double elasticity = 0.0;
+  double of_tpot = 0.0;  ///< d log TPOT / d theta at the batch planned; and so on.
+  double of_ttft = 0.0;
+  bool is_scaled = true;  ///< Shows in TPOT or TTFT, so that bands speak of it.
+};
+
+/// What was found out of one candidate.
+struct Examined {
+  std::vector<Cause> causes;
+  double amplification = 0.0;
+  std::int64_t decodes = 1;  ///< In a step at its capacity.
+  double capacity = 0.0;     ///< By the fluid estimate.
+};
+
+/// What a running server shows of the factors.
+struct ServerShows {
+  std::vector<double> ttft;
+  std::vector<double> tpot;
+  std::int64_t decodes = 1;
+  double capacity = 0.0;
+};
+
+class Examiner {
+ public:
+  explicit Examiner(const FluidCandidate& candidate)
+      : candidate_(candidate),
+        deployment_(candidate.deployment),
+        parts_(*deployment_.latency),
+        targets_(candidate.targets) {}
+
+  [[nodiscard]] Examined examine() {
+    capacity_ = fluid_capacity(inputs(*deployment_.latency), targets_);
+    Examined found;
+    if (!(capacity_ > 0.0)) {
+      return found;
+    }
+    find_shares();
+    for (std::size_t kind = 0; kind < kNumOperatorClasses; ++kind) {
+      add_operator(static_cast<OperatorClass>(kind), found);
+    }
+    add_kv_blocks(found.causes);
+    add_serving(found.causes);
+    found.decodes = decodes_;
+    found.capacity = capacity_;
+    return found;
+  }
+
+ private:
+  [[nodiscard]] FluidInputs inputs(const latency::StepTimeModel& model) const {
+    return {.deployment = deployment_, .model = model, .demand = candidate_.demand};
+  }
+
+  /// d log capacity / d log x, of a capacity at x = 1 + kStep and 1 - kStep.
+  [[nodiscard]] static double difference(double above, double below) {
+    if (!(above > 0.0) || !(below > 0.0)) {
+      // The targets are met on one side alone: a cliff. As steep as the step can show.
+      return above > below ? 1.0 / kStep : above < below ? -1.0 / kStep : 0.0;
+    }
+    return (core::log(above) - core::log(below)) /
+           (core::log(1.0 + kStep) - core::log(1.0 - kStep));
+  }
+
+  /// Shares of the classes in a token's time at the batch planned, and in a lone prompt's.
+  void find_shares() {
+    const auto state = fluid_state(inputs(*deployment_.latency), request_rate());
+    const Demand& demand = candidate_.demand;
+    const auto decodes =
+        static_cast<std::int64_t>(std::max(1.0, std::round(state ? state->decodes : 1.0)));
+    const double context = demand.mean_input + core::real(demand.spared) + demand.mean_output / 2.0;
+    domain::StepBatch batch;
+    batch.num_decodes = decodes;
+    batch.decode_context = core::Tokens(std::llround(core::real(decodes) * context));
+    std::vector<core::Tokens> lengths(static_cast<std::size_t>(decodes),
+                                      core::Tokens(std::llround(context)));
+    if (deployment_.latency->needs_decode_lengths()) {
+      batch.decode_lengths = lengths;
+    }
+    const double chunk_share = state ? state->chunk_share : 0.0;
+    const std::array<domain::PrefillChunk, 1> chunk = {
+        domain::PrefillChunk{.past = core::Tokens(demand.spared),
+                             .new_tokens = core::Tokens(std::max<std::int64_t>(
+                                 1, std::llround(state ? state->chunk_tokens : 1.0)))}};
+    const TimeByClass plain = parts_.of(batch);
+    batch.prefills = chunk;
+    const TimeByClass loaded = parts_.of(batch);
+    domain::StepBatch lone;
+    const std::array<domain::PrefillChunk, 1> prompt = {domain::PrefillChunk{
+        .past = core::Tokens(demand.spared),
+        .new_tokens = core::Tokens(std::max<std::int64_t>(1, std::llround(demand.mean_input)))}};
+    lone.prefills = prompt;
+    tpot_ = TimeByClass{};
+    ttft_ = parts_.of(lone);
+    for (std::size_t kind = 0; kind < kNumOperatorClasses; ++kind) {
+      tpot_[kind] = (1.0 - chunk_share) * plain[kind] + chunk_share * loaded[kind];
+      tpot_s_ += tpot_[kind];
+      ttft_s_ += ttft_[kind];
+    }
+    ttft_s_ += path_seconds();
+    decodes_ = decodes;
+  }
+
+  /// The rate of the state that the capacity is: of a closed loop, of its clients by Little's law.
+  [[nodiscard]] double request_rate() const {
+    if (!candidate_.demand.clients) {
+      return capacity_;
+    }
+    return fluid_saturation(inputs(*deployment_.latency)) / 2.0;
+  }
+
+  [[nodiscard]] double path_seconds() const {
+    const engine::RequestPath& path = deployment_.path;
+    return (path.network + path.frontend + path.handoff + path.emit + path.deliver).to_seconds() +
+           path.frontend_per_token.to_seconds() * candidate_.demand.mean_input;
+  }
+
+  void add_operator(OperatorClass kind, Examined& found) const {
+    const auto index = static_cast<std::size_t>(kind);
+    if (!(tpot_[index] > 0.0) && !(ttft_[index] > 0.0)) {
+      return;
+    }
+    const auto capacity = [&](double scale) {
+      OperatorScales scales = kUnscaled;
+      scales[index] = scale;
+      const ScaledModel model(*deployment_.latency, parts_, scales);
+      return fluid_capacity(inputs(model), targets_);
+    };
+    const std::string_view precision = precision_of(kind, deployment_.network);
+    const std::string& gpu = deployment_.gpu.name;
+    const bool by_precision = precision != "16bit";
+    const OperatorError error = operator_error(kind, precision, deployment_.gpu);
+    Cause cause;
+    cause.factor = {.name = fmt::format("{}{}, {}",
+                                        kOperatorClassNames[index],
+                                        by_precision ? fmt::format(" of {}", precision) : "",
+                                        gpu),
+                    .gpu = gpu,
+                    .sd = error.sd,
+                    .noise = kNoiseOfOperator,
+                    .command = profiler_command(kind),
+                    .minutes = kMinutesOfOperator};
+    cause.elasticity = difference(capacity(1.0 + kStep), capacity(1.0 - kStep));
+    cause.of_tpot = tpot_[index] / tpot_s_;
+    cause.of_ttft = ttft_[index] / ttft_s_;
+    found.amplification -= cause.elasticity;
+    found.causes.push_back(std::move(cause));
+  }
+
+  void add_kv_blocks(std::vector<Cause>& found) const {
+    const auto capacity = [&](double scale) {
+      FluidInputs scaled = inputs(*deployment_.latency);
+      scaled.kv_scale = scale;
+      return fluid_capacity(scaled, targets_);
+    };
+    const std::string& gpu = deployment_.gpu.name;
+    Cause cause;
+    cause.factor = {.name = fmt::format("KV blocks of {}, {}", deployment_.network.name, gpu),
+                    .gpu = gpu,
+                    .sd = sd_of_uniform(2.0 * kKvHalfWidth),
+                    .noise = kNoiseOfKv,
+                    .command = fmt::format("vllm serve {} --tensor-parallel-size {} 2>&1 | grep "
+                                           "'GPU KV cache size'",
+                                           name_of(deployment_.network),
+                                           deployment_.execution.sharding.tensor_parallel_size),
+                    .minutes = kMinutesOfOperator};
+    cause.elasticity = difference(capacity(1.0 + kStep), capacity(1.0 - kStep));
+    cause.is_scaled = false;
+    found.push_back(std::move(cause));
+  }
+
+  /// The capacity where a first token may take that share longer or shorter than its target.
+  [[nodiscard]] double capacity_with_limit(double scale) const {
+    Targets moved = targets_;
+    for (Target& target : moved) {
+      auto& limit = target.limits[static_cast<std::size_t>(metrics::Metric::kTtft)];
+      if (limit) {
+        limit = core::Duration::saturating(core::Seconds(limit->to_seconds() * scale));
+      }
+    }
+    return fluid_capacity(inputs(*deployment_.latency), moved);
+  }
+
+  /// Seconds that a constant of data/serving takes of a first token here.
+  [[nodiscard]] double seconds_of(std::string_view name) const {
+    const engine::RequestPath& path = deployment_.path;
+    if (name == "network") {
+      return (path.network + path.deliver).to_seconds();
+    }
+    if (name == "frontend") {
+      return path.frontend.to_seconds();
+    }
+    if (name == "frontend_per_token") {
+      return path.frontend_per_token.to_seconds() * candidate_.demand.mean_input;
+    }
+    if (name == "handoff") {
+      return (path.handoff + path.emit).to_seconds();
+    }
+    return 0.0;
+  }
+
+  void add_serving(std::vector<Cause>& found) const {
+    std::optional<core::Duration> limit;
+    for (const Target& target : targets_) {
+      if (const auto own = target.limit_of(metrics::Metric::kTtft);
+          own && (!limit || *own < *limit)) {
+        limit = own;
+      }
+    }
+    // Time on the request's path leaves less of the target for prompts and their queue.
+    const double by_limit =
+        limit ? difference(capacity_with_limit(1.0 + kStep), capacity_with_limit(1.0 - kStep)) /
+                    limit->to_seconds()
+              : 0.0;
+    const auto host_capacity = [&](double scale) {
+      FluidInputs scaled = inputs(*deployment_.latency);
+      scaled.host_scale = scale;
+      return fluid_capacity(scaled, targets_);
+    };
+    const double of_host = difference(host_capacity(1.0 + kStep), host_capacity(1.0 - kStep));
+    const double host_s = deployment_.host.of(decodes_, {}).to_seconds();
+    for (const engine::ServingConstant& constant : engine::serving_constants().table) {
+      Cause cause;
+      cause.factor = {.name = fmt::format("server: {}", constant.name),
+                      .sd = sd_of_uniform((constant.highest - constant.lowest) / constant.value)};
+      const double seconds = seconds_of(constant.name);
+      cause.elasticity = -by_limit * seconds;
+      cause.of_ttft = seconds / ttft_s_;
+      if (host_s > 0.0 && constant.name == "host_per_step") {
+        cause.elasticity = of_host * deployment_.host.per_step.to_seconds() / host_s;
+      } else if (host_s > 0.0 && constant.name == "host_per_sequence") {
+        cause.elasticity =
+            of_host * deployment_.host.per_sequence.to_seconds() * core::real(decodes_) / host_s;
+      }
+      found.push_back(std::move(cause));
+    }
+  }
+
+  const FluidCandidate& candidate_;
+  const scenario::Deployment& deployment_;
+  StepParts parts_;
+  const Targets& targets_;
+  double capacity_ = 0.0;
+  TimeByClass tpot_{};
+  TimeByClass ttft_{};
+  double tpot_s_ = 0.0;
+  double ttft_s_ = 0.0;
+  std::int64_t decodes_ = 1;
+};
+
+/// The spread of a metric where the nearest band's errors are normal: the larger of what its median
+/// and its 90th percentile say.
+BandSpread spread_of(const std::vector<accuracy::Band>& bands,
+                     const FluidCandidate& candidate,
+                     accuracy::Metric metric) {
+  const auto error = accuracy::expected_error(
+      bands,
+      scenario::accuracy_question(candidate.deployment, candidate.demand.clients.has_value()),
+      metric);
+  if (!error) {
+    return {};
+  }
+  return {.error = error,
+          .sd = error->widening() *
+                std::max(sd_of_median(error->band->median), sd_of_p90(error->band->p90))};
+}
+
+/// What multiplies the spreads, so that those of TPOT and TTFT are the bands' in the mean square.
+/// Targets that do not speak of a metric do not count its band.
+double scale_of(const std::vector<Cause>& causes,
+                const FluidCandidate& candidate,
+                const CandidateDoubt& doubt) {
+  double of_tpot = 0.0;
+  double of_ttft = 0.0;
+  for (const Cause& cause : causes) {
+    if (cause.is_scaled) {
+      of_tpot += squared(cause.of_tpot * cause.factor.sd);
+      of_ttft += squared(cause.of_ttft * cause.factor.sd);
+    }
+  }
+  const auto asks = [&](metrics::Metric metric) {
+    return std::ranges::any_of(candidate.targets, [&](const Target& target) {
+      return target.limit_of(metric).has_value();
+    });
+  };
+  double sum = 0.0;
+  int counted = 0;
+  const auto count = [&](const BandSpread& found, double variance) {
+    if (found.error && variance > 0.0) {
+      sum += found.sd * found.sd / variance;
+      ++counted;
+    }
+  };
+  const bool ttft = asks(metrics::Metric::kTtft);
+  if (asks(metrics::Metric::kTpot) || asks(metrics::Metric::kE2e) || !ttft) {
+    count(doubt.tpot, of_tpot);
+  }
+  if (ttft) {
+    count(doubt.ttft, of_ttft);
+  }
+  return counted == 0 ? 1.0 : std::sqrt(sum / counted);
+}
+
+/// `vllm bench serve` with prompts and answers of the mean lengths.
+std::string bench_command(const FluidCandidate& candidate, std::string_view load) {
+  const Demand& demand = candidate.demand;
+  return fmt::format(
+      "vllm bench serve --model {} --dataset-name random --random-input-len {:.0f} "
+      "--random-output-len {:.0f} {}",
+      name_of(candidate.deployment.network),
+      std::max(1.0, std::round(demand.mean_input)),
+      std::max(1.0, std::round(demand.mean_output)),
+      load);
+}
+
+/// What a running server of a candidate shows: the first token of a lone prompt, the time of a
+/// token at the batch planned, the capacity of a replica.
+void add_measurements(const FluidCandidate& candidate,
+                      const CandidateDoubt& doubt,
+                      const ServerShows& shows,
+                      FactorTable& table) {
+  const std::string& gpu = candidate.deployment.gpu.name;
+  table.measurements.push_back(
+      {.what = fmt::format("first token of a lone prompt, {}", candidate.label),
+       .command = bench_command(candidate, "--num-prompts 20 --max-concurrency 1"),
+       .gpu = gpu,
+       .minutes = kMinutesOfPrompt,
+       .noise = kNoiseOfTtft,
+       .loading = shows.ttft});
+  table.measurements.push_back(
+      {.what = fmt::format("time per token at {} in flight, {}", shows.decodes, candidate.label),
+       .command = bench_command(candidate,
+                                fmt::format("--num-prompts {} --max-concurrency {}",
+                                            shows.decodes * kRoundsOfTokens,
+                                            shows.decodes)),
+       .gpu = gpu,
+       .minutes = kMinutesOfTokens,
+       .noise = kNoiseOfTpot,
+       .loading = shows.tpot});
+  table.measurements.push_back(
+      {.what = fmt::format("capacity of one replica, {}", candidate.label),
+       .command = bench_command(
+           candidate,
+           fmt::format("--request-rate {:.3g} --num-prompts {:.0f}",
+                       shows.capacity,
+                       std::ceil(shows.capacity * kSecondsPerMinute * kMinutesOfCapacity))),
+       .gpu = gpu,
+       .minutes = kMinutesOfCapacity,
+       .noise = kNoiseOfCapacity,
+       .loading = doubt.loading});
+}
+
+}  // namespace
+
+FactorTable factors_of(const std::vector<FluidCandidate>& candidates,
+                       const std::vector<accuracy::Band>& bands) {
+  FactorTable table;
+  std::vector<Examined> examined;
+  std::vector<double> common;  // Of each factor: the largest scale that a candidate gives it.
+  for (const FluidCandidate& candidate : candidates) {
+    Examined found = Examiner(candidate).examine();
+    CandidateDoubt doubt;
+    doubt.amplification = found.amplification;
+    doubt.tpot = spread_of(bands, candidate, accuracy::Metric::kTpot);
+    doubt.ttft = spread_of(bands, candidate, accuracy::Metric::kTtft);
+    doubt.scale = scale_of(found.causes, candidate, doubt);
+    for (const Cause& cause : found.causes) {
+      if (std::abs(cause.elasticity) < kNoEffect) {
+        continue;
+      }
+      const double scale = cause.is_scaled ? doubt.scale : 1.0;
+      const auto known = std::ranges::find(table.factors, cause.factor.name, &Factor::name);
+      if (known == table.factors.end()) {
+        table.factors.push_back(cause.factor);
+        common.push_back(scale);
+      } else {
+        double& of_all = common[static_cast<std::size_t>(known - table.factors.begin())];
+        of_all = std::max(of_all, scale);
+      }
+    }
+    table.candidates.push_back(std::move(doubt));
+    examined.push_back(std::move(found));
+  }
+  const std::size_t factors = table.factors.size();
+  for (std::size_t j = 0; j < factors; ++j) {
+    table.factors[j].sd *= common[j];
+  }
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    CandidateDoubt& doubt = table.candidates[i];
+    doubt.elasticity.assign(factors, 0.0);
+    doubt.loading.assign(factors, 0.0);
+    ServerShows shows{.ttft = std::vector<double>(factors, 0.0),
+                      .tpot = std::vector<double>(factors, 0.0),
+                      .decodes = examined[i].decodes,
+                      .capacity = examined[i].capacity};
+    for (const Cause& cause : examined[i].causes) {
+      const auto known = std::ranges::find(table.factors, cause.factor.name, &Factor::name);
+      if (known == table.factors.end()) {
+        continue;
+      }
+      const auto j = static_cast<std::size_t>(known - table.factors.begin());
+      const double share = (cause.is_scaled ? doubt.scale : 1.0) / common[j];
+      if (std::abs(cause.elasticity) >= kNoEffect) {
+        doubt.elasticity[j] = cause.elasticity;
+        doubt.loading[j] = cause.elasticity * share;
+      }
+      shows.ttft[j] = cause.of_ttft * share;
+      shows.tpot[j] = cause.of_tpot * share;
+    }
+    if (shows.capacity > 0.0) {
+      add_measurements(candidates[i], doubt, shows, table);
+    }
+  }
+  return table;
+}
+
+}  // namespace ridgeline::plan

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "latency/step_time_model.hpp"
+#include "plan/demand.hpp"
+#include "plan/target.hpp"
+#include "scenario/deployment.hpp"
+
+namespace ridgeline::plan {
+
+/// What a mean-value estimate is made from. References outlive it.
+struct FluidInputs {
+  const scenario::Deployment& deployment;
+  const latency::StepTimeModel& model;  ///< The deployment's, or one with other step times.
+  const Demand& demand;
+  double kv_scale = 1.0;    ///< Times the KV blocks of the deployment.
+  double host_scale = 1.0;  ///< Times its host's work per step.
+};
+
+/// A steady state in means (planner.md, section 5): B = rate * E[out] * T requests decode, p = rate
+/// * E[in] * T prompt tokens come per step, f = min(1, p / chunk) of the steps carry a chunk, and
+/// T = (1 - f) * step(B) + f * step(B, chunk).
+struct FluidState {
+  double rate = 0.0;
+  double step_s = 0.0;        ///< T: the mean time of a token.
+  double decodes = 0.0;       ///< B
+  double chunk_share = 0.0;   ///< f
+  double chunk_tokens = 0.0;  ///< Of a step that carries one.
+};
+
+/// The state at a rate of one deployment, per second; nothing where requests come faster than they
+/// are served.
+[[nodiscard]] std::optional<FluidState> fluid_state(const FluidInputs& inputs, double rate);
+
+/// The highest rate with a steady state: the saturated throughput of one deployment.
+[[nodiscard]] double fluid_saturation(const FluidInputs& inputs);
+
+/// The highest rate at which the means leave room for the targets: T within the target of TPOT, and
+/// the queue of prompts, taken as one of a single server with exponential tail, within that of
+/// TTFT. 0 where no rate does. An estimate: it ranks and brackets, and decides nothing. Of a closed
+/// loop: the most clients.
+[[nodiscard]] double fluid_capacity(const FluidInputs& inputs, const Targets& targets);
+
+/// Time of one step, host and GPU as the engine composes them: so many decodes with that context
+/// each, and a chunk of a prompt (0: none) behind `past` tokens.
+[[nodiscard]] double step_seconds(const FluidInputs& inputs,
+                                  std::int64_t decodes,
+                                  double context_each,
+                                  std::int64_t chunk,
+                                  std::int64_t past = 0);
+
+/// Requests that can run at once, by seats and by KV blocks of requests of mean length.
+[[nodiscard]] double most_running(const FluidInputs& inputs);
+
+}  // namespace ridgeline::plan

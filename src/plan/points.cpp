@@ -1,0 +1,345 @@
+#include "plan/points.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/math.hpp"
+#include "core/parallel.hpp"
+#include "core/result.hpp"
+#include "core/time.hpp"
+#include "metrics/slo.hpp"
+#include "plan/answer.hpp"
+#include "plan/bounds.hpp"
+#include "plan/demand.hpp"
+#include "plan/fluid.hpp"
+#include "plan/question.hpp"
+#include "plan/space.hpp"
+#include "scenario/resolve.hpp"
+#include "scenario/sections/cluster.hpp"
+
+namespace ridgeline::plan {
+namespace {
+
+/// Points that are tried for one that can be resolved before the question counts as wrong.
+constexpr std::int64_t kTriedPoints = 64;
+/// Replicas without any limit: instances behind one gateway.
+constexpr std::int64_t kMostInstances = scenario::kMaxInstances;
+/// Above their seats, clients of a closed loop only wait.
+constexpr double kClientsPerSeat = 4.0;
+
+/// What looking at one point gave.
+struct Look {
+  std::string id;
+  NetworkAndGpu network_and_gpu;
+  core::Errors errors;
+  PlanCandidate candidate;
+  std::optional<BoundProof> proof;
+  std::vector<BoundProof> least;  ///< By target; of points with a proof.
+  double guess = 0.0;
+  double saturation = 0.0;
+  double ceiling = 0.0;
+  core::Warnings warnings;
+  std::string engine;
+};
+
+Look look_at(const Question& question, const Space& space, std::int64_t ordinal, const Demand& demand) {
+  Look look;
+  const SpacePoint point = space.point(ordinal);
+  auto found = space.resolve(point);
+  PlanCandidate& candidate = look.candidate;
+  candidate.ordinal = ordinal;
+  look.network_and_gpu = network_and_gpu(point);
+  candidate.split = point.split;
+  candidate.settings = point.settings;
+  if (!found) {
+    look.errors = std::move(found).error();
+    return look;
+  }
+  const scenario::Resolved& resolved = found->resolved;
+  const scenario::Deployment& deployment = *resolved.deployment;
+  look.id = found->id;
+  candidate.id = found->id;
+  candidate.label = label_of(point, resolved);
+  candidate.model = deployment.section.model;
+  candidate.gpu = deployment.gpu.name;
+  candidate.gpus_per_replica = gpus_of(resolved, point.split);
+  look.warnings = resolved.warnings;
+  look.engine = deployment.section.engine.version;
+  const FluidInputs inputs{.deployment = deployment, .model = *deployment.latency, .demand = demand};
+  const Targets& targets = question.slo.targets;
+  const Bounds bounds = bounds_of(inputs, targets);
+  const std::int64_t parts = point.split ? point.split->prefill + point.split->decode : 1;
+  const auto scale = core::real(std::max<std::int64_t>(1, resolved.workload.ranks) * parts);
+  candidate.most_rate = bounds.most_rate * scale;
+  if (bounds.proof) {
+    look.proof = bounds.proof;
+    for (const Target& target : targets) {
+      BoundProof worst;
+      for (std::size_t m = 0; m < metrics::kNumMetrics; ++m) {
+        if (target.limits[m]) {
+          BoundProof proof = least_of(inputs, target, static_cast<metrics::Metric>(m));
+          if (proof.at_least >= worst.at_least) {
+            worst = std::move(proof);
+          }
+        }
+      }
+      look.least.push_back(std::move(worst));
+    }
+    return look;
+  }
+  look.guess = fluid_capacity(inputs, targets) * scale;
+  look.saturation = fluid_saturation(inputs) * scale;
+  look.ceiling = question.limits.max_utilisation * look.saturation;
+  if (demand.clients) {
+    look.saturation = most_running(inputs) * scale;
+    look.ceiling = kClientsPerSeat * look.saturation;
+  }
+  candidate.fluid_capacity = look.guess;
+  return look;
+}
+
+/// Rejections by reason, in the order in which each first occurs.
+class Rejections {
+ public:
+  void add(const std::string& reason, const std::string& example, const std::string& nearest) {
+    const auto [at, is_new] = places_.try_emplace(reason, found_.size());
+    if (is_new) {
+      found_.push_back({.reason = reason, .count = 0, .example = example, .nearest = nearest});
+    }
+    ++found_[at->second].count;
+  }
+  [[nodiscard]] std::vector<Rejection> take() { return std::move(found_); }
+
+ private:
+  std::map<std::string, std::size_t> places_;
+  std::vector<Rejection> found_;
+};
+
+std::string settings_text(const PlanCandidate& candidate) {
+  std::vector<std::string> words;
+  for (const auto& [path, value] : candidate.settings) {
+    if (value != "null") {
+      const auto dot = path.rfind('.');
+      words.push_back(
+          fmt::format("{} {}", path.substr(dot == std::string::npos ? 0 : dot + 1), value));
+    }
+  }
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+/// Sorts what was seen of each point.
+class Sorter {
+ public:
+  Sorter(const Question& question, Points& out) : question_(question), out_(out) {}
+
+  void add(Look look) {
+    if (!look.errors.empty()) {
+      const core::Error& error = look.errors.front();
+      const bool infeasible = error.code == core::ErrorCode::kInfeasible;
+      rejections_.add(infeasible ? "does not fit" : fmt::format("refused: {}", error.field),
+                      fmt::format("{}: {}", settings_text(look.candidate), error.message),
+                      error.hint);
+      return;
+    }
+    if (!ids_.insert(look.id).second) {
+      rejections_.add("the same as another point", look.candidate.label, "");
+      return;
+    }
+    const PlanCandidate& found = look.candidate;
+    fits_.insert(look.network_and_gpu);
+    if (most_replicas(question_.limits, found.gpu, found.gpus_per_replica) < 1) {
+      rejections_.add("more GPUs than the limits allow",
+                      fmt::format("{} takes {} {}", found.label, found.gpus_per_replica, found.gpu),
+                      "");
+      return;
+    }
+    if (out_.engine.empty()) {
+      out_.engine = look.engine;
+      out_.warnings = look.warnings;
+    }
+    const std::size_t at = out_.candidates.size();
+    if (look.proof) {
+      note_misses(look, at);
+      look.candidate.stage = Stage::kBound;
+      look.candidate.binding = look.proof->target;
+      look.candidate.dropped_stage = "bound";
+      look.candidate.dropped_reason = look.proof->text;
+    } else {
+      look.candidate.stage = Stage::kFluid;
+      out_.open.push_back({.candidate = at,
+                           .guess = look.guess,
+                           .ceiling = look.ceiling,
+                           .saturation = look.saturation});
+    }
+    out_.candidates.push_back(std::move(look.candidate));
+  }
+
+  [[nodiscard]] const std::set<NetworkAndGpu>& fits() const { return fits_; }
+  void finish() { out_.rejected = rejections_.take(); }
+
+ private:
+  /// The point that comes nearest to each target that it misses, the others met.
+  void note_misses(const Look& look, std::size_t at) {
+    const Targets& targets = question_.slo.targets;
+    std::optional<std::size_t> missed;
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      const core::Duration limit = limit_of(targets[i]);
+      if (look.least[i].at_least > limit) {
+        if (missed) {
+          return;  // Two would have to give way.
+        }
+        missed = i;
+      }
+    }
+    if (!missed) {
+      return;
+    }
+    const BoundProof& least = look.least[*missed];
+    const auto known = std::ranges::find(out_.misses, *missed, &NearestMiss::target);
+    NearestMiss miss{
+        .target = *missed, .limit = least.at_least, .candidate = at, .proof = least.text};
+    if (known == out_.misses.end()) {
+      out_.misses.push_back(std::move(miss));
+    } else if (miss.limit < known->limit) {
+      *known = std::move(miss);
+    }
+  }
+
+  static core::Duration limit_of(const Target& target) {
+    core::Duration limit = core::Duration::max();
+    for (const auto& one : target.limits) {
+      if (one) {
+        limit = std::min(limit, *one);
+      }
+    }
+    return limit;
+  }
+
+  const Question& question_;
+  Points& out_;
+  Rejections rejections_;
+  std::set<std::string> ids_;
+  std::set<NetworkAndGpu> fits_;
+};
+
+/// What the workload asks, by the first point that can be resolved.
+core::Result<std::optional<Demand>> find_demand(const Space& space) {
+  core::Errors usage;
+  const std::int64_t tries = std::min(kTriedPoints, space.size());
+  for (std::int64_t i = 0; i < tries; ++i) {
+    auto found = space.resolve(space.point(i * space.size() / tries));
+    if (found) {
+      auto demand = demand_of(found->resolved);
+      if (!demand) {
+        return core::fail(std::move(demand).error());
+      }
+      return std::optional(std::move(*demand));
+    }
+    const bool infeasible = std::ranges::any_of(found.error(), [](const core::Error& error) {
+      return error.code == core::ErrorCode::kInfeasible;
+    });
+    if (usage.empty() && !infeasible) {
+      usage = std::move(found).error();
+    }
+  }
+  if (!usage.empty()) {
+    return core::fail(std::move(usage));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::int64_t most_replicas(const Limits& limits,
+                           const std::string& gpu,
+                           std::int64_t gpus_per_replica) {
+  std::int64_t most = kMostInstances;
+  if (limits.max_gpus) {
+    most = std::min(most, *limits.max_gpus / gpus_per_replica);
+  }
+  for (const auto& [name, count] : limits.stock) {
+    if (name == gpu) {
+      most = std::min(most, count / gpus_per_replica);
+    }
+  }
+  return most;
+}
+
+core::Result<Points> look_at_points(
+    const Question& question,
+    Space& space,
+    std::int64_t jobs,
+    const std::function<void(std::int64_t done, std::int64_t all)>& progress,
+    const std::atomic<bool>& interrupt) {
+  Points out;
+  auto demand = find_demand(space);
+  if (!demand) {
+    return core::fail(std::move(demand).error());
+  }
+  const bool any = demand->has_value();
+  if (any) {
+    out.demand = std::move(**demand);
+  }
+  Sorter sorter(question, out);
+  std::int64_t from = 0;
+  const auto look_from = [&] {
+    const std::int64_t all = space.size();
+    std::vector<Look> looks(static_cast<std::size_t>(all - from));
+    std::mutex mutex;
+    std::int64_t done = 0;
+    core::for_each_job(looks.size(), jobs, [&](std::size_t i) {
+      if (interrupt) {
+        return;
+      }
+      looks[i] = look_at(question, space, from + static_cast<std::int64_t>(i), out.demand);
+      const std::lock_guard lock(mutex);
+      ++done;
+      if (progress) {
+        progress(done, all - from);
+      }
+    });
+    if (interrupt) {
+      out.interrupted = true;
+      return;
+    }
+    for (Look& look : looks) {
+      sorter.add(std::move(look));
+    }
+    from = all;
+  };
+  look_from();
+  if (question.seeks_pipelines && !out.interrupted) {
+    // Networks on GPUs of which no tensor parallelism fits.
+    std::set<NetworkAndGpu> all;
+    for (std::int64_t i = 0; i < space.size(); ++i) {
+      all.insert(network_and_gpu(space.point(i)));
+    }
+    const std::int64_t before = space.size();
+    for (const NetworkAndGpu& pair : all) {
+      if (!sorter.fits().contains(pair)) {
+        space.add_pipelines(pair);
+      }
+    }
+    if (space.size() > before) {
+      look_from();
+    }
+  }
+  sorter.finish();
+  out.points = space.size();
+  return out;
+}
+
+}  // namespace ridgeline::plan

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.hpp"
+#include "plan/answer.hpp"
+#include "plan/demand.hpp"
+#include "plan/question.hpp"
+#include "plan/space.hpp"
+
+namespace ridgeline::plan {
+
+/// A point that could serve, as far as formulas say.
+struct OpenPoint {
+  std::size_t candidate = 0;   ///< In Points::candidates.
+  double guess = 0.0;          ///< Of its capacity, by the fluid estimate.
+  double ceiling = 0.0;        ///< max_utilisation of its saturated throughput.
+  double saturation = 0.0;
+};
+
+/// The nearest miss of a target: what the best point reaches without load.
+struct NearestMiss {
+  std::size_t target = 0;
+  core::Duration limit;  ///< That would admit it.
+  std::size_t candidate = 0;
+  std::string proof;
+};
+
+/// Every point of a space looked at without a run (stages 0 to 2).
+struct Points {
+  Demand demand;
+  std::vector<PlanCandidate> candidates;  ///< Those that fit, in canonical order.
+  std::vector<OpenPoint> open;            ///< Of those, whom no bound refuses.
+  std::vector<Rejection> rejected;
+  std::vector<NearestMiss> misses;        ///< One per target that refuses points.
+  core::Warnings warnings;                ///< Of the first one that fits.
+  std::string engine;
+  std::int64_t points = 0;
+  bool interrupted = false;
+};
+
+/// Enumerates, rejects by rule, and bounds. Fails where no point's settings make sense, with the
+/// problems of the first, and where the workload cannot be read.
+[[nodiscard]] core::Result<Points> look_at_points(
+    const Question& question,
+    Space& space,
+    std::int64_t jobs,
+    const std::function<void(std::int64_t done, std::int64_t all)>& progress,
+    const std::atomic<bool>& interrupt);
+
+/// Replicas of that many GPUs that the limits allow.
+[[nodiscard]] std::int64_t most_replicas(const Limits& limits,
+                                         const std::string& gpu,
+                                         std::int64_t gpus_per_replica);
+
+}  // namespace ridgeline::plan

@@ -1,0 +1,584 @@
+#include "plan/question.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/result.hpp"
+#include "document/document.hpp"
+#include "document/reader.hpp"
+#include "hardware/gpu_spec.hpp"
+#include "model/model_spec.hpp"
+#include "plan/cost.hpp"
+#include "plan/slo.hpp"
+#include "scenario/node_builder.hpp"
+#include "scenario/options.hpp"
+#include "scenario/scenario.hpp"
+#include "sweep/axes.hpp"
+
+namespace ridgeline::plan {
+namespace {
+
+using document::Node;
+
+constexpr const char* kFlags = "command line";
+constexpr std::string_view kTensorParallel = "engine.tensor_parallel_size";
+constexpr std::string_view kPipelineParallel = "engine.pipeline_parallel_size";
+constexpr std::string_view kExpertParallel = "engine.enable_expert_parallel";
+constexpr std::string_view kBatchedTokens = "engine.max_num_batched_tokens";
+/// Budgets of tokens that are tried where none is stated: vLLM's default of small GPUs and that of
+/// large ones.
+constexpr std::array<std::int64_t, 2> kUsualBudgets = {2048, 8192};
+/// Replicas, GPUs and the like.
+constexpr document::Range<std::int64_t> kCounts = {1, 1'000'000};
+
+Node text_node(std::string_view text) {
+  return Node::string(std::string(text), {.file = kFlags});
+}
+
+/// A map that is read member by member and put together again.
+class Members {
+ public:
+  explicit Members(std::vector<Node::Member> members) : members_(std::move(members)) {}
+
+  std::optional<Node> take(std::string_view key) {
+    const auto found = std::ranges::find(members_, key, &Node::Member::key);
+    if (found == members_.end()) {
+      return std::nullopt;
+    }
+    Node node = std::move(found->value);
+    members_.erase(found);
+    return node;
+  }
+  void set(std::string_view key, Node node) {
+    const core::Location where = node.where();
+    take(key);
+    members_.push_back({.key = std::string(key), .value = std::move(node), .where = where});
+  }
+  [[nodiscard]] Node map() const { return Node::map(members_, {}); }
+  [[nodiscard]] bool empty() const { return members_.empty(); }
+
+ private:
+  std::vector<Node::Member> members_;
+};
+
+/// Whether a document states what stands at a dotted path.
+bool has_path(const Node& node, std::string_view path) {
+  if (node.find(path) != nullptr) {
+    return true;
+  }
+  const auto dot = path.find('.');
+  if (dot == std::string_view::npos) {
+    return false;
+  }
+  const Node* below = node.find(path.substr(0, dot));
+  return below != nullptr && has_path(*below, path.substr(dot + 1));
+}
+
+/// Whether a flag's text lists several values, or asks for all that fit.
+bool is_list(const scenario::Override& change) {
+  const scenario::Option* option = scenario::find_option(change.path);
+  if (option == nullptr || option->shape != scenario::Option::Shape::kOne) {
+    return false;
+  }
+  const bool of_deployment = change.path == "model" || change.path == "gpu" ||
+                             change.path.starts_with("engine.") ||
+                             change.path == "cluster.router.name";
+  const bool is_plain = option->kind() == "text" || option->kind() == "integer" ||
+                        option->kind() == "number" || option->is_switch();
+  const bool is_auto = change.text == "auto" &&
+                       (change.path == kTensorParallel || change.path == kExpertParallel);
+  return of_deployment && is_plain &&
+         (is_auto || change.text.find(',') != std::string::npos);
+}
+
+class QuestionReader {
+ public:
+  explicit QuestionReader(const QuestionWords& words) : words_(words), axes_({}), stated_({}) {}
+
+  core::Result<Question> read() {
+    if (!read_file()) {
+      return core::fail(std::move(errors_));
+    }
+    take_flags();
+    read_blocks();
+    add_usual_axes();
+    refuse_lists(base_, "");
+    check_names();
+    if (errors_.empty()) {
+      read_objective();
+    }
+    if (!errors_.empty()) {
+      return core::fail(std::move(errors_));
+    }
+    question_.base = base_;
+    question_.axes = axes_.map();
+    return std::move(question_);
+  }
+
+ private:
+  void problem(std::string field, std::string message, std::string hint = {}) {
+    errors_.push_back({.field = std::move(field),
+                       .message = std::move(message),
+                       .where = {.file = kFlags},
+                       .hint = std::move(hint)});
+  }
+
+  bool read_file() {
+    if (!words_.file) {
+      base_ = Node::map({}, {});
+      return true;
+    }
+    auto document = document::read_document(*words_.file);
+    if (!document) {
+      errors_ = std::move(document).error();
+      return false;
+    }
+    if (!document->is_map()) {
+      errors_.push_back({.message = fmt::format("found {}, expected a map of settings, `space` and "
+                                                "`slo`",
+                                                document->describe()),
+                         .where = {.file = *words_.file}});
+      return false;
+    }
+    Members members(document->members());
+    blocks_.space = members.take("space");
+    blocks_.limits = members.take("limits");
+    blocks_.slo = members.take("slo");
+    blocks_.objective = members.take("objective");
+    blocks_.cost = members.take("cost");
+    base_ = members.map();
+    return true;
+  }
+
+  /// Flags that belong to the question, and those that list values.
+  void take_flags() {
+    std::vector<Node::Member> slo;
+    if (blocks_.slo && blocks_.slo->is_map()) {
+      slo = blocks_.slo->members();
+    }
+    Members targets(std::move(slo));
+    for (const scenario::Override& change : words_.overrides) {
+      if (change.path.starts_with("slo.")) {
+        targets.set(std::string_view(change.path).substr(4), text_node(change.text));
+        blocks_.slo = targets.map();
+      } else if (is_list(change)) {
+        listed_.push_back(change);
+      } else {
+        question_.overrides.push_back(change);
+      }
+    }
+    if (words_.slo) {
+      blocks_.slo = text_node(*words_.slo);
+    }
+  }
+
+  void read_blocks() {
+    read_space();
+    read_limits();
+    if (blocks_.slo) {
+      question_.slo = read_slo(*blocks_.slo, errors_);
+      question_.warnings = question_.slo.warnings;
+    }
+    if (question_.slo.targets.empty() && errors_.empty()) {
+      problem("slo",
+              "is missing: a plan needs a target",
+              "--slo-ttft 500ms --slo-tpot 50ms, or slo: {ttft: {p99: 500ms}}");
+    }
+    question_.confidence = question_.slo.confidence.value_or(question_.confidence);
+    read_number("--confidence", words_.confidence, 0.5, 0.999, question_.confidence);
+    read_count("--top-n", words_.top_n, question_.top_n);
+    if (words_.effort) {
+      const auto* const found = std::ranges::find(kEffortNames, *words_.effort);
+      if (found == kEffortNames.end()) {
+        problem("--effort",
+                fmt::format("found \"{}\", expected {}", *words_.effort, fmt::join(kEffortNames, ", ")));
+      } else {
+        question_.effort = static_cast<Effort>(found - kEffortNames.begin());
+      }
+    }
+    question_.accept_bounds = words_.accept_bounds;
+  }
+
+  void read_space() {
+    if (blocks_.space && !blocks_.space->is_map()) {
+      errors_.push_back({.field = "space",
+                         .message = fmt::format("found {}, expected a map of keys and what each "
+                                                "takes",
+                                                blocks_.space->describe()),
+                         .where = blocks_.space->where(),
+                         .hint = "space: {gpu: [h100, h200]}"});
+      blocks_.space.reset();
+    }
+    axes_ = Members(blocks_.space ? blocks_.space->members() : std::vector<Node::Member>{});
+    if (const auto node = axes_.take("replicas")) {
+      read_replicas(*node);
+    }
+    if (words_.replicas) {
+      if (auto node = document::parse_yaml(
+              *words_.replicas == "auto" ? "auto" : fmt::format("[{}]", *words_.replicas), kFlags)) {
+        read_replicas(*node);
+      }
+    }
+    if (const auto node = axes_.take("disaggregation")) {
+      read_splits(*node);
+    }
+    if (auto node = axes_.take("routing")) {
+      axes_.set("cluster.router.name", std::move(*node));
+    }
+    for (const scenario::Override& change : listed_) {
+      add_axis(fmt::format("{}={}", change.path, change.text));
+    }
+    for (const std::string& axis : words_.axes) {
+      add_axis(axis);
+    }
+  }
+
+  void add_axis(const std::string& text) {
+    auto member = sweep::axis_of_flag(text);
+    if (!member) {
+      errors_.insert(errors_.end(), member.error().begin(), member.error().end());
+      return;
+    }
+    // What a file has at that key, the flag replaces.
+    take_path(member->key);
+    axes_.set(member->key, std::move(member->value));
+  }
+
+  void take_path(std::string_view path) {
+    const auto dot = path.find('.');
+    axes_.take(path);
+    if (dot == std::string_view::npos) {
+      return;
+    }
+    if (auto section = axes_.take(path.substr(0, dot)); section && section->is_map()) {
+      Members below(section->members());
+      below.take(path.substr(dot + 1));
+      if (!below.empty()) {
+        axes_.set(path.substr(0, dot), below.map());
+      }
+    }
+  }
+
+  void read_replicas(const Node& node) {
+    if (node.is_string() && node.as_string() == "auto") {
+      question_.replicas.clear();
+      return;
+    }
+    std::vector<Node> items = node.is_list() ? node.items() : std::vector<Node>{node};
+    question_.replicas.clear();
+    for (const Node& item : items) {
+      if (item.kind() != Node::Kind::kInteger || item.as_integer() < 1 || item.as_integer() > kCounts.highest) {
+        errors_.push_back({.field = "replicas",
+                           .message = fmt::format("found {}, expected auto or numbers from 1",
+                                                  item.describe()),
+                           .where = item.where()});
+        return;
+      }
+      question_.replicas.push_back(item.as_integer());
+    }
+    std::ranges::sort(question_.replicas);
+  }
+
+  void read_splits(const Node& node) {
+    question_.splits.clear();
+    const std::vector<Node> items = node.is_list() ? node.items() : std::vector<Node>{node};
+    for (const Node& item : items) {
+      if (item.is_string() && item.as_string() == "none") {
+        question_.splits.emplace_back(std::nullopt);
+        continue;
+      }
+      document::ObjectReader reader(item, "space.disaggregation", errors_);
+      Split split;
+      split.prefill = reader.required_integer("prefill", {1, 64});
+      split.decode = reader.required_integer("decode", {1, 64});
+      reader.finish();
+      question_.splits.emplace_back(split);
+    }
+    if (question_.splits.empty()) {
+      errors_.push_back({.field = "space.disaggregation",
+                         .message = "is empty",
+                         .where = node.where(),
+                         .hint = "[none, {prefill: 1, decode: 1}]"});
+    }
+  }
+
+  void read_limits() {
+    Limits& limits = question_.limits;
+    if (blocks_.limits) {
+      document::ObjectReader reader(*blocks_.limits, "limits", errors_);
+      limits.max_gpus = reader.integer("max_gpus", kCounts);
+      limits.spare_replicas = reader.integer("spare_replicas", {0, 1000}).value_or(0);
+      limits.max_utilisation = reader.real("max_utilisation", {0.05, 1.0}).value_or(limits.max_utilisation);
+      if (const Node* stock = reader.node("stock")) {
+        read_stock(*stock);
+      }
+      reader.finish();
+    }
+    if (words_.max_gpus) {
+      std::int64_t most = 0;
+      read_count("--max-gpus", words_.max_gpus, most);
+      limits.max_gpus = most;
+    }
+  }
+
+  void read_stock(const Node& node) {
+    if (!node.is_map()) {
+      errors_.push_back({.field = "limits.stock",
+                         .message = fmt::format("found {}, expected GPUs and numbers", node.describe()),
+                         .where = node.where(),
+                         .hint = "stock: {h100: 16}"});
+      return;
+    }
+    for (const auto& member : node.members()) {
+      const auto gpu = hardware::find_gpu(member.key);
+      if (!gpu || member.value.kind() != Node::Kind::kInteger || member.value.as_integer() < 0) {
+        errors_.push_back({.field = fmt::format("limits.stock.{}", member.key),
+                           .message = gpu ? fmt::format("found {}, expected a number from 0",
+                                                        member.value.describe())
+                                          : "is no GPU of the catalogue",
+                           .where = member.where,
+                           .hint = gpu ? "" : "`ridgeline list gpus`"});
+        continue;
+      }
+      question_.limits.stock.emplace_back(gpu->name, member.value.as_integer());
+    }
+  }
+
+  [[nodiscard]] bool is_stated(std::string_view path) const {
+    const bool by_flag = std::ranges::any_of(
+        question_.overrides, [&](const auto& change) { return change.path == path; });
+    return by_flag || has_path(base_, path) || has_path(axes_.map(), path);
+  }
+
+  /// What is searched without being asked for.
+  void add_usual_axes() {
+    const auto add = [&](std::string_view path, Node node) {
+      if (!is_stated(path)) {
+        axes_.set(path, std::move(node));
+      }
+    };
+    question_.seeks_pipelines =
+        !is_stated(kPipelineParallel) && !is_stated(kTensorParallel);
+    add(kTensorParallel, text_node("auto"));
+    add(kExpertParallel, text_node("auto"));
+    if (!blocks_.space) {
+      std::vector<Node> budgets;
+      for (const std::int64_t tokens : kUsualBudgets) {
+        budgets.push_back(Node::integer(tokens, {}));
+      }
+      add(kBatchedTokens, Node::list(std::move(budgets), {}));
+    }
+  }
+
+  /// A list of values where a scenario has one.
+  void refuse_lists(const Node& node, const std::string& path) {
+    if (!node.is_map()) {
+      return;
+    }
+    for (const auto& member : node.members()) {
+      const std::string below = path.empty() ? member.key : fmt::format("{}.{}", path, member.key);
+      const scenario::Option* option = scenario::find_option(below);
+      const bool one_value = option != nullptr && option->shape == scenario::Option::Shape::kOne &&
+                             option->kind() != "list" && option->kind() != "map";
+      if (member.value.is_list() && one_value) {
+        errors_.push_back({.field = below,
+                           .message = "is a list outside `space`",
+                           .where = member.where,
+                           .hint = fmt::format("space: {{{}: [...]}}", below)});
+      } else if (option == nullptr) {
+        refuse_lists(member.value, below);
+      }
+    }
+  }
+
+  /// The values that a setting may take.
+  [[nodiscard]] std::vector<Node> values_of(std::string_view path) const {
+    const Node axes = axes_.map();
+    if (const Node* axis = axes.find(path)) {
+      return axis->is_list() ? axis->items() : std::vector<Node>{*axis};
+    }
+    for (const auto& change : question_.overrides) {
+      if (change.path == path) {
+        return {text_node(change.text)};
+      }
+    }
+    const Node* stated = base_.find(path);
+    if (stated == nullptr) {
+      return {};
+    }
+    const Node* name = stated->is_map() ? stated->find("name") : nullptr;
+    return {name != nullptr ? *name : *stated};
+  }
+
+  /// Networks and GPUs that there are not: named before anything is tried.
+  void check_names() {
+    const auto check = [&](std::string_view path, const auto& find) {
+      const std::vector<Node> values = values_of(path);
+      for (const Node& value : values) {
+        if (!value.is_string()) {
+          continue;  // The axes say what is wrong with it.
+        }
+        if (auto found = find(value.as_string()); !found) {
+          for (core::Error error : found.error()) {
+            error.field = std::string(path);
+            error.where = value.where();
+            errors_.push_back(std::move(error));
+          }
+        }
+      }
+      if (values.empty()) {
+        problem(std::string(path),
+                "is missing",
+                path == "gpu" ? "--gpu h100,h200" : "--model llama-3.1-8b");
+      }
+    };
+    check("model", [](const std::string& name) { return model::find_model_document(name); });
+    check("gpu", [](const std::string& name) { return hardware::find_gpu(name); });
+  }
+
+  [[nodiscard]] std::vector<hardware::GpuSpec> gpus() const {
+    std::vector<hardware::GpuSpec> found;
+    for (const Node& value : values_of("gpu")) {
+      if (value.is_string()) {
+        if (auto gpu = hardware::find_gpu(value.as_string())) {
+          found.push_back(std::move(*gpu));
+        }
+      }
+    }
+    return found;
+  }
+
+  void read_objective() {
+    std::vector<std::string> names;
+    core::Location where{.file = kFlags};
+    if (words_.objective) {
+      auto node = document::parse_yaml(fmt::format("[{}]", *words_.objective), kFlags);
+      blocks_.objective = node ? *node : text_node(*words_.objective);
+    }
+    if (blocks_.objective) {
+      where = blocks_.objective->where();
+      const Node& node = *blocks_.objective;
+      for (const Node& item : node.is_list() ? node.items() : std::vector<Node>{node}) {
+        names.push_back(item.is_string() ? item.as_string() : item.describe());
+      }
+    }
+    for (const std::string& name : names) {
+      const auto* const found = std::ranges::find(kObjectiveNames, std::string_view(name));
+      if (found == kObjectiveNames.end()) {
+        errors_.push_back({.field = "objective",
+                           .message = fmt::format("found \"{}\", expected {}",
+                                                  name,
+                                                  fmt::join(kObjectiveNames, ", ")),
+                           .where = where});
+        continue;
+      }
+      question_.objectives.push_back(static_cast<Objective>(found - kObjectiveNames.begin()));
+    }
+    const bool by_default = names.empty();
+    if (by_default) {
+      question_.objectives = {Objective::kUsdPerHour};
+    }
+    const bool wants_prices = std::ranges::any_of(question_.objectives, [](Objective objective) {
+      return objective == Objective::kUsdPerHour || objective == Objective::kUsdPerMtok;
+    });
+    Members cost(blocks_.cost && blocks_.cost->is_map() ? blocks_.cost->members()
+                                                        : std::vector<Node::Member>{});
+    if (blocks_.cost && !blocks_.cost->is_map()) {
+      errors_.push_back({.field = "cost",
+                         .message = fmt::format("found {}, expected a map", blocks_.cost->describe()),
+                         .where = blocks_.cost->where(),
+                         .hint = "cost: {prices: prices.yaml}"});
+    }
+    if (words_.prices) {
+      cost.set("prices", text_node(*words_.prices));
+    }
+    question_.cost =
+        read_cost(cost.empty() ? Node() : cost.map(), "cost", wants_prices, errors_);
+    if (!errors_.empty()) {
+      return;
+    }
+    for (const Objective objective : question_.objectives) {
+      core::Errors lacking =
+          objective_errors(objective, gpus(), question_.cost, question_.accept_bounds);
+      if (by_default && !lacking.empty()) {
+        question_.objectives = {Objective::kGpus};
+        question_.cost.prices.reset();
+        question_.warnings.push_back(
+            {.code = "W-objective",
+             .message = fmt::format("{}: the fewest GPUs are looked for, whatever they cost",
+                                    lacking.front().message),
+             .hint = "--prices FILE, or --objective gpus"});
+        break;
+      }
+      errors_.insert(errors_.end(), lacking.begin(), lacking.end());
+    }
+  }
+
+  void read_count(const char* flag, const std::optional<std::string>& text, std::int64_t& out) {
+    if (!text) {
+      return;
+    }
+    const char* const end = text->data() + text->size();
+    const auto [stop, error] = std::from_chars(text->data(), end, out);
+    if (error != std::errc() || stop != end || out < 1 || out > kCounts.highest) {
+      problem(flag, fmt::format("found \"{}\", expected a whole number from 1", *text));
+    }
+  }
+
+  void read_number(const char* flag,
+                   const std::optional<std::string>& text,
+                   double lowest,
+                   double highest,
+                   double& out) {
+    if (!text) {
+      return;
+    }
+    const char* const end = text->data() + text->size();
+    const auto [stop, error] = std::from_chars(text->data(), end, out);
+    if (error != std::errc() || stop != end || !(out >= lowest && out <= highest)) {
+      problem(flag, fmt::format("found \"{}\", expected {} to {}", *text, lowest, highest));
+    }
+  }
+
+  /// The blocks of a plan beside its scenario.
+  struct Blocks {
+    std::optional<Node> space;
+    std::optional<Node> limits;
+    std::optional<Node> slo;
+    std::optional<Node> objective;
+    std::optional<Node> cost;
+  };
+
+  const QuestionWords& words_;
+  core::Errors errors_;
+  Question question_;
+  Node base_;
+  Blocks blocks_;
+  std::vector<scenario::Override> listed_;
+  Members axes_;
+  Members stated_;
+};
+
+}  // namespace
+
+double multiple_of(Effort effort) {
+  return effort == Effort::kQuick ? 0.25 : effort == Effort::kFull ? 4.0 : 1.0;
+}
+
+core::Result<Question> read_question(const QuestionWords& words) {
+  return QuestionReader(words).read();
+}
+
+}  // namespace ridgeline::plan

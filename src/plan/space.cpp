@@ -1,0 +1,217 @@
+#include "plan/space.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/check.hpp"
+#include "core/result.hpp"
+#include "document/document.hpp"
+#include "plan/question.hpp"
+#include "scenario/node_builder.hpp"
+#include "scenario/options.hpp"
+#include "scenario/resolve.hpp"
+#include "scenario/scenario.hpp"
+#include "sweep/axes.hpp"
+#include "sweep/point_id.hpp"
+
+namespace ridgeline::plan {
+namespace {
+
+using document::Node;
+
+constexpr std::string_view kTpPath = "engine.tensor_parallel_size";
+constexpr std::string_view kPpPath = "engine.pipeline_parallel_size";
+
+/// How a setting of the space is called in a label, and those that need no name.
+struct Short {
+  std::string_view path;
+  std::string_view prefix;
+};
+constexpr std::array kShorts = {Short{kTpPath, "TP"},
+                                Short{kPpPath, "PP"},
+                                Short{"engine.data_parallel_size", "DP"},
+                                Short{"engine.max_num_batched_tokens", "mbt "},
+                                Short{"engine.max_num_seqs", "seqs "},
+                                Short{"engine.kv_cache_dtype", "kv "},
+                                Short{"engine.enable_expert_parallel", "EP "},
+                                Short{"engine.quantization", ""},
+                                Short{"cluster.router.name", ""}};
+
+std::string setting_text(const std::string& path, const std::string& value) {
+  const auto* const known = std::ranges::find(kShorts, std::string_view(path), &Short::path);
+  if (path == "engine.enable_expert_parallel") {
+    return value == "true" ? "EP" : "";
+  }
+  if (known != kShorts.end()) {
+    return fmt::format("{}{}", known->prefix, value);
+  }
+  const auto dot = path.rfind('.');
+  return fmt::format("{} {}", path.substr(dot == std::string::npos ? 0 : dot + 1), value);
+}
+
+}  // namespace
+
+core::Result<Space> Space::read(const Question& question) {
+  auto axes = sweep::Axes::read(question.axes, question.base, question.overrides);
+  if (!axes) {
+    return core::fail(core::with_field(std::move(axes).error(), "space"));
+  }
+  return Space(question, std::move(*axes));
+}
+
+std::int64_t Space::size() const {
+  std::int64_t points = 0;
+  for (const Part& part : parts_) {
+    points += part.size();
+  }
+  return points * static_cast<std::int64_t>(question_->splits.size());
+}
+
+SpacePoint Space::point(std::int64_t ordinal) const {
+  RIDGELINE_CHECK(ordinal >= 0 && ordinal < size(), "a point outside the space");
+  std::int64_t left = ordinal;
+  for (const Part& part : parts_) {
+    const std::int64_t points = part.size() * static_cast<std::int64_t>(question_->splits.size());
+    if (left >= points) {
+      left -= points;
+      continue;
+    }
+    const auto split = static_cast<std::size_t>(left / part.size());
+    const sweep::Point found = part.axes.point(left % part.size());
+    SpacePoint point{
+        .ordinal = ordinal, .split = question_->splits[split], .scenario = found.scenario, .settings = {}};
+    for (std::size_t i = 0; i < found.values.size(); ++i) {
+      point.settings.emplace_back(part.axes.axes()[i].path, scenario::flow_text(found.values[i]));
+    }
+    return point;
+  }
+  return {};
+}
+
+core::Result<ResolvedSpacePoint> Space::resolve(const SpacePoint& point,
+                                                std::int64_t replicas) const {
+  Node document = point.scenario;
+  const auto set = [&](std::string_view path, std::int64_t value) {
+    document = sweep::with_setting(document, path, Node::integer(value, {}));
+  };
+  // Read twice where ranks are instances of their own: only the engine knows how many there are.
+  const auto read = [&] {
+    return scenario::read_scenario(document, question_->overrides, scenario::Purpose::kRun);
+  };
+  if (point.split) {
+    set("cluster.instances", replicas * (point.split->prefill + point.split->decode));
+    set("cluster.disaggregation.prefill_instances", replicas * point.split->prefill);
+  } else if (replicas > 1) {
+    auto loaded = read();
+    if (!loaded) {
+      return core::fail(std::move(loaded).error());
+    }
+    set("cluster.instances", replicas * loaded->scenario.deployment.engine.data_parallel_size);
+  } else {
+    // A gateway in front of one replica decides nothing.
+    document = sweep::with_setting(document, "cluster", Node::null({}));
+  }
+  auto loaded = read();
+  if (!loaded) {
+    return core::fail(std::move(loaded).error());
+  }
+  auto resolved = scenario::resolve(std::move(*loaded));
+  if (!resolved) {
+    return core::fail(std::move(resolved).error());
+  }
+  scenario::MapBuilder estimator;
+  estimator.add("measure", "plan").add("routing", [&] {
+    const auto routed = std::ranges::find(
+        point.settings, "cluster.router.name", &std::pair<std::string, std::string>::first);
+    return routed == point.settings.end() ? std::string() : routed->second;
+  }());
+  std::string id = sweep::point_id(scenario::to_node(resolved->scenario()), estimator.finish());
+  return ResolvedSpacePoint{.id = std::move(id), .resolved = std::move(*resolved)};
+}
+
+void Space::add_pipelines(const NetworkAndGpu& pair) {
+  const auto& [model, gpu] = pair;
+  const sweep::Axes& first = parts_.front().axes;
+  std::vector<Node::Member> members;
+  std::int64_t widest = 1;
+  for (const auto& axis : first.axes()) {
+    if (axis.path == kTpPath) {
+      for (const Node& value : axis.values) {
+        widest = std::max(widest, value.is_null() ? 1 : value.as_integer());
+      }
+    }
+  }
+  const auto fix = [&](std::string_view path, Node value) {
+    members.push_back({.key = std::string(path), .value = std::move(value), .where = {}});
+  };
+  for (const auto& axis : first.axes()) {
+    if (axis.path == "model") {
+      fix(axis.path, Node::string(model, {}));
+    } else if (axis.path == "gpu") {
+      fix(axis.path, Node::string(gpu, {}));
+    } else if (axis.path != kTpPath && axis.path != kPpPath) {
+      fix(axis.path, Node::list(axis.values, {}));
+    }
+  }
+  fix(kTpPath, Node::integer(widest, {}));
+  fix(kPpPath, Node::list({Node::integer(2, {}), Node::integer(4, {})}, {}));
+  if (auto more = sweep::Axes::read(
+          Node::map(std::move(members), {}), question_->base, question_->overrides)) {
+    parts_.push_back({std::move(*more)});
+  }
+}
+
+NetworkAndGpu network_and_gpu(const SpacePoint& point) {
+  NetworkAndGpu found;
+  for (const auto& [path, value] : point.settings) {
+    if (path == "model") {
+      found.first = value;
+    } else if (path == "gpu") {
+      found.second = value;
+    }
+  }
+  return found;
+}
+
+std::int64_t gpus_of(const scenario::Resolved& resolved, const std::optional<Split>& split) {
+  const std::int64_t instances = split ? split->prefill + split->decode : 1;
+  return resolved.deployment->execution.sharding.gpus() * instances;
+}
+
+std::string label_of(const SpacePoint& point, const scenario::Resolved& resolved) {
+  const scenario::DeploymentSection& section = resolved.deployment->section;
+  std::vector<std::string> words;
+  const auto varies = [&](std::string_view path) {
+    return std::ranges::find(point.settings, path, &std::pair<std::string, std::string>::first) !=
+           point.settings.end();
+  };
+  if (varies("model")) {
+    words.push_back(section.model);
+  }
+  words.push_back(section.gpu);
+  words.push_back(fmt::format("TP{}", section.engine.tensor_parallel_size));
+  for (const auto& [path, value] : point.settings) {
+    if (path == "model" || path == "gpu" || path == kTpPath || value == "null") {
+      continue;
+    }
+    if (std::string text = setting_text(path, value); !text.empty()) {
+      words.push_back(std::move(text));
+    }
+  }
+  if (point.split) {
+    words.push_back(fmt::format("{}P{}D", point.split->prefill, point.split->decode));
+  }
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+}  // namespace ridgeline::plan

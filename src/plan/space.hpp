@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/result.hpp"
+#include "document/document.hpp"
+#include "plan/question.hpp"
+#include "scenario/resolve.hpp"
+#include "sweep/axes.hpp"
+
+namespace ridgeline::plan {
+
+/// One point of a space: a deployment that might serve.
+struct SpacePoint {
+  std::int64_t ordinal = 0;
+  std::optional<Split> split;
+  document::Node scenario;  ///< Without the number of its replicas.
+  std::vector<std::pair<std::string, std::string>> settings;  ///< Path and value of each axis.
+};
+
+/// What of a point's values says its network and its GPU; empty where the space has one alone.
+using NetworkAndGpu = std::pair<std::string, std::string>;
+[[nodiscard]] NetworkAndGpu network_and_gpu(const SpacePoint& point);
+
+/// A point made runnable.
+struct ResolvedSpacePoint {
+  std::string id;
+  scenario::Resolved resolved;  ///< One replica: alone, or behind a gateway where it has parts.
+};
+
+/// All combinations of a question, in canonical order: disaggregation slowest, then the axes as
+/// they are stated, the last one fastest; pipelines last.
+class Space {
+ public:
+  /// Fails with all problems of the axes.
+  [[nodiscard]] static core::Result<Space> read(const Question& question);
+
+  [[nodiscard]] std::int64_t size() const;
+  [[nodiscard]] SpacePoint point(std::int64_t ordinal) const;
+  /// The point's scenario read and resolved, with that many replicas. A network that does not fit
+  /// is infeasible, settings that contradict each other are refused.
+  [[nodiscard]] core::Result<ResolvedSpacePoint> resolve(const SpacePoint& point,
+                                                         std::int64_t replicas = 1) const;
+  /// Adds pipelines of two and four stages for a network on a GPU, at the widest tensor parallelism
+  /// of its node: where no width fits by itself. Points come behind the others.
+  void add_pipelines(const NetworkAndGpu& pair);
+
+ private:
+  Space(const Question& question, sweep::Axes axes)
+      : question_(&question), parts_{{std::move(axes)}} {}
+
+  struct Part {
+    sweep::Axes axes;
+    [[nodiscard]] std::int64_t size() const { return axes.size(); }
+  };
+  const Question* question_;
+  std::vector<Part> parts_;
+};
+
+/// GPUs of one replica.
+[[nodiscard]] std::int64_t gpus_of(const scenario::Resolved& resolved,
+                                   const std::optional<Split>& split);
+
+/// "h200 TP2 fp8 mbt 8192": what tells a point from its neighbours. `model` where networks vary.
+[[nodiscard]] std::string label_of(const SpacePoint& point, const scenario::Resolved& resolved);
+
+}  // namespace ridgeline::plan

@@ -1,0 +1,148 @@
+#include "plan/factors.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "accuracy/bands.hpp"
+#include "core/time.hpp"
+#include "metrics/slo.hpp"
+#include "plan/demand.hpp"
+#include "plan/doubt.hpp"
+#include "plan/fluid.hpp"
+#include "plan/linear_doubt.hpp"
+#include "plan/target.hpp"
+#include "scenario/resolve.hpp"
+#include "scenario/scenario.hpp"
+
+namespace ridgeline::plan {
+namespace {
+
+scenario::Resolved deployment(const std::string& model, const std::string& gpu, const char* ranks) {
+  auto loaded = scenario::load_scenario(std::nullopt,
+                                        {{"model", model},
+                                         {"gpu", gpu},
+                                         {"engine.tensor_parallel_size", ranks},
+                                         {"workload.request_rate", "5"},
+                                         {"workload.input_len", "1000"},
+                                         {"workload.output_len", "250"}},
+                                        scenario::Purpose::kRun);
+  EXPECT_TRUE(loaded);
+  return *scenario::resolve(std::move(*loaded));
+}
+
+Targets targets() {
+  return {percentile_target(
+              metrics::Metric::kTtft, metrics::Statistic::kP99, core::Duration::milliseconds(500)),
+          percentile_target(
+              metrics::Metric::kTpot, metrics::Statistic::kP99, core::Duration::milliseconds(30))};
+}
+
+accuracy::Band band(accuracy::Metric metric, double median, double p90) {
+  return {.slice = "test",
+          .values = {{{"h100", "h200"}, {"dense"}, {"bf16"}, {"open"}, {"vllm"}}},
+          .metric = metric,
+          .n = 30,
+          .median = median,
+          .mean = median,
+          .p90 = p90};
+}
+
+class Factors : public testing::Test {
+ protected:
+  Factors()
+      : h100_(deployment("llama-3.1-8b", "h100", "1")),
+        h200_(deployment("llama-3.1-8b", "h200", "1")),
+        demand_(demand_of(h100_).value()),
+        targets_(targets()) {}
+
+  [[nodiscard]] FactorTable table(const std::vector<accuracy::Band>& bands) const {
+    return factors_of({{*h100_.deployment, demand_, targets_, "h100 TP1"},
+                       {*h200_.deployment, demand_, targets_, "h200 TP1"}},
+                      bands);
+  }
+  static std::size_t index(const FactorTable& table, const std::string& name) {
+    const auto found = std::ranges::find(table.factors, name, &Factor::name);
+    EXPECT_NE(found, table.factors.end()) << name;
+    return static_cast<std::size_t>(found - table.factors.begin());
+  }
+
+  scenario::Resolved h100_;
+  scenario::Resolved h200_;
+  Demand demand_;
+  Targets targets_;
+};
+
+TEST_F(Factors, OperatorsBelongToTheirGpuAndTheHostToAll) {
+  const FactorTable found = table({band(accuracy::Metric::kTtft, 2.0, 5.0), band(accuracy::Metric::kTpot, 1.0, 2.0)});
+  const std::size_t gemm = index(found, "GEMM, h100");
+  EXPECT_LT(found.candidates[0].elasticity[gemm], -0.1);
+  EXPECT_EQ(found.candidates[1].elasticity[gemm], 0.0);
+  EXPECT_LT(found.candidates[1].elasticity[index(found, "GEMM, h200")], -0.1);
+  for (const Factor& factor : found.factors) {
+    EXPECT_GT(factor.sd, 0.0) << factor.name;
+    EXPECT_EQ(factor.gpu.empty(), factor.name.starts_with("server: ")) << factor.name;
+  }
+}
+
+TEST_F(Factors, AStepThatTakesLongerCostsMoreThanItsShare) {
+  const FactorTable found = table({band(accuracy::Metric::kTpot, 1.0, 2.0)});
+  for (const CandidateDoubt& candidate : found.candidates) {
+    // A step 1 % slower costs 1.6 to 2.5 % of capacity where both targets count (planner.md, 7).
+    EXPECT_GT(candidate.amplification, 0.9);
+    EXPECT_LT(candidate.amplification, 3.5);
+  }
+}
+
+TEST_F(Factors, ElasticitiesAreSlopesOfTheFluidEstimate) {
+  const FactorTable found = table({band(accuracy::Metric::kTpot, 1.0, 2.0)});
+  const std::size_t kv = index(found, "KV blocks of llama-3.1-8b, h100");
+  const auto capacity = [&](double scale) {
+    return fluid_capacity({.deployment = *h100_.deployment,
+                           .model = *h100_.deployment->latency,
+                           .demand = demand_,
+                           .kv_scale = scale},
+                          targets_);
+  };
+  const double slope =
+      (std::log(capacity(1.02)) - std::log(capacity(0.98))) / (std::log(1.02) - std::log(0.98));
+  EXPECT_NEAR(found.candidates[0].elasticity[kv], slope, 1e-9);
+}
+
+TEST_F(Factors, SpreadsAreThoseOfTheBand) {
+  const FactorTable narrow = table({band(accuracy::Metric::kTpot, 1.0, 2.0), band(accuracy::Metric::kTtft, 2.0, 5.0)});
+  const FactorTable wide = table({band(accuracy::Metric::kTpot, 4.0, 8.0), band(accuracy::Metric::kTtft, 8.0, 20.0)});
+  const std::size_t gemm = index(narrow, "GEMM, h100");
+  EXPECT_NEAR(wide.factors[index(wide, "GEMM, h100")].sd / narrow.factors[gemm].sd, 4.0, 1e-9);
+  // The KV blocks do not show in a token's time: no band speaks of them.
+  const std::string blocks = "KV blocks of llama-3.1-8b, h100";
+  EXPECT_EQ(wide.factors[index(wide, blocks)].sd, narrow.factors[index(narrow, blocks)].sd);
+  EXPECT_EQ(narrow.candidates[0].tpot.sd,
+            sd_of_median(1.0) > sd_of_p90(2.0) ? sd_of_median(1.0) : sd_of_p90(2.0));
+}
+
+TEST_F(Factors, AServerOfEachCandidateCanBeMeasured) {
+  const FactorTable found = table({band(accuracy::Metric::kTpot, 1.0, 2.0)});
+  ASSERT_EQ(found.measurements.size(), 6U);
+  EXPECT_EQ(found.measurements[0].what, "first token of a lone prompt, h100 TP1");
+  EXPECT_TRUE(found.measurements[0].command.starts_with("vllm bench serve --model meta-llama/"));
+  EXPECT_EQ(found.measurements[5].what, "capacity of one replica, h200 TP1");
+  EXPECT_EQ(found.measurements[5].loading, found.candidates[1].loading);
+}
+
+TEST_F(Factors, ADeploymentThatMeetsNothingHasNoDoubt) {
+  targets_[1].limits[static_cast<std::size_t>(metrics::Metric::kTpot)] =
+      core::Duration::microseconds(10);
+  const FactorTable found = table({band(accuracy::Metric::kTpot, 1.0, 2.0)});
+  EXPECT_TRUE(found.factors.empty());
+  EXPECT_TRUE(found.measurements.empty());
+  EXPECT_EQ(found.candidates.size(), 2U);
+}
+
+}  // namespace
+}  // namespace ridgeline::plan

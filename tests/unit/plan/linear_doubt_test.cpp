@@ -1,0 +1,58 @@
+#include "plan/linear_doubt.hpp"
+
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "core/distributions.hpp"
+#include "plan/doubt.hpp"
+
+namespace ridgeline::plan {
+namespace {
+
+TEST(LinearDoubt, ProbabilityInvertsTheQuantile) {
+  for (const double p : {1e-9, 0.001, 0.1, 0.5, 0.9, 0.999}) {
+    EXPECT_NEAR(normal_probability(core::normal_quantile(p)), p, 1e-15 + p * 1e-12);
+  }
+  EXPECT_NEAR(normal_probability(1.0), 0.8413447460685429, 1e-14);
+  EXPECT_EQ(normal_probability(-std::numeric_limits<double>::infinity()), 0.0);
+  EXPECT_EQ(normal_probability(std::numeric_limits<double>::infinity()), 1.0);
+}
+
+TEST(LinearDoubt, VariancesOfFactorsAndRunsAddUp) {
+  const Row row = {.capacity_rps = std::exp(1.0), .sampling_sd = 0.02, .elasticity = {2.0, -0.5}};
+  const LogCapacity capacity = log_capacity(row, {{.sd = 0.03}, {.sd = 0.1}});
+  EXPECT_NEAR(capacity.mean, 1.0, 1e-15);
+  EXPECT_NEAR(capacity.sd, std::sqrt(0.0004 + 0.0036 + 0.0025), 1e-15);
+}
+
+TEST(LinearDoubt, ACapacityThatIsTheRateSuffices) {
+  EXPECT_EQ(replicas_needed(std::log(0.1), std::log(0.3)), 3);
+  EXPECT_EQ(replicas_needed(std::log(0.0999), std::log(0.3)), 4);
+}
+
+TEST(LinearDoubt, DrawsHaveTheVarianceStated) {
+  const DoubtInput input = {
+      .rate = 1.0,
+      .factors = {{.sd = 0.1}, {.sd = 0.2}},
+      .rows = {{.capacity_rps = 3.0, .sampling_sd = 0.05, .elasticity = {1.0, -1.0}}}};
+  const Truths truths = draw_truths(input, kDoubtDraws);
+  double sum = 0.0;
+  double squares = 0.0;
+  for (const double each : truths.log_capacity[0]) {
+    sum += each;
+    squares += each * each;
+  }
+  const auto n = static_cast<double>(kDoubtDraws);
+  const double mean = sum / n;
+  const double sd = std::sqrt(squares / n - mean * mean);
+  const double expected = log_capacity(input.rows[0], input.factors).sd;
+  EXPECT_NEAR(mean, std::log(3.0), 4.0 * expected / std::sqrt(n));
+  EXPECT_NEAR(sd, expected, 4.0 * expected / std::sqrt(2.0 * n));
+}
+
+}  // namespace
+}  // namespace ridgeline::plan

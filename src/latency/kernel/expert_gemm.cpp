@@ -85,8 +85,8 @@ double marlin_rows(double rows_per_expert) {
   return tile == kSmallTiles.end() ? kLargestTile : *tile;
 }
 
-/// Rows of the tiles in which a kernel multiplies: Marlin's; Triton's for experts scaled in blocks;
-/// Triton's others (vLLM: get_default_config in fused_moe.py).
+/// Rows of the tiles in which a kernel multiplies: Marlin's, or Triton's (vLLM: get_default_config
+/// in fused_moe.py; tuned shapes that are scaled in blocks take the small tile for few tokens too).
 double tile_rows_of(const model::ExpertGemm& shape,
                     std::int64_t tokens,
                     double rows_per_expert,
@@ -96,8 +96,7 @@ double tile_rows_of(const model::ExpertGemm& shape,
   if (constants.tile_share) {
     return marlin_rows(rows_per_expert);
   }
-  const bool few = tokens * shape.token_sources <= shape.experts;
-  return few && shape.weights != model::DType::kFp8Block ? kRowsOfFewTokens : kRows;
+  return tokens * shape.token_sources <= shape.experts ? kRowsOfFewTokens : kRows;
 }
 
 /// Rows that fill the tiles of so many pairs on so many experts: a half of the last tile of each,

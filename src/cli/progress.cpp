@@ -119,6 +119,26 @@ void ProgressDisplay::update(const sweep::Tally& tally) {
   show(std::move(text), wall_s);
 }
 
+void ProgressDisplay::update(const plan::PlanProgress& progress) {
+  const double wall_s = wall_seconds();
+  if (progress.stage != stage_) {
+    stage_ = progress.stage;
+    stage_start_s_ = wall_s;
+  }
+  if (!is_due(wall_s)) {
+    return;
+  }
+  std::string text = fmt::format("{}: {} of {}", progress.stage, progress.done, progress.all);
+  if (progress.done > 0 && progress.all > 0) {
+    text += time_left(static_cast<double>(progress.done) / static_cast<double>(progress.all),
+                      wall_s - stage_start_s_);
+  }
+  if (!progress.best.empty()) {
+    text += fmt::format("; best so far {}", progress.best);
+  }
+  show(std::move(text), wall_s);
+}
+
 void ProgressDisplay::show(std::string text, double wall_s) {
   if (mode_ == Mode::kPlain) {
     next_s_ = wall_s + kPlainEveryS;

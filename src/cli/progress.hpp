@@ -9,6 +9,7 @@
 #include "cli/arguments.hpp"
 #include "cli/terminal.hpp"
 #include "core/result.hpp"
+#include "plan/planner.hpp"
 #include "sim/simulation.hpp"
 #include "sweep/runner.hpp"
 #include "workload/item_stream.hpp"
@@ -28,6 +29,8 @@ class ProgressDisplay {
   void update(std::int64_t requests, std::optional<double> share);
   /// Points of a sweep.
   void update(const sweep::Tally& tally);
+  /// Stages of a plan.
+  void update(const plan::PlanProgress& progress);
   /// Takes the line away again.
   void finish();
   /// Seconds since the start.
@@ -46,6 +49,8 @@ class ProgressDisplay {
   Clock::time_point start_;
   double next_s_;
   bool shown_ = false;
+  std::string stage_;  ///< Of a plan, and when it began.
+  double stage_start_s_ = 0.0;
 };
 
 /// --progress auto|plain|never, and what it says: by itself a line, on a terminal.

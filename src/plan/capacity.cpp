@@ -163,6 +163,7 @@ class Search {
       nearest_ = std::move(run->targets[found.target]);
       nearest_target_ = found.target;
       overloaded_ = run->overloaded;
+      power_ = run->summary.power;
     }
     seen_.push_back({.x = x, .found = found});
     in_order_.push_back(found);
@@ -234,6 +235,7 @@ class Search {
     capacity.requests = requests_;
     capacity.evaluations = in_order_;
     capacity.unstable = overloaded_;
+    capacity.power = power_;
     if (limit == Limit::kNone) {
       return capacity;
     }
@@ -286,6 +288,7 @@ class Search {
   TargetCounts nearest_;
   std::size_t nearest_target_ = 0;
   bool overloaded_ = false;
+  std::optional<metrics::PowerSummary> power_;
   std::int64_t requests_ = 0;
   double last_low_ = -HUGE_VAL;
   double last_high_ = HUGE_VAL;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/result.hpp"
-#include "plan/demand.hpp"
+#include "metrics/power_summary.hpp"
 #include "plan/share.hpp"
 #include "plan/target.hpp"
 #include "scenario/resolve.hpp"
@@ -52,6 +52,7 @@ struct Capacity {
   std::vector<double> parts;
   std::vector<Evaluation> evaluations;
   std::int64_t requests = 0;  ///< Simulated in all.
+  std::optional<metrics::PowerSummary> power = {};  ///< Of the run nearest to the root.
   bool unstable = false;      ///< At that load the queue grows throughout the run.
 };
 

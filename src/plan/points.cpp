@@ -36,7 +36,7 @@ namespace {
 /// Points that are tried for one that can be resolved before the question counts as wrong.
 constexpr std::int64_t kTriedPoints = 64;
 /// Replicas without any limit: instances behind one gateway.
-constexpr std::int64_t kMostReplicas = scenario::kMaxInstances;
+constexpr std::int64_t kMostInstances = scenario::kMaxInstances;
 /// Above their seats, clients of a closed loop only wait.
 constexpr double kClientsPerSeat = 4.0;
 
@@ -266,7 +266,7 @@ core::Result<std::optional<Demand>> find_demand(const Space& space) {
 std::int64_t most_replicas(const Limits& limits,
                            const std::string& gpu,
                            std::int64_t gpus_per_replica) {
-  std::int64_t most = kMostReplicas;
+  std::int64_t most = kMostInstances;
   if (limits.max_gpus) {
     most = std::min(most, *limits.max_gpus / gpus_per_replica);
   }

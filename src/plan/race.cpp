@@ -194,6 +194,11 @@ class Race {
       contender.capacity = std::move(**found[i]);
       contender.capacity.requests += before;
       contender.runs_of = requests;
+      if (options_.reprice) {
+        if (auto priced = options_.reprice(contender); !priced) {
+          return core::fail(std::move(priced).error());
+        }
+      }
     }
     return !interrupt_;
   }

@@ -50,6 +50,9 @@ struct RaceOptions {
   std::int64_t jobs = 1;
   /// Called after each evaluation, one thread at a time: rung, done of it, all of it.
   std::function<void(std::int64_t requests, std::int64_t done, std::int64_t all)> progress = {};
+  /// Called for every contender with new runs, before any is dropped: what a replica costs may
+  /// depend on them.
+  std::function<core::Result<void>(Contender&)> reprice = {};
 };
 
 /// Finds a contender's capacity by runs of that many requests; nothing when interrupted. Called

@@ -94,7 +94,7 @@ void StepLoop::wake(core::SimTime at) {
   }
 }
 
-void StepLoop::finish_load(core::RequestId id, core::SimTime at, bool arrived) {
+void StepLoop::finish_load(LoadId id, core::SimTime at, bool arrived) {
   RIDGELINE_CHECK(at >= now_, "KV arrived in the past");
   hold_blocks_until(at, scheduler_->counts().used_blocks);
   scheduler_at(at).finish_load(id, arrived);
@@ -314,7 +314,7 @@ StepLoop::Priced StepLoop::price(const domain::StepBatch& batch,
   const core::Duration cpu = inputs_.host.of(requests, time.cpu);
   time.cpu = core::Duration::saturating_sum(cpu, mask);
   const core::Duration gpu = time.gpu();
-  const core::Duration duration = 
+  const core::Duration duration =
       HostWork::of(inputs_.options, cpu, mask, inputs_.host.front(requests)).period(gpu);
   time.add(domain::Bottleneck::kOverhead, duration - gpu);
   if (inputs_.options.pipeline_depth == 0) {

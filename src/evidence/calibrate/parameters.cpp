@@ -70,7 +70,9 @@ const std::vector<Parameter>& parameters() {
        .highest = 20.0,
        .seen_in = "the time per output token of an asynchronous engine whose GPUs wait",
        .is_factor = true,
-       .on_request = true}};
+       .on_request = true,
+       // At 1 every step hides the host's work, so that nothing would depend on it.
+       .start = 10.0}};
   return kParameters;
 }
 
@@ -98,10 +100,10 @@ std::vector<scenario::Override> overrides_of(const Constants& constants) {
   std::vector<scenario::Override> overrides;
   overrides.reserve(constants.size());
   for (const auto& constant : constants) {
-    overrides.push_back({.path = fmt::format("serving.{}", constant.parameter.name),
-                         .text = fmt::format("{:.6f}{}",
-                                             constant.value,
-                                             constant.parameter.is_factor ? "" : "us")});
+    overrides.push_back(
+        {.path = fmt::format("serving.{}", constant.parameter.name),
+         .text =
+             fmt::format("{:.6f}{}", constant.value, constant.parameter.is_factor ? "" : "us")});
   }
   return overrides;
 }

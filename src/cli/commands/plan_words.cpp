@@ -1,0 +1,218 @@
+#include "cli/commands/plan_words.hpp"
+
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/arguments.hpp"
+#include "cli/common.hpp"
+#include "cli/flag_rewriter.hpp"
+#include "cli/foreign_flags.hpp"
+#include "cli/progress.hpp"
+#include "core/result.hpp"
+#include "plan/question.hpp"
+#include "scenario/scenario.hpp"
+
+namespace ridgeline::cli {
+namespace {
+
+/// A flag of AIConfigurator (0.11, `cli default`) that is one of ours with the same value.
+struct Renamed {
+  std::string_view theirs;
+  std::string_view ours;
+  std::string_view unit = {};  ///< Put behind the value.
+};
+constexpr auto kRenamed = std::to_array<Renamed>({
+    {"system", "gpu"},
+    {"total-gpus", "max-gpus"},
+    {"osl", "output-len"},
+    {"prefix", "prefix-len"},
+    {"ttft", "slo-ttft", "ms"},
+    {"tpot", "slo-tpot", "ms"},
+    {"target-request-rate", "request-rate"},
+    {"target-concurrency", "max-concurrency"},
+});
+
+std::vector<FlagSpec> aiconfigurator_flags() {
+  std::vector<FlagSpec> flags;
+  for (const Renamed& renamed : kRenamed) {
+    flags.push_back({.name = std::string(renamed.theirs), .value = "VALUE"});
+  }
+  flags.push_back({.name = "isl", .value = "N"});
+  flags.push_back({.name = "backend", .value = "NAME"});
+  return flags;
+}
+
+class AIConfiguratorWords final : FlagRewriter {
+ public:
+  AIConfiguratorWords(Arguments& arguments, core::Errors& errors)
+      : FlagRewriter(arguments, errors) {}
+
+  void run() {
+    take_input();
+    for (const Renamed& renamed : kRenamed) {
+      if (auto flag = take(renamed.theirs)) {
+        put(*flag, renamed.ours, flag->value + std::string(renamed.unit));
+      }
+    }
+    if (const auto backend = take("backend"); backend && backend->value != "vllm") {
+      problem(backend->typed,
+              fmt::format("found \"{}\", expected vllm", backend->value),
+              "--engine-version sglang@0.5 states another engine");
+    }
+  }
+
+ private:
+  void put(const GivenFlag& flag, std::string_view name, std::string value) {
+    if (const GivenFlag* other = find(name)) {
+      problem(flag.typed, fmt::format("says the same as {}: give one of them", other->typed));
+      return;
+    }
+    arguments_.flags.push_back(
+        {.name = std::string(name), .value = std::move(value), .typed = flag.typed});
+  }
+
+  /// Its --isl counts the prefix, ours what comes behind it.
+  void take_input() {
+    const auto isl = take("isl");
+    if (!isl) {
+      return;
+    }
+    const GivenFlag* prefix = find("prefix");
+    std::int64_t whole = 0;
+    std::int64_t shared = 0;
+    const bool are_numbers = read(isl->value, whole) && (prefix == nullptr || read(prefix->value, shared));
+    if (prefix == nullptr) {
+      put(*isl, "input-len", isl->value);
+    } else if (!are_numbers || shared >= whole) {
+      problem(isl->typed,
+              fmt::format("found \"{}\" with a prefix of \"{}\": expected a longer prompt",
+                          isl->value,
+                          prefix->value));
+    } else {
+      put(*isl, "input-len", fmt::format("{}", whole - shared));
+    }
+  }
+
+  static bool read(const std::string& text, std::int64_t& out) {
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, out);
+    return error == std::errc() && stop == end;
+  }
+};
+
+std::vector<FlagSpec> own_flags() {
+  return {
+      {.name = "axis",
+       .repeatable = true,
+       .value = "KEY=V,V",
+       .help = "Searches a setting: values by commas, or {from: 64, to: 512, factor: 2}"},
+      {.name = "objective",
+       .value = "NAME,...",
+       .help = "What is to be small: gpus, usd_per_hour, usd_per_mtok, watts, joules_per_token; "
+               "several: those that none dominates"},
+      {.name = "slo", .value = "PRESET", .help = "Targets of MLPerf: mlperf/llama2-70b-interactive"},
+      {.name = "replicas", .value = "N,...", .help = "Only these numbers of replicas"},
+      {.name = "max-gpus", .value = "N", .help = "GPUs of all replicas together, at most"},
+      {.name = "prices", .value = "FILE", .help = "Prices of GPUs per hour"},
+      {.name = "accept-bounds",
+       .takes = FlagSpec::Takes::kNothing,
+       .help = "Compares watts of GPUs of which only bounds are known"},
+      {.name = "confidence",
+       .value = "SHARE",
+       .help = "How sure the answer must be to meet the targets; 0.9 by default"},
+      {.name = "top-n", .value = "N", .help = "Deployments that are shown; 5 by default"},
+      {.name = "effort",
+       .value = "quick|normal|full",
+       .help = "A quarter of the requests, or four times as many"},
+      {.name = "explain",
+       .value = "ID",
+       .help = "Says instead why this deployment is where it is: its id or the begin of it, or its "
+               "place"},
+      {.name = "store",
+       .value = "FOLDER",
+       .help = "Keeps what was simulated, so that an interrupted plan goes on"},
+      {.name = "jobs", .value = "N", .help = "Runs at a time; one per core by default"},
+      output_flag(),
+      progress_flag(),
+  };
+}
+
+std::optional<std::string> text_of(const Arguments& arguments, std::string_view flag) {
+  return arguments.has(flag) ? std::optional(arguments.value(flag)) : std::nullopt;
+}
+
+}  // namespace
+
+Opening plan_opening() {
+  Opening opening{
+      .usage = "plan [plan.yaml] [flags]",
+      .about =
+          "Which deployment serves a workload within its targets at least cost, and how sure that "
+          "is.\n"
+          "The rate is the whole system's. Lists by commas are searched: --gpu h100,h200; tensor "
+          "parallelism\n"
+          "is tried at every width unless it is stated. In a file, `space`, `slo`, `limits`, "
+          "`objective` and `cost`\n"
+          "stand beside the keys of a scenario. Exit code 4 when nothing meets the targets, 99 when "
+          "nothing\n"
+          "does surely enough, 130 after Ctrl-C with the best so far.",
+      .flags = scenario_flags(ScenarioPart::kWhole),
+      .formats = {"table", "json"}};
+  for (auto& flag : own_flags()) {
+    opening.flags.push_back(std::move(flag));
+  }
+  for (auto& flag : aiconfigurator_flags()) {
+    opening.flags.push_back(std::move(flag));
+  }
+  for (auto& flag : manner_flags("table|json")) {
+    opening.flags.push_back(std::move(flag));
+  }
+  return opening;
+}
+
+void take_aiconfigurator_words(Arguments& arguments, core::Errors& errors) {
+  AIConfiguratorWords(arguments, errors).run();
+}
+
+core::Result<plan::Question> read_plan(const Arguments& given) {
+  Arguments arguments = given;
+  core::Errors errors;
+  take_aiconfigurator_words(arguments, errors);
+  auto stated = stated_scenario(arguments, scenario::Purpose::kRun);
+  if (!stated) {
+    errors.insert(errors.end(), stated.error().begin(), stated.error().end());
+    return core::fail(std::move(errors));
+  }
+  auto question = plan::read_question({.file = stated->file,
+                                       .overrides = stated->overrides,
+                                       .axes = arguments.values("axis"),
+                                       .objective = text_of(arguments, "objective"),
+                                       .slo = text_of(arguments, "slo"),
+                                       .replicas = text_of(arguments, "replicas"),
+                                       .prices = text_of(arguments, "prices"),
+                                       .effort = text_of(arguments, "effort"),
+                                       .max_gpus = text_of(arguments, "max-gpus"),
+                                       .top_n = text_of(arguments, "top-n"),
+                                       .confidence = text_of(arguments, "confidence"),
+                                       .accept_bounds = arguments.has("accept-bounds")});
+  if (!question) {
+    errors.insert(errors.end(), question.error().begin(), question.error().end());
+  }
+  if (!errors.empty()) {
+    return core::fail(std::move(errors));
+  }
+  const core::Warnings ignored = ignored_warnings(arguments);
+  question->warnings.insert(question->warnings.begin(), ignored.begin(), ignored.end());
+  return question;
+}
+
+}  // namespace ridgeline::cli

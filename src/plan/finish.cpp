@@ -1,0 +1,438 @@
+#include "plan/finish.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "accuracy/bands.hpp"
+#include "core/check.hpp"
+#include "core/math.hpp"
+#include "core/parallel.hpp"
+#include "core/result.hpp"
+#include "plan/answer.hpp"
+#include "plan/certify.hpp"
+#include "plan/cost.hpp"
+#include "plan/demand.hpp"
+#include "plan/doubt.hpp"
+#include "plan/factors.hpp"
+#include "plan/linear_doubt.hpp"
+#include "plan/question.hpp"
+#include "plan/race.hpp"
+#include "plan/space.hpp"
+#include "scenario/resolve.hpp"
+
+namespace ridgeline::plan {
+namespace {
+
+/// Windows of those that are not picked, and of the pick at least: 29 of 29 certify 90 % with 95 %
+/// confidence (planner.md, section 6).
+constexpr std::int64_t kWindows = 10;
+constexpr double kCertainty = 0.05;
+constexpr std::int64_t kMostWindows = 300;
+/// Requests of a window where none is stated: an hour's, within these (planner.md, section 1; the
+/// most is what the search's budget holds).
+constexpr double kWindowSeconds = 3'600.0;
+constexpr double kLeastWindow = 10'000.0;
+constexpr double kMostWindow = 50'000.0;
+/// Replicas that are added at most where windows fail, as a share and in number.
+constexpr double kMostAdded = 0.5;
+constexpr std::int64_t kLeastAdded = 3;
+/// The race's requests are those of the seed, the certificate's others.
+constexpr std::uint64_t kFreshSeed = 1;
+/// 80 % of a normal variable lie within so many deviations.
+constexpr double kEightyPercent = 1.2816;
+
+/// Windows that all pass and so certify the confidence.
+std::int64_t windows_of_pick(double confidence) {
+  const double windows = std::ceil(core::log(kCertainty) / core::log(confidence));
+  return std::clamp<std::int64_t>(static_cast<std::int64_t>(windows), kWindows, kMostWindows);
+}
+
+class Finish {
+ public:
+  Finish(const FinishInputs& inputs,
+         std::vector<Finalist> finalists,
+         Answer& answer,
+         const std::atomic<bool>& interrupt)
+      : inputs_(inputs),
+        question_(inputs.question),
+        finalists_(std::move(finalists)),
+        answer_(answer),
+        interrupt_(interrupt) {}
+
+  core::Result<bool> run() {
+    if (auto done = resolve_all(); !done) {
+      return core::fail(std::move(done).error());
+    }
+    find_doubt();
+    choose_replicas();
+    auto done = certify_all();
+    if (!done) {
+      return done;
+    }
+    fill();
+    return *done;
+  }
+
+ private:
+  PlanCandidate& of(const Finalist& finalist) { return answer_.candidates[finalist.candidate]; }
+
+  /// One replica of each, for estimates.
+  core::Result<void> resolve_all() {
+    for (const Finalist& finalist : finalists_) {
+      auto found = inputs_.space.resolve(inputs_.space.point(of(finalist).ordinal));
+      if (!found) {
+        return core::fail(std::move(found).error());
+      }
+      singles_.push_back(std::make_unique<scenario::Resolved>(std::move(found->resolved)));
+    }
+    return {};
+  }
+
+  void find_doubt() {
+    std::vector<FluidCandidate> candidates;
+    for (std::size_t i = 0; i < finalists_.size(); ++i) {
+      candidates.push_back({.deployment = *singles_[i]->deployment,
+                            .demand = inputs_.demand,
+                            .targets = question_.slo.targets,
+                            .label = of(finalists_[i]).label});
+    }
+    table_ = factors_of(candidates, accuracy::bands());
+    answer_.factors = table_.factors;
+    doubt_ = {.rate = inputs_.load,
+              .factors = table_.factors,
+              .rows = {},
+              .confidence = question_.confidence,
+              .seed = inputs_.seed,
+              .measurements = table_.measurements};
+    for (std::size_t i = 0; i < finalists_.size(); ++i) {
+      const Finalist& finalist = finalists_[i];
+      const PlanCandidate& candidate = of(finalist);
+      const std::int64_t least = finalist.rules.at_least(1 + finalist.rules.spare).value_or(1);
+      doubt_.rows.push_back({.capacity_rps = candidate.capacity->value,
+                             .sampling_sd = candidate.sampling_sd,
+                             .replicas = 1,
+                             .max_replicas = std::max<std::int64_t>(
+                                 1, finalist.rules.most - finalist.rules.spare),
+                             .cost_per_replica = finalist.unit_costs.front(),
+                             .elasticity = table_.candidates[i].loading,
+                             .min_replicas = std::max<std::int64_t>(
+                                 1,
+                                 finalist.rules.allowed.empty() ? 1
+                                                                : least - finalist.rules.spare)});
+    }
+  }
+
+  void choose_replicas() {
+    for (std::size_t i = 0; i < finalists_.size(); ++i) {
+      Finalist& finalist = finalists_[i];
+      const std::int64_t by_value =
+          finalist.rules.fewest(of(finalist).capacity->value).value_or(finalist.rules.most);
+      finalist.replicas = by_value;
+      if (const auto sure = replicas_for(doubt_.rows[i], doubt_)) {
+        if (const auto allowed = finalist.rules.at_least(*sure + finalist.rules.spare)) {
+          finalist.replicas = *allowed;
+        }
+      }
+    }
+  }
+
+  [[nodiscard]] double cost(const Finalist& finalist) const {
+    return finalist.unit_costs.front() * core::real(finalist.replicas);
+  }
+
+  /// Cheapest first; at the same cost, more to spare; then the canonical order.
+  [[nodiscard]] std::vector<std::size_t> by_cost() {
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < finalists_.size(); ++i) {
+      order.push_back(i);
+    }
+    std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
+      const double cost_a = cost(finalists_[a]);
+      const double cost_b = cost(finalists_[b]);
+      if (cost_a != cost_b) {
+        return cost_a < cost_b;
+      }
+      return headroom(finalists_[a]) > headroom(finalists_[b]);
+    });
+    return order;
+  }
+
+  [[nodiscard]] double headroom(const Finalist& finalist) {
+    return of(finalist).capacity->value * core::real(finalist.replicas - finalist.rules.spare) /
+           inputs_.load;
+  }
+
+  [[nodiscard]] std::int64_t window_requests() const {
+    const Demand& demand = inputs_.demand;
+    const double rate = demand.clients ? 0.0 : demand.rate;
+    const double hour =
+        std::clamp(kWindowSeconds * rate,
+                   kLeastWindow,
+                   std::max(kLeastWindow, kMostWindow * multiple_of(question_.effort)));
+    const double stated = question_.slo.window ? question_.slo.window->to_seconds() * rate : 0.0;
+    auto requests = static_cast<std::int64_t>(std::llround(stated > 0.0 ? stated : hour));
+    if (demand.trace_requests) {
+      requests = std::min(requests, *demand.trace_requests / kWindows);
+    }
+    return std::max<std::int64_t>(1, requests);
+  }
+
+  /// Tests a finalist with its replicas, and with more until enough windows pass.
+  core::Result<bool> certify_one(Finalist& finalist, std::int64_t windows, const std::atomic<bool>& interrupt) {
+    const PlanCandidate& candidate = of(finalist);
+    const SpacePoint point = inputs_.space.point(candidate.ordinal);
+    const auto more = static_cast<std::int64_t>(core::real(finalist.replicas) * kMostAdded);
+    const std::int64_t most = finalist.replicas + std::max(kLeastAdded, more);
+    std::int64_t step = 1;
+    while (true) {
+      auto found = inputs_.space.resolve(point, finalist.replicas - finalist.rules.spare);
+      if (!found) {
+        return core::fail(std::move(found).error());
+      }
+      const auto instances = found->resolved.run.cluster.instances;
+      auto certified = certify(found->resolved,
+                               question_.slo.targets,
+                               {.load = inputs_.load,
+                                .windows = windows,
+                                .window_requests = window_requests(),
+                                .confidence = question_.confidence,
+                                .seed = inputs_.seed + kFreshSeed,
+                                .trace_rate = inputs_.demand.rate,
+                                .instances = instances.value_or(1)},
+                               interrupt);
+      if (!certified) {
+        return core::fail(std::move(certified).error());
+      }
+      if (!*certified) {
+        return false;
+      }
+      requests_ += (*certified)->requests;
+      const bool holds = (*certified)->certificate.holds;
+      finalist.certification = std::move(**certified);
+      if (holds) {
+        return true;
+      }
+      const auto next = finalist.rules.at_least(finalist.replicas + step);
+      if (!next || *next > most) {
+        finalist.gave_up = true;
+        return true;
+      }
+      finalist.replicas = *next;
+      step = std::max<std::int64_t>(1, step * 2);
+    }
+  }
+
+  core::Result<bool> certify_each(const std::vector<std::size_t>& which, std::int64_t windows) {
+    std::vector<core::Result<bool>> done(which.size(), false);
+    std::mutex mutex;
+    std::int64_t count = 0;
+    core::for_each_job(which.size(), inputs_.jobs, [&](std::size_t i) {
+      if (!interrupt_) {
+        done[i] = certify_one(finalists_[which[i]], windows, interrupt_);
+      }
+      const std::lock_guard lock(mutex);
+      if (inputs_.progress) {
+        inputs_.progress(++count, static_cast<std::int64_t>(which.size()));
+      }
+    });
+    for (auto& one : done) {
+      if (!one || !*one) {
+        return one;
+      }
+    }
+    return true;
+  }
+
+  /// The top few, then the pick with more windows; where that costs it a replica, the next.
+  core::Result<bool> certify_all() {
+    const std::int64_t many = windows_of_pick(question_.confidence);
+    while (true) {
+      std::vector<std::size_t> open;
+      const std::vector<std::size_t> order = by_cost();
+      for (const std::size_t i : order) {
+        if (!finalists_[i].certification && !finalists_[i].gave_up &&
+            open.size() + certified_ahead(order, i) < static_cast<std::size_t>(question_.top_n)) {
+          open.push_back(i);
+        }
+      }
+      if (open.empty()) {
+        break;
+      }
+      if (auto done = certify_each(open, kWindows); !done || !*done) {
+        return done;
+      }
+    }
+    while (true) {
+      assess_now();
+      const auto pick = find_pick();
+      if (!pick || finalists_[*pick].certification->certificate.windows >= many) {
+        return true;
+      }
+      if (inputs_.demand.trace_requests) {
+        return true;  // It has no more windows.
+      }
+      if (auto done = certify_each({*pick}, many); !done || !*done) {
+        return done;
+      }
+    }
+  }
+
+  [[nodiscard]] std::size_t certified_ahead(const std::vector<std::size_t>& order, std::size_t at) {
+    std::size_t count = 0;
+    for (const std::size_t i : order) {
+      if (i == at) {
+        break;
+      }
+      count += finalists_[i].certification && !finalists_[i].gave_up ? 1U : 0U;
+    }
+    return count;
+  }
+
+  void assess_now() {
+    for (std::size_t i = 0; i < finalists_.size(); ++i) {
+      doubt_.rows[i].replicas =
+          std::max<std::int64_t>(1, finalists_[i].replicas - finalists_[i].rules.spare);
+    }
+    assessed_ = assess(doubt_);
+  }
+
+  /// The cheapest that is certified and sure enough.
+  [[nodiscard]] std::optional<std::size_t> find_pick() {
+    for (const std::size_t i : by_cost()) {
+      const Finalist& finalist = finalists_[i];
+      if (finalist.certification && !finalist.gave_up &&
+          assessed_.p_feasible[i] >= question_.confidence) {
+        return i;
+      }
+    }
+    return std::nullopt;
+  }
+
+  void fill() {
+    const auto pick = find_pick();
+    for (std::size_t i = 0; i < finalists_.size(); ++i) {
+      fill_one(i);
+    }
+    for (const std::size_t i : by_cost()) {
+      const Finalist& finalist = finalists_[i];
+      if (finalist.certification && !finalist.gave_up &&
+          answer_.ranking.size() < static_cast<std::size_t>(question_.top_n)) {
+        answer_.ranking.push_back(finalist.candidate);
+      }
+      answer_.finalists.push_back(finalist.candidate);
+    }
+    answer_.search.requests_simulated += requests_;
+    if (!pick) {
+      return;
+    }
+    answer_.pick = finalists_[*pick].candidate;
+    // The pick is shown first, whatever else is cheaper but less sure.
+    std::erase(answer_.ranking, *answer_.pick);
+    answer_.ranking.insert(answer_.ranking.begin(), *answer_.pick);
+    if (answer_.ranking.size() > static_cast<std::size_t>(question_.top_n)) {
+      answer_.ranking.pop_back();
+    }
+    const double best = assessed_.expected_best_cost;
+    answer_.expected_regret_pct =
+        best > 0.0 ? 100.0 * assessed_.expected_regret[*pick] / best : 0.0;
+    answer_.headroom_pct = 100.0 * (headroom(finalists_[*pick]) - 1.0);
+    answer_.amplification = table_.candidates[*pick].amplification;
+    answer_.measurements = value_of_measurements(doubt_, *pick);
+    fill_breakevens(*pick);
+  }
+
+  void fill_one(std::size_t i) {
+    const Finalist& finalist = finalists_[i];
+    PlanCandidate& candidate = of(finalist);
+    candidate.replicas = finalist.gave_up ? 0 : finalist.replicas;
+    candidate.p_feasible = assessed_.p_feasible[i];
+    candidate.p_best = assessed_.p_best[i];
+    candidate.expected_regret = assessed_.expected_regret[i];
+    const LogCapacity capacity = log_capacity(doubt_.rows[i], doubt_.factors);
+    const double sampling = candidate.sampling_sd;
+    candidate.model_sd =
+        std::sqrt(std::max(0.0, capacity.sd * capacity.sd - sampling * sampling));
+    const double width = core::exp(kEightyPercent * capacity.sd);
+    candidate.capacity->lo = candidate.capacity->value / width;
+    candidate.capacity->hi = candidate.capacity->value * width;
+    const std::int64_t serving =
+        std::max<std::int64_t>(1, finalist.replicas - finalist.rules.spare);
+    candidate.utilisation = finalist.saturation > 0.0
+                                ? inputs_.load / core::real(serving) / finalist.saturation
+                                : 0.0;
+    Load load{.output_tokens_per_second = inputs_.demand.rate * inputs_.demand.mean_output,
+              .power = std::nullopt};
+    if (finalist.certification) {
+      const Certification& found = *finalist.certification;
+      candidate.stage = Stage::kCertified;
+      candidate.certificate = found.certificate;
+      candidate.targets = found.targets;
+      candidate.bottlenecks = found.bottlenecks;
+      candidate.unstable = found.unstable;
+      load.power = found.power;
+      load.output_tokens_per_second = found.output_tokens_per_second;
+    }
+    if (finalist.gave_up) {
+      candidate.dropped_stage = "certified";
+      candidate.dropped_reason = fmt::format(
+          "too many windows miss a target with {} {}", finalist.replicas, "replicas");
+    }
+    candidate.cost = cost_of(*singles_[i], finalist.replicas, question_.cost, load);
+    auto whole = inputs_.space.resolve(inputs_.space.point(candidate.ordinal), finalist.replicas);
+    if (whole) {
+      candidate.resolved = std::make_shared<scenario::Resolved>(std::move(whole->resolved));
+    }
+  }
+
+  void fill_breakevens(std::size_t pick) {
+    std::vector<Offer> offers;
+    for (std::size_t i = 0; i < finalists_.size(); ++i) {
+      const PlanCandidate& candidate = of(finalists_[i]);
+      if (i != pick && finalists_[i].certification && !finalists_[i].gave_up &&
+          assessed_.p_feasible[i] >= question_.confidence) {
+        offers.push_back({.row = finalists_[i].candidate,
+                          .gpu = candidate.gpu,
+                          .gpus = candidate.gpus_per_replica * finalists_[i].replicas});
+      }
+    }
+    const PlanCandidate& picked = of(finalists_[pick]);
+    answer_.breakevens = break_evens({.row = finalists_[pick].candidate,
+                                      .gpu = picked.gpu,
+                                      .gpus = picked.gpus_per_replica * finalists_[pick].replicas},
+                                     offers,
+                                     question_.cost.prices);
+  }
+
+  const FinishInputs& inputs_;
+  const Question& question_;
+  std::vector<Finalist> finalists_;
+  Answer& answer_;
+  const std::atomic<bool>& interrupt_;
+  std::vector<std::unique_ptr<scenario::Resolved>> singles_;
+  FactorTable table_;
+  DoubtInput doubt_;
+  Doubt assessed_;
+  std::atomic<std::int64_t> requests_ = 0;
+};
+
+}  // namespace
+
+core::Result<bool> finish(const FinishInputs& inputs,
+                          std::vector<Finalist> finalists,
+                          Answer& answer,
+                          const std::atomic<bool>& interrupt) {
+  return Finish(inputs, std::move(finalists), answer, interrupt).run();
+}
+
+}  // namespace ridgeline::plan

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.hpp"
+#include "plan/answer.hpp"
+#include "plan/certify.hpp"
+#include "plan/demand.hpp"
+#include "plan/doubt.hpp"
+#include "plan/question.hpp"
+#include "plan/race.hpp"
+#include "plan/space.hpp"
+
+namespace ridgeline::plan {
+
+/// A contender whose replicas are chosen and certified.
+struct Finalist {
+  std::size_t candidate = 0;
+  ReplicaRules rules;
+  std::vector<double> unit_costs;
+  double saturation = 0.0;
+  std::int64_t replicas = 0;
+  std::optional<Certification> certification = {};  ///< With `replicas`.
+  bool gave_up = false;  ///< No allowed number of replicas passes.
+};
+
+struct FinishInputs {
+  const Question& question;
+  const Space& space;
+  const Demand& demand;
+  double load = 0.0;
+  std::uint64_t seed = 0;
+  std::int64_t jobs = 1;
+  /// One thread at a time.
+  std::function<void(std::int64_t done, std::int64_t all)> progress = {};
+};
+
+/// Chooses how many replicas each finalist needs with the confidence asked for, tests that many
+/// behind the gateway in windows, one more where they fail, and fills the answer: costs, how sure,
+/// the pick. False when interrupted.
+[[nodiscard]] core::Result<bool> finish(const FinishInputs& inputs,
+                                        std::vector<Finalist> finalists,
+                                        Answer& answer,
+                                        const std::atomic<bool>& interrupt);
+
+}  // namespace ridgeline::plan

@@ -1,0 +1,506 @@
+#include "plan/planner.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/digest.hpp"
+#include "core/math.hpp"
+#include "core/result.hpp"
+#include "core/text.hpp"
+#include "plan/answer.hpp"
+#include "plan/capacity.hpp"
+#include "plan/cost.hpp"
+#include "plan/finish.hpp"
+#include "plan/points.hpp"
+#include "plan/question.hpp"
+#include "plan/race.hpp"
+#include "plan/space.hpp"
+#include "scenario/resolve.hpp"
+#include "sweep/point_id.hpp"
+
+namespace ridgeline::plan {
+namespace {
+
+/// Finalists that are certified at most, as a multiple of top_n.
+constexpr std::int64_t kFinalistsPerShown = 3;
+/// A window is shorter than so many service times: no percentile of it means anything (planner.md,
+/// section 12).
+constexpr double kLeastServiceTimes = 20.0;
+
+class Planner {
+ public:
+  Planner(const Question& question, const PlanOptions& options, const std::atomic<bool>& interrupt)
+      : question_(question), options_(options), interrupt_(interrupt) {}
+
+  core::Result<Answer> run() {
+    auto space = Space::read(question_);
+    if (!space) {
+      return core::fail(std::move(space).error());
+    }
+    space_.emplace(std::move(*space));
+    auto points = look_at_points(
+        question_,
+        *space_,
+        options_.jobs,
+        [this](std::int64_t done, std::int64_t all) { report("looking at points", done, all); },
+        interrupt_);
+    if (!points) {
+      return core::fail(std::move(points).error());
+    }
+    points_ = std::move(*points);
+    take_points();
+    if (auto errors = question_errors(); !errors.empty()) {
+      return core::fail(std::move(errors));
+    }
+    if (points_.interrupted) {
+      answer_.partial = true;
+      return std::move(answer_);
+    }
+    if (!points_.open.empty()) {
+      if (auto done = search(); !done) {
+        return core::fail(std::move(done).error());
+      }
+    }
+    conclude();
+    return std::move(answer_);
+  }
+
+ private:
+  void report(const std::string& stage, std::int64_t done, std::int64_t all) {
+    if (options_.progress) {
+      options_.progress({.stage = stage, .done = done, .all = all, .best = best_});
+    }
+  }
+
+  void take_points() {
+    answer_.question = question_;
+    answer_.warnings = question_.warnings;
+    answer_.candidates = points_.candidates;
+    answer_.rejected = points_.rejected;
+    answer_.engine = points_.engine;
+    const Demand& demand = points_.demand;
+    answer_.load = demand.load();
+    answer_.is_closed_loop = demand.clients.has_value();
+    answer_.workload = demand.clients ? fmt::format("{} clients", *demand.clients)
+                                      : fmt::format("{:.4g} req/s", demand.rate);
+    answer_.search.points = points_.points;
+    for (const Rejection& rejection : points_.rejected) {
+      answer_.search.rejected += rejection.count;
+    }
+    answer_.search.bounded = static_cast<std::int64_t>(
+        points_.candidates.size() - points_.open.size());
+    answer_.warnings.insert(
+        answer_.warnings.end(), points_.warnings.begin(), points_.warnings.end());
+    core::Digest digest;
+    digest.add(std::string_view("ridgeline plan 1"));
+    digest.add(std::string_view(sweep::one_line(question_.base)));
+    digest.add(std::string_view(sweep::one_line(question_.axes)));
+    for (const scenario::Override& change : question_.overrides) {
+      digest.add(std::string_view(change.path));
+      digest.add(std::string_view(change.text));
+    }
+    for (const Target& target : question_.slo.targets) {
+      digest.add(std::string_view(target.text()));
+    }
+    for (const PlanCandidate& candidate : points_.candidates) {
+      digest.add(std::string_view(candidate.id));
+    }
+    answer_.digest = digest.hex();
+  }
+
+  [[nodiscard]] core::Errors question_errors() const {
+    if (!question_.slo.window || points_.open.empty() || points_.demand.clients) {
+      return {};
+    }
+    // An answer at the TPOT that is asked for, where one is.
+    double service_s = 0.0;
+    for (const Target& target : question_.slo.targets) {
+      if (const auto tpot = target.limit_of(metrics::Metric::kTpot)) {
+        service_s = tpot->to_seconds() * points_.demand.mean_output;
+      }
+    }
+    if (question_.slo.window->to_seconds() >= kLeastServiceTimes * service_s) {
+      return {};
+    }
+    return {{.field = "slo.window",
+             .message = fmt::format("{} is shorter than {:.0f} answers of {:.3g} s",
+                                    time_text(*question_.slo.window),
+                                    kLeastServiceTimes,
+                                    service_s),
+             .hint = "1h"}};
+  }
+
+  void make_contenders() {
+    for (const OpenPoint& open : points_.open) {
+      const PlanCandidate& candidate = points_.candidates[open.candidate];
+      Contender contender;
+      contender.candidate = open.candidate;
+      contender.rules = {.load = points_.demand.load(),
+                         .spare = question_.limits.spare_replicas,
+                         .most = most_replicas(
+                             question_.limits, candidate.gpu, candidate.gpus_per_replica),
+                         .allowed = question_.replicas};
+      contender.guess = open.guess > 0.0 ? std::min(open.guess, open.ceiling)
+                                         : open.ceiling * kUnknownGuess;
+      contender.is_guess_usable = open.guess > 0.0 && !candidate.split;
+      contenders_.push_back(std::move(contender));
+    }
+  }
+  /// Where the estimate finds no rate: somewhere low.
+  static constexpr double kUnknownGuess = 0.25;
+
+  /// What one replica costs, by objective; of its runs where there are some.
+  core::Result<void> price(Contender& contender) {
+    const PlanCandidate& candidate = points_.candidates[contender.candidate];
+    auto found = space_->resolve(space_->point(candidate.ordinal));
+    if (!found) {
+      return core::fail(std::move(found).error());
+    }
+    const double tokens = points_.demand.mean_output;
+    const double rate = contender.capacity.load > 0.0 ? contender.capacity.load : 1.0;
+    const Cost cost = cost_of(found->resolved,
+                              1,
+                              question_.cost,
+                              {.output_tokens_per_second = rate * tokens,
+                               .power = contender.capacity.power});
+    contender.unit_costs.clear();
+    for (const Objective objective : question_.objectives) {
+      // Per token all replicas together cost what each costs by its share: as per second.
+      const Objective unit = objective == Objective::kUsdPerMtok       ? Objective::kUsdPerHour
+                             : objective == Objective::kJoulesPerToken ? Objective::kWatts
+                                                                       : objective;
+      contender.unit_costs.push_back(
+          cost.of(unit).value_or(core::real(candidate.gpus_per_replica)));
+      contender.is_guess_usable = contender.is_guess_usable && unit != Objective::kWatts;
+    }
+    return {};
+  }
+
+  core::Result<std::optional<Capacity>> evaluate(const Contender& contender,
+                                                 std::int64_t requests) {
+    const PlanCandidate& candidate = points_.candidates[contender.candidate];
+    const auto open = std::ranges::find(points_.open, contender.candidate, &OpenPoint::candidate);
+    auto found = space_->resolve(space_->point(candidate.ordinal));
+    if (!found) {
+      return core::fail(std::move(found).error());
+    }
+    const Demand& demand = points_.demand;
+    const bool is_known = contender.capacity.load > 0.0;
+    const auto most = demand.trace_requests.value_or(requests);
+    return find_capacity(found->resolved,
+                         question_.slo.targets,
+                         {.requests = std::min(requests, most),
+                          .guess = is_known ? contender.capacity.load : contender.guess,
+                          .slope = contender.capacity.slope,
+                          .ceiling = open->ceiling,
+                          .seed = seed_,
+                          .trace_rate = demand.rate,
+                          .is_closed_loop = demand.clients.has_value()},
+                         interrupt_);
+  }
+
+  core::Result<void> search() {
+    make_contenders();
+    for (Contender& contender : contenders_) {
+      if (auto priced = price(contender); !priced) {
+        return priced;
+      }
+    }
+    auto first = space_->resolve(space_->point(points_.candidates[points_.open.front().candidate].ordinal));
+    if (first) {
+      seed_ = static_cast<std::uint64_t>(first->resolved.run.seed);
+    }
+    RaceOptions race_options{.top_n = question_.top_n, .jobs = options_.jobs};
+    for (std::int64_t& requests : race_options.rungs) {
+      requests = std::max<std::int64_t>(
+          2'000, static_cast<std::int64_t>(core::real(requests) * multiple_of(question_.effort)));
+    }
+    race_options.rungs.erase(std::ranges::unique(race_options.rungs).begin(),
+                             race_options.rungs.end());
+    race_options.progress = [this](std::int64_t requests, std::int64_t done, std::int64_t all) {
+      report(fmt::format("runs of {} requests", requests), done, all);
+    };
+    race_options.reprice = [this](Contender& contender) { return price(contender); };
+    auto raced = race(
+        contenders_,
+        [this](const Contender& contender, std::int64_t requests) {
+          return evaluate(contender, requests);
+        },
+        race_options,
+        interrupt_);
+    if (!raced) {
+      return core::fail(std::move(raced).error());
+    }
+    answer_.partial = !*raced;
+    take_race();
+    return finish_race();
+  }
+
+  void take_race() {
+    for (const Contender& contender : contenders_) {
+      PlanCandidate& candidate = answer_.candidates[contender.candidate];
+      answer_.search.requests_simulated += contender.capacity.requests;
+      if (contender.runs_of > 0) {
+        candidate.stage = Stage::kSimulated;
+        ++answer_.search.simulated;
+      } else {
+        ++answer_.search.by_fluid;
+      }
+      candidate.dropped_stage = contender.alive ? "" : contender.stage;
+      candidate.dropped_reason = contender.reason;
+      if (contender.beaten_by) {
+        const PlanCandidate& other =
+            answer_.candidates[contenders_[*contender.beaten_by].candidate];
+        candidate.dropped_reason =
+            fmt::format("costs more than {} wherever both lie in their paired interval",
+                        other.label);
+      }
+      if (contender.capacity.load > 0.0) {
+        candidate.capacity = Interval{.value = contender.capacity.load,
+                                      .lo = contender.capacity.load,
+                                      .hi = contender.capacity.load};
+        candidate.sampling_sd = contender.capacity.sd;
+        candidate.unstable = contender.capacity.unstable;
+        candidate.replicas = contender.rules.fewest(contender.capacity.load).value_or(0);
+        if (contender.capacity.limit == Limit::kTarget) {
+          candidate.binding = contender.capacity.target;
+        }
+      } else if (contender.runs_of > 0) {
+        candidate.binding = contender.capacity.target;
+      }
+    }
+  }
+
+  core::Result<void> finish_race() {
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < contenders_.size(); ++i) {
+      const Contender& contender = contenders_[i];
+      if (contender.alive && contender.capacity.load > 0.0 &&
+          contender.rules.fewest(contender.capacity.load)) {
+        order.push_back(i);
+      }
+    }
+    const auto cost = [&](std::size_t i) {
+      const Contender& contender = contenders_[i];
+      return contender.unit_costs.front() *
+             core::real(*contender.rules.fewest(contender.capacity.load));
+    };
+    std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
+      const double cost_a = cost(a);
+      const double cost_b = cost(b);
+      return cost_a != cost_b ? cost_a < cost_b
+                              : contenders_[a].capacity.load > contenders_[b].capacity.load;
+    });
+    const auto most = static_cast<std::size_t>(question_.top_n * kFinalistsPerShown);
+    if (order.size() > most) {
+      order.resize(most);
+    }
+    std::ranges::sort(order);  // Canonical: ties go by it.
+    std::vector<Finalist> finalists;
+    for (const std::size_t i : order) {
+      const Contender& contender = contenders_[i];
+      const auto open =
+          std::ranges::find(points_.open, contender.candidate, &OpenPoint::candidate);
+      finalists.push_back({.candidate = contender.candidate,
+                           .rules = contender.rules,
+                           .unit_costs = contender.unit_costs,
+                           .saturation = open->saturation});
+    }
+    if (finalists.empty()) {
+      return {};
+    }
+    auto done = finish({.question = question_,
+                        .space = *space_,
+                        .demand = points_.demand,
+                        .load = points_.demand.load(),
+                        .seed = seed_,
+                        .jobs = options_.jobs,
+                        .progress =
+                            [this](std::int64_t at, std::int64_t all) {
+                              report("certifying", at, all);
+                            }},
+                       std::move(finalists),
+                       answer_,
+                       interrupt_);
+    if (!done) {
+      return core::fail(std::move(done).error());
+    }
+    answer_.partial = answer_.partial || !*done;
+    for (const PlanCandidate& candidate : answer_.candidates) {
+      answer_.search.certified += candidate.stage == Stage::kCertified ? 1 : 0;
+    }
+    return {};
+  }
+
+  void conclude() {
+    find_pareto();
+    if (answer_.question.cost.prices) {
+      std::vector<std::string> gpus;
+      for (const PlanCandidate& candidate : answer_.candidates) {
+        if (std::ranges::find(gpus, candidate.gpu) == gpus.end()) {
+          gpus.push_back(candidate.gpu);
+        }
+      }
+      const core::Warnings found =
+          price_warnings(*question_.cost.prices, gpus, question_.cost.as_of);
+      answer_.warnings.insert(answer_.warnings.end(), found.begin(), found.end());
+    }
+    if (!answer_.pick) {
+      explain_failure();
+    }
+  }
+
+  /// Those of which no other is better in one objective and worse in none.
+  void find_pareto() {
+    const auto costs = [&](const PlanCandidate& candidate) {
+      std::vector<double> found;
+      for (const Objective objective : question_.objectives) {
+        found.push_back(candidate.cost.of(objective).value_or(HUGE_VAL));
+      }
+      return found;
+    };
+    for (std::size_t i = 0; i < answer_.candidates.size(); ++i) {
+      PlanCandidate& one = answer_.candidates[i];
+      if (one.stage != Stage::kCertified || one.replicas == 0) {
+        continue;
+      }
+      for (const PlanCandidate& other : answer_.candidates) {
+        if (&other == &one || other.stage != Stage::kCertified || other.replicas == 0) {
+          continue;
+        }
+        const auto a = costs(one);
+        const auto b = costs(other);
+        bool is_worse = false;
+        bool is_better = false;
+        for (std::size_t k = 0; k < a.size(); ++k) {
+          is_worse = is_worse || a[k] > b[k];
+          is_better = is_better || a[k] < b[k];
+        }
+        if (is_worse && !is_better) {
+          one.dominated_by = other.id;
+          break;
+        }
+      }
+      if (!one.dominated_by) {
+        answer_.pareto.push_back(i);
+      }
+    }
+  }
+
+  void explain_failure() {
+    if (answer_.partial) {
+      answer_.failure = "interrupted before any deployment was certified";
+      return;
+    }
+    const bool any_certified = std::ranges::any_of(answer_.candidates, [](const auto& candidate) {
+      return candidate.stage == Stage::kCertified && candidate.replicas > 0;
+    });
+    if (any_certified) {
+      const PlanCandidate* nearest = nullptr;
+      for (const PlanCandidate& candidate : answer_.candidates) {
+        if (candidate.stage == Stage::kCertified && candidate.replicas > 0 &&
+            (nearest == nullptr || candidate.p_feasible > nearest->p_feasible)) {
+          nearest = &candidate;
+        }
+      }
+      answer_.failure =
+          fmt::format("no deployment is {:.3g} % sure to meet the targets: the surest is {} x {}, "
+                      "{:.3g} %",
+                      question_.confidence * 100.0,
+                      nearest->replicas,
+                      nearest->label,
+                      nearest->p_feasible * 100.0);
+      answer_.nearest.push_back("more GPUs, a lower --confidence, or what --what-to-measure names");
+      return;
+    }
+    answer_.is_infeasible = true;
+    std::vector<std::string> parts;
+    if (answer_.search.bounded > 0) {
+      const auto first = std::ranges::find(
+          answer_.candidates, std::string("bound"), &PlanCandidate::dropped_stage);
+      parts.push_back(fmt::format("{} cannot even without load ({}: {})",
+                                  answer_.search.bounded,
+                                  first->label,
+                                  first->dropped_reason));
+    }
+    for (const Rejection& rejection : answer_.rejected) {
+      parts.push_back(fmt::format("{} {}", rejection.count, rejection.reason));
+    }
+    std::int64_t by_runs = 0;
+    for (const Contender& contender : contenders_) {
+      by_runs += contender.alive ? 0 : 1;
+    }
+    if (by_runs > 0) {
+      parts.push_back(fmt::format("{} {} by simulation", by_runs, by_runs == 1 ? "misses one" : "miss one"));
+    }
+    std::vector<std::string> targets;
+    for (const Target& target : question_.slo.targets) {
+      targets.push_back(target.text());
+    }
+    answer_.failure = fmt::format("no deployment of {} meets {}: {}",
+                                  answer_.search.points,
+                                  fmt::join(targets, ", "),
+                                  fmt::join(parts, ", "));
+    add_misses();
+  }
+
+  void add_misses() {
+    for (const NearestMiss& miss : points_.misses) {
+      const PlanCandidate& candidate = answer_.candidates[miss.candidate];
+      answer_.nearest.push_back(
+          fmt::format("{} {} with {} ({} {} a replica), by its bound",
+                      question_.slo.targets[miss.target].name(),
+                      time_text(miss.limit),
+                      candidate.label,
+                      candidate.gpus_per_replica,
+                      core::plural("GPU", candidate.gpus_per_replica)));
+    }
+    // Where limits bind: the most that can be served.
+    double best = 0.0;
+    const Contender* found = nullptr;
+    for (const Contender& contender : contenders_) {
+      const double served =
+          contender.capacity.load * core::real(contender.rules.most - contender.rules.spare);
+      if (served > best) {
+        best = served;
+        found = &contender;
+      }
+    }
+    if (found != nullptr && best < points_.demand.load()) {
+      answer_.nearest.push_back(fmt::format("{:.3g} {} with {} x {}",
+                                            best,
+                                            answer_.is_closed_loop ? "clients" : "req/s",
+                                            found->rules.most,
+                                            answer_.candidates[found->candidate].label));
+    }
+  }
+
+  const Question& question_;
+  const PlanOptions& options_;
+  const std::atomic<bool>& interrupt_;
+  std::optional<Space> space_;
+  Points points_;
+  Answer answer_;
+  std::vector<Contender> contenders_;
+  std::uint64_t seed_ = 0;
+  std::string best_;
+};
+
+}  // namespace
+
+core::Result<Answer> plan(const Question& question,
+                          const PlanOptions& options,
+                          const std::atomic<bool>& interrupt) {
+  return Planner(question, options, interrupt).run();
+}
+
+}  // namespace ridgeline::plan

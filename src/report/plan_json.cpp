@@ -1,0 +1,317 @@
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "document/document.hpp"
+#include "domain/step.hpp"
+#include "metrics/slo.hpp"
+#include "plan/answer.hpp"
+#include "plan/cost.hpp"
+#include "plan/target.hpp"
+#include "report/plan_report.hpp"
+#include "report/result_json.hpp"
+#include "report/tree.hpp"
+#include "report/version.hpp"
+
+namespace ridgeline::report {
+namespace {
+
+using document::Node;
+using plan::Answer;
+using plan::Estimate;
+using plan::PlanCandidate;
+
+constexpr std::int64_t kPlanSchemaVersion = 1;
+
+Node estimate_node(const std::optional<Estimate>& estimate) {
+  if (!estimate) {
+    return Node::null({});
+  }
+  return MapBuilder()
+      .add("value", number_node(estimate->value))
+      .add("lo", number_node(estimate->lo))
+      .add("hi", number_node(estimate->hi))
+      .add("basis", text_node(estimate->basis))
+      .build();
+}
+
+Node target_node(const plan::Target& target) {
+  MapBuilder map;
+  map.add("statistic",
+          text_node(target.is_attainment
+                        ? "attainment"
+                        : metrics::kStatisticNames[static_cast<std::size_t>(target.statistic)]));
+  if (target.is_attainment) {
+    map.add("attainment", number_node(1.0 - target.allowed_share));
+  }
+  for (std::size_t i = 0; i < metrics::kNumMetrics; ++i) {
+    if (target.limits[i]) {
+      map.add(std::string(metrics::kMetricNames[i]) + "_ms",
+              number_node(target.limits[i]->to_milliseconds()));
+    }
+  }
+  return map.build();
+}
+
+Node slo_node(const Answer& answer, const PlanCandidate& candidate) {
+  std::vector<Node> items;
+  for (const plan::TargetResult& result : candidate.targets) {
+    const plan::Target& target = answer.question.slo.targets[result.target];
+    MapBuilder map;
+    map.add("metric", text_node(target.name()))
+        .add("statistic",
+             text_node(target.is_attainment
+                           ? "attainment"
+                           : metrics::kStatisticNames[static_cast<std::size_t>(target.statistic)]))
+        .add("target_ms", number_node(target.limit_of(target.metric())->to_milliseconds()))
+        .add("value_ms", number_node(result.value_ms ? std::optional(result.value_ms->value) : std::nullopt))
+        .add("lo_ms", number_node(result.value_ms ? std::optional(result.value_ms->lo) : std::nullopt))
+        .add("hi_ms", number_node(result.value_ms ? std::optional(result.value_ms->hi) : std::nullopt))
+        .add("exceed_share", number_node(result.exceed_share))
+        .add("verdict", text_node(result.met ? "met" : "missed"));
+    items.push_back(map.build());
+  }
+  return list_node(std::move(items));
+}
+
+Node deployment_node(const PlanCandidate& candidate) {
+  MapBuilder settings;
+  for (const auto& [path, value] : candidate.settings) {
+    settings.add(path, text_node(value));
+  }
+  MapBuilder map;
+  map.add("label", text_node(candidate.label))
+      .add("model", text_node(candidate.model))
+      .add("gpu", text_node(candidate.gpu))
+      .add("settings", settings.build())
+      .add("replicas", integer_node(candidate.replicas));
+  if (candidate.split) {
+    map.add("disaggregation",
+            MapBuilder()
+                .add("prefill", integer_node(candidate.split->prefill))
+                .add("decode", integer_node(candidate.split->decode))
+                .build());
+  } else {
+    map.add("disaggregation", text_node("none"));
+  }
+  return map.build();
+}
+
+Node capacity_node(const PlanCandidate& candidate) {
+  if (!candidate.capacity) {
+    return Node::null({});
+  }
+  return MapBuilder()
+      .add("value", number_node(candidate.capacity->value))
+      .add("lo", number_node(candidate.capacity->lo))
+      .add("hi", number_node(candidate.capacity->hi))
+      .add("sampling_pct", number_node(candidate.sampling_sd * 100.0))
+      .add("model_pct", number_node(candidate.model_sd * 100.0))
+      .build();
+}
+
+Node certificate_node(const PlanCandidate& candidate) {
+  if (!candidate.certificate) {
+    return Node::null({});
+  }
+  return MapBuilder()
+      .add("windows", integer_node(candidate.certificate->windows))
+      .add("passed", integer_node(candidate.certificate->passed))
+      .add("window_requests", integer_node(candidate.certificate->window_requests))
+      .add("at_least", number_node(candidate.certificate->at_least))
+      .add("holds", bool_node(candidate.certificate->holds))
+      .build();
+}
+
+Node candidate_node(const Answer& answer, const PlanCandidate& candidate) {
+  MapBuilder map;
+  const bool assessed = candidate.resolved != nullptr;
+  const auto if_assessed = [&](double value) {
+    return number_node(assessed ? std::optional(value) : std::nullopt);
+  };
+  map.add("id", text_node(candidate.id))
+      .add("deployment", deployment_node(candidate))
+      .add("gpus", integer_node(candidate.replicas * candidate.gpus_per_replica))
+      .add("usd_per_hour", number_node(candidate.cost.usd_per_hour))
+      .add("usd_per_mtok", number_node(candidate.cost.usd_per_mtok))
+      .add("watts", estimate_node(candidate.cost.watts))
+      .add("watts_per_gpu", estimate_node(candidate.cost.watts_per_gpu))
+      .add("facility_watts", estimate_node(candidate.cost.facility_watts))
+      .add("joules_per_token", estimate_node(candidate.cost.joules_per_token))
+      .add("capacity_rps", capacity_node(candidate))
+      .add("fluid_rps", number_node(candidate.fluid_capacity))
+      .add("most_rps", number_node(candidate.most_rate))
+      .add("utilisation", if_assessed(candidate.utilisation))
+      .add("slo", slo_node(answer, candidate))
+      .add("binding",
+           candidate.binding ? text_node(answer.question.slo.targets[*candidate.binding].name())
+                             : Node::null({}))
+      .add("certificate", certificate_node(candidate))
+      .add("unstable", bool_node(candidate.unstable))
+      .add("how", text_node(plan::kStageNames[static_cast<std::size_t>(candidate.stage)]))
+      .add("p_feasible", if_assessed(candidate.p_feasible))
+      .add("p_best", if_assessed(candidate.p_best))
+      .add("expected_regret", if_assessed(candidate.expected_regret))
+      .add("dominated_by",
+           candidate.dominated_by ? text_node(*candidate.dominated_by) : Node::null({}));
+  map.add("dropped",
+          candidate.dropped_stage.empty()
+              ? Node::null({})
+              : MapBuilder()
+                    .add("stage", text_node(candidate.dropped_stage))
+                    .add("reason", text_node(candidate.dropped_reason))
+                    .build());
+  return map.build();
+}
+
+Node question_node(const Answer& answer) {
+  std::vector<Node> targets;
+  for (const plan::Target& target : answer.question.slo.targets) {
+    targets.push_back(target_node(target));
+  }
+  std::vector<Node> objectives;
+  for (const plan::Objective objective : answer.question.objectives) {
+    objectives.push_back(text_node(plan::kObjectiveNames[static_cast<std::size_t>(objective)]));
+  }
+  return MapBuilder()
+      .add("workload", text_node(answer.workload))
+      .add(answer.is_closed_loop ? "clients" : "rate_rps", number_node(answer.load))
+      .add("slo", list_node(std::move(targets)))
+      .add("confidence", number_node(answer.question.confidence))
+      .add("objective", list_node(std::move(objectives)))
+      .build();
+}
+
+Node rejected_node(const Answer& answer) {
+  std::vector<Node> items;
+  for (const plan::Rejection& rejection : answer.rejected) {
+    items.push_back(MapBuilder()
+                        .add("reason", text_node(rejection.reason))
+                        .add("count", integer_node(rejection.count))
+                        .add("example", text_node(rejection.example))
+                        .add("nearest", text_node(rejection.nearest))
+                        .build());
+  }
+  return list_node(std::move(items));
+}
+
+Node sensitivity_node(const Answer& answer) {
+  std::vector<Node> items;
+  for (const plan::Factor& factor : answer.factors) {
+    items.push_back(MapBuilder()
+                        .add("factor", text_node(factor.name))
+                        .add("gpu", text_node(factor.gpu))
+                        .add("sd", number_node(factor.sd))
+                        .build());
+  }
+  return list_node(std::move(items));
+}
+
+Node measure_node(const Answer& answer) {
+  std::vector<Node> items;
+  for (const plan::MeasurementValue& value : answer.measurements) {
+    items.push_back(MapBuilder()
+                        .add("what", text_node(value.what))
+                        .add("command", text_node(value.command))
+                        .add("gpu", text_node(value.gpu))
+                        .add("minutes", number_node(value.minutes))
+                        .add("resolves_pct", number_node(value.resolves * 100.0))
+                        .add("value", number_node(value.value))
+                        .add("changes_answer_probability", number_node(value.changes_answer))
+                        .build());
+  }
+  return list_node(std::move(items));
+}
+
+Node breakeven_node(const Answer& answer) {
+  std::vector<Node> items;
+  for (const plan::BreakEven& even : answer.breakevens) {
+    items.push_back(MapBuilder()
+                        .add("gpu", text_node(even.gpu))
+                        .add("against", text_node(even.against))
+                        .add("ratio", number_node(even.ratio))
+                        .add("now", number_node(even.now))
+                        .add("id", text_node(answer.candidates[even.row].id))
+                        .build());
+  }
+  return list_node(std::move(items));
+}
+
+Node answer_node(const Answer& answer) {
+  std::vector<Node> nearest;
+  for (const std::string& text : answer.nearest) {
+    nearest.push_back(text_node(text));
+  }
+  MapBuilder map;
+  map.add("id", answer.pick ? text_node(answer.candidates[*answer.pick].id) : Node::null({}))
+      .add("expected_regret_pct",
+           number_node(answer.pick ? std::optional(answer.expected_regret_pct) : std::nullopt))
+      .add("headroom_pct",
+           number_node(answer.pick ? std::optional(answer.headroom_pct) : std::nullopt))
+      .add("amplification", number_node(answer.amplification))
+      .add("failure", answer.failure.empty() ? Node::null({}) : text_node(answer.failure))
+      .add("nearest", list_node(std::move(nearest)));
+  return map.build();
+}
+
+Node ids_node(const Answer& answer, const std::vector<std::size_t>& which) {
+  std::vector<Node> items;
+  for (const std::size_t i : which) {
+    items.push_back(text_node(answer.candidates[i].id));
+  }
+  return list_node(std::move(items));
+}
+
+}  // namespace
+
+std::string plan_json(const Answer& answer, const PlanRunInfo& info) {
+  std::vector<Node> candidates;
+  for (const PlanCandidate& candidate : answer.candidates) {
+    candidates.push_back(candidate_node(answer, candidate));
+  }
+  const plan::SearchCounts& search = answer.search;
+  MapBuilder map;
+  map.add("schema_version", integer_node(kPlanSchemaVersion))
+      .add("run_info",
+           MapBuilder()
+               .add("version", text_node(version()))
+               .add("wall_time_s", number_node(info.wall_time_s))
+               .add("core_seconds", number_node(info.core_seconds))
+               .add("jobs", integer_node(info.jobs))
+               .build())
+      .add("config",
+           MapBuilder()
+               .add("scenario", answer.question.base)
+               .add("space", answer.question.axes)
+               .add("engine", text_node(answer.engine))
+               .build())
+      .add("question", question_node(answer))
+      .add("answer", answer_node(answer))
+      .add("ranking", ids_node(answer, answer.ranking))
+      .add("candidates", list_node(std::move(candidates)))
+      .add("pareto", ids_node(answer, answer.pareto))
+      .add("rejected", rejected_node(answer))
+      .add("sensitivity", sensitivity_node(answer))
+      .add("measure", measure_node(answer))
+      .add("breakeven", breakeven_node(answer))
+      .add("search",
+           MapBuilder()
+               .add("points", integer_node(search.points))
+               .add("rejected", integer_node(search.rejected))
+               .add("bounded", integer_node(search.bounded))
+               .add("by_fluid", integer_node(search.by_fluid))
+               .add("simulated", integer_node(search.simulated))
+               .add("certified", integer_node(search.certified))
+               .add("requests_simulated", integer_node(search.requests_simulated))
+               .build())
+      .add("partial", bool_node(answer.partial))
+      .add("warnings", warnings_tree(answer.warnings))
+      .add("digest", text_node(answer.digest));
+  return json_text(map.build());
+}
+
+}  // namespace ridgeline::report

@@ -1,0 +1,316 @@
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/text.hpp"
+#include "domain/step.hpp"
+#include "metrics/slo.hpp"
+#include "plan/answer.hpp"
+#include "plan/cost.hpp"
+#include "plan/target.hpp"
+#include "report/format.hpp"
+#include "report/grid.hpp"
+#include "report/palette.hpp"
+#include "report/plan_report.hpp"
+#include "report/text_lines.hpp"
+#include "report/warning_lines.hpp"
+
+namespace ridgeline::report {
+namespace {
+
+using plan::Answer;
+using plan::Objective;
+using plan::PlanCandidate;
+
+constexpr std::size_t kLabelWidth = 7;  ///< Of "search" and the like.
+
+std::string times(std::int64_t replicas, const std::string& label, bool ascii) {
+  return fmt::format("{} {} {}", replicas, ascii ? "x" : "×", label);
+}
+
+std::string objective_text(Objective objective) {
+  constexpr std::array kTexts = {
+      "fewest GPUs", "least $/h", "least $/M tokens", "least watts", "least J/token"};
+  return kTexts[static_cast<std::size_t>(objective)];
+}
+
+std::string headline(const Answer& answer, bool ascii) {
+  std::vector<std::string> parts;
+  std::vector<std::string> models;
+  for (const PlanCandidate& candidate : answer.candidates) {
+    if (std::ranges::find(models, candidate.model) == models.end()) {
+      models.push_back(candidate.model);
+    }
+  }
+  if (!models.empty()) {
+    parts.push_back(fmt::format("{}", fmt::join(models, ", ")));
+  }
+  parts.push_back(answer.workload);
+  std::vector<std::string> targets;
+  for (const plan::Target& target : answer.question.slo.targets) {
+    std::string text = target.text();
+    if (const auto at = text.find("<="); !ascii && at != std::string::npos) {
+      text.replace(at, 2, "≤");
+    }
+    targets.push_back(std::move(text));
+  }
+  parts.push_back(fmt::format("{}", fmt::join(targets, ", ")));
+  std::vector<std::string> objectives;
+  for (const Objective objective : answer.question.objectives) {
+    objectives.push_back(objective_text(objective));
+  }
+  parts.push_back(fmt::format("{} at {} {:.3g} %",
+                              fmt::join(objectives, " and "),
+                              ascii ? ">=" : "≥",
+                              answer.question.confidence * 100.0));
+  return fmt::format("{}", fmt::join(parts, "   "));
+}
+
+std::string capacity_text(const PlanCandidate& candidate, bool ascii) {
+  if (!candidate.capacity) {
+    return "";
+  }
+  const auto serving = static_cast<double>(std::max<std::int64_t>(1, candidate.replicas));
+  return fmt::format("{} ({}{}{})",
+                     significant(candidate.capacity->value * serving),
+                     significant(candidate.capacity->lo * serving),
+                     ascii ? "-" : "–",
+                     significant(candidate.capacity->hi * serving));
+}
+
+std::string value_text(const PlanCandidate& candidate, std::size_t target) {
+  if (target >= candidate.targets.size() || !candidate.targets[target].value_ms) {
+    return target < candidate.targets.size()
+               ? percent(candidate.targets[target].exceed_share) + " over"
+               : "";
+  }
+  return fmt::format("{} ms", significant(candidate.targets[target].value_ms->value));
+}
+
+std::string sure_text(const PlanCandidate& candidate) {
+  return fmt::format("{:.0f} %", candidate.p_feasible * 100.0);
+}
+
+std::string grid_of(const Answer& answer, const TextStyle& style) {
+  const bool has_price = std::ranges::any_of(answer.candidates, [](const PlanCandidate& candidate) {
+    return candidate.cost.usd_per_hour.has_value();
+  });
+  std::vector<Grid::Column> columns = {{.title = ""}, {.title = "deployment", .left = true}, {.title = "GPUs"}};
+  if (has_price) {
+    columns.push_back({.title = "$/h"});
+  }
+  columns.push_back({.title = answer.is_closed_loop ? "capacity clients" : "capacity req/s"});
+  for (const plan::Target& target : answer.question.slo.targets) {
+    columns.push_back(
+        {.title = target.is_attainment
+                      ? "attainment"
+                      : fmt::format("{} {}",
+                                    metrics::kStatisticNames[static_cast<std::size_t>(target.statistic)],
+                                    target.name())});
+  }
+  columns.push_back({.title = "sure"});
+  Grid grid(std::move(columns));
+  for (std::size_t i = 0; i < answer.ranking.size(); ++i) {
+    const PlanCandidate& candidate = answer.candidates[answer.ranking[i]];
+    std::vector<std::string> cells = {fmt::format("{}", i + 1),
+                                      times(candidate.replicas, candidate.label, style.ascii),
+                                      fmt::format("{}", candidate.cost.gpus)};
+    if (has_price) {
+      cells.push_back(candidate.cost.usd_per_hour
+                          ? fmt::format("{:.2f}", *candidate.cost.usd_per_hour)
+                          : "");
+    }
+    cells.push_back(capacity_text(candidate, style.ascii));
+    for (std::size_t target = 0; target < answer.question.slo.targets.size(); ++target) {
+      cells.push_back(value_text(candidate, target));
+    }
+    cells.push_back(sure_text(candidate));
+    grid.add(std::move(cells));
+  }
+  constexpr std::array<std::size_t, 1> kShrinkable = {1};
+  return grid.render(style, kShrinkable);
+}
+
+std::string line(const char* label, const std::string& text, const TextStyle& style) {
+  LineLayout layout = sentence_layout(style);
+  layout.indent = kLabelWidth + 1;
+  layout.separator = " ";
+  return wrapped(pad_right(label, kLabelWidth) + " ", words(text), layout);
+}
+
+std::string why_text(const Answer& answer, const PlanCandidate& pick) {
+  std::vector<std::string> shares;
+  for (std::size_t i = 0; i < domain::kNumBottlenecks; ++i) {
+    constexpr double kWorthNaming = 0.05;
+    if (pick.bottlenecks[i] >= kWorthNaming) {
+      shares.push_back(fmt::format("{} {}", domain::kBottleneckNames[i], percent(pick.bottlenecks[i])));
+    }
+  }
+  const std::string binding =
+      pick.binding ? answer.question.slo.targets[*pick.binding].name() + " binds first"
+                   : "utilisation binds first";
+  return fmt::format("1: {}; {}; {:.0f} % headroom; {} of {} windows of {} requests meet every "
+                     "target",
+                     fmt::join(shares, ", "),
+                     binding,
+                     answer.headroom_pct,
+                     pick.certificate ? pick.certificate->passed : 0,
+                     pick.certificate ? pick.certificate->windows : 0,
+                     pick.certificate ? grouped(pick.certificate->window_requests) : "0");
+}
+
+std::string sure_line(const Answer& answer, const PlanCandidate& pick) {
+  std::string text = fmt::format("best with {:.0f} %, expected regret {:.2g} %",
+                                 pick.p_best * 100.0,
+                                 answer.expected_regret_pct);
+  if (answer.amplification) {
+    text += fmt::format("; a step 1 % slower costs {:.2g} % of capacity", *answer.amplification);
+  }
+  if (answer.measurements.empty() ||
+      answer.measurements.front().changes_answer < plan::kWorthMeasuring) {
+    text += "; nothing worth measuring";
+  } else {
+    const plan::MeasurementValue& best = answer.measurements.front();
+    text += fmt::format(
+        "; measure next: {} (-{:.0f} % of the doubt)", best.what, best.resolves * 100.0);
+  }
+  return text;
+}
+
+std::string searched_text(const Answer& answer) {
+  const plan::SearchCounts& search = answer.search;
+  std::vector<std::string> parts;
+  const auto add = [&](std::int64_t count, const char* what) {
+    if (count > 0) {
+      parts.push_back(fmt::format("{} {}", grouped(count), what));
+    }
+  };
+  for (const plan::Rejection& rejection : answer.rejected) {
+    add(rejection.count, rejection.reason.c_str());
+  }
+  add(search.bounded, "bounded away");
+  add(search.by_fluid, "by fluid estimate");
+  add(search.simulated, "simulated");
+  add(search.certified, "certified");
+  return fmt::format("{} {}: {}; {} simulated",
+                     grouped(search.points),
+                     core::plural("point", search.points),
+                     fmt::join(parts, ", "),
+                     counted(search.requests_simulated, "request"));
+}
+
+std::string price_text(const Answer& answer) {
+  std::vector<std::string> parts;
+  for (const plan::BreakEven& even : answer.breakevens) {
+    std::string text = fmt::format("1 stays best until {} costs {:.2f} x {}", even.gpu, even.ratio, even.against);
+    if (even.now) {
+      text += fmt::format(" (now {:.2f})", *even.now);
+    }
+    parts.push_back(std::move(text));
+  }
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+std::string failure_text(const Answer& answer, const TextStyle& style) {
+  LineLayout layout = sentence_layout(style);
+  layout.separator = " ";
+  std::string text = wrapped("", words(answer.failure), layout);
+  for (const std::string& nearest : answer.nearest) {
+    text += line("nearest", nearest, style);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string plan_table(const Answer& answer, const TextStyle& style) {
+  LineLayout layout = sentence_layout(style);
+  layout.separator = " ";
+  std::string text = wrapped("", words(headline(answer, style.ascii)), layout) + "\n";
+  if (answer.partial) {
+    text += "Interrupted: the best so far.\n\n";
+  }
+  if (!answer.ranking.empty()) {
+    text += grid_of(answer, style) + "\n";
+  }
+  if (answer.pick) {
+    const PlanCandidate& pick = answer.candidates[*answer.pick];
+    text += line("why", why_text(answer, pick), style);
+    text += line("sure", sure_line(answer, pick), style);
+    if (!answer.breakevens.empty()) {
+      text += line("price", price_text(answer), style);
+    }
+  } else {
+    text += failure_text(answer, style);
+  }
+  text += line("search", searched_text(answer), style);
+  if (!answer.warnings.empty()) {
+    text += "\n" + warning_lines(answer.warnings, style);
+  }
+  return text;
+}
+
+std::optional<std::string> plan_explanation(const Answer& answer,
+                                            const std::string& id,
+                                            const TextStyle& style) {
+  const PlanCandidate* found = nullptr;
+  for (std::size_t i = 0; i < answer.ranking.size(); ++i) {
+    if (id == fmt::format("{}", i + 1)) {
+      found = &answer.candidates[answer.ranking[i]];
+    }
+  }
+  for (const PlanCandidate& candidate : answer.candidates) {
+    if (found == nullptr && (candidate.id.starts_with(id) || candidate.label == id)) {
+      found = &candidate;
+    }
+  }
+  if (found == nullptr) {
+    return std::nullopt;
+  }
+  const PlanCandidate& one = *found;
+  std::string text = fmt::format("{}  {} on {}\n", one.id, one.label, one.model);
+  text += line("GPUs", fmt::format("{} a replica", one.gpus_per_replica), style);
+  text += line("bound", fmt::format("at most {} a replica", significant(one.most_rate)), style);
+  if (one.fluid_capacity > 0.0) {
+    text += line("fluid", fmt::format("{} a replica, in means", significant(one.fluid_capacity)), style);
+  }
+  if (one.capacity) {
+    text += line("runs",
+                 fmt::format("{} a replica within the targets (80 %: {} to {}; sampling {:.1f} %, "
+                             "model {:.1f} %)",
+                             significant(one.capacity->value),
+                             significant(one.capacity->lo),
+                             significant(one.capacity->hi),
+                             one.sampling_sd * 100.0,
+                             one.model_sd * 100.0),
+                 style);
+  }
+  if (one.certificate) {
+    text += line("windows",
+                 fmt::format("{} of {} meet every target with {} replicas; with 95 % confidence at "
+                             "least {:.0f} %",
+                             one.certificate->passed,
+                             one.certificate->windows,
+                             one.replicas,
+                             one.certificate->at_least * 100.0),
+                 style);
+    text += line("sure",
+                 fmt::format("suffices with {}, best with {:.0f} %", sure_text(one), one.p_best * 100.0),
+                 style);
+  }
+  text += line("fate",
+               one.dropped_stage.empty() ? std::string("kept to the end")
+                                         : fmt::format("dropped ({}): {}", one.dropped_stage, one.dropped_reason),
+               style);
+  return text;
+}
+
+}  // namespace ridgeline::report

@@ -103,9 +103,10 @@ def test_a_fleet_is_refused_by_name(ridgeline):
     system = {**RECORD, "id": "two", "tp": None, "num_gpus": 8}
     ran = ridgeline("validate", write(ridgeline.folder, fleet, system), "--format", "json")
     assert ran.returncode == 0, ran.stderr
-    reasons = [record["reason"] for record in json.loads(ran.stdout)["records"]]
-    assert "4 instances behind a router (prefix)" in reasons[0]
-    assert "num_gpus 8 without tp" in reasons[1]
+    refused, alike = json.loads(ran.stdout)["records"]
+    assert "4 instances behind a router (prefix)" in refused["reason"]
+    assert alike["standing"] == "scored"
+    assert "tensor parallelism 1: the least that holds the network" in alike["assumed"]
 
 
 def test_records_off_by_a_fifth_are_named(ridgeline):

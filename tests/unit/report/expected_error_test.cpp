@@ -11,6 +11,12 @@
 namespace ridgeline::report {
 namespace {
 
+TextStyle plain() {
+  TextStyle style;
+  style.ascii = true;
+  return style;
+}
+
 accuracy::Band some_band() {
   accuracy::Band band;
   band.slice = "h100, dense";
@@ -24,13 +30,13 @@ accuracy::Band some_band() {
 
 TEST(ExpectedError, NamesTheRecordsThatItIsFrom) {
   const accuracy::Band band = some_band();
-  const auto inside = expected_error_pieces({{.band = &band, .outside = {}}}, {.ascii = true});
+  const auto inside = expected_error_pieces({{.band = &band, .outside = {}}}, plain());
   ASSERT_EQ(inside.size(), 1U);
   EXPECT_EQ(inside[0].text, "TPOT 2.20 % (median of 67 records: h100, dense)");
   const auto outside =
-      expected_error_pieces({{.band = &band, .outside = {accuracy::Axis::kGpu}}}, {.ascii = true});
+      expected_error_pieces({{.band = &band, .outside = {accuracy::Axis::kGpu}}}, plain());
   EXPECT_EQ(outside[0].text, "TPOT 4.40 % (median of 67 records: h100, dense; x2 as other gpu)");
-  EXPECT_TRUE(expected_error_pieces({}, {.ascii = true}).empty());
+  EXPECT_TRUE(expected_error_pieces({}, plain()).empty());
 }
 
 TEST(ExpectedError, TheTreeHasEveryMetric) {

@@ -10,6 +10,12 @@
 namespace ridgeline::report {
 namespace {
 
+TextStyle plain() {
+  TextStyle style;
+  style.ascii = true;
+  return style;
+}
+
 evidence::validate::Ranking some_ranking() {
   evidence::validate::Ranking ranking;
   evidence::validate::RankingRow row{.group = "net fp8 1024x128",
@@ -28,7 +34,7 @@ evidence::validate::Ranking some_ranking() {
 }
 
 TEST(ValidationRanking, TheTableHasRegretAndBrokenLimits) {
-  const std::string text = ranking_text(some_ranking(), {.ascii = true});
+  const std::string text = ranking_text(some_ranking(), plain());
   EXPECT_THAT(text, testing::HasSubstr("ranking at 90 %"));
   EXPECT_THAT(text, testing::HasSubstr("net fp8 1024x128"));
   EXPECT_THAT(text, testing::HasSubstr("2 (7)"));

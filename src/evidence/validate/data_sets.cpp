@@ -40,6 +40,22 @@ constexpr auto kDataSets = std::to_array<DataSet>({
     {"lm-arena-chat", 110.0, 1.5, 8192.0, "the gaps between tokens that its prompts cause"},
 });
 
+/// Mean prompts of MLPerf Inference's data sets, by the benchmark's name. Sources: MLCommons'
+/// descriptions of the benchmarks (mlcommons.org, 2024 and 2025) as remembered; those marked are
+/// guesses from the lengths of the sets that the benchmark mixes.
+struct MlperfSet {
+  std::string_view benchmark;
+  double prompt_tokens;
+  std::string_view source;
+};
+constexpr auto kMlperfSets = std::to_array<MlperfSet>({
+    {"llama3.1-8b", 778, "CNN/DailyMail, by MLCommons' description"},
+    {"llama3.1-405b", 9'400, "by MLCommons' description"},
+    {"deepseek-r1", 800, "by MLCommons' description"},
+    {"llama2-70b", 300, "OpenOrca, a guess"},
+    {"mixtral-8x7b", 400, "OpenOrca, GSM8K and MBXP, a guess"},
+});
+
 /// Most bins of a histogram.
 constexpr std::size_t kMostBins = 10'000;
 
@@ -64,6 +80,19 @@ std::optional<TokenCounts> data_set_prompts(std::string_view name,
                      .std = set->log_std,
                      .lowest = 1.0,
                      .highest = set->longest};
+}
+
+std::optional<TokenCounts> mlperf_prompts(std::string_view workload,
+                                          std::vector<std::string>& assumed) {
+  const auto* const known = std::ranges::find_if(
+      kMlperfSets, [&](const MlperfSet& set) { return workload.starts_with(set.benchmark); });
+  if (known == kMlperfSets.end()) {
+    return std::nullopt;
+  }
+  const double tokens = known->prompt_tokens;
+  assumed.push_back(fmt::format("prompts of {:.0f} tokens: {}", tokens, known->source));
+  return TokenCounts{
+      .law = TokenCounts::Law::kFixed, .mean = tokens, .lowest = tokens, .highest = tokens};
 }
 
 std::optional<TokenCounts> histogram_counts(const document::Node& node) {

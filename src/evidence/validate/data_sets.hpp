@@ -17,6 +17,11 @@ namespace ridgeline::evidence::validate {
                                                           std::string_view kind,
                                                           std::vector<std::string>& assumed);
 
+/// The prompts of an MLPerf Inference benchmark, all of its data set's mean length. Nothing for a
+/// benchmark that is not known. `assumed` gets what was taken.
+[[nodiscard]] std::optional<TokenCounts> mlperf_prompts(std::string_view workload,
+                                                        std::vector<std::string>& assumed);
+
 /// {"output_histogram": {"edges": [2, 4096], "counts": [178, 84, ...]}}: bins of equal width from
 /// the first edge to the last. Nothing where a node has none.
 [[nodiscard]] std::optional<TokenCounts> histogram_counts(const document::Node& node);

@@ -43,22 +43,6 @@ constexpr double kOutOfStep = 0.02;
 /// Requests of a closed loop per client in such recipes.
 constexpr std::int64_t kRequestsPerClient = 10;
 
-/// Mean prompts of MLPerf Inference's data sets, by the benchmark's name. Sources: MLCommons'
-/// descriptions of the benchmarks (mlcommons.org, 2024 and 2025) as remembered; those marked are
-/// guesses from the lengths of the sets that the benchmark mixes.
-struct DataSet {
-  std::string_view benchmark;
-  double prompt_tokens;
-  std::string_view source;
-};
-constexpr auto kDataSets = std::to_array<DataSet>({
-    {"llama3.1-8b", 778, "CNN/DailyMail, by MLCommons' description"},
-    {"llama3.1-405b", 9'400, "by MLCommons' description"},
-    {"deepseek-r1", 800, "by MLCommons' description"},
-    {"llama2-70b", 300, "OpenOrca, a guess"},
-    {"mixtral-8x7b", 400, "OpenOrca, GSM8K and MBXP, a guess"},
-});
-
 TokenCounts fixed(double tokens) {
   return {.law = TokenCounts::Law::kFixed, .mean = tokens, .lowest = tokens, .highest = tokens};
 }
@@ -67,18 +51,6 @@ TokenCounts uniform(double lowest, double highest) {
           .mean = 0.5 * (lowest + highest),
           .lowest = lowest,
           .highest = highest};
-}
-
-std::optional<TokenCounts> mlperf_prompts(std::string_view workload,
-                                          std::vector<std::string>& assumed) {
-  const auto* const known = std::ranges::find_if(
-      kDataSets, [&](const DataSet& set) { return workload.starts_with(set.benchmark); });
-  if (known == kDataSets.end()) {
-    return std::nullopt;
-  }
-  assumed.push_back(
-      fmt::format("prompts of {:.0f} tokens: {}", known->prompt_tokens, known->source));
-  return fixed(known->prompt_tokens);
 }
 
 std::optional<TokenCounts> measured_counts(const document::Node& node) {

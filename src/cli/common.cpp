@@ -24,6 +24,7 @@
 #include "cli/terminal.hpp"
 #include "cli/trace_flags.hpp"
 #include "core/result.hpp"
+#include "deploy/read.hpp"
 #include "document/document.hpp"
 #include "report/palette.hpp"
 #include "scenario/imports/imports.hpp"
@@ -301,7 +302,9 @@ core::Result<StatedScenario> stated_scenario(const Arguments& given, scenario::P
       overrides.push_back({.path = std::string(option->path), .text = flag.value});
     }
   }
-  StatedScenario stated{.file = {}, .overrides = std::move(overrides)};
+  StatedScenario stated{.file = {},
+                        .overrides = std::move(overrides),
+                        .warnings = ignored_warnings(arguments)};
   if (!arguments.positionals.empty()) {
     stated.file = arguments.positionals.front();
   }
@@ -313,10 +316,19 @@ core::Result<scenario::LoadedScenario> load(const Arguments& arguments, scenario
   if (!stated) {
     return core::fail(stated.error());
   }
-  auto loaded = scenario::load_scenario(stated->file, stated->overrides, purpose);
+  std::optional<document::Node> deployed;
+  if (stated->file) {
+    auto found = deploy::scenario_in_file(*stated->file);
+    if (!found) {
+      return core::fail(std::move(found).error());
+    }
+    deployed = std::move(*found);
+  }
+  auto loaded = deployed ? scenario::read_scenario(*deployed, stated->overrides, purpose)
+                         : scenario::load_scenario(stated->file, stated->overrides, purpose);
   if (loaded) {
-    const core::Warnings ignored = ignored_warnings(arguments);
-    loaded->warnings.insert(loaded->warnings.begin(), ignored.begin(), ignored.end());
+    loaded->warnings.insert(
+        loaded->warnings.begin(), stated->warnings.begin(), stated->warnings.end());
   }
   return loaded;
 }

@@ -67,6 +67,7 @@ struct Opening {
 struct StatedScenario {
   std::optional<std::string> file;  ///< The positional.
   std::vector<scenario::Override> overrides;
+  core::Warnings warnings = {};  ///< Of flags of other tools that mean nothing here.
 };
 /// The file and the overrides of the flags, before anything is read but configuration of other
 /// systems.

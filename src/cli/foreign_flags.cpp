@@ -139,15 +139,14 @@ constexpr auto kAnswers = std::to_array<ForeignAnswer>({
      "cpu-offload-gb cpu-offload-params offload-backend offload-group-size offload-num-in-group "
      "offload-params offload-prefetch-step weight-transfer-config"},
     {"is not modelled: the scheduler follows the version's default policy",
-     "scheduler-cls prefill-schedule-interval stream-interval"},
+     "scheduler-cls prefill-schedule-interval"},
     {"is not modelled: it belongs to vLLM's V0 engine",
      "num-scheduler-steps multi-step-stream-outputs scheduler-delay-factor "
      "use-v2-block-manager disable-async-output-proc max-seq-len-to-capture num-lookahead-slots "
      "enable-prompt-adapter max-prompt-adapter-token max-prompt-adapters prompt-adapters "
      "override-neuron-config"},
     {"is not modelled: one API server, as by default",
-     "api-server-count renderer-num-workers "
-     "disable-frontend-multiprocessing"},
+     "renderer-num-workers disable-frontend-multiprocessing"},
     {"is not modelled: instances are equal behind one gateway (--instances), and of "
      "--data-parallel-size one rank is simulated",
      "data-parallel-external-lb data-parallel-hybrid-lb data-parallel-multi-port-external-lb "

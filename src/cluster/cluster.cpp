@@ -22,6 +22,7 @@
 #include "domain/request.hpp"
 #include "engine/instance.hpp"
 #include "engine/instance_group.hpp"
+#include "engine/kv_look.hpp"
 #include "engine/server.hpp"
 #include "routing/router.hpp"
 
@@ -111,11 +112,12 @@ Cluster::Cluster(ClusterInputs inputs)
     }
   }
   gateway_.look_at_caches(
-      [this](const domain::Request& request, core::InstanceId id, SimTime as_of) {
+      [this](const domain::Request& request, core::InstanceId id, const Gateway::Reported& known) {
         if (looks_ahead_) {
           return looks_.front().empty() ? core::Tokens() : looks_.front()[id.value()];
         }
-        return instance(id, as_of).cached_prefix_at(request, as_of);
+        return instance(id, known.as_of)
+            .cached_prefix_at(request, {.as_of = known.as_of, .since = known.since});
       });
   gateway_.set_targets(std::move(inputs.targets_of));
   serves_.assign(instances_.size(), true);
@@ -155,8 +157,10 @@ std::unique_ptr<engine::Instance> Cluster::new_instance(
                  .tokens = like_.engine.tokens,
                  .first_tokens = gateway_.needs().first_token ? this : nullptr,
                  .kv_history = gateway_.needs().cache && !looks_ahead_
-                                   ? gateway_.times().kv_events_delay
-                                   : core::Duration(),
+                                   ? engine::KvHistory{.kept = gateway_.times().kv_history(),
+                                                       .keeps_ages =
+                                                           gateway_.times().may_forget_events}
+                                   : engine::KvHistory{},
                  .loads = this},
       .path = like_.path,
       .id = id,

@@ -202,6 +202,9 @@ void Cluster::renew(core::InstanceId id) {
   const std::size_t place = id.value();
   before_[place] = totals_of(id);
   instances_[place] = new_instance(id);
+  for (const OwnPart& own : parts_) {
+    own.part->on_renew(id);
+  }
   note_change(id);
 }
 

@@ -38,8 +38,9 @@ Disaggregation::Disaggregation(DisaggregationInputs inputs, Fleet& fleet)
           inputs_.transfer.sharing,
           inputs_.transfer.topology.capacities(static_cast<std::int64_t>(fleet.num_instances()))) {
   prefill_gateway_.look_at_caches(
-      [this](const domain::Request& request, core::InstanceId id, SimTime as_of) {
-        return fleet_.instance(id, as_of).cached_prefix_at(request, as_of);
+      [this](const domain::Request& request, core::InstanceId id, const Gateway::Reported& known) {
+        return fleet_.instance(id, known.as_of)
+            .cached_prefix_at(request, {.as_of = known.as_of, .since = known.since});
       });
   totals_.prefills.resize(static_cast<std::size_t>(inputs_.prefill_instances));
   // The cluster's gateway chooses among the others.

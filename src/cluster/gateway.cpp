@@ -73,6 +73,7 @@ Gateway::Gateway(Routers routers,
     }
     is_ready_.push_back(true);
     is_readable_.push_back(true);
+    event_losses_.emplace_back();
     ++num_ready_;
   }
   start_scrapes();
@@ -180,14 +181,14 @@ void Gateway::look_at_caches(Desk& desk,
                              const domain::Request& request,
                              SimTime now,
                              std::uint32_t group) {
-  const SimTime as_of = now - std::min(times_.kv_events_delay, now - SimTime());
   const bool is_new = request.id.value() >= next_id_;
   next_id_ = std::max(next_id_, request.id.value() + 1);
   for (routing::InstanceView& view : desk.views) {
-    view.cache_as_of = as_of;
+    const Reported known = reported(view.id, now);
+    view.cache_as_of = known.as_of;
     view.cached_tokens = 0;
     if (may_get(view.id, group) && !(is_new && request.prompt.empty())) {
-      view.cached_tokens = look_at_cache_(request, view.id, as_of).value();
+      view.cached_tokens = look_at_cache_(request, view.id, known).value();
       RIDGELINE_CHECK(
           view.cached_tokens >= 0 && view.cached_tokens <= request.prompt_tokens.value(),
           "of a prompt no more is cached than it has");
@@ -199,10 +200,9 @@ void Gateway::look_at_caches(Desk& desk,
 void Gateway::look_at_tiers(std::span<const routing::InstanceView> views,
                             const domain::Request& request,
                             SimTime now) {
-  const core::Duration delay = std::min(times_.kv_events_delay, now - SimTime());
   tiers_.clear();
   for (const routing::InstanceView& view : views) {
-    tiers_.push_back(look_at_tier_(request, view.id, now - delay));
+    tiers_.push_back(look_at_tier_(request, view.id, reported(view.id, now)));
   }
 }
 
@@ -302,6 +302,27 @@ Gateway::Outlook Gateway::outlook(const domain::Request& request,
 
 void Gateway::set_readable(core::InstanceId instance, bool readable) {
   is_readable_[instance.value()] = readable;
+}
+
+Gateway::Reported Gateway::reported(core::InstanceId instance, SimTime now) const {
+  const SimTime told = now - std::min(times_.kv_events_delay, now - SimTime());
+  const EventLoss& loss = event_losses_[instance.value()];
+  const bool is_lost = loss.begin < told && told <= loss.end;
+  return {.as_of = is_lost ? loss.begin : told,
+          .since = told > loss.dropped ? loss.dropped : loss.before};
+}
+
+void Gateway::begin_event_loss(core::InstanceId instance, SimTime now) {
+  event_losses_[instance.value()].begin = now;
+  event_losses_[instance.value()].end = SimTime::never();
+}
+
+void Gateway::end_event_loss(core::InstanceId instance, SimTime now, bool replays) {
+  EventLoss& loss = event_losses_[instance.value()];
+  loss.end = now;
+  if (!replays) {
+    loss.before = std::exchange(loss.dropped, now);
+  }
 }
 
 void Gateway::forget(core::InstanceId instance) {

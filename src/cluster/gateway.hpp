@@ -30,6 +30,15 @@ struct GatewayTimes {
   core::Duration refresh_interval = core::Duration::milliseconds(50);
   /// From a change of an instance's KV cache to the gateway knowing it.
   core::Duration kv_events_delay = core::Duration::milliseconds(5);
+  /// For how long at most a run loses the KV events of an instance, and whether a gateway may then
+  /// forget what they had told (Gateway::end_event_loss()).
+  core::Duration longest_event_loss = {};
+  bool may_forget_events = false;
+
+  /// How long ago the state of a cache is that a gateway may know.
+  [[nodiscard]] core::Duration kv_history() const {
+    return core::Duration::saturating_sum(kv_events_delay, longest_event_loss);
+  }
 };
 
 /// How a gateway decided, in numbers.
@@ -99,17 +108,22 @@ class Gateway {
     std::uint32_t gateway = 0;        ///< Which of several.
   };
 
-  /// Leading tokens of a request's prompt that were in the KV cache of an instance when all before
-  /// an instant had happened: what its KV events have reported one delay later.
+  /// What the KV events of an instance have reported: the state of its cache when all before an
+  /// instant had happened; of that, where some events were lost for good, what came at an instant
+  /// or later (zero: everything).
+  struct Reported {
+    core::SimTime as_of;
+    core::SimTime since = {};
+  };
+  /// Leading tokens of a request's prompt that were reported to be in the KV cache of an instance.
   using CacheLook =
-      std::function<core::Tokens(const domain::Request&, core::InstanceId, core::SimTime)>;
+      std::function<core::Tokens(const domain::Request&, core::InstanceId, const Reported&)>;
   /// Called at each decision, where the policy needs it (Needs::cache).
   void look_at_caches(CacheLook look) { look_at_cache_ = std::move(look); }
 
-  /// What tiers outside an instance's GPUs had of a request's prompt when all before an instant had
-  /// happened.
+  /// The same of tiers outside an instance's GPUs.
   using TierLook =
-      std::function<routing::TierTokens(const domain::Request&, core::InstanceId, core::SimTime)>;
+      std::function<routing::TierTokens(const domain::Request&, core::InstanceId, const Reported&)>;
   /// Called at each decision, where the policy needs it (Needs::tiers).
   void look_at_tiers(TierLook look) { look_at_tier_ = std::move(look); }
 
@@ -167,6 +181,11 @@ class Gateway {
   }
   /// Whether its gauges can be read; otherwise what was read last grows old.
   void set_readable(core::InstanceId instance, bool readable);
+  /// The KV events of an instance do not come in: what they had reported before `now` stays known.
+  void begin_event_loss(core::InstanceId instance, core::SimTime now);
+  /// They come in again, and their numbers tell that some are missing: those are sent again
+  /// (`replays`), or all that was known of the instance is dropped.
+  void end_event_loss(core::InstanceId instance, core::SimTime now, bool replays);
   /// The instance is gone, and what stands in its place later is another one.
   void forget(core::InstanceId instance);
   /// Starts again at `now` with policies that remember nothing: counts of requests in flight,
@@ -202,6 +221,15 @@ class Gateway {
       return std::tuple(a.at, a.instance, a.ended) > std::tuple(b.at, b.instance, b.ended);
     }
   };
+
+  /// KV events of an instance that are lost, the last time.
+  struct EventLoss {
+    core::SimTime begin = core::SimTime::never();
+    core::SimTime end = core::SimTime::never();
+    core::SimTime dropped = {};  ///< What had come before was forgotten then ...
+    core::SimTime before = {};   ///< ... and at the time before that.
+  };
+  [[nodiscard]] Reported reported(core::InstanceId instance, core::SimTime now) const;
 
   /// One gateway: its policy, and what it knows.
   struct Desk {
@@ -253,6 +281,7 @@ class Gateway {
   std::vector<bool> is_ready_;             ///< By instance.
   std::vector<std::vector<bool>> groups_;  ///< By group and instance; empty: all are of one.
   std::vector<bool> is_readable_;          ///< By instance.
+  std::vector<EventLoss> event_losses_;    ///< By instance.
   std::int64_t epoch_ = 0;                 ///< Restarts.
   std::size_t num_ready_ = 0;
   std::vector<routing::InstanceView> candidates_;  ///< Scratch: the ready ones, if not all are.

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "cluster/gateway.hpp"
+#include "cluster/kv_offload_connector.hpp"
 #include "cluster/part.hpp"
 #include "core/check.hpp"
 #include "core/ids.hpp"
@@ -30,7 +32,6 @@ namespace {
 using core::SimTime;
 using link::WireId;
 
-constexpr core::Duration kOneTick = core::Duration::ticks(1);
 constexpr std::int64_t kWiresPerHost = 4;  ///< Memory and disk, each read and written.
 constexpr std::int64_t kWiresOfStore = 2;  ///< Read and written; then two of each host.
 
@@ -74,155 +75,6 @@ std::vector<std::int64_t> store_wires(const OffloadOptions& options, std::int64_
 
 }  // namespace
 
-/// What the engine of one instance asks.
-class KvOffload::Connector final : public engine::KvConnector {
- public:
-  Connector(KvOffload& all, core::InstanceId instance) : all_(all), instance_(instance) {}
-
-  void set_now(SimTime now) override { now_ = now; }
-
-  [[nodiscard]] std::int64_t find(Hashes hashes, std::int64_t local) const override {
-    const std::int64_t blocks = available(hashes, local);
-    return blocks > 0 && all_.loads_sooner(instance_, hashes, local, blocks) ? blocks : 0;
-  }
-
-  void begin(core::RequestId request,
-             Hashes hashes,
-             std::int64_t local,
-             std::int64_t loaded) override {
-    const std::int64_t chunk = all_.options_.blocks_per_chunk;
-    const std::int64_t chunks = std::ssize(hashes) / chunk;
-    all_.totals_.queries += std::ssize(hashes) - local;
-    all_.totals_.hits += loaded;
-    all_.totals_.recomputed += loaded == 0 && available(hashes, local) > 0 ? 1 : 0;
-    for (std::int64_t i = local / chunk; i < chunks; ++i) {
-      ++uses()[key(hashes, i)];
-    }
-    Keys used;
-    for (std::int64_t i = 0; i < chunks; ++i) {
-      used.push_back(key(hashes, i));
-    }
-    plan(Due::Kind::kTouch,
-         {.instance = instance_, .request = request, .keys = std::move(used)},
-         {});
-    if (loaded > 0) {
-      load(request, hashes, local, loaded);
-    }
-  }
-
-  void store(core::RequestId request, Hashes hashes, std::int64_t before) override {
-    const std::int64_t chunk = all_.options_.blocks_per_chunk;
-    Keys keys;
-    for (std::int64_t i = before / chunk; i < std::ssize(hashes) / chunk; ++i) {
-      keys.push_back(key(hashes, i));
-    }
-    if (!keys.empty()) {
-      ++storing_[request].moves;
-      plan(Due::Kind::kStore,
-           {.kind = Move::Kind::kStore,
-            .tier = all_.top(),
-            .instance = instance_,
-            .request = request,
-            .keys = std::move(keys)},
-           {});
-    }
-  }
-
-  [[nodiscard]] bool stores_answers() const override { return all_.options_.stores_answers; }
-
-  [[nodiscard]] bool hold(core::RequestId request) override {
-    const auto storing = storing_.find(request);
-    if (storing == storing_.end()) {
-      return false;
-    }
-    storing->second.has_left = true;
-    return true;
-  }
-
-  /// How many requests wanted a block, beyond what their GPUs held.
-  [[nodiscard]] std::int64_t uses_of(store::BlockKey block) {
-    const auto found = uses().find(block);
-    return found == uses().end() ? 0 : found->second;
-  }
-
-  /// A transfer of a request to a tier is over. Whether the request has left and its blocks, which
-  /// stayed for that, are free now.
-  [[nodiscard]] bool end_store(core::RequestId request) {
-    Storing& storing = storing_.at(request);
-    if (--storing.moves > 0) {
-      return false;
-    }
-    const bool has_left = storing.has_left;
-    storing_.erase(request);
-    return has_left;
-  }
-
- private:
-  struct Storing {
-    std::int64_t moves = 0;
-    bool has_left = false;
-  };
-  using Uses = std::unordered_map<store::BlockKey, std::int64_t>;
-
-  [[nodiscard]] store::BlockKey key(Hashes hashes, std::int64_t chunk) const {
-    return hashes[static_cast<std::size_t>((chunk + 1) * all_.options_.blocks_per_chunk - 1)];
-  }
-  /// Of the tier that is written first.
-  [[nodiscard]] Uses& uses() {
-    return all_.top() == TierKind::kShared ? all_.connectors_.front()->uses_ : uses_;
-  }
-  void plan(Due::Kind kind, Move move, core::Duration after) const {
-    all_.plan(SimTime::saturating_sum(now_, std::max(after, kOneTick)),
-              {.kind = kind, .move = std::move(move)});
-  }
-
-  /// Blocks behind the first `local` that tiers hold one after the other, in whole blocks of a
-  /// tier; less than one of those is not worth a load (vLLM).
-  [[nodiscard]] std::int64_t available(Hashes hashes, std::int64_t local) const {
-    const std::int64_t chunk = all_.options_.blocks_per_chunk;
-    const std::int64_t chunks = std::ssize(hashes) / chunk;
-    std::int64_t end = local / chunk;
-    while (end < chunks && all_.where(key(hashes, end), instance_)) {
-      ++end;
-    }
-    const std::int64_t blocks = end * chunk - local;
-    return blocks >= std::max(chunk, all_.options_.min_hit_blocks) ? blocks : 0;
-  }
-
-  /// Each block from the fastest tier that has it, tier by tier.
-  void load(core::RequestId request, Hashes hashes, std::int64_t local, std::int64_t loaded) {
-    const std::int64_t chunk = all_.options_.blocks_per_chunk;
-    std::array<Move, kNumTiers> moves;
-    for (std::int64_t i = local / chunk; i < (local + loaded) / chunk; ++i) {
-      const store::BlockKey block = key(hashes, i);
-      const TierKind kind = *all_.where(block, instance_);
-      all_.tier(kind, instance_)->begin_read(block);
-      Move& move = moves[place(kind)];
-      move.keys.push_back(block);
-      move.blocks += (i + 1) * chunk - std::max(i * chunk, local);
-    }
-    Load& waiting = all_.loads_[request];
-    RIDGELINE_CHECK(waiting.parts == 0, "a request loads once at a time");
-    waiting.begun = now_;
-    for (std::size_t i = 0; i < kNumTiers; ++i) {
-      if (moves[i].blocks == 0) {
-        continue;
-      }
-      ++waiting.parts;
-      moves[i].tier = static_cast<TierKind>(i);
-      moves[i].instance = instance_;
-      moves[i].request = request;
-      plan(Due::Kind::kLoad, std::move(moves[i]), all_.options_.tiers[i].latency);
-    }
-  }
-
-  KvOffload& all_;
-  core::InstanceId instance_;
-  SimTime now_;
-  std::map<core::RequestId, Storing> storing_;
-  Uses uses_;
-};
-
 KvOffload::KvOffload(const OffloadOptions& options, Fleet& fleet)
     : options_(options),
       fleet_(fleet),
@@ -231,28 +83,35 @@ KvOffload::KvOffload(const OffloadOptions& options, Fleet& fleet)
       store_lines_{
           .link = {link::Sharing::kMaxMin, store_wires(options, num_hosts(options, fleet))},
           .moves = {}},
-      kept_(fleet.gateway().needs().tiers ? fleet.gateway().times().kv_events_delay
+      kept_(fleet.gateway().needs().tiers ? fleet.gateway().times().kv_history()
                                           : core::Duration()) {
   for (std::size_t kind = 0; kind < kNumTiers; ++kind) {
     const TierOptions& tier = options.tiers[kind];
     const bool is_shared = static_cast<TierKind>(kind) == TierKind::kShared;
     const std::size_t count = is_shared ? 1 : fleet.num_instances();
     for (std::size_t i = 0; tier.blocks > 0 && i < count; ++i) {
-      tiers_[kind].push_back(
-          std::make_unique<store::Tier>(tier.blocks, tier.eviction(tier.blocks), kept_));
+      tiers_[kind].push_back(new_tier(static_cast<TierKind>(kind)));
     }
+    before_[kind].resize(tiers_[kind].size());
   }
   for (std::size_t i = 0; i < fleet.num_instances(); ++i) {
     const core::InstanceId id(static_cast<core::InstanceId::Rep>(i));
     connectors_.push_back(std::make_unique<Connector>(*this, id));
     fleet.instance(id, SimTime()).connect(*connectors_.back());
+    fleet.gateway_of(id).look_at_tiers([this](const domain::Request& request,
+                                              core::InstanceId place,
+                                              const Gateway::Reported& known) {
+      return overlap(request, place, known);
+    });
   }
-  fleet.gateway().look_at_tiers([this](const domain::Request& request,
-                                       core::InstanceId id,
-                                       SimTime as_of) { return overlap(request, id, as_of); });
 }
 
 KvOffload::~KvOffload() = default;
+
+std::unique_ptr<store::Tier> KvOffload::new_tier(TierKind kind) const {
+  const TierOptions& tier = options_.tiers[place(kind)];
+  return std::make_unique<store::Tier>(tier.blocks, tier.eviction(tier.blocks), kept_);
+}
 
 store::Tier* KvOffload::tier(TierKind kind, core::InstanceId instance) const {
   const auto& all = tiers_[place(kind)];
@@ -441,7 +300,7 @@ void KvOffload::end_load(const Move& move, SimTime now) {
   if (options_.promote_on_hit && move.tier != top()) {
     promote(move, now);
   }
-  const auto load = loads_.find(move.request);
+  const auto load = loads_.find({move.instance, move.request});
   if (--load->second.parts > 0) {
     return;
   }
@@ -517,7 +376,8 @@ void KvOffload::copy_down(
 
 /// The blocks of a request that has left were read for the last time.
 void KvOffload::end_store(const Move& move, SimTime now) {
-  if (connectors_[move.instance.value()]->end_store(move.request)) {
+  for (std::int64_t left = connectors_[move.instance.value()]->end_store(move.request); left > 0;
+       --left) {
     fleet_.release_blocks(move.request, move.instance, reached(move.instance, now));
   }
 }
@@ -529,7 +389,7 @@ SimTime KvOffload::reached(core::InstanceId id, SimTime now) {
 
 routing::TierTokens KvOffload::overlap(const domain::Request& request,
                                        core::InstanceId instance,
-                                       SimTime as_of) {
+                                       const Gateway::Reported& known) {
   if (asked_.first != request.id) {
     asked_ = {request.id, engine::prefix_hashes(request, options_.block_tokens)};
   }
@@ -542,7 +402,9 @@ routing::TierTokens KvOffload::overlap(const domain::Request& request,
     const auto has = [&](TierKind kind) {
       const store::Tier* const one = tier(kind, instance);
       return one != nullptr &&
-             one->held_at(hashes[static_cast<std::size_t>((i + 1) * chunk - 1)], as_of);
+             one->held_at(hashes[static_cast<std::size_t>((i + 1) * chunk - 1)],
+                          known.as_of,
+                          kind == TierKind::kShared ? SimTime() : known.since);
     };
     in_store = in_store && has(TierKind::kShared);
     found.shared += in_store ? tokens : 0;
@@ -562,13 +424,14 @@ OffloadTotals KvOffload::totals() const {
   const std::int64_t hosts = num_hosts(options_, fleet_);
   for (std::size_t i = 0; i < kNumTiers; ++i) {
     TierUse& use = totals.tiers[i];
-    for (const auto& one : tiers_[i]) {
-      const store::TierTotals& blocks = one->totals();
+    for (std::size_t j = 0; j < tiers_[i].size(); ++j) {
+      store::TierTotals blocks = before_[i][j];
+      blocks += tiers_[i][j]->totals();
       use.blocks.written += blocks.written;
       use.blocks.evicted += blocks.evicted;
       use.blocks.refused += blocks.refused;
       use.blocks.peak += blocks.peak;
-      use.capacity += one->capacity();
+      use.capacity += tiers_[i][j]->capacity();
     }
     if (tiers_[i].empty()) {
       continue;

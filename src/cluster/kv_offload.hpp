@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "cluster/gateway.hpp"
 #include "cluster/part.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
@@ -94,24 +95,27 @@ struct OffloadTotals {
 /// instances are advanced to one instant.
 class KvOffload final : public Part {
  public:
-  /// Connects every instance of the cluster.
+  /// Connects every instance of the cluster. Gateways of parts that are made later look at no tier.
   KvOffload(const OffloadOptions& options, Fleet& fleet);
   ~KvOffload() override;
 
   [[nodiscard]] core::SimTime next_instant() const override;
   void act(core::SimTime now) override;
+  [[nodiscard]] bool is_kept(core::InstanceId id) const override;
+  void on_stop(core::InstanceId id, core::SimTime now) override;
+  void on_renew(core::InstanceId id) override;
 
-  /// What tiers had of a request's prompt when all before `as_of` had happened; not longer ago than
-  /// KV events take.
+  /// What tiers were reported to have of a request's prompt; not longer ago than
+  /// GatewayTimes::kv_history().
   [[nodiscard]] routing::TierTokens overlap(const domain::Request& request,
                                             core::InstanceId instance,
-                                            core::SimTime as_of);
+                                            const Gateway::Reported& known);
   [[nodiscard]] OffloadTotals totals() const;
 
  private:
   class Connector;
   using Keys = std::vector<store::BlockKey>;
-  /// A request that waits for blocks from tiers.
+  /// A request that waits for blocks from tiers, at an instance.
   struct Load {
     core::SimTime begun;
     std::int64_t parts = 0;  ///< Tiers that still read for it.
@@ -158,6 +162,7 @@ class KvOffload final : public Part {
                                   std::int64_t local,
                                   std::int64_t blocks) const;
 
+  [[nodiscard]] std::unique_ptr<store::Tier> new_tier(TierKind kind) const;
   void plan(core::SimTime at, Due due);
   void perform(Due due, core::SimTime now);
   void touch(const Move& move);
@@ -170,18 +175,24 @@ class KvOffload final : public Part {
   void copy_down(
       const Keys& keys, TierKind from, bool stays, core::InstanceId id, core::SimTime now);
   void end_store(const Move& move, core::SimTime now);
+  void stop_moves(Lines& lines, core::InstanceId id, core::SimTime now);
+  void stop_load(const Move& move);
+  void stop_write(const Move& move);
+  void empty_tiers(core::InstanceId id);
   [[nodiscard]] core::SimTime reached(core::InstanceId id, core::SimTime now);
 
   OffloadOptions options_;
   Fleet& fleet_;
   /// By tier: of each instance, or one that all share. Empty where there is no such tier.
   std::array<std::vector<std::unique_ptr<store::Tier>>, kNumTiers> tiers_;
+  /// Of those, what earlier ones of instances that are gone did.
+  std::array<std::vector<store::TierTotals>, kNumTiers> before_;
   std::vector<std::unique_ptr<Connector>> connectors_;  ///< By instance.
   Lines host_lines_;                                    ///< Of each host: memory and disk.
   Lines store_lines_;
   std::map<DueKey, Due> due_;
   std::uint64_t num_due_ = 0;
-  std::map<core::RequestId, Load> loads_;
+  std::map<std::pair<core::InstanceId, core::RequestId>, Load> loads_;
   core::Duration kept_;  ///< How long ago overlap() is asked of.
   /// Of the request that overlap() was asked of last: its hashes.
   std::pair<core::RequestId, std::vector<std::uint64_t>> asked_;

@@ -59,6 +59,14 @@ Operations::Operations(Fleet& fleet, OperationsInputs inputs)
   for (std::size_t i = 0; i < faults_.size(); ++i) {
     push(faults_[i].at, Step::kFault, faults_[i].instance, static_cast<std::int64_t>(i));
   }
+  const std::int64_t per_host = inputs_.instances_per_host;
+  const std::int64_t hosts = (std::ssize(lives_) + per_host - 1) / per_host;
+  for (std::size_t which = 0; which < inputs_.faults.of_hosts().size(); ++which) {
+    for (std::int64_t host = 0; host < hosts; ++host) {
+      host_faults_.push_back({.which = which, .nth = 0, .next = {}});
+      await_host_fault(std::ssize(host_faults_) - 1, host, SimTime());
+    }
+  }
   for (std::size_t i = 0; i < inputs_.updates.size(); ++i) {
     push(inputs_.updates[i].at, Step::kUpdate, {}, static_cast<std::int64_t>(i));
   }
@@ -102,6 +110,9 @@ void Operations::handle(const Event& event, SimTime now) {
       break;
     case Step::kFault:
       strike(event.number, now);
+      break;
+    case Step::kHostFault:
+      strike_host(event.number, now);
       break;
     case Step::kFaultEnd:
       end_fault(event.instance, event.number, now);
@@ -183,6 +194,7 @@ void Operations::become_gone(core::InstanceId id, SimTime now) {
   close_report(one.down, now);
   close_report(one.slow, now);
   close_report(one.unread, now);
+  hear_events(id, now);
   one.existed += now - one.created;
   one.state = Lifecycle::kGone;
   ++one.life;
@@ -201,6 +213,17 @@ void Operations::start(std::int64_t count, SimTime now, const Places& places) {
     }
   }
   RIDGELINE_CHECK(count == 0, "no more instances are started than there are places for");
+}
+
+void Operations::scale(std::int64_t change, SimTime now, const Places& places) {
+  if (const UpdateReport* const update = update_under_way(places); update != nullptr) {
+    totals_.updates[static_cast<std::size_t>(update - totals_.updates.data())].replicas += change;
+    go_on_with_updates(now);
+  } else if (change > 0) {
+    start(change, now, places);
+  } else {
+    retire(-change, now, places);
+  }
 }
 
 void Operations::retire(std::int64_t count, SimTime now, const Places& places) {
@@ -260,6 +283,9 @@ std::int64_t Operations::num_ready(const Places& places) const {
 }
 
 std::int64_t Operations::num_replicas(const Places& places) const {
+  if (const UpdateReport* const update = update_under_way(places); update != nullptr) {
+    return update->replicas;
+  }
   return static_cast<std::int64_t>(places.count) - num_gone(places) -
          num_in(places, Lifecycle::kDraining);
 }

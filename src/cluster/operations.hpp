@@ -51,7 +51,7 @@ struct Places {
 struct PlannedUpdate {
   core::SimTime at;
   std::size_t places = 0;  ///< Which of Operations::places().
-  scaling::UpdateLimits limits;
+  scaling::UpdateRule rule;
 };
 
 struct OperationsInputs {
@@ -61,6 +61,7 @@ struct OperationsInputs {
   faults::Retries retries = {};
   faults::HealthCheck health_check = {};
   scaling::ColdStart cold_start = {};
+  std::int64_t instances_per_host = 1;  ///< One after the other by id; for faults of hosts.
   core::Duration drain_timeout = core::Duration::max();
   scaling::VictimPolicy victim = scaling::VictimPolicy::kNewest;
   std::vector<PlannedUpdate> updates = {};  ///< One at most of each places.
@@ -79,6 +80,7 @@ struct FaultReport {
 /// An update as it went.
 struct UpdateReport {
   std::int64_t update = 0;             ///< Which of OperationsInputs::updates.
+  std::int64_t replicas = 0;           ///< As many as there are to be, as scaling has it.
   std::int64_t replaced = 0;           ///< Old instances that were taken out of service.
   std::int64_t fewest_ready = 0;       ///< At once, until it was over.
   std::int64_t failed_requests = 0;    ///< Lost by drain timeouts, retried ones among them.
@@ -117,11 +119,10 @@ class Operations final : public Part {
 
   // For scaling, of the instances of one kind.
   [[nodiscard]] const std::vector<Places>& places() const { return inputs_.places; }
-  /// Starts so many new instances: the lowest ids that are gone.
-  void start(std::int64_t count, core::SimTime now, const Places& places);
-  /// Takes so many away: those that have not started at once, the others when they are empty.
-  void retire(std::int64_t count, core::SimTime now, const Places& places);
-  /// Ready or on their way to be.
+  /// So many instances more, or fewer: see start() and retire(). During an update that many more or
+  /// fewer there are to be, and the update sees to it.
+  void scale(std::int64_t change, core::SimTime now, const Places& places);
+  /// Ready or on their way to be; during an update as many as there are to be.
   [[nodiscard]] std::int64_t num_replicas(const Places& places) const;
   [[nodiscard]] std::int64_t num_ready(const Places& places) const;
   [[nodiscard]] std::int64_t num_gone(const Places& places) const;
@@ -159,10 +160,12 @@ class Operations final : public Part {
     std::int64_t down = -1;  ///< A crash or a hang.
     std::int64_t slow = -1;
     std::int64_t unread = -1;
+    std::int64_t unheard = -1;  ///< A loss of its KV events.
   };
   enum class Step : std::uint8_t {
     kLifecycle,  ///< The next state.
     kFault,
+    kHostFault,
     kFaultEnd,
     kHealthCheck,
     kDrained,
@@ -176,7 +179,7 @@ class Operations final : public Part {
     core::InstanceId instance;
     std::uint64_t sequence;
     std::uint64_t life = 0;
-    std::int64_t number = 0;  ///< Of the fault, its report, the update, or the request.
+    std::int64_t number = 0;  ///< Of the fault, its report, the host's, the update, or the request.
 
     friend bool operator>(const Event& a, const Event& b) {
       return std::tuple(a.at, a.step, a.instance, a.sequence) >
@@ -184,11 +187,22 @@ class Operations final : public Part {
     }
   };
 
+  /// What comes to a host by chance, time after time.
+  struct HostFault {
+    std::size_t which = 0;  ///< Of faults::FaultPlan::of_hosts().
+    std::int64_t nth = 0;
+    faults::Fault next;
+  };
+
   [[nodiscard]] Life& life(core::InstanceId id) { return lives_[id.value()]; }
   [[nodiscard]] const Life& life(core::InstanceId id) const { return lives_[id.value()]; }
   void push(core::SimTime at, Step step, core::InstanceId instance, std::int64_t number = 0);
   void handle(const Event& event, core::SimTime now);
 
+  /// Starts so many new instances: the lowest ids that are gone.
+  void start(std::int64_t count, core::SimTime now, const Places& places);
+  /// Takes so many away: those that have not started at once, the others when they are empty.
+  void retire(std::int64_t count, core::SimTime now, const Places& places);
   void begin_start(core::InstanceId id, core::SimTime now);
   void move_on(core::InstanceId id, core::SimTime now);
   void become_ready(core::InstanceId id, core::SimTime now);
@@ -202,13 +216,18 @@ class Operations final : public Part {
                   const std::function<bool(const Life&)>& may_go);
   void begin_update(std::int64_t number);
   void go_on_with_updates(core::SimTime now);
-  [[nodiscard]] bool take_step(const PlannedUpdate& update,
-                               UpdateReport& report,
-                               core::SimTime now);
+  [[nodiscard]] bool take_step(UpdateReport& report, core::SimTime now);
+  [[nodiscard]] const Places& places_of(const UpdateReport& report) const;
+  [[nodiscard]] const UpdateReport* update_under_way(const Places& places) const;
   [[nodiscard]] bool is_updating(const Places& places) const;
   [[nodiscard]] std::int64_t update_of(core::InstanceId id) const;
 
   void strike(std::int64_t number, core::SimTime now);
+  void await_host_fault(std::int64_t number, std::int64_t host, core::SimTime start);
+  void strike_host(std::int64_t number, core::SimTime now);
+  void strike_now(const faults::Fault& fault, core::SimTime now);
+  void miss_events(core::InstanceId id, std::int64_t report, core::SimTime now);
+  void hear_events(core::InstanceId id, core::SimTime now);
   void crash(core::InstanceId id, std::int64_t report, core::SimTime now);
   void hang(core::InstanceId id, std::int64_t report, core::SimTime now);
   void end_fault(core::InstanceId id, std::int64_t report, core::SimTime now);
@@ -228,6 +247,7 @@ class Operations final : public Part {
   OperationsInputs inputs_;
   std::vector<Life> lives_;
   std::vector<faults::Fault> faults_;  ///< Those listed, then those that came by chance.
+  std::vector<HostFault> host_faults_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> agenda_;
   std::uint64_t num_events_ = 0;
   std::vector<std::int64_t> arrivals_;  ///< By group of pools.

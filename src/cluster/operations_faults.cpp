@@ -62,6 +62,9 @@ void Operations::strike(std::int64_t number, SimTime now) {
       one.unread = report;
       fleet_.gateway_of(id).set_readable(id, false);
       break;
+    case FaultKind::kEventLoss:
+      miss_events(id, report, now);
+      break;
     case FaultKind::kGatewayRestart:
     case FaultKind::kLinkDegraded:
     case FaultKind::kLinkDown:
@@ -69,6 +72,56 @@ void Operations::strike(std::int64_t number, SimTime now) {
   }
   if (fault.lasts) {
     push(SimTime::saturating_sum(now, *fault.lasts), Step::kFaultEnd, id, report);
+  }
+}
+
+void Operations::await_host_fault(std::int64_t number, std::int64_t host, SimTime start) {
+  HostFault& one = host_faults_[static_cast<std::size_t>(number)];
+  one.next = inputs_.faults.of_host(one.which, host, one.nth++, start);
+  push(one.next.at, Step::kHostFault, {}, number);
+}
+
+/// By chance: a node is lost with all its instances, or a link fails. The host is well again when
+/// that is over, and the time to its next fault begins.
+void Operations::strike_host(std::int64_t number, SimTime now) {
+  faults::Fault fault = host_faults_[static_cast<std::size_t>(number)].next;
+  const std::int64_t host = *fault.host;
+  if (faults::is_of_link(fault.kind)) {
+    strike_now(fault, now);
+  } else {
+    fault.host.reset();
+    const std::int64_t first = host * inputs_.instances_per_host;
+    const std::int64_t last = std::min(first + inputs_.instances_per_host, std::ssize(lives_));
+    for (std::int64_t place = first; place < last; ++place) {
+      fault.instance = core::InstanceId(static_cast<core::InstanceId::Rep>(place));
+      strike_now(fault, now);
+    }
+  }
+  await_host_fault(number, host, SimTime::saturating_sum(now, *fault.lasts));
+}
+
+void Operations::strike_now(const faults::Fault& fault, SimTime now) {
+  faults_.push_back(fault);
+  strike(std::ssize(faults_) - 1, now);
+}
+
+/// What was lost before is not sent again while more is lost.
+void Operations::miss_events(core::InstanceId id, std::int64_t report, SimTime now) {
+  Life& one = life(id);
+  if (one.unheard >= 0) {
+    close_report(one.unheard, now);
+  } else {
+    fleet_.gateway_of(id).begin_event_loss(id, now);
+  }
+  one.unheard = report;
+}
+
+void Operations::hear_events(core::InstanceId id, SimTime now) {
+  Life& one = life(id);
+  if (one.unheard >= 0) {
+    const faults::Fault& fault = totals_.faults[static_cast<std::size_t>(one.unheard)].fault;
+    fleet_.gateway_of(id).end_event_loss(id, now, fault.replays_events);
+    close_report(one.unheard, now);
   }
 }
 
@@ -83,6 +136,7 @@ void Operations::crash(core::InstanceId id, std::int64_t report, SimTime now) {
   }
   close_report(one.slow, now);
   close_report(one.unread, now);
+  hear_events(id, now);
   one.down = report;
   leave_ready(id, now);
   lose_requests(id, report, now);
@@ -129,6 +183,8 @@ void Operations::end_fault(core::InstanceId id, std::int64_t report, SimTime now
   } else if (one.unread == report) {
     fleet_.gateway_of(id).set_readable(id, true);
     close_report(one.unread, now);
+  } else if (one.unheard == report) {
+    hear_events(id, now);
   } else if (one.down == report && one.hangs) {
     one.hangs = false;
     fleet_.instance(id, now).go_on(now);

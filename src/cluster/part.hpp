@@ -192,6 +192,8 @@ class Part {
     static_cast<void>(id);
     static_cast<void>(now);
   }
+  /// Another instance, which has done nothing yet, stands in the place of one that was stopped.
+  virtual void on_renew(core::InstanceId id) { static_cast<void>(id); }
   /// A gateway of this part, where that one chooses the instance.
   [[nodiscard]] virtual Gateway* gateway_of(core::InstanceId id) {
     static_cast<void>(id);

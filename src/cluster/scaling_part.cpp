@@ -179,11 +179,7 @@ void ScalingPart::scale(const ScaledPool& pool,
   if (wanted == replicas) {
     return;
   }
-  if (wanted > replicas) {
-    operations_.start(wanted - replicas, now, places);
-  } else {
-    operations_.retire(replicas - wanted, now, places);
-  }
+  operations_.scale(wanted - replicas, now, places);
   RIDGELINE_CHECK(operations_.num_replicas(places) == wanted && wanted <= pool.max_replicas &&
                       wanted >= pool.min_replicas,
                   "scaling stays between its bounds");

@@ -12,6 +12,7 @@
 #include "domain/request.hpp"
 #include "domain/token_sink.hpp"
 #include "engine/kv_connector.hpp"
+#include "engine/kv_look.hpp"
 #include "engine/leg.hpp"
 #include "engine/options.hpp"
 #include "engine/server.hpp"
@@ -84,12 +85,13 @@ class Engine {
   /// How many leading tokens of the request's prompt the prefix cache holds now: what it would not
   /// compute if it were admitted at once. A query: changes no result.
   [[nodiscard]] virtual core::Tokens cached_prefix(const domain::Request& request) = 0;
-  /// The same when all before `as_of` had happened, and nothing later: what KV events with that
-  /// delay have reported. Requires that it is not longer before now() than
-  /// EngineInputs::kv_history. Here: of an engine without a history, now.
+  /// The same when all before `look.as_of` had happened, and nothing later: what KV events with
+  /// that delay have reported. Requires that it is not longer before now() than
+  /// EngineInputs::kv_history says. Here: of an engine without a history, now.
   [[nodiscard]] virtual core::Tokens cached_prefix_at(const domain::Request& request,
-                                                      core::SimTime as_of) {
-    RIDGELINE_CHECK(as_of >= now(), "an engine without a history is asked of now");
+                                                      const KvLook& look) {
+    RIDGELINE_CHECK(look.as_of >= now() && look.since == core::SimTime(),
+                    "an engine without a history is asked of now");
     return cached_prefix(request);
   }
   [[nodiscard]] virtual EngineTotals totals() const = 0;
@@ -118,8 +120,8 @@ struct EngineInputs {
   domain::TokenSink* tokens = nullptr;
   /// Gets the first token of each request, where there is one.
   domain::FirstTokenSink* first_tokens = nullptr;
-  /// How long changes of the prefix cache are kept. Above zero the step loop runs, without jumps.
-  core::Duration kv_history = {};
+  /// Of the prefix cache. Where there is one the step loop runs, without jumps.
+  KvHistory kv_history = {};
   LoadSink* loads = nullptr;  ///< Needed where legs load.
 };
 

@@ -15,6 +15,7 @@
 #include "engine/engine.hpp"
 #include "engine/frontend.hpp"
 #include "engine/kv_connector.hpp"
+#include "engine/kv_look.hpp"
 #include "engine/leg.hpp"
 #include "engine/options.hpp"
 #include "engine/server.hpp"
@@ -82,8 +83,8 @@ class Instance final : public Server, private domain::RecordSink, private domain
   [[nodiscard]] core::Tokens cached_prefix(const domain::Request& request) {
     return engine_->cached_prefix(request);
   }
-  [[nodiscard]] core::Tokens cached_prefix_at(const domain::Request& request, core::SimTime as_of) {
-    return engine_->cached_prefix_at(request, as_of);
+  [[nodiscard]] core::Tokens cached_prefix_at(const domain::Request& request, const KvLook& look) {
+    return engine_->cached_prefix_at(request, look);
   }
 
  private:

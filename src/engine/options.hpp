@@ -155,6 +155,9 @@ struct RequestPath {
 struct HostTime {
   core::Duration per_step;
   core::Duration per_sequence;
+  /// What the API processes together take to stream one sequence's part of a step (detokenise,
+  /// write), beside everything else; a minute at most.
+  core::Duration per_answer = {};
 
   /// Of a step of so many sequences, with what the step-time model adds; Duration::max() where that
   /// leaves the range.
@@ -163,13 +166,21 @@ struct HostTime {
         per_step, core::Duration::saturating_product(per_sequence, sequences));
     return core::Duration::saturating_sum(model, own);
   }
+
+  /// Until the front end has streamed a step of so many sequences: no step is shorter in the long
+  /// run.
+  [[nodiscard]] core::Duration front(std::int64_t sequences) const {
+    return per_answer * sequences;
+  }
 };
 
-/// What a step takes: the host's work is hidden behind the GPU's where the engine is asynchronous.
+/// What a step takes: the host's work is hidden behind the GPU's where the engine is asynchronous,
+/// and the front end's (HostTime::front) always.
 [[nodiscard]] inline core::Duration step_period(core::Duration gpu,
                                                 core::Duration cpu,
+                                                core::Duration front,
                                                 bool async) {
-  return async ? std::max(gpu, cpu) : core::Duration::saturating_sum(gpu, cpu);
+  return std::max(front, async ? std::max(gpu, cpu) : core::Duration::saturating_sum(gpu, cpu));
 }
 
 /// The host's work of a step by where it stands: what the GPU's adds to, and what is done
@@ -182,13 +193,20 @@ struct HostWork {
   /// other work, while the forward pass runs: sampling waits for them, and they for the tokens of
   /// the step before. A synchronous one makes them beside the forward pass or before it, by its
   /// version. Source: EngineCore.step and step_with_batch_queue (vllm/v1/engine/core.py).
-  static HostWork of(const EngineOptions& options, core::Duration cpu, core::Duration mask) {
+  /// `front` is HostTime::front of the step, which the whole of it runs beside.
+  static HostWork of(const EngineOptions& options,
+                     core::Duration cpu,
+                     core::Duration mask,
+                     core::Duration front) {
     const core::Duration both = core::Duration::saturating_sum(cpu, mask);
     if (options.async_scheduling) {
-      return {.apart = {}, .beside = both};
+      return {.apart = {}, .beside = std::max(both, front)};
     }
-    return options.profile.masks_beside_forward ? HostWork{.apart = cpu, .beside = mask}
-                                                : HostWork{.apart = both, .beside = {}};
+    HostWork work = options.profile.masks_beside_forward
+                        ? HostWork{.apart = cpu, .beside = mask}
+                        : HostWork{.apart = both, .beside = {}};
+    work.beside = std::max(work.beside, front - std::min(front, work.apart));
+    return work;
   }
 
   /// What the step takes.

@@ -46,6 +46,9 @@ constexpr auto kPlaces =
          [](ServingConstants& all, double us) { all.host.per_step = from_us(us); }},
         {"host_per_sequence",
          [](ServingConstants& all, double us) { all.host.per_sequence = from_us(us); }},
+        {"host_per_rank", [](ServingConstants& all, double us) { all.per_rank = from_us(us); }},
+        {"frontend_per_output",
+         [](ServingConstants& all, double us) { all.host.per_answer = from_us(us); }},
     });
 
 ServingConstant read_constant(const document::Node& node,

@@ -29,6 +29,7 @@ struct ServingConstant {
 struct ServingConstants {
   RequestPath path;
   HostTime host;
+  core::Duration per_rank;             ///< Of the host, per step and rank after the first.
   std::vector<ServingConstant> table;  ///< All of them, in the file's order.
 };
 

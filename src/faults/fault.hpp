@@ -20,11 +20,19 @@ enum class FaultKind : std::uint8_t {
   kGatewayRestart,  ///< The gateway forgets its counters and what its router remembers.
   kLinkDegraded,    ///< KV moves more slowly over a host's network card, or the fabric.
   kLinkDown,        ///< It stands still there.
+  kEventLoss,       ///< The gateway misses the KV events of an instance.
 };
-inline constexpr std::size_t kNumFaultKinds = 7;
+inline constexpr std::size_t kNumFaultKinds = 8;
 /// What users call them.
 inline constexpr std::array<std::string_view, kNumFaultKinds> kFaultKindNames = {
-    "crash", "slowdown", "hang", "scrape-loss", "gateway-restart", "link-degraded", "link-down"};
+    "crash",
+    "slowdown",
+    "hang",
+    "scrape-loss",
+    "gateway-restart",
+    "link-degraded",
+    "link-down",
+    "event-loss"};
 /// Whether it strikes what KV is sent over, and no instance.
 [[nodiscard]] constexpr bool is_of_link(FaultKind kind) {
   return kind == FaultKind::kLinkDegraded || kind == FaultKind::kLinkDown;
@@ -43,6 +51,9 @@ struct Fault {
   /// Of step times, for a slow-down; of the rate, for a degraded link.
   std::int64_t factor_thousandths = 1000;
   bool cuts_requests = false;  ///< A gateway's restart ends the requests in flight.
+  /// KV events that were lost are sent again when the next ones show that they are missing;
+  /// otherwise the gateway drops what it knew of the instance's cache.
+  bool replays_events = true;
 
   friend bool operator==(const Fault&, const Fault&) = default;
 };

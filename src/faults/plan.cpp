@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <numeric>
 #include <optional>
@@ -41,13 +42,23 @@ core::Duration drawn(core::RngStream& draws, core::Duration mean) {
   return core::Duration::saturating(core::Seconds(core::exponential(draws, mean.to_seconds())));
 }
 
+Fault drawn_from(const RandomFaults& random, core::SimTime start, core::RngStream& draws) {
+  Fault fault{.kind = random.kind, .factor_thousandths = random.factor_thousandths};
+  fault.at = core::SimTime::saturating_sum(start, drawn(draws, random.mtbf));
+  fault.lasts = drawn(draws, random.mttr);
+  return fault;
+}
+
 }  // namespace
 
 FaultPlan::FaultPlan(const std::vector<ListedFault>& listed,
-                     std::optional<RandomFaults> random,
+                     const std::vector<RandomFaults>& random,
                      std::int64_t num_instances,
                      std::uint64_t seed)
-    : random_(random), seed_(seed) {
+    : seed_(seed) {
+  for (const RandomFaults& one : random) {
+    (one.of_host() ? of_hosts_ : of_instances_).push_back(one);
+  }
   for (std::size_t i = 0; i < listed.size(); ++i) {
     if (!listed[i].share && !listed[i].among) {
       listed_.push_back(listed[i].fault);
@@ -69,19 +80,41 @@ FaultPlan::FaultPlan(const std::vector<ListedFault>& listed,
 std::optional<Fault> FaultPlan::of_service(core::InstanceId instance,
                                            std::int64_t nth,
                                            core::SimTime start) const {
-  if (!random_) {
-    return std::nullopt;
+  std::optional<Fault> first;
+  for (const RandomFaults& random : of_instances_) {
+    core::RngStream draws(seed_,
+                          static_cast<std::uint64_t>(nth),
+                          random.kind == FaultKind::kHang ? "random hangs" : "random faults",
+                          instance.value());
+    const Fault next = drawn_from(random, start, draws);
+    if (!first || next.at < first->at) {
+      first = next;
+      first->instance = instance;
+    }
   }
-  core::RngStream draws(seed_, static_cast<std::uint64_t>(nth), "random faults", instance.value());
-  const core::Duration in_service = drawn(draws, random_->mtbf);
-  return Fault{.kind = random_->kind,
-               .at = core::SimTime::saturating_sum(start, in_service),
-               .instance = instance,
-               .lasts = drawn(draws, random_->mttr)};
+  return first;
+}
+
+Fault FaultPlan::of_host(std::size_t which,
+                         std::int64_t host,
+                         std::int64_t nth,
+                         core::SimTime start) const {
+  const RandomFaults& random = of_hosts_[which];
+  // One stream for each kind, so that one more kind leaves the others as they were.
+  const auto kind = static_cast<std::uint64_t>(random.of_node ? kNumFaultKinds
+                                                              : static_cast<std::size_t>(random.kind));
+  core::RngStream draws(seed_,
+                        static_cast<std::uint64_t>(nth) * (kNumFaultKinds + 1) + kind,
+                        "random faults of hosts",
+                        static_cast<std::uint64_t>(host));
+  Fault fault = drawn_from(random, start, draws);
+  fault.host = host;
+  return fault;
 }
 
 bool FaultPlan::has(FaultKind kind) const {
-  return (random_ && random_->kind == kind) ||
+  const auto is_it = [kind](const RandomFaults& random) { return random.kind == kind; };
+  return std::ranges::any_of(of_instances_, is_it) || std::ranges::any_of(of_hosts_, is_it) ||
          std::ranges::find(listed_, kind, &Fault::kind) != listed_.end();
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -23,12 +24,17 @@ struct ListedFault {
   std::optional<Neighbours> among = {};  ///< All of these, or that share of them.
 };
 
-/// Crashes or hangs that come by chance, to each instance by itself: after an exponential time of
-/// mean `mtbf` in service, for an exponential time of mean `mttr`.
+/// Faults that come by chance: after an exponential time of mean `mtbf`, for an exponential time of
+/// mean `mttr`, again and again. Crashes and hangs come to each instance by itself, after a time in
+/// service. Nodes are lost, and links fail, host by host.
 struct RandomFaults {
-  FaultKind kind = FaultKind::kCrash;
+  FaultKind kind = FaultKind::kCrash;  ///< A crash, a hang, or a link's.
+  bool of_node = false;                ///< A crash of all instances of a host.
   core::Duration mtbf;
   core::Duration mttr;
+  std::int64_t factor_thousandths = 1000;  ///< Of a degraded link.
+
+  [[nodiscard]] bool of_host() const { return of_node || is_of_link(kind); }
 };
 
 /// Which faults a run has. What is drawn depends on the seed and the instance, and on nothing else.
@@ -37,7 +43,7 @@ class FaultPlan {
   FaultPlan() = default;
   /// A share of `num_instances` is rounded to whole instances, but at least one.
   FaultPlan(const std::vector<ListedFault>& listed,
-            std::optional<RandomFaults> random,
+            const std::vector<RandomFaults>& random,
             std::int64_t num_instances,
             std::uint64_t seed);
 
@@ -49,12 +55,21 @@ class FaultPlan {
                                                 std::int64_t nth,
                                                 core::SimTime start) const;
 
-  [[nodiscard]] bool has_any() const { return !listed_.empty() || random_.has_value(); }
+  /// What comes by chance to hosts, in the order in which it was stated.
+  [[nodiscard]] const std::vector<RandomFaults>& of_hosts() const { return of_hosts_; }
+  /// The nth fault (from 0) of one of of_hosts() at a host that has been well since `start`. Of a
+  /// node: its kind is a crash, and its instance none.
+  [[nodiscard]] Fault of_host(std::size_t which,
+                              std::int64_t host,
+                              std::int64_t nth,
+                              core::SimTime start) const;
+
   [[nodiscard]] bool has(FaultKind kind) const;
 
  private:
   std::vector<Fault> listed_;
-  std::optional<RandomFaults> random_;
+  std::vector<RandomFaults> of_instances_;
+  std::vector<RandomFaults> of_hosts_;
   std::uint64_t seed_ = 0;
 };
 

@@ -28,6 +28,11 @@ std::vector<StepTimeModelEntry> all_models() {
            "kernel with its first published constants, frozen: the golden values hold for it",
        .uses = {},
        .make = kernel::make_first_kernel_model},
+      {.name = "kernel-vllm",
+       .summary =
+           "kernel with vLLM's kernels, whatever the engine: what other engines' own are worth",
+       .uses = {.settings = true},
+       .make = kernel::make_vllm_kernel_model},
       {.name = "table",
        .summary = "measured kernel latency, interpolated; the rest by the formulas of kernel",
        .uses = {.bench_data = true},

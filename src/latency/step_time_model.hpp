@@ -74,6 +74,8 @@ struct OperatorTime {
   domain::Bottleneck bottleneck = domain::Bottleneck::kMemory;
   std::string source;              ///< What priced it: "kernel", a table's file, ...
   std::optional<double> distance;  ///< Of a table lookup, in its own units.
+  /// Multiplied beside `flops`, for rows that only fill a kernel's tiles; where it is known.
+  core::Flops padding = {};
 };
 
 /// A step taken apart. The parts and `rounding` sum to the predicted GPU time.

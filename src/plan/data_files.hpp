@@ -6,8 +6,6 @@
 
 namespace ridgeline::plan {
 
-/// data/accuracy/*, compiled in.
-std::span<const document::EmbeddedFile> accuracy_files();
 /// data/prices/*, compiled in.
 std::span<const document::EmbeddedFile> price_files();
 /// data/slo/*, compiled in.

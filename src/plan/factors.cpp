@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include "accuracy/bands.hpp"
 #include "core/math.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
@@ -23,14 +24,15 @@
 #include "metrics/slo.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
-#include "plan/bands.hpp"
 #include "plan/demand.hpp"
 #include "plan/doubt.hpp"
 #include "plan/fluid.hpp"
+#include "plan/linear_doubt.hpp"
 #include "plan/operator_class.hpp"
 #include "plan/operator_errors.hpp"
 #include "plan/scaled_model.hpp"
 #include "plan/target.hpp"
+#include "scenario/accuracy_question.hpp"
 #include "scenario/deployment.hpp"
 
 namespace ridgeline::plan {
@@ -64,6 +66,10 @@ constexpr std::int64_t kRoundsOfTokens = 4;
 /// Standard deviation of a variable that is uniform over an interval of that width.
 double sd_of_uniform(double width) {
   return width / std::sqrt(12.0);
+}
+
+double squared(double x) {
+  return x * x;
 }
 
 /// What of tools/profiler measures a class.
@@ -365,17 +371,21 @@ class Examiner {
   std::int64_t decodes_ = 1;
 };
 
-BandQuestion band_question(const FluidCandidate& candidate, std::string_view metric) {
-  const scenario::Deployment& deployment = candidate.deployment;
-  const double bytes = model::bytes_per_element(deployment.network.precision.ffn);
-  return {.gpu = deployment.gpu.name,
-          .has_experts = has_experts(deployment.network),
-          .precision = bytes >= 2.0   ? "bf16"
-                       : bytes >= 1.0 ? "fp8"
-                                      : "fp4",
-          .closed_loop = candidate.demand.clients.has_value(),
-          .engine = deployment.engine.scheduler,
-          .metric = std::string(metric)};
+/// The spread of a metric where the nearest band's errors are normal: the larger of what its median
+/// and its 90th percentile say.
+BandSpread spread_of(const std::vector<accuracy::Band>& bands,
+                     const FluidCandidate& candidate,
+                     accuracy::Metric metric) {
+  const auto error = accuracy::expected_error(
+      bands,
+      scenario::accuracy_question(candidate.deployment, candidate.demand.clients.has_value()),
+      metric);
+  if (!error) {
+    return {};
+  }
+  return {.error = error,
+          .sd = error->widening() *
+                std::max(sd_of_median(error->band->median), sd_of_p90(error->band->p90))};
 }
 
 /// What multiplies the spreads, so that those of TPOT and TTFT are the bands' in the mean square.
@@ -387,8 +397,8 @@ double scale_of(const std::vector<Cause>& causes,
   double of_ttft = 0.0;
   for (const Cause& cause : causes) {
     if (cause.is_scaled) {
-      of_tpot += std::pow(cause.of_tpot * cause.factor.sd, 2);
-      of_ttft += std::pow(cause.of_ttft * cause.factor.sd, 2);
+      of_tpot += squared(cause.of_tpot * cause.factor.sd);
+      of_ttft += squared(cause.of_ttft * cause.factor.sd);
     }
   }
   const auto asks = [&](metrics::Metric metric) {
@@ -398,8 +408,8 @@ double scale_of(const std::vector<Cause>& causes,
   };
   double sum = 0.0;
   int counted = 0;
-  const auto count = [&](const FoundBand& found, double variance) {
-    if (found.band != nullptr && variance > 0.0) {
+  const auto count = [&](const BandSpread& found, double variance) {
+    if (found.error && variance > 0.0) {
       sum += found.sd * found.sd / variance;
       ++counted;
     }
@@ -465,7 +475,8 @@ void add_measurements(const FluidCandidate& candidate,
 
 }  // namespace
 
-FactorTable factors_of(const std::vector<FluidCandidate>& candidates, const std::vector<Band>& bands) {
+FactorTable factors_of(const std::vector<FluidCandidate>& candidates,
+                       const std::vector<accuracy::Band>& bands) {
   FactorTable table;
   std::vector<Examined> examined;
   std::vector<double> common;  // Of each factor: the largest scale that a candidate gives it.
@@ -473,8 +484,8 @@ FactorTable factors_of(const std::vector<FluidCandidate>& candidates, const std:
     Examined found = Examiner(candidate).examine();
     CandidateDoubt doubt;
     doubt.amplification = found.amplification;
-    doubt.tpot = find_band(bands, band_question(candidate, "tpot")).value_or(FoundBand());
-    doubt.ttft = find_band(bands, band_question(candidate, "ttft")).value_or(FoundBand());
+    doubt.tpot = spread_of(bands, candidate, accuracy::Metric::kTpot);
+    doubt.ttft = spread_of(bands, candidate, accuracy::Metric::kTtft);
     doubt.scale = scale_of(found.causes, candidate, doubt);
     for (const Cause& cause : found.causes) {
       if (std::abs(cause.elasticity) < kNoEffect) {

@@ -1,10 +1,11 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "plan/bands.hpp"
+#include "accuracy/bands.hpp"
 #include "plan/demand.hpp"
 #include "plan/doubt.hpp"
 #include "plan/target.hpp"
@@ -20,6 +21,12 @@ struct FluidCandidate {
   std::string label = {};  ///< "h200 TP2": names what is measured on it.
 };
 
+/// The measured error of predictions like a candidate's.
+struct BandSpread {
+  std::optional<accuracy::ExpectedError> error = {};  ///< Nothing where no band has the metric.
+  double sd = 0.0;                                    ///< Of the logarithm of the metric, widened.
+};
+
 /// What is unsure of one candidate.
 struct CandidateDoubt {
   std::vector<double> elasticity;  ///< Of its capacity to each factor of the table, as computed.
@@ -27,8 +34,8 @@ struct CandidateDoubt {
   std::vector<double> loading;
   /// By how many percent capacity falls where every operator takes one percent longer.
   double amplification = 0.0;
-  FoundBand tpot = {};  ///< Whose `band` is null where no slice has that metric.
-  FoundBand ttft = {};
+  BandSpread tpot = {};
+  BandSpread ttft = {};
   double scale = 1.0;  ///< What its operators' and constants' spreads are multiplied by.
 };
 
@@ -48,6 +55,6 @@ struct FactorTable {
 /// of `bands`: their mean square is. Elasticities are central differences of the fluid estimate.
 /// Factors without effect on any candidate are left out.
 [[nodiscard]] FactorTable factors_of(const std::vector<FluidCandidate>& candidates,
-                                     const std::vector<Band>& bands);
+                                     const std::vector<accuracy::Band>& bands);
 
 }  // namespace ridgeline::plan

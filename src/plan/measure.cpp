@@ -97,83 +97,107 @@ class Decider {
   double enough_;
 };
 
+double variance_of(const Measurement& measurement, const std::vector<Factor>& factors) {
+  RIDGELINE_CHECK(measurement.loading.size() == factors.size(), "one loading per factor");
+  double variance = measurement.noise * measurement.noise;
+  for (std::size_t j = 0; j < factors.size(); ++j) {
+    const double part = measurement.loading[j] * factors[j].sd;
+    variance += part * part;
+  }
+  return variance;
+}
+
+/// Regression of a row's log capacity on y, of that variance: linear, since all is normal.
+Posterior regress(const Row& row,
+                  const std::vector<Factor>& factors,
+                  const Measurement& measurement,
+                  double variance) {
+  double covariance = 0.0;
+  for (std::size_t j = 0; j < factors.size(); ++j) {
+    covariance += row.elasticity[j] * measurement.loading[j] * factors[j].sd * factors[j].sd;
+  }
+  Posterior known{.capacity = log_capacity(row, factors), .gain = covariance / variance};
+  const double left = known.capacity.sd * known.capacity.sd - covariance * known.gain;
+  known.capacity.sd = std::sqrt(std::max(left, 0.0));
+  return known;
+}
+
+/// What the measurement of that number is worth.
+MeasurementValue value_of(const DoubtInput& input,
+                          const Measurement& measurement,
+                          std::size_t number,
+                          const Decision& now,
+                          const Truths& truths) {
+  const Decider decider(input);
+  const double variance = variance_of(measurement, input.factors);
+  std::vector<Posterior> known;
+  for (const Row& row : input.rows) {
+    known.push_back(regress(row, input.factors, measurement, variance));
+  }
+  std::vector<double> y = normal_draws(input.seed, "plan_measurement", number, kDoubtDraws);
+  for (double& each : y) {
+    each *= measurement.noise;
+  }
+  for (std::size_t j = 0; j < input.factors.size(); ++j) {
+    for (std::size_t s = 0; s < kDoubtDraws && measurement.loading[j] != 0.0; ++s) {
+      y[s] += measurement.loading[j] * truths.theta[j][s];
+    }
+  }
+  double saved = 0.0;
+  std::int64_t changed = 0;
+  for (std::size_t s = 0; s < kDoubtDraws; ++s) {
+    const Decision then = decider.decide(known, y[s]);
+    if (then != now) {
+      ++changed;
+      saved += decider.cost(now, truths, s) - decider.cost(then, truths, s);
+    }
+  }
+  const double before = log_capacity(input.rows[now.row], input.factors).sd;
+  const double after = known[now.row].capacity.sd;
+  const double draws = core::real(static_cast<std::int64_t>(kDoubtDraws));
+  return {.what = measurement.what,
+          .command = measurement.command,
+          .gpu = measurement.gpu,
+          .minutes = measurement.minutes,
+          .resolves = before > 0.0 ? 1.0 - after * after / (before * before) : 0.0,
+          .value = saved / draws,
+          .changes_answer = core::real(changed) / draws};
+}
+
+/// The most valuable first; before it, the shortest of those that suffice.
+void put_in_order(std::vector<MeasurementValue>& values) {
+  std::ranges::stable_sort(values, [](const MeasurementValue& a, const MeasurementValue& b) {
+    return a.value != b.value ? a.value > b.value : a.minutes < b.minutes;
+  });
+  if (values.empty()) {
+    return;
+  }
+  const double enough = kSufficient * values.front().value;
+  const auto end = std::ranges::find_if(
+      values, [&](const MeasurementValue& each) { return each.value < enough; });
+  const auto shortest = std::min_element(
+      values.begin(), end, [](const MeasurementValue& a, const MeasurementValue& b) {
+        return a.minutes < b.minutes;
+      });
+  if (shortest != end) {
+    std::rotate(values.begin(), shortest, shortest + 1);
+  }
+}
+
 }  // namespace
 
 std::vector<MeasurementValue> value_of_measurements(const DoubtInput& input, std::size_t pick) {
   RIDGELINE_CHECK(pick < input.rows.size(), "the pick is a row");
-  const Decider decider(input);
   const Truths truths = draw_truths(input, kDoubtDraws);
   const Decision now = {.row = pick, .replicas = input.rows[pick].replicas};
-  const double draws = core::real(static_cast<std::int64_t>(kDoubtDraws));
-
-  std::vector<MeasurementValue> values;
   const std::vector<Measurement> measurements = all_measurements(input);
+  std::vector<MeasurementValue> values;
   for (std::size_t m = 0; m < measurements.size(); ++m) {
-    const Measurement& measurement = measurements[m];
-    RIDGELINE_CHECK(measurement.loading.size() == input.factors.size(), "one loading per factor");
-    double variance = measurement.noise * measurement.noise;
-    for (std::size_t j = 0; j < input.factors.size(); ++j) {
-      const double part = measurement.loading[j] * input.factors[j].sd;
-      variance += part * part;
-    }
-    if (!(variance > 0.0)) {
-      continue;
-    }
-    // Regression of each row's log capacity on y: linear, since everything is normal.
-    std::vector<Posterior> known;
-    double resolves = 0.0;
-    for (std::size_t i = 0; i < input.rows.size(); ++i) {
-      LogCapacity capacity = log_capacity(input.rows[i], input.factors);
-      double covariance = 0.0;
-      for (std::size_t j = 0; j < input.factors.size(); ++j) {
-        covariance += input.rows[i].elasticity[j] * measurement.loading[j] * input.factors[j].sd *
-                      input.factors[j].sd;
-      }
-      const double removed = covariance * covariance / variance;
-      const double before = capacity.sd * capacity.sd;
-      if (i == pick && before > 0.0) {
-        resolves = removed / before;
-      }
-      capacity.sd = std::sqrt(std::max(before - removed, 0.0));
-      known.push_back({.capacity = capacity, .gain = covariance / variance});
-    }
-    const std::vector<double> noise = normal_draws(input.seed, "plan_measurement", m, kDoubtDraws);
-    double saved = 0.0;
-    std::int64_t changed = 0;
-    for (std::size_t s = 0; s < kDoubtDraws; ++s) {
-      double y = measurement.noise * noise[s];
-      for (std::size_t j = 0; j < input.factors.size(); ++j) {
-        y += measurement.loading[j] * truths.theta[j][s];
-      }
-      const Decision then = decider.decide(known, y);
-      changed += then == now ? 0 : 1;
-      saved += decider.cost(now, truths, s) - decider.cost(then, truths, s);
-    }
-    values.push_back({.what = measurement.what,
-                      .command = measurement.command,
-                      .gpu = measurement.gpu,
-                      .minutes = measurement.minutes,
-                      .resolves = resolves,
-                      .value = saved / draws,
-                      .changes_answer = core::real(changed) / draws});
-  }
-
-  std::ranges::stable_sort(values, [](const MeasurementValue& a, const MeasurementValue& b) {
-    return a.value != b.value ? a.value > b.value : a.minutes < b.minutes;
-  });
-  if (!values.empty()) {
-    // The shortest that suffices leads; the others keep their order.
-    const double enough = kSufficient * values.front().value;
-    const auto end = std::ranges::find_if(
-        values, [&](const MeasurementValue& each) { return each.value < enough; });
-    const auto shortest = std::min_element(
-        values.begin(), end, [](const MeasurementValue& a, const MeasurementValue& b) {
-          return a.minutes < b.minutes;
-        });
-    if (shortest != end) {
-      std::rotate(values.begin(), shortest, shortest + 1);
+    if (variance_of(measurements[m], input.factors) > 0.0) {
+      values.push_back(value_of(input, measurements[m], m, now, truths));
     }
   }
+  put_in_order(values);
   return values;
 }
 

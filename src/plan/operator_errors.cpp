@@ -9,13 +9,13 @@
 
 #include <fmt/format.h>
 
+#include "accuracy/bands.hpp"
 #include "core/check.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "document/embedded_file.hpp"
 #include "document/reader.hpp"
 #include "hardware/gpu_spec.hpp"
-#include "plan/data_files.hpp"
 #include "plan/linear_doubt.hpp"
 #include "plan/operator_class.hpp"
 
@@ -99,7 +99,7 @@ core::Result<Table> read_table(std::string_view text, const std::string& file) {
 
 const Table& built_in() {
   static const Table kTable = [] {
-    const auto files = accuracy_files();
+    const auto files = accuracy::accuracy_files();
     const auto file = std::ranges::find(files, "operators.yaml", &document::EmbeddedFile::name);
     RIDGELINE_CHECK(file != files.end(), "data/accuracy/operators.yaml is there");
     auto table = read_table(file->text, std::string(file->name));

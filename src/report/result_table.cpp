@@ -17,6 +17,7 @@
 #include "domain/step.hpp"
 #include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
+#include "report/expected_error.hpp"
 #include "report/fleet.hpp"
 #include "report/format.hpp"
 #include "report/group_table.hpp"
@@ -377,6 +378,9 @@ std::string result_table(const RunResult& result, const TextStyle& style) {
   if (result.summary.power) {
     text += wrapped(
         text_label("power"), power_pieces(*result.summary.power, style), text_layout(style));
+  }
+  if (const auto pieces = expected_error_pieces(result.expected_errors, style); !pieces.empty()) {
+    text += wrapped(text_label("expected err"), pieces, text_layout(style));
   }
   text += fleet_table(result.summary, style);
   text += group_tables(result.summary, style);

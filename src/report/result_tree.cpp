@@ -15,6 +15,7 @@
 #include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
 #include "report/engine_metrics.hpp"
+#include "report/expected_error.hpp"
 #include "report/fleet.hpp"
 #include "report/power.hpp"
 #include "report/run_result.hpp"
@@ -275,6 +276,9 @@ document::Node result_tree(const RunResult& result) {
   }
   if (result.deployment) {
     map.add("deployment", deployment_tree(*result.deployment));
+  }
+  if (!result.expected_errors.empty()) {
+    map.add("expected_error", expected_errors_tree(result.expected_errors));
   }
   map.add("warnings", warnings_tree(warnings)).add("digest", text_node(result.digest));
   if (result.partial) {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "accuracy/bands.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "metrics/summary.hpp"
@@ -53,6 +54,8 @@ struct RunResult {
   std::vector<std::pair<std::string, document::Node>> settings;
   metrics::Summary summary;
   std::optional<Deployment> deployment;  ///< Where it has more than one data-parallel rank.
+  /// How far such predictions were off on measured servers: one per metric that has a band.
+  std::vector<accuracy::ExpectedError> expected_errors;
   core::Warnings warnings;  ///< Without those for absent numbers, which the machine formats add.
   std::string digest;
   bool partial = false;  ///< Interrupted: covers what happened until then.

@@ -14,6 +14,7 @@
 #include "evidence/validate/scores.hpp"
 #include "evidence/validate/validate.hpp"
 #include "report/validation.hpp"
+#include "report/validation_ranking.hpp"
 
 namespace ridgeline::report {
 namespace {
@@ -202,6 +203,44 @@ void write_outliers(document::JsonWriter& json, const Validation& validation) {
   json.end_array();
 }
 
+void write_ablation(document::JsonWriter& json, const Validation& validation) {
+  if (validation.ablation.empty()) {
+    return;
+  }
+  json.key("ablation").begin_array();
+  for (const auto& row : validation.ablation) {
+    json.begin_object();
+    json.member("variant", row.variant);
+    json.member("records", row.records);
+    write_pair(json, "e2e", row.e2e);
+    write_pair(json, "ttft", row.ttft);
+    write_pair(json, "tpot", row.tpot);
+    json.end_object();
+  }
+  json.end_array();
+}
+
+void write_unseen(document::JsonWriter& json, const Validation& validation) {
+  if (validation.unseen.empty()) {
+    return;
+  }
+  json.key("left_out").begin_array();
+  for (const auto& row : validation.unseen) {
+    json.begin_object();
+    json.member("value", row.value);
+    json.member("records", row.records);
+    for (std::size_t i = 0; i < row.seen.size(); ++i) {
+      constexpr std::array<std::string_view, 3> kNames = {"e2e", "ttft", "tpot"};
+      write_pair(json, kNames[i], row.seen[i]);
+      write_pair(json, fmt::format("{}_without", kNames[i]), row.unseen[i]);
+    }
+    json.member("changed_most", row.changed_most);
+    json.member("changed_pct", row.largest_change_pct);
+    json.end_object();
+  }
+  json.end_array();
+}
+
 void write_warnings(document::JsonWriter& json, const Validation& validation) {
   json.key("warnings").begin_array();
   for (const auto& warning : validation.warnings) {
@@ -236,34 +275,11 @@ std::string validation_json(const Validation& validation) {
     write_peer(json, row);
   }
   json.end_array();
-  if (!validation.ablation.empty()) {
-    json.key("ablation").begin_array();
-    for (const auto& row : validation.ablation) {
-      json.begin_object();
-      json.member("variant", row.variant);
-      write_pair(json, "e2e", row.e2e);
-      write_pair(json, "ttft", row.ttft);
-      write_pair(json, "tpot", row.tpot);
-      json.end_object();
-    }
-    json.end_array();
-  }
-  if (!validation.unseen.empty()) {
-    json.key("left_out").begin_array();
-    for (const auto& row : validation.unseen) {
-      json.begin_object();
-      json.member("value", row.value);
-      json.member("records", row.records);
-      for (std::size_t i = 0; i < row.seen.size(); ++i) {
-        constexpr std::array<std::string_view, 3> kNames = {"e2e", "ttft", "tpot"};
-        write_pair(json, kNames[i], row.seen[i]);
-        write_pair(json, fmt::format("{}_without", kNames[i]), row.unseen[i]);
-      }
-      json.member("changed_most", row.changed_most);
-      json.member("changed_pct", row.largest_change_pct);
-      json.end_object();
-    }
-    json.end_array();
+  write_ablation(json, validation);
+  write_unseen(json, validation);
+  if (validation.ranking) {
+    json.key("ranking");
+    write_ranking(json, *validation.ranking);
   }
   write_outliers(json, validation);
   write_warnings(json, validation);

@@ -10,6 +10,7 @@
 #include "evidence/validate/validate.hpp"
 #include "report/format.hpp"
 #include "report/validation.hpp"
+#include "report/validation_ranking.hpp"
 
 namespace ridgeline::report {
 namespace {
@@ -89,10 +90,11 @@ std::string ablation_markdown(const Validation& validation) {
   }
   std::string text =
       "\n## What each element is worth\n\nMedian / mean of the absolute error of the mean.\n\n"
-      "| variant | e2e | ttft | tpot |\n|---|---|---|---|\n";
+      "| variant | records | e2e | ttft | tpot |\n|---|---|---|---|---|\n";
   for (const auto& row : validation.ablation) {
-    text += fmt::format("| {} | {} | {} | {} |\n",
+    text += fmt::format("| {} | {} | {} | {} | {} |\n",
                         row.variant,
+                        row.records,
                         pair_text(row.e2e),
                         pair_text(row.ttft),
                         pair_text(row.tpot));
@@ -132,7 +134,8 @@ std::string validation_markdown(const Validation& validation) {
              validation.count(Standing::kUnpredicted),
              validation.count(Standing::kUnreadable)) +
          scores_markdown(validation) + peers_markdown(validation) + ablation_markdown(validation) +
-         unseen_markdown(validation);
+         unseen_markdown(validation) +
+         (validation.ranking ? ranking_markdown(*validation.ranking) : "");
 }
 
 }  // namespace ridgeline::report

@@ -18,6 +18,7 @@
 #include "report/format.hpp"
 #include "report/palette.hpp"
 #include "report/validation.hpp"
+#include "report/validation_ranking.hpp"
 #include "report/warning_lines.hpp"
 
 namespace ridgeline::report {
@@ -193,14 +194,19 @@ std::string ablation_text(const Validation& validation) {
   if (validation.ablation.empty()) {
     return {};
   }
-  std::string text = fmt::format(
-      "\n{:<26} {:>15} {:>15} {:>15}\n", "median / mean error, %", "e2e", "ttft", "tpot");
+  std::string text = fmt::format("\n{:<29} {:>7} {:>15} {:>15} {:>15}\n",
+                                 "median / mean error, %",
+                                 "concern",
+                                 "e2e",
+                                 "ttft",
+                                 "tpot");
   const auto cell = [](const std::optional<ScoreRow>& row) {
     return row ? fmt::format("{:.2f} / {:.2f}", row->median_abs, row->mean_abs) : "-";
   };
   for (const auto& row : validation.ablation) {
-    text += fmt::format("{:<26} {:>15} {:>15} {:>15}\n",
+    text += fmt::format("{:<29} {:>7} {:>15} {:>15} {:>15}\n",
                         row.variant,
+                        row.records,
                         cell(row.e2e),
                         cell(row.ttft),
                         cell(row.tpot));
@@ -242,8 +248,10 @@ std::string unseen_text(const Validation& validation) {
 
 std::string validation_table(const Validation& validation, const TextStyle& style) {
   return scores_text(validation, style) + peers_text(validation) + ablation_text(validation) +
-         unseen_text(validation) + outliers_text(validation, style) +
-         left_out_text(validation, style) + notes_text(validation, style) +
+         unseen_text(validation) +
+         (validation.ranking ? ranking_text(*validation.ranking, style) : "") +
+         outliers_text(validation, style) + left_out_text(validation, style) +
+         notes_text(validation, style) +
          fmt::format("\n{}: {} scored, {} saturated, {} unpredicted, {} unreadable\n",
                      counted(std::ssize(validation.records), "record"),
                      validation.count(Standing::kScored),

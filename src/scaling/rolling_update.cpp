@@ -28,9 +28,8 @@ std::optional<CountOrPercent> count_or_percent(std::string_view text) {
   return read;
 }
 
-UpdateLimits update_limits(std::int64_t replicas,
-                           CountOrPercent surge,
-                           CountOrPercent unavailable) {
+UpdateLimits update_limits(std::int64_t replicas, const UpdateRule& rule) {
+  const auto& [surge, unavailable] = rule;
   UpdateLimits limits{.replicas = replicas, .surge = surge.value, .unavailable = unavailable.value};
   if (surge.is_percent) {
     limits.surge = (replicas * surge.value + kPercent - 1) / kPercent;
@@ -47,6 +46,11 @@ UpdateLimits update_limits(std::int64_t replicas,
 
 UpdateStep update_step(const UpdateLimits& limits, const UpdateState& state) {
   UpdateStep step;
+  step.retire_new =
+      std::max<std::int64_t>(state.new_ready + state.new_unready - limits.replicas, 0);
+  if (step.retire_new > 0) {
+    return step;
+  }
   const std::int64_t all =
       state.old_ready + state.old_unready + state.new_ready + state.new_unready;
   step.start =

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "core/math.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "document/document.hpp"
@@ -311,6 +312,37 @@ void look_up(Resolution& work) {
   }
 }
 
+core::Duration times(double factor, core::Duration time) {
+  return core::Duration::saturating(core::Seconds(factor * time.to_seconds()));
+}
+
+/// What the host does beside the GPU. Its class stretches the engine's own work: the one slow host
+/// that was measured launched kernels and streamed as fast as others.
+void host_times(Resolution& work) {
+  const auto& fitted = engine::serving_constants();
+  ServingSection& own = work.section().serving;
+  const double host_class = own.host_class.value_or(1.0);
+  const auto scaled = [&](std::optional<core::Duration>& given, core::Duration otherwise) {
+    given = given.value_or(otherwise);
+    return times(host_class, *given);
+  };
+  auto& host = work.out->host;
+  host.per_step = scaled(own.host_step_time, fitted.host.per_step);
+  host.per_sequence = scaled(own.host_sequence_time, fitted.host.per_sequence);
+  const core::Duration rank = scaled(own.host_rank_time, fitted.per_rank);
+  own.frontend_output_time = own.frontend_output_time.value_or(fitted.host.per_answer);
+  if (has_own_settings(work.engine())) {
+    return;  // How other engines stream, and what their ranks cost, was not measured.
+  }
+  if (work.out->engine.async_scheduling) {
+    host.per_step = core::Duration::saturating_sum(
+        host.per_step,
+        core::Duration::saturating_product(rank, work.engine().tensor_parallel_size - 1));
+  }
+  const auto streams = core::real(work.engine().api_server_count * work.engine().stream_interval);
+  host.per_answer = times(1.0 / streams, *own.frontend_output_time);
+}
+
 /// The fitted times of a server, where the scenario does not state its own.
 void serving_times(Resolution& work) {
   const auto& fitted = engine::serving_constants();
@@ -319,8 +351,7 @@ void serving_times(Resolution& work) {
     given = given.value_or(otherwise);
     return *given;
   };
-  work.out->host.per_step = take(own.host_step_time, fitted.host.per_step);
-  work.out->host.per_sequence = take(own.host_sequence_time, fitted.host.per_sequence);
+  host_times(work);
   if (work.section().request_path == "off") {
     if (own.network_in || own.frontend_time || own.frontend_token_time || own.emit_time ||
         own.delivery_time || own.close_time) {

@@ -181,7 +181,7 @@ core::Result<std::vector<ResolvedPool>> resolve_pools(const RunSettings& run,
                                                       const DeploymentSection& deployment,
                                                       const std::vector<Provenance>& provenance,
                                                       const Workload& workload) {
-  auto sections = read_pools(run.cluster.pools, deployment);
+  auto sections = read_pools(run.cluster, deployment);
   RIDGELINE_CHECK(sections.has_value(), "a scenario's rules read its pools");
   std::vector<ResolvedPool> pools;
   core::Errors errors;

@@ -61,6 +61,8 @@ struct EngineSection {
   std::string moe_backend = "auto";
   bool fuse_allreduce_rms = false;
   std::string float32_matmul_precision = "highest";
+  std::int64_t stream_interval = 1;
+  std::int64_t api_server_count = 1;
   std::string dtype = "auto";
   std::optional<std::string> quantization;
   std::string kv_cache_dtype = "auto";
@@ -120,6 +122,9 @@ struct ServingSection {
   std::optional<core::Duration> close_time;
   std::optional<core::Duration> host_step_time;
   std::optional<core::Duration> host_sequence_time;
+  std::optional<core::Duration> host_rank_time;
+  std::optional<core::Duration> frontend_output_time;
+  std::optional<double> host_class;
   std::optional<core::Duration> grammar_compile_time;
   std::optional<core::Duration> grammar_mask_time;
 };

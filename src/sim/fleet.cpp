@@ -31,6 +31,7 @@
 #include "scenario/parallelism.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
+#include "scenario/sections/faults.hpp"
 #include "scenario/sections/gateway.hpp"
 #include "scenario/sections/kv_transfer.hpp"
 #include "scenario/sections/router.hpp"
@@ -60,6 +61,11 @@ std::unique_ptr<cluster::Cluster> make_cluster(const scenario::Resolved& resolve
                               .notice_latency = gateway.notice_latency.value_or(core::Duration())};
   times.refresh_interval = gateway.refresh_metrics_interval.value_or(times.refresh_interval);
   times.kv_events_delay = gateway.kv_events_delay.value_or(times.kv_events_delay);
+  if (const auto faults = scenario::fault_settings(section.faults)) {
+    const scenario::EventLosses losses = scenario::event_losses(*faults);
+    times.longest_event_loss = losses.longest;
+    times.may_forget_events = losses.may_forget;
+  }
   const auto router = routing::find_router(scenario::router_name(section.router));
   auto setup = scenario::router_setup(section.router);
   RIDGELINE_CHECK(router.has_value() && setup.has_value(), "a scenario's rules look its policy up");

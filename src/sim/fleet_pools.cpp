@@ -185,12 +185,14 @@ cluster::PoolGroups pool_groups(const scenario::Resolved& resolved,
 
 std::int64_t places_of_pool(const scenario::Resolved& resolved, const scenario::PoolSection& pool) {
   const scenario::ClusterSection& cluster = resolved.run.cluster;
-  if (cluster.disaggregation.prefill_instances) {
-    return resolved.pools.size() == 1 ? num_places(resolved) : pool.instances;
+  if (cluster.disaggregation.prefill_instances && resolved.pools.size() == 1) {
+    return num_places(resolved);
   }
-  return scenario::most_instances(
-      scenario::autoscaling_of(cluster.autoscaling, pool),
-      scenario::with_surge(cluster.rolling_update, pool.name, pool.instances));
+  return scenario::with_surge(
+      cluster.rolling_update,
+      pool.name,
+      scenario::most_instances(scenario::autoscaling_of(cluster.autoscaling, pool),
+                               pool.instances));
 }
 
 std::vector<std::size_t> pools_of_instances(const scenario::Resolved& resolved) {

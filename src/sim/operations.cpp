@@ -124,7 +124,7 @@ std::vector<faults::ListedFault> listed_faults(const scenario::Resolved& resolve
 
 /// The name of each places' instances.
 std::vector<std::string> names_of_places(const scenario::Resolved& resolved) {
-  if (resolved.run.cluster.disaggregation.prefill_instances) {
+  if (resolved.run.cluster.disaggregation.prefill_instances && resolved.pools.size() <= 1) {
     return {std::string(kPrefill), std::string(kDecode)};
   }
   if (resolved.pools.empty()) {
@@ -143,9 +143,8 @@ std::vector<cluster::PlannedUpdate> updates_of(const scenario::Resolved& resolve
   const std::vector<std::string> names = names_of_places(resolved);
   std::vector<cluster::PlannedUpdate> updates;
   for (std::size_t i = 0; i < places.size(); ++i) {
-    if (const auto limits = scenario::update_of(section, names[i], places[i].initial)) {
-      updates.push_back(
-          {.at = core::SimTime::at(*section.update_at), .places = i, .limits = *limits});
+    if (const auto rule = scenario::update_of(section, names[i])) {
+      updates.push_back({.at = core::SimTime::at(*section.update_at), .places = i, .rule = *rule});
     }
   }
   return updates;
@@ -173,7 +172,8 @@ cluster::OperationsInputs operations_inputs(const scenario::Resolved& resolved,
       .cold_start = start_of(resolved, *resolved.deployment),
       .victim = scenario::victim_policy(section.autoscaling),
       .seed = seed};
-  if (is_apart) {
+  inputs.instances_per_host = section.kv_transfer.instances_per_host.value_or(1);
+  if (is_apart && resolved.pools.size() <= 1) {
     inputs.places = {{.first = 0, .count = prefill_places, .initial = prefill},
                      {.first = prefill_places,
                       .count = all_places - prefill_places,
@@ -254,16 +254,20 @@ std::vector<cluster::ScalingInputs> scalers_of_pools(const scenario::Resolved& r
   for (std::size_t i = 0; i < resolved.pools.size(); ++i) {
     const scenario::PoolSection& own = resolved.pools[i].section;
     const auto section = scenario::autoscaling_of(cluster.autoscaling, own);
+    if (own.role == scaling::Role::kPrefill && !section.max_replicas) {
+      continue;  // Their number is fixed.
+    }
     cluster::ScaledPool pool = scaled_pool(section, *resolved.pools[i].deployment);
     pool.places = i;
     pool.name = own.name;
     pool.cost = own.price_per_hour ? *own.price_per_hour : cluster.price_per_hour.value_or(0.0);
     const auto alike = std::ranges::find_if(all, [&](const cluster::ScalingInputs& one) {
       const scenario::PoolSection& other = resolved.pools[one.pools.front().places].section;
-      return shares && other.models == own.models && other.adapters == own.adapters;
+      return shares && other.role == own.role && other.models == own.models &&
+             other.adapters == own.adapters;
     });
     if (alike == all.end()) {
-      all.push_back(scaler_of(section, scaling::Role::kBoth));
+      all.push_back(scaler_of(section, own.role));
       all.back().pools.push_back(pool);
     } else {
       alike->pools.push_back(pool);
@@ -321,7 +325,7 @@ void fill_updates(const scenario::Resolved& resolved,
     metrics::UpdateSummary& one = summary.updates.emplace_back();
     one.pool = names.size() > 1 ? names[planned.places] : "";
     one.at_s = planned.at.to_seconds();
-    one.instances = planned.limits.replicas;
+    one.instances = report.replicas;
     one.replaced = report.replaced;
     one.fewest_ready = report.fewest_ready;
     one.failed_requests = report.failed_requests;
@@ -363,7 +367,8 @@ bool has_operations(const scenario::ClusterSection& section) {
 
 std::int64_t num_places(const scenario::Resolved& resolved) {
   const scenario::ClusterSection& section = resolved.run.cluster;
-  if (!resolved.pools.empty() && !section.disaggregation.prefill_instances) {
+  if (resolved.pools.size() > 1 ||
+      (!resolved.pools.empty() && !section.disaggregation.prefill_instances)) {
     std::int64_t places = 0;
     for (const scenario::ResolvedPool& pool : resolved.pools) {
       places += places_of_pool(resolved, pool.section);
@@ -372,10 +377,10 @@ std::int64_t num_places(const scenario::Resolved& resolved) {
   }
   const std::int64_t prefill = section.disaggregation.prefill_instances.value_or(0);
   return num_prefill_places(resolved) +
-         scenario::most_instances(section.autoscaling,
-                                  scenario::with_surge(section.rolling_update,
-                                                       prefill > 0 ? kDecode : "",
-                                                       section.instances.value_or(0) - prefill));
+         scenario::with_surge(
+             section.rolling_update,
+             prefill > 0 ? kDecode : "",
+             scenario::most_instances(section.autoscaling, section.instances.value_or(0) - prefill));
 }
 
 std::int64_t num_prefill_places(const scenario::Resolved& resolved) {
@@ -384,8 +389,22 @@ std::int64_t num_prefill_places(const scenario::Resolved& resolved) {
   if (prefill == 0) {
     return 0;
   }
-  return section.autoscaling.name ? section.autoscaling.prefill_max_replicas.value_or(prefill)
-                                  : scenario::with_surge(section.rolling_update, kPrefill, prefill);
+  if (resolved.pools.size() > 1) {
+    std::int64_t places = 0;
+    std::int64_t left = prefill;
+    for (const scenario::ResolvedPool& pool : resolved.pools) {
+      const bool is_whole = pool.section.role == scaling::Role::kPrefill;
+      places += is_whole ? places_of_pool(resolved, pool.section)
+                         : std::min(left, pool.section.instances);
+      left = std::max<std::int64_t>(left - pool.section.instances, 0);
+    }
+    return places;
+  }
+  return scenario::with_surge(section.rolling_update,
+                              kPrefill,
+                              section.autoscaling.name
+                                  ? section.autoscaling.prefill_max_replicas.value_or(prefill)
+                                  : prefill);
 }
 
 void add_operations(const scenario::Resolved& resolved,
@@ -418,7 +437,7 @@ void add_operations(const scenario::Resolved& resolved,
     return;
   }
   const bool is_apart = section.disaggregation.prefill_instances.has_value();
-  if (!is_apart && resolved.pools.size() > 1) {
+  if (resolved.pools.size() > 1) {
     for (cluster::ScalingInputs& one : scalers_of_pools(resolved)) {
       scale(std::move(one));
     }

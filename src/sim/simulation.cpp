@@ -41,6 +41,7 @@
 #include "sim/logged_model.hpp"
 #include "sim/operations.hpp"
 #include "sim/power.hpp"
+#include "sim/front_end.hpp"
 #include "sim/run_warnings.hpp"
 #include "sim/step_watch.hpp"
 #include "workload/item.hpp"
@@ -206,6 +207,9 @@ RunOutcome outcome_of(const scenario::Resolved& resolved,
   outcome.digest = recorder.digest(digest_totals(outcome.totals));
   outcome.warnings = recorder.warnings();
   add_run_warnings(resolved, outcome.summary, source, outcome.warnings);
+  if (auto bound = front_end_warning(resolved, outcome.summary, recorder.work())) {
+    outcome.warnings.push_back(std::move(*bound));
+  }
   return outcome;
 }
 

@@ -29,6 +29,8 @@ class Eviction {
   virtual void insert(BlockKey key) = 0;
   /// A block of the tier is used again.
   virtual void touch(BlockKey key) = 0;
+  /// A block is gone from the tier and did not give way: as if it had never come.
+  virtual void forget(BlockKey key) = 0;
   /// Chooses a block that may go, and forgets it; nothing where none may.
   virtual std::optional<BlockKey> evict(const MayGo& may_go) = 0;
 };

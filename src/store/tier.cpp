@@ -35,16 +35,16 @@ bool Tier::holds(BlockKey key) const {
   return block != blocks_.end() && block->second.is_written;
 }
 
-bool Tier::held_at(BlockKey key, core::SimTime as_of) const {
+bool Tier::held_at(BlockKey key, core::SimTime as_of, core::SimTime since) const {
   RIDGELINE_CHECK(as_of >= now_ || now_ - as_of <= kept_,
                   "a tier is looked up as it was no longer ago than it looks back");
   const auto block = blocks_.find(key);
   if (block != blocks_.end() && block->second.is_written && block->second.since < as_of) {
-    return true;
+    return block->second.since >= since;
   }
   const auto gone = gone_.find(key);
   return gone != gone_.end() && std::ranges::any_of(gone->second, [&](const Gone& one) {
-           return one.since < as_of && as_of <= one.until;
+           return one.since < as_of && as_of <= one.until && one.since >= since;
          });
 }
 
@@ -85,6 +85,14 @@ void Tier::end_write(BlockKey key) {
   block.is_written = true;
   block.since = now_;
   ++totals_.written;
+}
+
+void Tier::abandon_write(BlockKey key) {
+  const auto block = blocks_.find(key);
+  RIDGELINE_CHECK(block != blocks_.end() && !block->second.is_written,
+                  "a block whose writing stops is being written");
+  blocks_.erase(block);
+  eviction_->forget(key);
 }
 
 void Tier::begin_read(BlockKey key) {

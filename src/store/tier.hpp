@@ -18,6 +18,14 @@ struct TierTotals {
   std::int64_t refused = 0;  ///< Blocks that found no room: all others were being read or written.
   std::int64_t peak = 0;     ///< Blocks held or being written at a time.
 
+  /// What a tier did in the place of another.
+  TierTotals& operator+=(const TierTotals& later) {
+    written += later.written;
+    evicted += later.evicted;
+    refused += later.refused;
+    peak = peak > later.peak ? peak : later.peak;
+    return *this;
+  }
   friend bool operator==(const TierTotals&, const TierTotals&) = default;
 };
 
@@ -35,8 +43,8 @@ class Tier {
   /// Whether a block can be read.
   [[nodiscard]] bool holds(BlockKey key) const;
   /// The same when all before `as_of` had happened, which is not longer ago than the tier looks
-  /// back.
-  [[nodiscard]] bool held_at(BlockKey key, core::SimTime as_of) const;
+  /// back, of a block whose writing had ended at `since` or later.
+  [[nodiscard]] bool held_at(BlockKey key, core::SimTime as_of, core::SimTime since = {}) const;
 
   /// What became of begin_write().
   enum class Write : std::uint8_t {
@@ -48,6 +56,8 @@ class Tier {
   Write begin_write(BlockKey key, std::vector<BlockKey>& evicted);
   /// The block can be read from now on.
   void end_write(BlockKey key);
+  /// Its writing stopped half-way: the block is gone.
+  void abandon_write(BlockKey key);
   /// A reading of a block that the tier holds begins, or ends.
   void begin_read(BlockKey key);
   void end_read(BlockKey key);

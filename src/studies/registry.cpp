@@ -17,6 +17,7 @@ const std::vector<Study>& studies() {
       study_staleness(),    study_dynamo_pd(), study_pd_threshold(), study_admitter(),
       study_sglang_cache(), study_distserve(), study_kv_tiers(),     study_llmd_latency(),
       study_llmd_eks(),     study_llmd_04(),   study_llmd_sticky(),  study_dynamo_ab(),
+      study_mooncake(),     study_splitwise(),
   };
   return kStudies;
 }

@@ -36,6 +36,8 @@ namespace ridgeline::studies {
 [[nodiscard]] Study study_sglang_cache();
 [[nodiscard]] Study study_distserve();
 [[nodiscard]] Study study_dynamo_ab();
+[[nodiscard]] Study study_mooncake();
+[[nodiscard]] Study study_splitwise();
 [[nodiscard]] Study study_kv_tiers();
 
 }  // namespace ridgeline::studies

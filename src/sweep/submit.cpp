@@ -1,8 +1,6 @@
 #include "sweep/submit.hpp"
 
-#include <algorithm>
 #include <array>
-#include <cctype>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/result.hpp"
+#include "core/shell_word.hpp"
 #include "document/reader.hpp"
 
 namespace ridgeline::sweep {
@@ -19,7 +18,7 @@ namespace {
 std::string joined(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) {
-    text += " " + shell_word(word);
+    text += " " + core::shell_word(word);
   }
   return text;
 }
@@ -58,7 +57,7 @@ exec "$ridgeline" sweep run{words} --store "$store" \
 )",
       fmt::arg("last", submission.shards - 1),
       fmt::arg("about", about(submission)),
-      fmt::arg("store", shell_word(submission.store)),
+      fmt::arg("store", core::shell_word(submission.store)),
       fmt::arg("words", joined(submission.words)),
       fmt::arg("shards", submission.shards));
 }
@@ -79,7 +78,7 @@ seq 0 {last} | parallel --will-cite ${{HOSTS:+-S "$HOSTS" --workdir "$PWD"}} --r
 exec "$ridgeline" sweep merge "$store" -o "$store/merged.ndjson"
 )",
       fmt::arg("about", about(submission)),
-      fmt::arg("store", shell_word(submission.store)),
+      fmt::arg("store", core::shell_word(submission.store)),
       fmt::arg("escaped",
                [&] {
                  // Inside the single quotes of printf's format, where % begins a field.
@@ -185,21 +184,6 @@ core::Result<const SubmitEngine*> find_submit_engine(const std::string& name) {
                   .message = fmt::format("found \"{}\", expected {}", name, fmt::join(names, ", ")),
                   .where = {.file = "command line"},
                   .hint = meant ? fmt::format("did you mean {}?", *meant) : "--engine slurm"});
-}
-
-std::string shell_word(std::string_view word) {
-  const bool is_plain = !word.empty() && std::ranges::all_of(word, [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-           std::string_view("-_./=:,@+").find(c) != std::string_view::npos;
-  });
-  if (is_plain) {
-    return std::string(word);
-  }
-  std::string text = "'";
-  for (const char c : word) {
-    text += c == '\'' ? R"('\'')" : std::string(1, c);
-  }
-  return text + "'";
 }
 
 }  // namespace ridgeline::sweep

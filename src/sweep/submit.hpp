@@ -31,7 +31,4 @@ struct SubmitEngine {
 /// By name; unknown ones are answered with the nearest.
 [[nodiscard]] core::Result<const SubmitEngine*> find_submit_engine(const std::string& name);
 
-/// A word as a shell reads it back.
-[[nodiscard]] std::string shell_word(std::string_view word);
-
 }  // namespace ridgeline::sweep

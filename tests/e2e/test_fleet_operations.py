@@ -57,6 +57,9 @@ def test_scaling_keeps_its_bounds_and_counts_what_it_costs(ridgeline):
     ("--fault", "crash@5s:1", "--fault", "slowdown@8s+5s:0x2", "--fault", "hang@9s:2", "--max-retries", 2, *LEAST),
     ("--fault", "crash~4s/2s", "--max-retries", 5, "--router", "power-of-two"),
     ("--fault", "scrape-loss@2s+5s:0", "--fault", "gateway-restart@6s", "--router", "llm-d"),
+    ("--fault", "node-loss~6s/2s", "--instances-per-host", 2, "--fault", "hang~9s/1s", "--max-retries", 5, *LEAST),
+    ("--fault", "event-loss@2s+5s:0", "--fault", "{kind: event-loss, instance: 1, at: 4s, lasts: 2s, recovery: forget}",
+     "--router", "llm-d-precise", "--prefix-len", 200, "--num-prefixes", 9),
 ])
 def test_both_engines_agree_whatever_fails(ridgeline, words):
     first = result_of(ridgeline, *OPEN, *words)
@@ -320,3 +323,75 @@ def test_places_that_stay_empty_are_no_instances(ridgeline):
 def test_a_slowdown_does_not_speed_up(ridgeline):
     done = ridgeline(*OPEN, "--fault", "slowdown@5s:1x0.5")
     assert done.returncode == 2 and "factor 0.5 makes steps shorter, expected above 1" in done.stderr
+
+
+PREFIXES = ("run", "--model", "llama-3.1-8b", "--gpu", "h100", "--input-len", 100, "--prefix-len", 2000, "--num-prefixes", 24,
+            "--output-len", 20, "--seed", 3, "--request-rate", 30, "--num-prompts", 1500, "--instances", 4, "--router", "llm-d-precise")
+
+
+def test_lost_events_cost_hits_until_they_are_sent_again(ridgeline):
+    def cached(*words):
+        result = result_of(ridgeline, *PREFIXES, *words)
+        faults = result["summary"]["cluster"].get("faults", [])
+        assert all(fault["kind"] == "event-loss" and fault["failed_requests"] == 0 for fault in faults)
+        return result["summary"]["total_cached_tokens"]
+
+    def lost(recovery):
+        return [word for number in range(4) for word in
+                ("--fault", f"{{kind: event-loss, instance: {number}, at: 1s, lasts: 20s, recovery: {recovery}}}")]
+
+    heard = cached()
+    assert cached(*lost("forget")) < heard
+    assert cached(*lost("replay")) < heard
+    done = ridgeline(*PREFIXES, "--router", "round-robin", "--fault", "event-loss@1s:0")
+    assert done.returncode == 2 and "the policy round-robin follows no KV events" in done.stderr
+
+
+def test_links_fail_by_chance(ridgeline):
+    apart = (*OPEN[:-2], "--instances", 3, "--prefill-instances", 1, "--request-rate", 20)
+    plain = result_of(ridgeline, *apart)["summary"]
+    struck = (*apart, "--fault", "link-degraded~3s/2sx0.01", "--fault", "link-down~9s/1s")
+    result = result_of(ridgeline, *struck)
+    faults = result["summary"]["cluster"]["faults"]
+    assert {fault["kind"] for fault in faults} == {"link-degraded", "link-down"}
+    assert result["summary"]["completed"] == 1200
+    assert result["summary"]["ttft_ms"]["mean"] > plain["ttft_ms"]["mean"]
+    assert result_of(ridgeline, *struck, "--engine-core", "reference")["digest"] == result["digest"]
+    done = ridgeline(*OPEN, "--fault", "link-down~9s/1s")
+    assert done.returncode == 2 and "no KV is sent from instance to instance" in done.stderr
+
+
+POOLS_APART = """\
+model: llama-3.1-8b
+workload: {request_rate: 60, num_prompts: 1200, input_len: 300, output_len: 60}
+seed: 3
+cluster:
+  router: {name: least-request}
+  pools:
+    - {name: prompts, instances: 1, gpu: h100, max_replicas: 3, metric: requests, target: 1}
+    - {name: more-prompts, instances: 1, gpu: h200, max_replicas: 2, metric: requests, target: 1}
+    - {name: answers, instances: 1, gpu: h100, max_replicas: 4}
+    - {name: more-answers, instances: 1, gpu: h200, max_replicas: 2, target: 8}
+  disaggregation: {prefill_instances: 2}
+  autoscaling: {name: hpa, target: 4, scaling_interval: 1s, metrics_interval: 1s, cold_start: {load: 1s, compile: 0s, capture: 0s}}
+"""
+
+
+def test_pools_of_either_kind_scale_each_by_itself(ridgeline):
+    ridgeline.write("s.yaml", POOLS_APART)
+    result = result_of(ridgeline, "run", "s.yaml")
+    events = result["summary"]["cluster"]["scaling"]["events"]
+    most = {"prompts": 3, "more-prompts": 2, "answers": 4, "more-answers": 2}
+    assert {event["pool"] for event in events} <= set(most)
+    assert any(event["pool"].endswith("prompts") for event in events) and any(event["pool"].endswith("answers") for event in events)
+    assert all(1 <= event["to"] <= most[event["pool"]] for event in events)
+    assert result["summary"]["completed"] == 1200
+    assert result["summary"]["cluster"]["transfers"]["count"] == 1200
+    for words in (("--engine-core", "reference"), ("--no-jump",)):
+        assert result_of(ridgeline, "run", "s.yaml", *words)["digest"] == result["digest"]
+    updated = result_of(ridgeline, "run", "s.yaml", "--update-at", "3s", "--update-pool", "answers")
+    (update,) = updated["summary"]["cluster"]["updates"]
+    assert update["pool"] == "answers" and update["replaced"] >= 1
+    ridgeline.write("s.yaml", POOLS_APART.replace("prefill_instances: 2", "prefill_instances: 1").replace("instances: 1, gpu: h100", "instances: 2, gpu: h100"))
+    done = ridgeline("run", "s.yaml")
+    assert done.returncode == 2 and "some of them compute prompts and others decode" in done.stderr

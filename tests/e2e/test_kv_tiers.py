@@ -54,6 +54,33 @@ def test_one_instance_needs_no_cluster(ridgeline):
     assert result_of(ridgeline, *TIERS)["digest"] == result_of(ridgeline, *TIERS, "--instances", 1)["digest"]
 
 
+def test_tiers_go_with_their_instances_and_the_store_stays(ridgeline):
+    crash = (*RUN, "--instances", 2, "--fault", "crash@20s+1s:0", "--fault", "crash@30s+1s:1", "--max-retries", 3)
+    host = tier_of(result_of(ridgeline, *crash, "--cpu-bytes-to-use", "20GiB"), "host")
+    shared = tier_of(result_of(ridgeline, *crash, "--shared-bytes-to-use", "40GiB"), "shared")
+    kept = tier_of(result_of(ridgeline, *RUN, "--instances", 2, "--cpu-bytes-to-use", "20GiB"), "host")
+    assert host["hit_tokens"] < kept["hit_tokens"]
+    assert host["blocks_written"] > kept["blocks_written"]
+    assert shared["hit_tokens"] > host["hit_tokens"]
+
+
+@pytest.mark.parametrize("words", [
+    ("--instances", 3, "--prefill-instances", 1),
+    ("--instances", 3, "--prefill-instances", 1, "--transfer-mode", "layer-wise", "--shared-bytes-to-use", "9GiB"),
+    ("--instances", 3, "--fault", "crash~15s/2s", "--max-retries", 5, "--disk-bytes-to-use", "30GiB"),
+    ("--instances", 2, "--autoscaling", "hpa", "--target", 2, "--max-replicas", 4, "--scaling-interval", "3s", "--stabilization-window", "5s",
+     "--cold-start", "load=1s", "--cold-start", "compile=0s", "--cold-start", "capture=0s", "--shared-bytes-to-use", "9GiB"),
+    ("--instances", 3, "--prefill-instances", 1, "--fault", "node-loss~20s/2s", "--max-retries", 5, "--update-at", "10s"),
+])
+def test_both_engines_agree_on_tiers_of_instances_that_change(ridgeline, words):
+    result = result_of(ridgeline, *TIERS, *words)
+    assert result["summary"]["cluster"]["kv_offload"]["hit_tokens"] > 0
+    for other in (("--engine-core", "reference"), ("--no-jump",)):
+        again = result_of(ridgeline, *TIERS, *words, *other)
+        assert again["digest"] == result["digest"]
+        assert again["summary"]["cluster"]["kv_offload"] == result["summary"]["cluster"]["kv_offload"]
+
+
 def test_the_store_is_shared_and_slower(ridgeline):
     words = (*RUN, "--instances", 4, "--shared-bytes-to-use", "100GiB")
     result = result_of(ridgeline, *words)
@@ -91,8 +118,7 @@ def test_a_section_says_what_flags_say(ridgeline, tmp_path):
     (("--cpu-bytes-to-use", "1GB", "--write-policy", "write_back"), "there is one tier"),
     (("--disk-bytes-to-use", "1GB", "--read-latency", "1ms"), "no host memory is used without"),
     (("--instances", 2, "--min-hit-blocks", 2), "no KV is kept outside the GPUs without"),
-    (("--instances", 2, "--cpu-bytes-to-use", "1GB", "--prefill-instances", 1), "are not simulated together"),
-    (("--instances", 2, "--cpu-bytes-to-use", "1GB", "--fault", "crash@1s:0"), "KV tiers and faults"),
+    (("--cpu-bytes-to-use", "1GB", "--model", "deepseek-v3", "--gpu", "h200", "--data-parallel-size", 8, "--enable-expert-parallel"), "KV tiers and data-parallel ranks"),
 ])
 def test_what_contradicts_itself_is_refused(ridgeline, words, expected):
     done = ridgeline(*RUN, *words)

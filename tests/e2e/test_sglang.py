@@ -84,7 +84,6 @@ REFUSED = {
     "a cache in the host's memory": ("sglang --enable-hierarchical-cache", "enable_hierarchical_cache: a cache in the host's memory is not modelled", ""),
     "two halves of a batch": ("sglang --enable-two-batch-overlap", "enable_two_batch_overlap: an overlap of two halves of a batch is not modelled", ""),
     "a routing key": ("sglang --schedule-policy routing-key", "schedule_policy: routing-key is not modelled for sglang yet", ""),
-    "streaming in groups": ("sglang --stream-interval 8", "stream_interval: an interval above 1 is not modelled for sglang yet", ""),
     "a limit of the queue": ("sglang --max-queued-requests 8", "max_queued_requests: a limit of the queue is not modelled for sglang yet", ""),
     "prefill and decode apart": ("sglang --disaggregation-mode prefill", "disaggregation_mode: SGLang's split of prefill and decode is not modelled", ""),
     "replicas": ("sglang --dp-size 2", "data_parallel_size: data parallelism without enable_dp_attention is not modelled", ""),

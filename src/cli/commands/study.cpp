@@ -37,7 +37,7 @@ std::vector<FlagSpec> study_flags() {
        .help = "Measured runs, as `validate` reads them, which some claims are held against"},
       {.name = "trace",
        .value = "FILE",
-       .help = "Recorded requests, as `replay` reads them, which dynamo-ab is run on"},
+       .help = "Recorded requests, as `replay` reads them, which dynamo-ab and mooncake are run on"},
       {.name = "ledger",
        .value = "FILE",
        .help = "Other claims than those compiled in (data/studies/original.yaml)"},

@@ -24,6 +24,7 @@
 #include "cli/progress.hpp"
 #include "cli/terminal.hpp"
 #include "core/result.hpp"
+#include "core/shell_word.hpp"
 #include "core/text.hpp"
 #include "document/json_writer.hpp"
 #include "document/node_json.hpp"
@@ -165,7 +166,7 @@ ExitCode finish_shard(const sweep::Store& store,
       put_out(fmt::format("{} in '{}'\nridgeline sweep merge {} -o results.csv\n",
                           counted(contents->done, store.points(), contents->by_status),
                           store.folder(),
-                          sweep::shell_word(store.folder())),
+                          core::shell_word(store.folder())),
               manners);
   return shown == ExitCode::kOk ? code_of(*contents, store.points()) : shown;
 }

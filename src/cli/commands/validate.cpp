@@ -14,14 +14,17 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "accuracy/bands.hpp"
 #include "cli/arguments.hpp"
 #include "cli/commands/verbs.hpp"
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/measured_files.hpp"
+#include "cli/output_file.hpp"
 #include "cli/verb_outputs.hpp"
 #include "core/result.hpp"
 #include "evidence/calibrate/leave_out.hpp"
+#include "evidence/validate/error_bands.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "report/palette.hpp"
 #include "report/validation.hpp"
@@ -29,6 +32,8 @@
 namespace ridgeline::cli {
 namespace {
 
+using evidence::calibrate::kLeaveOutNames;
+using evidence::calibrate::LeaveOut;
 using evidence::validate::Evidence;
 using evidence::validate::Figure;
 using evidence::validate::Level;
@@ -42,7 +47,13 @@ struct Threshold {
   Figure figure = Figure::kE2e;
   Level level = Level::kMean;
   double limit = 0.0;
+  /// Of the ranking instead: kRegret or kViolations, at that confidence.
+  std::string of_ranking = {};
+  double confidence = 0.0;
 };
+
+constexpr std::string_view kRegret = "regret";
+constexpr std::string_view kViolations = "violations";
 
 core::Error bad_threshold(const std::string& text, std::string message) {
   return {.field = "--fail-over",
@@ -72,6 +83,18 @@ core::Result<Threshold> read_threshold(const std::string& text) {
     return core::fail(bad_threshold(text, "its limit is no percentage"));
   }
   rest = rest.substr(0, equals);
+  if (const std::size_t at = rest.find('@'); at != std::string_view::npos) {
+    threshold.of_ranking = rest.substr(0, at);
+    for (const double confidence : evidence::validate::kConfidences) {
+      threshold.confidence =
+          rest.substr(at + 1) == fmt::format("{}", confidence) ? confidence : threshold.confidence;
+    }
+    if ((threshold.of_ranking != kRegret && threshold.of_ranking != kViolations) ||
+        threshold.confidence == 0.0) {
+      return core::fail(bad_threshold(text, "expected regret or violations, @0.5 or @0.9"));
+    }
+    return threshold;
+  }
   if (const std::size_t colon = rest.find(':'); colon != std::string_view::npos) {
     threshold.over = rest.substr(0, colon);
     rest.remove_prefix(colon + 1);
@@ -113,8 +136,25 @@ core::Result<std::vector<Threshold>> read_thresholds(const std::string& text) {
   return thresholds;
 }
 
+/// A share of the ranking; nothing where none was asked for or nothing was picked.
+std::optional<double> of_ranking(const Threshold& threshold, const Validation& validation) {
+  if (!validation.ranking) {
+    return std::nullopt;
+  }
+  const auto at = std::ranges::find(validation.ranking->by_confidence,
+                                    threshold.confidence,
+                                    &evidence::validate::RankingAt::confidence);
+  if (at == validation.ranking->by_confidence.end() || at->all.picks == 0) {
+    return std::nullopt;
+  }
+  return threshold.of_ranking == kRegret ? at->all.mean_regret_pct : at->all.violations_pct();
+}
+
 /// "p95 error of ttft (p99)"
 std::string name_of(const Threshold& threshold) {
+  if (!threshold.of_ranking.empty()) {
+    return fmt::format("ranking's {} at {}", threshold.of_ranking, threshold.confidence);
+  }
   return fmt::format("{} error of {} ({})",
                      threshold.over,
                      evidence::validate::kFigureNames[static_cast<std::size_t>(threshold.figure)],
@@ -131,6 +171,15 @@ core::Errors missed(const std::vector<Threshold>& thresholds, const Validation& 
              "the {} is {}, expected up to {:.6g} %", name_of(threshold), found, threshold.limit)});
   };
   for (const auto& threshold : thresholds) {
+    if (!threshold.of_ranking.empty()) {
+      const auto share = of_ranking(threshold, validation);
+      if (!share) {
+        add(threshold, "not known, as nothing was picked (--ranking)");
+      } else if (*share > threshold.limit) {
+        add(threshold, fmt::format("{:.2f} %", *share));
+      }
+      continue;
+    }
     const auto row = std::ranges::find_if(validation.scores, [&](const auto& candidate) {
       return candidate.axis == "all" && candidate.value == "all" &&
              candidate.figure == threshold.figure && candidate.level == threshold.level;
@@ -179,21 +228,58 @@ std::string rendered(const Validation& validation,
   return report::validation_table(validation, style);
 }
 
-/// The predictions, with what was asked for beside them; `axis`: what is left out at a time, or
-/// empty.
-core::Result<Validation> validation_of(const MeasuredJob& job,
-                                       bool ablation,
-                                       std::string_view axis) {
+struct Asked {
+  bool ablation = false;
+  bool ranking = false;
+  std::optional<LeaveOut> axis;          ///< What is left out at a time.
+  std::optional<OutputFile> bands_file;  ///< Open since before the run.
+};
+
+Asked read_asked(const Arguments& arguments, core::Errors& errors) {
+  Asked asked;
+  asked.ablation = arguments.has("ablation");
+  asked.ranking = arguments.has("ranking");
+  if (const std::string axis = arguments.value("leave-out"); !axis.empty()) {
+    if (const auto known = index_in(kLeaveOutNames, axis)) {
+      asked.axis = static_cast<LeaveOut>(*known);
+    } else {
+      errors.push_back(
+          {.field = "--leave-out",
+           .message = fmt::format(
+               "found \"{}\", expected one of {}", axis, fmt::join(kLeaveOutNames, ", ")),
+           .where = {.file = "command line"}});
+    }
+  }
+  if (arguments.has("bands-out")) {
+    if (auto file = OutputFile::open("--bands-out", arguments.value("bands-out"))) {
+      asked.bands_file.emplace(std::move(*file));
+    } else {
+      errors.insert(errors.end(), file.error().begin(), file.error().end());
+    }
+  }
+  return asked;
+}
+
+core::Result<void> write_bands(Asked& asked, const Validation& validation) {
+  if (!asked.bands_file) {
+    return {};
+  }
+  asked.bands_file->stream() << accuracy::bands_text(
+      evidence::validate::error_bands(validation.records));
+  return asked.bands_file->commit();
+}
+
+/// The predictions, with what was asked for beside them.
+core::Result<Validation> validation_of(const MeasuredJob& job, const Asked& asked) {
   Validation validation = evidence::validate::validate(job.evidence, job.options);
-  if (ablation) {
+  if (asked.ablation) {
     validation.ablation = evidence::validate::ablate(job.evidence, job.options);
   }
-  if (!axis.empty()) {
-    auto rows =
-        evidence::calibrate::leave_out(job.evidence,
-                                       axis == "gpu" ? evidence::calibrate::LeaveOut::kGpu
-                                                     : evidence::calibrate::LeaveOut::kNetwork,
-                                       job.options);
+  if (asked.ranking) {
+    validation.ranking = evidence::validate::rank(validation.records);
+  }
+  if (asked.axis) {
+    auto rows = evidence::calibrate::leave_out(job.evidence, *asked.axis, job.options);
     if (!rows) {
       return core::fail(std::move(rows).error());
     }
@@ -221,10 +307,18 @@ Opening validate_opening() {
   opening.flags.push_back({.name = "ablation",
                            .takes = FlagSpec::Takes::kNothing,
                            .help = "Also score the model without each of its elements (slow)"});
-  opening.flags.push_back({.name = "leave-out",
-                           .value = "AXIS",
-                           .help = "network or gpu: also score each with constants refitted to the "
-                                   "others' runs (slow)"});
+  opening.flags.push_back(
+      {.name = "leave-out",
+       .value = "AXIS",
+       .help = "network, gpu or format: also score each with constants refitted to the "
+               "others' runs (slow)"});
+  opening.flags.push_back({.name = "ranking",
+                           .takes = FlagSpec::Takes::kNothing,
+                           .help = "Also score which deployment the predictions pick, against "
+                                   "measured costs and limits"});
+  opening.flags.push_back({.name = "bands-out",
+                           .value = "FILE",
+                           .help = "Also write the error bands of all records to a YAML file"});
   opening.flags.push_back(output_flag());
   for (auto& flag : manner_flags("table|json|csv|markdown|html")) {
     opening.flags.push_back(std::move(flag));
@@ -252,12 +346,7 @@ ExitCode validate_command(Words words) {
   if (!thresholds) {
     errors.insert(errors.end(), thresholds.error().begin(), thresholds.error().end());
   }
-  const std::string axis = arguments.value("leave-out");
-  if (!axis.empty() && axis != "network" && axis != "gpu") {
-    errors.push_back({.field = "--leave-out",
-                      .message = fmt::format("found \"{}\", expected network or gpu", axis),
-                      .where = {.file = "command line"}});
-  }
+  Asked asked = read_asked(arguments, errors);
   auto outputs = VerbOutputs::open(arguments, manners, opening.formats);
   if (!outputs) {
     errors.insert(errors.end(), outputs.error().begin(), outputs.error().end());
@@ -266,9 +355,12 @@ ExitCode validate_command(Words words) {
     return give_up(errors, manners);
   }
   warn_of_files(job->evidence, manners);
-  const auto validation = validation_of(*job, arguments.has("ablation"), axis);
+  const auto validation = validation_of(*job, asked);
   if (!validation) {
     return give_up(validation.error(), manners);
+  }
+  if (const auto kept = write_bands(asked, *validation); !kept) {
+    return give_up(kept.error(), manners);
   }
   const ExitCode written = outputs->put_out(
       [&](std::string_view format, const report::TextStyle& style) {

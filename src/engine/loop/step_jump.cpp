@@ -207,7 +207,8 @@ std::optional<StepLoop::OnLine> StepLoop::on_line(const QuietRun& run) {
   first.cpu = core::Duration::saturating_sum(cpu, run.mask);
   const Pace pace = pace_of({.gpu = first.gpu(),
                              .slope = line->slope,
-                             .host = HostWork::of(inputs_.options, cpu, run.mask),
+                             .host = HostWork::of(
+                                 inputs_.options, cpu, run.mask, inputs_.host.front(decodes)),
                              .room = line->highest - context},
                             decodes,
                             run.most);

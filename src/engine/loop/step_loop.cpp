@@ -31,7 +31,7 @@ namespace ridgeline::engine {
 StepLoop::StepLoop(const EngineInputs& inputs, std::unique_ptr<StepScheduler> scheduler, bool jump)
     : inputs_(inputs),
       scheduler_(std::move(scheduler)),
-      keeps_history_(inputs.kv_history > core::Duration()),
+      keeps_history_(inputs.kv_history.kept > core::Duration()),
       jump_(jump && inputs.tokens == nullptr && !keeps_history_),
       needs_decode_lengths_(inputs.model.needs_decode_lengths()),
       delays_forming_(inputs.options.grammars && inputs.options.async_scheduling &&
@@ -314,7 +314,8 @@ StepLoop::Priced StepLoop::price(const domain::StepBatch& batch,
   const core::Duration cpu = inputs_.host.of(requests, time.cpu);
   time.cpu = core::Duration::saturating_sum(cpu, mask);
   const core::Duration gpu = time.gpu();
-  const core::Duration duration = HostWork::of(inputs_.options, cpu, mask).period(gpu);
+  const core::Duration duration = 
+      HostWork::of(inputs_.options, cpu, mask, inputs_.host.front(requests)).period(gpu);
   time.add(domain::Bottleneck::kOverhead, duration - gpu);
   if (inputs_.options.pipeline_depth == 0) {
     return {.time = time,

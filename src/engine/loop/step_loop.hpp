@@ -19,6 +19,7 @@
 #include "domain/token_sink.hpp"
 #include "engine/engine.hpp"
 #include "engine/kv_connector.hpp"
+#include "engine/kv_look.hpp"
 #include "engine/leg.hpp"
 #include "engine/loop/pace.hpp"
 #include "engine/loop/step_scheduler.hpp"
@@ -60,8 +61,8 @@ class StepLoop final : public Engine {
     return scheduler_->cached_prefix(request, std::nullopt);
   }
   [[nodiscard]] core::Tokens cached_prefix_at(const domain::Request& request,
-                                              core::SimTime as_of) override {
-    return scheduler_->cached_prefix(request, keeps_history_ ? std::optional(as_of) : std::nullopt);
+                                              const KvLook& look) override {
+    return scheduler_->cached_prefix(request, keeps_history_ ? std::optional(look) : std::nullopt);
   }
   [[nodiscard]] EngineTotals totals() const override;
   [[nodiscard]] const EngineOptions& options() const { return inputs_.options; }

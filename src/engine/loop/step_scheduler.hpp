@@ -13,6 +13,7 @@
 #include "domain/record.hpp"
 #include "domain/request.hpp"
 #include "engine/kv_connector.hpp"
+#include "engine/kv_look.hpp"
 #include "engine/leg.hpp"
 
 namespace ridgeline::engine {
@@ -127,17 +128,16 @@ class StepScheduler {
   [[nodiscard]] virtual SchedulerCounts counts() const = 0;
   /// Sum of the prompt lengths of the waiting requests.
   [[nodiscard]] virtual core::Tokens queued_prompt_tokens() const = 0;
-  /// As Engine::cached_prefix(), now or as it was when all before `as_of` had happened. Here:
-  /// nothing is cached.
+  /// As Engine::cached_prefix(), now or as Engine::cached_prefix_at(). Here: nothing is cached.
   [[nodiscard]] virtual core::Tokens cached_prefix(const domain::Request& request,
-                                                   std::optional<core::SimTime> as_of) {
+                                                   std::optional<KvLook> look) {
     static_cast<void>(request);
-    static_cast<void>(as_of);
+    static_cast<void>(look);
     return {};
   }
-  /// Called once, before anything else, where cached_prefix() is asked of instants so long ago; and
-  /// then before each other call, with its instant.
-  virtual void keep_kv_changes(core::Duration kept) { static_cast<void>(kept); }
+  /// Called once, before anything else, where cached_prefix() is asked of earlier instants; and
+  /// set_now() then before each other call, with its instant.
+  virtual void keep_kv_changes(const KvHistory& history) { static_cast<void>(history); }
   virtual void set_now(core::SimTime now) { static_cast<void>(now); }
 
   /// A round is: the oldest step in flight ends (update), and the next is formed (schedule). For

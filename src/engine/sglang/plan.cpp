@@ -140,7 +140,6 @@ core::Errors refusals(const PlanInputs& in) {
   refuse(in.settings.word("disaggregation_mode") != "null",
          "disaggregation_mode",
          "SGLang's split of prefill and decode");
-  refuse(in.settings.integer("stream_interval") != 1, "stream_interval", "an interval above 1");
   refuse(in.settings.integer("max_queued_requests") != 0,
          "max_queued_requests",
          "a limit of the queue");

@@ -445,8 +445,8 @@ core::Tokens Scheduler::queued_prompt_tokens() const {
 }
 
 core::Tokens Scheduler::cached_prefix(const domain::Request& request,
-                                      std::optional<core::SimTime> as_of) {
-  static_cast<void>(as_of);  // SGLang's tree keeps no history here: what it holds now.
+                                      std::optional<KvLook> look) {
+  static_cast<void>(look);  // SGLang's tree keeps no history here: what it holds now.
   if (settings_.disable_radix_cache) {
     return {};
   }

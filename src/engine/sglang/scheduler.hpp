@@ -9,6 +9,7 @@
 #include "core/rng.hpp"
 #include "core/units.hpp"
 #include "domain/request.hpp"
+#include "engine/kv_look.hpp"
 #include "engine/loop/step_scheduler.hpp"
 #include "engine/options.hpp"
 #include "engine/sglang/options.hpp"
@@ -47,7 +48,7 @@ class Scheduler final : public StepScheduler {
   [[nodiscard]] SchedulerCounts counts() const override;
   [[nodiscard]] core::Tokens queued_prompt_tokens() const override;
   [[nodiscard]] core::Tokens cached_prefix(const domain::Request& request,
-                                           std::optional<core::SimTime> as_of) override;
+                                           std::optional<KvLook> look) override;
   [[nodiscard]] std::int64_t quiet_steps() const override;
   std::vector<BlockChange> advance_quiet(std::span<ScheduledStep* const> in_flight,
                                          std::int64_t rounds) override;

@@ -79,8 +79,6 @@ constexpr auto kTable = std::to_array<document::Parameter>({
      .help = "Schedule after the results of the step before, not while it runs", .source = kArguments},
     {.name = "scheduler_recv_interval", .standard = std::int64_t{1}, .lowest = 1, .highest = 1000,
      .help = "Decode steps between two looks for new requests", .source = kArguments},
-    {.name = "stream_interval", .standard = std::int64_t{1}, .lowest = 1, .highest = 1000,
-     .help = "Tokens that a client gets at once; only 1 is modelled yet", .source = kArguments},
     {.name = "prefill_max_requests", .standard = std::int64_t{0}, .lowest = 0, .highest = 65536,
      .help = "Requests of one prefill step; 0: no limit", .source = kArguments},
     {.name = "enable_priority_scheduling", .standard = false,

@@ -58,21 +58,17 @@ void KvCache::begin_lookups() {
   }
 }
 
-bool KvCache::is_found(std::uint64_t key, std::optional<core::SimTime> as_of) const {
-  if (as_of && changes_) {
-    if (const auto found = changes_->found_at(key, 0, *as_of)) {
-      return *found;
-    }
-  }
-  return stored_.contains(key);
+bool KvCache::is_found(std::uint64_t key, std::optional<KvLook> look) const {
+  const bool is_there = stored_.contains(key);
+  return look && changes_ ? changes_->found(key, 0, *look, is_there) : is_there;
 }
 
 /// At least one token is left to compute.
 std::int64_t KvCache::full_blocks_found(const Sequence& sequence,
-                                        std::optional<core::SimTime> as_of) const {
+                                        std::optional<KvLook> look) const {
   const std::int64_t most = (sequence.context_tokens - 1) / limits_.tokens_per_block;
   std::int64_t found = 0;
-  while (has_lookups_ && found < most && is_found(key_of(sequence, found), as_of)) {
+  while (has_lookups_ && found < most && is_found(key_of(sequence, found), look)) {
     ++found;
   }
   return found;
@@ -122,8 +118,8 @@ KvCache::PartialMatch KvCache::find_partial(const Sequence& sequence, std::int64
 }
 
 std::int64_t KvCache::find_prefix(const Sequence& sequence,
-                                  std::optional<core::SimTime> as_of) const {
-  const std::int64_t full = full_blocks_found(sequence, as_of);
+                                  std::optional<KvLook> look) const {
+  const std::int64_t full = full_blocks_found(sequence, look);
   return full * limits_.tokens_per_block + find_partial(sequence, full).tokens;
 }
 

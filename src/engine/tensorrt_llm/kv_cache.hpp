@@ -10,6 +10,7 @@
 #include "core/ids.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
+#include "engine/kv_look.hpp"
 #include "engine/tensorrt_llm/sequence.hpp"
 #include "engine/vllm/plain/kv_changes.hpp"
 
@@ -56,7 +57,7 @@ class KvCache {
   void begin_lookups();
   /// Leading tokens of a context that are stored, less than all of it.
   [[nodiscard]] std::int64_t find_prefix(const Sequence& sequence,
-                                         std::optional<core::SimTime> as_of = std::nullopt) const;
+                                         std::optional<KvLook> look = std::nullopt) const;
   /// The key of the first full block of a context that is not stored; none where all are.
   [[nodiscard]] std::optional<std::uint64_t> first_new_block(const Sequence& sequence) const;
   /// Gives a context its blocks, stored ones first; returns the tokens found. Requires as many free
@@ -74,8 +75,8 @@ class KvCache {
   void release(Sequence& sequence);
 
   /// From now on find_prefix() may be asked of instants so long ago.
-  void keep_changes(core::Duration kept) {
-    changes_.emplace(kept);
+  void keep_changes(const KvHistory& history) {
+    changes_.emplace(history);
     begin_lookups();
   }
   void set_now(core::SimTime now) { changes_->set_now(now); }
@@ -111,9 +112,9 @@ class KvCache {
   }
   /// Of siblings_.
   [[nodiscard]] std::uint64_t sibling_key(Content& content, std::int64_t block) const;
-  [[nodiscard]] bool is_found(std::uint64_t key, std::optional<core::SimTime> as_of) const;
+  [[nodiscard]] bool is_found(std::uint64_t key, std::optional<KvLook> look) const;
   [[nodiscard]] std::int64_t full_blocks_found(const Sequence& sequence,
-                                               std::optional<core::SimTime> as_of) const;
+                                               std::optional<KvLook> look) const;
   [[nodiscard]] PartialMatch find_partial(const Sequence& sequence, std::int64_t block) const;
   [[nodiscard]] std::int64_t common_tokens(const Block& stored,
                                            const Sequence& sequence,

@@ -342,10 +342,10 @@ core::Tokens Scheduler::queued_prompt_tokens() const {
 }
 
 core::Tokens Scheduler::cached_prefix(const domain::Request& request,
-                                      std::optional<core::SimTime> as_of) {
+                                      std::optional<KvLook> look) {
   kv_.begin_lookups();
   const Sequence sequence(request, options_.max_model_len);
-  return core::Tokens(kv_.find_prefix(sequence, as_of));
+  return core::Tokens(kv_.find_prefix(sequence, look));
 }
 
 }  // namespace ridgeline::engine::tensorrt_llm

@@ -9,6 +9,7 @@
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/request.hpp"
+#include "engine/kv_look.hpp"
 #include "engine/loop/queue_scheduler.hpp"
 #include "engine/loop/step_scheduler.hpp"
 #include "engine/options.hpp"
@@ -37,8 +38,10 @@ class Scheduler final : public QueueScheduler<Sequence> {
   [[nodiscard]] SchedulerCounts counts() const override;
   [[nodiscard]] core::Tokens queued_prompt_tokens() const override;
   [[nodiscard]] core::Tokens cached_prefix(const domain::Request& request,
-                                           std::optional<core::SimTime> as_of) override;
-  void keep_kv_changes(core::Duration kept) override { kv_.keep_changes(kept); }
+                                           std::optional<KvLook> look) override;
+  void keep_kv_changes(const KvHistory& history) override {
+    kv_.keep_changes(history);
+  }
   void set_now(core::SimTime now) override { kv_.set_now(now); }
   [[nodiscard]] std::int64_t quiet_steps() const override;
   std::vector<BlockChange> advance_quiet(std::span<ScheduledStep* const> in_flight,

@@ -14,7 +14,8 @@
 /// fitted to a user's own benchmark results. Kernels are not touched: they are physics.
 namespace ridgeline::evidence::calibrate {
 
-/// A constant that can be fitted: an option of the scenario's `serving` section, in microseconds.
+/// A constant that can be fitted: an option of the scenario's `serving` section, in microseconds or
+/// a factor.
 struct Parameter {
   std::string name;     ///< "delivery_time"
   double lowest = 0.0;  ///< Bounds of the fit.
@@ -24,6 +25,12 @@ struct Parameter {
   /// same to measurements in which their number does not vary.
   std::string each = {};
   std::string constant = {};
+  bool is_factor = false;
+  /// Fitted where it is asked for by name alone: it does what others do together.
+  bool on_request = false;
+
+  /// "412.500us", or "8.150" of a factor.
+  [[nodiscard]] std::string text(double value) const;
 };
 [[nodiscard]] const std::vector<Parameter>& parameters();
 

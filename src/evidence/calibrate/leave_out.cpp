@@ -16,6 +16,7 @@
 #include "engine/serving.hpp"
 #include "evidence/calibrate/least_squares.hpp"
 #include "evidence/calibrate/observations.hpp"
+#include "evidence/validate/checkpoint.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/prediction.hpp"
 #include "evidence/validate/scores.hpp"
@@ -72,6 +73,10 @@ std::vector<Refitted> all_refitted() {
           {"host_sequence_time", serving.host.per_sequence.to_microseconds(), true},
           {"layer_launch_gap_us", us(kernels.step.layer_launch_gap), false},
           {"piecewise_layer_gap_us", us(kernels.step.piecewise_layer_gap), false},
+          {"host_layer_us", us(kernels.step.host_layer), false},
+          {"host_experts_us", us(kernels.step.host_experts), false},
+          {"host_latent_us", us(kernels.step.host_latent), false},
+          {"norm_us", us(kernels.step.norm), false},
           {"uncaptured_expert_gap_us", us(kernels.step.uncaptured_expert_gap), false},
           {"step_gap_us", us(kernels.step.step_gap), false},
           {"truncation_us", us(kernels.sampling.truncation), false},
@@ -89,6 +94,9 @@ std::string value_on(LeaveOut axis, const Evidence& evidence) {
   if (axis == LeaveOut::kNetwork) {
     const auto network = model::find_model(evidence.model);
     return network ? network->name : evidence.model;
+  }
+  if (axis == LeaveOut::kFormat) {
+    return validate::format_of(evidence);
   }
   const auto gpu = hardware::find_gpu(evidence.gpu);
   return gpu ? gpu->name : evidence.gpu;

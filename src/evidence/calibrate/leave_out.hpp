@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -13,7 +14,9 @@
 namespace ridgeline::evidence::calibrate {
 
 /// What is left out at a time.
-enum class LeaveOut : std::uint8_t { kNetwork, kGpu };
+enum class LeaveOut : std::uint8_t { kNetwork, kGpu, kFormat };
+/// As --leave-out says them.
+inline constexpr std::array<const char*, 3> kLeaveOutNames = {"network", "gpu", "format"};
 
 /// Refits the constants that are not per operator (gaps, sampling, host, request path) once for
 /// each value of that axis, to the records of the others, and predicts the value's own records with

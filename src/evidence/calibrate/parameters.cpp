@@ -15,7 +15,12 @@
 namespace ridgeline::evidence::calibrate {
 namespace {
 
+constexpr const char* kHostClass = "host_class";
+
 double builtin_value(const std::string& name) {
+  if (name == kHostClass) {
+    return 1.0;
+  }
   const auto& builtin = engine::serving_constants();
   const auto microseconds = [](core::Duration time) { return time.to_microseconds(); };
   if (name == "delivery_time") {
@@ -59,8 +64,18 @@ const std::vector<Parameter>& parameters() {
        .highest = 200.0,
        .seen_in = "the time per output token of a synchronous engine under different loads",
        .each = "sequences in flight",
-       .constant = "host_step_time"}};
+       .constant = "host_step_time"},
+      {.name = kHostClass,
+       .lowest = 0.1,
+       .highest = 20.0,
+       .seen_in = "the time per output token of an asynchronous engine whose GPUs wait",
+       .is_factor = true,
+       .on_request = true}};
   return kParameters;
+}
+
+std::string Parameter::text(double value) const {
+  return fmt::format("{:.3f}{}", value, is_factor ? "" : "us");
 }
 
 double Constant::bounded(double at) const {
@@ -70,7 +85,8 @@ double Constant::bounded(double at) const {
 Constants constants_of(const std::vector<std::string>& names) {
   Constants constants;
   for (const auto& parameter : parameters()) {
-    if (names.empty() || std::ranges::find(names, parameter.name) != names.end()) {
+    const bool is_named = std::ranges::find(names, parameter.name) != names.end();
+    if (is_named || (names.empty() && !parameter.on_request)) {
       const double builtin = builtin_value(parameter.name);
       constants.push_back({.parameter = parameter, .before = builtin, .value = builtin});
     }
@@ -83,7 +99,9 @@ std::vector<scenario::Override> overrides_of(const Constants& constants) {
   overrides.reserve(constants.size());
   for (const auto& constant : constants) {
     overrides.push_back({.path = fmt::format("serving.{}", constant.parameter.name),
-                         .text = fmt::format("{:.6f}us", constant.value)});
+                         .text = fmt::format("{:.6f}{}",
+                                             constant.value,
+                                             constant.parameter.is_factor ? "" : "us")});
   }
   return overrides;
 }

@@ -126,9 +126,9 @@ std::string fitted_lines(const Calibration& calibration) {
         fitted.lowest && fitted.highest
             ? fmt::format("90 % interval {:.3f} to {:.3f}", *fitted.lowest, *fitted.highest)
             : "one record: no interval";
-    text += fmt::format("  {}: {:.3f}us  # {}, before {:.3f}{}\n",
+    text += fmt::format("  {}: {}  # {}, before {:.3f}{}\n",
                         fitted.parameter.name,
-                        fitted.value,
+                        fitted.parameter.text(fitted.value),
                         interval,
                         fitted.before,
                         fitted.at_bound ? "; at its bound" : "");
@@ -261,7 +261,7 @@ std::string server_json(const Calibration& calibration) {
     }
   }
   for (const auto& fitted : calibration.fitted) {
-    serving.add(fitted.parameter.name, fmt::format("{:.3f}us", fitted.value));
+    serving.add(fitted.parameter.name, fitted.parameter.text(fitted.value));
   }
   return json_of(document.add("serving", std::move(serving)).finish(),
                  document::JsonWriter::Layout::kIndented) +

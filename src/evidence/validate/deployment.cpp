@@ -7,17 +7,19 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "core/check.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "engine/schedulers.hpp"
+#include "evidence/validate/checkpoint.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/loose_node.hpp"
 #include "model/model_spec.hpp"
+#include "model/weight_format.hpp"
 #include "scenario/engine_settings.hpp"
 #include "scenario/options.hpp"
 #include "scenario/recipes/recipes.hpp"
@@ -72,42 +74,42 @@ document::Node word(std::string_view text) {
   return document::Node::string(std::string(text), {.file = "record"});
 }
 
-/// FP8 scaled in blocks of so many rows and columns, as published networks have it.
-constexpr std::string_view kInBlocks = "fp8_block";
-constexpr std::int64_t kBlockSide = 128;
-
-/// The quantisation_config that a word stands for; nothing where there is none to set.
-std::optional<document::Node> quantisation_of(std::string_view format) {
+/// The quantization_config that a word stands for, as published checkpoints have it; nothing where
+/// there is none to set. NVFP4 checkpoints of networks with latent attention keep that in 16 bits.
+std::optional<document::Node> quantisation_of(std::string_view format, bool has_latent_attention) {
   struct Scheme {
     std::string_view word;
-    std::string_view method;
-    std::string_view algorithm;
+    std::string_view config;
   };
-  static constexpr auto kSchemes = std::to_array<Scheme>({{"nvfp4", "modelopt", "NVFP4"},
-                                                          {"mxfp4", "mxfp4", ""},
-                                                          {"fp4", "modelopt", "NVFP4"},
-                                                          {"fp8", "fp8", ""},
-                                                          {"awq", "awq", ""},
-                                                          {"int4", "awq", ""},
-                                                          {"w4a16", "awq", ""},
-                                                          {"gptq", "gptq", ""}});
+  constexpr std::string_view kNvfp4 = R"({"quant_method": "modelopt", "quant_algo": "NVFP4"})";
+  constexpr std::string_view kInt8 = R"({"quant_method": "compressed-tensors", "config_groups": {
+      "group_0": {"weights": {"num_bits": 8, "type": "int"},
+                  "input_activations": {"num_bits": 8, "type": "int"}}}})";
+  static constexpr auto kSchemes = std::to_array<Scheme>(
+      {{"nvfp4", kNvfp4},
+       {"mxfp4", R"({"quant_method": "mxfp4"})"},
+       {"fp4", kNvfp4},
+       {"fp8_block", R"({"quant_method": "fp8", "weight_block_size": [128, 128]})"},
+       {"fp8", R"({"quant_method": "fp8"})"},
+       {"awq", R"({"quant_method": "awq", "bits": 4, "group_size": 128})"},
+       {"int4", R"({"quant_method": "awq", "bits": 4, "group_size": 128})"},
+       {"w4a16", R"({"quant_method": "awq", "bits": 4, "group_size": 128})"},
+       {"gptq", R"({"quant_method": "gptq", "bits": 4, "group_size": 128})"},
+       {"int8", kInt8},
+       {"w8a8", kInt8}});
   const auto* const scheme = std::ranges::find_if(
       kSchemes, [&](const Scheme& known) { return format.find(known.word) != std::string::npos; });
   if (scheme == kSchemes.end()) {
     return std::nullopt;
   }
-  std::vector<document::Node::Member> members = {
-      {.key = "quant_method", .value = word(scheme->method), .where = {}}};
-  if (mentions(format, kInBlocks)) {
-    const document::Node side = document::Node::integer(kBlockSide, {.file = "record"});
-    members.push_back({.key = "weight_block_size",
-                       .value = document::Node::list({side, side}, {.file = "record"}),
-                       .where = {}});
-  }
-  if (!scheme->algorithm.empty()) {
-    members.push_back({.key = "quant_algo", .value = word(scheme->algorithm), .where = {}});
-  }
-  return document::Node::map(std::move(members), {.file = "record"});
+  const bool apart = scheme->config == kNvfp4 && has_latent_attention;
+  const auto config =
+      document::parse_json(apart ? R"({"quant_method": "modelopt", "quant_algo": "NVFP4",
+                  "exclude_modules": ["*self_attn*", "lm_head"]})"
+                                 : scheme->config,
+                           "record");
+  RIDGELINE_CHECK(config.has_value(), "a quantization_config of our own");
+  return *config;
 }
 
 /// Whether a record's word for its engine names one of the registry: "vLLM (V1)", "trtllm"; without
@@ -139,8 +141,9 @@ class Deployer {
   }
 
   core::Result<scenario::Resolved> run(const std::vector<scenario::Override>& overrides) {
-    if (!evidence_.model.empty()) {
-      set("model", evidence_.model);
+    choose_checkpoint();
+    if (!network_.empty()) {
+      set("model", network_);
     }
     if (!evidence_.gpu.empty()) {
       set("gpu", evidence_.gpu);
@@ -152,6 +155,7 @@ class Deployer {
     if (evidence_.data_parallel > 1 && has_experts()) {
       set("engine.data_parallel_size", fmt::format("{}", evidence_.data_parallel));
     }
+    share_out();
     if (evidence_.expert_parallel > 1 && has_experts()) {
       set("engine.enable_expert_parallel", "true");
     }
@@ -174,6 +178,7 @@ class Deployer {
       return core::fail(loaded.error());
     }
     quantise(loaded->scenario.deployment);
+    extend_positions(loaded->scenario.deployment);
     if (const auto ranks = loaded->scenario.deployment.engine.data_parallel_size; ranks > 1) {
       assume(fmt::format("requests go to the {} data-parallel ranks in turn; one is simulated",
                          ranks));
@@ -281,7 +286,7 @@ class Deployer {
 
   [[nodiscard]] scenario::RecipeFacts recipe_facts() const {
     scenario::Scenario known;
-    known.deployment.model = evidence_.model;
+    known.deployment.model = network_;
     known.deployment.gpu = evidence_.gpu;
     known.deployment.engine = section_;
     known.deployment.engine.tensor_parallel_size = evidence_.tensor_parallel;
@@ -305,6 +310,10 @@ class Deployer {
     if (format && (is_vllm() || *format != "auto")) {
       set("engine.kv_cache_dtype", mentions(*format, "fp8") ? "fp8" : "auto");
     }
+    if (is_sibling_ && is_vllm() && (!format || *format == "auto")) {
+      set("engine.kv_cache_dtype", "bfloat16");
+      assume("KV cache in 16 bits");
+    }
   }
 
   /// What the record says by the engine's own names.
@@ -323,16 +332,21 @@ class Deployer {
 
   /// Recipes name a degree for dense networks as well, where it means nothing.
   [[nodiscard]] bool has_experts() const {
-    const auto network = model::find_model(evidence_.model);
+    const auto network = model::find_model(network_);
+    return network && model::has_experts(*network);
+  }
+
+  [[nodiscard]] bool has_latent_attention() const {
+    const auto network = model::find_model(network_);
     return network && std::ranges::any_of(network->layers, [](const model::LayerGroup& group) {
-             return std::holds_alternative<model::MoeFfn>(group.ffn);
+             return group.attention.latent.has_value();
            });
   }
 
   /// The record's limit as far as the network and the KV cache go along; vLLM would not have
   /// started otherwise, so that one of our figures is then off.
   void model_length() {
-    const auto network = model::find_model(evidence_.model);
+    const auto network = model::find_model(network_);
     if (!evidence_.server.max_model_len || !network) {
       return;
     }
@@ -374,33 +388,90 @@ class Deployer {
     return most;
   }
 
-  /// The record's weight format over the network's own; a network that is published in that format
-  /// keeps its details (which modules stay in 16 bits).
+  /// A precision that is not the network's own names another checkpoint of it.
+  void choose_checkpoint() {
+    network_ = evidence_.model;
+    wanted_ = weight_kind(evidence_.weight_quantisation);
+    if (!wanted_ || kind_of_network(network_) == wanted_) {
+      wanted_.reset();
+      return;
+    }
+    if (const auto sibling = sibling_of(network_, *wanted_)) {
+      assume(fmt::format("{} of {}: the checkpoint {}", precision_word(), network_, *sibling));
+      network_ = *sibling;
+      wanted_.reset();
+      // What the cache is kept in is the server's setting; checkpoints state it for newer engines.
+      is_sibling_ = true;
+    }
+  }
+
+  [[nodiscard]] const std::string& precision_word() const {
+    return evidence_.precision.empty() ? evidence_.weight_quantisation : evidence_.precision;
+  }
+
+  /// The record's weight format over that of a network of which no such checkpoint is known.
   void quantise(scenario::DeploymentSection& deployment) {
-    const std::string& format = evidence_.weight_quantisation;
-    const auto document = model::find_model_document(deployment.model);
-    if (format.empty() || !document) {
+    if (!wanted_) {
       return;
     }
-    const document::Node* own = member_at(*document, "quantization_config");
-    const auto wanted = quantisation_of(format);
-    if (own != nullptr && wanted) {
-      return;
-    }
-    if (wanted) {
+    if (*wanted_ == WeightKind::k32Bit) {
       deployment.patches.push_back(
-          {.target = "model", .key = "quantization_config", .value = *wanted});
-      assume(fmt::format("weights and activations in {}, but for lm_head", format));
-    } else if (own != nullptr) {
-      deployment.patches.push_back({.target = "model",
-                                    .key = "quantization_config",
-                                    .value = document::Node::null({.file = "record"})});
+          {.target = "model", .key = "torch_dtype", .value = word("float32")});
+      assume("weights and activations in 32 bits");
+      return;
+    }
+    auto scheme = quantisation_of(evidence_.weight_quantisation, has_latent_attention());
+    assume(scheme ? fmt::format("weights and activations in {}, but for {}",
+                                evidence_.weight_quantisation,
+                                *wanted_ == WeightKind::kFp4 && has_latent_attention()
+                                    ? "attention and lm_head"
+                                    : "lm_head")
+                  : fmt::format("{}: without the network's own quantisation", precision_word()));
+    deployment.patches.push_back(
+        {.target = "model",
+         .key = "quantization_config",
+         .value = scheme ? std::move(*scheme) : document::Node::null({.file = "record"})});
+  }
+
+  /// Prompts that were served are longer than the network was made for: its positions went on.
+  void extend_positions(scenario::DeploymentSection& deployment) {
+    const auto network = model::find_model(network_);
+    const auto tokens =
+        static_cast<std::int64_t>(std::max(evidence_.input.mean, evidence_.input.highest) +
+                                  std::max(evidence_.output.mean, evidence_.output.highest));
+    if (!network || !evidence_.tells_server || tokens <= network->max_position.value() ||
+        evidence_.measured.empty()) {
+      return;
+    }
+    assume(fmt::format("positions up to {}: more than the {} of the network, as the run had",
+                       tokens,
+                       network->max_position.value()));
+    deployment.patches.push_back({.target = "model",
+                                  .key = "max_position_embeddings",
+                                  .value = document::Node::integer(tokens, {.file = "record"})});
+  }
+
+  /// More GPUs than an instance has are further instances, and so are the data-parallel ranks of a
+  /// dense network. Public dumps count ranks of expert parallelism as GPUs.
+  void share_out() {
+    const std::int64_t of_instance = evidence_.tensor_parallel * evidence_.pipeline_parallel *
+                                     evidence_.data_parallel * evidence_.expert_parallel;
+    evidence_.replicas = has_experts() ? 1 : evidence_.data_parallel;
+    if (evidence_.num_gpus > of_instance && evidence_.num_gpus % of_instance == 0) {
+      evidence_.replicas *= evidence_.num_gpus / of_instance;
+    }
+    if (evidence_.replicas > 1) {
+      assume(fmt::format("{} instances, each with its share of the requests; one is simulated",
+                         evidence_.replicas));
     }
   }
 
   [[nodiscard]] bool is_vllm() const { return section_.version.starts_with("vllm"); }
 
   Evidence& evidence_;
+  std::string network_;               ///< The checkpoint that ran.
+  std::optional<WeightKind> wanted_;  ///< A format that no checkpoint of the network has.
+  bool is_sibling_ = false;           ///< It is not the network that the record names.
   scenario::EngineSection section_;
   std::vector<scenario::Override> overrides_;
 };
@@ -414,7 +485,19 @@ core::Result<scenario::Resolved> deploy(Evidence& evidence,
                                                          evidence.engine,
                                                          other_engines())});
   }
-  return Deployer(evidence).run(overrides);
+  const std::vector<std::string> before = evidence.assumed;
+  auto resolved = Deployer(evidence).run(overrides);
+  while (!evidence.knows_ranks && !resolved &&
+         evidence.num_gpus % (2 * evidence.tensor_parallel) == 0) {
+    evidence.tensor_parallel *= 2;
+    evidence.assumed = before;
+    resolved = Deployer(evidence).run(overrides);
+  }
+  if (!evidence.knows_ranks) {
+    evidence.assumed.push_back(fmt::format(
+        "tensor parallelism {}: the least that holds the network", evidence.tensor_parallel));
+  }
+  return resolved;
 }
 
 std::optional<std::string> doubt_of_network(const Evidence& evidence,

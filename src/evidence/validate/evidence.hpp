@@ -44,12 +44,14 @@ struct Figures {
 
 /// How many tokens a prompt or an answer has.
 struct TokenCounts {
-  enum class Law : std::uint8_t { kFixed, kUniform, kNormal };
+  enum class Law : std::uint8_t { kFixed, kUniform, kNormal, kLogNormal, kHistogram };
   Law law = Law::kFixed;
   double mean = 0.0;
-  double std = 0.0;     ///< kNormal.
-  double lowest = 0.0;  ///< kUniform, kNormal.
+  double std = 0.0;     ///< kNormal; kLogNormal: of the logarithm.
+  double lowest = 0.0;  ///< But kFixed.
   double highest = 0.0;
+  /// kHistogram: share of the counts in the bins up to each, which are equally wide.
+  std::vector<double> up_to = {};
 
   friend bool operator==(const TokenCounts&, const TokenCounts&) = default;
 };
@@ -127,11 +129,17 @@ struct Evidence {
   std::int64_t pipeline_parallel = 1;
   std::int64_t data_parallel = 1;
   std::int64_t expert_parallel = 1;
+  std::int64_t num_gpus = 0;  ///< Of the whole system; 0: not said.
+  bool knows_ranks = true;    ///< False: tensor_parallel is the fewest that hold the network.
+  /// Alike instances (or data-parallel ranks of a dense network) that share the load evenly; one is
+  /// simulated.
+  std::int64_t replicas = 1;
   std::string precision;
   std::string weight_quantisation;  ///< "fp8", "nvfp4", ...; empty: the network's own.
   std::string engine;
   std::string engine_version;  ///< As an option of the scenario: "vllm@0.15".
   std::string stated_version;  ///< As the record has it: "1.2.0rc6.post2".
+  bool old_engine = false;     ///< Older than any that is simulated: its times are another's.
   std::string date;            ///< When it was measured, "2026-03-25"; empty: not said.
   std::string generator;       ///< The load generator, as the record names it.
   ServerFacts server;

@@ -2,44 +2,29 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "document/document.hpp"
+#include "evidence/validate/data_sets.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/loose_node.hpp"
 #include "evidence/validate/measured_power.hpp"
+#include "evidence/validate/published_recipe.hpp"
+#include "evidence/validate/record_identity.hpp"
 #include "evidence/validate/record_refusals.hpp"
 #include "evidence/validate/request_log.hpp"
 
 namespace ridgeline::evidence::validate {
 namespace {
-
-struct Release {
-  std::string_view date;
-  std::string_view version;
-};
-
-constexpr auto kReleases = std::to_array<Release>({{"2025-03-18", "0.8"},
-                                                   {"2025-05-27", "0.9"},
-                                                   {"2025-07-24", "0.10"},
-                                                   {"2025-10-02", "0.11"},
-                                                   {"2025-12-03", "0.12"},
-                                                   {"2025-12-18", "0.13"},
-                                                   {"2026-01-20", "0.14"},
-                                                   {"2026-01-29", "0.15"},
-                                                   {"2026-03-20", "0.18"},
-                                                   {"2026-04-27", "0.20"}});
 
 /// Prompts made of decoded random tokens are longer when tokenised again: 1.04 to 1.05 times, by
 /// the runs that measured it.
@@ -55,6 +40,22 @@ constexpr double kOutOfStep = 0.02;
 /// Requests of a closed loop per client in such recipes.
 constexpr std::int64_t kRequestsPerClient = 10;
 
+/// Mean prompts of MLPerf Inference's data sets, by the benchmark's name. Sources: MLCommons'
+/// descriptions of the benchmarks (mlcommons.org, 2024 and 2025) as remembered; those marked are
+/// guesses from the lengths of the sets that the benchmark mixes.
+struct DataSet {
+  std::string_view benchmark;
+  double prompt_tokens;
+  std::string_view source;
+};
+constexpr auto kDataSets = std::to_array<DataSet>({
+    {"llama3.1-8b", 778, "CNN/DailyMail, by MLCommons' description"},
+    {"llama3.1-405b", 9'400, "by MLCommons' description"},
+    {"deepseek-r1", 800, "by MLCommons' description"},
+    {"llama2-70b", 300, "OpenOrca, a guess"},
+    {"mixtral-8x7b", 400, "OpenOrca, GSM8K and MBXP, a guess"},
+});
+
 TokenCounts fixed(double tokens) {
   return {.law = TokenCounts::Law::kFixed, .mean = tokens, .lowest = tokens, .highest = tokens};
 }
@@ -63,6 +64,18 @@ TokenCounts uniform(double lowest, double highest) {
           .mean = 0.5 * (lowest + highest),
           .lowest = lowest,
           .highest = highest};
+}
+
+std::optional<TokenCounts> mlperf_prompts(std::string_view workload,
+                                          std::vector<std::string>& assumed) {
+  const auto* const known = std::ranges::find_if(
+      kDataSets, [&](const DataSet& set) { return workload.starts_with(set.benchmark); });
+  if (known == kDataSets.end()) {
+    return std::nullopt;
+  }
+  assumed.push_back(
+      fmt::format("prompts of {:.0f} tokens: {}", known->prompt_tokens, known->source));
+  return fixed(known->prompt_tokens);
 }
 
 std::optional<TokenCounts> measured_counts(const document::Node& node) {
@@ -110,34 +123,6 @@ void read_server(const document::Node& server, ServerFacts& facts) {
   }
 }
 
-/// What a published recipe says of kernels, in its own words.
-void read_recipe(const document::Node& recipe, ServerFacts& facts) {
-  std::string words;
-  for (const std::string_view key : {"moe", "moe_backend"}) {
-    words += text_at(recipe, key) + ' ';
-  }
-  std::string environment;
-  for (const document::Node& item : items_at(recipe, "env")) {
-    environment += item.is_string() ? item.as_string() + ' ' : std::string();
-  }
-  for (const std::string_view backend : {"marlin", "triton"}) {
-    if (mentions(words, backend)) {
-      facts.settings.emplace_back("moe_backend", backend);
-    }
-  }
-  if (mentions(environment, "VLLM_MXFP4_USE_MARLIN=1")) {
-    facts.settings.emplace_back("moe_backend", "marlin");
-  }
-  const std::string all_reduce = text_at(recipe, "all_reduce");
-  if (mentions(all_reduce, "flashinfer") || mentions(all_reduce, "fuse_allreduce_rms")) {
-    facts.settings.emplace_back("fuse_allreduce_rms", "true");
-  }
-  if (mentions(text_at(recipe, "fp32_router"), "TF32") ||
-      mentions(environment, "VLLM_FLOAT32_MATMUL_PRECISION=high")) {
-    facts.settings.emplace_back("float32_matmul_precision", "high");
-  }
-}
-
 void read_sharing(const document::Node& workload, Evidence& evidence) {
   PromptSharing& sharing = evidence.sharing;
   if (const document::Node* prefix = member_at(workload, "prefix")) {
@@ -158,18 +143,6 @@ void read_sharing(const document::Node& workload, Evidence& evidence) {
   }
 }
 
-/// "max_concurrency=16" of a record's text.
-std::optional<std::int64_t> number_after(std::string_view text, std::string_view word) {
-  const std::size_t at = text.find(word);
-  if (at == std::string_view::npos) {
-    return std::nullopt;
-  }
-  std::int64_t value = 0;
-  const char* const begin = text.data() + at + word.size();
-  const auto [end, error] = std::from_chars(begin, text.data() + text.size(), value);
-  return error == std::errc{} && value > 0 ? std::optional(value) : std::nullopt;
-}
-
 StageLoad::Kind arrival_kind(std::string_view arrival) {
   if (mentions(arrival, "t=0") || mentions(arrival, "at once") || mentions(arrival, "=inf")) {
     return StageLoad::Kind::kAtOnce;
@@ -180,25 +153,29 @@ StageLoad::Kind arrival_kind(std::string_view arrival) {
   return StageLoad::Kind::kRandom;
 }
 
-/// Fills what a rate, a duration and a count leave open of each other.
-bool complete_open_stage(StageLoad& stage, std::optional<double> rate) {
-  if (stage.requests == 0 && rate && stage.duration_s > 0.0) {
-    // What is beyond the limit of a record is refused with it (evidence_limits.hpp).
-    stage.requests = static_cast<std::int64_t>(
-        std::clamp(std::floor(*rate * stage.duration_s + 0.5), 0.0, 1e15));
-  }
-  if (stage.duration_s <= 0.0 && rate && *rate > 0.0) {
-    stage.duration_s = static_cast<double>(stage.requests) / *rate;
-  }
-  return stage.requests > 0 && (stage.duration_s > 0.0 || stage.kind == StageLoad::Kind::kAtOnce);
-}
-
 StageLoad open_stage(const document::Node& node, StageLoad::Kind kind) {
   StageLoad stage;
   stage.kind = kind;
-  stage.duration_s = number_at(node, "duration_s").value_or(0.0);
+  stage.duration_s =
+      number_at(node, "duration_s").value_or(number_at(node, "min_duration_s").value_or(0.0));
   stage.requests = count_at(node, "num_requests").value_or(0);
   return stage;
+}
+
+/// MLPerf states the least time of a run, which many requests fill: here it lasts until every GPU
+/// had the data set once.
+void shorten_mlperf(const document::Node& workload, Evidence& evidence, StageLoad& stage) {
+  const auto rate = number_at(workload, "rate_rps");
+  const auto samples = number_at(workload, "dataset_samples");
+  if (member_at(workload, "min_duration_s") == nullptr || !rate || !samples || *rate <= 0.0) {
+    return;
+  }
+  const double gpus = std::max(1.0, static_cast<double>(evidence.num_gpus));
+  const double seconds = std::floor(*samples * gpus / *rate);
+  if (seconds >= 1.0 && seconds < stage.duration_s) {
+    evidence.assumed.push_back(fmt::format("{:.0f} s of the {:.0f} s", seconds, stage.duration_s));
+    stage.duration_s = seconds;
+  }
 }
 
 /// The digits of "stage1", "p5-constant" or "1"; the text itself where it has none.
@@ -212,6 +189,37 @@ std::string stage_number(const std::string& stage) {
     }
   }
   return digits.empty() ? stage : digits;
+}
+
+/// MLPerf's offline scenario sends a data set many times over and counts the steady middle of a
+/// run: here each instance gets the set once.
+void read_offline(const document::Node& workload, Evidence& evidence) {
+  StageLoad stage = open_stage(workload, StageLoad::Kind::kAtOnce);
+  stage.name = stage_number(evidence.stage);
+  if (stage.requests == 0) {
+    const auto samples = count_at(workload, "dataset_samples");
+    if (!samples) {
+      evidence.problem = "workload: num_requests and dataset_samples are missing";
+      return;
+    }
+    stage.requests = *samples * std::max<std::int64_t>(1, evidence.num_gpus);
+    evidence.assumed.push_back(
+        fmt::format("{} requests: the data set once for every GPU", stage.requests));
+  }
+  evidence.stages.push_back(std::move(stage));
+}
+
+/// Fills what a rate, a duration and a count leave open of each other.
+bool complete_open_stage(StageLoad& stage, std::optional<double> rate) {
+  if (stage.requests == 0 && rate && stage.duration_s > 0.0) {
+    // What is beyond the limit of a record is refused with it (evidence_limits.hpp).
+    stage.requests = static_cast<std::int64_t>(
+        std::clamp(std::floor(*rate * stage.duration_s + 0.5), 0.0, 1e15));
+  }
+  if (stage.duration_s <= 0.0 && rate && *rate > 0.0) {
+    stage.duration_s = static_cast<double>(stage.requests) / *rate;
+  }
+  return stage.requests > 0 && (stage.duration_s > 0.0 || stage.kind == StageLoad::Kind::kAtOnce);
 }
 
 void read_closed_loop(const document::Node& workload, Evidence& evidence) {
@@ -290,6 +298,7 @@ void read_open_loop(const document::Node& workload, Evidence& evidence) {
     }
   } else {
     StageLoad stage = open_stage(workload, kind);
+    shorten_mlperf(workload, evidence, stage);
     stage.name = stage_number(evidence.stage);
     if (!complete_open_stage(stage, number_at(workload, "rate_rps"))) {
       evidence.problem = "workload: rate, duration and number of requests are missing";
@@ -339,10 +348,20 @@ void read_workload(const document::Node& workload, RequestLogs& logs, Evidence& 
   }
   const document::Node* input = member_at(workload, "input");
   const document::Node* output = member_at(workload, "output");
-  const auto prompts =
-      input != nullptr ? read_token_counts(*input, "prompt", evidence.assumed) : std::nullopt;
-  auto answers =
-      output != nullptr ? read_token_counts(*output, "answer", evidence.assumed) : std::nullopt;
+  auto prompts = input != nullptr ? data_set_prompts(evidence.workload,
+                                                     text_at(*input, "kind"),
+                                                     evidence.assumed)
+                                  : std::nullopt;
+  if (!prompts && input != nullptr) {
+    prompts = read_token_counts(*input, "prompt", evidence.assumed);
+  }
+  if (!prompts && mentions(evidence.generator, "MLPerf")) {
+    prompts = mlperf_prompts(evidence.workload, evidence.assumed);
+  }
+  auto answers = output != nullptr ? histogram_counts(*output) : std::nullopt;
+  if (!answers && output != nullptr) {
+    answers = read_token_counts(*output, "answer", evidence.assumed);
+  }
   if (!prompts || !answers) {
     evidence.problem = no_length(workload, prompts ? "output" : "input");
     return;
@@ -355,7 +374,9 @@ void read_workload(const document::Node& workload, RequestLogs& logs, Evidence& 
   evidence.output = *answers;
   if (text_at(workload, "loop") == "static batch") {
     read_static_batch(workload, evidence);
-  } else if (text_at(workload, "loop") == "closed") {
+  } else if (text_at(workload, "loop") == "offline") {
+    read_offline(workload, evidence);
+  } else if (text_at(workload, "loop").starts_with("closed")) {
     read_closed_loop(workload, evidence);
     fall_out_of_step(evidence);
   } else {
@@ -383,52 +404,6 @@ std::string strategy_of(const Evidence& evidence) {
   return "poisson";
 }
 
-/// Data-parallel ranks share the load evenly; one of them is simulated, with its share.
-void take_share(Evidence& evidence) {
-  const std::int64_t ranks = evidence.data_parallel;
-  if (ranks < 2) {
-    return;
-  }
-  const auto share = [ranks](std::int64_t whole) {
-    return whole == 0 ? 0 : std::max<std::int64_t>(1, whole / ranks);
-  };
-  for (auto& stage : evidence.stages) {
-    stage.requests = share(stage.requests);
-    stage.concurrency = share(stage.concurrency);
-    std::vector<StageLoad::Row> rows;
-    for (std::size_t i = 0; i < stage.rows.size(); i += static_cast<std::size_t>(ranks)) {
-      rows.push_back(stage.rows[i]);
-    }
-    stage.rows = std::move(rows);
-  }
-  if (auto& throughput = evidence.measured.at(Figure::kOutputThroughput, Level::kMean)) {
-    *throughput /= static_cast<double>(ranks);
-  }
-  evidence.assumed.push_back(
-      fmt::format("one of {} data-parallel ranks, with its share of the requests", ranks));
-}
-
-void read_quantisation(const document::Node& record, Evidence& evidence) {
-  evidence.precision = text_at(record, "precision");
-  if (const document::Node* quant = member_at(record, "quant")) {
-    evidence.weight_quantisation = lower_case(text_at(*quant, "gemm"));
-    // Checkpoints with experts in blocks have their dense layers in blocks, too.
-    const std::string experts = lower_case(text_at(*quant, "moe"));
-    if (evidence.weight_quantisation.empty() || mentions(experts, "fp8_block")) {
-      evidence.weight_quantisation = experts;
-    }
-  }
-  if (evidence.weight_quantisation.empty()) {
-    for (const std::string_view word :
-         {"nvfp4", "mxfp4", "fp8", "int8", "w8a8", "int4", "awq", "gptq", "fp4", "bf16", "fp16"}) {
-      if (mentions(evidence.precision, word)) {
-        evidence.weight_quantisation = word;
-        break;
-      }
-    }
-  }
-}
-
 void read_peers(const document::Node& record, Evidence& evidence) {
   const document::Node* peers = member_at(record, "predictions");
   if (peers == nullptr || !peers->is_map()) {
@@ -438,53 +413,6 @@ void read_peers(const document::Node& record, Evidence& evidence) {
     Figures figures = read_figures(peer.value, 1);
     if (!figures.empty()) {
       evidence.peers.push_back({.name = peer.key, .figures = figures});
-    }
-  }
-}
-
-/// Engines older than the oldest that is simulated run as that one.
-void take_oldest_profile(Evidence& evidence) {
-  const auto minor = number_after(evidence.engine_version, "vllm@0.");
-  const auto oldest = number_after(kReleases.front().version, "0.");
-  if (mentions(evidence.engine, "vllm") && minor && oldest && *minor < *oldest) {
-    evidence.assumed.push_back(fmt::format("{} as vllm@{}, the oldest that is simulated",
-                                           evidence.engine_version,
-                                           kReleases.front().version));
-    evidence.engine_version = fmt::format("vllm@{}", kReleases.front().version);
-  }
-}
-
-void read_identity(const document::Node& record, Evidence& evidence) {
-  evidence.id = text_at(record, "id");
-  evidence.family = text_at(record, "family");
-  evidence.run = text_at(record, "exp_name");
-  evidence.stage = text_at(record, "stage");
-  evidence.model = text_at(record, "model");
-  evidence.gpu = text_at(record, "gpu");
-  evidence.tensor_parallel = std::max<std::int64_t>(1, count_at(record, "tp").value_or(1));
-  evidence.pipeline_parallel = std::max<std::int64_t>(1, count_at(record, "pp").value_or(1));
-  evidence.data_parallel = std::max<std::int64_t>(1, count_at(record, "dp").value_or(1));
-  evidence.expert_parallel = std::max<std::int64_t>(1, count_at(record, "ep").value_or(1));
-  if (!count_at(record, "ep") && mentions(text_at(record, "ep_note"), "EP=TP*DP auto-enabled")) {
-    evidence.expert_parallel = evidence.tensor_parallel * evidence.data_parallel;
-    evidence.assumed.push_back(
-        fmt::format("expert parallelism over {} ranks, by ep_note", evidence.expert_parallel));
-  }
-  evidence.engine = text_at(record, "engine");
-  evidence.date = text_at(record, "measured_date");
-  evidence.stated_version = text_at(record, "engine_version");
-  evidence.engine_version = version_option(
-      evidence.engine, text_at(record, "engine_version"), text_at(record, "measured_date"));
-  take_oldest_profile(evidence);
-  evidence.steady_state = mentions(text_at(record, "measured_side"), "steady state");
-  evidence.server_clock = mentions(text_at(record, "measured_side"), "server") &&
-                          !mentions(text_at(record, "measured_side"), "client");
-  if (const document::Node* flags = member_at(record, "flags");
-      flags != nullptr && flags->is_list()) {
-    for (const auto& flag : flags->items()) {
-      if (flag.is_string()) {
-        evidence.flags.push_back(flag.as_string());
-      }
     }
   }
 }
@@ -502,28 +430,6 @@ bool Figures::empty() const {
   return true;
 }
 
-std::string version_option(std::string_view engine, std::string_view text, std::string_view date) {
-  const bool is_vllm = engine.empty() || mentions(engine, "vllm");
-  std::string name = is_vllm ? "vllm" : lower_case(engine);
-  std::string_view number = text.substr(0, text.find_first_not_of("0123456789."));
-  while (!number.empty() && number.back() == '.') {
-    number.remove_suffix(1);
-  }
-  if (number.find('.') != std::string_view::npos && number.front() != '.') {
-    return fmt::format("{}@{}", name, number);
-  }
-  if (!is_vllm) {
-    return name;
-  }
-  std::string_view version;
-  for (const auto& release : kReleases) {
-    if (date.size() >= release.date.size() && date.substr(0, release.date.size()) >= release.date) {
-      version = release.version;
-    }
-  }
-  return version.empty() ? std::string() : fmt::format("vllm@{}", version);
-}
-
 Figures read_figures(const document::Node& node, std::int64_t gpus) {
   Figures figures;
   for (std::size_t i = 0; i < kNumFigures; ++i) {
@@ -537,6 +443,17 @@ Figures read_figures(const document::Node& node, std::int64_t gpus) {
       if (value && *value > 0.0) {
         figures.at(figure, static_cast<Level>(j)) = value;
       }
+    }
+  }
+  // Of batches that come at once: the prompts' step and a decode step.
+  constexpr std::array<std::pair<Figure, std::string_view>, 2> kPhases = {
+      {{Figure::kTtft, "prompt_ms"}, {Figure::kTpot, "token_ms"}}};
+  for (const auto& [figure, key] : kPhases) {
+    const document::Node* phase = member_at(node, key);
+    auto& mean = figures.at(figure, Level::kMean);
+    if (const auto value = phase != nullptr ? number_at(*phase, "mean") : std::nullopt;
+        !mean && value && *value > 0.0) {
+      mean = value;
     }
   }
   const auto throughput = number_at(node, "output_tokens_per_s");
@@ -572,8 +489,8 @@ std::optional<TokenCounts> read_token_counts(const document::Node& node,
   if (number_at(node, "min") && number_at(node, "max") && !nominal) {
     return uniform(*number_at(node, "min"), *number_at(node, "max"));
   }
-  if (!nominal) {
-    nominal = number_at(node, "mean");
+  for (const std::string_view key : {"mean", "observed_mean"}) {
+    nominal = nominal ? nominal : number_at(node, key);
   }
   if (!nominal || *nominal < 1.0) {
     return std::nullopt;
@@ -597,7 +514,6 @@ std::optional<TokenCounts> read_token_counts(const document::Node& node,
 Evidence read_experiment(const document::Node& record, RequestLogs& logs) {
   Evidence evidence;
   read_identity(record, evidence);
-  read_quantisation(record, evidence);
   if (const document::Node* server = member_at(record, "server")) {
     read_server(*server, evidence.server);
   }
@@ -624,7 +540,6 @@ Evidence read_experiment(const document::Node& record, RequestLogs& logs) {
           fmt::format("measured holds no latency, throughput or power{}", held_instead(*measured));
     } else {
       read_workload(*workload, logs, evidence);
-      take_share(evidence);
       evidence.strategy = strategy_of(evidence);
     }
   }

@@ -13,6 +13,7 @@
 #include "core/check.hpp"
 #include "core/distributions.hpp"
 #include "core/ids.hpp"
+#include "core/math.hpp"
 #include "core/rng.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
@@ -32,12 +33,27 @@ constexpr std::uint64_t kGroupContent = std::uint64_t{1} << 32;
 constexpr std::uint64_t kPromptContent = std::uint64_t{1} << 33;
 constexpr double kLongest = 16'777'216;  // 2^24 tokens: past every network
 
+/// A place in a bin that is drawn by its share.
+double draw_bin(const TokenCounts& law, core::RngStream& rng) {
+  const auto bin = std::ranges::lower_bound(law.up_to, rng.uniform());
+  const double number = static_cast<double>(bin - law.up_to.begin()) + rng.uniform();
+  const double share = number / static_cast<double>(law.up_to.size());
+  return law.lowest + std::min(1.0, share) * (law.highest - law.lowest);
+}
+
 std::int64_t draw_tokens(const TokenCounts& law, core::RngStream rng) {
   double value = law.mean;
   if (law.law == TokenCounts::Law::kUniform) {
     value = law.lowest + (law.highest - law.lowest) * rng.uniform();
   } else if (law.law == TokenCounts::Law::kNormal) {
     value = std::clamp(core::normal(rng, law.mean, law.std), law.lowest, law.highest);
+  } else if (law.law == TokenCounts::Law::kLogNormal) {
+    const double log_mean = core::log(law.mean) - 0.5 * law.std * law.std;
+    value = std::clamp(core::lognormal(rng, {.mean = log_mean, .std_dev = law.std}),
+                       law.lowest,
+                       law.highest);
+  } else if (law.law == TokenCounts::Law::kHistogram) {
+    value = draw_bin(law, rng);
   }
   return static_cast<std::int64_t>(std::floor(std::clamp(value, 1.0, kLongest) + 0.5));
 }

@@ -16,10 +16,10 @@ bool same_server(const Evidence& a, const Evidence& b) {
   return a.family == b.family && a.run == b.run && !a.run.empty() && a.model == b.model &&
          a.gpu == b.gpu && a.tensor_parallel == b.tensor_parallel &&
          a.pipeline_parallel == b.pipeline_parallel && a.data_parallel == b.data_parallel &&
-         a.expert_parallel == b.expert_parallel && a.engine_version == b.engine_version &&
-         a.weight_quantisation == b.weight_quantisation && a.server == b.server &&
-         a.input == b.input && a.output == b.output && a.sharing == b.sharing &&
-         a.generation_config == b.generation_config;
+         a.expert_parallel == b.expert_parallel && a.num_gpus == b.num_gpus &&
+         a.engine_version == b.engine_version && a.weight_quantisation == b.weight_quantisation &&
+         a.server == b.server && a.input == b.input && a.output == b.output &&
+         a.sharing == b.sharing && a.generation_config == b.generation_config;
 }
 
 bool same_load(const StageLoad& a, const StageLoad& b) {

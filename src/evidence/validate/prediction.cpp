@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -12,10 +13,14 @@
 
 #include <fmt/format.h>
 
+#include "core/math.hpp"
 #include "core/parallel.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
+#include "core/units.hpp"
 #include "domain/record.hpp"
+#include "engine/acceptance.hpp"
+#include "engine/options.hpp"
 #include "evidence/validate/deployment.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/load_script.hpp"
@@ -24,8 +29,11 @@
 #include "metrics/power_summary.hpp"
 #include "metrics/request_metrics.hpp"
 #include "model/operators.hpp"
+#include "scenario/accuracy_question.hpp"
+#include "scenario/deployment.hpp"
 #include "scenario/rank_share.hpp"
 #include "scenario/resolve.hpp"
+#include "sim/front_end.hpp"
 #include "sim/simulation.hpp"
 #include "statistics/moments.hpp"
 #include "statistics/quantiles.hpp"
@@ -105,8 +113,18 @@ void fill_figure(Figures& figures, Figure figure, std::vector<std::int64_t>& tic
   }
 }
 
-/// `steady_state`: of all that was sent, until the last request was.
-Figures figures_of(const std::vector<Sample>& samples, bool steady_state) {
+/// Tokens that a client gets at once, after the first: those of a verification, or as many steps'
+/// tokens as stream_interval waits for.
+double tokens_at_once(const scenario::Deployment& deployment) {
+  const engine::EngineOptions& options = deployment.engine;
+  const double of_step = engine::expected_tokens(options, options.num_speculative_tokens);
+  const double interval = core::real(deployment.section.engine.stream_interval);
+  return of_step * std::ceil(interval / of_step);
+}
+
+/// `steady_state`: of all that was sent, until the last request was. Answers come `at_once` tokens
+/// at a time.
+Figures figures_of(const std::vector<Sample>& samples, bool steady_state, double at_once) {
   Figures figures;
   const auto fill = [&](Figure figure, std::optional<core::Duration> Sample::* time) {
     std::vector<std::int64_t> ticks;
@@ -121,7 +139,7 @@ Figures figures_of(const std::vector<Sample>& samples, bool steady_state) {
   fill(Figure::kTtft, &Sample::ttft);
   fill(Figure::kTpot, &Sample::tpot);
   std::int64_t tokens = 0;
-  std::int64_t gaps = 0;
+  double gaps = 0.0;
   core::Duration between;
   core::SimTime first = core::SimTime::never();
   core::SimTime last;
@@ -134,15 +152,15 @@ Figures figures_of(const std::vector<Sample>& samples, bool steady_state) {
       continue;
     }
     tokens += sample.output_tokens;
-    gaps += sample.output_tokens - 1;
+    gaps += std::ceil(core::real(sample.output_tokens - 1) / at_once);
     between += *sample.e2e - *sample.ttft;
     first = std::min(first, sample.arrival);
     if (!steady_state) {
       last = std::max(last, sample.arrival + *sample.e2e);
     }
   }
-  if (gaps > 0) {
-    figures.at(Figure::kItl, Level::kMean) = between.to_milliseconds() / static_cast<double>(gaps);
+  if (gaps > 0.0) {
+    figures.at(Figure::kItl, Level::kMean) = between.to_milliseconds() / gaps;
   }
   if (tokens > 0 && last > first) {
     figures.at(Figure::kOutputThroughput, Level::kMean) =
@@ -160,9 +178,9 @@ void add_power(const metrics::PowerSummary& power, const model::Sharding& rank, 
   }
 }
 
-Prediction predict_part(const std::vector<Sample>& samples, bool steady_state) {
+Prediction predict_part(const std::vector<Sample>& samples, bool steady_state, double at_once) {
   Prediction prediction;
-  prediction.figures = figures_of(samples, steady_state);
+  prediction.figures = figures_of(samples, steady_state, at_once);
   double seconds = 0.0;
   double context = 0.0;
   double prompts = 0.0;
@@ -191,13 +209,24 @@ Prediction predict_part(const std::vector<Sample>& samples, bool steady_state) {
   return prediction;
 }
 
+/// Over how many the load of a record is shared: instances, and their data-parallel ranks.
+std::int64_t sharers(const scenario::Resolved& resolved, const Evidence& evidence) {
+  return resolved.deployment->section.engine.data_parallel_size * evidence.replicas;
+}
+
+/// Whether requests wait for answers to others.
+bool is_closed(const Evidence& evidence) {
+  return std::ranges::all_of(evidence.stages, [](const StageLoad& stage) {
+    return stage.kind == StageLoad::Kind::kClosed || stage.kind == StageLoad::Kind::kAtOnce;
+  });
+}
+
 /// Whether a rank's clients of a closed loop, all near the end of their answers, overfill its KV
 /// cache.
 bool overfills_cache(const scenario::Resolved& resolved, const Evidence& evidence) {
   double most = 0.0;
   for (const auto& stage : evidence.stages) {
-    const scenario::RankShare share(resolved.deployment->section.engine.data_parallel_size,
-                                    {.clients = stage.concurrency});
+    const scenario::RankShare share(sharers(resolved, evidence), {.clients = stage.concurrency});
     most = std::max(most, static_cast<double>(share.clients(stage.concurrency)));
   }
   const double room = static_cast<double>(resolved.deployment->engine.num_gpu_blocks.value()) *
@@ -212,11 +241,8 @@ std::vector<PartPrediction> play(const scenario::Resolved& resolved,
                                  std::uint64_t seed) {
   const Evidence& facts = evidence[run.parts.front().evidence];
   std::atomic<bool> all_sent = false;
-  LoadScript script(run,
-                    facts,
-                    seed,
-                    resolved.deployment->section.engine.data_parallel_size,
-                    facts.steady_state ? &all_sent : nullptr);
+  LoadScript script(
+      run, facts, seed, sharers(resolved, facts), facts.steady_state ? &all_sent : nullptr);
   StageSamples samples(script, run.stages.size(), facts);
   sim::RunControls controls;
   controls.interrupt = &all_sent;
@@ -228,7 +254,8 @@ std::vector<PartPrediction> play(const scenario::Resolved& resolved,
     if (!outcome) {
       result.problem = core::to_string(outcome.error().front());
     } else {
-      result.prediction = predict_part(samples.of(part), facts.steady_state);
+      result.prediction = predict_part(
+          samples.of(part), facts.steady_state, tokens_at_once(*resolved.deployment));
       const bool whole = part.first == 0 && part.last == run.stages.size();
       if (const auto& power = outcome->summary.power; power && whole) {
         add_power(*power, resolved.deployment->execution.sharding, result.prediction->figures);
@@ -238,6 +265,11 @@ std::vector<PartPrediction> play(const scenario::Resolved& resolved,
         *rate *= script.times_rank(part);
       }
       result.prediction->preemptions = outcome->summary.preemptions;
+      result.prediction->front_end_bound = std::ranges::any_of(
+          outcome->warnings,
+          [](const core::Warning& warning) { return warning.code == sim::kFrontEndBound; });
+      result.prediction->likeness =
+          scenario::accuracy_question(*resolved.deployment, is_closed(evidence[part.evidence]));
       result.prediction->kv_limited = overfills_cache(resolved, evidence[part.evidence]);
       if (result.prediction->completed == 0) {
         result = {.prediction = std::nullopt,

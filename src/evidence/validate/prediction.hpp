@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "accuracy/bands.hpp"
 #include "core/result.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/measured_run.hpp"
@@ -24,7 +25,9 @@ struct Prediction {
   std::int64_t completed = 0;  ///< In one history.
   std::int64_t incomplete = 0;
   std::int64_t preemptions = 0;  ///< Of the whole run, in the first history.
+  accuracy::Question likeness;   ///< What it is of, in the words of the error bands.
   bool kv_limited = false;       ///< The clients of a closed loop need more KV cache than there is.
+  bool front_end_bound = false;  ///< The API server sets the rate of tokens, in the first history.
 };
 
 /// The prediction of one record of a run, or why there is none.

@@ -64,6 +64,7 @@ constexpr auto kAxes = std::to_array<std::string_view>({"all",
                                                         "cached",
                                                         "stage",
                                                         "phase",
+                                                        "bound",
                                                         "batch",
                                                         "context"});
 
@@ -112,6 +113,9 @@ std::string value_on(std::string_view axis, const ScoredRecord& record) {
   }
   if (axis == "phase") {
     return phase_of(evidence.measured);
+  }
+  if (axis == "bound") {
+    return record.prediction->front_end_bound ? "front end" : "engine";
   }
   return power_bucket(axis == "batch" ? record.prediction->mean_in_flight
                                       : record.prediction->mean_context);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/left_out_row.hpp"
 #include "evidence/validate/prediction.hpp"
+#include "evidence/validate/ranking.hpp"
 #include "evidence/validate/scores.hpp"
 
 namespace ridgeline::evidence::validate {
@@ -21,6 +23,7 @@ struct Validation {
   core::Warnings warnings;  ///< What their models say of the tables that they read, once each.
   std::vector<AblationRow> ablation;  ///< Where it was asked for, as the next.
   std::vector<LeftOutRow> unseen;
+  std::optional<Ranking> ranking;
 
   [[nodiscard]] std::int64_t count(Standing standing) const;
 };

@@ -202,6 +202,7 @@ void read(Numbers& numbers, StepConstants& set) {
   set.elementwise_traffic_factor = numbers.real("elementwise_traffic_factor", kFactor);
   set.elementwise_bandwidth_efficiency = numbers.efficiency("elementwise_bandwidth_efficiency");
   set.streamed_expert_fraction = numbers.real("streamed_expert_fraction", {0.0, 1.0});
+  set.verified_experts_in_common = numbers.real("verified_experts_in_common", {0.0, 1.0});
 }
 
 void read(Numbers& numbers, SamplingConstants& set) {

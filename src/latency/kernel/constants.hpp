@@ -197,6 +197,8 @@ struct StepConstants {
   double elementwise_traffic_factor = 1.0;
   double elementwise_bandwidth_efficiency = 1.0;
   double streamed_expert_fraction = 1.0;
+  /// Of a token's experts that a verification has read for the token before it already.
+  double verified_experts_in_common = 0.0;
 };
 
 struct SamplingConstants {

@@ -57,6 +57,7 @@ struct Cost {
   /// What a run's totals count it as, where that is not `kind`: the side of the roofline on which
   /// its work lies, which does not change with the length of a context.
   std::optional<domain::Bottleneck> side = std::nullopt;
+  core::Flops padding = {};  ///< Multiplied beside `flops`, for rows that only fill tiles.
 
   [[nodiscard]] domain::Bottleneck counted_as() const { return side.value_or(kind); }
 };

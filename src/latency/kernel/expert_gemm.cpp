@@ -85,6 +85,28 @@ double marlin_rows(double rows_per_expert) {
   return tile == kSmallTiles.end() ? kLargestTile : *tile;
 }
 
+/// Rows of the tiles in which a kernel multiplies: Marlin's; Triton's for experts scaled in blocks;
+/// Triton's others (vLLM: get_default_config in fused_moe.py).
+double tile_rows_of(const model::ExpertGemm& shape,
+                    std::int64_t tokens,
+                    double rows_per_expert,
+                    const ExpertConstants& constants) {
+  constexpr double kRows = 64.0;
+  constexpr double kRowsOfFewTokens = 16.0;
+  if (constants.tile_share) {
+    return marlin_rows(rows_per_expert);
+  }
+  const bool few = tokens * shape.token_sources <= shape.experts;
+  return few && shape.weights != model::DType::kFp8Block ? kRowsOfFewTokens : kRows;
+}
+
+/// Rows that fill the tiles of so many pairs on so many experts: a half of the last tile of each, and
+/// more where a tile holds all.
+double padding_rows(double pairs, double hit, double tile_rows) {
+  const double tiles = std::max(1.0, pairs / (hit * tile_rows) + 0.5);
+  return std::max(0.0, hit * tiles * tile_rows - pairs);
+}
+
 /// By how many standard deviations the busiest of so many ranks exceeds the mean. The counts of the
 /// ranks sum to a constant, which stretches independent deviations by sqrt(n / (n - 1)).
 double busiest_deviations(double ranks) {
@@ -116,10 +138,13 @@ double busiest_share(const model::ExpertGemm& shape, std::int64_t tokens) {
   return std::clamp(busiest, std::min(1.0, pairs), pairs) / mean;
 }
 
-double expected_experts(const model::ExpertGemm& shape, std::int64_t tokens) {
+double expected_experts(const model::ExpertGemm& shape,
+                        std::int64_t tokens,
+                        double fresh_share) {
   const double missed_by_one = 1.0 - real(shape.experts_per_token) / real(shape.experts);
   const double held = real(shape.experts_on_rank);
-  const double drawn = real(tokens * shape.token_sources) * busiest_share(shape, tokens);
+  const double drawn =
+      fresh_share * real(tokens * shape.token_sources) * busiest_share(shape, tokens);
   const double hit = held * (1.0 - core::pow(std::max(0.0, missed_by_one), drawn));
   return std::max(std::min(held, hit), std::min(1.0, pairs_on_rank(shape, tokens)));
 }
@@ -134,9 +159,10 @@ Cost expert_gemm(const model::ExpertGemm& shape,
                  const MatmulFormat& format,
                  const ExpertConstants& constants,
                  double streamed_fraction,
-                 const hardware::GpuSpec& gpu) {
+                 const hardware::GpuSpec& gpu,
+                 double fresh_share) {
   const double pairs = pairs_on_rank(shape, tokens);
-  const double hit = expected_experts(shape, tokens);
+  const double hit = expected_experts(shape, tokens, fresh_share);
   const double streamed = streamed_fraction * hit;
   const double elements = real(shape.hidden) * real(shape.width);
   const double matrices = real(shape.matrices);
@@ -156,6 +182,13 @@ Cost expert_gemm(const model::ExpertGemm& shape,
   const core::Flops wasted(kFlopsPerWeight * matrices * elements * tiles.tile_rows *
                            std::min(hit, pairs));
   const double padded = padding(shape, constants);
+  const double filling =
+      hit > 0.0
+          ? padding_rows(
+                pairs,
+                hit,
+                tile_rows_of(shape, tokens, pairs / real(shape.experts_on_rank), constants))
+          : 0.0;
   const core::Seconds memory = weights * padded / streaming_rate(constants, gpu);
   const core::Seconds compute =
       (flops + wasted) * padded / (peak_of(format, constants, gpu) * tiles.compute_efficiency);
@@ -173,7 +206,8 @@ Cost expert_gemm(const model::ExpertGemm& shape,
               .add(pairs_moved.kind, pairs_moved.time)
               .largest(),
       .losing = {},
-      .side = roofline_side(flops, weights + activations, format.peak, gpu.mem_bandwidth)};
+      .side = roofline_side(flops, weights + activations, format.peak, gpu.mem_bandwidth),
+      .padding = core::Flops(kFlopsPerWeight * matrices * elements * filling)};
 }
 
 }  // namespace ridgeline::latency::kernel

@@ -41,7 +41,8 @@ void append(const Label& label, const Cost& cost, Explanation& into) {
                     .time = cost.time * calls,
                     .bottleneck = cost.kind,
                     .source = label.source,
-                    .distance = std::nullopt};
+                    .distance = std::nullopt,
+                    .padding = cost.padding * calls};
   if (cost.losing) {
     OperatorTime losing = part;
     losing.time = cost.losing->time * calls;

@@ -71,6 +71,11 @@ KernelChoice choice_of(const Execution& execution) {
   return choice;
 }
 
+/// A step verifies all drafts of a sequence and has a token besides.
+std::int64_t tokens_in_a_row(const Execution& execution) {
+  return execution.speculation ? 1 + execution.speculation->num_speculative_tokens : 1;
+}
+
 /// base + slope * context.
 core::Duration on_line(core::Duration base, core::Duration slope, std::int64_t context) {
   return core::Duration::saturating_sum(base, core::Duration::saturating_product(slope, context));
@@ -92,7 +97,8 @@ KernelModel::KernelModel(const ModelInputs& inputs,
                       inputs.execution.sharding,
                       calibration_,
                       gpu_,
-                      choice_of(inputs.execution))),
+                      choice_of(inputs.execution),
+                      tokens_in_a_row(inputs.execution))),
       step_gap_(all_calls(calibration_.step.step_gap, 1)),
       piecewise_gap_(all_calls(calibration_.step.piecewise_layer_gap, inputs.network.num_layers())),
       uncaptured_gap_(all_calls(calibration_.step.uncaptured_expert_gap, plan_.gap_layers)),
@@ -553,6 +559,10 @@ core::Result<std::unique_ptr<StepTimeModel>> make_kernel_model(const ModelInputs
     return core::fail(core::with_field(constants.error(), "latency.constants"));
   }
   return make_checked(inputs, *constants);
+}
+
+core::Result<std::unique_ptr<StepTimeModel>> make_vllm_kernel_model(const ModelInputs& inputs) {
+  return make_checked(inputs, builtin_constants());
 }
 
 core::Result<std::unique_ptr<StepTimeModel>> make_first_kernel_model(const ModelInputs& inputs) {

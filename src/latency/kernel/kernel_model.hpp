@@ -155,5 +155,8 @@ class KernelModel final : public StepTimeModel {
 /// The same with the first published constants.
 [[nodiscard]] core::Result<std::unique_ptr<StepTimeModel>> make_first_kernel_model(
     const ModelInputs& inputs);
+/// With the constants of vLLM's kernels, whatever the engine.
+[[nodiscard]] core::Result<std::unique_ptr<StepTimeModel>> make_vllm_kernel_model(
+    const ModelInputs& inputs);
 
 }  // namespace ridgeline::latency::kernel

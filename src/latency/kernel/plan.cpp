@@ -49,12 +49,14 @@ class Planner {
           const model::Sharding& sharding,
           const Calibration& calibration,
           const hardware::GpuSpec& gpu,
-          const KernelChoice& choice)
+          const KernelChoice& choice,
+          std::int64_t tokens_in_a_row)
       : network_(network),
         sharding_(sharding),
         calibration_(calibration),
         gpu_(gpu),
-        choice_(choice) {}
+        choice_(choice),
+        tokens_in_a_row_(tokens_in_a_row) {}
 
   Plan plan(const std::vector<model::Operator>& operators) && {
     quantises_ = std::any_of(
@@ -68,6 +70,12 @@ class Planner {
   }
 
  private:
+  /// Share of the tokens' choices of experts that are not those of the token before. A prompt's
+  /// tokens reach all experts either way.
+  [[nodiscard]] double fresh_share() const {
+    const double run = real(tokens_in_a_row_);
+    return (1.0 + (run - 1.0) * (1.0 - calibration_.step.verified_experts_in_common)) / run;
+  }
   [[nodiscard]] bool is_8bit(const model::Operator& op) const {
     if (const auto* gemm = std::get_if<model::Gemm>(&op.shape)) {
       return matmul_format(gemm->weights, gpu_).is_8bit;
@@ -151,9 +159,14 @@ class Planner {
     RowOperator& row = push(
         op,
         set.source,
-        [shape, format, &constants = set.values, &step = calibration_.step, &gpu = gpu_](
-            std::int64_t rows) {
-          return expert_gemm(shape, rows, format, constants, step.streamed_expert_fraction, gpu);
+        [shape,
+         format,
+         &constants = set.values,
+         &step = calibration_.step,
+         &gpu = gpu_,
+         fresh = fresh_share()](std::int64_t rows) {
+          return expert_gemm(
+              shape, rows, format, constants, step.streamed_expert_fraction, gpu, fresh);
         });
     row.shape = [shape](std::int64_t rows) {
       return fmt::format("{}x{}x{}, {} of {} experts",
@@ -397,6 +410,7 @@ class Planner {
   const Calibration& calibration_;
   const hardware::GpuSpec& gpu_;
   const KernelChoice& choice_;
+  std::int64_t tokens_in_a_row_;
   bool quantises_ = false;
   Plan plan_;
 };
@@ -452,8 +466,9 @@ Plan make_plan(const model::ModelSpec& network,
                const model::Sharding& sharding,
                const Calibration& calibration,
                const hardware::GpuSpec& gpu,
-               const KernelChoice& choice) {
-  return Planner(network, sharding, calibration, gpu, choice)
+               const KernelChoice& choice,
+               std::int64_t tokens_in_a_row) {
+  return Planner(network, sharding, calibration, gpu, choice, tokens_in_a_row)
       .plan(model::forward_pass(network, sharding));
 }
 

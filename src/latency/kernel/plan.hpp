@@ -84,12 +84,14 @@ struct Plan {
   core::Seconds host_launches;  ///< Of all layers, where no graph holds a step.
 };
 
-/// `calibration` and `gpu` outlive the plan.
+/// `calibration` and `gpu` outlive the plan. Sequences have so many tokens each in a step, which
+/// follow each other: those that verify drafts.
 [[nodiscard]] Plan make_plan(const model::ModelSpec& network,
                              const model::Sharding& sharding,
                              const Calibration& calibration,
                              const hardware::GpuSpec& gpu,
-                             const KernelChoice& choice = {});
+                             const KernelChoice& choice = {},
+                             std::int64_t tokens_in_a_row = 1);
 
 /// All calls, in simulated time; Duration::max() where that has no room for them.
 [[nodiscard]] core::Duration all_calls(core::Seconds one_call, std::int64_t calls);

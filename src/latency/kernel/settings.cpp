@@ -58,6 +58,10 @@ constexpr auto kSettings = std::to_array<Setting>({
      [](Constants& all, double share) {
        all.step.streamed_expert_fraction = std::min(share, 1.0);
      }},
+    {"verified_experts_in_common",
+     [](Constants& all, double share) {
+       all.step.verified_experts_in_common = std::min(share, 1.0);
+     }},
     {"bytes_per_logit",
      [](Constants& all, double bytes) { all.sampling.bytes_per_logit = core::Bytes(bytes); }},
     {"truncation_us",

@@ -33,6 +33,7 @@ void add_parts(std::vector<OperatorTime>& total, std::vector<OperatorTime> more)
     }
     same->calls += part.calls;
     same->flops += part.flops;
+    same->padding += part.padding;
     same->bytes += part.bytes;
     same->time += part.time;
   }

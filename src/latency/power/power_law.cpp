@@ -1,6 +1,7 @@
 #include "latency/power/power_law.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "core/check.hpp"
@@ -19,8 +20,8 @@ constexpr double kIdleShare = 130.0 / 700.0;
 
 const std::vector<PowerLaw>& power_laws() {
   static const std::vector<PowerLaw> kLaws = {
-      {.gpu = "h100", .base = 209.0 / 700, .bandwidth = 370.0 / 700, .compute = 1234.0 / 700},
-      {.gpu = "b200", .base = 242.0 / 1000, .bandwidth = 859.0 / 1000, .compute = 2830.0 / 1000}};
+      {.gpu = "h100", .base = 311.0 / 700, .bandwidth = 150.0 / 700, .compute = 426.0 / 700},
+      {.gpu = "b200", .base = 284.0 / 1000, .bandwidth = 742.0 / 1000, .compute = 937.0 / 1000}};
   return kLaws;
 }
 
@@ -37,7 +38,8 @@ Watts working_power(const hardware::GpuSpec& gpu, const Utilisation& used) {
   RIDGELINE_CHECK(gpu.power_watts > 0.0, "a GPU has a known power limit");
   std::vector<double> watts;
   for (const PowerLaw& law : power_laws_of(gpu)) {
-    const double share = law.base + law.bandwidth * used.bandwidth + law.compute * used.compute;
+    const double share =
+        law.base + law.bandwidth * used.bandwidth + law.compute * std::sqrt(used.compute);
     watts.push_back(gpu.power_watts * std::min(kMostShare, share));
   }
   const auto [low, high] = std::ranges::minmax(watts);

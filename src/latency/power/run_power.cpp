@@ -39,7 +39,7 @@ Work work_of(const StepTimeModel& model,
   Work work{.seconds = step.total.gpu().to_seconds()};
   for (const OperatorTime& part : step.parts) {
     if (part.bottleneck != domain::Bottleneck::kNetwork) {  // Its bytes are messages.
-      work.flops += part.flops.value();
+      work.flops += part.flops.value() + part.padding.value();
       work.bytes += part.bytes.value();
     }
   }
@@ -63,13 +63,25 @@ Work work_of(const StepTimeModel& model,
   return decodes == 0 && batch.prefills.empty() ? Work{} : work_of(model, execution, batch);
 }
 
-Watts power_of(const hardware::GpuSpec& gpu, const Work& work) {
+/// Kernels run for `seconds` of the work's time at most; for the rest of it the GPU waits.
+Watts power_of(const hardware::GpuSpec& gpu, const Work& work, double seconds) {
+  const double running = std::min(seconds, work.seconds);
+  if (!(running > 0.0)) {
+    return {};
+  }
   const auto share = [&](double amount, double rate) {
-    return std::min(1.0, amount / (rate * work.seconds));
+    return std::min(1.0, amount / (rate * running));
   };
-  return working_power(gpu,
-                       {.bandwidth = share(work.bytes, gpu.mem_bandwidth.value()),
-                        .compute = share(work.flops, gpu.peak_bf16.value())});
+  const Watts watts = working_power(gpu,
+                                    {.bandwidth = share(work.bytes, gpu.mem_bandwidth.value()),
+                                     .compute = share(work.flops, gpu.peak_bf16.value())});
+  const double part = running / work.seconds;
+  const auto with_waits = [&](double while_running) {
+    return part * while_running + (1.0 - part) * idle_power(gpu);
+  };
+  return {.expected = with_waits(watts.expected),
+          .low = with_waits(watts.low),
+          .high = with_waits(watts.high)};
 }
 
 }  // namespace
@@ -101,9 +113,9 @@ std::optional<RunPower> run_power(const StepTimeModel& model,
   if (plain.bytes + with_prompt.bytes <= 0.0) {
     return std::nullopt;
   }
-  const Watts of_decode = power_of(gpu, decode);
+  const Watts of_decode = power_of(gpu, decode, plain.seconds);
   const bool has_prefill = prefill.seconds > 0.0;
-  const Watts of_prefill = has_prefill ? power_of(gpu, prefill) : Watts{};
+  const Watts of_prefill = has_prefill ? power_of(gpu, prefill, prefill.seconds) : Watts{};
   const auto weighted = [&](double Watts::* which) {
     return (decode.seconds * of_decode.*which + prefill.seconds * of_prefill.*which) / busy;
   };

@@ -65,7 +65,10 @@ std::string hint_of(const std::vector<Alternative>& alternatives, std::string_vi
 std::string bounds_text(const Calibration& calibration) {
   std::vector<std::string> names;
   for (const auto& fitted : calibration.at_bounds()) {
-    names.push_back(fmt::format("{} ({:.6g} us)", fitted.parameter.name, fitted.value));
+    names.push_back(fmt::format("{} ({:.6g}{})",
+                                fitted.parameter.name,
+                                fitted.value,
+                                fitted.parameter.is_factor ? "" : " us"));
   }
   return fmt::format("{}", fmt::join(names, ", "));
 }
@@ -135,7 +138,7 @@ std::string calibration_json(const Calibration& calibration,
   for (const auto& fitted : calibration.fitted) {
     json.begin_object();
     json.member("name", fitted.parameter.name);
-    json.member("unit", "us");
+    json.member("unit", fitted.parameter.is_factor ? "" : "us");
     json.member("before", fitted.before);
     json.member("value", fitted.value);
     write_or_null(json, "lowest", fitted.lowest);
@@ -214,10 +217,11 @@ core::Warnings calibration_warnings(const Calibration& calibration) {
   }
   for (const auto& fitted : calibration.at_bounds()) {
     warn("W-at-bound",
-         fmt::format("{} ended at its bound of {:.6g} us: the GPU, the precision or a flag may be "
+         fmt::format("{} ended at its bound of {:.6g}{}: the GPU, the precision or a flag may be "
                      "another than the server's",
                      fitted.parameter.name,
-                     fitted.value));
+                     fitted.value,
+                     fitted.parameter.is_factor ? "" : " us"));
   }
   // A synchronous server's steps take the host's time as well: enough of it explains any kernels.
   constexpr double kTimesBuiltIn = 3.0;

@@ -8,8 +8,8 @@
 
 namespace ridgeline::report {
 
-/// {schema_version, deployment, model, memory, hardware, engine, pools[], config, provenance[],
-/// warnings}: what a scenario resolves to. Memory in GiB per GPU; weight_bytes and
+/// {schema_version, deployment, model, memory, hardware, engine, pools[], config, scenario_digest,
+/// provenance[], warnings}: what a scenario resolves to. Memory in GiB per GPU; weight_bytes and
 /// kv_bytes_per_token of the whole network.
 [[nodiscard]] document::Node explanation_tree(const scenario::Resolved& resolved);
 /// The same for a person.

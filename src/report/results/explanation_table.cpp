@@ -18,6 +18,7 @@
 #include "report/results/explanation_facts.hpp"
 #include "report/results/headline.hpp"
 #include "scenario/deployment.hpp"
+#include "scenario/digest.hpp"
 #include "scenario/options.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
@@ -225,6 +226,8 @@ std::string explanation_table(const scenario::Resolved& resolved, const report::
           fmt::format("{} {}", scenario::name(provenance.origin), place_text(provenance.where)));
     }
   }
+  lines.title("scenario");
+  lines.row("digest", scenario::scenario_digest(scenario), "of all settings, as they hold");
   for (const auto& warning : resolved.warnings) {
     lines.add(fmt::format("\n{} {}: {}\n  {}\n",
                           style.palette.paint(style.palette.warn, "warning"),

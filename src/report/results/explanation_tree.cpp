@@ -22,6 +22,7 @@
 #include "report/results/headline.hpp"
 #include "report/tree.hpp"
 #include "scenario/deployment.hpp"
+#include "scenario/digest.hpp"
 #include "scenario/engine_settings.hpp"
 #include "scenario/options.hpp"
 #include "scenario/resolve.hpp"
@@ -290,6 +291,7 @@ document::Node explanation_tree(const scenario::Resolved& resolved) {
       .add("engine", engine_tree(resolved))
       .add("pools", pools_explained(resolved))
       .add("config", scenario::to_node(resolved.scenario()))
+      .add("scenario_digest", text_node(scenario::scenario_digest(resolved.scenario())))
       .add("provenance", provenance_tree(resolved))
       .add("warnings", warnings_tree(resolved.warnings))
       .build();

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "accuracy/bands.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "domain/record.hpp"
@@ -17,6 +18,7 @@
 #include "report/results/headline.hpp"
 #include "report/run_result.hpp"
 #include "report/version.hpp"
+#include "scenario/accuracy_question.hpp"
 #include "scenario/deployment.hpp"
 #include "scenario/options.hpp"
 #include "scenario/resolve.hpp"
@@ -44,6 +46,23 @@ std::vector<std::pair<std::string, document::Node>> settings_of(const scenario::
   return settings;
 }
 
+/// Bands are of one instance: a fleet has none.
+std::vector<accuracy::ExpectedError> expected_errors_of(const scenario::Resolved& resolved) {
+  std::vector<accuracy::ExpectedError> errors;
+  if (!resolved.pools.empty() || resolved.deployment->section.latency.name != "kernel") {
+    return errors;
+  }
+  const accuracy::Question question = scenario::accuracy_question(
+      *resolved.deployment, scenario::is_closed_loop(resolved.workload.section));
+  for (std::size_t metric = 0; metric < accuracy::kNumMetrics; ++metric) {
+    if (auto error = accuracy::expected_error(
+            accuracy::bands(), question, static_cast<accuracy::Metric>(metric))) {
+      errors.push_back(std::move(*error));
+    }
+  }
+  return errors;
+}
+
 }  // namespace
 
 RunResult run_result(const scenario::Resolved& resolved,
@@ -56,6 +75,7 @@ RunResult run_result(const scenario::Resolved& resolved,
   result.settings = settings_of(scenario, result.config);
   result.summary = outcome.summary;
   result.deployment = deployment_of(resolved, outcome);
+  result.expected_errors = expected_errors_of(resolved);
   result.warnings = resolved.warnings;
   result.warnings.insert(result.warnings.end(), outcome.warnings.begin(), outcome.warnings.end());
   result.digest = outcome.digest;

@@ -184,7 +184,7 @@ void check_policy(const scaling::ScalerEntry& policy, Findings& findings) {
 }
 
 /// What the keys of prefill instances say.
-void check_prefill(const scaling::ScalerEntry& policy, Findings& findings) {
+void check_prefill(const scaling::ScalerEntry& policy, bool has_pools, Findings& findings) {
   const ClusterSection& cluster = findings.scenario().run.cluster;
   const AutoscalingSection& section = cluster.autoscaling;
   const auto ignore = [&](std::string_view path, std::string_view why) {
@@ -193,7 +193,7 @@ void check_prefill(const scaling::ScalerEntry& policy, Findings& findings) {
     }
   };
   const auto& prefill = cluster.disaggregation.prefill_instances;
-  if (!prefill || !section.prefill_max_replicas) {
+  if (!prefill || (!has_pools && !section.prefill_max_replicas)) {
     const std::string why = !prefill
                                 ? "no instance computes prompts alone"
                                 : "prefill instances are not scaled without prefill_max_replicas";
@@ -210,7 +210,7 @@ void check_prefill(const scaling::ScalerEntry& policy, Findings& findings) {
     for (const std::string_view path : {kPrefillReplicasAt, kPrefillCron}) {
       ignore(path, fmt::format("the policy {} does not read it", policy.name));
     }
-  } else if (!section.prefill_replicas_at && !section.prefill_cron) {
+  } else if (!has_pools && !section.prefill_replicas_at && !section.prefill_cron) {
     findings.problem(kPrefillReplicasAt,
                      "missing: schedule needs times and numbers of prefill instances too",
                      "[[600s, 8]], prefill_cron: ['0 8 * * 1-5=8'], or no prefill_max_replicas");
@@ -219,6 +219,9 @@ void check_prefill(const scaling::ScalerEntry& policy, Findings& findings) {
     for (const std::string_view path : {kPrefillMetric, kPrefillTarget}) {
       ignore(path, fmt::format("the policy {} does not read it", policy.name));
     }
+  }
+  if (has_pools) {
+    return;  // Each is checked as what it is.
   }
   const std::int64_t fewest = section.prefill_min_replicas.value_or(1);
   if (fewest > *section.prefill_max_replicas) {
@@ -356,7 +359,7 @@ void check_pool_keys(const std::vector<PoolSection>& pools, Findings& findings) 
       const bool is_bound = key == "min_replicas" || key == "max_replicas";
       const std::string why =
           !name ? "there is no autoscaler without cluster.autoscaling.name"
-          : cluster.disaggregation.prefill_instances
+          : cluster.disaggregation.prefill_instances && pools.size() == 1
               ? "with prefill and decode apart cluster.autoscaling says it for each kind"
           : policy && !is_bound && !(*policy)->reads_setting(key)
               ? fmt::format("the policy {} does not read it", *name)
@@ -377,7 +380,7 @@ void check_pool_keys(const std::vector<PoolSection>& pools, Findings& findings) 
 std::vector<Scaled> scaled_of(const std::vector<PoolSection>& pools, Findings& findings) {
   const ClusterSection& cluster = findings.scenario().run.cluster;
   const auto& prefill = cluster.disaggregation.prefill_instances;
-  if (pools.empty() || prefill) {
+  if (pools.empty() || (prefill && pools.size() == 1)) {
     return {{.section = cluster.autoscaling,
              .instances = *cluster.instances - prefill.value_or(0),
              .kind = prefill ? " that decode" : "",
@@ -390,7 +393,11 @@ std::vector<Scaled> scaled_of(const std::vector<PoolSection>& pools, Findings& f
   }
   std::vector<Scaled> all;
   for (std::size_t i = 0; i < pools.size(); ++i) {
-    all.push_back({.section = autoscaling_of(cluster.autoscaling, pools[i]),
+    AutoscalingSection own = autoscaling_of(cluster.autoscaling, pools[i]);
+    if (pools[i].role == scaling::Role::kPrefill && !own.max_replicas) {
+      continue;  // Their number is fixed.
+    }
+    all.push_back({.section = std::move(own),
                    .instances = pools[i].instances,
                    .problem = [&findings, pool = pools[i], i](
                                   std::string_view key, std::string message, std::string hint) {
@@ -451,6 +458,14 @@ void check_without_policy(Findings& findings) {
 
 AutoscalingSection autoscaling_of(const AutoscalingSection& section, const PoolSection& pool) {
   AutoscalingSection own = section;
+  if (pool.role == scaling::Role::kPrefill) {
+    own.min_replicas = section.prefill_min_replicas;
+    own.max_replicas = section.prefill_max_replicas;
+    own.replicas_at = section.prefill_replicas_at;
+    own.cron = section.prefill_cron;
+    own.metric = section.prefill_metric ? section.prefill_metric : section.metric;
+    own.target = section.prefill_target ? section.prefill_target : section.target;
+  }
   const auto take = [](auto& slot, const auto& stated) {
     if (stated) {
       slot = stated;
@@ -462,6 +477,12 @@ AutoscalingSection autoscaling_of(const AutoscalingSection& section, const PoolS
   take(own.target, pool.target);
   take(own.replicas_at, pool.replicas_at);
   take(own.cron, pool.cron);
+  if (pool.role == scaling::Role::kPrefill) {  // In either place it is the pool's.
+    own.prefill_metric = own.metric;
+    own.prefill_target = own.target;
+    own.prefill_replicas_at = own.replicas_at;
+    own.prefill_cron = own.cron;
+  }
   return own;
 }
 
@@ -531,7 +552,7 @@ void check_autoscaling(Findings& findings) {
   if (auto start = read_cold_start(section.cold_start, core::Bytes(0.0)); !start) {
     add_new(start.error(), findings);
   }
-  const auto listed = read_pools(cluster.pools, findings.scenario().deployment);
+  const auto listed = read_pools(cluster, findings.scenario().deployment);
   if (!listed) {
     return;  // check_pools() says so.
   }
@@ -555,12 +576,13 @@ void check_autoscaling(Findings& findings) {
   }
   check_intervals(findings);
   check_policy(**policy, findings);
-  check_prefill(**policy, findings);
+  const bool has_pools = listed->size() > 1;
+  check_prefill(**policy, has_pools, findings);
   for (const Scaled& scaled : all) {
     check_bounds(**policy, scaled);
   }
   const auto& prefill = section.prefill_metric ? section.prefill_metric : section.metric;
-  if (section.prefill_max_replicas) {
+  if (section.prefill_max_replicas && !has_pools) {
     check_target(section.prefill_target ? "prefill_target" : "target",
                  metric_of(prefill),
                  section.prefill_target ? section.prefill_target : section.target,

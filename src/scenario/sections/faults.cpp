@@ -23,10 +23,14 @@
 #include "document/reader.hpp"
 #include "faults/fault.hpp"
 #include "faults/plan.hpp"
+#include "routing/registry.hpp"
+#include "routing/router.hpp"
+#include "scenario/engine_settings.hpp"
 #include "scenario/findings.hpp"
 #include "scenario/options.hpp"
 #include "scenario/scenario.hpp"
 #include "scenario/sections/pools.hpp"
+#include "scenario/sections/router.hpp"
 #include "scenario/sections/sections.hpp"
 #include "scenario/time_value.hpp"
 
@@ -47,9 +51,9 @@ constexpr const char* kExample = "{kind: crash, instance: 3, at: 60s}, or --faul
 // clang-format off
 constexpr auto kFaultOptions = std::to_array<Option>({
     {.path = kFaults, .flag = "fault", .unset = "none",
-     .help = "What goes wrong: KIND@TIME[+TIME][:INSTANCE][xFACTOR], or KIND~MTBF/MTTR by chance; "
-             "crash, slowdown, hang, scrape-loss, gateway-restart, node-loss (of a host), link-degraded, "
-             "link-down (of a host's network card, or the fabric)",
+     .help = "What goes wrong: KIND@TIME[+TIME][:INSTANCE][xFACTOR], or KIND~MTBF/MTTR[xFACTOR] by chance; "
+             "crash, slowdown, hang, scrape-loss, event-loss, gateway-restart, node-loss (of a host), "
+             "link-degraded, link-down (of a host's network card, or the fabric)",
      .example = "crash@60s:3", .shape = Option::Shape::kItems,
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.faults; }},
     {.path = kMaxRetries, .flag = "max-retries", .lowest = 0, .highest = kMostRetries, .unset = "0",
@@ -88,10 +92,12 @@ class FaultReader {
       return;
     }
     if (random_) {
-      if (settings.random) {
-        problem("only one kind of fault can come by chance");
+      if (std::ranges::any_of(settings.random, [&](const faults::RandomFaults& other) {
+            return other.kind == random_->kind && other.of_node == random_->of_node;
+          })) {
+        problem("comes by chance in an entry before already");
       }
-      settings.random = random_;
+      settings.random.push_back(*random_);
       return;
     }
     check();
@@ -120,8 +126,8 @@ class FaultReader {
            .message = fmt::format("no fault '{}'", word),
            .where = node_.where(),
            .hint = meant ? fmt::format("did you mean '{}'?", *meant)
-                         : "crash, slowdown, hang, scrape-loss, gateway-restart, node-loss, "
-                           "link-degraded, link-down"});
+                         : "crash, slowdown, hang, scrape-loss, event-loss, gateway-restart, "
+                           "node-loss, link-degraded, link-down"});
       return;
     }
     listed_.fault.kind = static_cast<FaultKind>(found - faults::kFaultKindNames.begin());
@@ -177,6 +183,9 @@ class FaultReader {
     if (const auto tilde = text.find('~'); tilde != std::string::npos) {
       std::string times = text.substr(tilde + 1);
       set_kind(text.substr(0, tilde));
+      if (const auto factor = take_after(times, 'x')) {
+        set_factor(number_of<double>(*factor));
+      }
       const auto repair = take_after(times, '/');
       if (!repair) {
         problem(fmt::format("found '{}', expected MTBF/MTTR after ~", times));
@@ -240,11 +249,17 @@ class FaultReader {
     }
     const std::vector<std::string> fates = {"kept", "cut"};
     listed_.fault.cuts_requests = reader.choice("requests", fates) == "cut";
+    const std::vector<std::string> recoveries = {"replay", "forget"};
+    const auto recovery = reader.choice("recovery", recoveries);
+    listed_.fault.replays_events = recovery != "forget";
+    if (recovery && listed_.fault.kind != FaultKind::kEventLoss) {
+      problem("recovery is of an event-loss");
+    }
     reader.finish();
     if (mtbf || mttr) {
       if (!mtbf || !mttr || at || listed_.share || listed_.fault.instance.valid() || listed_.host ||
           !listed_.pool.empty()) {
-        problem("faults by chance have mtbf and mttr, and neither at nor instance nor share");
+        problem("faults by chance have mtbf and mttr, and neither at nor a place");
       }
       set_random(mtbf.value_or(core::Duration()), mttr.value_or(core::Duration()));
       return;
@@ -263,12 +278,22 @@ class FaultReader {
 
   void set_random(core::Duration mtbf, core::Duration mttr) {
     const FaultKind kind = listed_.fault.kind;
-    if (is_node_ || (kind != FaultKind::kCrash && kind != FaultKind::kHang)) {
-      problem("crash and hang come by chance, other faults at a given time");
+    const std::int64_t factor = listed_.fault.factor_thousandths;
+    if (!is_node_ && !is_link() && kind != FaultKind::kCrash && kind != FaultKind::kHang) {
+      problem("crash, hang, node-loss, link-degraded and link-down come by chance, other faults at "
+              "a given time");
     } else if (mtbf == core::Duration()) {
       problem("mtbf is out of range, expected a time above zero");
+    } else if (kind == FaultKind::kLinkDegraded ? factor < 1 || factor >= kWhole
+                                                : factor != kWhole) {
+      problem(kind == FaultKind::kLinkDegraded ? "missing: the factor of its rate, 0.001 to 0.999"
+                                               : "a factor by chance is of a degraded link");
     }
-    random_ = {.kind = kind, .mtbf = mtbf, .mttr = mttr};
+    random_ = {.kind = is_node_ ? FaultKind::kCrash : kind,
+               .of_node = is_node_,
+               .mtbf = mtbf,
+               .mttr = mttr,
+               .factor_thousandths = factor};
   }
 
   [[nodiscard]] bool is_link() const { return !is_node_ && is_of_link(listed_.fault.kind); }
@@ -340,16 +365,24 @@ std::string_view name_of(FaultKind kind) {
 /// Links that there are.
 void check_links(const FaultSettings& settings, Findings& findings) {
   const ClusterSection& cluster = findings.scenario().run.cluster;
+  const auto refuse_without_kv = [&](FaultKind kind) {
+    findings.problem(kFaults,
+                     fmt::format("a {}, but no KV is sent from instance to instance without "
+                                 "cluster.disaggregation.prefill_instances",
+                                 name_of(kind)),
+                     "a crash, hang or slowdown of an instance");
+  };
+  for (const faults::RandomFaults& random : settings.random) {
+    if (is_of_link(random.kind) && !cluster.disaggregation.prefill_instances) {
+      refuse_without_kv(random.kind);
+    }
+  }
   for (const FaultEntry& entry : settings.listed) {
     if (!is_of_link(entry.fault.kind)) {
       continue;
     }
     if (!cluster.disaggregation.prefill_instances) {
-      findings.problem(kFaults,
-                       fmt::format("a {}, but no KV is sent from instance to instance without "
-                                   "cluster.disaggregation.prefill_instances",
-                                   name_of(entry.fault.kind)),
-                       "a crash, hang or slowdown of an instance");
+      refuse_without_kv(entry.fault.kind);
     } else if (!entry.host && !cluster.kv_transfer.fabric_bandwidth) {
       findings.problem(kFaults,
                        fmt::format("a {} of the fabric, which has no limit without "
@@ -365,7 +398,7 @@ void check_places(const FaultSettings& settings, Findings& findings) {
   const ClusterSection& cluster = findings.scenario().run.cluster;
   const std::int64_t per_host = cluster.kv_transfer.instances_per_host.value_or(1);
   std::vector<std::string> names;
-  if (const auto pools = read_pools(cluster.pools, findings.scenario().deployment); pools) {
+  if (const auto pools = read_pools(cluster, findings.scenario().deployment); pools) {
     for (const PoolSection& pool : *pools) {
       names.push_back(pool.name);
     }
@@ -428,6 +461,29 @@ void check_instances(const FaultSettings& settings, Findings& findings) {
   }
 }
 
+/// Lost KV events are missed by a policy that follows them, of an engine that tells when they were.
+void check_events(const FaultSettings& settings, Findings& findings) {
+  const Scenario& scenario = findings.scenario();
+  const auto loses_events = [](const FaultEntry& entry) {
+    return entry.fault.kind == FaultKind::kEventLoss;
+  };
+  if (std::ranges::none_of(settings.listed, loses_events)) {
+    return;
+  }
+  const std::string name = router_name(scenario.run.cluster.router);
+  const auto router = routing::find_router(name);
+  if (router && !(*router)->make({})->needs().cache) {
+    findings.problem(kFaults,
+                     fmt::format("an event-loss, but the policy {} follows no KV events", name),
+                     "--router llm-d-precise, or remove it");
+  }
+  if (named_version(scenario.deployment.engine.version).starts_with("sglang")) {
+    findings.problem(kFaults,
+                     "an event-loss of sglang, whose cache is known here as it is, at any delay",
+                     "an engine of vLLM");
+  }
+}
+
 /// Faults strike while requests are sent.
 void check_times(const FaultSettings& settings, Findings& findings) {
   const auto& duration = findings.scenario().workload.duration;
@@ -461,11 +517,26 @@ core::Result<FaultSettings> fault_settings(const std::optional<document::Node>& 
   return settings;
 }
 
+EventLosses event_losses(const FaultSettings& settings) {
+  EventLosses all;
+  for (const FaultEntry& entry : settings.listed) {
+    if (entry.fault.kind == FaultKind::kEventLoss) {
+      // One may go on from another.
+      all.longest = core::Duration::saturating_sum(
+          all.longest, entry.fault.lasts.value_or(core::Duration::max()));
+      all.may_forget |= !entry.fault.replays_events;
+    }
+  }
+  return all;
+}
+
 bool names_hosts(const std::optional<document::Node>& faults) {
   const auto settings = fault_settings(faults);
-  return settings && std::ranges::any_of(settings->listed, [](const FaultEntry& entry) {
-           return entry.host.has_value();
-         });
+  return settings &&
+         (std::ranges::any_of(settings->random, &faults::RandomFaults::of_host) ||
+          std::ranges::any_of(settings->listed, [](const FaultEntry& entry) {
+            return entry.host.has_value();
+          }));
 }
 
 std::span<const Option> faults_options() {
@@ -487,6 +558,7 @@ void check_faults(Findings& findings) {
   check_instances(*settings, findings);
   check_places(*settings, findings);
   check_links(*settings, findings);
+  check_events(*settings, findings);
   check_times(*settings, findings);
   const bool may_lose = cluster.faults || cluster.autoscaling.drain_timeout;
   for (const std::string_view path : {kMaxRetries, kBackoff}) {
@@ -495,7 +567,8 @@ void check_faults(Findings& findings) {
     }
   }
   const bool may_hang =
-      (settings->random && settings->random->kind == FaultKind::kHang) ||
+      std::ranges::find(settings->random, FaultKind::kHang, &faults::RandomFaults::kind) !=
+          settings->random.end() ||
       std::ranges::any_of(settings->listed, [](const faults::ListedFault& listed) {
         return listed.fault.kind == FaultKind::kHang;
       });

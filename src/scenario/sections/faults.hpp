@@ -33,11 +33,17 @@ struct FaultEntry : faults::ListedFault {
 /// What a list of faults says.
 struct FaultSettings {
   std::vector<FaultEntry> listed;
-  std::optional<faults::RandomFaults> random;
+  std::vector<faults::RandomFaults> random;  ///< By chance, at most one of each kind.
 };
 /// Reads `cluster.faults`: maps, or texts as after --fault. Problems name their place.
 [[nodiscard]] core::Result<FaultSettings> fault_settings(
     const std::optional<document::Node>& faults);
+/// For how long at most KV events of an instance are lost, and whether that may be for good.
+struct EventLosses {
+  core::Duration longest;
+  bool may_forget = false;
+};
+[[nodiscard]] EventLosses event_losses(const FaultSettings& settings);
 /// Whether a fault strikes a host, so that cluster.kv_transfer.instances_per_host matters.
 [[nodiscard]] bool names_hosts(const std::optional<document::Node>& faults);
 

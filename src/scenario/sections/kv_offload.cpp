@@ -334,15 +334,9 @@ void check_kv_offload(Findings& findings) {
                      "KV outside the GPUs is found by the hashes of the prefix cache, which is off",
                      "engine.enable_prefix_caching: true");
   }
-  const auto alone = [&](bool has, std::string_view what) {
-    if (has) {
-      findings.problem(first, fmt::format("KV tiers and {} are not simulated together", what));
-    }
-  };
-  alone(cluster.disaggregation.prefill_instances.has_value(), "prefill and decode apart");
-  alone(cluster.faults.has_value(), "faults");
-  alone(cluster.autoscaling.name.has_value(), "autoscaling");
-  alone(attention_ranks(scenario.deployment.engine).ranks > 1, "data-parallel ranks");
+  if (attention_ranks(scenario.deployment.engine).ranks > 1) {
+    findings.problem(first, "KV tiers and data-parallel ranks are not simulated together");
+  }
 }
 
 std::int64_t kv_block_bytes(const Deployment& deployment) {

@@ -191,8 +191,10 @@ std::string pool_path(std::size_t pool, std::string_view key) {
   return fmt::format("{}[{}].{}", kPools, pool, key);
 }
 
-core::Result<std::vector<PoolSection>> read_pools(const std::optional<document::Node>& pools,
+core::Result<std::vector<PoolSection>> read_pools(const ClusterSection& cluster,
                                                   const DeploymentSection& deployment) {
+  const std::optional<document::Node>& pools = cluster.pools;
+  const std::optional<std::int64_t>& prefill = cluster.disaggregation.prefill_instances;
   std::vector<PoolSection> listed;
   if (!pools) {
     return listed;
@@ -215,6 +217,11 @@ core::Result<std::vector<PoolSection>> read_pools(const std::optional<document::
       errors.push_back({.field = pool_path(i, "name"),
                         .message = fmt::format("'{}' is listed twice", pool.name),
                         .where = node.where()});
+    }
+    if (prefill && instances + pool.instances <= *prefill) {
+      pool.role = scaling::Role::kPrefill;
+    } else if (prefill && instances >= *prefill) {
+      pool.role = scaling::Role::kDecode;
     }
     instances += pool.instances;
     listed.push_back(std::move(pool));
@@ -242,7 +249,7 @@ void check_pools(Findings& findings) {
   if (!cluster.pools) {
     return;
   }
-  const auto pools = read_pools(cluster.pools, findings.scenario().deployment);
+  const auto pools = read_pools(cluster, findings.scenario().deployment);
   if (!pools) {
     core::Errors& errors = findings.errors();
     errors.insert(errors.end(), pools.error().begin(), pools.error().end());
@@ -270,11 +277,18 @@ void check_pools(Findings& findings) {
     need("gpu", pool.deployment.gpu, "here or for all pools: --gpu h100");
   }
   cluster.instances = instances;
-  if (pools->size() > 1 && cluster.autoscaling.name && cluster.disaggregation.prefill_instances) {
-    findings.problem(kPools,
-                     "instances of several pools do not come and go where prefill and decode are "
-                     "apart",
-                     "one pool, or no cluster.autoscaling");
+  const bool come_and_go = cluster.autoscaling.name || cluster.rolling_update.update_at;
+  for (std::size_t i = 0; i < pools->size() && pools->size() > 1; ++i) {
+    const PoolSection& pool = (*pools)[i];
+    if (come_and_go && cluster.disaggregation.prefill_instances &&
+        pool.role == scaling::Role::kBoth) {
+      findings.errors().push_back(
+          {.field = pool_path(i, "instances"),
+           .message = "some of them compute prompts and others decode: of several pools that come "
+                      "and go each does one of both",
+           .where = pool.node.where(),
+           .hint = "the first pools have cluster.disaggregation.prefill_instances together"});
+    }
   }
   if (pools->size() > 1 && cluster.kv_offload.has_tier()) {
     findings.problem(kPools,

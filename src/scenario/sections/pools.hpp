@@ -9,6 +9,7 @@
 
 #include "core/result.hpp"
 #include "document/document.hpp"
+#include "scaling/registry.hpp"
 #include "scenario/options.hpp"
 #include "scenario/scenario.hpp"
 
@@ -32,6 +33,9 @@ struct PoolSection {
   std::optional<double> target = {};
   std::optional<document::Node> replicas_at = {};
   std::optional<document::Node> cron = {};
+  /// What its instances do of a request: all, or of one of two legs. Where prefill and decode are
+  /// apart and a pool has instances of both, all.
+  scaling::Role role = scaling::Role::kBoth;
   std::vector<std::string> deployment_keys = {};  ///< Paths of the options that it states.
   DeploymentSection deployment;                   ///< The scenario's, with what the pool states.
   document::Node node;                            ///< As it was written.
@@ -40,7 +44,7 @@ struct PoolSection {
 /// The pools that `cluster.pools` lists, over the scenario's own deployment: none where it is not
 /// stated. Of a list that is not one of pools, the problems.
 [[nodiscard]] core::Result<std::vector<PoolSection>> read_pools(
-    const std::optional<document::Node>& pools, const DeploymentSection& deployment);
+    const ClusterSection& cluster, const DeploymentSection& deployment);
 
 /// Whether a pool may state the option: what is served, and how.
 [[nodiscard]] bool may_differ(const Option& option);

@@ -19,6 +19,7 @@
 #include "scenario/findings.hpp"
 #include "scenario/options.hpp"
 #include "scenario/scenario.hpp"
+#include "scenario/sections/autoscaling.hpp"
 #include "scenario/sections/cluster.hpp"
 #include "scenario/sections/pools.hpp"
 #include "scenario/sections/sections.hpp"
@@ -43,7 +44,7 @@ constexpr auto kRollingUpdateOptions = std::to_array<Option>({
      .help = "How many may be missing meanwhile; a share of them is rounded down, and 1 where both come to 0", .example = "0",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.rolling_update.max_unavailable; }},
     {.path = kPool, .flag = "update-pool", .unset = "all, each kind by itself",
-     .help = "Which instances are updated: a pool's name, or prefill or decode where they are apart", .example = "decode",
+     .help = "Which instances are updated: a pool's name, or prefill or decode where they are apart and no pools are listed", .example = "decode",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.rolling_update.update_pool; }},
 });
 // clang-format on
@@ -67,18 +68,23 @@ std::optional<scaling::CountOrPercent> read_count(std::string_view path,
   return read;
 }
 
-/// What can be updated by a name, and how many there are of it.
+/// What can be updated by a name, and how many there are of it at most.
 using Kinds = std::vector<std::pair<std::string, std::int64_t>>;
 
 Kinds kinds_of(const Findings& findings) {
   const ClusterSection& cluster = findings.scenario().run.cluster;
-  if (const auto& prefill = cluster.disaggregation.prefill_instances) {
-    return {{"prefill", *prefill}, {"decode", *cluster.instances - *prefill}};
+  const auto pools = read_pools(cluster, findings.scenario().deployment);
+  const auto& prefill = cluster.disaggregation.prefill_instances;
+  const AutoscalingSection& scaling = cluster.autoscaling;
+  if (prefill && !(pools && pools->size() > 1)) {
+    return {{"prefill", scaling.name ? scaling.prefill_max_replicas.value_or(*prefill) : *prefill},
+            {"decode", most_instances(scaling, *cluster.instances - *prefill)}};
   }
   Kinds kinds;
-  if (const auto pools = read_pools(cluster.pools, findings.scenario().deployment); pools) {
+  if (pools) {
     for (const PoolSection& pool : *pools) {
-      kinds.emplace_back(pool.name, pool.instances);
+      kinds.emplace_back(pool.name,
+                         most_instances(autoscaling_of(scaling, pool), pool.instances));
     }
   }
   return kinds;
@@ -105,7 +111,10 @@ void check_pool(const Kinds& kinds, Findings& findings) {
 void check_surge(const Kinds& kinds, Findings& findings) {
   const ClusterSection& cluster = findings.scenario().run.cluster;
   std::int64_t places =
-      kinds.empty() ? with_surge(cluster.rolling_update, "", *cluster.instances) : 0;
+      kinds.empty() ? with_surge(cluster.rolling_update,
+                                 "",
+                                 most_instances(cluster.autoscaling, *cluster.instances))
+                    : 0;
   for (const auto& [name, count] : kinds) {
     places += with_surge(cluster.rolling_update, name, count);
   }
@@ -121,25 +130,24 @@ void check_surge(const Kinds& kinds, Findings& findings) {
 
 }  // namespace
 
-std::optional<scaling::UpdateLimits> update_of(const RollingUpdateSection& section,
-                                               std::string_view pool,
-                                               std::int64_t instances) {
+std::optional<scaling::UpdateRule> update_of(const RollingUpdateSection& section,
+                                             std::string_view pool) {
   if (!section.update_at || (section.update_pool && *section.update_pool != pool)) {
     return std::nullopt;
   }
   const auto count = [](const std::optional<std::string>& text, scaling::CountOrPercent standard) {
     return text ? scaling::count_or_percent(*text).value_or(standard) : standard;
   };
-  return scaling::update_limits(instances,
-                                count(section.max_surge, scaling::kDefaultSurge),
-                                count(section.max_unavailable, scaling::kDefaultUnavailable));
+  return scaling::UpdateRule{
+      .surge = count(section.max_surge, scaling::kDefaultSurge),
+      .unavailable = count(section.max_unavailable, scaling::kDefaultUnavailable)};
 }
 
 std::int64_t with_surge(const RollingUpdateSection& section,
                         std::string_view pool,
                         std::int64_t instances) {
-  const auto update = update_of(section, pool, instances);
-  return instances + (update ? update->surge : 0);
+  const auto update = update_of(section, pool);
+  return instances + (update ? scaling::update_limits(instances, *update).surge : 0);
 }
 
 std::span<const Option> rolling_update_options() {
@@ -162,11 +170,6 @@ void check_rolling_update(Findings& findings) {
       }
     }
     return;
-  }
-  if (cluster.autoscaling.name) {
-    findings.problem(kAt,
-                     "instances that an autoscaler starts and drains are not updated",
-                     "one of cluster.rolling_update and cluster.autoscaling");
   }
   if (const auto& duration = findings.scenario().workload.duration;
       duration && *section.update_at >= *duration) {

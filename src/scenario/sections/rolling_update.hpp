@@ -19,13 +19,12 @@ struct RollingUpdateSection {
   std::optional<std::string> update_pool;      ///< A pool's name, `prefill` or `decode`.
 };
 
-/// The update of so many instances of a pool (or "prefill", "decode"; empty: all are alike);
-/// nothing where the section leaves them as they are.
-[[nodiscard]] std::optional<scaling::UpdateLimits> update_of(const RollingUpdateSection& section,
-                                                             std::string_view pool,
-                                                             std::int64_t instances);
+/// The update of the instances of a pool (or "prefill", "decode"; empty: all are alike); nothing
+/// where the section leaves them as they are.
+[[nodiscard]] std::optional<scaling::UpdateRule> update_of(const RollingUpdateSection& section,
+                                                           std::string_view pool);
 
-/// Instances that there may be at most, at once, with those of the update's surge.
+/// Instances that there may be at most, at once: so many, with those of the update's surge.
 [[nodiscard]] std::int64_t with_surge(const RollingUpdateSection& section,
                                       std::string_view pool,
                                       std::int64_t instances);

@@ -270,7 +270,7 @@ void check_parameters(const routing::RouterEntry& router, Findings& findings) {
 
 /// What is served: the scenario's own deployment, or that of each pool.
 std::vector<EngineSection> engines_of(const Scenario& scenario) {
-  const auto pools = read_pools(scenario.run.cluster.pools, scenario.deployment);
+  const auto pools = read_pools(scenario.run.cluster, scenario.deployment);
   if (!pools || pools->empty()) {
     return {scenario.deployment.engine};  // Of pools that cannot be read, check_pools() says so.
   }

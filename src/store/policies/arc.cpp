@@ -51,6 +51,11 @@ class Arc final : public Eviction {
     }
   }
 
+  void forget(BlockKey key) override {
+    RIDGELINE_CHECK(once_.remove(key) || often_.remove(key),
+                    "a block that is forgotten is in the tier");
+  }
+
   std::optional<BlockKey> evict(const MayGo& may_go) override {
     const bool once_first =
         once_.size() > room_for_once_ || (expects_often_ && once_.size() == room_for_once_);

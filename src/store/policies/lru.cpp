@@ -17,6 +17,9 @@ class Lru final : public Eviction {
   void touch(BlockKey key) override {
     RIDGELINE_CHECK(keys_.touch(key), "a block that is used is in the tier");
   }
+  void forget(BlockKey key) override {
+    RIDGELINE_CHECK(keys_.remove(key), "a block that is forgotten is in the tier");
+  }
   std::optional<BlockKey> evict(const MayGo& may_go) override {
     const auto oldest = keys_.oldest(may_go);
     if (oldest) {

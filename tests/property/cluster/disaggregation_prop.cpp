@@ -15,6 +15,7 @@
 #include "cluster/cluster.hpp"
 #include "cluster/disaggregation.hpp"
 #include "cluster/gateway.hpp"
+#include "cluster/kv_offload.hpp"
 #include "cluster/operations.hpp"
 #include "cluster/part.hpp"
 #include "cluster/scaling_part.hpp"
@@ -38,6 +39,7 @@
 #include "support/disaggregated.hpp"
 #include "support/drive.hpp"
 #include "support/linear_model.hpp"
+#include "support/offloaded.hpp"
 #include "support/recording_sink.hpp"
 
 namespace ridgeline::cluster {
@@ -62,7 +64,7 @@ struct RandomHandOvers {
   std::vector<domain::Request> requests;
   std::vector<test::Abort> aborts;
   std::vector<faults::ListedFault> faults;
-  std::optional<faults::RandomFaults> random;
+  std::vector<faults::RandomFaults> random;
   OperationsInputs operations;
   /// One per kind, prefill first; null: its number is fixed.
   std::array<const scaling::ScalerEntry*, 2> scalers = {};
@@ -70,6 +72,7 @@ struct RandomHandOvers {
   std::array<std::int64_t, 2> fewest = {};
   core::Duration metrics_interval;
   std::int64_t threads = 1;
+  std::optional<OffloadOptions> tiers;  ///< Of KV outside the GPUs.
 
   [[nodiscard]] std::int64_t instances() const {
     return setup.prefill_instances + decode_instances;
@@ -112,11 +115,9 @@ void add_faults(RandomHandOvers& all) {
   for (auto left = *rc::gen::inRange(0, 4); left > 0; --left) {
     all.faults.push_back(random_link_fault(all));
   }
-  if (*rc::gen::element(false, false, true)) {
-    all.random = {.kind = *rc::gen::element(faults::FaultKind::kCrash, faults::FaultKind::kHang),
-                  .mtbf = core::Duration::milliseconds(30) + up_to_microseconds(50'000),
-                  .mttr = up_to_microseconds(9000)};
-  }
+  test::remember_lost_events(all.faults, all.times);
+  all.random = test::random_faults_by_chance(true);
+  all.operations.instances_per_host = all.setup.transfer.topology.instances_per_host;
   all.operations.initial_instances = all.instances();
   all.operations.retries = {.max_retries = *rc::gen::inRange<std::int64_t>(0, 4),
                             .retry_backoff = up_to_microseconds(3000)};
@@ -151,7 +152,7 @@ void add_scaling(RandomHandOvers& all) {
   if (*rc::gen::arbitrary<bool>()) {
     all.operations.drain_timeout = up_to_microseconds(9000);
   }
-  if (all.scalers[0] == nullptr && all.scalers[1] == nullptr) {
+  if (*rc::gen::arbitrary<bool>()) {
     all.operations.updates = test::random_updates(all.operations.places);
   }
 }
@@ -200,6 +201,9 @@ RandomHandOvers random_hand_overs() {
   if (all.setup.transfer.mode != disaggregation::TransferMode::kAfterPrefill) {
     all.setup.first_token = disaggregation::FirstToken::kDecode;
   }
+  if (*rc::gen::element(false, false, true)) {
+    all.tiers = test::random_tiers();
+  }
   add_requests(all);
   return all;
 }
@@ -211,6 +215,7 @@ struct HandedOver {
   core::Tokens wasted = {};
   std::int64_t scale_events = 0;
   std::vector<UpdateReport> updates = {};
+  OffloadTotals tiers = {};
 };
 
 PartMaker faults_part(const RandomHandOvers& all, Operations*& made) {
@@ -255,6 +260,10 @@ HandedOver run(const RandomHandOvers& all, bool eager, bool jump) {
   const auto part = std::make_shared<Disaggregation*>();
   std::vector<PartMaker> parts;
   parts.push_back(test::disaggregation_part(all.setup, part));
+  const auto tiers = std::make_shared<KvOffload*>(nullptr);
+  if (all.tiers) {
+    parts.push_back(test::offload_part(*all.tiers, tiers));
+  }
   Operations* operations = nullptr;
   if (all.setup.may_change) {
     parts.push_back(faults_part(all, operations));
@@ -283,6 +292,9 @@ HandedOver run(const RandomHandOvers& all, bool eager, bool jump) {
   for (const ScalingPart* const scaling : cluster.parts<ScalingPart>()) {
     outcome.scale_events += static_cast<std::int64_t>(scaling->events().size());
   }
+  if (*tiers != nullptr) {
+    outcome.tiers = (*tiers)->totals();
+  }
   if (operations != nullptr) {
     outcome.retries = operations->totals().retries;
     outcome.wasted = operations->totals().wasted_tokens;
@@ -304,7 +316,9 @@ HandedOver check_twins(RandomHandOvers all) {
     RC_ASSERT(lazy.wasted == reference.wasted);
     RC_ASSERT(lazy.scale_events == reference.scale_events);
     RC_ASSERT(lazy.updates == reference.updates);
+    RC_ASSERT(lazy.tiers == reference.tiers);
   }
+  RC_CLASSIFY(reference.tiers.hits > 0 && reference.transfers.count > 0, "loaded from tiers");
   return reference;
 }
 
@@ -335,7 +349,7 @@ RC_GTEST_PROP(HandOvers, WithScalingSettledLazilyGiveWhatTheReferenceGives, ()) 
   add_faults(all);
   if (*rc::gen::arbitrary<bool>()) {
     all.faults.clear();
-    all.random.reset();
+    all.random.clear();
   }
   add_scaling(all);
   const HandedOver reference = check_twins(all);
@@ -349,7 +363,7 @@ RC_GTEST_PROP(HandOvers, AFaultThatNeverComesChangesNothing, ()) {
   RandomHandOvers all = random_hand_overs();
   const HandedOver without = run(all, false, true);
   add_faults(all);
-  all.random.reset();
+  all.random.clear();
   all.operations.retries.max_retries = 0;  // Of loads that fail, too.
   for (faults::ListedFault& fault : all.faults) {
     fault.fault.at = core::SimTime::at(core::Duration::seconds(9000));

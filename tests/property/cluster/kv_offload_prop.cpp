@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -24,10 +23,8 @@
 #include "engine/options.hpp"
 #include "engine/profiles.hpp"
 #include "engine/server.hpp"
-#include "link/kv_link.hpp"
 #include "random_cluster.hpp"
 #include "routing/policies/policies.hpp"
-#include "store/eviction.hpp"
 #include "support/drive.hpp"
 #include "support/linear_model.hpp"
 #include "support/offloaded.hpp"
@@ -48,25 +45,11 @@ struct RandomTiers {
   std::vector<test::Abort> aborts;
 };
 
-core::Duration micros_up_to(std::int64_t most) {
-  return core::Duration::microseconds(*rc::gen::inRange<std::int64_t>(0, most + 1));
-}
-
-TierOptions random_tier(bool is_there) {
-  const auto& eviction =
-      store::evictions()[*rc::gen::inRange<std::size_t>(0, store::evictions().size())];
-  return {.blocks = is_there ? *rc::gen::inRange<std::int64_t>(1, 60) : 0,
-          .eviction = eviction.make,
-          .read_rate = 1'000'000 * *rc::gen::inRange<std::int64_t>(1, 20),
-          .write_rate = 1'000'000 * *rc::gen::inRange<std::int64_t>(1, 20),
-          .latency = micros_up_to(300)};
-}
-
 void add_requests(RandomTiers& all) {
   const auto count = *rc::gen::inRange<std::uint32_t>(1, 60);
   core::SimTime now;
   for (std::uint32_t id = 0; id < count; ++id) {
-    now += micros_up_to(4000);
+    now += test::up_to_microseconds(4000);
     domain::Request request;
     request.id = core::RequestId(id);
     request.arrival = now;
@@ -78,7 +61,7 @@ void add_requests(RandomTiers& all) {
     request.max_tokens = request.output_tokens;
     all.requests.push_back(request);
     if (*rc::gen::inRange(0, 6) == 0) {
-      all.aborts.push_back({.at = now + micros_up_to(30'000), .id = request.id});
+      all.aborts.push_back({.at = now + test::up_to_microseconds(30'000), .id = request.id});
     }
   }
   std::ranges::stable_sort(all.aborts, {}, &test::Abort::at);
@@ -96,21 +79,8 @@ RandomTiers random_tiers() {
       *engine::find_profile(*rc::gen::element<std::string>("0.11", "0.20", "0.27"));
   all.costs.per_context = core::Duration::ticks(*rc::gen::inRange<std::int64_t>(0, 1000));
   all.instances = *rc::gen::inRange<std::int64_t>(1, 4);
-  all.times = {.gateway_latency = micros_up_to(1000), .notice_latency = micros_up_to(1000)};
-  const auto there = *rc::gen::inRange(1, 8);  // A bit for each tier.
-  for (std::size_t kind = 0; kind < kNumTiers; ++kind) {
-    all.offload.tiers[kind] = random_tier((there >> kind) % 2 == 1);
-  }
-  all.offload.store_rate = *rc::gen::element<std::int64_t>(0, 3'000'000);
-  all.offload.instances_per_host = *rc::gen::inRange<std::int64_t>(1, 3);
-  all.offload.bytes_per_block = 1000;
-  all.offload.blocks_per_chunk = *rc::gen::inRange<std::int64_t>(1, 4);
-  all.offload.promote_on_hit = *rc::gen::arbitrary<bool>();
-  all.offload.write_back = *rc::gen::arbitrary<bool>();
-  all.offload.stores_answers = *rc::gen::arbitrary<bool>();
-  all.offload.min_hit_blocks = *rc::gen::inRange<std::int64_t>(1, 4);
-  all.offload.store_threshold = *rc::gen::inRange<std::int64_t>(0, 3);
-  all.offload.sharing = *rc::gen::element(link::Sharing::kMaxMin, link::Sharing::kFifo);
+  all.times = {.gateway_latency = test::up_to_microseconds(1000), .notice_latency = test::up_to_microseconds(1000)};
+  all.offload = test::random_tiers();
   all.recomputes = *rc::gen::arbitrary<bool>();
   add_requests(all);
   return all;

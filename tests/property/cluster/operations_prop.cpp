@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "cluster/cluster.hpp"
+#include "cluster/kv_offload.hpp"
 #include "cluster/operations.hpp"
 #include "cluster/part.hpp"
 #include "cluster/pools.hpp"
@@ -22,6 +24,7 @@
 #include "domain/request.hpp"
 #include "engine/instance.hpp"
 #include "engine/options.hpp"
+#include "engine/profiles.hpp"
 #include "engine/server.hpp"
 #include "faults/fault.hpp"
 #include "faults/plan.hpp"
@@ -32,6 +35,7 @@
 #include "scaling/registry.hpp"
 #include "support/drive.hpp"
 #include "support/linear_model.hpp"
+#include "support/offloaded.hpp"
 #include "support/recording_sink.hpp"
 
 namespace ridgeline::cluster {
@@ -60,11 +64,12 @@ struct RandomOperations {
   GatewayTimes times;
   std::vector<domain::Request> requests;
   std::vector<faults::ListedFault> faults;
-  std::optional<faults::RandomFaults> random;
+  std::vector<faults::RandomFaults> random;
   OperationsInputs inputs;
   const scaling::ScalerEntry* scaler = nullptr;
   scaling::ScalerSettings settings;
   core::Duration metrics_interval;
+  std::optional<OffloadOptions> tiers;  ///< Of KV outside the GPUs.
 };
 
 void draw_pools(RandomOperations& all) {
@@ -106,11 +111,9 @@ RandomOperations random_operations() {
   for (auto left = *rc::gen::inRange(0, 6); left > 0; --left) {
     all.faults.push_back(random_fault(all.places));
   }
-  if (*rc::gen::element(false, false, true)) {
-    all.random = {.kind = *rc::gen::element(faults::FaultKind::kCrash, faults::FaultKind::kHang),
-                  .mtbf = core::Duration::milliseconds(30) + up_to_microseconds(50'000),
-                  .mttr = up_to_microseconds(9000)};
-  }
+  test::remember_lost_events(all.faults, all.times);
+  all.random = test::random_faults_by_chance(false);
+  all.inputs.instances_per_host = *rc::gen::inRange<std::int64_t>(1, 3);
   all.inputs.retries = {.max_retries = *rc::gen::inRange<std::int64_t>(0, 4),
                         .retry_backoff = up_to_microseconds(3000)};
   all.inputs.health_check = {.interval = from_1_to_microseconds(9000),
@@ -132,11 +135,18 @@ RandomOperations random_operations() {
     all.scaler = &scalers[*rc::gen::inRange<std::size_t>(0, scalers.size())];
     all.settings = random_settings();
     all.metrics_interval = from_1_to_microseconds(9000);
-  } else if (*rc::gen::arbitrary<bool>()) {
+  }
+  if (*rc::gen::element(false, false, true)) {
     if (all.inputs.places.empty()) {
       all.inputs.places = {{.count = static_cast<std::size_t>(all.places), .initial = all.initial}};
     }
     all.inputs.updates = test::random_updates(all.inputs.places);
+  }
+  if (*rc::gen::element(false, false, true)) {
+    all.tiers = test::random_tiers();
+    all.options.kv_transfer = true;
+    all.options.profile =
+        *engine::find_profile(*rc::gen::element<std::string>("0.11", "0.20", "0.27"));
   }
   return all;
 }
@@ -157,6 +167,7 @@ struct OperatedRun {
   std::int64_t faults = 0;
   std::int64_t retries = 0;
   std::vector<UpdateReport> updates = {};
+  OffloadTotals tiers = {};
 };
 
 /// What each autoscaler has.
@@ -178,7 +189,8 @@ std::vector<std::vector<ScaledPool>> scaled_together(const RandomOperations& all
 ClusterInputs inputs_of(const RandomOperations& all,
                         const engine::InstanceInputs& instance,
                         bool eager,
-                        Operations*& operations) {
+                        Operations*& operations,
+                        const std::shared_ptr<KvOffload*>& tiers) {
   const auto new_router = [&all] {
     const auto make = [&all] { return all.router->make({}); };
     return all.pools.empty() ? make() : routing::make_by_group(groups_of(all).members.size(), make);
@@ -202,6 +214,9 @@ ClusterInputs inputs_of(const RandomOperations& all,
                             operations = part.get();
                             return part;
                           }});
+  if (all.tiers) {
+    inputs.parts.push_back(test::offload_part(*all.tiers, tiers));
+  }
   for (const ScaledPool& pool : all.pools) {
     inputs.pools.push_back({.instances = pool.max_replicas,
                             .options = &instance.engine.options,
@@ -230,6 +245,7 @@ OperatedRun run(const RandomOperations& all, bool eager, bool jump) {
   const engine::HostTime host;
   const engine::RequestPath path;
   Operations* operations = nullptr;
+  const auto tiers = std::make_shared<KvOffload*>(nullptr);
   Cluster cluster(
       inputs_of(all,
                 {.engine = {.options = all.options, .model = model, .host = host, .sink = sink},
@@ -239,7 +255,8 @@ OperatedRun run(const RandomOperations& all, bool eager, bool jump) {
                  .jump = jump,
                  .may_slow_down = true},
                 eager,
-                operations));
+                operations,
+                tiers));
   for (const domain::Request& request : all.requests) {
     cluster.submit(request);
   }
@@ -257,6 +274,9 @@ OperatedRun run(const RandomOperations& all, bool eager, bool jump) {
                       .faults = static_cast<std::int64_t>(operations->totals().faults.size()),
                       .retries = operations->totals().retries,
                       .updates = operations->totals().updates};
+  if (*tiers != nullptr) {
+    outcome.tiers = (*tiers)->totals();
+  }
   return outcome;
 }
 
@@ -277,15 +297,16 @@ RC_GTEST_PROP(Operations, SettledLazilyGiveWhatTheReferenceGives, ()) {
     RC_ASSERT(lazy.faults == reference.faults);
     RC_ASSERT(lazy.retries == reference.retries);
     RC_ASSERT(lazy.updates == reference.updates);
+    RC_ASSERT(lazy.tiers == reference.tiers);
   }
-  const bool is_quiet = all.faults.empty() && !all.random;
+  const bool is_quiet = all.faults.empty() && all.random.empty() && all.scaler == nullptr;
   for (const UpdateReport& report : reference.updates) {
     const PlannedUpdate& update = all.inputs.updates[static_cast<std::size_t>(report.update)];
-    const std::int64_t missing = update.limits.replicas - report.fewest_ready;
-    RC_ASSERT(!is_quiet || missing <= update.limits.unavailable);
-    RC_ASSERT(!is_quiet || report.replaced <= update.limits.replicas);
+    const std::int64_t missing = report.replicas - report.fewest_ready;
+    RC_ASSERT(!is_quiet || missing <= update.rule.unavailable.value);
+    RC_ASSERT(!is_quiet || report.replaced <= report.replicas);
     RC_ASSERT(!is_quiet || report.over == core::SimTime::never() ||
-              report.replaced == update.limits.replicas);
+              report.replaced == report.replicas);
   }
   RC_CLASSIFY(!reference.updates.empty(), "updated");
   RC_CLASSIFY(!reference.updates.empty() && reference.updates.back().over != core::SimTime::never(),
@@ -294,6 +315,7 @@ RC_GTEST_PROP(Operations, SettledLazilyGiveWhatTheReferenceGives, ()) {
   RC_CLASSIFY(reference.scale_events > 0 && !all.pools.empty(), "scaled several pools");
   RC_CLASSIFY(reference.faults > 0, "struck");
   RC_CLASSIFY(reference.retries > 0, "retried");
+  RC_CLASSIFY(reference.tiers.hits > 0 && reference.faults > 0, "loaded from tiers beside faults");
 }
 
 /// Faults that come after the last request, and an autoscaler that may change nothing.
@@ -303,7 +325,8 @@ RC_GTEST_PROP(Operations, AFaultThatNeverComesChangesNothing, ()) {
   all.inputs.places.clear();
   all.initial = all.places;
   all.fewest = all.places;
-  all.random.reset();
+  all.random.clear();
+  all.tiers.reset();
   all.inputs.updates.clear();
   for (faults::ListedFault& fault : all.faults) {
     fault.fault.at = core::SimTime::at(core::Duration::seconds(9000));

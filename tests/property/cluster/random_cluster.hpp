@@ -14,6 +14,7 @@
 #include "admission/settings.hpp"
 #include "cluster/cluster.hpp"
 #include "cluster/gateway.hpp"
+#include "cluster/kv_offload.hpp"
 #include "cluster/operations.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
@@ -26,9 +27,11 @@
 #include "engine/server.hpp"
 #include "faults/fault.hpp"
 #include "faults/plan.hpp"
+#include "link/kv_link.hpp"
 #include "routing/registry.hpp"
 #include "scaling/metric.hpp"
 #include "scaling/registry.hpp"
+#include "store/eviction.hpp"
 #include "support/drive.hpp"
 #include "support/linear_model.hpp"
 #include "support/recording_sink.hpp"
@@ -90,6 +93,33 @@ inline std::vector<domain::Request> random_requests(std::uint32_t most, std::int
   return requests;
 }
 
+/// One to three tiers outside the GPUs, of a few blocks each.
+inline cluster::OffloadOptions random_tiers() {
+  cluster::OffloadOptions offload;
+  const auto there = *rc::gen::inRange(1, 8);  // A bit for each tier.
+  for (std::size_t kind = 0; kind < cluster::kNumTiers; ++kind) {
+    const auto& eviction =
+        store::evictions()[*rc::gen::inRange<std::size_t>(0, store::evictions().size())];
+    offload.tiers[kind] = {
+        .blocks = (there >> kind) % 2 == 1 ? *rc::gen::inRange<std::int64_t>(1, 60) : 0,
+        .eviction = eviction.make,
+        .read_rate = 1'000'000 * *rc::gen::inRange<std::int64_t>(1, 20),
+        .write_rate = 1'000'000 * *rc::gen::inRange<std::int64_t>(1, 20),
+        .latency = up_to_microseconds(300)};
+  }
+  offload.store_rate = *rc::gen::element<std::int64_t>(0, 3'000'000);
+  offload.instances_per_host = *rc::gen::inRange<std::int64_t>(1, 3);
+  offload.bytes_per_block = 1000;
+  offload.blocks_per_chunk = *rc::gen::inRange<std::int64_t>(1, 4);
+  offload.promote_on_hit = *rc::gen::arbitrary<bool>();
+  offload.write_back = *rc::gen::arbitrary<bool>();
+  offload.stores_answers = *rc::gen::arbitrary<bool>();
+  offload.min_hit_blocks = *rc::gen::inRange<std::int64_t>(1, 4);
+  offload.store_threshold = *rc::gen::inRange<std::int64_t>(0, 3);
+  offload.sharing = *rc::gen::element(link::Sharing::kMaxMin, link::Sharing::kFifo);
+  return offload;
+}
+
 /// One fault of an instance or of the gateway, within the first 80 ms.
 inline faults::ListedFault random_fault(std::int64_t places) {
   using faults::FaultKind;
@@ -98,7 +128,9 @@ inline faults::ListedFault random_fault(std::int64_t places) {
                                  FaultKind::kSlowdown,
                                  FaultKind::kHang,
                                  FaultKind::kScrapeLoss,
+                                 FaultKind::kEventLoss,
                                  FaultKind::kGatewayRestart);
+  fault.replays_events = *rc::gen::arbitrary<bool>();
   fault.at = core::SimTime::at(up_to_microseconds(80'000));
   if (fault.kind == FaultKind::kGatewayRestart) {
     fault.cuts_requests = *rc::gen::arbitrary<bool>();
@@ -122,6 +154,46 @@ inline faults::ListedFault random_fault(std::int64_t places) {
   return {.fault = fault};
 }
 
+/// By chance: of instances, of nodes and, where KV is sent between hosts, of links.
+inline std::vector<faults::RandomFaults> random_faults_by_chance(bool has_links) {
+  using faults::FaultKind;
+  std::vector<faults::RandomFaults> all;
+  const auto add = [&](FaultKind kind, bool of_node) {
+    all.push_back({.kind = kind,
+                   .of_node = of_node,
+                   .mtbf = core::Duration::milliseconds(30) + up_to_microseconds(50'000),
+                   .mttr = up_to_microseconds(9000),
+                   .factor_thousandths = kind == FaultKind::kLinkDegraded ? 137 : 1000});
+  };
+  const auto sometimes = [] { return *rc::gen::element(false, false, false, false, true); };
+  for (const FaultKind kind : {FaultKind::kCrash, FaultKind::kHang}) {
+    if (sometimes()) {
+      add(kind, false);
+    }
+  }
+  if (sometimes()) {
+    add(FaultKind::kCrash, true);
+  }
+  for (const FaultKind kind : {FaultKind::kLinkDegraded, FaultKind::kLinkDown}) {
+    if (has_links && sometimes()) {
+      add(kind, false);
+    }
+  }
+  return all;
+}
+
+/// Caches are remembered for as long as events may be lost.
+inline void remember_lost_events(const std::vector<faults::ListedFault>& listed,
+                                 cluster::GatewayTimes& times) {
+  for (const faults::ListedFault& one : listed) {
+    if (one.fault.kind == faults::FaultKind::kEventLoss) {
+      times.longest_event_loss = core::Duration::saturating_sum(
+          times.longest_event_loss, one.fault.lasts.value_or(core::Duration::max()));
+      times.may_forget_events |= !one.fault.replays_events;
+    }
+  }
+}
+
 /// Of all places, or of some; where several are, they may begin at one instant.
 inline std::vector<cluster::PlannedUpdate> random_updates(const std::vector<cluster::Places>& all) {
   std::vector<cluster::PlannedUpdate> updates;
@@ -134,7 +206,7 @@ inline std::vector<cluster::PlannedUpdate> random_updates(const std::vector<clus
     if (*rc::gen::element(true, true, false)) {
       updates.push_back({.at = at + up_to_microseconds(*rc::gen::element(0, 9000)),
                          .places = i,
-                         .limits = {.replicas = initial, .surge = surge, .unavailable = missing}});
+                         .rule = {.surge = {.value = surge}, .unavailable = {.value = missing}}});
     }
   }
   return updates;

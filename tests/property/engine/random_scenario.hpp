@@ -219,6 +219,7 @@ inline Scenario random_scenario(const Features& features = {}) {
   scenario.options = random_options(features);
   scenario.host.per_step = core::Duration::microseconds(*element<std::int64_t>(0, 50, 3000));
   scenario.host.per_sequence = core::Duration::microseconds(*element<std::int64_t>(0, 15));
+  scenario.host.per_answer = core::Duration::microseconds(*element<std::int64_t>(0, 0, 40, 900));
   scenario.costs.per_context = core::Duration::microseconds(*element<std::int64_t>(0, 1, 7));
   scenario.costs.bin = *element<std::int64_t>(0, 0, 64);
   scenario.costs.affine = *element(true, true, true, false);

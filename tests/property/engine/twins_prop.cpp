@@ -72,7 +72,7 @@ RC_GTEST_PROP(EngineTwins, TellWhatWasCachedShortlyBefore, ()) {
                                 .model = model,
                                 .host = scenario.host,
                                 .sink = run.sink,
-                                .kv_history = kept};
+                                .kv_history = {.kept = kept}};
   };
   const auto one = engine::make_fast_engine(inputs(own_run, history), true);
   struct Answer {
@@ -89,7 +89,7 @@ RC_GTEST_PROP(EngineTwins, TellWhatWasCachedShortlyBefore, ()) {
                  request.arrival - core::SimTime());
     const core::SimTime as_of = request.arrival - back;
     answers.push_back(
-        {.as_of = as_of, .request = i, .tokens = one->cached_prefix_at(request, as_of)});
+        {.as_of = as_of, .request = i, .tokens = one->cached_prefix_at(request, {.as_of = as_of})});
     one->submit(request, request.arrival);
   }
   std::ranges::stable_sort(answers, {}, &Answer::as_of);

@@ -15,6 +15,7 @@
 #include "core/units.hpp"
 #include "domain/request.hpp"
 #include "routing/policies/policies.hpp"
+#include "routing/registry.hpp"
 #include "routing/router.hpp"
 
 namespace ridgeline::cluster {
@@ -91,6 +92,40 @@ TEST(Gateway, ReadsEachInstanceOnItsOwnPhase) {
     EXPECT_EQ(gateway.route(asked(id), ms(60))->instance, core::InstanceId(1));
   }
   EXPECT_EQ(gateway.totals().gauge_age, core::Duration::milliseconds(50));  // 5 times 10 ms
+}
+
+/// What a gateway asks of a cache as events come, are lost, and come again.
+TEST(Gateway, LostEventsAreSentAgainOrForgotten) {
+  Gateway gateway((*routing::find_router("llm-d-precise"))->make({}),
+                  {.num_instances = 2},
+                  {.kv_events_delay = core::Duration::milliseconds(5)},
+                  0);
+  Gateway::Reported known;
+  gateway.look_at_caches(
+      [&](const domain::Request&, core::InstanceId id, const Gateway::Reported& reported) {
+        known = id == core::InstanceId(0) ? reported : known;
+        return core::Tokens(0);
+      });
+  std::uint32_t id = 0;
+  const auto known_at = [&](std::int64_t now) {
+    domain::Request one = asked(id++);
+    one.prompt = {{1, one.prompt_tokens}};
+    static_cast<void>(gateway.route(one, ms(now)));
+    return std::pair(known.as_of, known.since);
+  };
+  using Known = std::pair<core::SimTime, core::SimTime>;
+  EXPECT_EQ(known_at(20), Known(ms(15), {}));
+  gateway.begin_event_loss(core::InstanceId(0), ms(20));
+  EXPECT_EQ(known_at(24), Known(ms(19), {}));  // They were on their way.
+  EXPECT_EQ(known_at(30), Known(ms(20), {}));
+  gateway.end_event_loss(core::InstanceId(0), ms(40), true);
+  EXPECT_EQ(known_at(42), Known(ms(20), {}));
+  EXPECT_EQ(known_at(46), Known(ms(41), {}));
+  gateway.begin_event_loss(core::InstanceId(0), ms(50));
+  gateway.end_event_loss(core::InstanceId(0), ms(60), false);
+  EXPECT_EQ(known_at(62), Known(ms(50), {}));
+  EXPECT_EQ(known_at(66), Known(ms(61), ms(60)));
+  EXPECT_EQ(known_at(90), Known(ms(85), ms(60)));
 }
 
 TEST(Gateway, ChoosesAmongTheReadyInstancesAlone) {

@@ -1,6 +1,5 @@
 #include "cluster/kv_offload.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -14,104 +13,19 @@
 #include "core/ids.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
-#include "domain/record.hpp"
 #include "domain/request.hpp"
 #include "engine/instance.hpp"
-#include "engine/options.hpp"
 #include "engine/server.hpp"
 #include "routing/parameters.hpp"
 #include "routing/policies/policies.hpp"
 #include "routing/router.hpp"
 #include "store/policies/policies.hpp"
 #include "support/drive.hpp"
-#include "support/linear_model.hpp"
 #include "support/offloaded.hpp"
-#include "support/recording_sink.hpp"
+#include "tiers.hpp"
 
 namespace ridgeline::cluster {
 namespace {
-
-using core::Duration;
-using core::SimTime;
-
-constexpr std::size_t kHost = 0;
-constexpr std::size_t kDisk = 1;
-constexpr std::size_t kSharedStore = 2;
-constexpr Duration kOneTick = Duration::ticks(1);
-
-SimTime instant_us(std::int64_t count) {
-  return SimTime::at(Duration::microseconds(count));
-}
-
-/// Steps of 1,000 us and 10 us a token; a block of 16 tokens is 1,000 bytes, and a link moves a
-/// block in 1,000 us. Four requests at a time, eight blocks on the GPU.
-class Tiers : public testing::Test {
- protected:
-  Tiers() {
-    options_.max_num_seqs = 4;
-    options_.max_num_batched_tokens = core::Tokens(512);
-    options_.num_gpu_blocks = core::Blocks(9);
-    options_.async_scheduling = false;
-    options_.kv_transfer = true;
-    options_.profile.reserve_full_prompt = true;
-    offload_.bytes_per_block = 1'000;
-    offload_.tiers[kHost] = tier(100);
-  }
-
-  static TierOptions tier(std::int64_t blocks, Duration latency = {}) {
-    return {.blocks = blocks,
-            .eviction = store::make_lru,
-            .read_rate = 1'000'000,
-            .write_rate = 1'000'000,
-            .latency = latency};
-  }
-
-  void ask(std::int64_t arrival_us, std::uint64_t content, std::int64_t prompt) {
-    domain::Request one;
-    one.id = core::RequestId(static_cast<core::RequestId::Rep>(requests_.size()));
-    one.arrival = instant_us(arrival_us);
-    one.prompt_tokens = core::Tokens(prompt);
-    one.output_tokens = one.max_tokens = core::Tokens(1);
-    one.prompt = {{content, one.prompt_tokens}};
-    requests_.push_back(one);
-  }
-
-  void run(std::int64_t instances = 1) {
-    std::vector<PartMaker> parts;
-    parts.push_back(test::offload_part(offload_, part_));
-    Cluster cluster(
-        {.instance =
-             {.engine = {.options = options_, .model = model_, .host = host_, .sink = sink_},
-              .path = path_,
-              .id = {}},
-         .num_instances = instances,
-         .router = routing::make_round_robin({}),
-         .times = {},
-         .parts = std::move(parts)});
-    for (const domain::Request& one : requests_) {
-      cluster.submit(one);
-    }
-    EXPECT_EQ(cluster.advance(SimTime::never(), false, test::kNoBudget), engine::Pause::kIdle);
-    EXPECT_EQ(sink_.requests.size(), requests_.size());
-    // What is still being written.
-    static_cast<void>(
-        cluster.advance(cluster.now() + Duration::seconds(1), false, test::kNoBudget));
-    totals_ = (*part_)->totals();
-  }
-  [[nodiscard]] const domain::RequestRecord& record(std::uint32_t id) const {
-    return *std::ranges::find(sink_.requests, core::RequestId(id), &domain::RequestRecord::id);
-  }
-
-  test::RecordingSink sink_;
-  engine::EngineOptions options_;
-  engine::HostTime host_;
-  engine::RequestPath path_;
-  test::LinearModel model_;
-  OffloadOptions offload_;
-  std::vector<domain::Request> requests_;
-  std::shared_ptr<KvOffload*> part_ = std::make_shared<KvOffload*>();
-  OffloadTotals totals_;
-};
 
 /// A load takes the latency and bytes over rate; then one token is computed.
 TEST_F(Tiers, APromptThatTheHostHasIsLoadedNotComputed) {
@@ -308,12 +222,12 @@ TEST_F(Tiers, GatewaysLearnOfThemLate) {
     static_cast<void>(cluster.advance(instant_us(now_us), false, test::kNoBudget));
     return (*part_)->overlap(requests_.front(),
                              core::InstanceId(static_cast<core::InstanceId::Rep>(instance)),
-                             instant_us(as_of_us));
+                             {.as_of = instant_us(as_of_us)});
   };
   const routing::TierTokens none;
   static_cast<void>(cluster.advance(instant_us(6'000), false, test::kNoBudget));
   const std::int64_t first =
-      (*part_)->overlap(requests_.front(), core::InstanceId(0), instant_us(6'000)).host == 64 ? 0
+      (*part_)->overlap(requests_.front(), core::InstanceId(0), {.as_of = instant_us(6'000)}).host == 64 ? 0
                                                                                               : 1;
   EXPECT_EQ(seen(first, 6'000, 5'640), none);
   EXPECT_EQ(seen(first, 6'000, 6'000), (routing::TierTokens{.host = 64}));

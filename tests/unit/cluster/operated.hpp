@@ -129,7 +129,7 @@ class Operated : public testing::Test {
   test::LinearModel model_ = test::LinearModel({.per_token = Duration()});
   OperationsInputs inputs_;
   std::vector<faults::ListedFault> listed_;
-  std::optional<faults::RandomFaults> random_;
+  std::vector<faults::RandomFaults> random_;
   std::unique_ptr<scaling::Scaler> scaler_;
   std::int64_t fewest_ = 1;
   bool eager_ = false;

@@ -99,9 +99,32 @@ TEST_F(Operated, AGatewayThatRestartsMayCutAllRequests) {
   EXPECT_EQ(operations_->totals().faults[0].failed_requests, 3);
 }
 
+/// Two instances to a host: they fail together, and a host is away for MTTR / (MTBF + MTTR).
+TEST_F(Operated, NodesThatAreLostByChanceTakeTheirInstances) {
+  random_ = {{.of_node = true,
+              .mtbf = Duration::milliseconds(300),
+              .mttr = Duration::milliseconds(100)}};
+  inputs_.instances_per_host = 2;
+  constexpr std::int64_t kInstances = 8;
+  constexpr std::int64_t kEnd = 400'000;
+  build(kInstances, kInstances);
+  for (std::uint32_t id = 0; id <= kEnd / 1000; ++id) {
+    send(id, 1000 * id);
+  }
+  run();
+  Duration ready;
+  for (std::uint32_t id = 0; id < kInstances; id += 2) {
+    const core::InstanceId first(id);
+    EXPECT_EQ(operations_->was_ready(first, in_ms(kEnd)),
+              operations_->was_ready(core::InstanceId(id + 1), in_ms(kEnd)));
+    ready += operations_->was_ready(first, in_ms(kEnd));
+  }
+  // Four hosts of 1,000 cycles each: A (1 - A) sqrt(2 / 4,000) = 0.0042; three of them.
+  EXPECT_NEAR(ready.to_seconds() / (0.001 * kEnd * kInstances / 2), 0.75, 0.0126);
+}
+
 TEST_F(Operated, RandomCrashesGiveTheAvailability) {
-  random_ = faults::RandomFaults{.mtbf = Duration::milliseconds(300),
-                                 .mttr = Duration::milliseconds(100)};
+  random_ = {{.mtbf = Duration::milliseconds(300), .mttr = Duration::milliseconds(100)}};
   constexpr std::int64_t kInstances = 8;
   constexpr std::int64_t kEnd = 400'000;
   build(kInstances, kInstances);

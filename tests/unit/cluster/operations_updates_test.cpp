@@ -8,6 +8,8 @@
 #include "core/time.hpp"
 #include "domain/record.hpp"
 #include "operated.hpp"
+#include "scaling/policies/policies.hpp"
+#include "scaling/registry.hpp"
 
 namespace ridgeline::cluster {
 namespace {
@@ -17,7 +19,7 @@ class Updated : public Operated {
   void update_at(std::int64_t when_ms, std::int64_t surge, std::int64_t unavailable) {
     inputs_.places = {{.count = static_cast<std::size_t>(2 + surge), .initial = 2}};
     inputs_.updates = {{.at = in_ms(when_ms),
-                        .limits = {.replicas = 2, .surge = surge, .unavailable = unavailable}}};
+                        .rule = {.surge = {.value = surge}, .unavailable = {.value = unavailable}}}};
     build(2 + surge, 2);
   }
   [[nodiscard]] const UpdateReport& report() const { return operations_->totals().updates.at(0); }
@@ -87,6 +89,31 @@ TEST_F(Updated, AnOldInstanceThatCrashedIsReplacedFirst) {
   run_to(30);
   EXPECT_EQ(report().replaced, 2);
   EXPECT_EQ(operations_->num_ready(operations_->places()[0]), 2);
+}
+
+/// From 12 ms on there are to be three: the update starts them, as new ones.
+TEST_F(Updated, AnAutoscalerSaysHowManyThereAreToBe) {
+  scaling::ScalerSettings settings;
+  settings.replicas_at = {{in_ms(12), 3}, {in_ms(60), 1}};
+  scaler_ = scaling::make_schedule(settings);
+  inputs_.places = {{.count = 4, .initial = 2}};
+  inputs_.updates = {
+      {.at = in_ms(10), .places = 0, .rule = {.surge = {.value = 1}, .unavailable = {.value = 0}}}};
+  build(4, 2);
+  run_to(11);
+  EXPECT_EQ(operations_->num_replicas(operations_->places()[0]), 2);
+  EXPECT_EQ(state(2), Lifecycle::kPending);
+  run_to(13);
+  EXPECT_EQ(operations_->num_replicas(operations_->places()[0]), 3);
+  EXPECT_NE(state(3), Lifecycle::kGone);
+  run_to(50);
+  EXPECT_EQ(report().replicas, 3);
+  EXPECT_EQ(report().replaced, 2);
+  EXPECT_EQ(report().fewest_ready, 2);
+  EXPECT_NE(report().over, core::SimTime::never());
+  EXPECT_EQ(operations_->num_ready(operations_->places()[0]), 3);
+  run_to(70);  // The update is over: scaling drains as ever.
+  EXPECT_EQ(operations_->num_ready(operations_->places()[0]), 1);
 }
 
 }  // namespace

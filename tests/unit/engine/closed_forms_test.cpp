@@ -83,6 +83,25 @@ TEST_P(ClosedForms, HostTimeIsAddedWhenSynchronousAndHiddenWhenNot) {
             core::Duration::microseconds(2000 + 1500));
 }
 
+/// Three decodes of 1030 us each, at 500 us apiece for the front end.
+TEST_P(ClosedForms, NoStepIsShorterThanItsStreaming) {
+  const std::vector<domain::Request> three = {request(0, core::SimTime(), 100, 40),
+                                              request(1, core::SimTime(), 100, 40),
+                                              request(2, core::SimTime(), 100, 40)};
+  const auto last_token = [&](const engine::HostTime& host, bool async) {
+    const auto run = test::run_engine(options_with(16, async), kModel, host, three, GetParam());
+    return run.sink.requests.at(0).last_token.since_start();
+  };
+  engine::HostTime host{.per_step = core::Duration::microseconds(400), .per_sequence = {}};
+  host.per_answer = core::Duration::microseconds(500);
+  // The step of prompts: 1000 + 300 * 10 us, longer than 1500 us.
+  EXPECT_EQ(last_token(host, true), core::Duration::microseconds(4000 + 39 * 1500));
+  // Beside the GPU's and the host's together.
+  EXPECT_EQ(last_token(host, false), core::Duration::microseconds(4400 + 39 * 1500));
+  host.per_answer = core::Duration::microseconds(470);
+  EXPECT_EQ(last_token(host, false), core::Duration::microseconds(4400 + 39 * 1430));
+}
+
 /// One seat and one token each: an M/D/1 queue with service D = 1000 + 100 * 10 us. Its mean wait
 /// is rho * D / (2 (1 - rho)) (Pollaczek and Khinchine).
 TEST_P(ClosedForms, OneSeatIsAnMD1Queue) {

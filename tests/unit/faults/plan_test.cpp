@@ -1,5 +1,6 @@
 #include "faults/plan.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -79,7 +80,7 @@ TEST(FaultPlan, NeighboursAreStruckTogetherOrByAShare) {
 TEST(FaultPlan, MeanTimesGiveTheAvailability) {
   const FaultPlan plan(
       {},
-      RandomFaults{.mtbf = core::Duration::seconds(900), .mttr = core::Duration::seconds(100)},
+      {{.mtbf = core::Duration::seconds(900), .mttr = core::Duration::seconds(100)}},
       1,
       7);
   constexpr std::int64_t kCycles = 40'000;
@@ -101,12 +102,54 @@ TEST(FaultPlan, MeanTimesGiveTheAvailability) {
 
 TEST(FaultPlan, DrawsDependOnTheInstanceAndItsServiceAlone) {
   const RandomFaults often{.mtbf = core::Duration::seconds(10), .mttr = core::Duration::seconds(1)};
-  const FaultPlan plan({}, often, 2, 3);
-  const FaultPlan larger({}, often, 64, 3);
+  const FaultPlan plan({}, {often}, 2, 3);
+  const FaultPlan larger({}, {often}, 64, 3);
   const auto first = plan.of_service(core::InstanceId(1), 4, second(0));
   EXPECT_EQ(first, larger.of_service(core::InstanceId(1), 4, second(0)));
   EXPECT_NE(first, plan.of_service(core::InstanceId(1), 5, second(0)));
   EXPECT_NE(first->at, plan.of_service(core::InstanceId(0), 4, second(0))->at);
+}
+
+TEST(FaultPlan, TheFirstOfCrashAndHangEndsAService) {
+  const RandomFaults crash{.mtbf = core::Duration::seconds(10), .mttr = core::Duration::seconds(1)};
+  const RandomFaults hang{.kind = FaultKind::kHang,
+                          .mtbf = core::Duration::seconds(10),
+                          .mttr = core::Duration::seconds(1)};
+  const FaultPlan both({}, {crash, hang}, 1, 3);
+  std::int64_t hangs = 0;
+  for (std::int64_t nth = 0; nth < 1000; ++nth) {
+    const auto first = both.of_service(core::InstanceId(0), nth, second(0));
+    const auto own = FaultPlan({}, {crash}, 1, 3).of_service(core::InstanceId(0), nth, second(0));
+    const auto other = FaultPlan({}, {hang}, 1, 3).of_service(core::InstanceId(0), nth, second(0));
+    EXPECT_EQ(first->at, std::min(own->at, other->at));
+    hangs += first->kind == FaultKind::kHang ? 1 : 0;
+  }
+  EXPECT_NEAR(static_cast<double>(hangs), 500.0, 48.0);  // Three deviations of sqrt(1000) / 2.
+}
+
+/// Each host by itself, each kind by itself, and no instance sees any of it.
+TEST(FaultPlan, HostsHaveFaultsByChanceOfTheirOwn) {
+  const RandomFaults node{.of_node = true,
+                          .mtbf = core::Duration::seconds(10),
+                          .mttr = core::Duration::seconds(1)};
+  const RandomFaults link{.kind = FaultKind::kLinkDegraded,
+                          .mtbf = core::Duration::seconds(10),
+                          .mttr = core::Duration::seconds(1),
+                          .factor_thousandths = 250};
+  const FaultPlan plan({}, {node, link}, 4, 3);
+  EXPECT_EQ(plan.of_hosts().size(), 2U);
+  EXPECT_FALSE(plan.of_service(core::InstanceId(0), 0, second(0)).has_value());
+  const Fault lost = plan.of_host(0, 1, 0, second(5));
+  EXPECT_EQ(lost.kind, FaultKind::kCrash);
+  EXPECT_FALSE(lost.instance.valid());
+  EXPECT_EQ(lost.host, 1);
+  EXPECT_GT(lost.at, second(5));
+  const Fault weak = plan.of_host(1, 1, 0, second(5));
+  EXPECT_EQ(weak.factor_thousandths, 250);
+  EXPECT_NE(weak.at, lost.at);
+  EXPECT_NE(plan.of_host(0, 0, 0, second(5)).at, lost.at);
+  EXPECT_NE(plan.of_host(0, 1, 1, second(5)).at, lost.at);
+  EXPECT_EQ(FaultPlan({}, {link}, 4, 3).of_host(0, 1, 0, second(5)), weak);
 }
 
 }  // namespace

@@ -9,9 +9,9 @@
 
 #include <gtest/gtest.h>
 
+#include "accuracy/bands.hpp"
 #include "core/time.hpp"
 #include "metrics/slo.hpp"
-#include "plan/bands.hpp"
 #include "plan/demand.hpp"
 #include "plan/doubt.hpp"
 #include "plan/fluid.hpp"
@@ -43,13 +43,9 @@ Targets targets() {
               metrics::Metric::kTpot, metrics::Statistic::kP99, core::Duration::milliseconds(30))};
 }
 
-Band band(const std::string& metric, double median, double p90) {
+accuracy::Band band(accuracy::Metric metric, double median, double p90) {
   return {.slice = "test",
-          .gpus = {"h100", "h200"},
-          .network = "dense",
-          .precision = "bf16",
-          .loop = "open",
-          .engine = "vllm",
+          .values = {{{"h100", "h200"}, {"dense"}, {"bf16"}, {"open"}, {"vllm"}}},
           .metric = metric,
           .n = 30,
           .median = median,
@@ -65,7 +61,7 @@ class Factors : public testing::Test {
         demand_(demand_of(h100_).value()),
         targets_(targets()) {}
 
-  [[nodiscard]] FactorTable table(const std::vector<Band>& bands) const {
+  [[nodiscard]] FactorTable table(const std::vector<accuracy::Band>& bands) const {
     return factors_of({{*h100_.deployment, demand_, targets_, "h100 TP1"},
                        {*h200_.deployment, demand_, targets_, "h200 TP1"}},
                       bands);
@@ -83,7 +79,7 @@ class Factors : public testing::Test {
 };
 
 TEST_F(Factors, OperatorsBelongToTheirGpuAndTheHostToAll) {
-  const FactorTable found = table({band("ttft", 2.0, 5.0), band("tpot", 1.0, 2.0)});
+  const FactorTable found = table({band(accuracy::Metric::kTtft, 2.0, 5.0), band(accuracy::Metric::kTpot, 1.0, 2.0)});
   const std::size_t gemm = index(found, "GEMM, h100");
   EXPECT_LT(found.candidates[0].elasticity[gemm], -0.1);
   EXPECT_EQ(found.candidates[1].elasticity[gemm], 0.0);
@@ -95,7 +91,7 @@ TEST_F(Factors, OperatorsBelongToTheirGpuAndTheHostToAll) {
 }
 
 TEST_F(Factors, AStepThatTakesLongerCostsMoreThanItsShare) {
-  const FactorTable found = table({band("tpot", 1.0, 2.0)});
+  const FactorTable found = table({band(accuracy::Metric::kTpot, 1.0, 2.0)});
   for (const CandidateDoubt& candidate : found.candidates) {
     // A step 1 % slower costs 1.6 to 2.5 % of capacity where both targets count (planner.md, 7).
     EXPECT_GT(candidate.amplification, 0.9);
@@ -104,7 +100,7 @@ TEST_F(Factors, AStepThatTakesLongerCostsMoreThanItsShare) {
 }
 
 TEST_F(Factors, ElasticitiesAreSlopesOfTheFluidEstimate) {
-  const FactorTable found = table({band("tpot", 1.0, 2.0)});
+  const FactorTable found = table({band(accuracy::Metric::kTpot, 1.0, 2.0)});
   const std::size_t kv = index(found, "KV blocks of llama-3.1-8b, h100");
   const auto capacity = [&](double scale) {
     return fluid_capacity({.deployment = *h100_.deployment,
@@ -119,8 +115,8 @@ TEST_F(Factors, ElasticitiesAreSlopesOfTheFluidEstimate) {
 }
 
 TEST_F(Factors, SpreadsAreThoseOfTheBand) {
-  const FactorTable narrow = table({band("tpot", 1.0, 2.0), band("ttft", 2.0, 5.0)});
-  const FactorTable wide = table({band("tpot", 4.0, 8.0), band("ttft", 8.0, 20.0)});
+  const FactorTable narrow = table({band(accuracy::Metric::kTpot, 1.0, 2.0), band(accuracy::Metric::kTtft, 2.0, 5.0)});
+  const FactorTable wide = table({band(accuracy::Metric::kTpot, 4.0, 8.0), band(accuracy::Metric::kTtft, 8.0, 20.0)});
   const std::size_t gemm = index(narrow, "GEMM, h100");
   EXPECT_NEAR(wide.factors[index(wide, "GEMM, h100")].sd / narrow.factors[gemm].sd, 4.0, 1e-9);
   // The KV blocks do not show in a token's time: no band speaks of them.
@@ -131,7 +127,7 @@ TEST_F(Factors, SpreadsAreThoseOfTheBand) {
 }
 
 TEST_F(Factors, AServerOfEachCandidateCanBeMeasured) {
-  const FactorTable found = table({band("tpot", 1.0, 2.0)});
+  const FactorTable found = table({band(accuracy::Metric::kTpot, 1.0, 2.0)});
   ASSERT_EQ(found.measurements.size(), 6U);
   EXPECT_EQ(found.measurements[0].what, "first token of a lone prompt, h100 TP1");
   EXPECT_TRUE(found.measurements[0].command.starts_with("vllm bench serve --model meta-llama/"));
@@ -142,7 +138,7 @@ TEST_F(Factors, AServerOfEachCandidateCanBeMeasured) {
 TEST_F(Factors, ADeploymentThatMeetsNothingHasNoDoubt) {
   targets_[1].limits[static_cast<std::size_t>(metrics::Metric::kTpot)] =
       core::Duration::microseconds(10);
-  const FactorTable found = table({band("tpot", 1.0, 2.0)});
+  const FactorTable found = table({band(accuracy::Metric::kTpot, 1.0, 2.0)});
   EXPECT_TRUE(found.factors.empty());
   EXPECT_TRUE(found.measurements.empty());
   EXPECT_EQ(found.candidates.size(), 2U);

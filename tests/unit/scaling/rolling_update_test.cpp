@@ -19,11 +19,11 @@ TEST(CountOrPercent, IsANumberOrAShare) {
 
 /// Kubernetes' documentation: of 10 with 25 % each, 13 at most and 8 ready at least.
 TEST(UpdateLimits, RoundASurgeUpAndWhatIsMissingDown) {
-  EXPECT_EQ(update_limits(10, kQuarter, kQuarter),
+  EXPECT_EQ(update_limits(10, {}),
             (UpdateLimits{.replicas = 10, .surge = 3, .unavailable = 2}));
-  EXPECT_EQ(update_limits(3, {.value = 0}, kQuarter),
+  EXPECT_EQ(update_limits(3, {.surge = {.value = 0}}),
             (UpdateLimits{.replicas = 3, .surge = 0, .unavailable = 1}));
-  EXPECT_EQ(update_limits(2, {.value = 1}, {.value = 9}),
+  EXPECT_EQ(update_limits(2, {.surge = {.value = 1}, .unavailable = {.value = 9}}),
             (UpdateLimits{.replicas = 2, .surge = 1, .unavailable = 2}));
 }
 
@@ -51,6 +51,14 @@ TEST(UpdateStep, OldOnesThatAreNotReadyGoFirst) {
   EXPECT_EQ(update_step(limits, {.old_ready = 3, .old_unready = 1, .free_places = 1}),
             (UpdateStep{.start = 1, .retire_unready = 1}));
   EXPECT_EQ(update_step(limits, {.new_ready = 4, .free_places = 1}), UpdateStep{});
+}
+
+/// An autoscaler that wants fewer by now.
+TEST(UpdateStep, NewOnesThatAreTooManyGo) {
+  const UpdateLimits limits{.replicas = 2, .surge = 1, .unavailable = 0};
+  EXPECT_EQ(update_step(limits, {.old_ready = 1, .new_ready = 2, .new_unready = 1}),
+            (UpdateStep{.retire_new = 1}));
+  EXPECT_EQ(update_step(limits, {.old_ready = 1, .new_ready = 2}), (UpdateStep{.retire_ready = 1}));
 }
 
 }  // namespace

@@ -318,6 +318,29 @@ TEST(ResolveDeployment, PoolsAreFilledThroughTheSameTable) {
   EXPECT_LT((*whole)->latency->predict(batch).gpu(), (*other)->latency->predict(batch).gpu());
 }
 
+TEST(ResolveDeployment, TheHostsClassAndRanksAndTheApiProcesses) {
+  const auto host_of = [](const std::string& more) {
+    const auto deployment =
+        deployed(pool("{model: llama-3.1-8b, gpu: h100, host_step_time: 400us, host_rank_time: "
+                      "100us, host_sequence_time: 10us, frontend_output_time: 80us" +
+                      more + "}"));
+    EXPECT_TRUE(deployment);
+    return (*deployment)->host;
+  };
+  const auto plain = host_of("");
+  EXPECT_EQ(plain.per_step, core::Duration::microseconds(400));
+  EXPECT_EQ(plain.per_answer, core::Duration::microseconds(80));
+  const auto slow = host_of(", tensor_parallel_size: 4, host_class: 5");
+  EXPECT_EQ(slow.per_step, core::Duration::microseconds(5 * (400 + 3 * 100)));
+  EXPECT_EQ(slow.per_sequence, core::Duration::microseconds(50));
+  EXPECT_EQ(slow.per_answer, core::Duration::microseconds(80));
+  // Ranks wait for each other beside an asynchronous engine's steps.
+  EXPECT_EQ(host_of(", tensor_parallel_size: 4, async_scheduling: false").per_step,
+            core::Duration::microseconds(400));
+  EXPECT_EQ(host_of(", api_server_count: 2, stream_interval: 4").per_answer,
+            core::Duration::microseconds(10));
+}
+
 TEST(ResolveDeployment, AnErrorOfAPoolHasThePoolsPlace) {
   const auto refused = deployed(pool("{model: llama-3.1-8b, gpu: l4,\n max_model_len: 131072}"));
   ASSERT_FALSE(refused);

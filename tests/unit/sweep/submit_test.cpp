@@ -20,13 +20,6 @@ std::string script(const std::string& engine) {
                           .shards = 8});
 }
 
-TEST(ShellWord, QuotesWhatAShellWouldChange) {
-  EXPECT_EQ(shell_word("a/b-c.yaml"), "a/b-c.yaml");
-  EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
-  EXPECT_EQ(shell_word(""), "''");
-  EXPECT_EQ(shell_word("$x"), "'$x'");
-}
-
 TEST(Submit, SlurmGetsAnArrayAndAMergeBehindIt) {
   const std::string text = script("slurm");
   EXPECT_THAT(text, HasSubstr("#SBATCH --array=0-7\n"));

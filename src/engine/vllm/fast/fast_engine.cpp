@@ -173,10 +173,12 @@ bool FastEngine::launch(Batch& batch) {
   RIDGELINE_CHECK(num_in_flight_ < depth_, "engine: a batch enters where there is room in flight");
   batch.start = num_in_flight_ == 0 ? now_ : in_flight(num_in_flight_ - 1).end;
   const core::Duration room = inputs_.horizon - batch.start;
+  const auto sequences = batch.num_decodes + static_cast<std::int64_t>(batch.items.size());
+  const core::Duration front = inputs_.host.front(sequences);
   core::Duration period;
   if (StepLines::Line* const line = line_of(batch, context); line != nullptr) [[likely]] {
     const core::Duration gpu = line->gpu(context);
-    period = step_period(gpu, line->cpu, async_);
+    period = step_period(gpu, line->cpu, front, async_);
     if (period > room) [[unlikely]] {
       return false;
     }
@@ -190,7 +192,7 @@ bool FastEngine::launch(Batch& batch) {
   } else {
     domain::StepTime time = time_off_lines(batch);
     const core::Duration gpu = time.gpu();
-    period = step_period(gpu, time.cpu, async_);
+    period = step_period(gpu, time.cpu, front, async_);
     if (period > room) [[unlikely]] {
       return false;
     }
@@ -384,7 +386,7 @@ void FastEngine::count(const Run& run) {
 }
 
 std::unique_ptr<Engine> make_engine(const EngineInputs& inputs, bool jump) {
-  if (!Scheduler::covers(inputs.options) || inputs.kv_history > core::Duration()) {
+  if (!Scheduler::covers(inputs.options) || inputs.kv_history.kept > core::Duration()) {
     return nullptr;
   }
   return std::make_unique<FastEngine>(inputs, jump);

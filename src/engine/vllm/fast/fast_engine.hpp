@@ -107,7 +107,8 @@ class FastEngine final : public Engine {
                              std::int64_t most) const {
     return pace_of({.gpu = line.gpu(context),
                     .slope = line.slope,
-                    .host = HostWork::of(inputs_.options, line.cpu, {}),
+                    .host = HostWork::of(
+                        inputs_.options, line.cpu, {}, inputs_.host.front(line.decodes)),
                     .room = line.highest - context},
                    scheduler_.decodes().count(),
                    most);

@@ -131,10 +131,10 @@ std::size_t KvCache::bucket_of(std::uint64_t hash, std::size_t group) const {
 }
 
 std::optional<core::BlockId> KvCache::find(std::uint64_t hash, std::size_t group) const {
-  if (as_of_) {
-    const std::optional<bool> was_there = changes_->found_at(hash, group, *as_of_);
-    return was_there.value_or(find_now(hash, group).has_value()) ? std::optional(kNullBlock)
-                                                                 : std::nullopt;
+  if (look_) {
+    const bool is_there = find_now(hash, group).has_value();
+    return changes_->found(hash, group, *look_, is_there) ? std::optional(kNullBlock)
+                                                          : std::nullopt;
   }
   return find_now(hash, group);
 }

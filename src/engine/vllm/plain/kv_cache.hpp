@@ -12,6 +12,7 @@
 #include "core/ids.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
+#include "engine/kv_look.hpp"
 #include "engine/vllm/plain/block_hashes.hpp"
 #include "engine/vllm/plain/content.hpp"
 #include "engine/vllm/plain/kv_changes.hpp"
@@ -78,16 +79,16 @@ class KvCache {
 
   /// From now on changes are noted, so that find_at() knows what was there so long ago. Before any
   /// block is handed out.
-  void keep_changes(core::Duration kept) { changes_.emplace(kept); }
+  void keep_changes(const KvHistory& history) { changes_.emplace(history); }
   /// The instant of what happens next, for the notes.
   void set_now(core::SimTime now) {
     if (changes_) {
       changes_->set_now(now);
     }
   }
-  /// While one is set, find() finds what was there when all changes before that instant had
-  /// happened: the null block stands for it, and no row begins with that. Requires keep_changes().
-  void look_back_to(std::optional<core::SimTime> as_of) { as_of_ = as_of; }
+  /// While one is set, find() finds what was there as it says: the null block stands for it, and no
+  /// row begins with that. Requires keep_changes().
+  void look_back_to(std::optional<KvLook> look) { look_ = look; }
 
   /// The oldest block that holds this hash for this group.
   [[nodiscard]] std::optional<core::BlockId> find(std::uint64_t hash, std::size_t group = 0) const;
@@ -169,7 +170,7 @@ class KvCache {
   std::int64_t num_free_ = 0;
   std::int64_t num_shared_ = 0;
   std::optional<KvChanges> changes_;
-  std::optional<core::SimTime> as_of_;
+  std::optional<KvLook> look_;
   /// By their first block.
   std::map<core::BlockId, std::vector<std::shared_ptr<HeldRow>>> rows_;
 };

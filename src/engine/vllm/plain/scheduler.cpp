@@ -98,8 +98,8 @@ void Scheduler::begin_lookups() {
   for (const SequencePtr& sequence : running_) {
     manager_.hold(sequence->blocks, sequence->block_hashes);
   }
-  for (const auto& [id, sequence] : holding_) {
-    manager_.hold(sequence->blocks, sequence->block_hashes);
+  for (const auto& [id, held] : holding_) {
+    manager_.hold(held.sequence->blocks, held.sequence->block_hashes);
   }
 }
 
@@ -437,9 +437,11 @@ SequencePtr Scheduler::remove(Sequence& sequence) {
   }
   RIDGELINE_CHECK(removed != nullptr, "a request that is removed is in a list");
   sequence.status = Status::kFinished;
-  const bool is_read = connector_ != nullptr && connector_->hold(sequence.record.id);
-  if (sequence.holds_blocks || is_read) {
-    holding_.emplace(sequence.record.id, removed);
+  const bool is_stored = connector_ != nullptr && connector_->hold(sequence.record.id);
+  if (sequence.holds_blocks || is_stored) {
+    holding_.emplace(
+        sequence.record.id,
+        Holding{.sequence = removed, .readers = sequence.holds_blocks && is_stored ? 2 : 1});
   } else {
     manager_.release(sequence.blocks, sequence.block_hashes);
   }
@@ -462,21 +464,26 @@ void Scheduler::drop(const SequencePtr& sequence) {
 }
 
 std::vector<engine::SequencePtr> Scheduler::drain() {
-  std::vector<engine::SequencePtr> inside = QueueScheduler::drain();
+  for (const auto& [id, sequence] : loading_) {
+    if (sequence->status == Status::kFinished) {  // Aborted on the way: it is in no list.
+      manager_.release(sequence->blocks, sequence->block_hashes);
+    }
+  }
   loading_.clear();
+  std::vector<engine::SequencePtr> inside = QueueScheduler::drain();
   while (!holding_.empty()) {
     release_blocks(holding_.begin()->first);
   }
   return inside;
 }
 
-void Scheduler::keep_kv_changes(core::Duration kept) {
+void Scheduler::keep_kv_changes(const KvHistory& history) {
   begin_lookups();
-  manager_.pool().keep_changes(kept);
+  manager_.pool().keep_changes(history);
 }
 
 core::Tokens Scheduler::cached_prefix(const domain::Request& request,
-                                      std::optional<core::SimTime> as_of) {
+                                      std::optional<KvLook> look) {
   if (!options_.enable_prefix_caching) {
     return {};
   }
@@ -487,7 +494,7 @@ core::Tokens Scheduler::cached_prefix(const domain::Request& request,
   extend_hash_chain(sequence);
   const std::int64_t block_size = manager_.block_size();
   const std::int64_t most = (sequence.num_prompt_tokens - 1) / block_size;
-  manager_.pool().look_back_to(as_of);
+  manager_.pool().look_back_to(look);
   const std::int64_t blocks = manager_.find_prefix(sequence.block_hashes, most).num_blocks;
   manager_.pool().look_back_to(std::nullopt);
   return core::Tokens(blocks * block_size);

@@ -12,6 +12,7 @@
 #include "core/units.hpp"
 #include "domain/request.hpp"
 #include "engine/kv_connector.hpp"
+#include "engine/kv_look.hpp"
 #include "engine/leg.hpp"
 #include "engine/loop/queue_scheduler.hpp"
 #include "engine/loop/step_scheduler.hpp"
@@ -92,8 +93,8 @@ class Scheduler final : public QueueScheduler<Sequence> {
   void schedule(ScheduledStep& step) override;
   [[nodiscard]] SchedulerCounts counts() const override;
   [[nodiscard]] core::Tokens cached_prefix(const domain::Request& request,
-                                           std::optional<core::SimTime> as_of) override;
-  void keep_kv_changes(core::Duration kept) override;
+                                           std::optional<KvLook> look) override;
+  void keep_kv_changes(const KvHistory& history) override;
   void set_now(core::SimTime now) override { manager_.pool().set_now(now); }
   [[nodiscard]] std::int64_t quiet_steps() const override;
   void advance_round(ScheduledStep& step, std::span<const std::int64_t> tokens) override;
@@ -216,9 +217,15 @@ class Scheduler final : public QueueScheduler<Sequence> {
   KvConnector* connector_ = nullptr;
   std::vector<LoadStart> load_starts_;              ///< Of the last schedule().
   std::map<core::RequestId, SequencePtr> loading_;  ///< Their KV is on the way.
-  /// Finished, and their blocks are not free. Of one request that was sent again there may be
-  /// several: those of its earliest attempt are released first.
-  std::multimap<core::RequestId, SequencePtr> holding_;
+  /// A finished request whose blocks are still read: by another instance, by the connector, or by
+  /// both.
+  struct Holding {
+    SequencePtr sequence;
+    std::int64_t readers = 1;
+  };
+  /// Of one request that was sent again there may be several: those of its earliest attempt are
+  /// released first.
+  std::multimap<core::RequestId, Holding> holding_;
   Queue skipped_;  ///< Passed over: waiting for a grammar, an adapter slot or KV.
   /// The step being formed has running requests, and none of them a prefill; asked for padding.
   bool only_decodes_run_ = false;

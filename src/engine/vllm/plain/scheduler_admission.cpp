@@ -318,8 +318,9 @@ void Scheduler::offer_blocks(Sequence& sequence, const ScheduledSequence& part) 
 
 void Scheduler::release_blocks(core::RequestId id) {
   const auto place = holding_.find(id);
-  if (place != holding_.end()) {
-    manager_.release(place->second->blocks, place->second->block_hashes);
+  if (place != holding_.end() && --place->second.readers == 0) {
+    Sequence& sequence = *place->second.sequence;
+    manager_.release(sequence.blocks, sequence.block_hashes);
     holding_.erase(place);
   }
 }

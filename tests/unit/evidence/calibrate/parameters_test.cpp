@@ -11,7 +11,7 @@ namespace {
 
 TEST(FittedConstants, StartWhereTheyAreBuiltIn) {
   const Constants all = constants_of({});
-  ASSERT_EQ(all.size(), parameters().size());
+  ASSERT_EQ(all.size() + 1, parameters().size());  // All but the host's class.
   for (const auto& constant : all) {
     EXPECT_EQ(constant.value, constant.before);
     EXPECT_EQ(constant.bounded(constant.before), constant.before) << constant.parameter.name;
@@ -27,6 +27,15 @@ TEST(FittedConstants, AreChosenByNameAndStatedAsSettings) {
   const auto overrides = overrides_of(one);
   EXPECT_EQ(overrides.front().path, "serving.close_time");
   EXPECT_EQ(overrides.front().text, "12.500000us");
+}
+
+TEST(FittedConstants, TheHostsClassIsAFactorAndFittedByNameAlone) {
+  Constants one = constants_of({"host_class"});
+  ASSERT_EQ(one.size(), 1U);
+  EXPECT_EQ(one.front().before, 1.0);
+  one.front().value = 7.5;
+  EXPECT_EQ(overrides_of(one).front().text, "7.500000");
+  EXPECT_EQ(one.front().parameter.text(7.5), "7.500");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "document/document.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/evidence_limits.hpp"
+#include "evidence/validate/record_identity.hpp"
 #include "evidence/validate/request_log.hpp"
 
 namespace ridgeline::evidence::validate {
@@ -133,19 +134,48 @@ TEST(ExperimentRecords, ExpertParallelismByNumberOrNote) {
   EXPECT_EQ(ranks(R"("ep_note": "unknown")"), 1);
 }
 
-/// Three of four data-parallel ranks are left to the reader's imagination: one runs a quarter of
-/// the clients and of the requests, and makes a quarter of the tokens.
-TEST(ExperimentRecords, ADataParallelRankHasItsShare) {
+/// A record is of the whole system; what one rank or instance gets of it is decided where it is
+/// deployed.
+TEST(ExperimentRecords, ARecordKeepsTheWholeSystemsLoad) {
   const Evidence evidence = read_record(R"({"id": "d", "model": "m", "gpu": "g", "dp": 4,
       "workload": {"loop": "closed", "concurrency": 30, "num_requests": 100,
                    "input": {"kind": "fixed", "nominal_tokens": 8},
                    "output": {"kind": "fixed", "nominal_tokens": 8}},
       "measured": {"tpot_ms": {"mean": 5.0}, "output_tokens_per_s": 1000}})");
   ASSERT_EQ(evidence.problem, "");
-  EXPECT_EQ(evidence.stages.front().concurrency, 7);
-  EXPECT_EQ(evidence.stages.front().requests, 25);
-  EXPECT_EQ(evidence.measured.at(Figure::kOutputThroughput, Level::kMean), 250.0);
-  EXPECT_EQ(evidence.measured.at(Figure::kTpot, Level::kMean), 5.0);
+  EXPECT_EQ(evidence.data_parallel, 4);
+  EXPECT_EQ(evidence.stages.front().concurrency, 30);
+  EXPECT_EQ(evidence.stages.front().requests, 100);
+  EXPECT_EQ(evidence.measured.at(Figure::kOutputThroughput, Level::kMean), 1000.0);
+}
+
+/// MLPerf's logs: no lengths, no number of requests, the data set known by the benchmark's name.
+TEST(ExperimentRecords, MlperfSystemsHaveTheirDataSetsLengths) {
+  const std::string head = R"({"id": "m", "model": "m", "gpu": "g", "num_gpus": 8, "tp": null,
+      "measured": {"output_tokens_per_s": 9000}, "workload": {"name": "llama3.1-8b/Server",
+      "generator": "MLPerf LoadGen", "input": {"kind": "own lengths"},
+      "output": {"observed_mean": 128.0}, "dataset_samples": 1000, "min_duration_s": 600.0, )";
+  const Evidence server = read_record(head + R"("loop": "open", "rate_rps": 40.0}})");
+  ASSERT_EQ(server.problem, "");
+  EXPECT_EQ(server.input.mean, 778.0);
+  EXPECT_EQ(server.output.mean, 128.0);
+  EXPECT_EQ(server.stages.front().duration_s, 200.0);
+  EXPECT_EQ(server.stages.front().requests, 8000);
+  const Evidence offline = read_record(head + R"("loop": "offline"}})");
+  ASSERT_EQ(offline.problem, "");
+  EXPECT_EQ(offline.stages.front().kind, StageLoad::Kind::kAtOnce);
+  EXPECT_EQ(offline.stages.front().requests, 8000);
+}
+
+/// Batches measured phase by phase.
+TEST(ExperimentRecords, PhasesOfABatchAreTimes) {
+  const Evidence evidence = read_record(R"({"id": "b", "model": "m", "gpu": "g",
+      "workload": {"loop": "static batch", "concurrency": 2,
+                   "input": {"tokens": 8}, "output": {"tokens": 8}},
+      "measured": {"prompt_ms": {"mean": 60.0}, "token_ms": {"mean": 40.0}}})");
+  ASSERT_EQ(evidence.problem, "");
+  EXPECT_EQ(evidence.measured.at(Figure::kTtft, Level::kMean), 60.0);
+  EXPECT_EQ(evidence.measured.at(Figure::kTpot, Level::kMean), 40.0);
 }
 
 /// Power alone is enough to be compared.

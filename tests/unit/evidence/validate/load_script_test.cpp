@@ -45,6 +45,31 @@ core::SimTime at_seconds(std::int64_t seconds) {
   return core::SimTime::at(core::Duration::seconds(seconds));
 }
 
+TEST(LoadScript, LengthsFollowTheirLaws) {
+  Evidence facts = plain_facts();
+  facts.input = {.law = TokenCounts::Law::kLogNormal,
+                 .mean = 100.0,
+                 .std = 0.5,
+                 .lowest = 1.0,
+                 .highest = 1000.0};
+  // A quarter between 0 and 10, the others between 20 and 30.
+  facts.output = {.law = TokenCounts::Law::kHistogram, .lowest = 0.0, .highest = 30.0};
+  facts.output.up_to = {0.25, 0.25, 1.0};
+  constexpr int kRequests = 4000;
+  LoadScript script(run_of({load(StageLoad::Kind::kAtOnce, kRequests, 0.0)}), facts, 7);
+  double prompts = 0.0;
+  int few = 0;
+  for (int i = 0; i < kRequests; ++i) {
+    const domain::Request request = script.pop();
+    const std::int64_t answer = request.output_tokens.value();
+    prompts += static_cast<double>(request.prompt_tokens.value());
+    few += answer <= 10 ? 1 : 0;
+    EXPECT_TRUE(answer >= 1 && (answer <= 10 || (answer >= 20 && answer <= 30))) << answer;
+  }
+  EXPECT_NEAR(prompts / kRequests, 100.0, 3.0);
+  EXPECT_NEAR(few, kRequests / 4, 120);
+}
+
 // 1e7 s are past the range of simulated time; so is a stage that follows one of 9e6 s after 9e6 s.
 TEST(LoadScript, WhatLiesPastSimulatedTimeIsNeverSent) {
   StageLoad recorded = load(StageLoad::Kind::kRecorded, 2, 1.0);

@@ -1,5 +1,6 @@
 #include "latency/power/run_power.hpp"
 
+#include <cmath>
 #include <memory>
 #include <optional>
 
@@ -14,7 +15,8 @@
 namespace ridgeline::latency {
 namespace {
 
-/// Every step takes 10 ms, reads 10 GB and multiplies 1 TFLOP for each token.
+/// Every step takes 10 ms, reads 10 GB and multiplies 1 TFLOP for each token, 0.4 of it for rows that
+/// fill tiles.
 class EvenModel final : public StepTimeModel {
  public:
   [[nodiscard]] domain::StepTime predict(const domain::StepBatch& batch) const override {
@@ -29,7 +31,8 @@ class EvenModel final : public StepTimeModel {
     step.total = predict(batch);
     const auto tokens = static_cast<double>(batch.num_tokens().value());
     OperatorTime work;
-    work.flops = core::Flops(1e12 * tokens);
+    work.flops = core::Flops(0.6e12 * tokens);
+    work.padding = core::Flops(0.4e12 * tokens);
     work.bytes = core::Bytes(tokens > 0.0 ? 10e9 : 0.0);
     OperatorTime message;
     message.bytes = core::Bytes(1e15);
@@ -52,9 +55,26 @@ TEST(RunPower, DecodesAreTheLawAtTheirMeanStep) {
                        .busy = core::Seconds(1.0)};
   const auto power = run_power(model, Execution{}, gpu, mean);
   ASSERT_TRUE(power.has_value());
-  const double expected = 209.0 + 370.0 * 1e12 / 3.35e12 + 1234.0 * 250e12 / 989e12;
+  const double expected = 311.0 + 150.0 * 1e12 / 3.35e12 + 426.0 * std::sqrt(250e12 / 989e12);
   EXPECT_NEAR(power->working.expected, expected, 0.01);
   EXPECT_FALSE(power->prefill.has_value());
+}
+
+/// A host that takes as long again as the kernels leaves the GPU waiting for half of the time.
+TEST(RunPower, WhatStepsTakeBesideTheirKernelsIsWaiting) {
+  const hardware::GpuSpec gpu = hardware::find_gpu("h100").value();
+  const EvenModel model;
+  MeanSteps mean{.steps = 100,
+                 .decodes = 2.0,
+                 .decode_context = core::Tokens(10),
+                 .prompts = 1,
+                 .prompt = core::Tokens(1),
+                 .busy = core::Seconds(1.0)};
+  const auto even = run_power(model, Execution{}, gpu, mean);
+  mean.busy = core::Seconds(2.0);
+  const auto waiting = run_power(model, Execution{}, gpu, mean);
+  ASSERT_TRUE(even && waiting);
+  EXPECT_NEAR(waiting->working.expected, (even->working.expected + idle_power(gpu)) / 2, 0.01);
 }
 
 TEST(RunPower, NothingIsSaidWithoutALimitOrWork) {

@@ -54,10 +54,35 @@ TEST(FaultSettings, SharesAndChance) {
   ASSERT_TRUE(settings.has_value());
   EXPECT_EQ(settings->listed[0].share, 0.25);
   EXPECT_TRUE(settings->listed[1].fault.cuts_requests);
-  ASSERT_TRUE(settings->random.has_value());
-  EXPECT_EQ(settings->random->mtbf, Duration::seconds(3600));
-  EXPECT_EQ(settings->random->mttr, Duration::seconds(300));
+  ASSERT_EQ(settings->random.size(), 1U);
+  EXPECT_EQ(settings->random[0].mtbf, Duration::seconds(3600));
+  EXPECT_EQ(settings->random[0].mttr, Duration::seconds(300));
   EXPECT_TRUE(fault_settings(std::nullopt)->listed.empty());
+}
+
+TEST(FaultSettings, NodesAndLinksFailByChance) {
+  const auto settings = read(
+      "[node-loss~720h/10m, hang~2h/1m, link-degraded~10h/30sx0.25,"
+      "{kind: link-down, mtbf: 100h, mttr: 5s}]");
+  ASSERT_TRUE(settings.has_value());
+  ASSERT_EQ(settings->random.size(), 4U);
+  EXPECT_TRUE(settings->random[0].of_node);
+  EXPECT_TRUE(settings->random[0].of_host());
+  EXPECT_FALSE(settings->random[1].of_host());
+  EXPECT_EQ(settings->random[2].factor_thousandths, 250);
+  EXPECT_EQ(settings->random[3].kind, FaultKind::kLinkDown);
+}
+
+TEST(FaultSettings, LostEventsAreSentAgainOrForgotten) {
+  const auto settings = read(
+      "[event-loss@5s+2s:1, {kind: event-loss, instance: 0, at: 1s, lasts: 3s, recovery: forget}]");
+  ASSERT_TRUE(settings.has_value());
+  EXPECT_TRUE(settings->listed[0].fault.replays_events);
+  EXPECT_FALSE(settings->listed[1].fault.replays_events);
+  const EventLosses losses = event_losses(*settings);
+  EXPECT_EQ(losses.longest, Duration::seconds(5));
+  EXPECT_TRUE(losses.may_forget);
+  EXPECT_EQ(event_losses(*read("[event-loss@5s:1]")).longest, Duration::max());
 }
 
 TEST(FaultSettings, NameWhatIsWrongAndWhere) {
@@ -84,7 +109,13 @@ TEST(FaultSettings, NameWhatIsWrongAndWhere) {
   EXPECT_THAT(problem("[link-degraded@1s:0]"), testing::HasSubstr("0.001 to 0.999"));
   EXPECT_THAT(problem("[link-degraded@1s:0x2]"), testing::HasSubstr("0.001 to 0.999"));
   EXPECT_THAT(problem("[{kind: crash, mtbf: 1h}]"), testing::HasSubstr("mtbf and mttr"));
-  EXPECT_THAT(problem("[crash~1h/5m, hang~1h/5m]"), testing::HasSubstr("only one kind"));
+  EXPECT_THAT(problem("[crash~1h/5m, crash~2h/5m]"),
+              testing::HasSubstr("comes by chance in an entry before"));
+  EXPECT_THAT(problem("[slowdown~1h/5m]"), testing::HasSubstr("come by chance, other faults"));
+  EXPECT_THAT(problem("[link-degraded~1h/5m]"), testing::HasSubstr("0.001 to 0.999"));
+  EXPECT_THAT(problem("[link-down~1h/5mx0.5]"), testing::HasSubstr("is of a degraded link"));
+  EXPECT_THAT(problem("[{kind: crash, at: 1s, instance: 0, recovery: replay}]"),
+              testing::HasSubstr("recovery is of an event-loss"));
   EXPECT_THAT(problem("[{kind: crash, instance: 1}]"), testing::HasSubstr("missing: at"));
   EXPECT_THAT(problem("[{kind: crash, at: 1s, instance: 1, speed: 3}]"),
               testing::HasSubstr("speed"));

@@ -30,7 +30,7 @@ std::vector<std::string> pool_lines(const core::Errors& errors) {
 }
 
 std::vector<std::string> problems_of_pools(const std::string& text) {
-  const auto pools = read_pools(pools_yaml(text), {});
+  const auto pools = read_pools(ClusterSection{.pools = pools_yaml(text)}, {});
   return pools ? std::vector<std::string>() : pool_lines(pools.error());
 }
 
@@ -50,10 +50,11 @@ TEST(ReadPools, TakesTheScenariosDeploymentWithWhatEachStates) {
   deployment.gpu = "h100";
   deployment.engine.gpu_memory_utilization = 0.8;
   const auto pools = read_pools(
-      pools_yaml(
-          "[{name: big, instances: 2, gpu: h200, tensor_parallel_size: 2, weight: 3, spread: "
-          "0.1, price_per_hour: 2.5, models: [chat], adapters: [a, b], num_gpu_blocks: 99}, "
-          "{name: plain, instances: 1}]"),
+      ClusterSection{
+          .pools = pools_yaml(
+              "[{name: big, instances: 2, gpu: h200, tensor_parallel_size: 2, weight: 3, spread: "
+              "0.1, price_per_hour: 2.5, models: [chat], adapters: [a, b], num_gpu_blocks: 99}, "
+              "{name: plain, instances: 1}]")},
       deployment);
   ASSERT_TRUE(pools.has_value());
   const PoolSection& big = pools->front();

@@ -1,0 +1,11 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace ridgeline::core {
+
+/// A word as a shell reads it back.
+std::string shell_word(std::string_view word);
+
+}  // namespace ridgeline::core

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/result.hpp"
+#include "deploy/layout.hpp"
+#include "document/document.hpp"
+#include "scenario/options.hpp"
+
+namespace ridgeline::deploy {
+
+/// (0, 15): a version's first two numbers, as flags come and go with.
+using Version = std::pair<int, int>;
+/// "0.15.1", "vllm@0.15".
+[[nodiscard]] std::optional<Version> parse_version(std::string_view text);
+
+/// How a deployment states one option of the section `engine` (data/deploy/vllm-flags.yaml).
+struct StatedBy {
+  std::string option;    ///< "engine.max_num_seqs"
+  std::string flag;      ///< "max-num-seqs"; empty: a variable.
+  std::string member;    ///< Dotted key in the flag's JSON, or empty.
+  std::string variable;  ///< "VLLM_USE_FLASHINFER_SAMPLER"; empty: a flag.
+  /// The variable's words for the option's; empty: the same.
+  std::vector<std::pair<std::string, std::string>> values;
+  std::optional<Version> since;
+  std::optional<Version> until;
+  bool always = false;
+  std::optional<document::Node> otherwise;
+
+  [[nodiscard]] bool is_in(Version version) const {
+    return (!since || *since <= version) && (!until || version <= *until);
+  }
+};
+[[nodiscard]] std::span<const StatedBy> stated_options();
+
+/// The value of an option in one deployment.
+struct OptionValue {
+  std::string_view option;
+  document::Node value;    ///< Null where it is not set.
+  bool is_stated = false;  ///< By the scenario's author; else a default, or derived.
+  bool is_default = false;
+};
+
+/// A word of a file, and where it stands.
+struct Word {
+  std::string text;
+  core::Location where = {};
+};
+/// Options by their paths.
+using OptionNodes = std::vector<std::pair<std::string, document::Node>>;
+
+/// A whole number of 0 or more, of a text that is one.
+[[nodiscard]] std::optional<std::int64_t> read_count(std::string_view text);
+
+/// The value of a word as the option takes it: a number where it is one.
+[[nodiscard]] document::Node typed_node(const scenario::Option& option, const Word& word);
+
+/// The command line of an engine's server, in both directions.
+struct Dialect {
+  std::string_view engine;  ///< "vllm"
+  /// Whether it says an option of the section `engine`.
+  bool (*says)(std::string_view option);
+  /// Whether it says it even where it has its default.
+  bool (*always)(std::string_view option);
+  /// Puts options into the role's flags and variables, as that version has them. What is stated, is
+  /// no default and has neither is an error that names it.
+  void (*put)(std::span<const OptionValue> options,
+              std::string_view version,
+              Role& role,
+              core::Errors& errors);
+  /// The reverse: what the words of a command line, behind the network, and the variables
+  /// ("NAME=VALUE") give. Unknown flags are noted with the nearest.
+  OptionNodes (*read)(std::span<const Word> words,
+                      std::span<const Word> variables,
+                      core::Errors& errors);
+};
+extern const Dialect kVllmDialect;
+extern const Dialect kSglangDialect;
+/// Of an engine's name; null where no target is written for it.
+[[nodiscard]] const Dialect* find_dialect(std::string_view engine);
+
+/// Whether a deployment says that option explicitly.
+[[nodiscard]] bool is_explicit(const Dialect& dialect, const OptionValue& option);
+
+}  // namespace ridgeline::deploy

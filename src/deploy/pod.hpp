@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
+#include "deploy/layout.hpp"
+#include "deploy/targets.hpp"
+#include "deploy/tree.hpp"
+#include "document/document.hpp"
+
+/// Pieces of Kubernetes objects that several targets share.
+namespace ridgeline::deploy {
+
+/// Where a server listens.
+inline constexpr std::int64_t kPort = 8000;
+
+/// A flag as one word of a list: "--max-num-seqs=256".
+[[nodiscard]] std::string flag_item(const Flag& flag);
+[[nodiscard]] std::vector<std::string> flag_items(const Role& role);
+
+/// HF_TOKEN from the Secret hf-token, if there is one, and the role's variables.
+[[nodiscard]] document::Node environment_node(const Role& role);
+/// Requests and limits of so many GPUs.
+[[nodiscard]] document::Node gpus_node(std::int64_t gpus);
+/// A probe of /health that asks every `period` seconds and gives up after `failures`.
+[[nodiscard]] document::Node probe_node(std::int64_t port,
+                                        std::int64_t period,
+                                        std::int64_t failures);
+/// A network of 70 billion parameters takes minutes to load, a compiled one minutes more: half an
+/// hour before a pod that does not answer is started again.
+[[nodiscard]] document::Node startup_probe_node(std::int64_t port);
+/// /dev/shm of a size that NCCL's buffers fit into, as a mount and as a volume.
+[[nodiscard]] document::Node memory_mount_node();
+[[nodiscard]] document::Node memory_volume_node();
+/// nodeSelector of nodes with the GPU; null where its label is not known.
+[[nodiscard]] document::Node selector_node(const Layout& layout);
+/// The flags of a P/D server beside its engine's: how KV gets away.
+[[nodiscard]] Flag transfer_flag();
+
+/// One member below maps, or null.
+[[nodiscard]] const document::Node* below(const document::Node& node,
+                                          std::initializer_list<std::string_view> keys);
+/// A list of strings as words; what is no string is noted.
+[[nodiscard]] std::vector<Word> words_of(const document::Node* list, core::Errors& errors);
+/// "NAME=VALUE" of a container's env, but for those from Secrets.
+[[nodiscard]] std::vector<Word> variables_of(const document::Node* env);
+/// GPUs of a container's limits, where it has some.
+[[nodiscard]] std::optional<std::int64_t> gpus_of(const document::Node& container);
+/// The replicas of an object, 1 where it states none.
+[[nodiscard]] std::int64_t replicas_of(const document::Node* node, core::Errors& errors);
+[[nodiscard]] std::optional<Word> word_of(const document::Node* node);
+
+}  // namespace ridgeline::deploy

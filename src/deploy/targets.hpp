@@ -1,0 +1,59 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
+#include "deploy/flags.hpp"
+#include "deploy/layout.hpp"
+#include "document/document.hpp"
+
+namespace ridgeline::deploy {
+
+/// A file of a deployment.
+struct File {
+  std::string name;  ///< Within the deployment's folder.
+  std::string text;
+  bool is_script = false;
+};
+
+/// A server of a file that was read: its network, its words, and how many there are.
+struct ServerFound {
+  std::string role;  ///< As Role::name.
+  std::int64_t replicas = 1;
+  Word network = {};
+  std::vector<Word> words = {};      ///< Behind the network.
+  std::vector<Word> variables = {};  ///< "NAME=VALUE"
+  std::optional<Word> image = {};
+  std::optional<std::int64_t> gpus = {};  ///< Of a replica, where the file says so.
+};
+
+/// Puts a server of a file to those before it: one more replica of the first, from which it may
+/// differ in its port alone.
+void add_alike(std::vector<ServerFound>& servers, ServerFound server, core::Errors& errors);
+
+/// Something that deployments are written for. One file in deploy/targets/, one line in
+/// deploy/registry.cpp.
+struct Target {
+  Abilities abilities;
+  std::string_view summary;
+  std::vector<File> (*write)(const Layout& layout);
+  /// Whether a document is one that it writes; null: its file is a script.
+  bool (*is_its)(const document::Node& document) = nullptr;
+  /// The servers of such a document; problems are noted.
+  std::vector<ServerFound> (*read)(const document::Node& document, core::Errors& errors) = nullptr;
+};
+
+extern const Target kVllmTarget;
+extern const Target kDockerTarget;
+extern const Target kDockerComposeTarget;
+extern const Target kKubernetesTarget;
+extern const Target kLlmDHelmTarget;
+extern const Target kDynamoTarget;
+extern const Target kKserveTarget;
+extern const Target kSglangTarget;
+
+}  // namespace ridgeline::deploy

@@ -1,0 +1,188 @@
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/check.hpp"
+#include "core/result.hpp"
+#include "deploy/layout.hpp"
+#include "deploy/pod.hpp"
+#include "deploy/targets.hpp"
+#include "deploy/tree.hpp"
+#include "document/document.hpp"
+#include "document/yaml_writer.hpp"
+
+namespace ridgeline::deploy {
+namespace {
+
+using document::Node;
+
+constexpr std::array<std::string_view, 3> kDynamoRouters = {"round-robin", "random", "dynamo"};
+constexpr std::array<std::string_view, 1> kDynamoSystems = {"dynamo"};
+constexpr std::string_view kDynamoKind = "DynamoGraphDeployment";
+constexpr std::string_view kDisaggregationMode = "--disaggregation-mode";
+/// Its runtime holds one version of vLLM; which one holds which is not known here: its own examples
+/// leave the tag to the reader by this name.
+constexpr std::string_view kDynamoImage = "nvcr.io/nvidia/ai-dynamo/vllm-runtime:my-tag";
+
+/// dynamo.frontend --router-mode.
+std::string_view router_mode(std::string_view router) {
+  return router == "dynamo" ? "kv" : router;
+}
+
+Node dynamo_component(std::string_view name,
+                      std::string_view type,
+                      std::int64_t replicas,
+                      Node container,
+                      const Role* role,
+                      const Layout& layout) {
+  MapBuilder spec;
+  if (role != nullptr) {
+    if (Node selector = selector_node(layout); !selector.is_null()) {
+      spec.add("nodeSelector", std::move(selector));
+    }
+  }
+  spec.add("containers", list_node({std::move(container)}));
+  MapBuilder map;
+  map.add("name", name).add("type", type).add("replicas", replicas);
+  if (role != nullptr) {
+    map.add("sharedMemorySize", "16Gi");
+    if (role->nodes > 1) {
+      map.add("multinode", MapBuilder().add("nodeCount", role->nodes));
+    }
+  }
+  map.add("podTemplate", MapBuilder().add("spec", std::move(spec)));
+  return map.finish();
+}
+
+Node dynamo_worker(const Layout& layout, const Role& role, const std::string& image) {
+  std::vector<std::string> args = {"--model", layout.network};
+  for (const std::string& item : flag_items(role)) {
+    args.push_back(item);
+  }
+  if (layout.is_apart()) {
+    args.insert(args.end(),
+                {std::string(kDisaggregationMode), role.name, flag_item(transfer_flag())});
+  }
+  Node container = MapBuilder()
+                       .add("name", "main")
+                       .add("image", image)
+                       .add("command", texts_node({"python3", "-m", "dynamo.vllm"}))
+                       .add("args", texts_node(args))
+                       .add("env", environment_node(role))
+                       .add("resources", gpus_node(role.gpus / role.nodes))
+                       .finish();
+  const std::string name = layout.is_apart() ? role.name : "worker";
+  return dynamo_component(name, name, role.replicas, std::move(container), &role, layout);
+}
+
+std::vector<File> write_dynamo(const Layout& layout) {
+  const std::string image = layout.is_image_stated ? layout.image : std::string(kDynamoImage);
+  std::vector<std::string> frontend = {};
+  if (!layout.router.empty()) {
+    frontend = {"--router-mode", std::string(router_mode(layout.router))};
+  }
+  std::vector<Node> components = {
+      dynamo_component("frontend",
+                       "frontend",
+                       1,
+                       MapBuilder()
+                           .add("name", "main")
+                           .add("image", image)
+                           .add("command", texts_node({"python3", "-m", "dynamo.frontend"}))
+                           .add("args", texts_node(frontend))
+                           .finish(),
+                       nullptr,
+                       layout)};
+  for (const Role& role : layout.roles) {
+    components.push_back(dynamo_worker(layout, role, image));
+  }
+  const Node root = MapBuilder()
+                        .add("apiVersion", "nvidia.com/v1beta1")
+                        .add("kind", kDynamoKind)
+                        .add("metadata", MapBuilder().add("name", layout.name))
+                        .add("spec",
+                             MapBuilder()
+                                 .add("backendFramework", "vllm")
+                                 .add("components", list_node(std::move(components))))
+                        .finish();
+  std::string about = "# API nvidia.com/v1beta1, of Dynamo 1.4 and 1.5.\n";
+  if (!layout.is_image_stated) {
+    about += "# Put in place of my-tag the runtime whose vLLM is " + layout.engine_version +
+             " (or state it with --image).\n";
+  }
+  return {{.name = "dynamo.yaml", .text = layout.header + about + document::yaml_text(root)}};
+}
+
+bool is_dynamo(const Node& document) {
+  const Node* kind = document.find("kind");
+  return kind != nullptr && kind->is_string() && kind->as_string() == kDynamoKind;
+}
+
+/// Takes the words of dynamo.vllm that are not the engine's.
+void take_own_words(ServerFound& found) {
+  std::vector<Word> kept;
+  for (std::size_t i = 0; i < found.words.size(); ++i) {
+    const std::string& text = found.words[i].text;
+    const bool has_value = i + 1 < found.words.size();
+    if (text == "--model" && has_value) {
+      found.network = found.words[++i];
+    } else if (text == kDisaggregationMode && has_value) {
+      ++i;
+    } else {
+      kept.push_back(found.words[i]);
+    }
+  }
+  found.words = std::move(kept);
+}
+
+std::vector<ServerFound> read_dynamo(const Node& document, core::Errors& errors) {
+  constexpr std::array<std::string_view, 3> kServing = {"worker", "prefill", "decode"};
+  std::vector<ServerFound> servers;
+  const Node* components = below(document, {"spec", "components"});
+  if (components == nullptr || !components->is_list()) {
+    errors.push_back({.field = "spec.components",
+                      .message = "missing, expected a list of components",
+                      .where = document.where()});
+    return servers;
+  }
+  for (const Node& node : components->items()) {
+    const auto type = word_of(node.find("type"));
+    if (!type || std::ranges::find(kServing, type->text) == kServing.end()) {
+      continue;
+    }
+    ServerFound found{.role = type->text == "worker" ? "serve" : type->text};
+    found.replicas = replicas_of(node.find("replicas"), errors);
+    const Node* containers = below(node, {"podTemplate", "spec", "containers"});
+    if (containers != nullptr && containers->is_list() && !containers->items().empty()) {
+      const Node& first = containers->items().front();
+      found.words = words_of(first.find("args"), errors);
+      found.variables = variables_of(first.find("env"));
+      found.gpus = gpus_of(first);
+      const Node* nodes = below(node, {"multinode", "nodeCount"});
+      if (found.gpus && nodes != nullptr && nodes->kind() == Node::Kind::kInteger) {
+        *found.gpus *= nodes->as_integer();
+      }
+    }
+    take_own_words(found);
+    servers.push_back(std::move(found));
+  }
+  return servers;
+}
+
+}  // namespace
+
+const Target kDynamoTarget = {
+    .abilities = {.target = "dynamo",
+                  .routers = kDynamoRouters,
+                  .systems = kDynamoSystems,
+                  .spans_nodes = true},
+    .summary = "dynamo.yaml: a DynamoGraphDeployment (nvidia.com/v1beta1)",
+    .write = write_dynamo,
+    .is_its = is_dynamo,
+    .read = read_dynamo};
+
+}  // namespace ridgeline::deploy

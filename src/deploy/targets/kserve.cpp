@@ -1,0 +1,160 @@
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/result.hpp"
+#include "deploy/layout.hpp"
+#include "deploy/pod.hpp"
+#include "deploy/shell.hpp"
+#include "deploy/targets.hpp"
+#include "deploy/tree.hpp"
+#include "document/document.hpp"
+#include "document/yaml_writer.hpp"
+
+namespace ridgeline::deploy {
+namespace {
+
+using document::Node;
+
+/// KServe's scheduler is llm-d's router, with the profile of its loader.
+constexpr std::array<std::string_view, 1> kKserveRouters = {"llm-d"};
+constexpr std::array<std::string_view, 1> kKserveSystems = {"llm-d"};
+constexpr std::string_view kKserveKind = "LLMInferenceService";
+/// KServe's templates hand these words to `vllm serve`.
+constexpr std::string_view kArguments = "VLLM_ADDITIONAL_ARGS";
+
+Node kserve_parallelism(const Role& role) {
+  const auto& engine = role.deployment->section.engine;
+  MapBuilder map;
+  map.add("tensor", engine.tensor_parallel_size);
+  if (engine.pipeline_parallel_size > 1) {
+    map.add("pipeline", engine.pipeline_parallel_size);
+  }
+  if (engine.data_parallel_size > 1) {
+    map.add("data", engine.data_parallel_size).add("dataLocal", engine.data_parallel_size);
+  }
+  if (engine.enable_expert_parallel) {
+    map.add("expert", true);
+  }
+  return map.finish();
+}
+
+Node pod_template(const Layout& layout, const Role& role) {
+  std::string words;
+  std::vector<Flag> flags = role.flags;
+  if (layout.is_apart()) {
+    flags.push_back(transfer_flag());
+  }
+  for (const Flag& flag : flags) {
+    words += (words.empty() ? "" : " ") + flag_words(flag);
+  }
+  std::vector<Node> environment = environment_node(role).items();
+  environment.push_back(MapBuilder().add("name", kArguments).add("value", words).finish());
+  MapBuilder container;
+  container.add("name", "main")
+      .add("image", layout.image)
+      .add("env", list_node(std::move(environment)))
+      .add("resources", gpus_node(role.gpus));
+  MapBuilder map;
+  if (Node selector = selector_node(layout); !selector.is_null()) {
+    map.add("nodeSelector", std::move(selector));
+  }
+  return map.add("containers", list_node({container.finish()})).finish();
+}
+
+std::vector<File> write_kserve(const Layout& layout) {
+  const Role& decode = layout.roles.back();
+  MapBuilder spec;
+  spec.add("model", MapBuilder().add("uri", "hf://" + layout.network).add("name", layout.network))
+      .add("replicas", decode.replicas)
+      .add("parallelism", kserve_parallelism(decode))
+      .add("template", pod_template(layout, decode));
+  if (layout.is_apart()) {
+    const Role& prefill = layout.roles.front();
+    spec.add("prefill",
+             MapBuilder()
+                 .add("replicas", prefill.replicas)
+                 .add("parallelism", kserve_parallelism(prefill))
+                 .add("template", pod_template(layout, prefill)));
+  }
+  spec.add("router",
+           MapBuilder()
+               .add("scheduler", MapBuilder())
+               .add("route", MapBuilder())
+               .add("gateway", MapBuilder()));
+  const Node root = MapBuilder()
+                        .add("apiVersion", "serving.kserve.io/v1alpha2")
+                        .add("kind", kKserveKind)
+                        .add("metadata", MapBuilder().add("name", layout.name))
+                        .add("spec", std::move(spec))
+                        .finish();
+  return {{.name = "kserve.yaml",
+           .text = layout.header + "# API serving.kserve.io/v1alpha2, of KServe 0.20.\n" +
+                   document::yaml_text(root)}};
+}
+
+bool is_kserve(const Node& document) {
+  const Node* kind = document.find("kind");
+  return kind != nullptr && kind->is_string() && kind->as_string() == kKserveKind;
+}
+
+ServerFound kserve_server(const Node& node, std::string role, core::Errors& errors) {
+  ServerFound found{.role = std::move(role)};
+  found.replicas = replicas_of(node.find("replicas"), errors);
+  const Node* containers = below(node, {"template", "containers"});
+  if (containers == nullptr || !containers->is_list() || containers->items().empty()) {
+    return found;
+  }
+  const Node& first = containers->items().front();
+  found.variables = variables_of(first.find("env"));
+  found.image = word_of(first.find("image"));
+  found.gpus = gpus_of(first);
+  for (const Word& variable : found.variables) {
+    const std::string prefix = std::string(kArguments) + "=";
+    if (variable.text.starts_with(prefix)) {
+      for (auto& command :
+           shell_commands(variable.text.substr(prefix.size()), variable.where.file, errors)) {
+        for (Word& word : command) {
+          word.where = variable.where;
+          found.words.push_back(std::move(word));
+        }
+      }
+    }
+  }
+  return found;
+}
+
+std::vector<ServerFound> read_kserve(const Node& document, core::Errors& errors) {
+  const Node* spec = document.find("spec");
+  if (spec == nullptr || !spec->is_map()) {
+    errors.push_back(
+        {.field = "spec", .message = "missing, expected a map", .where = document.where()});
+    return {};
+  }
+  std::vector<ServerFound> servers;
+  const Node* prefill = spec->find("prefill");
+  if (prefill != nullptr) {
+    servers.push_back(kserve_server(*prefill, "prefill", errors));
+  }
+  servers.push_back(kserve_server(*spec, prefill == nullptr ? "serve" : "decode", errors));
+  for (ServerFound& server : servers) {
+    if (auto name = word_of(below(*spec, {"model", "name"}))) {
+      server.network = *name;
+    }
+  }
+  return servers;
+}
+
+}  // namespace
+
+const Target kKserveTarget = {
+    .abilities = {.target = "kserve", .routers = kKserveRouters, .systems = kKserveSystems},
+    .summary = "kserve.yaml: an LLMInferenceService (serving.kserve.io/v1alpha2)",
+    .write = write_kserve,
+    .is_its = is_kserve,
+    .read = read_kserve};
+
+}  // namespace ridgeline::deploy

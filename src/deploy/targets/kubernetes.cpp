@@ -1,0 +1,168 @@
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/result.hpp"
+#include "deploy/layout.hpp"
+#include "deploy/pod.hpp"
+#include "deploy/targets.hpp"
+#include "deploy/tree.hpp"
+#include "document/document.hpp"
+#include "document/yaml_writer.hpp"
+
+namespace ridgeline::deploy {
+namespace {
+
+using document::Node;
+
+/// kube-proxy gives each connection to a pod at random (its mode iptables, the default; IPVS is
+/// another).
+constexpr std::array<std::string_view, 1> kKubernetesRouters = {"random"};
+constexpr std::string_view kDeployment = "Deployment";
+constexpr std::string_view kMetric = "vllm:num_requests_waiting";
+/// Waiting requests of a pod above which there is to be one more: as in vLLM production-stack's
+/// example for KEDA (from memory).
+constexpr std::string_view kWaiting = "5";
+
+MapBuilder kubernetes_object(std::string_view version,
+                             std::string_view kind,
+                             const Layout& layout) {
+  return std::move(
+      MapBuilder()
+          .add("apiVersion", version)
+          .add("kind", kind)
+          .add("metadata",
+               MapBuilder()
+                   .add("name", layout.name)
+                   .add("labels", MapBuilder().add("app.kubernetes.io/name", layout.name))));
+}
+
+Node pod_spec(const Layout& layout) {
+  const Role& role = layout.roles.front();
+  MapBuilder container;
+  container.add("name", "vllm")
+      .add("image", layout.image)
+      .add("command", texts_node({"vllm", "serve", layout.network}))
+      .add("args", texts_node(flag_items(role)))
+      .add("env", environment_node(role))
+      .add("ports",
+           list_node({MapBuilder().add("name", "http").add("containerPort", kPort).finish()}))
+      .add("resources", gpus_node(role.gpus))
+      .add("volumeMounts", memory_mount_node())
+      .add("startupProbe", startup_probe_node(kPort))
+      .add("readinessProbe", probe_node(kPort, 5, 3))
+      .add("livenessProbe", probe_node(kPort, 10, 6));
+  MapBuilder spec;
+  if (Node selector = selector_node(layout); !selector.is_null()) {
+    spec.add("nodeSelector", std::move(selector));
+  }
+  spec.add("containers", list_node({container.finish()})).add("volumes", memory_volume_node());
+  return spec.finish();
+}
+
+Node deployment_object(const Layout& layout) {
+  const auto labels = [&] { return MapBuilder().add("app.kubernetes.io/name", layout.name); };
+  MapBuilder spec;
+  spec.add("replicas", layout.roles.front().replicas)
+      .add("selector", MapBuilder().add("matchLabels", labels().finish()))
+      .add("template",
+           MapBuilder()
+               .add("metadata", MapBuilder().add("labels", labels().finish()))
+               .add("spec", pod_spec(layout)));
+  return kubernetes_object("apps/v1", kDeployment, layout).add("spec", std::move(spec)).finish();
+}
+
+Node service_object(const Layout& layout) {
+  MapBuilder spec;
+  spec.add("selector", MapBuilder().add("app.kubernetes.io/name", layout.name))
+      .add("ports",
+           list_node({MapBuilder()
+                          .add("name", "http")
+                          .add("port", kPort)
+                          .add("targetPort", "http")
+                          .finish()}));
+  return kubernetes_object("v1", "Service", layout).add("spec", std::move(spec)).finish();
+}
+
+/// Through an adapter that gives Kubernetes the pods' own metrics.
+Node autoscaler_object(const Layout& layout) {
+  const std::int64_t planned = layout.roles.front().replicas;
+  Node metric =
+      MapBuilder()
+          .add("type", "Pods")
+          .add("pods",
+               MapBuilder()
+                   .add("metric", MapBuilder().add("name", kMetric))
+                   .add("target",
+                        MapBuilder().add("type", "AverageValue").add("averageValue", kWaiting)))
+          .finish();
+  MapBuilder spec;
+  spec.add("scaleTargetRef",
+           MapBuilder()
+               .add("apiVersion", "apps/v1")
+               .add("kind", kDeployment)
+               .add("name", layout.name))
+      .add("minReplicas", layout.min_replicas.value_or(planned))
+      .add("maxReplicas", layout.max_replicas.value_or(planned))
+      .add("metrics", list_node({std::move(metric)}));
+  return kubernetes_object("autoscaling/v2", "HorizontalPodAutoscaler", layout)
+      .add("spec", std::move(spec))
+      .finish();
+}
+
+std::vector<File> write_kubernetes(const Layout& layout) {
+  const auto file = [&](const char* name, const Node& node) {
+    return File{.name = name, .text = layout.header + document::yaml_text(node)};
+  };
+  std::vector<File> files = {file("deployment.yaml", deployment_object(layout)),
+                             file("service.yaml", service_object(layout))};
+  if (layout.min_replicas || layout.max_replicas) {
+    files.push_back(file("autoscaler.yaml", autoscaler_object(layout)));
+  }
+  return files;
+}
+
+bool is_kubernetes(const Node& document) {
+  const Node* kind = document.find("kind");
+  return document.find("apiVersion") != nullptr && kind != nullptr && kind->is_string() &&
+         kind->as_string() == kDeployment;
+}
+
+std::vector<ServerFound> read_kubernetes(const Node& document, core::Errors& errors) {
+  const Node* container = below(document, {"spec", "template", "spec", "containers"});
+  if (container == nullptr || !container->is_list() || container->items().empty()) {
+    errors.push_back({.field = "spec.template.spec.containers",
+                      .message = "missing, expected the server's container",
+                      .where = document.where()});
+    return {};
+  }
+  const Node& first = container->items().front();
+  ServerFound found{.role = "serve"};
+  found.replicas = replicas_of(below(document, {"spec", "replicas"}), errors);
+  const std::vector<Word> command = words_of(first.find("command"), errors);
+  constexpr std::size_t kBeforeNetwork = 2;  // vllm serve
+  if (command.size() > kBeforeNetwork) {
+    found.network = command[kBeforeNetwork];
+    found.words.assign(command.begin() + kBeforeNetwork + 1, command.end());
+  }
+  const std::vector<Word> args = words_of(first.find("args"), errors);
+  found.words.insert(found.words.end(), args.begin(), args.end());
+  found.variables = variables_of(first.find("env"));
+  found.image = word_of(first.find("image"));
+  found.gpus = gpus_of(first);
+  return {found};
+}
+
+}  // namespace
+
+const Target kKubernetesTarget = {
+    .abilities = {.target = "kubernetes", .routers = kKubernetesRouters},
+    .summary = "deployment.yaml, service.yaml, and autoscaler.yaml where the plan leaves room",
+    .write = write_kubernetes,
+    .is_its = is_kubernetes,
+    .read = read_kubernetes};
+
+}  // namespace ridgeline::deploy

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "evidence/validate/scores.hpp"
+
+/// Measured ranking: whether predictions pick the deployment that measurements pick. Records of one
+/// network, precision and workload are a group of deployments (GPU, parallelism, clients) to choose
+/// from; a question is a pair of limits on the mean times; the choice is the cheapest deployment
+/// that is sure enough to meet both. What is scored is what the choice costs, not how ranks agree.
+namespace ridgeline::evidence::validate {
+
+/// Groups of fewer points offer no choice.
+inline constexpr std::size_t kFewestPoints = 3;
+/// The questions: every pair of these limits on the mean TPOT and on the mean TTFT, in ms.
+inline constexpr std::array<double, 12> kTpotLimits = {
+    5.0, 7.5, 10.0, 12.5, 15.0, 20.0, 25.0, 30.0, 40.0, 50.0, 75.0, 100.0};
+inline constexpr std::array<double, 6> kTtftLimits = {
+    200.0, 500.0, 1'000.0, 2'000.0, 5'000.0, 10'000.0};
+inline constexpr std::array<double, 2> kConfidences = {0.5, 0.9};
+/// Bins of how sure the picks were said to be, equal in width from 0.5 to 1.
+inline constexpr std::size_t kSureBins = 5;
+/// Of a bin's picks at least so much less and at most so much more may hold than was said.
+inline constexpr double kCalibrated = 0.10;
+
+/// The picks of one group, or of all, at one confidence.
+struct RankingRow {
+  std::string group;
+  std::int64_t points = 0;
+  std::int64_t deployments = 0;  ///< Points that differ in more than the number of clients.
+  std::int64_t picks = 0;        ///< Questions that both sides answer.
+  std::int64_t violations = 0;   ///< Picks that measured break a limit.
+  double worst_over_pct = 0.0;   ///< Over the limit, of these.
+  /// Cost of the pick over that of the measured best, in percent, over all picks; 0 for one that
+  /// breaks a limit and costs less than the best that keeps it.
+  double mean_regret_pct = 0.0;
+  double p90_regret_pct = 0.0;
+  double max_regret_pct = 0.0;
+  std::int64_t one_sided = 0;  ///< Questions that only one side can answer.
+
+  [[nodiscard]] double violations_pct() const {
+    return picks == 0 ? 0.0 : 100.0 * static_cast<double>(violations) / static_cast<double>(picks);
+  }
+};
+
+struct SureBin {
+  double from = 0.0;
+  double to = 0.0;
+  std::int64_t picks = 0;
+  double said = 0.0;  ///< Mean probability that was said of them.
+  double held = 0.0;  ///< Share that met both limits.
+
+  [[nodiscard]] bool calibrated() const;
+};
+
+struct RankingAt {
+  double confidence = 0.5;
+  std::vector<RankingRow> groups;
+  RankingRow all;
+};
+
+struct Ranking {
+  std::vector<RankingAt> by_confidence;   ///< In the order of kConfidences.
+  std::array<SureBin, kSureBins> bins{};  ///< Picks of all confidences.
+  std::int64_t small_groups = 0;          ///< Of fewer than kFewestPoints: not asked about.
+};
+
+/// How sure a point is to meet a limit follows from the residuals log(measured / predicted) of
+/// other groups' scored records that are like it in network kind, loop and engine (of all, where
+/// those are fewer than accuracy::kFewestRecords): normal around the prediction, with 1.4826 times
+/// the median absolute residual as the standard deviation, TTFT and TPOT apart. Throughput, of both
+/// sides, is clients x answer / (TTFT + TPOT x (answer - 1)); a GPU costs relative_price().
+[[nodiscard]] Ranking rank(const std::vector<ScoredRecord>& records);
+
+/// Of a GPU-hour, an H100's being 1: 1.2 for an H200, by the ranking's own rule; others by what
+/// owners pay (InferenceX, April 2026). 1 where nothing is known.
+[[nodiscard]] double relative_price(const std::string& gpu);
+
+}  // namespace ridgeline::evidence::validate

@@ -1,0 +1,170 @@
+#include "report/validation_ranking.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "document/json_writer.hpp"
+#include "evidence/validate/ranking.hpp"
+#include "report/format.hpp"
+#include "report/palette.hpp"
+
+namespace ridgeline::report {
+namespace {
+
+using evidence::validate::Ranking;
+using evidence::validate::RankingAt;
+using evidence::validate::RankingRow;
+using evidence::validate::SureBin;
+
+constexpr std::size_t kGroupWidth = 52;
+
+std::string row_text(const RankingRow& row, const TextStyle& style) {
+  const std::string violations =
+      row.violations == 0 ? std::string("0")
+                          : fmt::format("{} ({:.0f})", row.violations, row.worst_over_pct);
+  return fmt::format(
+      "{} {:>6} {:>5} {:>9} {:>6.2f} {:>6.1f} {:>6.1f} {:>10} {:>9}\n",
+      pad_right(shortened(printable(row.group, style.ascii), kGroupWidth, style.ascii),
+                kGroupWidth),
+      row.points,
+      row.deployments,
+      row.picks,
+      row.mean_regret_pct,
+      row.p90_regret_pct,
+      row.max_regret_pct,
+      violations,
+      row.one_sided);
+}
+
+void write_row(document::JsonWriter& json, const RankingRow& row) {
+  json.begin_object();
+  json.member("group", row.group);
+  json.member("points", row.points);
+  json.member("deployments", row.deployments);
+  json.member("picks", row.picks);
+  json.member("violations", row.violations);
+  json.member("violations_pct", row.violations_pct());
+  json.member("worst_over_pct", row.worst_over_pct);
+  json.member("regret_mean_pct", row.mean_regret_pct);
+  json.member("regret_p90_pct", row.p90_regret_pct);
+  json.member("regret_max_pct", row.max_regret_pct);
+  json.member("one_sided", row.one_sided);
+  json.end_object();
+}
+
+}  // namespace
+
+std::string ranking_text(const Ranking& ranking, const TextStyle& style) {
+  std::string text;
+  for (const RankingAt& at : ranking.by_confidence) {
+    text += fmt::format(
+        "\n{} {:>6} {:>5} {:>9} {:>6} {:>6} {:>6} {:>10} {:>9}\n",
+        pad_right(fmt::format("ranking at {:.0f} %: regret, %", 100 * at.confidence), kGroupWidth),
+        "points",
+        "kinds",
+        "picks",
+        "mean",
+        "p90",
+        "max",
+        "broken (%)",
+        "one side");
+    for (const RankingRow& row : at.groups) {
+      text += row_text(row, style);
+    }
+    text += row_text(at.all, style);
+    text += fmt::format("{:.1f} % of the picks break a limit\n", at.all.violations_pct());
+  }
+  text += "\nsure of a pick, %   picks   said   held\n";
+  for (const SureBin& bin : ranking.bins) {
+    text += fmt::format("{:>3.0f} to {:<12.0f} {:>5} {:>6.1f} {:>6.1f}{}\n",
+                        100 * bin.from,
+                        100 * bin.to,
+                        bin.picks,
+                        100 * bin.said,
+                        100 * bin.held,
+                        bin.calibrated() ? "" : "   off");
+  }
+  return text;
+}
+
+std::string ranking_markdown(const Ranking& ranking) {
+  std::string text;
+  for (const RankingAt& at : ranking.by_confidence) {
+    text += fmt::format(
+        "\n## Ranking at {:.0f} % confidence\n\n"
+        "| group | points, kinds | picks | regret mean / p90 / max % | broken (worst % over) |\n"
+        "|---|---|---|---|---|\n",
+        100 * at.confidence);
+    const auto add = [&](const RankingRow& row) {
+      text += fmt::format("| {} | {}, {} | {} | {:.2f} / {:.1f} / {:.1f} | {} ({:.0f}) |\n",
+                          row.group,
+                          row.points,
+                          row.deployments,
+                          row.picks,
+                          row.mean_regret_pct,
+                          row.p90_regret_pct,
+                          row.max_regret_pct,
+                          row.violations,
+                          row.worst_over_pct);
+    };
+    std::ranges::for_each(at.groups, add);
+    add(at.all);
+  }
+  text += "\n| sure of a pick, % | picks | said | held |\n|---|---|---|---|\n";
+  for (const SureBin& bin : ranking.bins) {
+    text += fmt::format("| {:.0f} to {:.0f} | {} | {:.1f} | {:.1f} |\n",
+                        100 * bin.from,
+                        100 * bin.to,
+                        bin.picks,
+                        100 * bin.said,
+                        100 * bin.held);
+  }
+  return text;
+}
+
+void write_ranking(document::JsonWriter& json, const Ranking& ranking) {
+  json.begin_object();
+  json.key("tpot_limits_ms").begin_array();
+  for (const double limit : evidence::validate::kTpotLimits) {
+    json.value(limit);
+  }
+  json.end_array();
+  json.key("ttft_limits_ms").begin_array();
+  for (const double limit : evidence::validate::kTtftLimits) {
+    json.value(limit);
+  }
+  json.end_array();
+  json.key("by_confidence").begin_array();
+  for (const RankingAt& at : ranking.by_confidence) {
+    json.begin_object();
+    json.member("confidence", at.confidence);
+    json.key("all");
+    write_row(json, at.all);
+    json.key("groups").begin_array();
+    for (const RankingRow& row : at.groups) {
+      write_row(json, row);
+    }
+    json.end_array();
+    json.end_object();
+  }
+  json.end_array();
+  json.key("calibration").begin_array();
+  for (const SureBin& bin : ranking.bins) {
+    json.begin_object();
+    json.member("from", bin.from);
+    json.member("to", bin.to);
+    json.member("picks", bin.picks);
+    json.member("said", bin.said);
+    json.member("held", bin.held);
+    json.member("calibrated", bin.calibrated());
+    json.end_object();
+  }
+  json.end_array();
+  json.member("small_groups", ranking.small_groups);
+  json.end_object();
+}
+
+}  // namespace ridgeline::report

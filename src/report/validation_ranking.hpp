@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+
+#include "document/json_writer.hpp"
+#include "evidence/validate/ranking.hpp"
+#include "report/palette.hpp"
+
+namespace ridgeline::report {
+
+/// A table per confidence, group by group, and how well the picks' certainty holds.
+[[nodiscard]] std::string ranking_text(const evidence::validate::Ranking& ranking,
+                                       const TextStyle& style);
+/// The same as Markdown.
+[[nodiscard]] std::string ranking_markdown(const evidence::validate::Ranking& ranking);
+/// One object: `questions`, `by_confidence`, `calibration`.
+void write_ranking(document::JsonWriter& json, const evidence::validate::Ranking& ranking);
+
+}  // namespace ridgeline::report

@@ -1,0 +1,153 @@
+#include "deploy/flags.hpp"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/result.hpp"
+#include "deploy/layout.hpp"
+#include "document/document.hpp"
+#include "scenario/options.hpp"
+
+namespace ridgeline::deploy {
+namespace {
+
+using document::Node;
+using testing::HasSubstr;
+
+OptionValue stated(std::string_view option, Node value) {
+  return {.option = option, .value = std::move(value), .is_stated = true, .is_default = false};
+}
+
+std::string text_of(const Role& role) {
+  std::string text;
+  for (const Variable& variable : role.variables) {
+    text += variable.name + "=" + variable.value + " ";
+  }
+  for (const Flag& flag : role.flags) {
+    text += flag.name + (flag.value.empty() ? " " : " " + flag.value + " ");
+  }
+  return text;
+}
+
+TEST(VllmFlags, AreSwitchesValuesMembersAndVariables) {
+  const std::vector<OptionValue> options = {
+      stated("engine.max_num_seqs", Node::integer(64, {})),
+      stated("engine.enable_prefix_caching", Node::boolean(false, {})),
+      stated("engine.async_scheduling", Node::boolean(true, {})),
+      stated("engine.cudagraph_mode", Node::string("PIECEWISE", {})),
+      stated("engine.fuse_allreduce_rms", Node::boolean(true, {})),
+      stated("engine.sampler", Node::string("sort", {}))};
+  Role role;
+  core::Errors errors;
+  kVllmDialect.put(options, "vllm@0.15", role, errors);
+  EXPECT_TRUE(errors.empty());
+  EXPECT_EQ(text_of(role),
+            "VLLM_USE_FLASHINFER_SAMPLER=0 --max-num-seqs 64 --no-enable-prefix-caching "
+            "--async-scheduling --compilation-config "
+            R"({"cudagraph_mode":"PIECEWISE","pass_config":{"fuse_allreduce_rms":true}} )");
+}
+
+TEST(VllmFlags, DefaultsAreStatedWhereTheyChange) {
+  OptionValue derived = stated("engine.max_num_seqs", Node::integer(256, {}));
+  derived.is_stated = false;
+  OptionValue plain = stated("engine.dtype", Node::string("auto", {}));
+  plain.is_default = true;
+  Role role;
+  core::Errors errors;
+  kVllmDialect.put(std::vector<OptionValue>{derived, plain}, "vllm@0.15", role, errors);
+  EXPECT_EQ(text_of(role), "--max-num-seqs 256 ");
+}
+
+TEST(VllmFlags, AVersionWithoutTheFlagHasItsOwnWayOrRefuses) {
+  Role role;
+  core::Errors errors;
+  const auto async = [](bool on) {
+    return std::vector<OptionValue>{stated("engine.async_scheduling", Node::boolean(on, {}))};
+  };
+  kVllmDialect.put(async(false), "vllm@0.9.2", role, errors);
+  EXPECT_TRUE(errors.empty() && role.flags.empty());
+  kVllmDialect.put(async(true), "vllm@0.9.2", role, errors);
+  ASSERT_EQ(errors.size(), 1U);
+  EXPECT_EQ(errors.front().field, "engine.async_scheduling");
+  EXPECT_THAT(errors.front().message,
+              HasSubstr("vLLM 0.9 is not known to have --async-scheduling"));
+  // Between two lists of flags, what both have: 0.10 is not known to have what 0.11 has.
+  kVllmDialect.put(async(true), "vllm@0.10", role, errors);
+  EXPECT_EQ(errors.size(), 2U);
+}
+
+TEST(VllmFlags, WhatNoFlagSaysIsRefused) {
+  Role role;
+  core::Errors errors;
+  kVllmDialect.put(std::vector<OptionValue>{stated("engine.prefix_cache_retention_interval",
+                                                   Node::integer(64, {}))},
+                   "vllm@0.27",
+                   role,
+                   errors);
+  ASSERT_EQ(errors.size(), 1U);
+  EXPECT_THAT(errors.front().message, HasSubstr("no flag of vLLM says so"));
+}
+
+std::string read_text(const std::vector<Word>& words, core::Errors& errors) {
+  std::string text;
+  for (const auto& [option, value] : kVllmDialect.read(words, {}, errors)) {
+    text += option + "=" + scenario::flow_text(value) + " ";
+  }
+  return text;
+}
+
+TEST(VllmFlags, AreReadBackInBothForms) {
+  core::Errors errors;
+  EXPECT_EQ(read_text({{"--max-num-seqs=64"},
+                       {"--gpu-memory-utilization"},
+                       {"0.9"},
+                       {"--no-enable-prefix-caching"},
+                       {"--port"},
+                       {"8000"},
+                       {"--compilation-config"},
+                       {R"({"pass_config": {"fuse_allreduce_rms": true}})"}},
+                      errors),
+            "engine.max_num_seqs=64 engine.gpu_memory_utilization=0.9 "
+            "engine.enable_prefix_caching=false engine.fuse_allreduce_rms=true ");
+  EXPECT_TRUE(errors.empty());
+}
+
+TEST(VllmFlags, AMisspeltOneIsAnsweredWithTheNearest) {
+  core::Errors errors;
+  EXPECT_EQ(
+      read_text({{"--max-num-seq", {.file = "serve.sh", .line = 9, .column = 3}}, {"64"}}, errors),
+      "");
+  ASSERT_EQ(errors.size(), 1U);
+  EXPECT_EQ(errors.front().field, "--max-num-seq");
+  EXPECT_EQ(errors.front().where.line, 9);
+  EXPECT_EQ(errors.front().hint, "did you mean --max-num-seqs?");
+}
+
+TEST(VllmFlags, WrongFormsAreRefused) {
+  core::Errors errors;
+  EXPECT_EQ(read_text({{"--enable-prefix-caching=true"},
+                       {"--max-num-seqs"},
+                       {"--speculative-config"},
+                       {"{broken"},
+                       {"word"},
+                       {"--compilation-config={\"level\": 3}"},
+                       {"--block-size"},
+                       {"16"},
+                       {"--block-size"},
+                       {"32"}},
+                      errors),
+            "engine.block_size=16 ");
+  EXPECT_EQ(errors.size(), 6U);
+}
+
+TEST(Version, IsTwoNumbers) {
+  EXPECT_EQ(parse_version("vllm@0.15.1"), Version(0, 15));
+  EXPECT_EQ(parse_version("0.8"), Version(0, 8));
+  EXPECT_EQ(parse_version("main"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace ridgeline::deploy

@@ -1,0 +1,40 @@
+#include "evidence/validate/checkpoint.hpp"
+
+#include <gtest/gtest.h>
+
+#include "evidence/validate/evidence.hpp"
+
+namespace ridgeline::evidence::validate {
+namespace {
+
+TEST(Checkpoint, WordsMeanKindsOfWeights) {
+  EXPECT_EQ(weight_kind("nvfp4"), WeightKind::kFp4);
+  EXPECT_EQ(weight_kind("FP16/BF16"), WeightKind::k16Bit);
+  EXPECT_EQ(weight_kind("int4_wo"), WeightKind::kInt4);
+  EXPECT_EQ(weight_kind("UINT4"), WeightKind::kInt4);
+  EXPECT_EQ(weight_kind("fp8_block"), WeightKind::kFp8);
+  EXPECT_EQ(weight_kind("who knows"), std::nullopt);
+}
+
+TEST(Checkpoint, TheSiblingHasTheShapeAndTheFormat) {
+  EXPECT_EQ(sibling_of("moonshotai/Kimi-K2.5", WeightKind::kFp4), "kimi-k2.5-nvfp4");
+  EXPECT_EQ(sibling_of("MiniMaxAI/MiniMax-M2.5", WeightKind::kFp4), "minimax-m2.5-nvfp4");
+  EXPECT_EQ(sibling_of("Qwen/Qwen3-32B", WeightKind::kFp8), "qwen3-32b-fp8");
+  // Not one's own name but one's own shape.
+  EXPECT_EQ(sibling_of("deepseek-ai/DeepSeek-R1", WeightKind::kFp4), "deepseek-v3.1-nvfp4");
+  EXPECT_EQ(sibling_of("mistralai/Mistral-Nemo-Instruct-2407", WeightKind::kFp4), std::nullopt);
+  EXPECT_EQ(sibling_of("no such network", WeightKind::kFp4), std::nullopt);
+}
+
+TEST(Checkpoint, ARecordsPrecisionWinsOverItsNetworks) {
+  Evidence evidence;
+  evidence.model = "openai/gpt-oss-120b";
+  EXPECT_EQ(format_of(evidence), "FP4");
+  evidence.weight_quantisation = "fp8";
+  EXPECT_EQ(format_of(evidence), "FP8");
+  evidence = {};
+  EXPECT_EQ(format_of(evidence), "");
+}
+
+}  // namespace
+}  // namespace ridgeline::evidence::validate

@@ -1,0 +1,118 @@
+#include "evidence/validate/ranking.hpp"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "evidence/validate/evidence.hpp"
+#include "evidence/validate/scores.hpp"
+
+namespace ridgeline::evidence::validate {
+namespace {
+
+/// A closed loop of 10 clients with answers of 101 tokens; the first token takes 100 ms on both
+/// sides, `ratio` is predicted over measured.
+ScoredRecord point(const std::string& group, std::int64_t tp, double tpot, double ratio) {
+  ScoredRecord made;
+  made.evidence.model = group;
+  made.evidence.workload = "w";
+  made.evidence.tensor_parallel = tp;
+  made.evidence.output.mean = 101.0;
+  made.evidence.stages.push_back({.kind = StageLoad::Kind::kClosed, .concurrency = 10});
+  made.evidence.measured.at(Figure::kTtft, Level::kMean) = 100.0;
+  made.evidence.measured.at(Figure::kTpot, Level::kMean) = tpot;
+  made.prediction.emplace();
+  made.prediction->likeness = {"h100", "dense", "bf16", "closed", "vllm"};
+  made.prediction->figures.at(Figure::kTtft, Level::kMean) = 100.0;
+  made.prediction->figures.at(Figure::kTpot, Level::kMean) = tpot * ratio;
+  return made;
+}
+
+/// TP 1, 2 and 4 at 20, 12 and 8 ms: dearer with every step.
+void add_group(std::vector<ScoredRecord>& records, const std::string& name, double ratio) {
+  records.push_back(point(name, 1, 20.0, ratio));
+  records.push_back(point(name, 2, 12.0, ratio));
+  records.push_back(point(name, 4, 8.0, ratio));
+}
+
+TEST(Ranking, ExactPredictionsCostNothing) {
+  std::vector<ScoredRecord> records;
+  add_group(records, "a", 1.0);
+  add_group(records, "b", 1.0);
+  records.push_back(point("c", 1, 20.0, 1.0));
+  const Ranking ranking = rank(records);
+  EXPECT_EQ(ranking.small_groups, 1);
+  ASSERT_EQ(ranking.by_confidence.size(), 2U);
+  const RankingRow& all = ranking.by_confidence[0].all;
+  EXPECT_EQ(all.points, 6);
+  EXPECT_EQ(all.violations, 0);
+  EXPECT_EQ(all.max_regret_pct, 0.0);
+  // All limits of TTFT hold; TPOT limits from 10 ms on have an answer: ten of twelve.
+  EXPECT_EQ(all.picks, 2 * 10 * 6);
+  EXPECT_EQ(all.one_sided, 0);
+}
+
+/// Predicted a tenth too fast, TP1 is taken for 18.2 ms: no limit lies between. TP2's 10.9 lies
+/// below 12.5 as 12 does; TP4's 7.3 below 7.5, where 8 does not.
+TEST(Ranking, WhatIsTakenForFasterBreaksLimits) {
+  std::vector<ScoredRecord> records;
+  add_group(records, "a", 1.0 / 1.1);
+  for (int i = 0; i < 8; ++i) {
+    records.push_back(point("exact", 1 << (i % 3), 20.0 + i, 1.0));
+  }
+  const Ranking ranking = rank(records);
+  const RankingRow& row = ranking.by_confidence[0].groups[0];
+  EXPECT_EQ(row.group, "a  w");
+  // At 7.5 ms the prediction has a pick and the measurement none; nothing else differs.
+  EXPECT_EQ(row.one_sided, 6);
+  EXPECT_EQ(row.violations, 0);
+  EXPECT_EQ(row.picks, 60);
+  EXPECT_EQ(row.max_regret_pct, 0.0);
+}
+
+/// A point that measured 10.4 ms and is predicted 9.9 keeps the limit of 10 by prediction alone.
+TEST(Ranking, ABrokenLimitIsCountedWithItsExcess) {
+  std::vector<ScoredRecord> records = {
+      point("a", 1, 10.4, 9.9 / 10.4), point("a", 2, 6.0, 1.0), point("a", 4, 5.5, 1.0)};
+  for (int i = 0; i < 8; ++i) {
+    records.push_back(point("exact", 1, 20.0 + i, 1.0));
+  }
+  const RankingRow row = rank(records).by_confidence[0].groups[0];
+  EXPECT_EQ(row.violations, 6);
+  EXPECT_NEAR(row.worst_over_pct, 4.0, 1e-9);
+  EXPECT_NEAR(row.violations_pct(), 100.0 * 6 / static_cast<double>(row.picks), 1e-9);
+  EXPECT_EQ(row.max_regret_pct, 0.0);
+}
+
+/// Where others were off by a tenth either way, a point close to its limit is not sure at 90 %.
+TEST(Ranking, OtherGroupsErrorsMakeAPickLessSure) {
+  std::vector<ScoredRecord> records = {
+      point("a", 1, 9.8, 1.0), point("a", 2, 6.0, 1.0), point("a", 4, 4.0, 1.0)};
+  for (int i = 0; i < 8; ++i) {
+    records.push_back(point("others", 1, 20.0 + i, i % 2 == 0 ? 1.1 : 1.0 / 1.1));
+  }
+  const Ranking ranking = rank(records);
+  const RankingRow half = ranking.by_confidence[0].groups[0];
+  const RankingRow sure = ranking.by_confidence[1].groups[0];
+  EXPECT_EQ(half.max_regret_pct, 0.0);
+  EXPECT_EQ(half.violations + sure.violations, 0);
+  // At 10 ms the next dearer point is taken.
+  EXPECT_GT(sure.max_regret_pct, 0.0);
+  std::int64_t picks = 0;
+  for (const SureBin& bin : ranking.bins) {
+    picks += bin.picks;
+    EXPECT_GE(bin.held, 0.0);
+  }
+  EXPECT_EQ(picks, ranking.by_confidence[0].all.picks + ranking.by_confidence[1].all.picks);
+}
+
+TEST(Ranking, PricesAreRelativeToAnH100) {
+  EXPECT_EQ(relative_price("h100"), 1.0);
+  EXPECT_EQ(relative_price("h200"), 1.2);
+  EXPECT_EQ(relative_price("abacus"), 1.0);
+  EXPECT_TRUE(rank({}).by_confidence[0].groups.empty());
+}
+
+}  // namespace
+}  // namespace ridgeline::evidence::validate

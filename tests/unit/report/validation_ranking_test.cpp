@@ -1,0 +1,48 @@
+#include "report/validation_ranking.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "document/json_writer.hpp"
+#include "evidence/validate/ranking.hpp"
+#include "report/palette.hpp"
+
+namespace ridgeline::report {
+namespace {
+
+evidence::validate::Ranking some_ranking() {
+  evidence::validate::Ranking ranking;
+  evidence::validate::RankingRow row{.group = "net fp8 1024x128",
+                                     .points = 10,
+                                     .deployments = 2,
+                                     .picks = 40,
+                                     .violations = 2,
+                                     .worst_over_pct = 7.0,
+                                     .mean_regret_pct = 1.5,
+                                     .p90_regret_pct = 3.0,
+                                     .max_regret_pct = 9.0,
+                                     .one_sided = 4};
+  ranking.by_confidence.push_back({.confidence = 0.9, .groups = {row}, .all = row});
+  ranking.bins[4] = {.from = 0.9, .to = 1.0, .picks = 40, .said = 0.97, .held = 0.80};
+  return ranking;
+}
+
+TEST(ValidationRanking, TheTableHasRegretAndBrokenLimits) {
+  const std::string text = ranking_text(some_ranking(), {.ascii = true});
+  EXPECT_THAT(text, testing::HasSubstr("ranking at 90 %"));
+  EXPECT_THAT(text, testing::HasSubstr("net fp8 1024x128"));
+  EXPECT_THAT(text, testing::HasSubstr("2 (7)"));
+  EXPECT_THAT(text, testing::HasSubstr("5.0 % of the picks break a limit"));
+  EXPECT_THAT(text, testing::HasSubstr("off"));
+  EXPECT_THAT(ranking_markdown(some_ranking()), testing::HasSubstr("| 1.50 / 3.0 / 9.0 | 2 (7) |"));
+}
+
+TEST(ValidationRanking, TheJsonHasAll) {
+  document::JsonWriter json;
+  write_ranking(json, some_ranking());
+  EXPECT_THAT(json.text(), testing::HasSubstr("\"violations_pct\": 5"));
+  EXPECT_THAT(json.text(), testing::HasSubstr("\"calibrated\": false"));
+}
+
+}  // namespace
+}  // namespace ridgeline::report

@@ -1,0 +1,44 @@
+#include "scenario/accuracy_question.hpp"
+
+#include <limits>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "scenario/resolve.hpp"
+#include "scenario/scenario.hpp"
+
+namespace ridgeline::scenario {
+namespace {
+
+accuracy::Question question(const std::vector<Override>& overrides) {
+  const auto resolved = resolve(load_scenario(std::nullopt, overrides, Purpose::kRun).value());
+  return accuracy_question(*resolved.value().deployment,
+                           is_closed_loop(resolved.value().workload.section));
+}
+
+TEST(AccuracyQuestion, SpeaksOfGpuNetworkFormatLoopAndEngine) {
+  EXPECT_THAT(question({{.path = "model", .text = "llama-3.1-8b"},
+                        {.path = "gpu", .text = "H100-SXM"},
+                        {.path = "workload.request_rate", .text = "2"}}),
+              testing::ElementsAre("h100", "dense", "bf16", "open", "vllm"));
+  EXPECT_THAT(question({{.path = "model", .text = "gpt-oss-120b"},
+                        {.path = "gpu", .text = "h200"},
+                        {.path = "engine.version", .text = "sglang"},
+                        {.path = "workload.max_concurrency", .text = "4"}}),
+              testing::ElementsAre("h200", "experts", "mxfp4", "closed", "sglang"));
+}
+
+TEST(AccuracyQuestion, ALoopIsClosedWithoutAPace) {
+  WorkloadSection workload;
+  workload.request_rate = 4.0;
+  workload.max_concurrency = 8;
+  EXPECT_FALSE(is_closed_loop(workload));
+  workload.request_rate = std::numeric_limits<double>::infinity();
+  EXPECT_TRUE(is_closed_loop(workload));
+  workload.trace = "a.csv";
+  EXPECT_FALSE(is_closed_loop(workload));
+}
+
+}  // namespace
+}  // namespace ridgeline::scenario

@@ -39,6 +39,7 @@ SYSTEM = {
     "libc": "LGPL-2.1",
     "libm": "LGPL-2.1",
     "ld-linux-x86-64": "LGPL-2.1",
+    "libCbcSolver": "EPL-1.0, with the libraries of COIN-OR that it needs; only where mixes of GPUs are asked for",
 }
 NEVER_COMPILED = re.compile(
     r"(debian|docs?|tests?|examples|fuzz|benchmark|windows|contrib|amiga|support|dependencies|zlibWrapper)/|xxhsum\.c$"

@@ -167,7 +167,7 @@ class Cluster final : public engine::Server,
   void submit(const domain::Request& request,
               core::InstanceId instance,
               const engine::Leg& leg) override;
-  void finish_load(core::RequestId id,
+  void finish_load(engine::LoadId id,
                    core::InstanceId instance,
                    core::SimTime at,
                    bool arrived) override;

@@ -50,9 +50,9 @@ void Cluster::submit(const domain::Request& request, core::InstanceId id, const 
   }
 }
 
-void Cluster::finish_load(core::RequestId id, core::InstanceId place, SimTime at, bool arrived) {
+void Cluster::finish_load(engine::LoadId id, core::InstanceId place, SimTime at, bool arrived) {
   if (stories_ && arrived) {
-    stories_->on_loaded(id, place, at);
+    stories_->on_loaded(id.request, place, at);
   }
   instance(place, at).finish_load(id, at, arrived);
   note_change(place);

@@ -31,7 +31,7 @@ struct GatewayTimes {
   /// From a change of an instance's KV cache to the gateway knowing it.
   core::Duration kv_events_delay = core::Duration::milliseconds(5);
   /// For how long at most a run loses the KV events of an instance, and whether a gateway may then
-  /// forget what they had told (Gateway::end_event_loss()).
+  /// forget what they had reported (Gateway::end_event_loss()).
   core::Duration longest_event_loss = {};
   bool may_forget_events = false;
 

@@ -300,14 +300,15 @@ void KvOffload::end_load(const Move& move, SimTime now) {
   if (options_.promote_on_hit && move.tier != top()) {
     promote(move, now);
   }
-  const auto load = loads_.find({move.instance, move.request});
+  const auto load = loads_.find({move.instance, move.load});
   if (--load->second.parts > 0) {
     return;
   }
   ++totals_.loads;
   totals_.load_time += now - load->second.begun;
   loads_.erase(load);
-  fleet_.finish_load(move.request, move.instance, reached(move.instance, now), true);
+  fleet_.finish_load(
+      {move.request, move.load}, move.instance, reached(move.instance, now), true);
 }
 
 /// What passed the host on its way stays there.

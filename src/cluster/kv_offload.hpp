@@ -115,7 +115,7 @@ class KvOffload final : public Part {
  private:
   class Connector;
   using Keys = std::vector<store::BlockKey>;
-  /// A request that waits for blocks from tiers, at an instance.
+  /// A request waits for blocks from tiers.
   struct Load {
     core::SimTime begun;
     std::int64_t parts = 0;  ///< Tiers that still read for it.
@@ -128,6 +128,7 @@ class KvOffload final : public Part {
     std::optional<TierKind> source = {};  ///< Of a copy whose blocks stay above meanwhile.
     core::InstanceId instance = {};
     core::RequestId request = {};  ///< None of a copy.
+    std::uint64_t load = 0;        ///< Of the instance, the one that this is a part of.
     Keys keys = {};
     std::int64_t blocks = 0;  ///< Of the engine.
     core::SimTime start = {};
@@ -192,7 +193,7 @@ class KvOffload final : public Part {
   Lines store_lines_;
   std::map<DueKey, Due> due_;
   std::uint64_t num_due_ = 0;
-  std::map<std::pair<core::InstanceId, core::RequestId>, Load> loads_;
+  std::map<std::pair<core::InstanceId, std::uint64_t>, Load> loads_;  ///< By number.
   core::Duration kept_;  ///< How long ago overlap() is asked of.
   /// Of the request that overlap() was asked of last: its hashes.
   std::pair<core::RequestId, std::vector<std::uint64_t>> asked_;

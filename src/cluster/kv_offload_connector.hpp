@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "cluster/kv_offload.hpp"
-#include "core/check.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
 #include "engine/kv_connector.hpp"
@@ -31,10 +30,10 @@ class KvOffload::Connector final : public engine::KvConnector {
     return blocks > 0 && all_.loads_sooner(instance_, hashes, local, blocks) ? blocks : 0;
   }
 
-  void begin(core::RequestId request,
-             Hashes hashes,
-             std::int64_t local,
-             std::int64_t loaded) override {
+  std::uint64_t begin(core::RequestId request,
+                      Hashes hashes,
+                      std::int64_t local,
+                      std::int64_t loaded) override {
     const std::int64_t chunk = all_.options_.blocks_per_chunk;
     const std::int64_t chunks = std::ssize(hashes) / chunk;
     all_.totals_.queries += std::ssize(hashes) - local;
@@ -50,9 +49,7 @@ class KvOffload::Connector final : public engine::KvConnector {
     plan(Due::Kind::kTouch,
          {.instance = instance_, .request = request, .keys = std::move(used)},
          {});
-    if (loaded > 0) {
-      load(request, hashes, local, loaded);
-    }
+    return loaded > 0 ? load(request, hashes, local, loaded) : 0;
   }
 
   void store(core::RequestId request, Hashes hashes, std::int64_t before) override {
@@ -145,8 +142,11 @@ class KvOffload::Connector final : public engine::KvConnector {
     return blocks >= std::max(chunk, all_.options_.min_hit_blocks) ? blocks : 0;
   }
 
-  /// Each block from the fastest tier that has it, tier by tier.
-  void load(core::RequestId request, Hashes hashes, std::int64_t local, std::int64_t loaded) {
+  /// Each block from the fastest tier that has it, tier by tier. Returns the load's number.
+  std::uint64_t load(core::RequestId request,
+                     Hashes hashes,
+                     std::int64_t local,
+                     std::int64_t loaded) {
     const std::int64_t chunk = all_.options_.blocks_per_chunk;
     std::array<Move, kNumTiers> moves;
     for (std::int64_t i = local / chunk; i < (local + loaded) / chunk; ++i) {
@@ -157,8 +157,7 @@ class KvOffload::Connector final : public engine::KvConnector {
       move.keys.push_back(block);
       move.blocks += (i + 1) * chunk - std::max(i * chunk, local);
     }
-    Load& waiting = all_.loads_[{instance_, request}];
-    RIDGELINE_CHECK(waiting.parts == 0, "a request loads once at a time");
+    Load& waiting = all_.loads_[{instance_, ++num_loads_}];
     waiting.begun = now_;
     for (std::size_t i = 0; i < kNumTiers; ++i) {
       if (moves[i].blocks == 0) {
@@ -168,13 +167,16 @@ class KvOffload::Connector final : public engine::KvConnector {
       moves[i].tier = static_cast<TierKind>(i);
       moves[i].instance = instance_;
       moves[i].request = request;
+      moves[i].load = num_loads_;
       plan(Due::Kind::kLoad, std::move(moves[i]), all_.options_.tiers[i].latency);
     }
+    return num_loads_;
   }
 
   KvOffload& all_;
   core::InstanceId instance_;
   core::SimTime now_;
+  std::uint64_t num_loads_ = 0;
   std::map<core::RequestId, Storing> storing_;
   Uses uses_;
 };

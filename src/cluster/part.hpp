@@ -66,7 +66,7 @@ class Fleet {
                       core::InstanceId instance,
                       const engine::Leg& leg) = 0;
   /// As Engine::finish_load() and Engine::release_blocks(), of an instance.
-  virtual void finish_load(core::RequestId id,
+  virtual void finish_load(engine::LoadId id,
                            core::InstanceId instance,
                            core::SimTime at,
                            bool arrived) = 0;

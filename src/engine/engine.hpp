@@ -43,7 +43,7 @@ class Engine {
   /// The KV of a request that loads is there, or (`arrived` false) never comes and is computed
   /// here. `at`: not before now(); every instant before it is done. Seen by the next scheduling
   /// from then on. Nothing happens where the request has left.
-  virtual void finish_load(core::RequestId id, core::SimTime at, bool arrived) {
+  virtual void finish_load(LoadId id, core::SimTime at, bool arrived) {
     static_cast<void>(id);
     static_cast<void>(at);
     static_cast<void>(arrived);

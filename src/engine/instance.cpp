@@ -206,7 +206,7 @@ void Instance::hang_until(core::SimTime at) {
   }
 }
 
-void Instance::finish_load(core::RequestId id, core::SimTime at, bool arrived) {
+void Instance::finish_load(LoadId id, core::SimTime at, bool arrived) {
   hang_until(at);
   engine_->finish_load(id, at, arrived);
 }

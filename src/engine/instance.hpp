@@ -54,7 +54,7 @@ class Instance final : public Server, private domain::RecordSink, private domain
   /// As submit(), of a request of which this instance computes a part.
   void submit_leg(const domain::Request& request, const Leg& leg);
   /// As Engine::finish_load() and Engine::release_blocks().
-  void finish_load(core::RequestId id, core::SimTime at, bool arrived);
+  void finish_load(LoadId id, core::SimTime at, bool arrived);
   void release_blocks(core::RequestId id, core::SimTime at);
   /// As Engine::connect().
   void connect(KvConnector& connector) { engine_->connect(connector); }

@@ -26,11 +26,11 @@ class KvConnector {
   /// query: asked of a request that waits at each scheduling.
   [[nodiscard]] virtual std::int64_t find(Hashes hashes, std::int64_t local) const = 0;
   /// A request gets its blocks. The `loaded` ones behind the first `local` are loaded, and it waits
-  /// for Engine::finish_load(); 0: it runs at once.
-  virtual void begin(core::RequestId request,
-                     Hashes hashes,
-                     std::int64_t local,
-                     std::int64_t loaded) = 0;
+  /// for Engine::finish_load() with the number that this returns; 0: it runs at once.
+  virtual std::uint64_t begin(core::RequestId request,
+                              Hashes hashes,
+                              std::int64_t local,
+                              std::int64_t loaded) = 0;
   /// A step has ended, and these blocks of the request are computed; of those, the first `before`
   /// were at an earlier call.
   virtual void store(core::RequestId request, Hashes hashes, std::int64_t before) = 0;

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <compare>
+#include <cstdint>
+
 #include "core/ids.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
@@ -20,6 +23,18 @@ struct Leg {
   bool reports_steps = false;
 
   friend bool operator==(const Leg&, const Leg&) = default;
+};
+
+/// KV that is on its way to a request: from another engine, or one of the loads that a connector has
+/// numbered, from 1. Of a request that was given up and sent again, there may be several of those.
+struct LoadId {
+  LoadId(core::RequestId of, std::uint64_t which = 0)  // NOLINT(google-explicit-constructor)
+      : request(of), number(which) {}
+
+  core::RequestId request;
+  std::uint64_t number;
+
+  friend auto operator<=>(const LoadId&, const LoadId&) = default;
 };
 
 /// A request that loads has got its blocks: from now on its KV may be written into them.

@@ -14,12 +14,12 @@
 
 #include <fmt/format.h>
 
+#include "accuracy/bands.hpp"
 #include "core/check.hpp"
 #include "core/math.hpp"
 #include "core/parallel.hpp"
 #include "core/result.hpp"
 #include "plan/answer.hpp"
-#include "plan/bands.hpp"
 #include "plan/certify.hpp"
 #include "plan/cost.hpp"
 #include "plan/demand.hpp"
@@ -107,7 +107,7 @@ class Finish {
                             .targets = question_.slo.targets,
                             .label = of(finalists_[i]).label});
     }
-    table_ = factors_of(candidates, bands());
+    table_ = factors_of(candidates, accuracy::bands());
     answer_.factors = table_.factors;
     doubt_ = {.rate = inputs_.load,
               .factors = table_.factors,

@@ -216,11 +216,15 @@ double step_seconds(const FluidInputs& inputs,
     batch.decode_lengths = lengths;
   }
   const domain::StepTime time = inputs.model.predict(batch);
-  core::Duration host = inputs.deployment.host.of(decodes + (chunk > 0 ? 1 : 0), time.cpu);
+  const std::int64_t sequences = decodes + (chunk > 0 ? 1 : 0);
+  core::Duration host = inputs.deployment.host.of(sequences, time.cpu);
   if (inputs.host_scale != 1.0) {
     host = core::Duration::saturating(core::Seconds(host.to_seconds() * inputs.host_scale));
   }
-  return engine::step_period(time.gpu(), host, inputs.deployment.engine.async_scheduling)
+  return engine::step_period(time.gpu(),
+                             host,
+                             inputs.deployment.host.front(sequences),
+                             inputs.deployment.engine.async_scheduling)
       .to_seconds();
 }
 

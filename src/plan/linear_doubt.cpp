@@ -21,7 +21,7 @@ namespace {
 /// A capacity that is the rate but for rounding serves it.
 constexpr double kRounding = 1e-9;
 /// More replicas than any question has; keeps the count an integer.
-constexpr double kMostReplicas = 1e12;
+constexpr double kCountlessReplicas = 1e12;
 /// Of the absolute value of a standard normal variable: its median, and its 90th percentile.
 constexpr double kMedianOfNormal = 0.6744897501960817;
 constexpr double kP90OfNormal = 1.6448536269514722;
@@ -89,7 +89,7 @@ std::optional<std::int64_t> fewest_replicas(const Row& row,
 
 std::int64_t replicas_needed(double log_capacity, double log_rate) {
   const double exact = core::exp(log_rate - log_capacity - kRounding);
-  return static_cast<std::int64_t>(std::ceil(std::min(exact, kMostReplicas)));
+  return static_cast<std::int64_t>(std::ceil(std::min(exact, kCountlessReplicas)));
 }
 
 std::vector<double> normal_draws(std::uint64_t seed,

@@ -84,6 +84,7 @@ void write_prediction(document::JsonWriter& json, const ScoredRecord& record) {
   json.member("mean_in_flight", prediction.mean_in_flight);
   json.member("mean_context", prediction.mean_context);
   json.member("cached_share", prediction.cached_share);
+  json.member("front_end_bound", prediction.front_end_bound);
   json.end_object();
 }
 

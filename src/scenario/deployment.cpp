@@ -381,12 +381,17 @@ void resolve_engine(Resolution& work) {
   }
 }
 
+/// "0.15.1" and "vllm@0.15.1" are one version.
+std::string vllm_name(const std::string& version) {
+  return version.find('@') == std::string::npos ? "vllm@" + version : version;
+}
+
 void build(Resolution& work) {
   work.out->execution.enforce_eager = work.engine().enforce_eager;
   work.out->execution.kernels = kernel_choice(work.engine());
   if (const auto choice = engine::find_engine(work.engine().version)) {
-    work.out->execution.engine =
-        choice->engine->own == nullptr ? choice->profile : std::string(choice->engine->name);
+    work.out->execution.engine = choice->engine->own == nullptr ? vllm_name(work.engine().version)
+                                                                : std::string(choice->engine->name);
   }
   note_idle_choices(work);
   // Only vLLM cuts its graphs around the attention, so that they hold prompts.

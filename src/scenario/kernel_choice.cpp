@@ -54,9 +54,9 @@ void note_idle_choices(Resolution& work) {
        "engine.fuse_allreduce_rms",
        "one GPU exchanges nothing");
   warn(engine.fuse_allreduce_rms && engine.tensor_parallel_size > 1 &&
-           work.out->gpu.architecture != "blackwell",
+           work.out->gpu.architecture != "hopper" && work.out->gpu.architecture != "blackwell",
        "engine.fuse_allreduce_rms",
-       "before Blackwell, vLLM's own all-reduce is taken to be as fast");
+       "FlashInfer has no such kernel before Hopper");
   warn(engine.float32_matmul_precision == "high" && !fp32_router,
        "engine.float32_matmul_precision",
        "no product of the network is in FP32");

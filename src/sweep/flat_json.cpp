@@ -1,5 +1,6 @@
 #include "sweep/flat_json.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -73,8 +74,7 @@ class Flattener {
     } else if (rest_.front() == '{') {
       read_inner_map();
     } else {
-      const std::size_t end = rest_.find_first_of(",]}");
-      const std::string_view word = rest_.substr(0, end);
+      const std::string_view word = until([](char c) { return c == ',' || c == ']' || c == '}'; });
       text_ += word == "null" ? "" : word;
       rest_.remove_prefix(word.size());
     }
@@ -104,9 +104,9 @@ class Flattener {
   void read_text() {
     drop();
     while (!rest_.empty() && rest_.front() != '"') {
-      const std::size_t plain = rest_.find_first_of("\"\\");
-      text_ += rest_.substr(0, plain);
-      rest_.remove_prefix(plain == std::string_view::npos ? rest_.size() : plain);
+      const std::string_view plain = until([](char c) { return c == '"' || c == '\\'; });
+      text_ += plain;
+      rest_.remove_prefix(plain.size());
       if (!rest_.empty() && rest_.front() == '\\') {
         drop();
         read_escape();
@@ -147,6 +147,14 @@ class Flattener {
       default:
         text_ += c;
     }
+  }
+
+  /// What is left, up to a character that ends it. std::string_view::find_first_of() calls memchr
+  /// for each character, which takes most of a merge's time.
+  template <class Ends>
+  [[nodiscard]] std::string_view until(Ends ends) const {
+    const auto end = std::ranges::find_if(rest_, ends);
+    return rest_.substr(0, static_cast<std::size_t>(end - rest_.begin()));
   }
 
   void drop() { rest_.remove_prefix(rest_.empty() ? 0 : 1); }

@@ -78,7 +78,8 @@ class RowReader {
 };
 
 void append_quoted(std::string& out, std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
+  const auto needs_quotes = [](char c) { return c == ',' || c == '"' || c == '\r' || c == '\n'; };
+  if (std::ranges::none_of(text, needs_quotes)) {
     out += text;
     return;
   }

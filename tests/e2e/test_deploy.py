@@ -103,6 +103,15 @@ def test_files_read_back(scenario, target):
         assert json.loads(run.stdout)["digest"] == prediction["predicted"]["run_digest"]
 
 
+def test_prediction_meets_its_schema(scenario):
+    jsonschema = pytest.importorskip("jsonschema", reason="python3-jsonschema is not installed")
+    schema = json.loads(scenario("schema", "prediction").stdout)
+    prediction = json.loads((deploy(scenario, "vllm") / "prediction.json").read_text())
+    jsonschema.Draft7Validator(schema).validate(prediction)
+    prediction["gpuss"] = 1
+    assert not jsonschema.Draft7Validator(schema).is_valid(prediction)
+
+
 def schemas():
     folder = SHARED / "schemas"
     if not folder.is_dir():
@@ -186,6 +195,10 @@ def test_hand_written_script(scenario):
 def test_router_of_the_target(scenario):
     out = deploy(scenario, "kubernetes", "--instances", 2)
     assert "name: random" in (out / "scenario.yaml").read_text()
+    # Ranks of one replica get theirs from the engine.
+    out = deploy(scenario, "kubernetes", "--data-parallel-size", 2, "--instances", 2, folder="ranks")
+    assert "router" not in (out / "scenario.yaml").read_text()
+    assert "replicas: 1\n" in (out / "deployment.yaml").read_text()
     done = scenario("deploy", "scenario.yaml", "--instances", 2, "--deployment-target", "kubernetes",
                     "--deployment-target", "kserve", "--save-dir", "two")
     assert done.returncode == 2

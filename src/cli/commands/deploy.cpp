@@ -29,6 +29,7 @@
 #include "report/run_result.hpp"
 #include "report/tree.hpp"
 #include "report/version.hpp"
+#include "scenario/engine_settings.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
 #include "sim/simulation.hpp"
@@ -92,7 +93,9 @@ core::Result<std::optional<std::pair<std::int64_t, std::int64_t>>> read_replica_
 core::Result<void> choose_router(std::span<const deploy::Target* const> targets,
                                  scenario::LoadedScenario& loaded) {
   scenario::ClusterSection& cluster = loaded.scenario.run.cluster;
-  if (!cluster.instances || *cluster.instances < 2 || cluster.router.name) {
+  // Data-parallel ranks of one replica get requests from their own engine.
+  const std::int64_t ranks = scenario::attention_ranks(loaded.scenario.deployment.engine).ranks;
+  if (cluster.instances.value_or(1) / ranks < 2 || cluster.router.name) {
     return {};
   }
   const std::string_view router = deploy::common_router(targets);
@@ -122,6 +125,23 @@ std::string latency_text(std::string_view name,
                 : fmt::format("{} none", name);
 }
 
+/// Of the whole deployment, where one of its data-parallel ranks is simulated.
+struct DeploymentRates {
+  std::optional<double> request_throughput;
+  std::optional<double> output_throughput;
+  std::optional<double> goodput;
+};
+DeploymentRates whole_rates(const report::RunResult& result) {
+  if (const auto& all = result.deployment) {
+    return {.request_throughput = all->request_throughput,
+            .output_throughput = all->output_throughput,
+            .goodput = all->goodput};
+  }
+  return {.request_throughput = result.summary.request_throughput,
+          .output_throughput = result.summary.output_throughput,
+          .goodput = result.summary.goodput};
+}
+
 std::vector<std::string> predicted_lines(const report::RunResult& result) {
   const metrics::LatencySummary& client = result.summary.client;
   std::vector<std::string> lines = {
@@ -129,20 +149,21 @@ std::vector<std::string> predicted_lines(const report::RunResult& result) {
       fmt::format("  {}; {}; {} requests/s. Run {}.",
                   latency_text("TTFT", client.of(metrics::Metric::kTtft)),
                   latency_text("TPOT", client.of(metrics::Metric::kTpot)),
-                  report::significant(result.summary.request_throughput.value_or(0.0)),
+                  report::significant(whole_rates(result).request_throughput.value_or(0.0)),
                   result.digest)};
   return lines;
 }
 
 document::Node predicted_tree(const report::RunResult& result) {
+  const DeploymentRates rates = whole_rates(result);
   const metrics::LatencySummary& client = result.summary.client;
   return report::MapBuilder()
       .add("ttft_ms", report::distribution_tree(client.of(metrics::Metric::kTtft)))
       .add("tpot_ms", report::distribution_tree(client.of(metrics::Metric::kTpot)))
       .add("e2e_ms", report::distribution_tree(client.of(metrics::Metric::kE2e)))
-      .add("request_throughput", report::number_node(result.summary.request_throughput))
-      .add("output_throughput", report::number_node(result.summary.output_throughput))
-      .add("goodput", report::number_node(result.summary.goodput))
+      .add("request_throughput", report::number_node(rates.request_throughput))
+      .add("output_throughput", report::number_node(rates.output_throughput))
+      .add("goodput", report::number_node(rates.goodput))
       .add("run_digest", report::text_node(result.digest))
       .build();
 }

@@ -33,8 +33,8 @@ std::span<const Verb> verbs() {
       {"validate", "compare with measured runs", validate_command},
       {"calibrate", "fit a server's own times to measured runs", calibrate_command},
       {"sweep", "many scenarios from one: run, list, status, merge, submit", sweep_command},
-      {"plan", "which deployment serves a workload within its targets at least cost", plan_command},
       {"deploy", "the files that deploy a scenario: vllm, docker, kubernetes ...", deploy_command},
+      {"plan", "which deployment serves a workload within its targets at least cost", plan_command},
       {"observe", "load a running server", nullptr},
       {"serve", "answer over HTTP", nullptr},
   });

@@ -41,7 +41,7 @@ ExitCode version_command(Words words);
 ExitCode completions_command(Words words);
 ExitCode man_command(Words words);
 ExitCode sweep_command(Words words);
-ExitCode plan_command(Words words);
 ExitCode deploy_command(Words words);
+ExitCode plan_command(Words words);
 
 }  // namespace ridgeline::cli

@@ -94,7 +94,7 @@ void StepLoop::wake(core::SimTime at) {
   }
 }
 
-void StepLoop::finish_load(core::RequestId id, core::SimTime at, bool arrived) {
+void StepLoop::finish_load(LoadId id, core::SimTime at, bool arrived) {
   RIDGELINE_CHECK(at >= now_, "KV arrived in the past");
   hold_blocks_until(at, scheduler_->counts().used_blocks);
   scheduler_at(at).finish_load(id, arrived);

@@ -44,7 +44,7 @@ class StepLoop final : public Engine {
   void submit(const domain::Request& request, core::SimTime queued) override;
   void submit_leg(const domain::Request& request, core::SimTime queued, const Leg& leg) override;
   void abort(core::RequestId id, core::SimTime at) override;
-  void finish_load(core::RequestId id, core::SimTime at, bool arrived) override;
+  void finish_load(LoadId id, core::SimTime at, bool arrived) override;
   void release_blocks(core::RequestId id, core::SimTime at) override;
   void connect(KvConnector& connector) override;
   Pause advance(core::SimTime limit, bool pause_at_completion, std::int64_t max_segments) override;

@@ -99,7 +99,7 @@ class StepScheduler {
   /// The requests to which the last schedule() gave blocks for their KV from elsewhere, in order.
   [[nodiscard]] virtual std::span<const LoadStart> load_starts() const { return {}; }
   /// As Engine::finish_load() and Engine::release_blocks().
-  virtual void finish_load(core::RequestId id, bool arrived) {
+  virtual void finish_load(LoadId id, bool arrived) {
     static_cast<void>(id);
     static_cast<void>(arrived);
   }

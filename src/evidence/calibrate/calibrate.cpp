@@ -135,6 +135,9 @@ class Fitter {
           core::Error{.message = fmt::format("nothing to calibrate with: {}", reason)});
     }
     result_.before = errors_of(residuals_with(constants_));
+    for (Constant& constant : constants_) {
+      constant.value = constant.parameter.start.value_or(constant.value);
+    }
     drop_undistinguished(constants_, observations_, result_.left_out);
     if (constants_.empty()) {
       return core::fail(cannot_be_fitted(result_.left_out));

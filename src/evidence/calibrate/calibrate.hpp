@@ -28,6 +28,8 @@ struct Parameter {
   bool is_factor = false;
   /// Fitted where it is asked for by name alone: it does what others do together.
   bool on_request = false;
+  /// Where its fit begins; nothing: at the built-in value.
+  std::optional<double> start = {};
 
   /// "412.500us", or "8.150" of a factor.
   [[nodiscard]] std::string text(double value) const;

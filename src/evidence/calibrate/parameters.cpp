@@ -70,7 +70,9 @@ const std::vector<Parameter>& parameters() {
        .highest = 20.0,
        .seen_in = "the time per output token of an asynchronous engine whose GPUs wait",
        .is_factor = true,
-       .on_request = true}};
+       .on_request = true,
+       // At 1 every step hides the host's work, so that nothing would depend on it.
+       .start = 10.0}};
   return kParameters;
 }
 

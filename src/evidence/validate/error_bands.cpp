@@ -38,16 +38,12 @@ constexpr std::array<AxesApart, 5> kLevels = {{{true, true, true, true, true},
                                                {false, true, false, false, true},
                                                {false, false, false, false, false}}};
 
-/// Families of records on which no constant of step times and the host was fitted, and those on
-/// which the law of power was (docs/accuracy.md, docs/models/power.md).
-constexpr auto kTimesUnseen = std::to_array<std::string_view>({"ml-energy", "mlperf"});
-constexpr auto kPowerSeen = std::to_array<std::string_view>({"ml-energy"});
+/// The family of records on which the law of power was fitted (docs/models/power.md). Constants of
+/// times were fitted on some records of every other family, or looked at beside them.
+constexpr std::string_view kPowerSeen = "ml-energy";
 
 bool taught(const Evidence& evidence, Metric metric) {
-  const auto has = [&](const auto& families) {
-    return std::ranges::find(families, evidence.family) != families.end();
-  };
-  return metric == Metric::kPower ? has(kPowerSeen) : !has(kTimesUnseen);
+  return metric != Metric::kPower || evidence.family == kPowerSeen;
 }
 
 struct Slice {
@@ -83,19 +79,10 @@ class Builder {
   }
 
  private:
-  /// A server that is predicted to fall behind its load waits without end: the error of its times
-  /// is one of its capacity, and a run says of itself that it is overloaded.
-  [[nodiscard]] static bool falls_behind(const ScoredRecord& record) {
-    constexpr double kKeepsUpPct = -3.0;
-    const auto rate = record.error_pct(Figure::kOutputThroughput, Level::kMean);
-    return record.evidence.offered_per_s && rate && *rate < kKeepsUpPct;
-  }
-
   [[nodiscard]] std::optional<double> error(const ScoredRecord& record, Metric metric) const {
-    const bool is_time = metric != Metric::kPower && metric != Metric::kOutputThroughput;
-    const bool counts = record.standing == Standing::kScored &&
-                        (metric == Metric::kPower || !record.evidence.old_engine) &&
-                        !(is_time && falls_behind(record));
+    const bool counts =
+        record.standing == Standing::kScored &&
+        (metric == Metric::kPower || !(record.evidence.old_engine || record.evidence.guessed_load));
     return counts ? record.error_pct(kFigures[static_cast<std::size_t>(metric)], Level::kMean)
                   : std::nullopt;
   }

@@ -9,10 +9,9 @@ namespace ridgeline::evidence::validate {
 
 /// The error bands of the scored records, from the finest slices (one GPU, one kind of network, one
 /// precision, one kind of loop, one engine) to all records at once; each with at least
-/// accuracy::kFewestRecords records of a metric, in the order of their first record. Times
-/// of engines that are not simulated do not count, nor those of an open loop that is predicted to
-/// complete less than 97 % of what was measured. A coarser
-/// slice that holds the same records as a finer one is left out.
+/// accuracy::kFewestRecords records of a metric, in the order of their first record. A coarser
+/// slice that holds the same records as a finer one is left out. Of engines that are not simulated
+/// and of loads that are guesses only the power counts.
 [[nodiscard]] std::vector<accuracy::Band> error_bands(const std::vector<ScoredRecord>& records);
 
 }  // namespace ridgeline::evidence::validate

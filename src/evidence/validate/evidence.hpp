@@ -148,6 +148,9 @@ struct Evidence {
   TokenCounts output;
   PromptSharing sharing;
   bool closed_loop = false;
+  /// How its clients are paced is not published, or its lengths are guesses: it is scored, and in
+  /// no error band of times and rates.
+  bool guessed_load = false;
   bool steady_state = false;  ///< Measured while clients still sent requests, without the end.
   bool server_clock = false;  ///< Measured in the server, not at the client.
   /// Where the client stops its clock: at the last token, or when the server closes the stream.

@@ -31,6 +31,9 @@ namespace {
 constexpr double kRetokenisedGrowth = 1.04;
 /// And differ by about so much either way.
 constexpr double kRetokenisedSpread = 0.02;
+/// Sweeps that nothing is published of but their figures: neither how prompts are made nor how
+/// clients are paced.
+constexpr std::string_view kUnknownPacing = "gap-analysis";
 /// What fixed-length benchmark recipes draw from, as a share of the nominal length.
 constexpr double kLowestLengthShare = 0.8;
 /// How far answers of one length are taken apart in a closed loop, either way: without, the clients
@@ -180,6 +183,9 @@ void shorten_mlperf(const document::Node& workload, Evidence& evidence, StageLoa
 
 /// The digits of "stage1", "p5-constant" or "1"; the text itself where it has none.
 std::string stage_number(const std::string& stage) {
+  if (stage.starts_with("first")) {
+    return "0";  // "first300": of the first stage
+  }
   std::string digits;
   for (const char c : stage) {
     if (c >= '0' && c <= '9') {
@@ -341,6 +347,8 @@ void read_replay(const document::Node& workload, RequestLogs& logs, Evidence& ev
 void read_workload(const document::Node& workload, RequestLogs& logs, Evidence& evidence) {
   evidence.generator = text_at(workload, "generator");
   evidence.workload = text_at(workload, "name");
+  evidence.guessed_load =
+      mentions(evidence.generator, kUnknownPacing) || mentions(evidence.generator, "MLPerf");
   read_sharing(workload, evidence);
   if (member_at(workload, "replay_file") != nullptr) {
     read_replay(workload, logs, evidence);
@@ -348,12 +356,15 @@ void read_workload(const document::Node& workload, RequestLogs& logs, Evidence& 
   }
   const document::Node* input = member_at(workload, "input");
   const document::Node* output = member_at(workload, "output");
-  auto prompts = input != nullptr ? data_set_prompts(evidence.workload,
-                                                     text_at(*input, "kind"),
-                                                     evidence.assumed)
-                                  : std::nullopt;
+  auto prompts =
+      input != nullptr
+          ? data_set_prompts(evidence.workload, text_at(*input, "kind"), evidence.assumed)
+          : std::nullopt;
   if (!prompts && input != nullptr) {
     prompts = read_token_counts(*input, "prompt", evidence.assumed);
+  }
+  if (input != nullptr && mentions(text_at(*input, "kind"), "guess")) {
+    evidence.guessed_load = true;
   }
   if (!prompts && mentions(evidence.generator, "MLPerf")) {
     prompts = mlperf_prompts(evidence.workload, evidence.assumed);

@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "core/int128.hpp"
 #include "core/math.hpp"
 #include "core/parallel.hpp"
 #include "core/result.hpp"
@@ -42,6 +43,7 @@ namespace ridgeline::evidence::validate {
 namespace {
 
 constexpr std::array<double, kNumLevels> kLevelQuantiles = {0.0, 0.5, 0.9, 0.99};
+constexpr double kPerMillisecond = 1e9;  // ticks are picoseconds
 
 /// The times of one request on the clock that was measured with.
 struct Sample {
@@ -105,7 +107,6 @@ void fill_figure(Figures& figures, Figure figure, std::vector<std::int64_t>& tic
   for (const auto tick : ticks) {
     moments.add(tick);
   }
-  constexpr double kPerMillisecond = 1e9;  // ticks are picoseconds
   figures.at(figure, Level::kMean) = moments.mean() / kPerMillisecond;
   for (std::size_t i = 1; i < kNumLevels; ++i) {
     figures.at(figure, static_cast<Level>(i)) =
@@ -140,7 +141,7 @@ Figures figures_of(const std::vector<Sample>& samples, bool steady_state, double
   fill(Figure::kTpot, &Sample::tpot);
   std::int64_t tokens = 0;
   double gaps = 0.0;
-  core::Duration between;
+  core::Int128 between = 0;  // Ticks: all requests together may outlast simulated time.
   core::SimTime first = core::SimTime::never();
   core::SimTime last;
   for (const auto& sample : samples) {
@@ -153,14 +154,14 @@ Figures figures_of(const std::vector<Sample>& samples, bool steady_state, double
     }
     tokens += sample.output_tokens;
     gaps += std::ceil(core::real(sample.output_tokens - 1) / at_once);
-    between += *sample.e2e - *sample.ttft;
+    between += (*sample.e2e - *sample.ttft).count();
     first = std::min(first, sample.arrival);
     if (!steady_state) {
       last = std::max(last, sample.arrival + *sample.e2e);
     }
   }
   if (gaps > 0.0) {
-    figures.at(Figure::kItl, Level::kMean) = between.to_milliseconds() / gaps;
+    figures.at(Figure::kItl, Level::kMean) = static_cast<double>(between) / kPerMillisecond / gaps;
   }
   if (tokens > 0 && last > first) {
     figures.at(Figure::kOutputThroughput, Level::kMean) =

@@ -1,7 +1,9 @@
 #include "latency/kernel/all_reduce.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <string_view>
 
 #include "core/units.hpp"
 #include "domain/step.hpp"
@@ -93,6 +95,27 @@ core::Seconds nccl(core::Bytes sent,
   return std::min(time,
                   large.start * pace + sent / (link * large.efficiency) +
                       added * large.memory_passes / gpu.mem_bandwidth);
+}
+
+core::Bytes fused_limit(std::int64_t ranks, const hardware::GpuSpec& gpu) {
+  struct Limit {
+    std::string_view architecture;
+    std::int64_t ranks;
+    double mebibytes;
+  };
+  constexpr auto kLimits = std::to_array<Limit>({{"hopper", 2, 64.0},
+                                                 {"hopper", 4, 2.0},
+                                                 {"hopper", 8, 0.5},
+                                                 {"blackwell", 2, 64.0},
+                                                 {"blackwell", 4, 32.0},
+                                                 {"blackwell", 8, 1.0}});
+  constexpr double kBytesPerMebibyte = 1048576.0;
+  for (const Limit& limit : kLimits) {
+    if (gpu.has_nvlink && limit.architecture == gpu.architecture && limit.ranks == ranks) {
+      return core::Bytes(limit.mebibytes * kBytesPerMebibyte);
+    }
+  }
+  return {};
 }
 
 Cost all_reduce(core::Bytes message,

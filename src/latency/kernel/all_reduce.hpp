@@ -31,4 +31,9 @@ namespace ridgeline::latency::kernel {
                               const ExchangeConstants& common,
                               const hardware::GpuSpec& gpu);
 
+/// The largest message that FlashInfer's all-reduce with the norm after it takes; nothing where the
+/// GPU or the number of ranks has none (vLLM: allreduce_rms_fusion.py,
+/// FI_ALLREDUCE_FUSION_MAX_SIZE_MB).
+[[nodiscard]] core::Bytes fused_limit(std::int64_t ranks, const hardware::GpuSpec& gpu);
+
 }  // namespace ridgeline::latency::kernel

@@ -173,6 +173,31 @@ void slow_down(Calibration& result,
   }
 }
 
+/// Experts of a router that spreads its tokens less evenly than those of the tables: times the rows
+/// that they compute and move.
+void spread_unevenly(Calibration& result) {
+  const auto spread = [](double factor, auto&... sets) {
+    const auto one = [factor](auto& set) {
+      if (factor > 1.0 && set) {
+        set->values.pair_traffic_factor *= factor;
+        set->values.compute_efficiency /= factor;
+      }
+    };
+    (one(sets), ...);
+  };
+  auto* fine_16bit = &result.experts_16bit_fine;
+  auto* fine_8bit = &result.experts_8bit_fine;
+  auto* coarse_16bit = &result.experts_16bit_coarse;
+  spread(result.step.uneven_experts,
+         fine_16bit,
+         fine_8bit,
+         result.experts_8bit_block,
+         result.experts_nvfp4,
+         result.experts_mxfp4_mxfp8,
+         result.experts_mxfp4);
+  spread(result.step.uneven_coarse_experts, coarse_16bit);
+}
+
 }  // namespace
 
 const Sourced<DecodeAttentionConstants>& Calibration::decode(model::DType kv) const {
@@ -262,6 +287,7 @@ Calibration calibrate(const Constants& constants, const hardware::GpuSpec& gpu) 
       slow_down(result, choice.source, gpu, *relative, *constants.best_compute_share);
     }
   }
+  spread_unevenly(result);
   if (!gpu.has_nvlink) {
     result.all_reduce.source = "kernel (PCIe)";
   }

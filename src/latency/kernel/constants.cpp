@@ -60,6 +60,11 @@ class Numbers {
   std::int64_t integer(std::string_view key, document::Range<std::int64_t> range) {
     return reader_.required_integer(key, range);
   }
+  std::int64_t optional_integer(std::string_view key,
+                                document::Range<std::int64_t> range,
+                                std::int64_t otherwise) {
+    return reader_.integer(key, range).value_or(otherwise);
+  }
   ObjectReader& reader() { return reader_; }
   [[nodiscard]] core::Errors& errors() { return errors_; }
   void finish() { reader_.finish(); }
@@ -202,6 +207,11 @@ void read(Numbers& numbers, StepConstants& set) {
   set.elementwise_traffic_factor = numbers.real("elementwise_traffic_factor", kFactor);
   set.elementwise_bandwidth_efficiency = numbers.efficiency("elementwise_bandwidth_efficiency");
   set.streamed_expert_fraction = numbers.real("streamed_expert_fraction", {0.0, 1.0});
+  set.uneven_experts = numbers.optional("uneven_experts", {1.0, 10.0}, 1.0);
+  set.uneven_coarse_experts = numbers.optional("uneven_coarse_experts", {1.0, 10.0}, 1.0);
+  set.unfused_routing = numbers.optional_microseconds("unfused_routing_us");
+  set.wide_norm_kernels = numbers.optional_integer("wide_norm_kernels", {1, 100}, 1);
+  set.fused_norm = numbers.optional_microseconds("fused_norm_us");
   set.verified_experts_in_common = numbers.real("verified_experts_in_common", {0.0, 1.0});
 }
 
@@ -218,6 +228,8 @@ void read(Numbers& numbers, AttentionConstants& set) {
   set.short_chunk = core::Tokens(numbers.integer("short_chunk_tokens", {0, 4096}));
   set.prefill_bandwidth_efficiency = numbers.efficiency("prefill_bandwidth_efficiency");
   set.shared_context_saving = numbers.real("shared_context_saving", {0.0, 0.99});
+  set.mixed_tile_efficiency = numbers.optional("mixed_tile_efficiency", {0.0, 1.0}, 0.0);
+  set.exponentials = numbers.reader().boolean("exponentials").value_or(false);
 }
 
 /// The map at `key`, which must be there: noted as a problem otherwise.

@@ -197,6 +197,18 @@ struct StepConstants {
   double elementwise_traffic_factor = 1.0;
   double elementwise_bandwidth_efficiency = 1.0;
   double streamed_expert_fraction = 1.0;
+  /// Times the rows that experts compute and move in the tables, whose tokens are spread mildly: of
+  /// networks with many experts (but in Marlin, where no server showed it), and in 16 bit of
+  /// those with few (in 8 bit none did).
+  double uneven_experts = 1.0;
+  double uneven_coarse_experts = 1.0;
+  /// Choosing experts by FP32 scores in small kernels, of a layer and step, before one kernel did
+  /// it all.
+  core::Seconds unfused_routing;
+  /// Kernels that a norm over the whole width of queries or keys is, whose sums are exchanged.
+  std::int64_t wide_norm_kernels = 1;
+  /// What an all-reduce that computes the norm after it spares: that kernel and its launch.
+  core::Seconds fused_norm;
   /// Of a token's experts that a verification has read for the token before it already.
   double verified_experts_in_common = 0.0;
 };
@@ -214,6 +226,11 @@ struct AttentionConstants {
   core::Tokens short_chunk;
   double prefill_bandwidth_efficiency = 1.0;
   double shared_context_saving = 0.0;  ///< Of a shared token's time; 0 to below 1.
+  /// Prompts' pairs pay for their exponentials, so that small heads gain less than their FLOPs.
+  bool exponentials = false;
+  /// Share of the peak that decodes' tiles reach where FlashAttention 2 takes them in one call with
+  /// prompts; 0: such calls cost what they cost apart.
+  double mixed_tile_efficiency = 0.0;
 };
 
 /// Which algorithm exchanges a message, and how GPUs without NVLink do.

@@ -57,7 +57,8 @@ struct Cost {
   /// What a run's totals count it as, where that is not `kind`: the side of the roofline on which
   /// its work lies, which does not change with the length of a context.
   std::optional<domain::Bottleneck> side = std::nullopt;
-  core::Flops padding = {};  ///< Multiplied beside `flops`, for rows that only fill tiles.
+  /// Multiplied beside `flops`, for rows that only fill tiles; as 16-bit products.
+  core::Flops padding = {};
 
   [[nodiscard]] domain::Bottleneck counted_as() const { return side.value_or(kind); }
 };

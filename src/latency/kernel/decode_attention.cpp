@@ -20,6 +20,8 @@ namespace {
 // once, and contexts in one piece from 0.8 of those on.
 constexpr std::int64_t kBlocksPerSm = 2;
 constexpr double kFilled = 0.8;
+/// Rows of queries that a block works on in a call with prompts (kBlockM for heads of 128).
+constexpr double kTileRows = 64.0;
 
 bool takes_whole_contexts(const DecodeAttentionConstants& constants, const hardware::GpuSpec& gpu) {
   return constants.unsplit && is_before_hopper(gpu);
@@ -28,12 +30,18 @@ bool takes_whole_contexts(const DecodeAttentionConstants& constants, const hardw
 std::optional<BlockWaves> block_waves(const model::Attention& shape,
                                       const DecodeAttentionConstants& constants,
                                       core::BytesPerSecond streamed,
-                                      const hardware::GpuSpec& gpu) {
+                                      const hardware::GpuSpec& gpu,
+                                      double mixed_tile_efficiency) {
   if (!takes_whole_contexts(constants, gpu)) {
     return std::nullopt;
   }
   const core::Bytes token = kv_bytes(shape) / real(shape.kv_heads);
   const std::int64_t at_once = kBlocksPerSm * gpu.num_sms;
+  core::Seconds tile;
+  if (mixed_tile_efficiency > 0.0) {
+    const core::Flops flops = pair_flops(shape) * (kTileRows / real(shape.heads));
+    tile = flops / (gpu.peak_bf16 * (mixed_tile_efficiency / real(gpu.num_sms)));
+  }
   return BlockWaves{.blocks_per_sequence = shape.kv_heads,
                     .at_once = at_once,
                     .one_each = gpu.num_sms,
@@ -41,7 +49,9 @@ std::optional<BlockWaves> block_waves(const model::Attention& shape,
                                    ? 1
                                    : static_cast<std::int64_t>(std::ceil(kFilled * real(at_once))),
                     .shared = token / streamed,
-                    .alone = token / constants.unsplit->multiprocessor};
+                    .alone = token / constants.unsplit->multiprocessor,
+                    .tile = tile,
+                    .tiles_per_sequence = shape.heads};
 }
 
 /// Of all blocks, per token of their contexts.
@@ -69,6 +79,12 @@ WaveTime wave_time(const BlockWaves& waves, std::int64_t sequences) {
 core::Seconds BlockWaves::per_context_token(std::int64_t sequences) const {
   const WaveTime time = wave_time(*this, sequences);
   return (time.streamed + std::max(time.last_streamed, time.last_alone)) / real(sequences);
+}
+
+core::Seconds BlockWaves::per_context_token_beside_prompts(std::int64_t sequences) const {
+  const std::int64_t blocks = sequences * tiles_per_sequence;
+  const std::int64_t waves = (blocks + at_once - 1) / at_once;
+  return std::max(per_context_token(sequences), tile * (real(waves) / real(sequences)));
 }
 
 domain::Bottleneck BlockWaves::limit(std::int64_t sequences) const {
@@ -108,7 +124,8 @@ core::Flops pair_flops(const model::Attention& shape) {
 
 DecodeLine decode_line(const model::Attention& shape,
                        const DecodeAttentionConstants& constants,
-                       const hardware::GpuSpec& gpu) {
+                       const hardware::GpuSpec& gpu,
+                       double mixed_tile_efficiency) {
   const bool whole_contexts = takes_whole_contexts(constants, gpu);
   const core::BytesPerSecond streamed = streaming_rate(constants, gpu);
   const double kernels = whole_contexts && shape.heads != shape.kv_heads ? 2.0 : 1.0;
@@ -124,7 +141,7 @@ DecodeLine decode_line(const model::Attention& shape,
       .launched_per_sequence = waves,
       .per_token = (kv_bytes(shape) + query_bytes(shape)) / streamed,
       .per_context_token = kv_bytes(shape) / streamed,
-      .blocks = block_waves(shape, constants, streamed, gpu),
+      .blocks = block_waves(shape, constants, streamed, gpu, mixed_tile_efficiency),
       .kind = streaming_limit(constants, gpu),
       .side = roofline_side(pair_flops(shape), kv_bytes(shape), gpu.peak_bf16, gpu.mem_bandwidth)};
 }
@@ -132,9 +149,10 @@ DecodeLine decode_line(const model::Attention& shape,
 Cost decode_attention(const DecodeCall& call,
                       const model::Attention& shape,
                       const DecodeAttentionConstants& constants,
-                      const hardware::GpuSpec& gpu) {
+                      const hardware::GpuSpec& gpu,
+                      double mixed_tile_efficiency) {
   return line_cost(
-      decode_line(shape, constants, gpu),
+      decode_line(shape, constants, gpu, mixed_tile_efficiency),
       call,
       pair_flops(shape) * call.pairs,
       kv_bytes(shape) * real(call.context + call.tokens) + query_bytes(shape) * real(call.tokens));

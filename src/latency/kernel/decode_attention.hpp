@@ -19,6 +19,8 @@ struct DecodeCall {
   std::int64_t tokens = 0;   ///< New ones: one per decode.
   std::int64_t context = 0;  ///< KV lengths before the step.
   double pairs = 0.0;        ///< (query, key) pairs: what the FLOPs count.
+  /// Beside prompt chunks of several tokens, whose step is one call for FlashAttention 2.
+  bool is_mixed = false;
 
   void add(const domain::PrefillChunk& chunk);
 };
@@ -31,9 +33,17 @@ struct BlockWaves {
   std::int64_t unsplit = 0;   ///< From so many blocks on, contexts are not split.
   core::Seconds shared;       ///< A token of one block, its share of the bandwidth being full.
   core::Seconds alone;        ///< A token of one block that has its multiprocessor to itself.
+  /// Beside prompts, where each query head is a block of its own with a tile of queries of which
+  /// one row is used: a token of one such block. Zero: as without prompts.
+  core::Seconds tile = {};
+  std::int64_t tiles_per_sequence = 1;  ///< Query heads.
 
   /// Time per token of the context sum, the sequences being equally long (the step knows no more).
   [[nodiscard]] core::Seconds per_context_token(std::int64_t sequences) const;
+  /// The same in a step with prompts: neither are query heads packed that share a KV head, nor are
+  /// contexts split, unless the longest query of the call is one token (mha_varlen_fwd:
+  /// seqlenq_ngroups_swapped).
+  [[nodiscard]] core::Seconds per_context_token_beside_prompts(std::int64_t sequences) const;
   /// What that time waits for most: memory, or compute where it is the multiprocessors of a last
   /// wave that leaves memory idle.
   [[nodiscard]] domain::Bottleneck limit(std::int64_t sequences) const;
@@ -56,8 +66,12 @@ struct DecodeLine {
   /// side of memory, contexts that sequences share are read once (KernelModel::spared_context).
   domain::Bottleneck side = domain::Bottleneck::kMemory;
 
-  [[nodiscard]] core::Seconds slope(std::int64_t sequences) const {
-    return blocks ? blocks->per_context_token(sequences) : per_context_token;
+  [[nodiscard]] core::Seconds slope(std::int64_t sequences, bool is_mixed) const {
+    if (!blocks) {
+      return per_context_token;
+    }
+    return is_mixed ? blocks->per_context_token_beside_prompts(sequences)
+                    : blocks->per_context_token(sequences);
   }
   [[nodiscard]] domain::Bottleneck limit(std::int64_t sequences) const {
     return blocks ? blocks->limit(sequences) : kind;
@@ -65,13 +79,15 @@ struct DecodeLine {
 };
 [[nodiscard]] DecodeLine decode_line(const model::Attention& shape,
                                      const DecodeAttentionConstants& constants,
-                                     const hardware::GpuSpec& gpu);
+                                     const hardware::GpuSpec& gpu,
+                                     double mixed_tile_efficiency = 0.0);
 
 /// One call: floor or line, whichever is longer (docs/models/kernel.md, "Decode attention").
 [[nodiscard]] Cost decode_attention(const DecodeCall& call,
                                     const model::Attention& shape,
                                     const DecodeAttentionConstants& constants,
-                                    const hardware::GpuSpec& gpu);
+                                    const hardware::GpuSpec& gpu,
+                                    double mixed_tile_efficiency = 0.0);
 
 /// Bytes of one token's keys and values in one layer, on one rank.
 [[nodiscard]] core::Bytes kv_bytes(const model::Attention& shape);

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -32,6 +34,9 @@ constexpr core::Seconds kLeastFixed{1e-6};
 /// A slip of unit.
 constexpr document::Range<double> kOverlap{.lowest = 0.0, .highest = 20.0};
 
+/// Names of vLLM's versions begin so.
+constexpr std::string_view kVllm = "vllm@";
+
 constexpr document::Range<double> kUnevenness{.lowest = 1.0, .highest = 10.0};
 
 using GemmSet = std::optional<GemmConstants> Column::*;
@@ -40,6 +45,31 @@ constexpr auto kQuantisingGemms = std::to_array<std::pair<std::string_view, Gemm
     {"gemm_8bit_block", &Column::gemm_8bit_block},
     {"gemm_nvfp4", &Column::gemm_nvfp4},
 });
+
+constexpr auto kExpertSets =
+    std::to_array<std::pair<std::string_view, std::optional<ExpertConstants> Column::*>>({
+        {"experts_8bit_fine", &Column::experts_8bit_fine},
+        {"experts_8bit_block", &Column::experts_8bit_block},
+        {"experts_nvfp4", &Column::experts_nvfp4},
+    });
+
+/// "vllm@0.18.1": 0 and 18; nothing where it is no version of vLLM.
+std::optional<std::pair<int, int>> version_of(std::string_view engine) {
+  if (!engine.starts_with(kVllm)) {
+    return std::nullopt;
+  }
+  const char* at = engine.data() + kVllm.size();
+  const char* const end = engine.data() + engine.size();
+  std::pair<int, int> version{0, 0};
+  const auto [dot, error] = std::from_chars(at, end, version.first);
+  if (error != std::errc{}) {
+    return std::nullopt;
+  }
+  if (dot != end && *dot == '.') {
+    std::from_chars(dot + 1, end, version.second);
+  }
+  return version;
+}
 
 core::Seconds shortened(core::Seconds fixed, core::Seconds by) {
   return std::max(std::min(fixed, kLeastFixed), fixed - by);
@@ -74,29 +104,31 @@ void overlap(Column& column, core::Seconds by) {
   }
 }
 
-void spread_unevenly(Column& column, double factor) {
-  for (const auto set : {&Column::experts_16bit_coarse,
-                         &Column::experts_16bit_fine,
-                         &Column::experts_8bit_coarse,
-                         &Column::experts_8bit_fine,
-                         &Column::experts_8bit_block,
-                         &Column::experts_nvfp4,
-                         &Column::experts_mxfp4_mxfp8,
-                         &Column::experts_weight_only,
-                         &Column::experts_mxfp4}) {
-    if (column.*set) {
-      (column.*set)->pair_traffic_factor *= factor;
-      (column.*set)->compute_efficiency /= factor;
-    }
-  }
-}
-
 void fuse(Column& column, const std::vector<std::string>& sets) {
   for (const auto& [name, set] : kQuantisingGemms) {
     if (std::ranges::find(sets, name) != sets.end() && column.*set && column.gemm_16bit) {
       (column.*set)->fixed = std::min((column.*set)->fixed, column.gemm_16bit->fixed);
     }
   }
+}
+
+/// Of the columns, the sets named: all of them where none are.
+std::vector<Column> chosen_sets(const std::vector<Column>& columns,
+                                const std::optional<std::vector<std::string>>& sets) {
+  if (!sets) {
+    return columns;
+  }
+  std::vector<Column> chosen;
+  for (const Column& column : columns) {
+    Column part{.name = column.name, .architecture = column.architecture};
+    for (const auto& [name, set] : kExpertSets) {
+      if (std::ranges::find(*sets, name) != sets->end()) {
+        part.*set = column.*set;
+      }
+    }
+    chosen.push_back(std::move(part));
+  }
+  return chosen;
 }
 
 EngineKernels read_engine(const document::Node& node,
@@ -106,8 +138,26 @@ EngineKernels read_engine(const document::Node& node,
   EngineKernels kernels;
   kernels.name = reader.required_string("name");
   kernels.fuses_all_reduce = reader.boolean("fuses_all_reduce").value_or(false);
+  if (const document::Node* sets = reader.node("sets")) {
+    kernels.sets.emplace();
+    for (const document::Node& set :
+         sets->is_list() ? sets->items() : std::vector<document::Node>{}) {
+      const bool is_known =
+          set.is_string() && std::ranges::any_of(kExpertSets, [&](const auto& known) {
+            return known.first == set.as_string();
+          });
+      if (!is_known) {
+        reader.problem("sets",
+                       fmt::format("found {}, expected experts_8bit_fine, experts_8bit_block or "
+                                   "experts_nvfp4",
+                                   set.describe()));
+        continue;
+      }
+      kernels.sets->push_back(set.as_string());
+    }
+  }
   kernels.best_8bit_tiles = reader.boolean("best_8bit_tiles").value_or(false);
-  kernels.uneven_experts = reader.real("uneven_experts", kUnevenness).value_or(1.0);
+  kernels.uneven_experts = reader.real("uneven_experts", kUnevenness);
   if (const document::Node* sets = reader.node("fused_quantisation")) {
     for (const document::Node& set :
          sets->is_list() ? sets->items() : std::vector<document::Node>{}) {
@@ -177,7 +227,7 @@ core::Result<std::vector<EngineKernels>> read_engine_kernels(std::string_view te
   const std::vector<Column> columns =
       root.node("columns") == nullptr ? std::vector<Column>() : read_columns(root, errors);
   for (EngineKernels& kernels : engines) {
-    kernels.columns = columns;
+    kernels.columns = chosen_sets(columns, kernels.sets);
   }
   root.finish();
   if (!errors.empty()) {
@@ -193,14 +243,29 @@ core::Result<Constants> with_kernels(const Constants& base, const EngineKernels&
       column.gemm_8bit = column.gemm_16bit;
     }
     fuse(column, kernels.fused_quantisation);
-    spread_unevenly(column, kernels.uneven_experts);
     for (const auto& [architecture, time] : kernels.overlapped) {
       if (column.architecture == architecture) {
         overlap(column, time);
       }
     }
   }
+  if (kernels.uneven_experts) {
+    constants.step.uneven_experts = *kernels.uneven_experts;
+  }
   return with_settings(std::move(constants), kernels.step);
+}
+
+const EngineKernels* kernels_of(std::string_view engine) {
+  const std::vector<EngineKernels>& all = all_engines();
+  const auto wanted = version_of(engine);
+  const EngineKernels* found = nullptr;
+  for (const EngineKernels& kernels : all) {
+    const auto from = version_of(kernels.name);
+    if (kernels.name == engine || (wanted && from && *from <= *wanted)) {
+      found = &kernels;
+    }
+  }
+  return found;
 }
 
 const Constants& constants_of_engine(std::string_view engine) {
@@ -213,13 +278,13 @@ const Constants& constants_of_engine(std::string_view engine) {
     }
     return all;
   }();
-  const auto found = kConstants.find(engine);
-  return found == kConstants.end() ? builtin_constants() : found->second;
+  const EngineKernels* const kernels = kernels_of(engine);
+  return kernels == nullptr ? builtin_constants() : kConstants.find(kernels->name)->second;
 }
 
 bool fuses_all_reduce(std::string_view engine) {
-  const auto found = std::ranges::find(all_engines(), engine, &EngineKernels::name);
-  return found != all_engines().end() && found->fuses_all_reduce;
+  const EngineKernels* const kernels = kernels_of(engine);
+  return kernels != nullptr && kernels->fuses_all_reduce;
 }
 
 }  // namespace ridgeline::latency::kernel

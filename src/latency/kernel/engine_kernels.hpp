@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,16 +27,21 @@ struct EngineKernels {
   /// by rows.
   bool best_8bit_tiles = false;
   /// Times the rows that experts compute and move in the tables, whose tokens are spread mildly.
-  double uneven_experts = 1.0;
+  std::optional<double> uneven_experts = std::nullopt;
   bool fuses_all_reduce = false;   ///< Its all-reduce computes the norm after it.
   std::vector<ModelSetting> step;  ///< As ModelOptions::settings.
-  std::vector<Column> columns;     ///< Sets that its own kernels were measured for.
+  /// Of `columns`, the sets that it takes; absent: all.
+  std::optional<std::vector<std::string>> sets = std::nullopt;
+  std::vector<Column> columns;  ///< Sets that its own kernels were measured for.
 };
 
 /// Reads such a file; `file` names it in errors.
 [[nodiscard]] core::Result<std::vector<EngineKernels>> read_engine_kernels(std::string_view text,
                                                                            const std::string& file);
 
+/// What that engine does otherwise: of vLLM's versions ("vllm@0.18.1") the last not above it;
+/// nullptr where nothing is said of it.
+[[nodiscard]] const EngineKernels* kernels_of(std::string_view engine);
 /// The compiled-in constants as the engine of that name has them: builtin_constants() where none is
 /// said to differ.
 [[nodiscard]] const Constants& constants_of_engine(std::string_view engine);

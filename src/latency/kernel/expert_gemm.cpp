@@ -207,7 +207,9 @@ Cost expert_gemm(const model::ExpertGemm& shape,
               .largest(),
       .losing = {},
       .side = roofline_side(flops, weights + activations, format.peak, gpu.mem_bandwidth),
-      .padding = core::Flops(kFlopsPerWeight * matrices * elements * filling)};
+      // In the energy of 16-bit products: those of a format with twice the peak take half.
+      .padding = core::Flops(kFlopsPerWeight * matrices * elements * filling *
+                             (gpu.peak_bf16 / format.peak))};
 }
 
 }  // namespace ridgeline::latency::kernel

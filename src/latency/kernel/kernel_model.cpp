@@ -151,6 +151,7 @@ KernelModel::Work KernelModel::work_of(const domain::StepBatch& batch) const {
     } else {
       work.decode.add(chunk);
     }
+    work.decode.is_mixed |= chunk.new_tokens > core::Tokens(1) && chunk.drafts == 0;
   }
   return work;
 }
@@ -260,7 +261,7 @@ TimeByKind KernelModel::line_of(const AttentionOperator& op, std::int64_t sequen
 
 core::Duration KernelModel::decode_part(std::size_t index, const DecodeCall& call) const {
   const AttentionOperator& op = plan_.attention[index];
-  if (op.measured != nullptr || call.tokens != call.sequences) {
+  if (op.measured != nullptr || call.tokens != call.sequences || call.is_mixed) {
     return op.decode(call);
   }
   const auto [floor, base, slope, rest] = decode_memos_[index].get(
@@ -310,7 +311,9 @@ domain::StepTime KernelModel::predict_whole_prompt(const domain::StepBatch& batc
   const TimeByKind prefill = prompt_memos_.front().get(
       prompt, [&](std::int64_t /*tokens*/) { return sum_prefill(work_of(batch)); });
   const core::Duration gap = launch_gap_of_prompts(tokens, kernel_time(time, prefill));
-  add_attention(prefill, decodes_of(batch), time);
+  DecodeCall decodes = decodes_of(batch);
+  decodes.is_mixed = true;
+  add_attention(prefill, decodes, time);
   time.add(domain::Bottleneck::kOverhead, gap);
   return time;
 }
@@ -374,7 +377,7 @@ std::optional<domain::AffineStep> KernelModel::affine(std::int64_t num_decodes,
   domain::AffineStep step;
   step.base = start(token_part(num_decodes), sampled_part(num_decodes));
   step.base.add(domain::Bottleneck::kOverhead, eager_gap_);
-  return add_decode_lines(num_decodes, context, step) ? std::optional(step) : std::nullopt;
+  return add_decode_lines(num_decodes, context, false, step) ? std::optional(step) : std::nullopt;
 }
 
 std::optional<domain::AffineStep> KernelModel::affine_with_prompt(std::int64_t num_decodes,
@@ -395,7 +398,7 @@ std::optional<domain::AffineStep> KernelModel::affine_with_prompt(std::int64_t n
   const core::Duration gap = launch_gap(batch, kernel_time(step.base, prefill));
   add_parts(prefill, step.base);
   step.base.add(domain::Bottleneck::kOverhead, gap);
-  return add_decode_lines(num_decodes, context, step) ? std::optional(step) : std::nullopt;
+  return add_decode_lines(num_decodes, context, true, step) ? std::optional(step) : std::nullopt;
 }
 
 bool is_in_range(const domain::AffineStep& step) {
@@ -406,6 +409,7 @@ bool is_in_range(const domain::AffineStep& step) {
 
 bool KernelModel::add_decode_lines(std::int64_t num_decodes,
                                    core::Tokens context,
+                                   bool is_mixed,
                                    domain::AffineStep& step) const {
   step.lowest = core::Tokens(0);
   step.highest = core::Tokens(kMaxContext);
@@ -429,7 +433,7 @@ bool KernelModel::add_decode_lines(std::int64_t num_decodes,
     }
     const core::Duration line = op.base(num_decodes, num_decodes);
     const core::Duration floor = op.floor(num_decodes);
-    const core::Duration slope = op.slope(num_decodes);
+    const core::Duration slope = op.slope(num_decodes, is_mixed);
     const core::Tokens crossing(kernel::AttentionOperator::crossing(floor, line, slope));
     const core::Tokens most(op.most_context(num_decodes));
     if (context < crossing) {

@@ -116,6 +116,7 @@ class KernelModel final : public StepTimeModel {
   /// if that is no line.
   [[nodiscard]] bool add_decode_lines(std::int64_t num_decodes,
                                       core::Tokens context,
+                                      bool is_mixed,
                                       domain::AffineStep& step) const;
   [[nodiscard]] domain::StepTime start(const TimeByKind& tokens, const TimeByKind& sampled) const;
 

@@ -42,6 +42,9 @@ constexpr const char* kUncalibrated = "kernel (roofline)";
 /// Its constants come from one GPU's table and scale by datasheet.
 constexpr const char* kRecurrenceSource = "kernel (h100, scaled)";
 
+/// Of an exchange's time, the most that sparing the norm after it takes off.
+constexpr double kMostSpared = 0.9;
+
 /// Turns the operators of a forward pass into priced ones.
 class Planner {
  public:
@@ -131,6 +134,9 @@ class Planner {
     if (shape.weights != model::DType::kFp32) {
       return;
     }
+    if (calibration_.step.unfused_routing > core::Seconds()) {
+      add_routing(op, shape.n);
+    }
     const MatmulFormat format = matmul_format(shape.weights, gpu_);
     const auto& set = calibration_.gemm_16bit;
     const bool on_tensor_cores = choice_.fp32_as_tf32;
@@ -139,8 +145,9 @@ class Planner {
         on_tensor_cores ? set.source : kUncalibrated,
         [shape, format, on_tensor_cores, &constants = set.values, &gpu = gpu_](std::int64_t rows) {
           const GemmShape call{.m = rows, .k = shape.k, .n = shape.n};
-          return on_tensor_cores ? gemm(call, format, constants, gpu)
-                                 : fp32_gemm(call, constants, gpu);
+          const Cost plain = fp32_gemm(call, constants, gpu);
+          const Cost tf32 = gemm(call, format, constants, gpu);
+          return on_tensor_cores && tf32.time < plain.time ? tf32 : plain;
         });
     row.shape = [shape](std::int64_t rows) {
       return fmt::format("{}x{}x{}", rows, shape.k, shape.n);
@@ -156,18 +163,18 @@ class Planner {
         !gap_on || (gap_on->gpu == gpu_.name && shape.experts <= gap_on->most_experts);
     plan_.host_launches = plan_.host_launches + calibration_.step.host_experts * real(op.calls);
     plan_.gap_layers += format.is_8bit && has_gap ? op.calls : 0;
-    RowOperator& row = push(
-        op,
-        set.source,
-        [shape,
-         format,
-         &constants = set.values,
-         &step = calibration_.step,
-         &gpu = gpu_,
-         fresh = fresh_share()](std::int64_t rows) {
-          return expert_gemm(
-              shape, rows, format, constants, step.streamed_expert_fraction, gpu, fresh);
-        });
+    RowOperator& row =
+        push(op,
+             set.source,
+             [shape,
+              format,
+              &constants = set.values,
+              &step = calibration_.step,
+              &gpu = gpu_,
+              fresh = fresh_share()](std::int64_t rows) {
+               return expert_gemm(
+                   shape, rows, format, constants, step.streamed_expert_fraction, gpu, fresh);
+             });
     row.shape = [shape](std::int64_t rows) {
       return fmt::format("{}x{}x{}, {} of {} experts",
                          rows,
@@ -178,23 +185,59 @@ class Planner {
     };
   }
 
+  /// Small kernels over FP32 scores of all experts, where no kernel does it at once: sigmoid, bias,
+  /// the groups' best, masks, top-k, gathering and normalising.
+  void add_routing(const model::Operator& op, std::int64_t experts) {
+    constexpr double kPasses = 20.0;  // some ten kernels, each reads and writes
+    constexpr double kBytesPerScore = 4.0;
+    RowOperator& row = push(
+        op, kUncalibrated, [experts, &step = calibration_.step, &gpu = gpu_](std::int64_t rows) {
+          const core::Bytes moved(kPasses * kBytesPerScore * real(rows) * real(experts));
+          return Cost{.time = step.unfused_routing + moved / gpu.mem_bandwidth,
+                      .flops = {},
+                      .bytes = moved,
+                      .kind = domain::Bottleneck::kOverhead,
+                      .losing = {}};
+        });
+    row.name = "routing";
+    row.shape = [experts](std::int64_t rows) { return fmt::format("{}x{}", rows, experts); };
+  }
+
   void add(const model::Operator& op, const model::AllReduce& shape) {
     if (shape.ranks < 2) {
       return;
     }
-    const bool is_fused = choice_.fuse_allreduce_rms && calibration_.all_reduce_fused;
-    const auto& set = is_fused ? *calibration_.all_reduce_fused : calibration_.all_reduce;
+    const auto& set = calibration_.all_reduce;
+    // Engines that say nothing of what the norm takes fuse all exchanges, where a set is known.
+    const bool has_limit = calibration_.step.fused_norm > core::Seconds();
+    const bool is_fused =
+        choice_.fuse_allreduce_rms &&
+        (has_limit ? op.name == "all_reduce" && fused_limit(shape.ranks, gpu_) > core::Bytes()
+                   : calibration_.all_reduce_fused.has_value());
+    const auto& fused = is_fused && calibration_.all_reduce_fused ? *calibration_.all_reduce_fused
+                                                                  : calibration_.all_reduce;
     const hardware::LinkView view = hardware::over_link(gpu_, shape.ranks);
     RowOperator& row =
         push(op,
              shape.ranks > gpu_.link_domain
                  ? fmt::format("{} ({})", set.source, hardware::name(view.link))
-                 : set.source,
-             [shape, &constants = set.values, &common = calibration_.exchange, gpu = view.gpu](
-                 std::int64_t rows) {
+             : is_fused ? fused.source
+                        : set.source,
+             [shape,
+              is_fused,
+              has_limit,
+              &own = set.values,
+              &fused = fused.values,
+              &calibration = calibration_,
+              gpu = view.gpu](std::int64_t rows) {
                constexpr double kBytesPer16Bit = 2.0;
                const core::Bytes message(kBytesPer16Bit * real(rows) * real(shape.width));
-               return all_reduce(message, shape.ranks, constants, common, gpu);
+               if (!is_fused || (has_limit && message > fused_limit(shape.ranks, gpu))) {
+                 return all_reduce(message, shape.ranks, own, calibration.exchange, gpu);
+               }
+               Cost cost = all_reduce(message, shape.ranks, fused, calibration.exchange, gpu);
+               cost.time -= std::min(cost.time * kMostSpared, calibration.step.fused_norm);
+               return cost;
              });
     row.rows = shape.rows;
     row.shape = [shape](std::int64_t rows) {
@@ -264,13 +307,20 @@ class Planner {
 
   void add(const model::Operator& op, const model::Attention& shape) {
     const auto& decodes = calibration_.decode(shape.kv);
-    add_cached_attention(op,
-                         shape,
-                         decodes,
-                         decode_line(shape, decodes.values, gpu_),
-                         narrower(shape.window, shape.selected),
-                         decode_attention,
-                         prefill_attention);
+    const double mixed = calibration_.attention.mixed_tile_efficiency;
+    add_cached_attention(
+        op,
+        shape,
+        decodes,
+        decode_line(shape, decodes.values, gpu_, mixed),
+        narrower(shape.window, shape.selected),
+        [mixed](const DecodeCall& call,
+                const model::Attention& what,
+                const DecodeAttentionConstants& constants,
+                const hardware::GpuSpec& gpu) {
+          return decode_attention(call, what, constants, gpu, mixed);
+        },
+        prefill_attention);
   }
 
   void add(const model::Operator& op, const model::LatentAttention& shape) {
@@ -391,13 +441,17 @@ class Planner {
         calibration_.step.norm <= core::Seconds()) {
       return;
     }
-    RowOperator& row = push(op, "kernel", [&step = calibration_.step](std::int64_t /*rows*/) {
-      return Cost{.time = step.norm,
-                  .flops = {},
-                  .bytes = {},
-                  .kind = domain::Bottleneck::kOverhead,
-                  .losing = {}};
-    });
+    constexpr auto kWide = std::to_array<std::string_view>({"q_norm", "k_norm"});
+    const bool is_wide = std::ranges::find(kWide, op.name) != kWide.end();
+    const double kernels = is_wide ? real(calibration_.step.wide_norm_kernels) : 1.0;
+    RowOperator& row =
+        push(op, "kernel", [kernels, &step = calibration_.step](std::int64_t /*rows*/) {
+          return Cost{.time = step.norm * kernels,
+                      .flops = {},
+                      .bytes = {},
+                      .kind = domain::Bottleneck::kOverhead,
+                      .losing = {}};
+        });
     row.shape = [shape](std::int64_t rows) { return fmt::format("{}x{}", rows, shape.width); };
   }
   // The embedding lookup is one row per token of a network's worth of them: no time of its own.
@@ -436,10 +490,11 @@ core::Duration AttentionOperator::decode(const DecodeCall& call) const {
     const MeasuredAttention::Piece piece = measured->decode(call.sequences, context);
     return piece.base + piece.slope * context;
   }
-  return std::max(floor(call.sequences),
-                  core::Duration::saturating_sum(
-                      base(call.sequences, call.tokens),
-                      core::Duration::saturating_product(slope(call.sequences), context)));
+  return std::max(
+      floor(call.sequences),
+      core::Duration::saturating_sum(
+          base(call.sequences, call.tokens),
+          core::Duration::saturating_product(slope(call.sequences, call.is_mixed), context)));
 }
 
 std::int64_t AttentionOperator::most_context(std::int64_t sequences) const {
@@ -447,8 +502,13 @@ std::int64_t AttentionOperator::most_context(std::int64_t sequences) const {
   return window == 0 || sequences > kAll / window ? kAll : window * sequences;
 }
 
-core::Duration AttentionOperator::slope(std::int64_t sequences) const {
-  return blocks ? all_calls(blocks->per_context_token(sequences), calls) : per_context_token;
+core::Duration AttentionOperator::slope(std::int64_t sequences, bool is_mixed) const {
+  if (!blocks) {
+    return per_context_token;
+  }
+  return all_calls(is_mixed ? blocks->per_context_token_beside_prompts(sequences)
+                            : blocks->per_context_token(sequences),
+                   calls);
 }
 
 std::int64_t AttentionOperator::crossing(core::Duration floor,

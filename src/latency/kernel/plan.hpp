@@ -62,7 +62,7 @@ struct AttentionOperator {
   /// The line at no context.
   [[nodiscard]] core::Duration base(std::int64_t sequences, std::int64_t tokens) const;
   /// Of the line, per token of context, over that many sequences.
-  [[nodiscard]] core::Duration slope(std::int64_t sequences) const;
+  [[nodiscard]] core::Duration slope(std::int64_t sequences, bool is_mixed = false) const;
   /// All calls: floor or line, whichever is longer.
   [[nodiscard]] core::Duration decode(const DecodeCall& call) const;
   /// The smallest context sum at which a line of that base and slope is no longer below that floor;

@@ -17,6 +17,24 @@ namespace {
 /// FLOPs of one query tile (128 rows) against one key, per key: 4 * 128 rows * 128 of head
 /// dimension (FlashAttention's tile).
 constexpr double kTileFlopsPerKey = 4.0 * 128.0 * 128.0;
+/// Of the tables that the constants were fitted on.
+constexpr double kFittedHeadDim = 128.0;
+
+/// How much longer a product of a query with a key takes, FLOP for FLOP, than with the fitted head
+/// dimension. Beside its products each pair needs an exponential, of which a multiprocessor
+/// computes 16 in a clock on every generation (CUDA C++ Programming Guide, arithmetic
+/// instructions): as long as the tensor cores take for so many more dimensions.
+double head_share(const model::Attention& shape, const hardware::GpuSpec& gpu) {
+  constexpr double kExponentialsPerClock = 16.0;
+  constexpr double kFlopsPerDimension =
+      4.0;  // of a query with a key and of its weight with a value
+  constexpr double kHertz = 1e9;
+  const double dim = 0.5 * (real(shape.head_dim) + real(shape.values()));
+  const double flops_per_clock =
+      gpu.peak_bf16.value() / (real(gpu.num_sms) * gpu.clock_ghz * kHertz);
+  const double more = flops_per_clock / (kExponentialsPerClock * kFlopsPerDimension);
+  return (dim + more) / dim * kFittedHeadDim / (kFittedHeadDim + more);
+}
 
 }  // namespace
 
@@ -37,8 +55,9 @@ Cost prefill_attention(const PrefillCall& call,
                        const AttentionConstants& common,
                        const hardware::GpuSpec& gpu) {
   const core::FlopsPerSecond rate = gpu.peak_bf16 * constants.compute_efficiency;
+  const double longer = common.exponentials ? head_share(shape, gpu) : 1.0;
   const core::Flops paid =
-      pair_flops(shape) * (call.pairs + real(call.new_tokens) * constants.startup_tokens);
+      pair_flops(shape) * longer * (call.pairs + real(call.new_tokens) * constants.startup_tokens);
   const core::Flops last_tile(kTileFlopsPerKey * (real(call.longest) + constants.startup_tokens));
   const core::Seconds compute =
       soft_max(paid / rate,

@@ -58,6 +58,23 @@ constexpr auto kSettings = std::to_array<Setting>({
      [](Constants& all, double share) {
        all.step.streamed_expert_fraction = std::min(share, 1.0);
      }},
+    {"uneven_experts",
+     [](Constants& all, double factor) { all.step.uneven_experts = std::max(factor, 1.0); }},
+    {"uneven_coarse_experts",
+     [](Constants& all, double factor) { all.step.uneven_coarse_experts = std::max(factor, 1.0); }},
+    {"unfused_routing_us",
+     [](Constants& all, double us) { all.step.unfused_routing = core::microseconds(us); }},
+    {"wide_norm_kernels",
+     [](Constants& all, double count) {
+       all.step.wide_norm_kernels = std::max<std::int64_t>(1, static_cast<std::int64_t>(count));
+     }},
+    {"fused_norm_us",
+     [](Constants& all, double us) { all.step.fused_norm = core::microseconds(us); }},
+    {"mixed_tile_efficiency",
+     [](Constants& all, double share) {
+       all.attention.mixed_tile_efficiency = std::min(share, 1.0);
+     }},
+    {"exponentials", [](Constants& all, double on) { all.attention.exponentials = on > 0.0; }},
     {"verified_experts_in_common",
      [](Constants& all, double share) {
        all.step.verified_experts_in_common = std::min(share, 1.0);

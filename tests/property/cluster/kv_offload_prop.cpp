@@ -79,7 +79,8 @@ RandomTiers random_tiers() {
       *engine::find_profile(*rc::gen::element<std::string>("0.11", "0.20", "0.27"));
   all.costs.per_context = core::Duration::ticks(*rc::gen::inRange<std::int64_t>(0, 1000));
   all.instances = *rc::gen::inRange<std::int64_t>(1, 4);
-  all.times = {.gateway_latency = test::up_to_microseconds(1000), .notice_latency = test::up_to_microseconds(1000)};
+  all.times = {.gateway_latency = test::up_to_microseconds(1000),
+               .notice_latency = test::up_to_microseconds(1000)};
   all.offload = test::random_tiers();
   all.recomputes = *rc::gen::arbitrary<bool>();
   add_requests(all);

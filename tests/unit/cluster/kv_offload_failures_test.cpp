@@ -25,7 +25,7 @@ TEST_F(Tiers, ACrashTakesTheHostsBlocksWithIt) {
   EXPECT_EQ(used_blocks_, core::Blocks(0));
 }
 
-/// The store is nobody's in particular.
+/// The store belongs to no instance.
 TEST_F(Tiers, ACrashLeavesTheStore) {
   offload_.tiers[kHost] = {};
   offload_.tiers[kSharedStore] = tier(100);

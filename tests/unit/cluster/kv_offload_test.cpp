@@ -227,8 +227,10 @@ TEST_F(Tiers, GatewaysLearnOfThemLate) {
   const routing::TierTokens none;
   static_cast<void>(cluster.advance(instant_us(6'000), false, test::kNoBudget));
   const std::int64_t first =
-      (*part_)->overlap(requests_.front(), core::InstanceId(0), {.as_of = instant_us(6'000)}).host == 64 ? 0
-                                                                                              : 1;
+      (*part_)->overlap(requests_.front(), core::InstanceId(0), {.as_of = instant_us(6'000)})
+                  .host == 64
+          ? 0
+          : 1;
   EXPECT_EQ(seen(first, 6'000, 5'640), none);
   EXPECT_EQ(seen(first, 6'000, 6'000), (routing::TierTokens{.host = 64}));
   EXPECT_EQ(seen(1 - first, 10'000, 9'000), none);

@@ -101,9 +101,8 @@ TEST_F(Operated, AGatewayThatRestartsMayCutAllRequests) {
 
 /// Two instances to a host: they fail together, and a host is away for MTTR / (MTBF + MTTR).
 TEST_F(Operated, NodesThatAreLostByChanceTakeTheirInstances) {
-  random_ = {{.of_node = true,
-              .mtbf = Duration::milliseconds(300),
-              .mttr = Duration::milliseconds(100)}};
+  random_ = {
+      {.of_node = true, .mtbf = Duration::milliseconds(300), .mttr = Duration::milliseconds(100)}};
   inputs_.instances_per_host = 2;
   constexpr std::int64_t kInstances = 8;
   constexpr std::int64_t kEnd = 400'000;

@@ -18,8 +18,9 @@ class Updated : public Operated {
  protected:
   void update_at(std::int64_t when_ms, std::int64_t surge, std::int64_t unavailable) {
     inputs_.places = {{.count = static_cast<std::size_t>(2 + surge), .initial = 2}};
-    inputs_.updates = {{.at = in_ms(when_ms),
-                        .rule = {.surge = {.value = surge}, .unavailable = {.value = unavailable}}}};
+    inputs_.updates = {
+        {.at = in_ms(when_ms),
+         .rule = {.surge = {.value = surge}, .unavailable = {.value = unavailable}}}};
     build(2 + surge, 2);
   }
   [[nodiscard]] const UpdateReport& report() const { return operations_->totals().updates.at(0); }

@@ -81,14 +81,14 @@ class Tiers : public testing::Test {
     std::vector<PartMaker> parts;
     parts.push_back(test::offload_part(offload_, part_));
     if (!faults_.empty()) {
-      parts.push_back({.kind = PartKind::kFaults, .make = [&](Fleet& fleet) {
-                         return std::make_unique<Operations>(
-                             fleet,
-                             OperationsInputs{.initial_instances = instances,
-                                              .faults = faults::FaultPlan(faults_, {}, instances, 1),
-                                              .retries = {.max_retries = 1,
-                                                          .retry_backoff = Duration()}});
-                       }});
+      parts.push_back(
+          {.kind = PartKind::kFaults, .make = [&](Fleet& fleet) {
+             return std::make_unique<Operations>(
+                 fleet,
+                 OperationsInputs{.initial_instances = instances,
+                                  .faults = faults::FaultPlan(faults_, {}, instances, 1),
+                                  .retries = {.max_retries = 1, .retry_backoff = Duration()}});
+           }});
     }
     Cluster cluster(
         {.instance =

@@ -19,8 +19,7 @@ TEST(CountOrPercent, IsANumberOrAShare) {
 
 /// Kubernetes' documentation: of 10 with 25 % each, 13 at most and 8 ready at least.
 TEST(UpdateLimits, RoundASurgeUpAndWhatIsMissingDown) {
-  EXPECT_EQ(update_limits(10, {}),
-            (UpdateLimits{.replicas = 10, .surge = 3, .unavailable = 2}));
+  EXPECT_EQ(update_limits(10, {}), (UpdateLimits{.replicas = 10, .surge = 3, .unavailable = 2}));
   EXPECT_EQ(update_limits(3, {.surge = {.value = 0}}),
             (UpdateLimits{.replicas = 3, .surge = 0, .unavailable = 1}));
   EXPECT_EQ(update_limits(2, {.surge = {.value = 1}, .unavailable = {.value = 9}}),

@@ -54,10 +54,10 @@ TEST(KernelChoice, WarnsOfWhatChangesNoStep) {
       ignored("llama-3.1-8b", "b200", {{.path = "engine.fuse_allreduce_rms", .text = "true"}}),
       ElementsAre(HasSubstr("one GPU")));
   EXPECT_THAT(ignored("llama-3.1-70b",
-                      "h100",
+                      "a100-80gb",
                       {{.path = "engine.fuse_allreduce_rms", .text = "true"},
                        {.path = "engine.tensor_parallel_size", .text = "4"}}),
-              ElementsAre(HasSubstr("before Blackwell")));
+              ElementsAre(HasSubstr("before Hopper")));
   EXPECT_THAT(
       ignored(
           "qwen3-30b-a3b", "h100", {{.path = "engine.float32_matmul_precision", .text = "high"}}),

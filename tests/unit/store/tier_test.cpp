@@ -52,6 +52,33 @@ TEST(Tier, BlocksThatAreReadOrWrittenStay) {
   EXPECT_EQ(tier.totals(), (TierTotals{.written = 2, .evicted = 2, .refused = 1, .peak = 2}));
 }
 
+/// Under either policy the block leaves no trace: its place is free.
+TEST(Tier, AWriteThatStopsHalfWayWasNeverThere) {
+  for (const auto make : {make_lru, make_arc}) {
+    Tier tier(1, make(1));
+    std::vector<BlockKey> evicted;
+    tier.begin_write(1, evicted);
+    tier.abandon_write(1);
+    EXPECT_FALSE(tier.holds(1));
+    EXPECT_EQ(tier.size(), 0);
+    EXPECT_EQ(tier.begin_write(2, evicted), Tier::Write::kBegun);
+    tier.end_write(2);
+    EXPECT_EQ(tier.begin_write(1, evicted), Tier::Write::kBegun);
+    EXPECT_THAT(evicted, ElementsAre(2));
+    EXPECT_EQ(tier.totals().written, 1);
+  }
+}
+
+TEST(Tier, IsLookedUpSince) {
+  Tier tier(1, make_lru(1), Duration::milliseconds(10));
+  std::vector<BlockKey> evicted;
+  tier.begin_write(1, evicted);
+  tier.set_now(at_ms(5));
+  tier.end_write(1);
+  EXPECT_TRUE(tier.held_at(1, at_ms(6), at_ms(5)));
+  EXPECT_FALSE(tier.held_at(1, at_ms(6), at_ms(6)));
+}
+
 TEST(Tier, IsLookedUpAsItWas) {
   Tier tier(1, make_lru(1), Duration::milliseconds(10));
   std::vector<BlockKey> evicted;

@@ -46,7 +46,7 @@ class ReferenceProbe final : public SchedulerProbe, public ProbeExtras {
   [[nodiscard]] std::vector<core::RequestId> loading() const override {
     std::vector<core::RequestId> result;
     for (const auto& [id, sequence] : scheduler_.loading()) {
-      result.push_back(id);
+      result.push_back(id.request);
     }
     return result;
   }

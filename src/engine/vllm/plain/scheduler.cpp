@@ -459,7 +459,7 @@ void Scheduler::drop(const SequencePtr& sequence) {
     sequence->status = Status::kFinished;
   } else {
     remove(*sequence);
-    loading_.erase(sequence->record.id);
+    loading_.erase({sequence->record.id, sequence->load});
   }
 }
 

@@ -58,6 +58,7 @@ struct Sequence : engine::Sequence {
   bool remote_arrived = true;         ///< Nothing of it is on the way.
   bool holds_blocks = false;          ///< When it finishes, its blocks stay.
   std::int64_t num_local_tokens = 0;  ///< Of a request that loads: found in the own cache.
+  std::uint64_t load = 0;             ///< Of the connector, the one that it waits for.
   std::int64_t num_offered = 0;       ///< Of its blocks, offered to the connector.
 
   [[nodiscard]] std::int64_t num_tokens() const { return num_prompt_tokens + num_output_tokens; }
@@ -82,7 +83,7 @@ class Scheduler final : public QueueScheduler<Sequence> {
   engine::SequencePtr add(const domain::Request& request) override { return add_leg(request, {}); }
   engine::SequencePtr add_leg(const domain::Request& request, const Leg& leg) override;
   [[nodiscard]] std::span<const LoadStart> load_starts() const override { return load_starts_; }
-  void finish_load(core::RequestId id, bool arrived) override;
+  void finish_load(LoadId id, bool arrived) override;
   void release_blocks(core::RequestId id) override;
   void connect(KvConnector& connector) override;
   [[nodiscard]] bool waits_for_others() const override {
@@ -105,7 +106,7 @@ class Scheduler final : public QueueScheduler<Sequence> {
   SequencePtr take(const domain::Request& request, const Leg& leg);
   void drop(const SequencePtr& sequence) override;
   /// The requests whose KV is on the way, those that were aborted meanwhile included.
-  [[nodiscard]] const std::map<core::RequestId, SequencePtr>& loading() const { return loading_; }
+  [[nodiscard]] const std::map<LoadId, SequencePtr>& loading() const { return loading_; }
   /// Forgets what the prefix cache holds; refused while a request holds a block.
   bool reset_prefix_cache() { return manager_.reset_prefix_cache(); }
   /// Whether the request could run alone on an empty cache, up to its token limit.
@@ -216,7 +217,7 @@ class Scheduler final : public QueueScheduler<Sequence> {
   BlockManager manager_;
   KvConnector* connector_ = nullptr;
   std::vector<LoadStart> load_starts_;              ///< Of the last schedule().
-  std::map<core::RequestId, SequencePtr> loading_;  ///< Their KV is on the way.
+  std::map<LoadId, SequencePtr> loading_;           ///< Their KV is on the way.
   /// A finished request whose blocks are still read: by another instance, by the connector, or by
   /// both.
   struct Holding {

@@ -225,10 +225,11 @@ Scheduler::Verdict Scheduler::try_admit(const SequencePtr& sequence, ScheduledSt
   }
   if (admission.looked_up) {
     if (connector_ != nullptr) {
-      connector_->begin(sequence->record.id,
-                        sequence->block_hashes.list(sequence->block_hashes.size()),
-                        admission.prefix.num_blocks,
-                        admission.stored);
+      sequence->load =
+          connector_->begin(sequence->record.id,
+                            sequence->block_hashes.list(sequence->block_hashes.size()),
+                            admission.prefix.num_blocks,
+                            admission.stored);
     }
     adopt(*sequence, std::move(admission.prefix));
     sequence->num_computed_tokens = admission.cached;
@@ -257,7 +258,7 @@ void Scheduler::hold_for_load(const SequencePtr& sequence, const Admission& admi
   manager_.extend(sequence->blocks, admission.cached);
   sequence->status = Status::kLoading;
   sequence->remote_arrived = false;
-  loading_.emplace(sequence->record.id, sequence);
+  loading_.emplace(LoadId(sequence->record.id, sequence->load), sequence);
   if (admission.stored > 0) {
     return;  // The connector knows.
   }
@@ -266,7 +267,7 @@ void Scheduler::hold_for_load(const SequencePtr& sequence, const Admission& admi
                           .blocks = core::Blocks(core::ceil_div(missing, options_.block_size))});
 }
 
-void Scheduler::finish_load(core::RequestId id, bool arrived) {
+void Scheduler::finish_load(LoadId id, bool arrived) {
   const auto place = loading_.find(id);
   if (place == loading_.end()) {
     return;

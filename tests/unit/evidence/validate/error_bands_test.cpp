@@ -1,5 +1,6 @@
 #include "evidence/validate/error_bands.hpp"
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -49,20 +50,31 @@ TEST(ErrorBands, SlicesOfEightRecordsAndTheSumOfAll) {
 }
 
 TEST(ErrorBands, SaysWhetherItsRecordsTaughtTheModel) {
-  const std::vector<ScoredRecord> unseen(8, record("h100", 1.0, "mlperf"));
-  ASSERT_EQ(error_bands(unseen).size(), 1U);
-  EXPECT_FALSE(error_bands(unseen).front().in_sample);
-  auto mixed = unseen;
-  mixed.push_back(record("h100", 1.0, "trainval"));
-  EXPECT_TRUE(error_bands(mixed).front().in_sample);
+  std::vector<ScoredRecord> records(8, record("h100", 1.0));
+  EXPECT_TRUE(error_bands(records).front().in_sample);
+  for (ScoredRecord& one : records) {
+    one.evidence.measured = {};
+    one.evidence.measured.at(Figure::kPower, Level::kMean) = 400.0;
+    one.prediction->figures.at(Figure::kPower, Level::kMean) = 410.0;
+  }
+  EXPECT_FALSE(error_bands(records).front().in_sample);
+  records.front().evidence.family = "ml-energy";
+  EXPECT_TRUE(error_bands(records).front().in_sample);
 }
 
-TEST(ErrorBands, TimesOfEnginesThatAreNotSimulatedDoNotCount) {
-  std::vector<ScoredRecord> records(8, record("h100", 1.0));
-  for (auto& old : records) {
-    old.evidence.old_engine = true;
+/// Engines that are not simulated, and loads that are guesses: of these the power alone counts.
+TEST(ErrorBands, TimesOfWhatWasNotSimulatedDoNotCount) {
+  std::vector<ScoredRecord> records(16, record("h100", 1.0));
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    records[i].evidence.old_engine = i % 2 == 0;
+    records[i].evidence.guessed_load = i % 2 == 1;
+    records[i].evidence.measured.at(Figure::kPower, Level::kMean) = 400.0;
+    records[i].prediction->figures.at(Figure::kPower, Level::kMean) = 440.0;
   }
-  EXPECT_THAT(error_bands(records), testing::IsEmpty());
+  const auto bands = error_bands(records);
+  ASSERT_EQ(bands.size(), 1U);
+  EXPECT_EQ(bands[0].metric, accuracy::Metric::kPower);
+  EXPECT_DOUBLE_EQ(bands[0].median, 10.0);
 }
 
 }  // namespace

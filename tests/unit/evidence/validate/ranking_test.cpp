@@ -19,7 +19,10 @@ ScoredRecord point(const std::string& group, std::int64_t tp, double tpot, doubl
   made.evidence.workload = "w";
   made.evidence.tensor_parallel = tp;
   made.evidence.output.mean = 101.0;
-  made.evidence.stages.push_back({.kind = StageLoad::Kind::kClosed, .concurrency = 10});
+  StageLoad stage;
+  stage.kind = StageLoad::Kind::kClosed;
+  stage.concurrency = 10;
+  made.evidence.stages.push_back(stage);
   made.evidence.measured.at(Figure::kTtft, Level::kMean) = 100.0;
   made.evidence.measured.at(Figure::kTpot, Level::kMean) = tpot;
   made.prediction.emplace();

@@ -32,11 +32,10 @@ TEST(RecordIdentity, VersionsAreNamedInManyWays) {
   EXPECT_EQ(version_option("vllm", "vLLM 0.10.0, RHEL 9.6", ""), "vllm@0.10.0");
   EXPECT_EQ(version_option("vllm", "0.15.1 (per authors)", ""), "vllm@0.15.1");
   EXPECT_EQ(version_option("tensorrt-llm", "TensorRT 10.11, CUDA 12.9", ""), "tensorrt-llm");
-  const Evidence old = identity(R"({"id": "o", "engine": "vllm (2023, eager)",
-                                    "engine_version": "0.1 to 0.2"
-})");
+  const Evidence old = identity(R"json({"id": "o", "engine": "vllm (2023, eager)",
+                                        "engine_version": "0.1 to 0.2"})json");
   EXPECT_TRUE(old.old_engine);
-EXPECT_EQ(old.engine_version, "vllm@0.8");
+  EXPECT_EQ(old.engine_version, "vllm@0.8");
 }
 
 TEST(RecordIdentity, ACountFollowsAWord) {

@@ -91,6 +91,46 @@ TEST_F(AttentionOnH100, BeforeHopperABlockStreamsAWholeSequence) {
   EXPECT_NEAR(us(1, kMha32, gpu_), 20.0 + 0.108 * 32.0 / 132.0 + 48.907, 0.001);
 }
 
+TEST_F(AttentionOnH100, BeforeHopperDecodesBesidePromptsAreTilesOfTheirOwn) {
+  const hardware::GpuSpec a100 = fixtures::gpu("a100-80gb");
+  DecodeAttentionConstants constants;
+  constants.bandwidth_efficiency = 1.0;
+  constants.unsplit = UnsplitDecode{.multiprocessor = core::BytesPerSecond(25e9)};
+  constexpr double kHalf = 0.5;
+  const auto us = [&](bool is_mixed, double efficiency, const hardware::GpuSpec& gpu) {
+    DecodeCall call = batch(20, 1000);
+    call.tokens = 0;
+    call.is_mixed = is_mixed;
+    return core::as_microseconds(decode_attention(call, kGqa28, constants, gpu, efficiency).time);
+  };
+  // 20 sequences of 28 heads are 560 blocks, three waves of 216. A block computes 64 rows of 128:
+  // 4 * 64 * 128 FLOPs a token at half of 312e12 / 108 are 22.6855 ns.
+  EXPECT_NEAR(us(true, kHalf, a100), 3.0 * 22.6855, 0.001);
+  // Alone they read 20 * 4 * 1,000 * 512 bytes at 2.039e12.
+  EXPECT_NEAR(us(false, kHalf, a100), 20.0884, 0.001);
+  EXPECT_EQ(us(true, 0.0, a100), us(false, kHalf, a100));
+  EXPECT_EQ(us(true, kHalf, gpu_), us(false, kHalf, gpu_));
+}
+
+TEST_F(AttentionOnH100, SmallHeadsPayForTheirExponentials) {
+  AttentionConstants common = calibration_.attention;
+  const auto seconds = [&](std::int64_t head_dim, bool exponentials) {
+    common.exponentials = exponentials;
+    PrefillAttentionConstants constants;
+    constants.overlap_exponent = 1.0;
+    PrefillCall call;
+    call.add({.past = {}, .new_tokens = core::Tokens(8192), .samples = true});
+    const model::Attention shape{.heads = 32, .kv_heads = 8, .head_dim = head_dim};
+    return prefill_attention(call, shape, constants, common, gpu_).time.value();
+  };
+  // 989e12 FLOPs on 132 multiprocessors at 1.755 GHz are 4,269 a clock, those of 66.7 dimensions in
+  // the sixteenth of a clock that an exponential takes: (64 + 66.7) / (128 + 66.7).
+  EXPECT_NEAR(seconds(64, true) / seconds(128, true), 0.6713, 0.0002);
+  EXPECT_NEAR(seconds(256, true) / seconds(128, true), 1.6574, 0.0002);
+  EXPECT_DOUBLE_EQ(seconds(64, false) / seconds(128, false), 0.5);
+  EXPECT_EQ(seconds(128, true), seconds(128, false));
+}
+
 TEST_F(AttentionOnH100, DecodeHasAFloor) {
   DecodeAttentionConstants constants = calibration_.decode_attention.values;
   constants.fixed = {};

@@ -81,16 +81,12 @@ TEST(EngineKernels, ColumnsTilesExpertsAndStepsAreItsOwn) {
   EXPECT_EQ(column_of(own, "h200").decode_attention->bandwidth_efficiency, 0.5);
   EXPECT_TRUE(column_of(plain, "h200").gemm_8bit->tiles_by_rows.has_value());
   EXPECT_FALSE(column_of(own, "h200").gemm_8bit->tiles_by_rows.has_value());
-  EXPECT_DOUBLE_EQ(column_of(own, "b200").experts_8bit_fine->compute_efficiency,
-                   column_of(plain, "b200").experts_8bit_fine->compute_efficiency / 2.0);
-  EXPECT_DOUBLE_EQ(column_of(own, "b200").experts_nvfp4->pair_traffic_factor,
-                   column_of(plain, "b200").experts_nvfp4->pair_traffic_factor * 2.0);
+  EXPECT_EQ(own.step.uneven_experts, 2.0);
   EXPECT_DOUBLE_EQ(core::as_microseconds(own.step.host_layer), 7.0);
   EXPECT_EQ(own.step.host_experts, plain.step.host_experts);
 }
 
 TEST(EngineKernels, EnginesThatAreNotNamedHaveTheTables) {
-  EXPECT_EQ(&constants_of_engine("vllm@0.15"), &builtin_constants());
   EXPECT_LT(column_of(constants_of_engine("vllm@0.24"), "b200").experts_8bit_block->fixed,
             column_of(builtin_constants(), "b200").experts_8bit_block->fixed);
   EXPECT_EQ(&constants_of_engine(""), &builtin_constants());
@@ -99,9 +95,35 @@ TEST(EngineKernels, EnginesThatAreNotNamedHaveTheTables) {
   EXPECT_FALSE(fuses_all_reduce("vllm"));
 }
 
+TEST(EngineKernels, AVersionTakesTheLastEntryThatIsNotAboveIt) {
+  EXPECT_EQ(kernels_of("vllm@0.15.1"), kernels_of("vllm@0.16"));
+  EXPECT_NE(kernels_of("vllm@0.16.0"), kernels_of("vllm@0.17.0"));
+  EXPECT_EQ(kernels_of("vllm@0.18.1"), kernels_of("vllm@0.17"));
+  EXPECT_EQ(kernels_of("vllm@1.2"), kernels_of("vllm@0.24"));
+  EXPECT_EQ(kernels_of("vllm@0.7"), nullptr);
+  EXPECT_EQ(kernels_of("vllm@next"), nullptr);
+}
+
+TEST(EngineKernels, VersionsOfVllmFuseRouteAndTakeExpertsOfTheirOwn) {
+  EXPECT_FALSE(fuses_all_reduce("vllm@0.16"));
+  EXPECT_TRUE(fuses_all_reduce("vllm@0.17"));
+  EXPECT_GT(constants_of_engine("vllm@0.16").step.unfused_routing, core::Seconds());
+  EXPECT_EQ(constants_of_engine("vllm@0.17").step.unfused_routing, core::Seconds());
+  EXPECT_EQ(constants_of_engine("vllm@0.19").step.wide_norm_kernels, 2);
+  EXPECT_EQ(constants_of_engine("vllm@0.20").step.wide_norm_kernels, 1);
+  const Column& triton = column_of(constants_of_engine("vllm@0.18"), "b200");
+  const Column& trtllm = column_of(constants_of_engine("vllm@0.19"), "b200");
+  EXPECT_LT(trtllm.experts_8bit_block->fixed, triton.experts_8bit_block->fixed);
+  // The other sets of the columns come with 0.24.
+  EXPECT_EQ(trtllm.gemm_nvfp4->fixed, triton.gemm_nvfp4->fixed);
+  EXPECT_EQ(trtllm.experts_nvfp4->fixed, triton.experts_nvfp4->fixed);
+}
+
 TEST(EngineKernels, AFileIsReadStrictly) {
   EXPECT_THAT(problem_of("[gemm_8bit_block]", "[gemm_fp4]"), HasSubstr("expected gemm_8bit"));
   EXPECT_THAT(problem_of("hopper: 2", "hopper: 200"), HasSubstr("overlapped_us.hopper"));
+  EXPECT_THAT(problem_of("uneven_experts: 2", "sets: [experts_fp4]"),
+              HasSubstr("expected experts_8"));
   EXPECT_THAT(problem_of("uneven_experts: 2", "uneven_experts: 0.5"), HasSubstr("uneven_experts"));
   EXPECT_THAT(problem_of("host_layer_us", "host_layers_us"), HasSubstr("did you mean"));
   EXPECT_THAT(problem_of("engines:", "motors:"), HasSubstr("engines"));

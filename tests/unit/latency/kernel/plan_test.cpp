@@ -136,5 +136,60 @@ TEST(AllCalls, RoundsOnceAndEndsWithSimulatedTime) {
   EXPECT_EQ(all_calls(core::Seconds(1e9), 80), Duration::max());
 }
 
+/// MiniMax-M2.5 on four GPUs: many experts, an FP32 router, norms over the whole width.
+class PlanOfManyExperts : public testing::Test {
+ protected:
+  [[nodiscard]] double microseconds(const std::string& name,
+                                    std::int64_t rows,
+                                    const KernelChoice& choice = {}) const {
+    const hardware::GpuSpec gpu = hardware::find_gpu(gpu_).value();
+    const Calibration calibration = calibrate(constants_, gpu);
+    const Plan plan = make_plan(network_, {.tensor_parallel_size = 4}, calibration, gpu, choice);
+    const auto found = std::ranges::find(plan.rows, name, &RowOperator::name);
+    return found == plan.rows.end() ? 0.0 : core::as_microseconds(found->cost(rows).time);
+  }
+
+  const model::ModelSpec network_ = model::find_model("minimax-m2.5").value();
+  std::string gpu_ = "h200";
+  Constants constants_ = builtin_constants();
+};
+
+TEST_F(PlanOfManyExperts, AnAllReduceWithTheNormSparesItUpToItsLimit) {
+  const KernelChoice fused{.fuse_allreduce_rms = true};
+  constants_.step.fused_norm = core::microseconds(2.5);
+  // Four ranks of Hopper: up to 2 MiB, 341 rows of 3,072 in 16 bit.
+  EXPECT_NEAR(microseconds("all_reduce", 341) - microseconds("all_reduce", 341, fused), 2.5, 1e-9);
+  EXPECT_EQ(microseconds("all_reduce", 342), microseconds("all_reduce", 342, fused));
+  gpu_ = "b200";
+  EXPECT_LT(microseconds("all_reduce", 5000, fused), microseconds("all_reduce", 5000));
+  EXPECT_EQ(microseconds("all_reduce", 6000, fused), microseconds("all_reduce", 6000));
+  gpu_ = "a100-80gb";
+  EXPECT_EQ(microseconds("all_reduce", 8, fused), microseconds("all_reduce", 8));
+}
+
+TEST_F(PlanOfManyExperts, RoutingWithoutItsKernelIsSmallOnes) {
+  EXPECT_EQ(microseconds("routing", 8), 0.0);
+  constants_.step.unfused_routing = core::microseconds(20.0);
+  // And 20 passes over 256 scores of 4 bytes a token, at 4.8e12 bytes a second.
+  EXPECT_NEAR(microseconds("routing", 4096), 20.0 + 17.4763, 0.001);
+}
+
+TEST_F(PlanOfManyExperts, NormsOverTheWholeWidthMayBeSeveralKernels) {
+  const double one = microseconds("q_norm", 8);
+  constants_.step.wide_norm_kernels = 2;
+  EXPECT_DOUBLE_EQ(microseconds("q_norm", 8), 2.0 * one);
+}
+
+TEST_F(PlanOfManyExperts, UnevenExpertsComputeLonger) {
+  constants_.step.uneven_experts = 1.0;
+  const double even = microseconds("experts", 8192);
+  constants_.step.uneven_experts = 2.0;
+  EXPECT_GT(microseconds("experts", 8192), 1.6 * even);
+  EXPECT_LT(microseconds("experts", 8192), 2.0 * even);
+  constants_.step.uneven_experts = 1.0;
+  constants_.step.uneven_coarse_experts = 2.0;
+  EXPECT_EQ(microseconds("experts", 8192), even);
+}
+
 }  // namespace
 }  // namespace ridgeline::latency::kernel

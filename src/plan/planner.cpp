@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "core/digest.hpp"
+#include "core/distributions.hpp"
 #include "core/math.hpp"
 #include "core/result.hpp"
 #include "core/text.hpp"
@@ -151,10 +152,14 @@ class Planner {
                          .allowed = question_.replicas};
       contender.guess = open.guess > 0.0 ? std::min(open.guess, open.ceiling)
                                          : open.ceiling * kUnknownGuess;
+      contender.model_margin = core::normal_quantile(question_.confidence) * kUsualModelSd;
       contender.is_guess_usable = open.guess > 0.0 && !candidate.split;
       contenders_.push_back(std::move(contender));
     }
   }
+  /// Of log capacity, by the model: the most that was found for Llama-3.3-70B on H100 and H200
+  /// (8 to 13 %; docs/guide/plan-a-deployment.md).
+  static constexpr double kUsualModelSd = 0.13;
   /// Where the estimate finds no rate: somewhere low.
   static constexpr double kUnknownGuess = 0.25;
 

@@ -460,7 +460,8 @@ class QuestionReader {
     return found;
   }
 
-  void read_objective() {
+  /// The objectives that are named.
+  void read_objectives() {
     std::vector<std::string> names;
     core::Location where{.file = kFlags};
     if (words_.objective) {
@@ -486,10 +487,9 @@ class QuestionReader {
       }
       question_.objectives.push_back(static_cast<Objective>(found - kObjectiveNames.begin()));
     }
-    const bool by_default = names.empty();
-    if (by_default) {
-      question_.objectives = {Objective::kUsdPerHour};
-    }
+  }
+
+  void read_costs() {
     const bool wants_prices = std::ranges::any_of(question_.objectives, [](Objective objective) {
       return objective == Objective::kUsdPerHour || objective == Objective::kUsdPerMtok;
     });
@@ -506,6 +506,15 @@ class QuestionReader {
     }
     question_.cost =
         read_cost(cost.empty() ? Node() : cost.map(), "cost", wants_prices, errors_);
+  }
+
+  void read_objective() {
+    read_objectives();
+    const bool by_default = question_.objectives.empty() && errors_.empty();
+    if (by_default) {
+      question_.objectives = {Objective::kUsdPerHour};
+    }
+    read_costs();
     if (!errors_.empty()) {
       return;
     }

@@ -85,7 +85,7 @@ class Race {
     return found;
   }
 
-  /// The first rung: who the estimate does not rule out. Where runs show that it is further off
+  /// The first rung: those that the estimate does not rule out. Where runs show that it is further off
   /// than was thought, those that it ruled out by less come back.
   core::Result<bool> run_first(std::int64_t requests) {
     double factor = kFluidFactor;
@@ -290,7 +290,7 @@ bool is_beaten(const Contender& p, const Contender& q, double z) {
   const double log_p = core::log(p.capacity.load) + z * paired_sd(p, q);
   const double log_q = core::log(q.capacity.load);
   const double width = z * q.capacity.sd;
-  const auto most = q.rules.fewest(core::exp(log_q - width));
+  const auto most = q.rules.fewest(core::exp(log_q - width - q.model_margin));
   const auto least = q.rules.fewest(core::exp(log_q + width));
   if (!most || !least) {
     return false;

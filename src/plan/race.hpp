@@ -34,6 +34,9 @@ struct Contender {
   std::vector<double> unit_costs;  ///< Of one replica, by objective.
   ReplicaRules rules;
   double guess = 0.0;  ///< Of its capacity.
+  /// By so much the logarithm of all capacities together may be lower than runs say, before a
+  /// number of replicas is sure enough to be picked: the model's doubt.
+  double model_margin = 0.0;
   bool is_guess_usable = true;  ///< Whether the guess may keep it out of the first rung.
 
   Capacity capacity = {};
@@ -82,7 +85,8 @@ inline constexpr std::size_t kSmallSpace = 64;
 /// Standard deviation of log C_p - log C_q, by their paired batches.
 [[nodiscard]] double paired_sd(const Contender& p, const Contender& q);
 
-/// Whether q costs less than p in every objective wherever the capacities lie within z deviations.
+/// Whether q costs less than p in every objective wherever the capacities lie within z deviations,
+/// and where both are lower by the model's doubt: what the runs prefer may not be sure enough.
 [[nodiscard]] bool is_beaten(const Contender& p, const Contender& q, double z);
 
 }  // namespace ridgeline::plan

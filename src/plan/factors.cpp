@@ -262,7 +262,8 @@ class Examiner {
                     .sd = error.sd,
                     .noise = kNoiseOfOperator,
                     .command = profiler_command(kind),
-                    .minutes = kMinutesOfOperator};
+                    .minutes = kMinutesOfOperator,
+                    .is_kernel = true};
     cause.elasticity = difference(capacity(1.0 + kStep), capacity(1.0 - kStep));
     cause.of_tpot = tpot_[index] / tpot_s_;
     cause.of_ttft = ttft_[index] / ttft_s_;

@@ -120,7 +120,9 @@ std::vector<Column> chosen_sets(const std::vector<Column>& columns,
   }
   std::vector<Column> chosen;
   for (const Column& column : columns) {
-    Column part{.name = column.name, .architecture = column.architecture};
+    Column part;
+    part.name = column.name;
+    part.architecture = column.architecture;
     for (const auto& [name, set] : kExpertSets) {
       if (std::ranges::find(*sets, name) != sets->end()) {
         part.*set = column.*set;

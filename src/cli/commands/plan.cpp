@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -19,6 +20,7 @@
 #include "plan/answer.hpp"
 #include "plan/planner.hpp"
 #include "report/palette.hpp"
+#include "report/plan_measurements.hpp"
 #include "report/plan_report.hpp"
 
 namespace ridgeline::cli {
@@ -91,6 +93,13 @@ ExitCode plan_command(Words words) {
                      manners);
     }
     return put_out(*text, manners);
+  }
+  if (arguments.has("what-to-measure")) {
+    return put_out(
+        report::plan_measurements(*answer,
+                                  static_cast<std::size_t>(question->top_n),
+                                  arguments.has("kernels-only")),
+        manners);
   }
   const ExitCode shown = outputs->put_out(
       [&](std::string_view format, const report::TextStyle& style) {

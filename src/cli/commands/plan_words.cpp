@@ -137,6 +137,12 @@ std::vector<FlagSpec> own_flags() {
        .value = "ID",
        .help = "Says instead why this deployment is where it is: its id or the begin of it, or its "
                "place"},
+      {.name = "what-to-measure",
+       .takes = FlagSpec::Takes::kNothing,
+       .help = "Says instead what to measure first, with the command; --top-n of them"},
+      {.name = "kernels-only",
+       .takes = FlagSpec::Takes::kNothing,
+       .help = "With --what-to-measure: times of kernels alone, as `kernels plan`"},
       {.name = "store",
        .value = "FOLDER",
        .help = "Keeps what was simulated, so that an interrupted plan goes on"},

@@ -35,7 +35,7 @@ struct NearestMiss {
 struct Points {
   Demand demand;
   std::vector<PlanCandidate> candidates;  ///< Those that fit, in canonical order.
-  std::vector<OpenPoint> open;            ///< Of those, whom no bound refuses.
+  std::vector<OpenPoint> open;            ///< Of those, which no bound refuses.
   std::vector<Rejection> rejected;
   std::vector<NearestMiss> misses;        ///< One per target that refuses points.
   core::Warnings warnings;                ///< Of the first one that fits.

@@ -85,7 +85,7 @@ class Race {
     return found;
   }
 
-  /// The first rung: who the estimate does not rule out. Where runs show that it is further off
+  /// The first rung: those that the estimate does not rule out. Where runs show that it is further off
   /// than was thought, those that it ruled out by less come back.
   core::Result<bool> run_first(std::int64_t requests) {
     double factor = kFluidFactor;

@@ -241,7 +241,11 @@ Node breakeven_node(const Answer& answer) {
   return list_node(std::move(items));
 }
 
-Node answer_node(const Answer& answer) {
+Node answer_node(const Answer& answer, const std::vector<std::string>& files) {
+  std::vector<Node> written;
+  for (const std::string& file : files) {
+    written.push_back(text_node(file));
+  }
   std::vector<Node> nearest;
   for (const std::string& text : answer.nearest) {
     nearest.push_back(text_node(text));
@@ -254,7 +258,8 @@ Node answer_node(const Answer& answer) {
            number_node(answer.pick ? std::optional(answer.headroom_pct) : std::nullopt))
       .add("amplification", number_node(answer.amplification))
       .add("failure", answer.failure.empty() ? Node::null({}) : text_node(answer.failure))
-      .add("nearest", list_node(std::move(nearest)));
+      .add("nearest", list_node(std::move(nearest)))
+      .add("files", list_node(std::move(written)));
   return map.build();
 }
 
@@ -268,7 +273,9 @@ Node ids_node(const Answer& answer, const std::vector<std::size_t>& which) {
 
 }  // namespace
 
-std::string plan_json(const Answer& answer, const PlanRunInfo& info) {
+std::string plan_json(const Answer& answer,
+                      const PlanRunInfo& info,
+                      const std::vector<std::string>& files) {
   std::vector<Node> candidates;
   for (const PlanCandidate& candidate : answer.candidates) {
     candidates.push_back(candidate_node(answer, candidate));
@@ -290,7 +297,7 @@ std::string plan_json(const Answer& answer, const PlanRunInfo& info) {
                .add("engine", text_node(answer.engine))
                .build())
       .add("question", question_node(answer))
-      .add("answer", answer_node(answer))
+      .add("answer", answer_node(answer, files))
       .add("ranking", ids_node(answer, answer.ranking))
       .add("candidates", list_node(std::move(candidates)))
       .add("pareto", ids_node(answer, answer.pareto))

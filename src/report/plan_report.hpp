@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "document/document.hpp"
 #include "plan/answer.hpp"
@@ -17,13 +18,17 @@ struct PlanRunInfo {
   std::int64_t jobs = 1;
 };
 
-/// An answer on one screen: the best deployments, why, how sure, what would change it, and what was
-/// searched.
-[[nodiscard]] std::string plan_table(const plan::Answer& answer, const TextStyle& style);
+/// An answer on one screen: the best deployments, why, how sure, what would change it, what was
+/// searched, and the files that were written.
+[[nodiscard]] std::string plan_table(const plan::Answer& answer,
+                                     const TextStyle& style,
+                                     const std::vector<std::string>& files = {});
 
 /// The same for programs (data/schemas/plan.schema.json). Only `run_info` may differ between two
 /// runs of one question.
-[[nodiscard]] std::string plan_json(const plan::Answer& answer, const PlanRunInfo& info);
+[[nodiscard]] std::string plan_json(const plan::Answer& answer,
+                                    const PlanRunInfo& info,
+                                    const std::vector<std::string>& files = {});
 
 /// Why a candidate is where it is: its numbers, and what dropped it. `id` may be cut to what no
 /// other id begins with, or be a place in the ranking ("1"). Nothing for an unknown one.

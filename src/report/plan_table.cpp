@@ -231,7 +231,9 @@ std::string failure_text(const Answer& answer, const TextStyle& style) {
 
 }  // namespace
 
-std::string plan_table(const Answer& answer, const TextStyle& style) {
+std::string plan_table(const Answer& answer,
+                       const TextStyle& style,
+                       const std::vector<std::string>& files) {
   LineLayout layout = sentence_layout(style);
   layout.separator = " ";
   std::string text = wrapped("", words(headline(answer, style.ascii)), layout) + "\n";
@@ -252,6 +254,12 @@ std::string plan_table(const Answer& answer, const TextStyle& style) {
     text += failure_text(answer, style);
   }
   text += line("search", searched_text(answer), style);
+  if (!files.empty()) {
+    text += "\n";
+    for (const std::string& file : files) {
+      text += printable(file, style.ascii) + "\n";
+    }
+  }
   if (!answer.warnings.empty()) {
     text += "\n" + warning_lines(answer.warnings, style);
   }

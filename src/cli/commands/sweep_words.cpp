@@ -15,6 +15,7 @@
 #include "cli/common.hpp"
 #include "cli/progress.hpp"
 #include "core/result.hpp"
+#include "plan/capacity_measure.hpp"
 #include "sweep/measure.hpp"
 
 namespace ridgeline::cli {
@@ -46,7 +47,7 @@ std::vector<FlagSpec> own_flags() {
        .help = "Varies a setting: values by commas, or {from: 64, to: 512, factor: 2}"},
       {.name = "measure",
        .value = "run|capacity",
-       .help = "What is found out about each point; run: one simulation"},
+       .help = "What is found out about each point; run: one simulation; capacity: the rate within `slo`"},
       {.name = "store",
        .value = "FOLDER",
        .help = "Where results are kept, and found again; by default sweep- and a digest"},
@@ -130,13 +131,14 @@ core::Result<sweep::Measure> find_measure(const std::string& name) {
   if (name == "run") {
     return sweep::run_measure();
   }
-  const bool is_planned = name == "capacity";
-  return core::fail(core::Error{
-      .field = "measure",
-      .message = is_planned ? "capacity is not in this version"
-                            : fmt::format("found \"{}\", expected run", name),
-      .where = {},
-      .hint = is_planned ? "measure: run, with workload.request_rate as an axis" : "measure: run"});
+  if (name == "capacity") {
+    return plan::capacity_measure();
+  }
+  return core::fail(
+      core::Error{.field = "measure",
+                  .message = fmt::format("found \"{}\", expected run or capacity", name),
+                  .where = {},
+                  .hint = "measure: run"});
 }
 
 std::vector<std::string> without_submit_words(Words words) {

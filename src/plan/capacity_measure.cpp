@@ -1,0 +1,105 @@
+#include "plan/capacity_measure.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "core/math.hpp"
+#include "core/result.hpp"
+#include "document/document.hpp"
+#include "metrics/slo.hpp"
+#include "plan/capacity.hpp"
+#include "plan/demand.hpp"
+#include "plan/fluid.hpp"
+#include "plan/question.hpp"
+#include "plan/target.hpp"
+#include "scenario/node_builder.hpp"
+#include "scenario/resolve.hpp"
+
+namespace ridgeline::plan {
+namespace {
+
+/// Of each run (planner.md, section 11).
+constexpr std::int64_t kSweepRequests = 32'000;
+/// Where the estimate finds no rate: a quarter of what could be served.
+constexpr double kUnknownShare = 0.25;
+
+Targets targets_of(const scenario::SloSection& slo) {
+  const auto& names = metrics::kStatisticNames;
+  const auto* const named = std::ranges::find(names, slo.statistic.value_or("p99"));
+  const auto statistic = static_cast<metrics::Statistic>(named - names.begin());
+  Targets targets;
+  const auto add = [&](metrics::Metric metric, const std::optional<core::Duration>& limit) {
+    if (limit) {
+      targets.push_back(percentile_target(metric, statistic, *limit));
+    }
+  };
+  add(metrics::Metric::kTtft, slo.ttft);
+  add(metrics::Metric::kTpot, slo.tpot);
+  add(metrics::Metric::kE2e, slo.e2e);
+  return targets;
+}
+
+core::Result<std::optional<document::Node>> find(const scenario::Resolved& resolved,
+                                                 const std::atomic<bool>& interrupt) {
+  const Targets targets = targets_of(resolved.run.slo);
+  if (targets.empty()) {
+    return core::fail(core::Error{.field = "slo",
+                                  .message = "is missing: a capacity is a rate within targets",
+                                  .hint = "--slo-ttft 500ms --slo-tpot 50ms"});
+  }
+  const auto demand = demand_of(resolved);
+  if (!demand) {
+    return core::fail(demand.error());
+  }
+  const FluidInputs inputs{.deployment = *resolved.deployment,
+                           .model = *resolved.deployment->latency,
+                           .demand = *demand};
+  const auto ranks = core::real(std::max<std::int64_t>(1, resolved.workload.ranks));
+  const double ceiling = Limits{}.max_utilisation * fluid_saturation(inputs) * ranks;
+  const double estimate = fluid_capacity(inputs, targets) * ranks;
+  const auto capacity = find_capacity(
+      resolved,
+      targets,
+      {.requests = std::min(kSweepRequests, demand->trace_requests.value_or(kSweepRequests)),
+       .guess = estimate > 0.0 ? std::min(estimate, ceiling) : ceiling * kUnknownShare,
+       .ceiling = ceiling,
+       .seed = static_cast<std::uint64_t>(resolved.run.seed),
+       .trace_rate = demand->rate,
+       .is_closed_loop = demand->clients.has_value()},
+      interrupt);
+  if (!capacity) {
+    return core::fail(capacity.error());
+  }
+  if (!*capacity) {
+    return std::nullopt;
+  }
+  const Capacity& found = **capacity;
+  scenario::MapBuilder map;
+  map.add("capacity_rps", found.load)
+      .add("sampling_pct", found.sd * 100.0)
+      .add("fluid_rps", estimate)
+      .add("limit",
+           found.limit == Limit::kTarget        ? targets[found.target].name()
+           : found.limit == Limit::kUtilisation ? std::string("utilisation")
+                                                : std::string("none meets " + targets[found.target].name()))
+      .add("unstable", found.unstable)
+      .add("requests", found.requests);
+  return map.finish();
+}
+
+}  // namespace
+
+sweep::Measure capacity_measure() {
+  return {.name = "capacity",
+          .settings = scenario::MapBuilder()
+                          .add("measure", "capacity")
+                          .add("requests", kSweepRequests)
+                          .finish(),
+          .find = find};
+}
+
+}  // namespace ridgeline::plan

@@ -1,0 +1,75 @@
+"""`ridgeline plan`: answers, refusals and exit codes, from outside."""
+
+import json
+import time
+
+SMALL = ["--model", "llama-3.1-8b", "--gpu", "h100,h200", "--tensor-parallel-size", "1", "--request-rate", "8",
+         "--input-len", "512", "--output-len", "64", "--effort", "quick", "--objective", "gpus"]
+
+
+def plan(ridgeline, *words):
+    return ridgeline("plan", *SMALL, *words)
+
+
+def without_run_info(done):
+    answer = json.loads(done.stdout)
+    del answer["run_info"]
+    return answer
+
+
+def test_answer_and_jobs(ridgeline):
+    one = plan(ridgeline, "--slo-ttft", "500ms", "--slo-tpot", "50ms", "--format", "json", "--jobs", "1")
+    assert one.returncode == 0, one.stderr
+    answer = without_run_info(one)
+    two = plan(ridgeline, "--slo-ttft", "500ms", "--slo-tpot", "50ms", "--format", "json", "--jobs", "2")
+    assert without_run_info(two) == answer
+    pick = next(c for c in answer["candidates"] if c["id"] == answer["answer"]["id"])
+    assert pick["gpus"] == 1 and pick["how"] == "certified" and pick["p_feasible"] >= 0.9
+    assert [s["verdict"] for s in pick["slo"]] == ["met", "met"]
+    assert pick["certificate"]["windows"] >= 29
+    refused = sum(r["count"] for r in answer["rejected"])
+    assert len(answer["candidates"]) + refused == answer["search"]["points"]
+
+
+def test_impossible_is_a_proof(ridgeline):
+    start = time.monotonic()
+    done = plan(ridgeline, "--slo-ttft", "1ms")
+    assert time.monotonic() - start < 5  # A sanitizer's build is slow; the page has the figure.
+    assert done.returncode == 4
+    assert "cannot even without load" in done.stdout and "nearest" in done.stdout
+    assert "0 requests simulated" in done.stdout
+
+
+def test_bad_input_is_said_at_once(ridgeline):
+    done = ridgeline("plan", "--model", "lama-3.1-8b", "--gpu", "h100,h2000", "--request-rate", "5", "--slo-ttft", "500",
+                     "--objective", "money")
+    assert done.returncode == 2
+    for word in ("lama-3.1-8b", "h2000", "slo.ttft"):
+        assert word in done.stderr, done.stderr
+
+
+def test_words_of_aiconfigurator(ridgeline):
+    theirs = ridgeline("plan", "--model", "llama-3.1-8b", "--system", "h100", "--isl", "600", "--prefix", "88", "--osl", "64",
+                       "--ttft", "500", "--tpot", "50", "--target-request-rate", "8", "--total-gpus", "8",
+                       "--backend", "vllm", "--effort", "quick", "--format", "json", "--tensor-parallel-size", "1")
+    assert theirs.returncode == 0, theirs.stderr
+    question = json.loads(theirs.stdout)["question"]
+    assert question["rate_rps"] == 8
+    assert [t.get("ttft_ms") or t.get("tpot_ms") for t in question["slo"]] == [500, 50]
+
+
+def test_explain_and_files(ridgeline):
+    done = plan(ridgeline, "--slo-ttft", "500ms", "--explain", "1")
+    assert done.returncode == 0 and "windows" in done.stdout
+    assert plan(ridgeline, "--slo-ttft", "500ms", "--explain", "zzz").returncode == 2
+    done = plan(ridgeline, "--slo-ttft", "500ms", "--save-dir", "out", "--deployment-target", "vllm")
+    assert done.returncode == 0, done.stderr
+    assert (ridgeline.folder / "out" / "top1" / "scenario.yaml").exists()
+
+
+def test_sweep_measures_capacity(ridgeline):
+    done = ridgeline("sweep", "run", "--model", "llama-3.1-8b", "--gpu", "h100", "--request-rate", "8", "--input-len", "512",
+                     "--output-len", "64", "--slo-ttft", "300ms", "--axis", "max_num_batched_tokens=2048,8192", "--measure",
+                     "capacity", "--store", "s", "-o", "c.csv")
+    assert done.returncode == 0, done.stderr
+    assert "capacity_rps" in (ridgeline.folder / "c.csv").read_text()

@@ -36,11 +36,10 @@ core::Duration step_time(const InstancePool& pool,
                            .decode_lengths = lengths,
                            .prefills = prefills});
   const auto sequences = decodes + static_cast<std::int64_t>(prefills.size());
-  return engine::step_period(
-      time.gpu(),
-      pool.host->of(sequences, time.cpu),
-      pool.host->front(sequences),
-      pool.options->async_scheduling);
+  return engine::step_period(time.gpu(),
+                             pool.host->of(sequences, time.cpu),
+                             pool.host->front(sequences),
+                             pool.options->async_scheduling);
 }
 
 }  // namespace

@@ -202,9 +202,8 @@ struct HostWork {
     if (options.async_scheduling) {
       return {.apart = {}, .beside = std::max(both, front)};
     }
-    HostWork work = options.profile.masks_beside_forward
-                        ? HostWork{.apart = cpu, .beside = mask}
-                        : HostWork{.apart = both, .beside = {}};
+    HostWork work = options.profile.masks_beside_forward ? HostWork{.apart = cpu, .beside = mask}
+                                                         : HostWork{.apart = both, .beside = {}};
     work.beside = std::max(work.beside, front - std::min(front, work.apart));
     return work;
   }

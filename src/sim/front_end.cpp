@@ -33,8 +33,7 @@ std::optional<core::Warning> front_end_warning(const scenario::Resolved& resolve
   }
   // What a step gives a sequence is streamed at once, its accepted drafts included.
   const double at_once = engine::expected_tokens(options, options.num_speculative_tokens);
-  const double streamed =
-      core::real(work.prompts) + core::real(work.decode_tokens) / at_once;
+  const double streamed = core::real(work.prompts) + core::real(work.decode_tokens) / at_once;
   const double load = streamed * deployment.host.per_answer.to_seconds() / busy;
   if (load < kBound) {
     return std::nullopt;

@@ -13,8 +13,8 @@ namespace ridgeline::sim {
 inline constexpr const char* kFrontEndBound = "W-front-end";
 
 /// Where the API processes were at work for nearly all of the time that the engine spent in steps:
-/// they, not the GPUs, set the rate of tokens then (engine::HostTime::front). Nothing otherwise, and
-/// for pools that differ.
+/// they, not the GPUs, set the rate of tokens then (engine::HostTime::front). Nothing otherwise,
+/// and for pools that differ.
 [[nodiscard]] std::optional<core::Warning> front_end_warning(const scenario::Resolved& resolved,
                                                              const metrics::Summary& summary,
                                                              const metrics::WorkDone& work);

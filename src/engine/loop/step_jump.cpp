@@ -205,13 +205,13 @@ std::optional<StepLoop::OnLine> StepLoop::on_line(const QuietRun& run) {
   domain::StepTime first = line->at(context);
   const core::Duration cpu = inputs_.host.of(decodes, line->base.cpu);
   first.cpu = core::Duration::saturating_sum(cpu, run.mask);
-  const Pace pace = pace_of({.gpu = first.gpu(),
-                             .slope = line->slope,
-                             .host = HostWork::of(
-                                 inputs_.options, cpu, run.mask, inputs_.host.front(decodes)),
-                             .room = line->highest - context},
-                            decodes,
-                            run.most);
+  const Pace pace =
+      pace_of({.gpu = first.gpu(),
+               .slope = line->slope,
+               .host = HostWork::of(inputs_.options, cpu, run.mask, inputs_.host.front(decodes)),
+               .room = line->highest - context},
+              decodes,
+              run.most);
   return OnLine{.line = line, .context = context, .decodes = decodes, .first = first, .pace = pace};
 }
 

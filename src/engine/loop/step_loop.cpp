@@ -314,7 +314,7 @@ StepLoop::Priced StepLoop::price(const domain::StepBatch& batch,
   const core::Duration cpu = inputs_.host.of(requests, time.cpu);
   time.cpu = core::Duration::saturating_sum(cpu, mask);
   const core::Duration gpu = time.gpu();
-  const core::Duration duration = 
+  const core::Duration duration =
       HostWork::of(inputs_.options, cpu, mask, inputs_.host.front(requests)).period(gpu);
   time.add(domain::Bottleneck::kOverhead, duration - gpu);
   if (inputs_.options.pipeline_depth == 0) {

@@ -100,10 +100,10 @@ std::vector<scenario::Override> overrides_of(const Constants& constants) {
   std::vector<scenario::Override> overrides;
   overrides.reserve(constants.size());
   for (const auto& constant : constants) {
-    overrides.push_back({.path = fmt::format("serving.{}", constant.parameter.name),
-                         .text = fmt::format("{:.6f}{}",
-                                             constant.value,
-                                             constant.parameter.is_factor ? "" : "us")});
+    overrides.push_back(
+        {.path = fmt::format("serving.{}", constant.parameter.name),
+         .text =
+             fmt::format("{:.6f}{}", constant.value, constant.parameter.is_factor ? "" : "us")});
   }
   return overrides;
 }

@@ -53,12 +53,12 @@ std::optional<TokenCounts> data_set_prompts(std::string_view name,
     return std::nullopt;
   }
   const double mean = set->median * core::exp(0.5 * set->log_std * set->log_std);
-  assumed.push_back(
-      fmt::format("prompts of {}: lognormal, {:.0f} tokens in the median and {:.0f} in the mean, by {}",
-                  set->name,
-                  set->median,
-                  mean,
-                  set->source));
+  assumed.push_back(fmt::format(
+      "prompts of {}: lognormal, {:.0f} tokens in the median and {:.0f} in the mean, by {}",
+      set->name,
+      set->median,
+      mean,
+      set->source));
   return TokenCounts{.law = TokenCounts::Law::kLogNormal,
                      .mean = mean,
                      .std = set->log_std,

@@ -49,9 +49,8 @@ std::int64_t draw_tokens(const TokenCounts& law, core::RngStream rng) {
     value = std::clamp(core::normal(rng, law.mean, law.std), law.lowest, law.highest);
   } else if (law.law == TokenCounts::Law::kLogNormal) {
     const double log_mean = core::log(law.mean) - 0.5 * law.std * law.std;
-    value = std::clamp(core::lognormal(rng, {.mean = log_mean, .std_dev = law.std}),
-                       law.lowest,
-                       law.highest);
+    value = std::clamp(
+        core::lognormal(rng, {.mean = log_mean, .std_dev = law.std}), law.lowest, law.highest);
   } else if (law.law == TokenCounts::Law::kHistogram) {
     value = draw_bin(law, rng);
   }

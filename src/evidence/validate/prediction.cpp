@@ -255,8 +255,8 @@ std::vector<PartPrediction> play(const scenario::Resolved& resolved,
     if (!outcome) {
       result.problem = core::to_string(outcome.error().front());
     } else {
-      result.prediction = predict_part(
-          samples.of(part), facts.steady_state, tokens_at_once(*resolved.deployment));
+      result.prediction =
+          predict_part(samples.of(part), facts.steady_state, tokens_at_once(*resolved.deployment));
       const bool whole = part.first == 0 && part.last == run.stages.size();
       if (const auto& power = outcome->summary.power; power && whole) {
         add_power(*power, resolved.deployment->execution.sharding, result.prediction->figures);

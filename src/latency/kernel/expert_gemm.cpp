@@ -100,8 +100,8 @@ double tile_rows_of(const model::ExpertGemm& shape,
   return few && shape.weights != model::DType::kFp8Block ? kRowsOfFewTokens : kRows;
 }
 
-/// Rows that fill the tiles of so many pairs on so many experts: a half of the last tile of each, and
-/// more where a tile holds all.
+/// Rows that fill the tiles of so many pairs on so many experts: a half of the last tile of each,
+/// and more where a tile holds all.
 double padding_rows(double pairs, double hit, double tile_rows) {
   const double tiles = std::max(1.0, pairs / (hit * tile_rows) + 0.5);
   return std::max(0.0, hit * tiles * tile_rows - pairs);
@@ -138,9 +138,7 @@ double busiest_share(const model::ExpertGemm& shape, std::int64_t tokens) {
   return std::clamp(busiest, std::min(1.0, pairs), pairs) / mean;
 }
 
-double expected_experts(const model::ExpertGemm& shape,
-                        std::int64_t tokens,
-                        double fresh_share) {
+double expected_experts(const model::ExpertGemm& shape, std::int64_t tokens, double fresh_share) {
   const double missed_by_one = 1.0 - real(shape.experts_per_token) / real(shape.experts);
   const double held = real(shape.experts_on_rank);
   const double drawn =
@@ -183,12 +181,11 @@ Cost expert_gemm(const model::ExpertGemm& shape,
                            std::min(hit, pairs));
   const double padded = padding(shape, constants);
   const double filling =
-      hit > 0.0
-          ? padding_rows(
-                pairs,
-                hit,
-                tile_rows_of(shape, tokens, pairs / real(shape.experts_on_rank), constants))
-          : 0.0;
+      hit > 0.0 ? padding_rows(
+                      pairs,
+                      hit,
+                      tile_rows_of(shape, tokens, pairs / real(shape.experts_on_rank), constants))
+                : 0.0;
   const core::Seconds memory = weights * padded / streaming_rate(constants, gpu);
   const core::Seconds compute =
       (flops + wasted) * padded / (peak_of(format, constants, gpu) * tiles.compute_efficiency);

@@ -16,8 +16,8 @@ struct Utilisation {
   double compute = 0.0;
 };
 
-/// Watts of one GPU while kernels run: base + bandwidth * u + compute * sqrt(v), and no more than its
-/// limit lets through. All are shares of the board's power limit.
+/// Watts of one GPU while kernels run: base + bandwidth * u + compute * sqrt(v), and no more than
+/// its limit lets through. All are shares of the board's power limit.
 struct PowerLaw {
   std::string gpu;  ///< On which it was measured.
   double base = 0.0;
@@ -32,12 +32,12 @@ struct Watts {
   double high = 0.0;
 };
 
-/// The laws at hand. Source: least squares over the steady state of the ML.ENERGY benchmark v3 (vLLM
-/// 0.11.1, github.com/ml-energy/leaderboard at 0cd52da) at the measured step times, where GPUs that
-/// wait draw idle_power(): H100 of 700 W, 96 points of seven networks, error 8.1 / 8.3 % (median,
-/// mean), 9.6 / 9.9 % with each network left out, the weight of the bandwidth set by hand (points
-/// of little bandwidth and much power would have it near nothing); B200 of 1,000 W, 47 points of
-/// four networks, 5.4 / 6.4 %, 6.5 / 7.6 % left out.
+/// The laws at hand. Source: least squares over the steady state of the ML.ENERGY benchmark v3
+/// (vLLM 0.11.1, github.com/ml-energy/leaderboard at 0cd52da) at the measured step times, where
+/// GPUs that wait draw idle_power(): H100 of 700 W, 96 points of seven networks, error 8.1 / 8.3 %
+/// (median, mean), 9.6 / 9.9 % with each network left out, the weight of the bandwidth set by hand
+/// (points of little bandwidth and much power would have it near nothing); B200 of 1,000 W, 47
+/// points of four networks, 5.4 / 6.4 %, 6.5 / 7.6 % left out.
 [[nodiscard]] const std::vector<PowerLaw>& power_laws();
 /// The laws that hold for a GPU: its own alone, or all of them.
 [[nodiscard]] std::vector<PowerLaw> power_laws_of(const hardware::GpuSpec& gpu);

@@ -105,13 +105,13 @@ class FastEngine final : public Engine {
   [[nodiscard]] Pace pace_on(const StepLines::Line& line,
                              core::Tokens context,
                              std::int64_t most) const {
-    return pace_of({.gpu = line.gpu(context),
-                    .slope = line.slope,
-                    .host = HostWork::of(
-                        inputs_.options, line.cpu, {}, inputs_.host.front(line.decodes)),
-                    .room = line.highest - context},
-                   scheduler_.decodes().count(),
-                   most);
+    return pace_of(
+        {.gpu = line.gpu(context),
+         .slope = line.slope,
+         .host = HostWork::of(inputs_.options, line.cpu, {}, inputs_.host.front(line.decodes)),
+         .room = line.highest - context},
+        scheduler_.decodes().count(),
+        most);
   }
   /// One tick more than the horizon leaves, as Pace::batches_within() counts batches that end
   /// earlier.

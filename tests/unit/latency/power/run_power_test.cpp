@@ -15,8 +15,8 @@
 namespace ridgeline::latency {
 namespace {
 
-/// Every step takes 10 ms, reads 10 GB and multiplies 1 TFLOP for each token, 0.4 of it for rows that
-/// fill tiles.
+/// Every step takes 10 ms, reads 10 GB and multiplies 1 TFLOP for each token, 0.4 of it for rows
+/// that fill tiles.
 class EvenModel final : public StepTimeModel {
  public:
   [[nodiscard]] domain::StepTime predict(const domain::StepBatch& batch) const override {

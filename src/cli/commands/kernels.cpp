@@ -18,6 +18,12 @@
 
 namespace ridgeline::cli {
 
+ExitCode kernels_plan(Words words) {
+  std::vector<std::string> all(words.begin(), words.end());
+  all.insert(all.end(), {"--what-to-measure", "--kernels-only"});
+  return plan_command(all);
+}
+
 std::span<const KernelsCommand> kernels_commands() {
   static constexpr auto kCommands = std::to_array<KernelsCommand>({
       {"check", "what tables are really made of, and which rows cannot be true", kernels_check},

@@ -32,7 +32,9 @@ std::span<const KernelsCommand> kernels_commands() {
        "one look-up of the published models: row, distance, MFU, latency",
        kernels_lookup},
       {"make", "write tables from the kernel model, for any GPU", kernels_make},
-      {"plan", "which kernel's time would change a plan most (plan --what-to-measure)", kernels_plan},
+      {"plan",
+       "which kernel's time would change a plan most (plan --what-to-measure)",
+       kernels_plan},
   });
   return kCommands;
 }

@@ -174,7 +174,6 @@ TEST(Measure, TheFirstIsWorthWhatTheBestByBruteForceIs) {
   int compared = 0;
   int short_of = 0;
   for (int q = asked("RIDGELINE_PLAN_FIRST", 1); q <= questions; ++q) {
-    
     const DoubtInput input = random_question(static_cast<std::uint64_t>(q));
     const auto pick = assess(input).pick;
     if (!pick) {
@@ -190,14 +189,6 @@ TEST(Measure, TheFirstIsWorthWhatTheBestByBruteForceIs) {
                  : best;
     }
     const auto first = static_cast<std::size_t>(std::stoi(values.front().what.substr(7)));
-    if (std::getenv("DEBUGQ")) {
-      for (const auto& v : values) {
-        const auto j = static_cast<std::size_t>(std::stoi(v.what.substr(7)));
-        const Mean w = mean_of(saved[j], 0.0, nothing);
-        std::cout << v.what << " est " << v.value << " brute " << w.value << " +- " << w.error << " min " << v.minutes << " chg " << v.changes_answer << "\n";
-      }
-      std::cout << "cost " << static_cast<double>(input.rows[*pick].replicas) * input.rows[*pick].cost_per_replica << " conf " << input.confidence << "\n";
-    }
     // Paired: the truths are the same.
     const Mean margin = mean_of(saved[first], 0.9, saved[best]);
     EXPECT_GE(margin.value, -kErrors * margin.error) << "question " << q;

@@ -38,8 +38,8 @@ ADAPTERS = {
     "zstd.h": ("src/workload/traces/reading/zstd_input.cpp",),
 }
 # What only POSIX has: people and files, and how memory is backed; never the simulation.
-PLATFORM_HEADERS = ("sys/", "unistd.h", "fcntl.h", "poll.h", "termios.h", "signal.h")
-PLATFORM_FILES = ("src/cli/*", "src/sweep/shard_file.cpp", "src/api/simulate.cpp", "src/metrics/byte_slabs.cpp")
+PLATFORM_HEADERS = ("sys/", "dlfcn.h", "unistd.h", "fcntl.h", "poll.h", "termios.h", "signal.h")
+PLATFORM_FILES = ("src/cli/*", "src/sweep/shard_file.cpp", "src/plan/integer_program.cpp", "src/api/simulate.cpp", "src/metrics/byte_slabs.cpp")
 
 
 @dataclass(frozen=True)

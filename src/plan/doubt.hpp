@@ -22,6 +22,7 @@ struct Factor {
   double noise = 0.0;
   std::string command = {};
   double minutes = 0.0;
+  bool is_kernel = false;  ///< An operator's time.
 };
 
 /// A deployment that could be picked.
@@ -43,6 +44,7 @@ struct Measurement {
   double minutes = 0.0;
   double noise = 0.0;                ///< Of the logarithm.
   std::vector<double> loading = {};  ///< One per factor.
+  bool is_kernel = false;            ///< An operator's time.
 };
 
 struct DoubtInput {
@@ -75,6 +77,7 @@ struct MeasurementValue {
   double resolves = 0.0;  ///< Share of the variance of the pick's log capacity that it removes.
   /// Expected regret now less that after deciding again, in the unit of the objective.
   double value = 0.0;
+  bool is_kernel = false;
   double changes_answer = 0.0;  ///< Probability that another row, or another number, is picked.
 };
 

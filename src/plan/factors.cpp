@@ -127,6 +127,7 @@ struct Cause {
   double of_tpot = 0.0;  ///< d log TPOT / d theta at the batch planned; and so on.
   double of_ttft = 0.0;
   bool is_scaled = true;  ///< Shows in TPOT or TTFT, so that bands speak of it.
+  double scale = 1.0;     ///< What the candidate's bands multiply its spread by.
 };
 
 /// What was found out of one candidate.
@@ -135,6 +136,7 @@ struct Examined {
   double amplification = 0.0;
   std::int64_t decodes = 1;  ///< In a step at its capacity.
   double capacity = 0.0;     ///< By the fluid estimate.
+  double by_ttft = 0.0;      ///< d log capacity / d log of the target of TTFT; 0 without one.
 };
 
 /// What a running server shows of the factors.
@@ -164,7 +166,7 @@ class Examiner {
       add_operator(static_cast<OperatorClass>(kind), found);
     }
     add_kv_blocks(found.causes);
-    add_serving(found.causes);
+    add_serving(found);
     found.decodes = decodes_;
     found.capacity = capacity_;
     return found;
@@ -262,7 +264,8 @@ class Examiner {
                     .sd = error.sd,
                     .noise = kNoiseOfOperator,
                     .command = profiler_command(kind),
-                    .minutes = kMinutesOfOperator};
+                    .minutes = kMinutesOfOperator,
+                    .is_kernel = true};
     cause.elasticity = difference(capacity(1.0 + kStep), capacity(1.0 - kStep));
     cause.of_tpot = tpot_[index] / tpot_s_;
     cause.of_ttft = ttft_[index] / ttft_s_;
@@ -322,7 +325,7 @@ class Examiner {
     return 0.0;
   }
 
-  void add_serving(std::vector<Cause>& found) const {
+  void add_serving(Examined& found) const {
     std::optional<core::Duration> limit;
     for (const Target& target : targets_) {
       if (const auto own = target.limit_of(metrics::Metric::kTtft);
@@ -331,10 +334,10 @@ class Examiner {
       }
     }
     // Time on the request's path leaves less of the target for prompts and their queue.
-    const double by_limit =
-        limit ? difference(capacity_with_limit(1.0 + kStep), capacity_with_limit(1.0 - kStep)) /
-                    limit->to_seconds()
+    found.by_ttft =
+        limit ? difference(capacity_with_limit(1.0 + kStep), capacity_with_limit(1.0 - kStep))
               : 0.0;
+    const double by_limit = limit ? found.by_ttft / limit->to_seconds() : 0.0;
     const auto host_capacity = [&](double scale) {
       FluidInputs scaled = inputs(*deployment_.latency);
       scaled.host_scale = scale;
@@ -355,7 +358,7 @@ class Examiner {
         cause.elasticity =
             of_host * deployment_.host.per_sequence.to_seconds() * core::real(decodes_) / host_s;
       }
-      found.push_back(std::move(cause));
+      found.causes.push_back(std::move(cause));
     }
   }
 
@@ -388,40 +391,38 @@ BandSpread spread_of(const std::vector<accuracy::Band>& bands,
                 std::max(sd_of_median(error->band->median), sd_of_p90(error->band->p90))};
 }
 
-/// What multiplies the spreads, so that those of TPOT and TTFT are the bands' in the mean square.
-/// Targets that do not speak of a metric do not count its band.
-double scale_of(const std::vector<Cause>& causes,
-                const FluidCandidate& candidate,
-                const CandidateDoubt& doubt) {
+/// Gives the causes their scale: the spread of a token's time is that of the band of TPOT. What the
+/// band of TTFT has beyond what these make of a first token is one cause more: errors of queues and
+/// of what comes before the kernels.
+void scale_causes(const FluidCandidate& candidate, CandidateDoubt& doubt, Examined& found) {
   double of_tpot = 0.0;
   double of_ttft = 0.0;
-  for (const Cause& cause : causes) {
+  for (const Cause& cause : found.causes) {
     if (cause.is_scaled) {
       of_tpot += squared(cause.of_tpot * cause.factor.sd);
       of_ttft += squared(cause.of_ttft * cause.factor.sd);
     }
   }
-  const auto asks = [&](metrics::Metric metric) {
-    return std::ranges::any_of(candidate.targets, [&](const Target& target) {
-      return target.limit_of(metric).has_value();
-    });
-  };
-  double sum = 0.0;
-  int counted = 0;
-  const auto count = [&](const BandSpread& found, double variance) {
-    if (found.error && variance > 0.0) {
-      sum += found.sd * found.sd / variance;
-      ++counted;
-    }
-  };
-  const bool ttft = asks(metrics::Metric::kTtft);
-  if (asks(metrics::Metric::kTpot) || asks(metrics::Metric::kE2e) || !ttft) {
-    count(doubt.tpot, of_tpot);
+  if (doubt.tpot.error && of_tpot > 0.0) {
+    doubt.scale = doubt.tpot.sd / std::sqrt(of_tpot);
   }
-  if (ttft) {
-    count(doubt.ttft, of_ttft);
+  for (Cause& cause : found.causes) {
+    cause.scale = cause.is_scaled ? doubt.scale : 1.0;
   }
-  return counted == 0 ? 1.0 : std::sqrt(sum / counted);
+  const double rest = squared(doubt.ttft.sd) - squared(doubt.scale) * of_ttft;
+  if (doubt.ttft.error && rest > 0.0 && found.by_ttft != 0.0) {
+    const std::string& gpu = candidate.deployment.gpu.name;
+    Cause cause;
+    cause.factor = {
+        .name = fmt::format("first tokens of {}, {}", candidate.deployment.network.name, gpu),
+        .gpu = gpu,
+        .sd = 1.0};
+    cause.elasticity = -found.by_ttft;
+    cause.of_ttft = 1.0;
+    cause.is_scaled = false;
+    cause.scale = std::sqrt(rest);
+    found.causes.push_back(std::move(cause));
+  }
 }
 
 /// `vllm bench serve` with prompts and answers of the mean lengths.
@@ -486,19 +487,18 @@ FactorTable factors_of(const std::vector<FluidCandidate>& candidates,
     doubt.amplification = found.amplification;
     doubt.tpot = spread_of(bands, candidate, accuracy::Metric::kTpot);
     doubt.ttft = spread_of(bands, candidate, accuracy::Metric::kTtft);
-    doubt.scale = scale_of(found.causes, candidate, doubt);
+    scale_causes(candidate, doubt, found);
     for (const Cause& cause : found.causes) {
       if (std::abs(cause.elasticity) < kNoEffect) {
         continue;
       }
-      const double scale = cause.is_scaled ? doubt.scale : 1.0;
       const auto known = std::ranges::find(table.factors, cause.factor.name, &Factor::name);
       if (known == table.factors.end()) {
         table.factors.push_back(cause.factor);
-        common.push_back(scale);
+        common.push_back(cause.scale);
       } else {
         double& of_all = common[static_cast<std::size_t>(known - table.factors.begin())];
-        of_all = std::max(of_all, scale);
+        of_all = std::max(of_all, cause.scale);
       }
     }
     table.candidates.push_back(std::move(doubt));
@@ -522,7 +522,7 @@ FactorTable factors_of(const std::vector<FluidCandidate>& candidates,
         continue;
       }
       const auto j = static_cast<std::size_t>(known - table.factors.begin());
-      const double share = (cause.is_scaled ? doubt.scale : 1.0) / common[j];
+      const double share = cause.scale / common[j];
       if (std::abs(cause.elasticity) >= kNoEffect) {
         doubt.elasticity[j] = cause.elasticity;
         doubt.loading[j] = cause.elasticity * share;

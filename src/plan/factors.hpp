@@ -50,10 +50,10 @@ struct FactorTable {
 };
 
 /// One factor per operator class and GPU (data/accuracy/operators.yaml), one per constant of
-/// data/serving within its interval, one for the KV blocks of a network on a GPU. Then one scale
-/// per candidate, so that the spreads of its predicted TPOT and TTFT are those of the nearest slice
-/// of `bands`: their mean square is. Elasticities are central differences of the fluid estimate.
-/// Factors without effect on any candidate are left out.
+/// data/serving within its interval, one for the KV blocks of a network on a GPU. One scale per
+/// candidate makes the spread of its predicted TPOT that of the nearest slice of `bands`; what the
+/// slice of TTFT has beyond that is a factor of its own. Elasticities are central differences of
+/// the fluid estimate. Factors without effect on any candidate are left out.
 [[nodiscard]] FactorTable factors_of(const std::vector<FluidCandidate>& candidates,
                                      const std::vector<accuracy::Band>& bands);
 

@@ -44,7 +44,8 @@ std::vector<Measurement> all_measurements(const DoubtInput& input) {
                     .gpu = factor.gpu,
                     .minutes = factor.minutes,
                     .noise = factor.noise,
-                    .loading = std::vector<double>(input.factors.size(), 0.0)};
+                    .loading = std::vector<double>(input.factors.size(), 0.0),
+                    .is_kernel = factor.is_kernel};
     own.loading[j] = 1.0;
     all.push_back(std::move(own));
   }
@@ -161,6 +162,7 @@ MeasurementValue value_of(const DoubtInput& input,
           .minutes = measurement.minutes,
           .resolves = before > 0.0 ? 1.0 - after * after / (before * before) : 0.0,
           .value = saved / draws,
+          .is_kernel = measurement.is_kernel,
           .changes_answer = core::real(changed) / draws};
 }
 

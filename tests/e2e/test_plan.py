@@ -73,3 +73,17 @@ def test_sweep_measures_capacity(ridgeline):
                      "capacity", "--store", "s", "-o", "c.csv")
     assert done.returncode == 0, done.stderr
     assert "capacity_rps" in (ridgeline.folder / "c.csv").read_text()
+
+
+def test_what_to_measure(ridgeline):
+    close = [*SMALL, "--slo-tpot", "12ms", "--slo-ttft", "200ms"]
+    everything = ridgeline("plan", *close, "--what-to-measure")
+    assert everything.returncode == 0, everything.stderr
+    kernels = ridgeline("kernels", "plan", *close)
+    assert kernels.returncode == 0, kernels.stderr
+    for done in (everything, kernels):
+        assert "worth measuring" in done.stdout or "changes the answer with" in done.stdout
+    assert "vllm bench" not in kernels.stdout
+    answer = json.loads(ridgeline("plan", *close, "--format", "json").stdout)
+    assert {m["what"].split(",")[0] for m in answer["measure"]} >= {"first token of a lone prompt"}
+    assert all(0 <= m["changes_answer_probability"] <= 1 and m["command"] for m in answer["measure"])

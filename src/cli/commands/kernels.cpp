@@ -18,6 +18,12 @@
 
 namespace ridgeline::cli {
 
+ExitCode kernels_plan(Words words) {
+  std::vector<std::string> all(words.begin(), words.end());
+  all.insert(all.end(), {"--what-to-measure", "--kernels-only"});
+  return plan_command(all);
+}
+
 std::span<const KernelsCommand> kernels_commands() {
   static constexpr auto kCommands = std::to_array<KernelsCommand>({
       {"check", "what tables are really made of, and which rows cannot be true", kernels_check},
@@ -26,6 +32,9 @@ std::span<const KernelsCommand> kernels_commands() {
        "one look-up of the published models: row, distance, MFU, latency",
        kernels_lookup},
       {"make", "write tables from the kernel model, for any GPU", kernels_make},
+      {"plan",
+       "which kernel's time would change a plan most (plan --what-to-measure)",
+       kernels_plan},
   });
   return kCommands;
 }

@@ -20,5 +20,6 @@ ExitCode kernels_check(Words words);
 ExitCode kernels_fit(Words words);
 ExitCode kernels_lookup(Words words);
 ExitCode kernels_make(Words words);
+ExitCode kernels_plan(Words words);
 
 }  // namespace ridgeline::cli

@@ -26,6 +26,7 @@
 #include "plan/planner.hpp"
 #include "report/format.hpp"
 #include "report/palette.hpp"
+#include "report/plan_measurements.hpp"
 #include "report/plan_report.hpp"
 #include "report/tree.hpp"
 #include "report/version.hpp"
@@ -175,6 +176,13 @@ ExitCode run_plan(const PlanJob& job,
   }
   if (arguments.has("explain")) {
     return explain(*answer, arguments.value("explain"), manners);
+  }
+  if (arguments.has("what-to-measure")) {
+    return put_out(
+        report::plan_measurements(*answer,
+                                  static_cast<std::size_t>(job.question.top_n),
+                                  arguments.has("kernels-only")),
+        manners);
   }
   std::vector<std::string> files;
   if (arguments.has("save-dir") && answer->pick) {

@@ -137,6 +137,12 @@ std::vector<FlagSpec> own_flags() {
        .value = "ID",
        .help = "Says instead why this deployment is where it is: its id or the begin of it, or its "
                "place"},
+      {.name = "what-to-measure",
+       .takes = FlagSpec::Takes::kNothing,
+       .help = "Says instead what to measure first, with the command; --top-n of them"},
+      {.name = "kernels-only",
+       .takes = FlagSpec::Takes::kNothing,
+       .help = "With --what-to-measure: times of kernels alone, as `kernels plan`"},
       {.name = "save-dir",
        .value = "DIR",
        .help = "Writes the files of the best deployments: DIR/top1 and so on"},

@@ -173,7 +173,7 @@ TEST(Measure, TheFirstIsWorthWhatTheBestByBruteForceIs) {
   const auto truths = static_cast<std::size_t>(asked("RIDGELINE_PLAN_DRAWS", 2000));
   int compared = 0;
   int short_of = 0;
-  for (int q = 1; q <= questions; ++q) {
+  for (int q = asked("RIDGELINE_PLAN_FIRST", 1); q <= questions; ++q) {
     const DoubtInput input = random_question(static_cast<std::uint64_t>(q));
     const auto pick = assess(input).pick;
     if (!pick) {

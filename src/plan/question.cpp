@@ -116,6 +116,7 @@ class QuestionReader {
     add_usual_axes();
     refuse_lists(base_, "");
     check_names();
+    read_objectives();
     if (errors_.empty()) {
       read_objective();
     }
@@ -509,8 +510,7 @@ class QuestionReader {
   }
 
   void read_objective() {
-    read_objectives();
-    const bool by_default = question_.objectives.empty() && errors_.empty();
+    const bool by_default = question_.objectives.empty();
     if (by_default) {
       question_.objectives = {Objective::kUsdPerHour};
     }

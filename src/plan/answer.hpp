@@ -35,9 +35,10 @@ struct Interval {
 
 /// How a target is kept by a candidate at the question's load.
 struct TargetResult {
-  std::size_t target = 0;               ///< Of the question's.
-  std::optional<Interval> value_ms = {};  ///< The statistic; 80 % of the windows lie between lo and hi.
-  double exceed_share = 0.0;            ///< Of requests above the limit.
+  std::size_t target = 0;  ///< Of the question's.
+  std::optional<Interval> value_ms =
+      {};                     ///< The statistic; 80 % of the windows lie between lo and hi.
+  double exceed_share = 0.0;  ///< Of requests above the limit.
   bool met = false;
 };
 
@@ -55,23 +56,23 @@ struct Certificate {
 /// A deployment that was looked at.
 struct PlanCandidate {
   std::string id;
-  std::int64_t ordinal = 0;          ///< In canonical order.
+  std::int64_t ordinal = 0;                                   ///< In canonical order.
   std::vector<std::pair<std::string, std::string>> settings;  ///< What of the space it is.
-  std::string label;                 ///< "h200 TP2 mbt 8192"
+  std::string label;                                          ///< "h200 TP2 mbt 8192"
   std::string model;
   std::string gpu;
-  std::string router;                ///< Of more than one replica.
+  std::string router;  ///< Of more than one replica.
   std::optional<Split> split = {};
   std::int64_t gpus_per_replica = 1;
-  std::int64_t replicas = 0;         ///< 0: no number of them meets the targets.
+  std::int64_t replicas = 0;  ///< 0: no number of them meets the targets.
   Stage stage = Stage::kBound;
   std::optional<Interval> capacity = {};  ///< Of one replica, requests per second (or clients).
-  double sampling_sd = 0.0;          ///< Of its logarithm.
-  double model_sd = 0.0;             ///< Likewise.
+  double sampling_sd = 0.0;               ///< Of its logarithm.
+  double model_sd = 0.0;                  ///< Likewise.
   double fluid_capacity = 0.0;
-  double most_rate = 0.0;            ///< Bound.
+  double most_rate = 0.0;                   ///< Bound.
   std::optional<std::size_t> binding = {};  ///< The target that limits it; nothing: utilisation.
-  double utilisation = 0.0;          ///< Load per replica by saturated throughput.
+  double utilisation = 0.0;                 ///< Load per replica by saturated throughput.
   bool unstable = false;
   Cost cost = {};
   std::vector<TargetResult> targets = {};
@@ -79,9 +80,9 @@ struct PlanCandidate {
   std::array<double, domain::kNumBottlenecks> bottlenecks{};  ///< Shares of busy time.
   double p_feasible = 0.0;
   double p_best = 0.0;
-  double expected_regret = 0.0;      ///< In the unit of the objective.
+  double expected_regret = 0.0;                  ///< In the unit of the objective.
   std::optional<std::string> dominated_by = {};  ///< Of several objectives: the id that does.
-  std::string dropped_stage = {};    ///< Empty: not dropped.
+  std::string dropped_stage = {};                ///< Empty: not dropped.
   std::string dropped_reason = {};
   std::vector<std::string> ties = {};  ///< Ids within its paired interval, at the same cost.
   /// With its replicas: what `run` takes, and deployment files are written from. Of the finalists.
@@ -110,21 +111,21 @@ struct SearchCounts {
 /// An answer to a question: everything that tables and files say.
 struct Answer {
   Question question;
-  std::string digest;                  ///< Of the question.
-  std::string engine;                  ///< "vllm@0.15"
-  double load = 0.0;                   ///< Requests per second, or clients.
+  std::string digest;  ///< Of the question.
+  std::string engine;  ///< "vllm@0.15"
+  double load = 0.0;   ///< Requests per second, or clients.
   bool is_closed_loop = false;
-  std::string workload;                ///< "5 req/s", "64 clients", "trace chat.csv, 3.2 req/s"
-  std::optional<std::size_t> pick = {};  ///< Of `candidates`.
+  std::string workload;                   ///< "5 req/s", "64 clients", "trace chat.csv, 3.2 req/s"
+  std::optional<std::size_t> pick = {};   ///< Of `candidates`.
   std::vector<std::size_t> ranking = {};  ///< The best, at most top_n, cheapest first.
-  std::vector<PlanCandidate> candidates;   ///< In canonical order.
-  std::vector<std::size_t> pareto = {};  ///< Of several objectives: those that none dominates.
+  std::vector<PlanCandidate> candidates;  ///< In canonical order.
+  std::vector<std::size_t> pareto = {};   ///< Of several objectives: those that none dominates.
   std::vector<Rejection> rejected = {};
   std::vector<Factor> factors = {};
   std::vector<std::vector<double>> elasticities = {};  ///< By finalist, then factor.
   std::vector<std::size_t> finalists = {};
   std::vector<MeasurementValue> measurements = {};
-  std::vector<BreakEven> breakevens = {};  ///< Their rows are candidates.
+  std::vector<BreakEven> breakevens = {};    ///< Their rows are candidates.
   std::optional<double> amplification = {};  ///< d log capacity / d log step time, of the pick.
   double expected_regret_pct = 0.0;
   double headroom_pct = 0.0;

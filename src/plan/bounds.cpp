@@ -40,8 +40,7 @@ std::int64_t computed_tokens(const FluidInputs& inputs, std::int64_t input) {
   if (!options.enable_prefix_caching) {
     return input;
   }
-  return inputs.demand.names_prompts ? 1
-                                     : std::max<std::int64_t>(1, input - inputs.demand.spared);
+  return inputs.demand.names_prompts ? 1 : std::max<std::int64_t>(1, input - inputs.demand.spared);
 }
 
 /// From the client's click to its first token, the engine empty.
@@ -49,8 +48,7 @@ double first_token_s(const FluidInputs& inputs, const SampledRequest& request) {
   const engine::EngineOptions& options = inputs.deployment.engine;
   const engine::RequestPath& path = inputs.deployment.path;
   engine::Frontend frontend(path);
-  const double queued =
-      frontend.admit(core::SimTime(), core::Tokens(request.input)).to_seconds();
+  const double queued = frontend.admit(core::SimTime(), core::Tokens(request.input)).to_seconds();
   const std::int64_t chunk = engine::token_budget(options).value();
   std::int64_t left = computed_tokens(inputs, request.input);
   std::int64_t past = request.input - left;
@@ -96,9 +94,8 @@ const std::vector<SampledRequest>& by_size(const Demand& demand, Metric metric) 
 
 /// The request of which no more than that share have more to do.
 const SampledRequest& quantile(const std::vector<SampledRequest>& sorted, double allowed_share) {
-  const auto above =
-      static_cast<std::size_t>(std::floor(allowed_share * core::real(static_cast<std::int64_t>(
-                                                              sorted.size()))));
+  const auto above = static_cast<std::size_t>(
+      std::floor(allowed_share * core::real(static_cast<std::int64_t>(sorted.size()))));
   return sorted[sorted.size() - 1 - std::min(above, sorted.size() - 1)];
 }
 
@@ -110,7 +107,8 @@ std::string text_of(const Target& target, Metric metric, const BoundProof& proof
           : fmt::format("for the {} prompt of {} tokens",
                         metrics::kStatisticNames[static_cast<std::size_t>(target.statistic)],
                         proof.input);
-  return fmt::format("{} is {} {} without load", metric_text(metric), time_text(proof.at_least), which);
+  return fmt::format(
+      "{} is {} {} without load", metric_text(metric), time_text(proof.at_least), which);
 }
 
 }  // namespace
@@ -144,8 +142,8 @@ Bounds bounds_of(const FluidInputs& inputs, const Targets& targets) {
       std::max<std::int64_t>(1, inputs.deployment.section.engine.pipeline_parallel_size));
   const double running = std::max(1.0, std::floor(most_running(inputs) / stages));
   const double full = step_seconds(inputs, static_cast<std::int64_t>(running), 1.0, 0);
-  const double by_decode = stages * running * most_tokens_per_step(inputs) / full /
-                           std::max(1.0, demand.mean_output);
+  const double by_decode =
+      stages * running * most_tokens_per_step(inputs) / full / std::max(1.0, demand.mean_output);
   const std::int64_t chunk = engine::token_budget(inputs.deployment.engine).value();
   const double by_prompt = demand.names_prompts
                                ? by_decode

@@ -183,8 +183,8 @@ class Search {
     return found;
   }
   [[nodiscard]] const Seen* above() const {
-    const auto first = std::ranges::find_if(
-        seen_, [](const Seen& one) { return one.found.margin > 0.0; });
+    const auto first =
+        std::ranges::find_if(seen_, [](const Seen& one) { return one.found.margin > 0.0; });
     return first == seen_.end() ? nullptr : &*first;
   }
 
@@ -247,17 +247,17 @@ class Search {
     make_isotonic(seen_);
     const Seen* low = below();
     const Seen* high = above();
-    const Seen& nearest = low == nullptr    ? *high
-                          : high == nullptr ? *low
-                                            : *std::ranges::min_element(
-                                                  seen_, {}, [](const Seen& one) {
-                                                    return std::abs(one.found.margin);
-                                                  });
+    const Seen& nearest = low == nullptr ? *high
+                          : high == nullptr
+                              ? *low
+                              : *std::ranges::min_element(seen_, {}, [](const Seen& one) {
+                                  return std::abs(one.found.margin);
+                                });
     double x = nearest.x;
     capacity.slope = slope_near(nearest.x);
     if (low != nullptr && high != nullptr && high->x > low->x) {
-      x = low->x + (high->x - low->x) * (-low->found.margin) /
-                       (high->found.margin - low->found.margin);
+      x = low->x +
+          (high->x - low->x) * (-low->found.margin) / (high->found.margin - low->found.margin);
       capacity.slope =
           std::max(kLeastSlope, (high->found.margin - low->found.margin) / (high->x - low->x));
     } else {

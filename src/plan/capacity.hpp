@@ -51,9 +51,9 @@ struct Capacity {
   /// Each batch's part in log load, at the run nearest to the root; empty where no target binds.
   std::vector<double> parts;
   std::vector<Evaluation> evaluations;
-  std::int64_t requests = 0;  ///< Simulated in all.
+  std::int64_t requests = 0;                        ///< Simulated in all.
   std::optional<metrics::PowerSummary> power = {};  ///< Of the run nearest to the root.
-  bool unstable = false;      ///< At that load the queue grows throughout the run.
+  bool unstable = false;  ///< At that load the queue grows throughout the run.
 };
 
 /// Runs of one search once loads on both sides of the root are known, or none is far (planner.md,

@@ -83,9 +83,10 @@ core::Result<std::optional<document::Node>> find(const scenario::Resolved& resol
       .add("sampling_pct", found.sd * 100.0)
       .add("fluid_rps", estimate)
       .add("limit",
-           found.limit == Limit::kTarget        ? targets[found.target].name()
-           : found.limit == Limit::kUtilisation ? std::string("utilisation")
-                                                : std::string("none meets " + targets[found.target].name()))
+           found.limit == Limit::kTarget ? targets[found.target].name()
+           : found.limit == Limit::kUtilisation
+               ? std::string("utilisation")
+               : std::string("none meets " + targets[found.target].name()))
       .add("unstable", found.unstable)
       .add("requests", found.requests);
   return map.finish();

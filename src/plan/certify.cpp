@@ -101,18 +101,16 @@ class Windows final : public metrics::Listener {
         all.insert(all.end(), values.begin(), values.end());
       }
     }
-    result.exceed_share = core::real(total.exceeded) /
-                          core::real(std::max<std::int64_t>(1, total.requests));
+    result.exceed_share =
+        core::real(total.exceeded) / core::real(std::max<std::int64_t>(1, total.requests));
     if (!all.empty()) {
       std::ranges::sort(of_windows);
-      result.value_ms = Interval{.value = statistic(target, all),
-                                 .lo = of(of_windows, kLow),
-                                 .hi = of(of_windows, kHigh)};
+      result.value_ms = Interval{
+          .value = statistic(target, all), .lo = of(of_windows, kLow), .hi = of(of_windows, kHigh)};
     }
     result.met = target.is_mean()
-                     ? result.value_ms &&
-                           result.value_ms->value <=
-                               target.limit_of(target.metric())->to_milliseconds()
+                     ? result.value_ms && result.value_ms->value <=
+                                              target.limit_of(target.metric())->to_milliseconds()
                      : result.exceed_share <= target.allowed_share;
     return result;
   }
@@ -174,10 +172,9 @@ class Windows final : public metrics::Listener {
   /// More requests above a limit than the whole window may have.
   [[nodiscard]] bool has_failed(const Window& window) const {
     for (std::size_t i = 0; i < targets_.size(); ++i) {
-      const double allowed =
-          targets_[i].is_mean()
-              ? 0.0
-              : targets_[i].allowed_share * core::real(options_.window_requests);
+      const double allowed = targets_[i].is_mean()
+                                 ? 0.0
+                                 : targets_[i].allowed_share * core::real(options_.window_requests);
       if (core::real(window.counts[i].exceeded) > allowed) {
         return true;
       }
@@ -233,12 +230,13 @@ core::Result<std::optional<Certification>> certify(const scenario::Resolved& res
                                                    const Targets& targets,
                                                    const CertifyOptions& options,
                                                    const std::atomic<bool>& interrupt) {
-  const scenario::Resolved run = with_load(resolved,
-                                           {.load = options.load,
-                                            .requests = options.windows * options.window_requests,
-                                            .seed = options.seed,
-                                            .instances = options.instances,
-                                            .trace_rate = options.trace_rate});
+  scenario::Resolved run = with_load(resolved,
+                                     {.load = options.load,
+                                      .requests = options.windows * options.window_requests,
+                                      .seed = options.seed,
+                                      .instances = options.instances,
+                                      .trace_rate = options.trace_rate});
+  run.run.percentiles = "sketch";  // The windows keep what is asked for: no need to keep it twice.
   auto source = run.workload.open();
   if (!source) {
     return core::fail(std::move(source).error());

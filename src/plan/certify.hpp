@@ -15,12 +15,12 @@
 namespace ridgeline::plan {
 
 struct CertifyOptions {
-  double load = 0.0;                  ///< Of the whole system.
-  std::int64_t windows = 10;          ///< In a row, on one warm server.
+  double load = 0.0;          ///< Of the whole system.
+  std::int64_t windows = 10;  ///< In a row, on one warm server.
   std::int64_t window_requests = 10'000;
-  double confidence = 0.9;            ///< Share of the windows that must meet every target.
-  std::uint64_t seed = 0;             ///< Another than the race's.
-  double trace_rate = 0.0;            ///< As ShareOptions.
+  double confidence = 0.9;  ///< Share of the windows that must meet every target.
+  std::uint64_t seed = 0;   ///< Another than the race's.
+  double trace_rate = 0.0;  ///< As ShareOptions.
   std::int64_t instances = 1;
 };
 

@@ -109,9 +109,10 @@ core::Result<Demand> demand_of(const scenario::Resolved& resolved) {
     demand.rate = *section.request_rate;
   }
   if (!(demand.load() > 0.0)) {
-    return core::fail(core::Error{.field = "workload.request_rate",
-                                  .message = "is missing: a plan needs the load of the whole system",
-                                  .hint = "--request-rate 5"});
+    return core::fail(
+        core::Error{.field = "workload.request_rate",
+                    .message = "is missing: a plan needs the load of the whole system",
+                    .hint = "--request-rate 5"});
   }
   return demand;
 }

@@ -18,12 +18,12 @@ struct SampledRequest {
 
 /// What a question's workload asks of the whole system, from its first requests.
 struct Demand {
-  double rate = 0.0;  ///< Requests per second; 0 in a closed loop.
+  double rate = 0.0;                         ///< Requests per second; 0 in a closed loop.
   std::optional<std::int64_t> clients = {};  ///< Of a closed loop.
   double mean_input = 0.0;                   ///< Tokens, without what a shared prefix spares.
   double mean_output = 0.0;
-  double input_scv = 0.0;     ///< Squared coefficient of variation of the prompts' lengths.
-  std::int64_t spared = 0;    ///< Of each prompt, what a shared prefix of the workload leaves cached.
+  double input_scv = 0.0;   ///< Squared coefficient of variation of the prompts' lengths.
+  std::int64_t spared = 0;  ///< Of each prompt, what a shared prefix of the workload leaves cached.
   bool names_prompts = false;  ///< Prompts may share more than that, as a trace's do.
   std::optional<std::int64_t> trace_requests = {};  ///< Of a trace: how many it has.
   double trace_seconds = 0.0;                       ///< How long it lasts.
@@ -34,9 +34,7 @@ struct Demand {
   std::vector<SampledRequest> by_output = {};
 
   /// What the load is counted in: requests per second, or clients.
-  [[nodiscard]] double load() const {
-    return clients ? static_cast<double>(*clients) : rate;
-  }
+  [[nodiscard]] double load() const { return clients ? static_cast<double>(*clients) : rate; }
 };
 
 /// Requests looked at.

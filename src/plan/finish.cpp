@@ -119,17 +119,15 @@ class Finish {
       const Finalist& finalist = finalists_[i];
       const PlanCandidate& candidate = of(finalist);
       const std::int64_t least = finalist.rules.at_least(1 + finalist.rules.spare).value_or(1);
-      doubt_.rows.push_back({.capacity_rps = candidate.capacity->value,
-                             .sampling_sd = candidate.sampling_sd,
-                             .replicas = 1,
-                             .max_replicas = std::max<std::int64_t>(
-                                 1, finalist.rules.most - finalist.rules.spare),
-                             .cost_per_replica = finalist.unit_costs.front(),
-                             .elasticity = table_.candidates[i].loading,
-                             .min_replicas = std::max<std::int64_t>(
-                                 1,
-                                 finalist.rules.allowed.empty() ? 1
-                                                                : least - finalist.rules.spare)});
+      doubt_.rows.push_back(
+          {.capacity_rps = candidate.capacity->value,
+           .sampling_sd = candidate.sampling_sd,
+           .replicas = 1,
+           .max_replicas = std::max<std::int64_t>(1, finalist.rules.most - finalist.rules.spare),
+           .cost_per_replica = finalist.unit_costs.front(),
+           .elasticity = table_.candidates[i].loading,
+           .min_replicas = std::max<std::int64_t>(
+               1, finalist.rules.allowed.empty() ? 1 : least - finalist.rules.spare)});
     }
   }
 
@@ -189,7 +187,9 @@ class Finish {
   }
 
   /// Tests a finalist with its replicas, and with more until enough windows pass.
-  core::Result<bool> certify_one(Finalist& finalist, std::int64_t windows, const std::atomic<bool>& interrupt) {
+  core::Result<bool> certify_one(Finalist& finalist,
+                                 std::int64_t windows,
+                                 const std::atomic<bool>& interrupt) {
     const PlanCandidate& candidate = of(finalist);
     const SpacePoint point = inputs_.space.point(candidate.ordinal);
     const auto more = static_cast<std::int64_t>(core::real(finalist.replicas) * kMostAdded);
@@ -361,16 +361,14 @@ class Finish {
     candidate.expected_regret = assessed_.expected_regret[i];
     const LogCapacity capacity = log_capacity(doubt_.rows[i], doubt_.factors);
     const double sampling = candidate.sampling_sd;
-    candidate.model_sd =
-        std::sqrt(std::max(0.0, capacity.sd * capacity.sd - sampling * sampling));
+    candidate.model_sd = std::sqrt(std::max(0.0, capacity.sd * capacity.sd - sampling * sampling));
     const double width = core::exp(kEightyPercent * capacity.sd);
     candidate.capacity->lo = candidate.capacity->value / width;
     candidate.capacity->hi = candidate.capacity->value * width;
     const std::int64_t serving =
         std::max<std::int64_t>(1, finalist.replicas - finalist.rules.spare);
-    candidate.utilisation = finalist.saturation > 0.0
-                                ? inputs_.load / core::real(serving) / finalist.saturation
-                                : 0.0;
+    candidate.utilisation =
+        finalist.saturation > 0.0 ? inputs_.load / core::real(serving) / finalist.saturation : 0.0;
     Load load{.output_tokens_per_second = inputs_.demand.rate * inputs_.demand.mean_output,
               .power = std::nullopt};
     if (finalist.certification) {
@@ -385,8 +383,8 @@ class Finish {
     }
     if (finalist.gave_up) {
       candidate.dropped_stage = "certified";
-      candidate.dropped_reason = fmt::format(
-          "too many windows miss a target with {} {}", finalist.replicas, "replicas");
+      candidate.dropped_reason =
+          fmt::format("too many windows miss a target with {} {}", finalist.replicas, "replicas");
     }
     candidate.cost = cost_of(*singles_[i], finalist.replicas, question_.cost, load);
     auto whole = inputs_.space.resolve(inputs_.space.point(candidate.ordinal), finalist.replicas);

@@ -28,7 +28,7 @@ struct Finalist {
   double saturation = 0.0;
   std::int64_t replicas = 0;
   std::optional<Certification> certification = {};  ///< With `replicas`.
-  bool gave_up = false;  ///< No allowed number of replicas passes.
+  bool gave_up = false;                             ///< No allowed number of replicas passes.
 };
 
 struct FinishInputs {

@@ -49,8 +49,8 @@ double tokens_per_step(const FluidInputs& inputs) {
     if (options.draft_acceptance.empty()) {
       break;
     }
-    const auto at = std::min<std::size_t>(static_cast<std::size_t>(i),
-                                          options.draft_acceptance.size() - 1);
+    const auto at =
+        std::min<std::size_t>(static_cast<std::size_t>(i), options.draft_acceptance.size() - 1);
     accepted *= options.draft_acceptance[at];
     tokens += accepted;
   }
@@ -235,16 +235,15 @@ double most_running(const FluidInputs& inputs) {
   // A shared prefix lies in memory once.
   const auto tokens = core::Tokens(
       std::max<std::int64_t>(1, std::llround(context - core::real(inputs.demand.spared))));
-  const std::int64_t each = plan.layouts.empty()
-                                ? (tokens.value() + options.block_size.value() - 1) /
-                                      options.block_size.value()
-                                : engine::blocks_of_request(plan, tokens, core::Tokens(1));
-  const double by_blocks = inputs.kv_scale *
-      core::real(options.num_gpu_blocks.value() - 1) / core::real(std::max<std::int64_t>(1, each));
-  const double seats =
-      core::real(options.max_num_seqs) * core::real(std::max<std::int64_t>(
-                                             1, inputs.deployment.section.engine
-                                                    .pipeline_parallel_size));
+  const std::int64_t each =
+      plan.layouts.empty()
+          ? (tokens.value() + options.block_size.value() - 1) / options.block_size.value()
+          : engine::blocks_of_request(plan, tokens, core::Tokens(1));
+  const double by_blocks = inputs.kv_scale * core::real(options.num_gpu_blocks.value() - 1) /
+                           core::real(std::max<std::int64_t>(1, each));
+  const double seats = core::real(options.max_num_seqs) *
+                       core::real(std::max<std::int64_t>(
+                           1, inputs.deployment.section.engine.pipeline_parallel_size));
   return std::max(1.0, std::min(seats, by_blocks));
 }
 

@@ -97,8 +97,8 @@ class Planner {
     for (const Rejection& rejection : points_.rejected) {
       answer_.search.rejected += rejection.count;
     }
-    answer_.search.bounded = static_cast<std::int64_t>(
-        points_.candidates.size() - points_.open.size());
+    answer_.search.bounded =
+        static_cast<std::int64_t>(points_.candidates.size() - points_.open.size());
     answer_.warnings.insert(
         answer_.warnings.end(), points_.warnings.begin(), points_.warnings.end());
     core::Digest digest;
@@ -145,13 +145,13 @@ class Planner {
       const PlanCandidate& candidate = points_.candidates[open.candidate];
       Contender contender;
       contender.candidate = open.candidate;
-      contender.rules = {.load = points_.demand.load(),
-                         .spare = question_.limits.spare_replicas,
-                         .most = most_replicas(
-                             question_.limits, candidate.gpu, candidate.gpus_per_replica),
-                         .allowed = question_.replicas};
-      contender.guess = open.guess > 0.0 ? std::min(open.guess, open.ceiling)
-                                         : open.ceiling * kUnknownGuess;
+      contender.rules = {
+          .load = points_.demand.load(),
+          .spare = question_.limits.spare_replicas,
+          .most = most_replicas(question_.limits, candidate.gpu, candidate.gpus_per_replica),
+          .allowed = question_.replicas};
+      contender.guess =
+          open.guess > 0.0 ? std::min(open.guess, open.ceiling) : open.ceiling * kUnknownGuess;
       contender.model_margin = core::normal_quantile(question_.confidence) * kUsualModelSd;
       contender.is_guess_usable = open.guess > 0.0 && !candidate.split;
       contenders_.push_back(std::move(contender));
@@ -172,11 +172,11 @@ class Planner {
     }
     const double tokens = points_.demand.mean_output;
     const double rate = contender.capacity.load > 0.0 ? contender.capacity.load : 1.0;
-    const Cost cost = cost_of(found->resolved,
-                              1,
-                              question_.cost,
-                              {.output_tokens_per_second = rate * tokens,
-                               .power = contender.capacity.power});
+    const Cost cost =
+        cost_of(found->resolved,
+                1,
+                question_.cost,
+                {.output_tokens_per_second = rate * tokens, .power = contender.capacity.power});
     contender.unit_costs.clear();
     for (const Objective objective : question_.objectives) {
       // Per token all replicas together cost what each costs by its share: as per second.
@@ -220,7 +220,8 @@ class Planner {
         return priced;
       }
     }
-    auto first = space_->resolve(space_->point(points_.candidates[points_.open.front().candidate].ordinal));
+    auto first =
+        space_->resolve(space_->point(points_.candidates[points_.open.front().candidate].ordinal));
     if (first) {
       seed_ = static_cast<std::uint64_t>(first->resolved.run.seed);
     }
@@ -265,9 +266,8 @@ class Planner {
       if (contender.beaten_by) {
         const PlanCandidate& other =
             answer_.candidates[contenders_[*contender.beaten_by].candidate];
-        candidate.dropped_reason =
-            fmt::format("costs more than {} wherever both lie in their paired interval",
-                        other.label);
+        candidate.dropped_reason = fmt::format(
+            "costs more than {} wherever both lie in their paired interval", other.label);
       }
       if (contender.capacity.load > 0.0) {
         candidate.capacity = Interval{.value = contender.capacity.load,
@@ -313,8 +313,7 @@ class Planner {
     std::vector<Finalist> finalists;
     for (const std::size_t i : order) {
       const Contender& contender = contenders_[i];
-      const auto open =
-          std::ranges::find(points_.open, contender.candidate, &OpenPoint::candidate);
+      const auto open = std::ranges::find(points_.open, contender.candidate, &OpenPoint::candidate);
       finalists.push_back({.candidate = contender.candidate,
                            .rules = contender.rules,
                            .unit_costs = contender.unit_costs,
@@ -323,19 +322,17 @@ class Planner {
     if (finalists.empty()) {
       return {};
     }
-    auto done = finish({.question = question_,
-                        .space = *space_,
-                        .demand = points_.demand,
-                        .load = points_.demand.load(),
-                        .seed = seed_,
-                        .jobs = options_.jobs,
-                        .progress =
-                            [this](std::int64_t at, std::int64_t all) {
-                              report("certifying", at, all);
-                            }},
-                       std::move(finalists),
-                       answer_,
-                       interrupt_);
+    auto done = finish(
+        {.question = question_,
+         .space = *space_,
+         .demand = points_.demand,
+         .load = points_.demand.load(),
+         .seed = seed_,
+         .jobs = options_.jobs,
+         .progress = [this](std::int64_t at, std::int64_t all) { report("certifying", at, all); }},
+        std::move(finalists),
+        answer_,
+        interrupt_);
     if (!done) {
       return core::fail(std::move(done).error());
     }
@@ -417,13 +414,13 @@ class Planner {
           nearest = &candidate;
         }
       }
-      answer_.failure =
-          fmt::format("no deployment is {:.3g} % sure to meet the targets: the surest is {} x {}, "
-                      "{:.3g} %",
-                      question_.confidence * 100.0,
-                      nearest->replicas,
-                      nearest->label,
-                      nearest->p_feasible * 100.0);
+      answer_.failure = fmt::format(
+          "no deployment is {:.3g} % sure to meet the targets: the surest is {} x {}, "
+          "{:.3g} %",
+          question_.confidence * 100.0,
+          nearest->replicas,
+          nearest->label,
+          nearest->p_feasible * 100.0);
       answer_.nearest.push_back("more GPUs, a lower --confidence, or what --what-to-measure names");
       return;
     }
@@ -445,7 +442,8 @@ class Planner {
       by_runs += contender.alive ? 0 : 1;
     }
     if (by_runs > 0) {
-      parts.push_back(fmt::format("{} {} by simulation", by_runs, by_runs == 1 ? "misses one" : "miss one"));
+      parts.push_back(
+          fmt::format("{} {} by simulation", by_runs, by_runs == 1 ? "misses one" : "miss one"));
     }
     std::vector<std::string> targets;
     for (const Target& target : question_.slo.targets) {
@@ -461,13 +459,12 @@ class Planner {
   void add_misses() {
     for (const NearestMiss& miss : points_.misses) {
       const PlanCandidate& candidate = answer_.candidates[miss.candidate];
-      answer_.nearest.push_back(
-          fmt::format("{} {} with {} ({} {} a replica), by its bound",
-                      question_.slo.targets[miss.target].name(),
-                      time_text(miss.limit),
-                      candidate.label,
-                      candidate.gpus_per_replica,
-                      core::plural("GPU", candidate.gpus_per_replica)));
+      answer_.nearest.push_back(fmt::format("{} {} with {} ({} {} a replica), by its bound",
+                                            question_.slo.targets[miss.target].name(),
+                                            time_text(miss.limit),
+                                            candidate.label,
+                                            candidate.gpus_per_replica,
+                                            core::plural("GPU", candidate.gpus_per_replica)));
     }
     // Where limits bind: the most that can be served.
     double best = 0.0;

@@ -20,14 +20,14 @@ struct PlanProgress {
 };
 
 struct PlanOptions {
-  std::int64_t jobs = 1;                    ///< Runs at a time.
+  std::int64_t jobs = 1;                                   ///< Runs at a time.
   std::function<void(const PlanProgress&)> progress = {};  ///< One thread at a time.
 };
 
 /// Answers a question: looks at every point, races those that no bound refuses, certifies the best
 /// with their replicas, and says how sure that is. The same answer for any number of jobs. When
-/// `interrupt` is set, what there is so far, marked partial. Fails for questions that make no sense,
-/// and where a run does; that nothing meets the targets is an answer.
+/// `interrupt` is set, what there is so far, marked partial. Fails for questions that make no
+/// sense, and where a run does; that nothing meets the targets is an answer.
 [[nodiscard]] core::Result<Answer> plan(const Question& question,
                                         const PlanOptions& options,
                                         const std::atomic<bool>& interrupt);

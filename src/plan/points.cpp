@@ -55,7 +55,10 @@ struct Look {
   std::string engine;
 };
 
-Look look_at(const Question& question, const Space& space, std::int64_t ordinal, const Demand& demand) {
+Look look_at(const Question& question,
+             const Space& space,
+             std::int64_t ordinal,
+             const Demand& demand) {
   Look look;
   const SpacePoint point = space.point(ordinal);
   auto found = space.resolve(point);
@@ -78,7 +81,8 @@ Look look_at(const Question& question, const Space& space, std::int64_t ordinal,
   candidate.gpus_per_replica = gpus_of(resolved, point.split);
   look.warnings = resolved.warnings;
   look.engine = deployment.section.engine.version;
-  const FluidInputs inputs{.deployment = deployment, .model = *deployment.latency, .demand = demand};
+  const FluidInputs inputs{
+      .deployment = deployment, .model = *deployment.latency, .demand = demand};
   const Targets& targets = question.slo.targets;
   const Bounds bounds = bounds_of(inputs, targets);
   const std::int64_t parts = point.split ? point.split->prefill + point.split->decode : 1;

@@ -17,9 +17,9 @@ namespace ridgeline::plan {
 
 /// A point that could serve, as far as formulas say.
 struct OpenPoint {
-  std::size_t candidate = 0;   ///< In Points::candidates.
-  double guess = 0.0;          ///< Of its capacity, by the fluid estimate.
-  double ceiling = 0.0;        ///< max_utilisation of its saturated throughput.
+  std::size_t candidate = 0;  ///< In Points::candidates.
+  double guess = 0.0;         ///< Of its capacity, by the fluid estimate.
+  double ceiling = 0.0;       ///< max_utilisation of its saturated throughput.
   double saturation = 0.0;
 };
 
@@ -37,8 +37,8 @@ struct Points {
   std::vector<PlanCandidate> candidates;  ///< Those that fit, in canonical order.
   std::vector<OpenPoint> open;            ///< Of those, which no bound refuses.
   std::vector<Rejection> rejected;
-  std::vector<NearestMiss> misses;        ///< One per target that refuses points.
-  core::Warnings warnings;                ///< Of the first one that fits.
+  std::vector<NearestMiss> misses;  ///< One per target that refuses points.
+  core::Warnings warnings;          ///< Of the first one that fits.
   std::string engine;
   std::int64_t points = 0;
   bool interrupted = false;

@@ -97,10 +97,9 @@ bool is_list(const scenario::Override& change) {
                              change.path == "cluster.router.name";
   const bool is_plain = option->kind() == "text" || option->kind() == "integer" ||
                         option->kind() == "number" || option->is_switch();
-  const bool is_auto = change.text == "auto" &&
-                       (change.path == kTensorParallel || change.path == kExpertParallel);
-  return of_deployment && is_plain &&
-         (is_auto || change.text.find(',') != std::string::npos);
+  const bool is_auto =
+      change.text == "auto" && (change.path == kTensorParallel || change.path == kExpertParallel);
+  return of_deployment && is_plain && (is_auto || change.text.find(',') != std::string::npos);
 }
 
 class QuestionReader {
@@ -116,6 +115,7 @@ class QuestionReader {
     add_usual_axes();
     refuse_lists(base_, "");
     check_names();
+    read_objectives();
     if (errors_.empty()) {
       read_objective();
     }
@@ -203,7 +203,8 @@ class QuestionReader {
       const auto* const found = std::ranges::find(kEffortNames, *words_.effort);
       if (found == kEffortNames.end()) {
         problem("--effort",
-                fmt::format("found \"{}\", expected {}", *words_.effort, fmt::join(kEffortNames, ", ")));
+                fmt::format(
+                    "found \"{}\", expected {}", *words_.effort, fmt::join(kEffortNames, ", ")));
       } else {
         question_.effort = static_cast<Effort>(found - kEffortNames.begin());
       }
@@ -227,7 +228,8 @@ class QuestionReader {
     }
     if (words_.replicas) {
       if (auto node = document::parse_yaml(
-              *words_.replicas == "auto" ? "auto" : fmt::format("[{}]", *words_.replicas), kFlags)) {
+              *words_.replicas == "auto" ? "auto" : fmt::format("[{}]", *words_.replicas),
+              kFlags)) {
         read_replicas(*node);
       }
     }
@@ -279,11 +281,12 @@ class QuestionReader {
     std::vector<Node> items = node.is_list() ? node.items() : std::vector<Node>{node};
     question_.replicas.clear();
     for (const Node& item : items) {
-      if (item.kind() != Node::Kind::kInteger || item.as_integer() < 1 || item.as_integer() > kCounts.highest) {
-        errors_.push_back({.field = "replicas",
-                           .message = fmt::format("found {}, expected auto or numbers from 1",
-                                                  item.describe()),
-                           .where = item.where()});
+      if (item.kind() != Node::Kind::kInteger || item.as_integer() < 1 ||
+          item.as_integer() > kCounts.highest) {
+        errors_.push_back(
+            {.field = "replicas",
+             .message = fmt::format("found {}, expected auto or numbers from 1", item.describe()),
+             .where = item.where()});
         return;
       }
       question_.replicas.push_back(item.as_integer());
@@ -320,7 +323,8 @@ class QuestionReader {
       document::ObjectReader reader(*blocks_.limits, "limits", errors_);
       limits.max_gpus = reader.integer("max_gpus", kCounts);
       limits.spare_replicas = reader.integer("spare_replicas", {0, 1000}).value_or(0);
-      limits.max_utilisation = reader.real("max_utilisation", {0.05, 1.0}).value_or(limits.max_utilisation);
+      limits.max_utilisation =
+          reader.real("max_utilisation", {0.05, 1.0}).value_or(limits.max_utilisation);
       if (const Node* stock = reader.node("stock")) {
         read_stock(*stock);
       }
@@ -335,10 +339,11 @@ class QuestionReader {
 
   void read_stock(const Node& node) {
     if (!node.is_map()) {
-      errors_.push_back({.field = "limits.stock",
-                         .message = fmt::format("found {}, expected GPUs and numbers", node.describe()),
-                         .where = node.where(),
-                         .hint = "stock: {h100: 16}"});
+      errors_.push_back(
+          {.field = "limits.stock",
+           .message = fmt::format("found {}, expected GPUs and numbers", node.describe()),
+           .where = node.where(),
+           .hint = "stock: {h100: 16}"});
       return;
     }
     for (const auto& member : node.members()) {
@@ -369,8 +374,7 @@ class QuestionReader {
         axes_.set(path, std::move(node));
       }
     };
-    question_.seeks_pipelines =
-        !is_stated(kPipelineParallel) && !is_stated(kTensorParallel);
+    question_.seeks_pipelines = !is_stated(kPipelineParallel) && !is_stated(kTensorParallel);
     add(kTensorParallel, text_node("auto"));
     add(kExpertParallel, text_node("auto"));
     if (!blocks_.space) {
@@ -479,9 +483,8 @@ class QuestionReader {
       const auto* const found = std::ranges::find(kObjectiveNames, std::string_view(name));
       if (found == kObjectiveNames.end()) {
         errors_.push_back({.field = "objective",
-                           .message = fmt::format("found \"{}\", expected {}",
-                                                  name,
-                                                  fmt::join(kObjectiveNames, ", ")),
+                           .message = fmt::format(
+                               "found \"{}\", expected {}", name, fmt::join(kObjectiveNames, ", ")),
                            .where = where});
         continue;
       }
@@ -496,21 +499,20 @@ class QuestionReader {
     Members cost(blocks_.cost && blocks_.cost->is_map() ? blocks_.cost->members()
                                                         : std::vector<Node::Member>{});
     if (blocks_.cost && !blocks_.cost->is_map()) {
-      errors_.push_back({.field = "cost",
-                         .message = fmt::format("found {}, expected a map", blocks_.cost->describe()),
-                         .where = blocks_.cost->where(),
-                         .hint = "cost: {prices: prices.yaml}"});
+      errors_.push_back(
+          {.field = "cost",
+           .message = fmt::format("found {}, expected a map", blocks_.cost->describe()),
+           .where = blocks_.cost->where(),
+           .hint = "cost: {prices: prices.yaml}"});
     }
     if (words_.prices) {
       cost.set("prices", text_node(*words_.prices));
     }
-    question_.cost =
-        read_cost(cost.empty() ? Node() : cost.map(), "cost", wants_prices, errors_);
+    question_.cost = read_cost(cost.empty() ? Node() : cost.map(), "cost", wants_prices, errors_);
   }
 
   void read_objective() {
-    read_objectives();
-    const bool by_default = question_.objectives.empty() && errors_.empty();
+    const bool by_default = question_.objectives.empty();
     if (by_default) {
       question_.objectives = {Objective::kUsdPerHour};
     }

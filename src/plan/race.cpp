@@ -85,8 +85,8 @@ class Race {
     return found;
   }
 
-  /// The first rung: those that the estimate does not rule out. Where runs show that it is further off
-  /// than was thought, those that it ruled out by less come back.
+  /// The first rung: those that the estimate does not rule out. Where runs show that it is further
+  /// off than was thought, those that it ruled out by less come back.
   core::Result<bool> run_first(std::int64_t requests) {
     double factor = kFluidFactor;
     if (all_.size() <= kSmallSpace) {
@@ -149,9 +149,8 @@ class Race {
         return false;
       }
       const bool is_known = q.runs_of > 0 && q.capacity.load > 0.0;
-      const double low = is_known
-                             ? q.capacity.load * core::exp(-z_of(all_.size()) * q.capacity.sd)
-                             : q.guess / factor;
+      const double low = is_known ? q.capacity.load * core::exp(-z_of(all_.size()) * q.capacity.sd)
+                                  : q.guess / factor;
       const auto replicas = q.rules.fewest(low);
       if (!replicas) {
         return false;
@@ -282,8 +281,7 @@ double paired_sd(const Contender& p, const Contender& q) {
   for (std::size_t i = 0; i < differences.size(); ++i) {
     differences[i] = p.capacity.parts[i] - q.capacity.parts[i];
   }
-  return std::max(sd_of_mean(differences).value_or(0.0),
-                  kPairedShare * expected_sd(p.runs_of));
+  return std::max(sd_of_mean(differences).value_or(0.0), kPairedShare * expected_sd(p.runs_of));
 }
 
 bool is_beaten(const Contender& p, const Contender& q, double z) {

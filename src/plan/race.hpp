@@ -16,9 +16,9 @@ namespace ridgeline::plan {
 
 /// How many replicas there may be.
 struct ReplicaRules {
-  double load = 0.0;  ///< That all of them share.
-  std::int64_t spare = 0;  ///< Beside those that serve it.
-  std::int64_t most = 1;   ///< With the spare ones.
+  double load = 0.0;                       ///< That all of them share.
+  std::int64_t spare = 0;                  ///< Beside those that serve it.
+  std::int64_t most = 1;                   ///< With the spare ones.
   std::vector<std::int64_t> allowed = {};  ///< Ascending; empty: any number.
 
   /// The fewest that serve the load where each serves `capacity`; nothing where too many would be
@@ -42,8 +42,8 @@ struct Contender {
   Capacity capacity = {};
   std::int64_t runs_of = 0;  ///< Requests of each of the runs behind it; 0: none.
   bool alive = true;
-  std::string reason = {};  ///< Why it is out.
-  std::string stage = {};   ///< "fluid", "2000 requests"
+  std::string reason = {};                    ///< Why it is out.
+  std::string stage = {};                     ///< "fluid", "2000 requests"
   std::optional<std::size_t> beaten_by = {};  ///< A contender.
 };
 
@@ -60,8 +60,8 @@ struct RaceOptions {
 
 /// Finds a contender's capacity by runs of that many requests; nothing when interrupted. Called
 /// from several threads at once.
-using Evaluate = std::function<core::Result<std::optional<Capacity>>(
-    const Contender& contender, std::int64_t requests)>;
+using Evaluate = std::function<core::Result<std::optional<Capacity>>(const Contender& contender,
+                                                                     std::int64_t requests)>;
 
 /// Probability that any contender is dropped wrongly by sampling (Bonferroni over those alive).
 inline constexpr double kWrongDrop = 0.01;

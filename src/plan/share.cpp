@@ -101,8 +101,8 @@ scenario::Resolved with_load(const scenario::Resolved& resolved, const ShareOpti
     workload.max_concurrency =
         std::max<std::int64_t>(1, static_cast<std::int64_t>(std::floor(options.load)));
   } else if (workload.trace && !workload.request_rate) {
-    workload.trace_speed_up = workload.trace_speed_up.value_or(1.0) * options.load /
-                              std::max(options.trace_rate, 1e-300);
+    workload.trace_speed_up =
+        workload.trace_speed_up.value_or(1.0) * options.load / std::max(options.trace_rate, 1e-300);
   } else {
     workload.request_rate = options.load;
   }
@@ -171,8 +171,7 @@ std::vector<double> influences(const Target& target, const TargetCounts& counts)
     if (target.is_mean()) {
       parts.push_back(mean > 0.0 ? part * (batch.sum_s / own - mean) / mean : 0.0);
     } else {
-      parts.push_back(part * (core::real(batch.exceeded) / own - share) /
-                      (share * (1.0 - share)));
+      parts.push_back(part * (core::real(batch.exceeded) / own - share) / (share * (1.0 - share)));
     }
   }
   return parts;

@@ -51,8 +51,9 @@ struct ShareOptions {
   double trace_rate = 0.0;     ///< Of a trace as it is: it is sped up to `load`.
 };
 
-/// Runs one deployment (or `instances` of them) at a load. Every deployment meets the same requests:
-/// lengths and, in units of their mean, the times between them are functions of seed and number.
+/// Runs one deployment (or `instances` of them) at a load. Every deployment meets the same
+/// requests: lengths and, in units of their mean, the times between them are functions of seed and
+/// number.
 [[nodiscard]] core::Result<ShareRun> run_share(const scenario::Resolved& resolved,
                                                const Targets& targets,
                                                const ShareOptions& options,

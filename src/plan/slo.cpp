@@ -50,7 +50,8 @@ std::optional<Statistic> statistic_of(std::string_view word) {
 
 class SloReader {
  public:
-  SloReader(const document::Node& node, core::Errors& errors) : errors_(errors), map_(node, "slo", errors) {}
+  SloReader(const document::Node& node, core::Errors& errors)
+      : errors_(errors), map_(node, "slo", errors) {}
 
   Slo read() {
     statistic_ = read_statistic();
@@ -99,11 +100,11 @@ class SloReader {
         return core::Duration::saturating(core::Seconds(*seconds));
       }
     }
-    errors_.push_back({.field = field,
-                       .message = fmt::format("found {}, expected a time above 0 with its unit",
-                                              node.describe()),
-                       .where = node.where(),
-                       .hint = "500ms"});
+    errors_.push_back(
+        {.field = field,
+         .message = fmt::format("found {}, expected a time above 0 with its unit", node.describe()),
+         .where = node.where(),
+         .hint = "500ms"});
     return std::nullopt;
   }
 
@@ -167,17 +168,17 @@ const document::Node& presets() {
 
 Slo preset_slo(const document::Node& node, core::Errors& errors) {
   const std::string& name = node.as_string();
-  const document::Node* preset = name.starts_with(kPresetGroup)
-                                     ? presets().find(name.substr(kPresetGroup.size()))
-                                     : nullptr;
+  const document::Node* preset =
+      name.starts_with(kPresetGroup) ? presets().find(name.substr(kPresetGroup.size())) : nullptr;
   Slo slo;
   if (preset == nullptr) {
     const auto meant = document::nearest(name, slo_presets());
-    errors.push_back({.field = "slo",
-                      .message = fmt::format("found \"{}\", expected a map of targets or a preset", name),
-                      .where = node.where(),
-                      .hint = meant ? fmt::format("did you mean {}?", *meant)
-                                    : "slo: {ttft: {p99: 500ms}, tpot: {p99: 50ms}}"});
+    errors.push_back(
+        {.field = "slo",
+         .message = fmt::format("found \"{}\", expected a map of targets or a preset", name),
+         .where = node.where(),
+         .hint = meant ? fmt::format("did you mean {}?", *meant)
+                       : "slo: {ttft: {p99: 500ms}, tpot: {p99: 50ms}}"});
     return slo;
   }
   slo.preset = name;

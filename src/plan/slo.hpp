@@ -15,9 +15,9 @@ namespace ridgeline::plan {
 /// What a plan's `slo` says.
 struct Slo {
   Targets targets;
-  std::optional<core::Duration> window = {};   ///< Over which a percentile is taken.
-  std::optional<double> confidence = {};       ///< Key `confidence`.
-  std::optional<std::string> preset = {};      ///< "mlperf/llama2-70b-interactive"
+  std::optional<core::Duration> window = {};  ///< Over which a percentile is taken.
+  std::optional<double> confidence = {};      ///< Key `confidence`.
+  std::optional<std::string> preset = {};     ///< "mlperf/llama2-70b-interactive"
   core::Warnings warnings = {};
 };
 

@@ -88,8 +88,10 @@ SpacePoint Space::point(std::int64_t ordinal) const {
     }
     const auto split = static_cast<std::size_t>(left / part.size());
     const sweep::Point found = part.axes.point(left % part.size());
-    SpacePoint point{
-        .ordinal = ordinal, .split = question_->splits[split], .scenario = found.scenario, .settings = {}};
+    SpacePoint point{.ordinal = ordinal,
+                     .split = question_->splits[split],
+                     .scenario = found.scenario,
+                     .settings = {}};
     for (std::size_t i = 0; i < found.values.size(); ++i) {
       point.settings.emplace_back(part.axes.axes()[i].path, scenario::flow_text(found.values[i]));
     }

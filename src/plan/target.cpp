@@ -78,8 +78,7 @@ std::string Target::text() const {
       parts.push_back(fmt::format("{} {}", kMetricTexts[i], time_text(*limits[i])));
     }
   }
-  return fmt::format(
-      "{:.4g} % within {}", (1.0 - allowed_share) * 100.0, fmt::join(parts, ", "));
+  return fmt::format("{:.4g} % within {}", (1.0 - allowed_share) * 100.0, fmt::join(parts, ", "));
 }
 
 bool Target::is_exceeded(const metrics::RequestMetrics& request) const {

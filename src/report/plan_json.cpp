@@ -68,9 +68,12 @@ Node slo_node(const Answer& answer, const PlanCandidate& candidate) {
                            ? "attainment"
                            : metrics::kStatisticNames[static_cast<std::size_t>(target.statistic)]))
         .add("target_ms", number_node(target.limit_of(target.metric())->to_milliseconds()))
-        .add("value_ms", number_node(result.value_ms ? std::optional(result.value_ms->value) : std::nullopt))
-        .add("lo_ms", number_node(result.value_ms ? std::optional(result.value_ms->lo) : std::nullopt))
-        .add("hi_ms", number_node(result.value_ms ? std::optional(result.value_ms->hi) : std::nullopt))
+        .add("value_ms",
+             number_node(result.value_ms ? std::optional(result.value_ms->value) : std::nullopt))
+        .add("lo_ms",
+             number_node(result.value_ms ? std::optional(result.value_ms->lo) : std::nullopt))
+        .add("hi_ms",
+             number_node(result.value_ms ? std::optional(result.value_ms->hi) : std::nullopt))
         .add("exceed_share", number_node(result.exceed_share))
         .add("verdict", text_node(result.met ? "met" : "missed"));
     items.push_back(map.build());
@@ -159,12 +162,11 @@ Node candidate_node(const Answer& answer, const PlanCandidate& candidate) {
       .add("dominated_by",
            candidate.dominated_by ? text_node(*candidate.dominated_by) : Node::null({}));
   map.add("dropped",
-          candidate.dropped_stage.empty()
-              ? Node::null({})
-              : MapBuilder()
-                    .add("stage", text_node(candidate.dropped_stage))
-                    .add("reason", text_node(candidate.dropped_reason))
-                    .build());
+          candidate.dropped_stage.empty() ? Node::null({})
+                                          : MapBuilder()
+                                                .add("stage", text_node(candidate.dropped_stage))
+                                                .add("reason", text_node(candidate.dropped_reason))
+                                                .build());
   return map.build();
 }
 

@@ -103,18 +103,20 @@ std::string grid_of(const Answer& answer, const TextStyle& style) {
   const bool has_price = std::ranges::any_of(answer.candidates, [](const PlanCandidate& candidate) {
     return candidate.cost.usd_per_hour.has_value();
   });
-  std::vector<Grid::Column> columns = {{.title = ""}, {.title = "deployment", .left = true}, {.title = "GPUs"}};
+  std::vector<Grid::Column> columns = {
+      {.title = ""}, {.title = "deployment", .left = true}, {.title = "GPUs"}};
   if (has_price) {
     columns.push_back({.title = "$/h"});
   }
   columns.push_back({.title = answer.is_closed_loop ? "capacity clients" : "capacity req/s"});
   for (const plan::Target& target : answer.question.slo.targets) {
     columns.push_back(
-        {.title = target.is_attainment
-                      ? "attainment"
-                      : fmt::format("{} {}",
-                                    metrics::kStatisticNames[static_cast<std::size_t>(target.statistic)],
-                                    target.name())});
+        {.title =
+             target.is_attainment
+                 ? "attainment"
+                 : fmt::format("{} {}",
+                               metrics::kStatisticNames[static_cast<std::size_t>(target.statistic)],
+                               target.name())});
   }
   columns.push_back({.title = "sure"});
   Grid grid(std::move(columns));
@@ -124,9 +126,8 @@ std::string grid_of(const Answer& answer, const TextStyle& style) {
                                       times(candidate.replicas, candidate.label, style.ascii),
                                       fmt::format("{}", candidate.cost.gpus)};
     if (has_price) {
-      cells.push_back(candidate.cost.usd_per_hour
-                          ? fmt::format("{:.2f}", *candidate.cost.usd_per_hour)
-                          : "");
+      cells.push_back(
+          candidate.cost.usd_per_hour ? fmt::format("{:.2f}", *candidate.cost.usd_per_hour) : "");
     }
     cells.push_back(capacity_text(candidate, style.ascii));
     for (std::size_t target = 0; target < answer.question.slo.targets.size(); ++target) {
@@ -151,20 +152,22 @@ std::string why_text(const Answer& answer, const PlanCandidate& pick) {
   for (std::size_t i = 0; i < domain::kNumBottlenecks; ++i) {
     constexpr double kWorthNaming = 0.05;
     if (pick.bottlenecks[i] >= kWorthNaming) {
-      shares.push_back(fmt::format("{} {}", domain::kBottleneckNames[i], percent(pick.bottlenecks[i])));
+      shares.push_back(
+          fmt::format("{} {}", domain::kBottleneckNames[i], percent(pick.bottlenecks[i])));
     }
   }
   const std::string binding =
       pick.binding ? answer.question.slo.targets[*pick.binding].name() + " binds first"
                    : "utilisation binds first";
-  return fmt::format("1: {}; {}; {:.0f} % headroom; {} of {} windows of {} requests meet every "
-                     "target",
-                     fmt::join(shares, ", "),
-                     binding,
-                     answer.headroom_pct,
-                     pick.certificate ? pick.certificate->passed : 0,
-                     pick.certificate ? pick.certificate->windows : 0,
-                     pick.certificate ? grouped(pick.certificate->window_requests) : "0");
+  return fmt::format(
+      "1: {}; {}; {:.0f} % headroom; {} of {} windows of {} requests meet every "
+      "target",
+      fmt::join(shares, ", "),
+      binding,
+      answer.headroom_pct,
+      pick.certificate ? pick.certificate->passed : 0,
+      pick.certificate ? pick.certificate->windows : 0,
+      pick.certificate ? grouped(pick.certificate->window_requests) : "0");
 }
 
 std::string sure_line(const Answer& answer, const PlanCandidate& pick) {
@@ -210,7 +213,8 @@ std::string searched_text(const Answer& answer) {
 std::string price_text(const Answer& answer) {
   std::vector<std::string> parts;
   for (const plan::BreakEven& even : answer.breakevens) {
-    std::string text = fmt::format("1 stays best until {} costs {:.2f} x {}", even.gpu, even.ratio, even.against);
+    std::string text =
+        fmt::format("1 stays best until {} costs {:.2f} x {}", even.gpu, even.ratio, even.against);
     if (even.now) {
       text += fmt::format(" (now {:.2f})", *even.now);
     }
@@ -288,7 +292,8 @@ std::optional<std::string> plan_explanation(const Answer& answer,
   text += line("GPUs", fmt::format("{} a replica", one.gpus_per_replica), style);
   text += line("bound", fmt::format("at most {} a replica", significant(one.most_rate)), style);
   if (one.fluid_capacity > 0.0) {
-    text += line("fluid", fmt::format("{} a replica, in means", significant(one.fluid_capacity)), style);
+    text += line(
+        "fluid", fmt::format("{} a replica, in means", significant(one.fluid_capacity)), style);
   }
   if (one.capacity) {
     text += line("runs",
@@ -310,13 +315,15 @@ std::optional<std::string> plan_explanation(const Answer& answer,
                              one.replicas,
                              one.certificate->at_least * 100.0),
                  style);
-    text += line("sure",
-                 fmt::format("suffices with {}, best with {:.0f} %", sure_text(one), one.p_best * 100.0),
-                 style);
+    text += line(
+        "sure",
+        fmt::format("suffices with {}, best with {:.0f} %", sure_text(one), one.p_best * 100.0),
+        style);
   }
   text += line("fate",
-               one.dropped_stage.empty() ? std::string("kept to the end")
-                                         : fmt::format("dropped ({}): {}", one.dropped_stage, one.dropped_reason),
+               one.dropped_stage.empty()
+                   ? std::string("kept to the end")
+                   : fmt::format("dropped ({}): {}", one.dropped_stage, one.dropped_reason),
                style);
   return text;
 }

@@ -95,7 +95,9 @@ core::Result<PlanJob> read_plan_job(const Arguments& arguments, const Manners& m
 }
 
 /// What is predicted of a deployment, for people and for programs.
-void predict(const plan::Answer& answer, const plan::PlanCandidate& candidate, deploy::Input& input) {
+void predict(const plan::Answer& answer,
+             const plan::PlanCandidate& candidate,
+             deploy::Input& input) {
   report::MapBuilder tree;
   std::vector<std::string> lines = {fmt::format("Predicted at {}:", answer.workload)};
   for (const plan::TargetResult& result : candidate.targets) {

@@ -89,7 +89,8 @@ class AIConfiguratorWords final : FlagRewriter {
     const GivenFlag* prefix = find("prefix");
     std::int64_t whole = 0;
     std::int64_t shared = 0;
-    const bool are_numbers = read(isl->value, whole) && (prefix == nullptr || read(prefix->value, shared));
+    const bool are_numbers =
+        read(isl->value, whole) && (prefix == nullptr || read(prefix->value, shared));
     if (prefix == nullptr) {
       put(*isl, "input-len", isl->value);
     } else if (!are_numbers || shared >= whole) {
@@ -119,7 +120,9 @@ std::vector<FlagSpec> own_flags() {
        .value = "NAME,...",
        .help = "What is to be small: gpus, usd_per_hour, usd_per_mtok, watts, joules_per_token; "
                "several: those that none dominates"},
-      {.name = "slo", .value = "PRESET", .help = "Targets of MLPerf: mlperf/llama2-70b-interactive"},
+      {.name = "slo",
+       .value = "PRESET",
+       .help = "Targets of MLPerf: mlperf/llama2-70b-interactive"},
       {.name = "replicas", .value = "N,...", .help = "Only these numbers of replicas"},
       {.name = "max-gpus", .value = "N", .help = "GPUs of all replicas together, at most"},
       {.name = "prices", .value = "FILE", .help = "Prices of GPUs per hour"},
@@ -172,7 +175,8 @@ Opening plan_opening() {
           "parallelism\n"
           "is tried at every width unless it is stated. In a file, `space`, `slo`, `limits`, "
           "`objective` and `cost`\n"
-          "stand beside the keys of a scenario. Exit code 4 when nothing meets the targets, 99 when "
+          "stand beside the keys of a scenario. Exit code 4 when nothing meets the targets, 99 "
+          "when "
           "nothing\n"
           "does surely enough, 130 after Ctrl-C with the best so far.",
       .flags = scenario_flags(ScenarioPart::kWhole),

@@ -47,7 +47,8 @@ std::vector<FlagSpec> own_flags() {
        .help = "Varies a setting: values by commas, or {from: 64, to: 512, factor: 2}"},
       {.name = "measure",
        .value = "run|capacity",
-       .help = "What is found out about each point; run: one simulation; capacity: the rate within `slo`"},
+       .help = "What is found out about each point; run: one simulation; capacity: the rate within "
+               "`slo`"},
       {.name = "store",
        .value = "FOLDER",
        .help = "Where results are kept, and found again; by default sweep- and a digest"},

@@ -12,8 +12,8 @@
 namespace ridgeline::report {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 plan::Answer with_measurements() {
   plan::Answer answer;

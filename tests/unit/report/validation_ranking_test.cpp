@@ -35,19 +35,19 @@ evidence::validate::Ranking some_ranking() {
 
 TEST(ValidationRanking, TheTableHasRegretAndBrokenLimits) {
   const std::string text = ranking_text(some_ranking(), plain());
-  EXPECT_THAT(text, testing::HasSubstr("ranking at 90 %"));
-  EXPECT_THAT(text, testing::HasSubstr("net fp8 1024x128"));
-  EXPECT_THAT(text, testing::HasSubstr("2 (7)"));
-  EXPECT_THAT(text, testing::HasSubstr("5.0 % of the picks break a limit"));
-  EXPECT_THAT(text, testing::HasSubstr("off"));
-  EXPECT_THAT(ranking_markdown(some_ranking()), testing::HasSubstr("| 1.50 / 3.0 / 9.0 | 2 (7) |"));
+  EXPECT_THAT(text, ::testing::HasSubstr("ranking at 90 %"));
+  EXPECT_THAT(text, ::testing::HasSubstr("net fp8 1024x128"));
+  EXPECT_THAT(text, ::testing::HasSubstr("2 (7)"));
+  EXPECT_THAT(text, ::testing::HasSubstr("5.0 % of the picks break a limit"));
+  EXPECT_THAT(text, ::testing::HasSubstr("off"));
+  EXPECT_THAT(ranking_markdown(some_ranking()), ::testing::HasSubstr("| 1.50 / 3.0 / 9.0 | 2 (7) |"));
 }
 
 TEST(ValidationRanking, TheJsonHasAll) {
   document::JsonWriter json;
   write_ranking(json, some_ranking());
-  EXPECT_THAT(json.text(), testing::HasSubstr("\"violations_pct\": 5"));
-  EXPECT_THAT(json.text(), testing::HasSubstr("\"calibrated\": false"));
+  EXPECT_THAT(json.text(), ::testing::HasSubstr("\"violations_pct\": 5"));
+  EXPECT_THAT(json.text(), ::testing::HasSubstr("\"calibrated\": false"));
 }
 
 }  // namespace

@@ -103,8 +103,14 @@ core::Result<RankTime> rank_time(const PublishedThroughput& figure, std::int64_t
     execution.sharding.all_to_all = figure.prompts ? model::AllToAllBackend::kDeepEpHighThroughput
                                                    : model::AllToAllBackend::kDeepEpLowLatency;
   }
+  latency::ModelOptions options;
+  if (figure.deployment == Deployment::kDeepSeek) {
+    // DeepSeek profiled with tokens that are spread evenly over the experts.
+    options.settings.push_back({.key = "uneven_experts", .value = document::Node::real(1.0, {})});
+  }
   auto model = latency::make_step_time_model(
-      "kernel", {.network = *network, .gpu = *gpu, .execution = execution});
+      "kernel",
+      {.network = *network, .gpu = *gpu, .execution = execution, .options = std::move(options)});
   if (!model) {
     return core::fail(std::move(model).error());
   }

@@ -123,10 +123,6 @@ FILES = {
         "instances: 4, disaggregation: {prefill_instances: 2}, rolling_update: {update_at: 1s, update_pool: decod}",
         ['cluster.rolling_update.update_pool: no pool "decod"', "did you mean 'decode'?"],
     ),
-    "an update beside an autoscaler": (
-        "instances: 2, autoscaling: {name: hpa, target: 4, max_replicas: 4}, rolling_update: {update_at: 1s}",
-        ["cluster.rolling_update.update_at: instances that an autoscaler starts and drains are not updated"],
-    ),
     "unknown autoscaler": (
         "instances: 2, autoscaling: {name: hpaa, target: 4, max_replicas: 4}",
         ["cluster.autoscaling.name: no autoscaler 'hpaa'", "hpa"],
@@ -201,11 +197,6 @@ FILES = {
     "bounds of pools without an autoscaler": (
         "pools: [{name: a, instances: 1, max_replicas: 2}, {name: b, instances: 1}]",
         ["cluster.pools[0].max_replicas: would be ignored: there is no autoscaler"],
-    ),
-    "autoscaler of pools with prefill and decode apart": (
-        "pools: [{name: a, instances: 1}, {name: b, instances: 1}], autoscaling: {name: wva, max_replicas: 2},"
-        " disaggregation: {prefill_instances: 1}",
-        ["cluster.pools: instances of several pools do not come and go where prefill and decode are apart"],
     ),
     "more places than there may be": (
         "pools: [{name: a, instances: 1}, {name: b, instances: 1}], autoscaling: {name: wva, max_replicas: 4000}",

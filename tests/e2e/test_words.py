@@ -253,7 +253,7 @@ def test_bash_completes(ridgeline):
     assert completed(ridgeline, "rep") == ["replay"]
     assert completed(ridgeline, "run", "--max-num-s") == ["--max-num-seqs", "--max-num-scheduled-tokens"]
     assert completed(ridgeline, "run", "--no-enable-pre") == ["--no-enable-prefix-caching"]
-    assert completed(ridgeline, "run", "--gpu", "h20") == ["h20", "h200"]
+    assert completed(ridgeline, "run", "--gpu", "h20") == ["h20", "h200", "h200-nvl"]
     assert completed(ridgeline, "run", "--percentiles", "") == ["exact", "sketch"]
     assert completed(ridgeline, "run", "--percentiles", "=", "sk") == ["sketch"]
     assert completed(ridgeline, "replay", "--trace", "req") == ["requests.csv"]

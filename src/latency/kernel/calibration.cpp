@@ -185,11 +185,9 @@ void spread_unevenly(Calibration& result) {
     };
     (one(sets), ...);
   };
-  auto* fine_16bit = &result.experts_16bit_fine;
   auto* fine_8bit = &result.experts_8bit_fine;
   auto* coarse_16bit = &result.experts_16bit_coarse;
   spread(result.step.uneven_experts,
-         fine_16bit,
          fine_8bit,
          result.experts_8bit_block,
          result.experts_nvfp4,

@@ -87,7 +87,10 @@ core::Seconds BlockWaves::per_context_token_beside_prompts(std::int64_t sequence
   return std::max(per_context_token(sequences), tile * (real(waves) / real(sequences)));
 }
 
-domain::Bottleneck BlockWaves::limit(std::int64_t sequences) const {
+domain::Bottleneck BlockWaves::limit(std::int64_t sequences, bool is_mixed) const {
+  if (is_mixed && per_context_token_beside_prompts(sequences) > per_context_token(sequences)) {
+    return domain::Bottleneck::kCompute;
+  }
   const WaveTime time = wave_time(*this, sequences);
   return Terms()
       .add(domain::Bottleneck::kMemory, time.streamed)

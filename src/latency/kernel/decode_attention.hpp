@@ -45,8 +45,8 @@ struct BlockWaves {
   /// seqlenq_ngroups_swapped).
   [[nodiscard]] core::Seconds per_context_token_beside_prompts(std::int64_t sequences) const;
   /// What that time waits for most: memory, or compute where it is the multiprocessors of a last
-  /// wave that leaves memory idle.
-  [[nodiscard]] domain::Bottleneck limit(std::int64_t sequences) const;
+  /// wave that leaves memory idle, or the tiles of a step with prompts.
+  [[nodiscard]] domain::Bottleneck limit(std::int64_t sequences, bool is_mixed) const;
 };
 
 /// The time of a call is a straight line in each of its sums, above a floor that depends on the
@@ -73,8 +73,8 @@ struct DecodeLine {
     return is_mixed ? blocks->per_context_token_beside_prompts(sequences)
                     : blocks->per_context_token(sequences);
   }
-  [[nodiscard]] domain::Bottleneck limit(std::int64_t sequences) const {
-    return blocks ? blocks->limit(sequences) : kind;
+  [[nodiscard]] domain::Bottleneck limit(std::int64_t sequences, bool is_mixed) const {
+    return blocks ? blocks->limit(sequences, is_mixed) : kind;
   }
 };
 [[nodiscard]] DecodeLine decode_line(const model::Attention& shape,

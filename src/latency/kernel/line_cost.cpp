@@ -25,7 +25,7 @@ Cost line_cost(const DecodeLine& line,
   const domain::Bottleneck kind = Terms()
                                       .add(domain::Bottleneck::kOverhead, launched)
                                       .add(domain::Bottleneck::kMemory, touched)
-                                      .add(line.limit(call.sequences), all - launched - touched)
+                                      .add(line.limit(call.sequences, call.is_mixed), all - launched - touched)
                                       .largest();
   return above_floor(
       line.floor + line.floor_per_sequence * real(call.sequences), all, kind, flops, bytes);

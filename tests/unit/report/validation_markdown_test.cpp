@@ -18,11 +18,12 @@ TEST(ValidationMarkdown, HoldsScoresPeersAndAblation) {
   EXPECT_THAT(without, ::testing::HasSubstr("| other | e2e | mean | 1 | 50.0 | 50.0 | 10.00 |"));
   EXPECT_THAT(without, ::testing::Not(::testing::HasSubstr("worth")));
   validation.ablation.push_back({.variant = "no network",
+                                 .records = 2,
                                  .e2e = evidence::validate::summarise_errors({-3.0, 5.0}),
                                  .ttft = {},
                                  .tpot = {}});
   EXPECT_THAT(validation_markdown(validation),
-              ::testing::HasSubstr("| no network | 4.00 / 4.00 | - | - |"));
+              ::testing::HasSubstr("| no network | 2 | 4.00 / 4.00 | - | - |"));
   EXPECT_THAT(validation_table(validation, {}), ::testing::HasSubstr("no network"));
 }
 

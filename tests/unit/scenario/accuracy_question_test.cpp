@@ -1,6 +1,7 @@
 #include "scenario/accuracy_question.hpp"
 
 #include <limits>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +12,9 @@
 namespace ridgeline::scenario {
 namespace {
 
-accuracy::Question question(const std::vector<Override>& overrides) {
+accuracy::Question question(std::vector<Override> overrides) {
+  overrides.push_back({.path = "workload.input_len", .text = "100"});
+  overrides.push_back({.path = "workload.output_len", .text = "10"});
   const auto resolved = resolve(load_scenario(std::nullopt, overrides, Purpose::kRun).value());
   return accuracy_question(*resolved.value().deployment,
                            is_closed_loop(resolved.value().workload.section));

@@ -175,9 +175,10 @@ bool FastEngine::launch(Batch& batch) {
   const core::Duration room = inputs_.horizon - batch.start;
   const auto sequences = batch.num_decodes + static_cast<std::int64_t>(batch.items.size());
   const core::Duration front = inputs_.host.front(sequences);
+  core::Duration gpu;
   core::Duration period;
   if (StepLines::Line* const line = line_of(batch, context); line != nullptr) [[likely]] {
-    const core::Duration gpu = line->gpu(context);
+    gpu = line->gpu(context);
     period = step_period(gpu, line->cpu, front, async_);
     if (period > room) [[unlikely]] {
       return false;
@@ -191,7 +192,7 @@ bool FastEngine::launch(Batch& batch) {
     }
   } else {
     domain::StepTime time = time_off_lines(batch);
-    const core::Duration gpu = time.gpu();
+    gpu = time.gpu();
     period = step_period(gpu, time.cpu, front, async_);
     if (period > room) [[unlikely]] {
       return false;
@@ -204,7 +205,7 @@ bool FastEngine::launch(Batch& batch) {
       log_step(batch, period, time);
     }
   }
-  RIDGELINE_CHECK(period >= core::Duration(), "step-time model: a step takes no negative time");
+  RIDGELINE_CHECK(gpu >= core::Duration(), "step-time model: a step takes no negative time");
   ++num_in_flight_;
   totals_.busy += period;
   batch.end = batch.start + period;

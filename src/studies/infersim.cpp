@@ -270,7 +270,8 @@ Study study_infersim() {
           "it "
           "(32 H800s for prompts, 128 for decodes, 128 sequences each at 4,096 tokens, two halves "
           "of "
-          "a step in flight, 20 multiprocessors for communication while prompts are read); the "
+          "a step in flight, 20 multiprocessors for communication while prompts are read, tokens "
+          "spread evenly over the experts); the "
           "others on one H20, decodes at 5,000 tokens; the likeliest token; 16-bit KV; no gaps of "
           "CUDA graphs, no host time",
       .refuted_if =

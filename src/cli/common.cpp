@@ -302,9 +302,8 @@ core::Result<StatedScenario> stated_scenario(const Arguments& given, scenario::P
       overrides.push_back({.path = std::string(option->path), .text = flag.value});
     }
   }
-  StatedScenario stated{.file = {},
-                        .overrides = std::move(overrides),
-                        .warnings = ignored_warnings(arguments)};
+  StatedScenario stated{
+      .file = {}, .overrides = std::move(overrides), .warnings = ignored_warnings(arguments)};
   if (!arguments.positionals.empty()) {
     stated.file = arguments.positionals.front();
   }

@@ -181,9 +181,8 @@ ExitCode run_plan(const PlanJob& job,
   }
   if (arguments.has("what-to-measure")) {
     return put_out(
-        report::plan_measurements(*answer,
-                                  static_cast<std::size_t>(job.question.top_n),
-                                  arguments.has("kernels-only")),
+        report::plan_measurements(
+            *answer, static_cast<std::size_t>(job.question.top_n), arguments.has("kernels-only")),
         manners);
   }
   std::vector<std::string> files;

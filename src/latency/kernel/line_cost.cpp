@@ -22,11 +22,12 @@ Cost line_cost(const DecodeLine& line,
                             line.slope(call.sequences, call.is_mixed) * real(call.context);
   const core::Seconds launched = line.fixed + line.launched_per_sequence * real(call.sequences);
   const core::Seconds touched = line.per_token * real(call.tokens);
-  const domain::Bottleneck kind = Terms()
-                                      .add(domain::Bottleneck::kOverhead, launched)
-                                      .add(domain::Bottleneck::kMemory, touched)
-                                      .add(line.limit(call.sequences, call.is_mixed), all - launched - touched)
-                                      .largest();
+  const domain::Bottleneck kind =
+      Terms()
+          .add(domain::Bottleneck::kOverhead, launched)
+          .add(domain::Bottleneck::kMemory, touched)
+          .add(line.limit(call.sequences, call.is_mixed), all - launched - touched)
+          .largest();
   return above_floor(
       line.floor + line.floor_per_sequence * real(call.sequences), all, kind, flops, bytes);
 }

@@ -79,7 +79,8 @@ class Factors : public testing::Test {
 };
 
 TEST_F(Factors, OperatorsBelongToTheirGpuAndTheHostToAll) {
-  const FactorTable found = table({band(accuracy::Metric::kTtft, 2.0, 5.0), band(accuracy::Metric::kTpot, 1.0, 2.0)});
+  const FactorTable found =
+      table({band(accuracy::Metric::kTtft, 2.0, 5.0), band(accuracy::Metric::kTpot, 1.0, 2.0)});
   const std::size_t gemm = index(found, "GEMM, h100");
   EXPECT_LT(found.candidates[0].elasticity[gemm], -0.1);
   EXPECT_EQ(found.candidates[1].elasticity[gemm], 0.0);
@@ -115,8 +116,10 @@ TEST_F(Factors, ElasticitiesAreSlopesOfTheFluidEstimate) {
 }
 
 TEST_F(Factors, SpreadsAreThoseOfTheBand) {
-  const FactorTable narrow = table({band(accuracy::Metric::kTpot, 1.0, 2.0), band(accuracy::Metric::kTtft, 2.0, 5.0)});
-  const FactorTable wide = table({band(accuracy::Metric::kTpot, 4.0, 8.0), band(accuracy::Metric::kTtft, 8.0, 20.0)});
+  const FactorTable narrow =
+      table({band(accuracy::Metric::kTpot, 1.0, 2.0), band(accuracy::Metric::kTtft, 2.0, 5.0)});
+  const FactorTable wide =
+      table({band(accuracy::Metric::kTpot, 4.0, 8.0), band(accuracy::Metric::kTtft, 8.0, 20.0)});
   const std::size_t gemm = index(narrow, "GEMM, h100");
   EXPECT_NEAR(wide.factors[index(wide, "GEMM, h100")].sd / narrow.factors[gemm].sd, 4.0, 1e-9);
   // The KV blocks do not show in a token's time: no band speaks of them.

@@ -40,7 +40,8 @@ TEST(ValidationRanking, TheTableHasRegretAndBrokenLimits) {
   EXPECT_THAT(text, ::testing::HasSubstr("2 (7)"));
   EXPECT_THAT(text, ::testing::HasSubstr("5.0 % of the picks break a limit"));
   EXPECT_THAT(text, ::testing::HasSubstr("off"));
-  EXPECT_THAT(ranking_markdown(some_ranking()), ::testing::HasSubstr("| 1.50 / 3.0 / 9.0 | 2 (7) |"));
+  EXPECT_THAT(ranking_markdown(some_ranking()),
+              ::testing::HasSubstr("| 1.50 / 3.0 / 9.0 | 2 (7) |"));
 }
 
 TEST(ValidationRanking, TheJsonHasAll) {

@@ -59,9 +59,9 @@ bool on_vllm(const Ran& ran) {
 bool other_engine(const Ran& ran) {
   return !on_vllm(ran);
 }
-template <model::DType kFormat>
+template <model::DType Format>
 bool is_format(const Ran& ran) {
-  return ran.format == model::name(kFormat);
+  return ran.format == model::name(Format);
 }
 bool mxfp4_on_vllm(const Ran& ran) {
   return on_vllm(ran) && ran.format == model::name(model::DType::kMxfp4);

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -269,6 +270,11 @@ core::Result<std::int64_t> read_count(const Arguments& arguments,
         .where = {.file = "command line"}});
   }
   return value;
+}
+
+core::Result<std::int64_t> read_jobs(const Arguments& arguments) {
+  const auto cores = std::max<std::int64_t>(1, std::thread::hardware_concurrency());
+  return read_count(arguments, "jobs", cores, kMostThreads);
 }
 
 }  // namespace ridgeline::cli

@@ -79,4 +79,15 @@ inline constexpr std::int64_t kMostThreads = 1024;
                                                     std::int64_t otherwise,
                                                     std::int64_t highest);
 
+/// --jobs: how many runs at a time, by default one per core.
+[[nodiscard]] core::Result<std::int64_t> read_jobs(const Arguments& arguments);
+
+/// Adds what went wrong with `result`, if anything did.
+template <typename T>
+void keep_errors(const core::Result<T>& result, core::Errors& errors) {
+  if (!result) {
+    errors.insert(errors.end(), result.error().begin(), result.error().end());
+  }
+}
+
 }  // namespace ridgeline::cli

@@ -214,20 +214,15 @@ core::Result<DeploymentJob> read_deployment_job(const Arguments& arguments) {
   auto range = read_replica_range(arguments);
   auto loaded = load(arguments, scenario::Purpose::kRun);
   core::Errors errors;
-  const auto keep = [&errors](const auto& result) {
-    if (!result) {
-      errors.insert(errors.end(), result.error().begin(), result.error().end());
-    }
-  };
   if (!arguments.has(kSaveDir)) {
     errors.push_back(deploy_flag_error(
         kSaveDir, "missing, expected the folder for the files", "--save-dir out"));
   }
-  keep(targets);
-  keep(range);
-  keep(loaded);
+  keep_errors(targets, errors);
+  keep_errors(range, errors);
+  keep_errors(loaded, errors);
   if (targets && loaded) {
-    keep(choose_router(*targets, *loaded));
+    keep_errors(choose_router(*targets, *loaded), errors);
   }
   if (!errors.empty()) {
     return core::fail(std::move(errors));

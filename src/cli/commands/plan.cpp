@@ -1,10 +1,8 @@
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -54,24 +52,16 @@ ExitCode code_of(const plan::Answer& answer) {
 
 core::Result<PlanJob> read_plan_job(const Arguments& arguments, const Manners& manners) {
   auto question = read_plan(arguments);
-  const auto jobs = read_count(arguments,
-                               "jobs",
-                               std::max<std::int64_t>(1, std::thread::hardware_concurrency()),
-                               kMostThreads);
+  const auto jobs = read_jobs(arguments);
   const auto mode = progress_mode(arguments, manners.err);
   core::Errors errors;
-  const auto keep = [&errors](const auto& result) {
-    if (!result) {
-      errors.insert(errors.end(), result.error().begin(), result.error().end());
-    }
-  };
-  keep(question);
-  keep(jobs);
-  keep(mode);
+  keep_errors(question, errors);
+  keep_errors(jobs, errors);
+  keep_errors(mode, errors);
   PlanJob job;
   for (const std::string& name : arguments.values("deployment-target")) {
     const auto target = deploy::find_target(name);
-    keep(target);
+    keep_errors(target, errors);
     if (target) {
       job.targets.push_back(*target);
     }

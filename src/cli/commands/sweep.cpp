@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -174,21 +173,13 @@ ExitCode finish_shard(const sweep::Store& store,
 ExitCode run_sweep(const Arguments& arguments, const Manners& manners) {
   const auto job = read_job(arguments);
   const auto shard = sweep::read_shard(arguments.value("shard", "0/1"));
-  const auto jobs = read_count(arguments,
-                               "jobs",
-                               std::max<std::int64_t>(1, std::thread::hardware_concurrency()),
-                               kMostThreads);
+  const auto jobs = read_jobs(arguments);
   const auto mode = progress_mode(arguments, manners.err);
   core::Errors errors;
-  const auto keep = [&errors](const auto& result) {
-    if (!result) {
-      errors.insert(errors.end(), result.error().begin(), result.error().end());
-    }
-  };
-  keep(job);
-  keep(shard);
-  keep(jobs);
-  keep(mode);
+  keep_errors(job, errors);
+  keep_errors(shard, errors);
+  keep_errors(jobs, errors);
+  keep_errors(mode, errors);
   if (!errors.empty()) {
     return give_up(errors, manners);
   }

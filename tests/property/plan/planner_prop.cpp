@@ -239,7 +239,7 @@ Comparison compare(const Question& question) {
 TEST(Plan, PicksWhatASweepOfAllPointsWould) {
   const std::int64_t spaces = from_environment("RIDGELINE_PLAN_SPACES", 10);
   const auto first = static_cast<std::uint64_t>(from_environment("RIDGELINE_PLAN_SEED", 1));
-  const bool is_long = spaces > 10;
+  const bool is_long = std::getenv("RIDGELINE_PLAN_SPACES") != nullptr;
   const Sizes sizes =
       is_long ? Sizes{} : Sizes{.least = 4, .most = 8, .longest_output = 32.0, .top_n = "2"};
   std::int64_t same = 0;
@@ -268,6 +268,71 @@ TEST(Plan, PicksWhatASweepOfAllPointsWould) {
                            points,
                            same,
                            passed.count());
+}
+
+/// A small question, with further words.
+QuestionWords small_words(std::uint64_t seed) {
+  core::RngStream rng(seed, 0, "planner_property_small");
+  QuestionWords words;
+  words.overrides = {
+      {.path = "model", .text = "llama-3.1-8b"},
+      {.path = "gpu", .text = "h100"},
+      {.path = "engine.tensor_parallel_size", .text = "1,2"},
+      {.path = "engine.max_num_batched_tokens", .text = "2048"},
+      {.path = "engine.max_num_seqs", .text = rng.uniform() < 0.5 ? "32" : "128"},
+      {.path = "workload.request_rate", .text = fmt::format("{:.0f}", 20.0 + 60.0 * rng.uniform())},
+      {.path = "workload.input_len", .text = fmt::format("{:.0f}", 200.0 + 800.0 * rng.uniform())},
+      {.path = "workload.output_len", .text = fmt::format("{:.0f}", 8.0 + 24.0 * rng.uniform())},
+      {.path = "slo.ttft", .text = fmt::format("{:.0f}ms", 150.0 + 400.0 * rng.uniform())},
+      {.path = "slo.tpot", .text = fmt::format("{:.0f}ms", 15.0 + 20.0 * rng.uniform())}};
+  words.objective = "usd_per_hour";
+  words.effort = "quick";
+  words.top_n = "1";
+  return words;
+}
+
+void set(QuestionWords& words, const std::string& path, const std::string& text) {
+  const auto known = std::ranges::find(words.overrides, path, &scenario::Override::path);
+  if (known != words.overrides.end()) {
+    known->text = text;
+  } else {
+    words.overrides.push_back({.path = path, .text = text});
+  }
+}
+
+/// What the answer costs; infinite where there is none.
+double cost_of_answer(const QuestionWords& words) {
+  const std::atomic<bool> interrupt = false;
+  const auto question = read_question(words);
+  EXPECT_TRUE(question.has_value());
+  const auto answer = plan(*question, {}, interrupt);
+  EXPECT_TRUE(answer.has_value());
+  if (!answer || !answer->pick) {
+    return std::numeric_limits<double>::infinity();
+  }
+  return *answer->candidates[*answer->pick].cost.usd_per_hour;
+}
+
+TEST(Plan, IsNeverDearerForMore) {
+  const std::int64_t questions = from_environment("RIDGELINE_PLAN_SPACES", 3);
+  const auto first = static_cast<std::uint64_t>(from_environment("RIDGELINE_PLAN_SEED", 1));
+  for (std::int64_t i = 0; i < questions; ++i) {
+    const std::uint64_t seed = first + static_cast<std::uint64_t>(i);
+    const QuestionWords words = small_words(seed);
+    const double cost = cost_of_answer(words);
+    QuestionWords more = words;
+    set(more, "gpu", "h100,l40s");
+    EXPECT_LE(cost_of_answer(more), cost) << "another GPU, seed " << seed;
+    more = words;
+    set(more, "slo.ttft", "1s");
+    EXPECT_LE(cost_of_answer(more), cost) << "looser targets, seed " << seed;
+    more = words;
+    set(more, "slo.tpot", "12ms");
+    EXPECT_GE(cost_of_answer(more), cost) << "stricter targets, seed " << seed;
+    more = words;
+    set(more, "set", "hardware.mem_bandwidth=6.7TB/s");
+    EXPECT_LE(cost_of_answer(more), cost) << "twice the bandwidth, seed " << seed;
+  }
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/output_file.hpp"
 #include "cli/progress.hpp"
 #include "cli/verb_outputs.hpp"
 #include "core/result.hpp"
@@ -21,11 +23,13 @@
 #include "deploy/registry.hpp"
 #include "deploy/save.hpp"
 #include "plan/answer.hpp"
+#include "plan/evaluation_store.hpp"
 #include "plan/planner.hpp"
 #include "report/format.hpp"
 #include "report/palette.hpp"
 #include "report/plan_measurements.hpp"
 #include "report/plan_report.hpp"
+#include "report/plan_svg.hpp"
 #include "report/tree.hpp"
 #include "report/version.hpp"
 
@@ -152,6 +156,15 @@ ExitCode explain(const plan::Answer& answer, const std::string& id, const Manner
   return put_out(*text, manners);
 }
 
+core::Result<void> draw(const plan::Answer& answer, const std::string& path) {
+  auto file = OutputFile::open("--svg", path);
+  if (!file) {
+    return core::fail(std::move(file).error());
+  }
+  file->stream() << report::plan_svg(answer);
+  return file->commit();
+}
+
 ExitCode run_plan(const PlanJob& job,
                   const Arguments& arguments,
                   VerbOutputs& outputs,
@@ -161,10 +174,25 @@ ExitCode run_plan(const PlanJob& job,
   plan::PlanOptions options{
       .jobs = job.jobs,
       .progress = [&display](const plan::PlanProgress& progress) { display.update(progress); }};
+  std::unique_ptr<plan::EvaluationStore> store;
+  if (arguments.has("store")) {
+    auto opened = plan::EvaluationStore::open(
+        arguments.value("store"), report::version(), [&display] { return display.wall_seconds(); });
+    if (!opened) {
+      return give_up(opened.error(), manners);
+    }
+    store = std::move(*opened);
+    options.store = store.get();
+  }
   const auto answer = plan::plan(job.question, options, InterruptGuard::flag());
   display.finish();
   if (!answer) {
     return give_up(answer.error(), manners);
+  }
+  if (arguments.has("svg")) {
+    if (const auto drawn = draw(*answer, arguments.value("svg")); !drawn) {
+      return give_up(drawn.error(), manners);
+    }
   }
   if (arguments.has("explain")) {
     return explain(*answer, arguments.value("explain"), manners);

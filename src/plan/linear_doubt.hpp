@@ -11,6 +11,9 @@
 /// The linear model behind `doubt.hpp`, as assess() and value_of_measurements() share it.
 namespace ridgeline::plan {
 
+/// Costs that differ by less than this share are equal but for rounding.
+inline constexpr double kCostRounding = 1e-9;
+
 /// P(Z <= z) of a standard normal Z, to 1e-15.
 [[nodiscard]] double normal_probability(double z);
 

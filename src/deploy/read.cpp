@@ -21,6 +21,7 @@
 #include "deploy/shell.hpp"
 #include "deploy/targets.hpp"
 #include "document/document.hpp"
+#include "model/network_id.hpp"
 #include "scenario/options.hpp"
 
 namespace ridgeline::deploy {
@@ -154,7 +155,7 @@ class Assembly {
     }
     const Node* model = scenario_.find("model");
     if (model != nullptr && model->is_string()) {
-      const auto id = network_id(model->as_string());
+      const auto id = model::network_id(model->as_string());
       if (id && *id == network.text) {
         return;
       }

@@ -80,6 +80,7 @@ class Finish {
     if (!done) {
       return done;
     }
+    assess_now();  // An interrupt may have come before.
     fill();
     return *done;
   }
@@ -406,7 +407,8 @@ class Finish {
       candidate.dropped_reason =
           fmt::format("too many windows miss a target with {} {}", finalist.replicas, "replicas");
     }
-    candidate.cost = cost_of(*singles_[i], finalist.replicas, question_.cost, load);
+    candidate.cost = cost_of(
+        *singles_[i], finalist.replicas * instances_of(candidate.split), question_.cost, load);
     auto whole = inputs_.space.resolve(inputs_.space.point(candidate.ordinal), finalist.replicas);
     if (whole) {
       candidate.resolved = std::make_shared<scenario::Resolved>(std::move(whole->resolved));

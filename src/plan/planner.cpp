@@ -175,7 +175,7 @@ class Planner {
     const double rate = contender.capacity.load > 0.0 ? contender.capacity.load : 1.0;
     const Cost cost =
         cost_of(found->resolved,
-                1,
+                instances_of(candidate.split),
                 question_.cost,
                 {.output_tokens_per_second = rate * tokens, .power = contender.capacity.power});
     contender.unit_costs.clear();
@@ -291,7 +291,7 @@ class Planner {
     }
     candidate.cost =
         cost_of(found->resolved,
-                candidate.replicas,
+                candidate.replicas * instances_of(candidate.split),
                 question_.cost,
                 {.output_tokens_per_second = points_.demand.rate * points_.demand.mean_output,
                  .power = contender.capacity.power});

@@ -35,6 +35,7 @@ using document::Node;
 constexpr const char* kFlags = "command line";
 constexpr std::string_view kTensorParallel = "engine.tensor_parallel_size";
 constexpr std::string_view kPipelineParallel = "engine.pipeline_parallel_size";
+constexpr std::string_view kRouter = "cluster.router.name";
 constexpr std::string_view kExpertParallel = "engine.enable_expert_parallel";
 constexpr std::string_view kBatchedTokens = "engine.max_num_batched_tokens";
 /// Budgets of tokens that are tried where none is stated: vLLM's default of small GPUs and that of
@@ -237,7 +238,7 @@ class QuestionReader {
       read_splits(*node);
     }
     if (auto node = axes_.take("routing")) {
-      axes_.set("cluster.router.name", std::move(*node));
+      axes_.set(kRouter, std::move(*node));
     }
     for (const scenario::Override& change : listed_) {
       add_axis(fmt::format("{}={}", change.path, change.text));
@@ -450,6 +451,18 @@ class QuestionReader {
     };
     check("model", [](const std::string& name) { return model::find_model_document(name); });
     check("gpu", [](const std::string& name) { return hardware::find_gpu(name); });
+    for (const Node& value : values_of(kRouter)) {
+      if (!value.is_string()) {
+        continue;
+      }
+      if (auto found = routing::find_router(value.as_string()); !found) {
+        for (core::Error error : found.error()) {
+          error.field = "routing";
+          error.where = value.where();
+          errors_.push_back(std::move(error));
+        }
+      }
+    }
   }
 
   [[nodiscard]] std::vector<hardware::GpuSpec> gpus() const {

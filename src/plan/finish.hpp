@@ -30,6 +30,8 @@ struct Finalist {
   std::int64_t replicas = 0;
   std::optional<Certification> certification = {};  ///< With `replicas`.
   bool gave_up = false;                             ///< No allowed number of replicas passes.
+  /// Lost the race, and is the best of its GPU: only prices at which it would win are asked for.
+  bool is_rival = false;
 };
 
 struct FinishInputs {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -363,15 +364,19 @@ class Planner {
     if (order.size() > most) {
       order.resize(most);
     }
-    std::ranges::sort(order);  // Canonical: ties go by it.
+    const std::vector<std::size_t> rivals = best_of_other_gpus(order);
+    std::vector<std::size_t> both = order;
+    both.insert(both.end(), rivals.begin(), rivals.end());
+    std::ranges::sort(both);  // Canonical: ties go by it.
     std::vector<Finalist> finalists;
-    for (const std::size_t i : order) {
+    for (const std::size_t i : both) {
       const Contender& contender = contenders_[i];
       const auto open = std::ranges::find(points_.open, contender.candidate, &OpenPoint::candidate);
       finalists.push_back({.candidate = contender.candidate,
                            .rules = contender.rules,
                            .unit_costs = contender.unit_costs,
-                           .saturation = open->saturation});
+                           .saturation = open->saturation,
+                           .is_rival = std::ranges::find(rivals, i) != rivals.end()});
     }
     if (finalists.empty()) {
       return {};
@@ -416,6 +421,36 @@ class Planner {
         answer_.ranking.push_back(i);
       }
     }
+  }
+
+  /// Of each GPU that none of these has, the contender that takes the fewest of them.
+  [[nodiscard]] std::vector<std::size_t> best_of_other_gpus(const std::vector<std::size_t>& order) {
+    const auto gpu = [&](std::size_t i) {
+      return answer_.candidates[contenders_[i].candidate].gpu;
+    };
+    std::map<std::string, std::pair<std::int64_t, std::size_t>> best;
+    for (std::size_t i = 0; i < contenders_.size(); ++i) {
+      const Contender& contender = contenders_[i];
+      const double sure = contender.capacity.load * core::exp(-contender.model_margin);
+      const auto replicas = sure > 0.0 ? contender.rules.fewest(sure) : std::nullopt;
+      const bool is_there =
+          std::ranges::any_of(order, [&](std::size_t other) { return gpu(other) == gpu(i); });
+      if (!replicas || is_there) {
+        continue;
+      }
+      const std::int64_t gpus =
+          *replicas * answer_.candidates[contender.candidate].gpus_per_replica;
+      const auto [at, is_new] = best.try_emplace(gpu(i), gpus, i);
+      if (!is_new && gpus < at->second.first) {
+        at->second = {gpus, i};
+      }
+    }
+    std::vector<std::size_t> found;
+    found.reserve(best.size());
+    for (const auto& [name, one] : best) {
+      found.push_back(one.second);
+    }
+    return found;
   }
 
   void conclude() {
@@ -515,7 +550,7 @@ class Planner {
                                   first->dropped_reason));
     }
     for (const Rejection& rejection : answer_.rejected) {
-      parts.push_back(fmt::format("{} {}", rejection.count, rejection.reason));
+      parts.push_back(fmt::format("{} {}", rejection.count, rejection.counted_reason()));
     }
     std::int64_t by_runs = 0;
     for (const Contender& contender : contenders_) {

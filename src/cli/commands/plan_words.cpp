@@ -203,7 +203,7 @@ void take_aiconfigurator_words(Arguments& arguments, core::Errors& errors) {
   AIConfiguratorWords(arguments, errors).run();
 }
 
-core::Result<plan::Question> read_plan(const Arguments& given) {
+core::Result<plan::Question> read_plan(const Arguments& given, const Routers& routers) {
   Arguments arguments = given;
   core::Errors errors;
   take_aiconfigurator_words(arguments, errors);
@@ -223,7 +223,9 @@ core::Result<plan::Question> read_plan(const Arguments& given) {
                                        .max_gpus = text_of(arguments, "max-gpus"),
                                        .top_n = text_of(arguments, "top-n"),
                                        .confidence = text_of(arguments, "confidence"),
-                                       .accept_bounds = arguments.has("accept-bounds")});
+                                       .accept_bounds = arguments.has("accept-bounds"),
+                                       .routers = routers.names,
+                                       .routers_of = routers.of});
   if (!question) {
     errors.insert(errors.end(), question.error().begin(), question.error().end());
   }

@@ -34,8 +34,7 @@ constexpr double kMostExcess = 1.0;
 /// end that stays counts half (the Illinois rule), and where an interval is not halved in two steps
 /// the next one halves it, by ratio where it spans some. Gives the end at `high`.
 template <class Function>
-double crossing(
-    double low, double at_low, double high, double at_high, const Function& function) {
+double crossing(double low, double at_low, double high, double at_high, const Function& function) {
   double before = high - low;
   int kept = 0;  // Below 0: low stayed so often; above: high.
   for (int i = 0; i < kMostSteps && high - low > kPrecision * high; ++i) {
@@ -177,9 +176,10 @@ double quantile_input(const Demand& demand, const Target& target) {
   return std::max(1.0, core::real(demand.by_input[at].input - demand.spared));
 }
 
-/// By what share a first token is later than its limit: P(wait > t) = rho * exp(-t (1 - rho) / (S (1 + scv) / 2)), the
-/// exponential tail of an M/G/1 queue (its heavy-traffic form). A percentile is that of a prompt
-/// of mean length which waits as long as few do, or of a long one that waits for the mean.
+/// By what share a first token is later than its limit: P(wait > t) = rho * exp(-t (1 - rho) / (S
+/// (1 + scv) / 2)), the exponential tail of an M/G/1 queue (its heavy-traffic form). A percentile
+/// is that of a prompt of mean length which waits as long as few do, or of a long one that waits
+/// for the mean.
 double ttft_excess(const FluidInputs& inputs, const FluidState& state, const Target& target) {
   const double limit = target.limit_of(metrics::Metric::kTtft)->to_seconds();
   const Prompt prompt = prompt_at(inputs, state);

@@ -106,7 +106,7 @@ std::optional<PlanPoint> point_of(const plan::Answer& answer, const PlanCandidat
     point.low = speed->lo;
     point.high = speed->hi;
   } else if (candidate.capacity && candidate.replicas > 0) {
-    const double replicas = core::real(candidate.replicas);
+    const double replicas = core::real(answer.serving(candidate.replicas));
     point.served = candidate.capacity->value * replicas;
     point.low = candidate.capacity->lo * replicas;
     point.high = candidate.capacity->hi * replicas;

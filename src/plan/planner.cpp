@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -94,6 +95,9 @@ class Planner {
     answer_.is_closed_loop = demand.clients.has_value();
     answer_.workload = demand.clients ? fmt::format("{} clients", *demand.clients)
                                       : fmt::format("{:.4g} req/s", demand.rate);
+    if (!demand.trace.empty()) {
+      answer_.workload += fmt::format(" (trace {})", demand.trace);
+    }
     answer_.search.points = points_.points;
     for (const Rejection& rejection : points_.rejected) {
       answer_.search.rejected += rejection.count;
@@ -122,6 +126,19 @@ class Planner {
   [[nodiscard]] core::Errors question_errors() const {
     if (!question_.slo.window || points_.open.empty() || points_.demand.clients) {
       return {};
+    }
+    const double window_requests = question_.slo.window->to_seconds() * points_.demand.rate;
+    for (const Target& target : question_.slo.targets) {
+      if (!target.is_mean() && window_requests * target.allowed_share < 1.0) {
+        return {{.field = "slo.window",
+                 .message = fmt::format("{} holds {:.3g} requests, expected {:.0f} at least: fewer "
+                                        "have no {}",
+                                        time_text(*question_.slo.window),
+                                        window_requests,
+                                        std::ceil(1.0 / target.allowed_share),
+                                        target.text()),
+                 .hint = "1h"}};
+      }
     }
     // An answer at the TPOT that is asked for, where one is.
     double service_s = 0.0;
@@ -473,12 +490,20 @@ class Planner {
       parts.push_back(fmt::format("{} {}", rejection.count, rejection.counted_reason()));
     }
     std::int64_t by_runs = 0;
+    std::int64_t by_limits = 0;
     for (const Contender& contender : contenders_) {
-      by_runs += contender.alive ? 0 : 1;
+      (contender.capacity.load > 0.0 ? by_limits : by_runs) += 1;
     }
     if (by_runs > 0) {
       parts.push_back(
           fmt::format("{} {} by simulation", by_runs, by_runs == 1 ? "misses one" : "miss one"));
+    }
+    if (by_limits > 0) {
+      parts.push_back(fmt::format("{} would need more replicas than {}",
+                                  by_limits,
+                                  question_.limits.max_gpus || !question_.limits.stock.empty()
+                                      ? "the limits allow"
+                                      : "there may be"));
     }
     std::vector<std::string> targets;
     for (const Target& target : question_.slo.targets) {

@@ -22,6 +22,7 @@
 #include "plan/merged_source.hpp"
 #include "plan/mix.hpp"
 #include "plan/points.hpp"
+#include "plan/prices.hpp"
 #include "plan/share.hpp"
 #include "plan/space.hpp"
 #include "sweep/axes.hpp"
@@ -147,8 +148,18 @@ class MixPlanner {
     }
     answer_.digest = digest.hex();
     answer_.warnings = question_.warnings;
-    const core::Warnings& found = classes_.front()->points.warnings;
-    answer_.warnings.insert(answer_.warnings.end(), found.begin(), found.end());
+    const auto warn = [&](const core::Warnings& found) {
+      answer_.warnings.insert(answer_.warnings.end(), found.begin(), found.end());
+    };
+    warn(classes_.front()->points.warnings);
+    if (question_.cost.prices) {
+      std::set<std::string> gpus;
+      for (const PlanCandidate& candidate : classes_.front()->points.candidates) {
+        gpus.insert(candidate.gpu);
+      }
+      warn(
+          price_warnings(*question_.cost.prices, {gpus.begin(), gpus.end()}, question_.cost.as_of));
+    }
     return {};
   }
 

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "core/article.hpp"
 #include "core/result.hpp"
 #include "deploy/flags.hpp"
 #include "deploy/header.hpp"
@@ -257,7 +258,8 @@ core::Result<std::optional<std::vector<ServerFound>>> servers_of_document(const 
   const Node* kind = document.find("kind");
   if (document.find("apiVersion") != nullptr && kind != nullptr && kind->is_string()) {
     return core::fail({.field = "kind",
-                       .message = fmt::format("a {} says nothing of a scenario", kind->as_string()),
+                       .message = fmt::format("{} says nothing of a scenario",
+                                              core::with_article(kind->as_string())),
                        .where = kind->where(),
                        .hint = "deployment.yaml, or scenario.yaml beside it"});
   }

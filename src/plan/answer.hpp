@@ -75,7 +75,8 @@ struct PlanCandidate {
   std::optional<std::size_t> binding = {};  ///< The target that limits it; nothing: utilisation.
   double utilisation = 0.0;                 ///< Load per replica by saturated throughput.
   bool unstable = false;
-  Cost cost = {};
+  double unit_cost = 0.0;  ///< Of one replica, in the first objective; 0 where it was not raced.
+  Cost cost = {};          ///< Of `replicas`.
   std::vector<TargetResult> targets = {};
   std::optional<Certificate> certificate = {};
   std::array<double, domain::kNumBottlenecks> bottlenecks{};  ///< Shares of busy time.

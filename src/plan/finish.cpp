@@ -168,6 +168,26 @@ class Finish {
                : requests;
   }
 
+  core::Result<std::optional<Certification>> certify_stored(const scenario::Resolved& resolved,
+                                                            const std::string& id,
+                                                            const CertifyOptions& how,
+                                                            const std::atomic<bool>& interrupt) {
+    if (inputs_.store == nullptr) {
+      return certify(resolved, question_.slo.targets, how, interrupt);
+    }
+    const std::string key = inputs_.store->certification_key(id, question_.slo.targets, how);
+    if (auto known = inputs_.store->certification(key)) {
+      return known;
+    }
+    auto certified = certify(resolved, question_.slo.targets, how, interrupt);
+    if (certified && *certified) {
+      if (auto kept = inputs_.store->keep(key, **certified); !kept) {
+        return core::fail(std::move(kept).error());
+      }
+    }
+    return certified;
+  }
+
   /// Tests a finalist with its replicas, and with more until enough windows pass.
   core::Result<bool> certify_one(Finalist& finalist,
                                  std::int64_t windows,
@@ -183,16 +203,16 @@ class Finish {
         return core::fail(std::move(found).error());
       }
       const auto instances = found->resolved.run.cluster.instances;
-      auto certified = certify(found->resolved,
-                               question_.slo.targets,
-                               {.load = inputs_.load,
-                                .windows = windows,
-                                .window_requests = window_requests(),
-                                .confidence = question_.confidence,
-                                .seed = inputs_.seed + kFreshSeed,
-                                .trace_rate = inputs_.demand.rate,
-                                .instances = instances.value_or(1)},
-                               interrupt);
+      auto certified = certify_stored(found->resolved,
+                                      found->id,
+                                      {.load = inputs_.load,
+                                       .windows = windows,
+                                       .window_requests = window_requests(),
+                                       .confidence = question_.confidence,
+                                       .seed = inputs_.seed + kFreshSeed,
+                                       .trace_rate = inputs_.demand.rate,
+                                       .instances = instances.value_or(1)},
+                                      interrupt);
       if (!certified) {
         return core::fail(std::move(certified).error());
       }

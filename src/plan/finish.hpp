@@ -14,6 +14,7 @@
 #include "plan/certify.hpp"
 #include "plan/demand.hpp"
 #include "plan/doubt.hpp"
+#include "plan/evaluation_store.hpp"
 #include "plan/question.hpp"
 #include "plan/race.hpp"
 #include "plan/space.hpp"
@@ -41,6 +42,7 @@ struct FinishInputs {
   double load = 0.0;
   std::uint64_t seed = 0;
   std::int64_t jobs = 1;
+  EvaluationStore* store = nullptr;
   /// One thread at a time.
   std::function<void(std::int64_t done, std::int64_t all)> progress = {};
 };

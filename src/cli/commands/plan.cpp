@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,6 +19,7 @@
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/output_file.hpp"
 #include "cli/progress.hpp"
 #include "cli/verb_outputs.hpp"
 #include "core/result.hpp"
@@ -25,6 +27,7 @@
 #include "deploy/registry.hpp"
 #include "deploy/save.hpp"
 #include "plan/answer.hpp"
+#include "plan/evaluation_store.hpp"
 #include "plan/mix_plan.hpp"
 #include "plan/planner.hpp"
 #include "plan/points.hpp"
@@ -33,6 +36,7 @@
 #include "report/plan_measurements.hpp"
 #include "report/plan_mix.hpp"
 #include "report/plan_report.hpp"
+#include "report/plan_svg.hpp"
 #include "report/tree.hpp"
 #include "report/version.hpp"
 
@@ -278,6 +282,15 @@ ExitCode explain(const plan::Answer& answer, const std::string& id, const Manner
   return put_out(*text, manners);
 }
 
+core::Result<void> draw(const plan::Answer& answer, const std::string& path) {
+  auto file = OutputFile::open("--svg", path);
+  if (!file) {
+    return core::fail(std::move(file).error());
+  }
+  file->stream() << report::plan_svg(answer);
+  return file->commit();
+}
+
 /// What `plan` shows of an answer.
 ExitCode show(const plan::Answer& answer,
               const std::vector<std::string>& files,
@@ -306,7 +319,7 @@ ExitCode run_mix(const PlanJob& job,
                  VerbOutputs& outputs,
                  const Manners& manners) {
   core::Errors errors;
-  for (const char* flag : {"explain", "what-to-measure", "save-dir", "replicas"}) {
+  for (const char* flag : {"explain", "what-to-measure", "save-dir", "replicas", "svg", "store"}) {
     if (arguments.has(flag)) {
       errors.push_back({.field = fmt::format("--{}", flag),
                         .message = "is not taken of a mix: `mix` of the plan asks for one",
@@ -352,10 +365,25 @@ ExitCode run_plan(const PlanJob& job,
   plan::PlanOptions options{
       .jobs = job.jobs,
       .progress = [&display](const plan::PlanProgress& progress) { display.update(progress); }};
+  std::unique_ptr<plan::EvaluationStore> store;
+  if (arguments.has("store")) {
+    auto opened = plan::EvaluationStore::open(
+        arguments.value("store"), report::version(), [&display] { return display.wall_seconds(); });
+    if (!opened) {
+      return give_up(opened.error(), manners);
+    }
+    store = std::move(*opened);
+    options.store = store.get();
+  }
   auto answer = plan::plan(job.question, options, InterruptGuard::flag());
   display.finish();
   if (!answer) {
     return give_up(answer.error(), manners);
+  }
+  if (arguments.has("svg")) {
+    if (const auto drawn = draw(*answer, arguments.value("svg")); !drawn) {
+      return give_up(drawn.error(), manners);
+    }
   }
   if (arguments.has("explain")) {
     return explain(*answer, arguments.value("explain"), manners);

@@ -202,7 +202,7 @@ RandomHandOvers random_hand_overs() {
     all.setup.first_token = disaggregation::FirstToken::kDecode;
   }
   if (*rc::gen::element(false, false, true)) {
-    all.tiers = test::random_tiers();
+    all.tiers = test::random_tiers(all.instances());
   }
   add_requests(all);
   return all;
@@ -318,7 +318,8 @@ HandedOver check_twins(RandomHandOvers all) {
     RC_ASSERT(lazy.updates == reference.updates);
     RC_ASSERT(lazy.tiers == reference.tiers);
   }
-  RC_CLASSIFY(reference.tiers.hits > 0 && reference.transfers.count > 0, "loaded from tiers");
+  RC_CLASSIFY(reference.tiers.hits > core::Tokens(0) && reference.transfers.count > 0,
+              "loaded from tiers");
   return reference;
 }
 

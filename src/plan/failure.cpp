@@ -11,6 +11,7 @@
 #include "core/math.hpp"
 #include "core/text.hpp"
 #include "plan/answer.hpp"
+#include "plan/limits.hpp"
 #include "plan/points.hpp"
 #include "plan/race.hpp"
 #include "plan/target.hpp"
@@ -95,12 +96,20 @@ void explain_failure(const Points& points,
     parts.push_back(fmt::format("{} {}", rejection.count, rejection.counted_reason()));
   }
   std::int64_t by_runs = 0;
+  std::int64_t by_limits = 0;
   for (const Contender& contender : contenders) {
-    by_runs += contender.alive ? 0 : 1;
+    (contender.capacity.load > 0.0 ? by_limits : by_runs) += 1;
   }
   if (by_runs > 0) {
     parts.push_back(
         fmt::format("{} {} by simulation", by_runs, by_runs == 1 ? "misses one" : "miss one"));
+  }
+  if (by_limits > 0) {
+    const Limits& limits = answer.question.limits;
+    parts.push_back(
+        fmt::format("{} would need more replicas than {}",
+                    by_limits,
+                    limits.max_gpus || !limits.stock.empty() ? "the limits allow" : "there may be"));
   }
   std::vector<std::string> targets;
   for (const Target& target : answer.question.slo.targets) {

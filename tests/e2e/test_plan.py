@@ -69,6 +69,61 @@ def test_explain_and_files(ridgeline):
     assert (ridgeline.folder / "out" / "top1" / "scenario.yaml").exists()
 
 
+def test_files_for_targets_without_a_router_in_common(ridgeline):
+    done = plan(ridgeline, "--slo-ttft", "500ms", "--save-dir", "out", "--deployment-target", "vllm", "--deployment-target",
+                "llm-d-helm")
+    assert done.returncode == 2 and "routing policy in common" in done.stderr
+    assert not (ridgeline.folder / "out").exists()
+    done = plan(ridgeline, "--slo-ttft", "500ms", "--save-dir", "out", "--deployment-target", "kubernetes", "--router",
+                "round-robin")
+    assert done.returncode == 2 and "cluster.router.name" in done.stderr
+
+
+def test_measure_sh(ridgeline):
+    done = plan(ridgeline, "--slo-ttft", "500ms", "--save-dir", "out", "--what-to-measure")
+    assert done.returncode == 0, done.stderr
+    assert (ridgeline.folder / "out" / "measure.sh").read_text().startswith("#!/usr/bin/env bash")
+
+
+def test_keys_of_the_result(ridgeline):
+    done = plan(ridgeline, "--slo-ttft", "500ms", "--slo-tpot", "50ms", "--format", "json")
+    answer = json.loads(done.stdout)
+    assert {"schema_version", "run_info", "config", "question", "answer", "candidates", "pareto", "rejected", "sensitivity",
+            "measure", "breakeven", "search", "warnings", "digest"} <= set(answer)
+    pick = next(c for c in answer["candidates"] if c["id"] == answer["answer"]["id"])
+    assert {"model", "gpu", "engine", "replicas", "disaggregation", "routing"} <= set(pick["deployment"])
+    assert {"metric", "statistic", "target", "value", "lo", "hi", "exceed_share", "verdict"} <= set(pick["slo"][0])
+    assert {"points", "by_stage", "requests_simulated"} <= set(answer["search"])
+    assert sum(answer["search"]["by_stage"].values()) == answer["search"]["points"]
+    assert all({"factor", "sd", "elasticity", "doubt_of_answer_pct"} <= set(s) for s in answer["sensitivity"])
+    assert all("evsi_usd_per_month" in m for m in answer["measure"])
+    assert answer["run_info"]["core_seconds"] > 0
+
+
+MIX = """model: llama-3.1-8b
+mix:
+  chat: {request_rate: 12, input_len: 300, output_len: 100}
+  documents: {request_rate: 2, input_len: 4000, output_len: 50}
+space: {gpu: [l40s, h100], engine: {tensor_parallel_size: [1]}}
+slo: {ttft: {p99: 2s}, tpot: {p99: 50ms}}
+"""
+
+
+def test_mix(ridgeline):
+    (ridgeline.folder / "mix.yaml").write_text(MIX)
+    done = ridgeline("plan", "mix.yaml", "--effort", "quick", "--format", "json")
+    if done.returncode == 2 and "libCbcSolver" in done.stderr:
+        assert "apt install coinor-libcbc3" in done.stderr
+        return
+    assert done.returncode == 0, done.stderr
+    mix = json.loads(done.stdout)["mix"]
+    assert all(pool["certificate"]["holds"] for pool in mix["pools"])
+    assert mix["cost"] <= mix["alone"]["cost"]
+    (ridgeline.folder / "bad.yaml").write_text(MIX.replace("request_rate: 2,", ""))
+    bad = ridgeline("plan", "bad.yaml", "--request-rate", "5")
+    assert bad.returncode == 2 and "mix.documents.request_rate" in bad.stderr and "workload.request_rate" in bad.stderr
+
+
 def test_sweep_measures_capacity(ridgeline):
     done = ridgeline("sweep", "run", "--model", "llama-3.1-8b", "--gpu", "h100", "--request-rate", "8", "--input-len", "512",
                      "--output-len", "64", "--slo-ttft", "300ms", "--axis", "max_num_batched_tokens=2048,8192", "--measure",

@@ -59,6 +59,7 @@ struct StepRecord {
   core::Tokens shared_context = {};  ///< StepBatch::shared_context, of each step.
   std::int64_t num_prefills = 0;
   core::Tokens prefill_tokens;
+  core::Tokens prefill_context = {};  ///< Tokens of the chunks' prompts before them.
   StepTime time;              ///< Of the first step.
   core::Duration gpu_growth;  ///< Growth of the GPU time per step, on the part `growth_kind`.
   Bottleneck growth_kind = Bottleneck::kMemory;
@@ -71,6 +72,10 @@ struct StepRecord {
                            core::Duration period,
                            const StepTime& time,
                            core::Blocks used_blocks) {
+    core::Tokens before;
+    for (const PrefillChunk& chunk : batch.prefills) {
+      before += chunk.past;
+    }
     return {.first_step = number,
             .steps = 1,
             .start = start,
@@ -81,6 +86,7 @@ struct StepRecord {
             .shared_context = batch.shared_context,
             .num_prefills = static_cast<std::int64_t>(batch.prefills.size()),
             .prefill_tokens = batch.num_tokens() - core::Tokens(batch.num_decodes),
+            .prefill_context = before,
             .time = time,
             .gpu_growth = {},
             .growth_kind = Bottleneck::kMemory,

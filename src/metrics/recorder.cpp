@@ -152,14 +152,11 @@ void Recorder::on_steps(const domain::StepRecord& record) {
 }
 
 bool Recorder::judge(const RequestMetrics& metrics) {
-  const std::array<std::optional<core::Duration>, kNumMetrics> values = {
-      metrics.ttft, metrics.tpot, metrics.mean_gap, metrics.e2e};
   bool good = true;
+  const auto within = within_limits(options_.slo, metrics);
   for (std::size_t m = 0; m < kNumMetrics; ++m) {
-    const auto& limit = options_.slo.limits[m];
-    const bool within = !limit || !values[m] || *values[m] <= *limit;
-    within_limit_[m] += within ? 1 : 0;
-    good = good && within;
+    within_limit_[m] += within[m] ? 1 : 0;
+    good = good && within[m];
   }
   good_ += good ? 1 : 0;
   return good;

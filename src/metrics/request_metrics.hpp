@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -7,6 +9,7 @@
 #include "core/time.hpp"
 #include "domain/record.hpp"
 #include "domain/request.hpp"
+#include "metrics/slo.hpp"
 
 namespace ridgeline::metrics {
 
@@ -34,6 +37,8 @@ struct RequestMetrics {
   std::optional<core::Duration> server_e2e;
   /// Mean of the request's own inter-token gaps: (last token - first token) / (output tokens - 1).
   std::optional<core::Duration> mean_gap;
+
+  friend bool operator==(const RequestMetrics&, const RequestMetrics&) = default;
 };
 
 /// Whether the client got an answer: a generation cut by max_model_len is one (finish_reason
@@ -71,6 +76,18 @@ inline void check_latency(const RequestLatency& latency) {
     remainder += gaps;
   }
   return core::Duration::ticks(quotient + (remainder >= gaps - remainder ? 1 : 0));
+}
+
+/// Whether a completed request is within each limit. A latency that it does not have is.
+[[nodiscard]] inline std::array<bool, kNumMetrics> within_limits(const SloTargets& slo,
+                                                                 const RequestMetrics& metrics) {
+  const std::array<std::optional<core::Duration>, kNumMetrics> values = {
+      metrics.ttft, metrics.tpot, metrics.mean_gap, metrics.e2e};
+  std::array<bool, kNumMetrics> within{};
+  for (std::size_t m = 0; m < kNumMetrics; ++m) {
+    within[m] = !slo.limits[m] || !values[m] || *values[m] <= *slo.limits[m];
+  }
+  return within;
 }
 
 /// Sees everything the recorder sees, as it happens: writers of per-request and per-step files.

@@ -37,6 +37,7 @@ struct SloTargets {
     }
     return false;
   }
+  friend bool operator==(const SloTargets&, const SloTargets&) = default;
 };
 
 /// The share of requests that are at most a statistic: all of them for those that one request

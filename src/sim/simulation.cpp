@@ -23,11 +23,13 @@
 #include "engine/options.hpp"
 #include "engine/server.hpp"
 #include "latency/step_time_model.hpp"
+#include "metrics/listeners.hpp"
 #include "metrics/recorder.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/samples.hpp"
 #include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
+#include "metrics/timeline.hpp"
 #include "scenario/deployment.hpp"
 #include "scenario/resolve.hpp"
 #include "sim/cache_state.hpp"
@@ -43,6 +45,7 @@
 #include "sim/operations.hpp"
 #include "sim/power.hpp"
 #include "sim/run_warnings.hpp"
+#include "sim/series.hpp"
 #include "sim/step_watch.hpp"
 #include "workload/item.hpp"
 #include "workload/source.hpp"
@@ -228,6 +231,17 @@ core::Result<RunOutcome> simulate(const scenario::Resolved& resolved,
     return core::fail(std::move(errors));
   }
   metrics::RecorderOptions recorder_inputs = recorder_options(resolved, source, controls.listener);
+  std::optional<metrics::Timeline> timeline;
+  metrics::Listeners both;
+  if (controls.series_windows) {
+    timeline.emplace(timeline_options(resolved, recorder_inputs.slo, *controls.series_windows));
+    both.add(&*timeline);
+    recorder_inputs.listener = &*timeline;
+    if (controls.listener != nullptr) {
+      both.add(controls.listener);
+      recorder_inputs.listener = &both;
+    }
+  }
   recorder_inputs.tenants = resolved.run.cluster.tenants ? &tenants : nullptr;
   metrics::Recorder recorder(recorder_inputs);
   const scenario::Deployment& deployment = *resolved.deployment;
@@ -244,7 +258,8 @@ core::Result<RunOutcome> simulate(const scenario::Resolved& resolved,
     engine::EngineOptions options = one.engine;
     options.kv_transfer = is_disaggregated(resolved) || has_kv_tiers(resolved);
     options.acceptance_seed = static_cast<std::uint64_t>(resolved.run.seed);
-    const bool wanted = controls.listener != nullptr && controls.listener->needs_steps();
+    const bool wanted =
+        recorder_inputs.listener != nullptr && recorder_inputs.listener->needs_steps();
     options.log_steps = options.log_steps || wanted || controls.steps != nullptr;
     return options;
   };
@@ -297,6 +312,9 @@ core::Result<RunOutcome> simulate(const scenario::Resolved& resolved,
     return core::fail(std::move(errors));
   }
   RunOutcome outcome = outcome_of(resolved, servers, recorder, source);
+  if (timeline) {
+    outcome.series = series_of(resolved, *timeline, outcome.summary);
+  }
   outcome.partial = end == Driver::End::kInterrupted;
   const auto findings =
       resolved.pools.empty() ? deployment.latency->findings(logged.lookups()) : pools.findings();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "engine/instance.hpp"
 #include "engine/server.hpp"
 #include "metrics/request_metrics.hpp"
+#include "metrics/series.hpp"
 #include "metrics/summary.hpp"
 #include "scenario/resolve.hpp"
 #include "sim/driver.hpp"
@@ -34,6 +36,8 @@ struct RunControls {
   bool routing_audit = false;                  ///< As FleetControls::audit.
   cluster::DecisionSink* decisions = nullptr;  ///< Gets every decision of a cluster's gateways.
   cluster::StorySink* stories = nullptr;       ///< Gets what happened to each request of a cluster.
+  /// Gather the run over simulated time, in at most so many windows (metrics::Timeline).
+  std::optional<std::size_t> series_windows = {};
   domain::TokenSink* tokens = nullptr;  ///< Gets tokens as they come out: slow, without jumps.
 };
 
@@ -41,6 +45,7 @@ struct RunControls {
 struct RunOutcome {
   metrics::Summary summary;
   engine::EngineTotals totals;
+  std::optional<metrics::Series> series;  ///< Where it was asked for.
   std::string digest;
   core::Warnings warnings;
   bool partial = false;  ///< Interrupted.

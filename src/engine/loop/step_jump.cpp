@@ -180,6 +180,7 @@ void StepLoop::log_on_line(const OnLine& place, QuietRun& run) {
                      .shared_context = run.shared_context,
                      .num_prefills = 0,
                      .prefill_tokens = {},
+                     .prefill_context = {},
                      .time = first,
                      .gpu_growth = place.line->slope * place.decodes,
                      .growth_kind = place.line->slope_kind,

@@ -114,6 +114,7 @@ void FastEngine::log_run(Run run) {
                          .shared_context = run.shared,
                          .num_prefills = 0,
                          .prefill_tokens = {},
+                         .prefill_context = {},
                          .time = time,
                          .gpu_growth = step.slope * run.decodes,
                          .growth_kind = step.slope_kind,

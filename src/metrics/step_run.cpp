@@ -1,0 +1,109 @@
+#include "metrics/step_run.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/int128.hpp"
+#include "domain/step.hpp"
+#include "metrics/series.hpp"
+
+namespace ridgeline::metrics {
+namespace {
+
+using core::Int128;
+
+/// 0 + 1 + ... below `n`, and of the squares.
+constexpr Int128 sum_below(std::int64_t n) {
+  return Int128{n} * (n - 1) / 2;
+}
+constexpr Int128 squares_below(std::int64_t n) {
+  return Int128{n} * (n - 1) * (Int128{2} * n - 1) / 6;
+}
+
+}  // namespace
+
+std::int64_t StepRun::steps_within(std::int64_t ticks, std::int64_t least) const {
+  std::int64_t low = least;  // That many do.
+  std::int64_t high = record_.steps;
+  while (low < high) {
+    const std::int64_t middle = low + (high - low + 1) / 2;
+    if (length(middle) <= ticks) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return low;
+}
+
+std::array<std::int64_t, domain::kNumBottlenecks> StepRun::growths() const {
+  std::array<std::int64_t, domain::kNumBottlenecks> growths{};
+  growths[static_cast<std::size_t>(record_.growth_kind)] += record_.gpu_growth.count();
+  growths[static_cast<std::size_t>(domain::Bottleneck::kOverhead)] +=
+      (record_.period_growth - record_.gpu_growth).count();
+  return growths;
+}
+
+void StepRun::note_extremes(std::int64_t from, std::int64_t to, Window& window) const {
+  window.running_min = std::min(window.running_min, requests());
+  window.running_max = std::max(window.running_max, requests());
+  window.kv_tokens_min = std::min(window.kv_tokens_min, kv_tokens(from));
+  window.kv_tokens_max = std::max(window.kv_tokens_max, kv_tokens(to - 1));
+}
+
+void StepRun::add_steps(std::int64_t from, std::int64_t to, Window& window) const {
+  count_steps(from, to, window);
+  const std::int64_t ticks = length(to) - length(from);
+  if (ticks == 0) [[unlikely]] {
+    return;
+  }
+  note_extremes(from, to, window);
+  window.running += Int128{requests()} * ticks;
+  if (to - from == 1 && from == 0) {
+    window.kv_tokens += Int128{kv_tokens(0)} * ticks;
+    for (std::size_t kind = 0; kind < domain::kNumBottlenecks; ++kind) {
+      window.busy[kind] += record_.time.by_bottleneck[kind].count();
+    }
+    return;
+  }
+  // Step i holds a + b i tokens for p + g i ticks.
+  const Int128 all = to - from;
+  const Int128 numbers = sum_below(to) - sum_below(from);
+  const Int128 squares = squares_below(to) - squares_below(from);
+  const Int128 a = kv_tokens(0);
+  const Int128 b = record_.num_decodes;
+  const Int128 p = record_.period.count();
+  const Int128 g = record_.period_growth.count();
+  window.kv_tokens += a * p * all + (a * g + b * p) * numbers + b * g * squares;
+  const auto growth = growths();
+  for (std::size_t kind = 0; kind < domain::kNumBottlenecks; ++kind) {
+    window.busy[kind] += static_cast<std::int64_t>(all * record_.time.by_bottleneck[kind].count() +
+                                                   numbers * growth[kind]);
+  }
+}
+
+/// Of the first x ticks of a step that takes p, the first kinds together get x / p of their time,
+/// rounded down: parts of a step add up to it, and kinds to the ticks.
+void StepRun::add_part(std::int64_t step,
+                       std::int64_t from,
+                       std::int64_t to,
+                       Window& window) const {
+  note_extremes(step, step + 1, window);
+  window.running += Int128{requests()} * (to - from);
+  window.kv_tokens += Int128{kv_tokens(step)} * (to - from);
+  const auto growth = growths();
+  const Int128 whole = period(step);
+  Int128 kinds = 0;
+  std::int64_t before = 0;
+  for (std::size_t kind = 0; kind < domain::kNumBottlenecks; ++kind) {
+    kinds += record_.time.by_bottleneck[kind].count() + growth[kind] * step;
+    const auto through = static_cast<std::int64_t>(kinds * to / whole) -
+                         static_cast<std::int64_t>(kinds * from / whole);
+    window.busy[kind] += through - before;
+    before = through;
+  }
+}
+
+}  // namespace ridgeline::metrics

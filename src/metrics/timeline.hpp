@@ -1,0 +1,94 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/time.hpp"
+#include "domain/record.hpp"
+#include "metrics/request_metrics.hpp"
+#include "metrics/request_picks.hpp"
+#include "metrics/series.hpp"
+#include "metrics/slo.hpp"
+#include "metrics/summary.hpp"
+
+namespace ridgeline::metrics {
+
+struct TimelineOptions {
+  std::size_t windows = 1024;  ///< At most; kLeastWindows to kMostWindows (checked).
+  SloTargets slo;
+  std::uint64_t seed = 0;  ///< Of the sample of requests.
+  /// As RecorderOptions::warmup: requests before it are in the gauges alone.
+  std::optional<core::SimTime> warmup = {};
+  std::int64_t instances = 1;
+};
+
+/// Gathers a run over simulated time, in windows of equal length. When the run outgrows them,
+/// neighbours are added up and the length doubles, so that memory does not follow the run: the
+/// windows are the shortest of a millisecond times a power of two of which so many hold the run.
+class Timeline final : public Listener {
+ public:
+  static constexpr std::size_t kLeastWindows = 64;
+  static constexpr std::size_t kMostWindows = 4096;
+  static constexpr std::size_t kUsualWindows = 1024;
+
+  explicit Timeline(const TimelineOptions& options);
+
+  void on_request(const domain::RequestRecord& record, const RequestMetrics& metrics) override;
+  [[nodiscard]] bool needs_steps() const override { return true; }
+  void on_steps(const domain::StepRecord& record) override;
+
+  /// Of all that came. `summary`: of the same requests; its percentiles are the quantiles of the
+  /// same probabilities. The caller fills in the capacity.
+  [[nodiscard]] Series series(const Summary& summary) const;
+
+ private:
+  /// Requests per fine bin of a latency: what quantiles between the exact ones come from.
+  struct Fine {
+    std::vector<std::uint32_t> counts;
+    std::int64_t number = 0;
+    std::int64_t least = 0;
+    std::int64_t greatest = 0;
+
+    void add(std::int64_t ticks);
+    [[nodiscard]] std::vector<double> quantiles_ms(const std::vector<double>& probabilities,
+                                                   const Distribution& exact) const;
+  };
+
+  /// The window that an instant lies in; one at a boundary belongs to the later. Makes room for it.
+  [[nodiscard]] std::size_t window_of(std::int64_t ticks) {
+    std::size_t index = static_cast<std::size_t>(ticks / Series::kShortest) >> doublings_;
+    while (index >= windows_.size()) [[unlikely]] {
+      double_length();
+      index = static_cast<std::size_t>(ticks / Series::kShortest) >> doublings_;
+    }
+    return index;
+  }
+  /// The window that something ends in: one at a boundary belongs to the earlier.
+  [[nodiscard]] std::size_t window_of_end(std::int64_t ticks) {
+    return window_of(ticks > 0 ? ticks - 1 : 0);
+  }
+  [[nodiscard]] std::int64_t length() const { return Series::kShortest << doublings_; }
+  [[nodiscard]] std::int64_t begin_of(std::size_t window) const {
+    return static_cast<std::int64_t>(window) * length();
+  }
+  void double_length();
+  void settle_waiting();
+  void add_waiting(std::int64_t from, std::int64_t to);
+  void add_latency(Latency latency, std::size_t histogram, core::Duration value);
+  void note(std::int64_t ticks) { end_ = ticks > end_ ? ticks : end_; }
+
+  TimelineOptions options_;
+  unsigned doublings_ = 0;
+  std::int64_t end_ = 0;
+  std::vector<Window> windows_;
+  /// Change of the number of waiting requests that wait throughout, from one window to the next.
+  std::vector<std::int64_t> waiting_change_;
+  std::array<std::vector<LatencyHistogram>, kNumLatencies> latencies_;
+  std::array<Fine, kNumLatencies> fine_;
+  RequestPicks picks_;
+};
+
+}  // namespace ridgeline::metrics

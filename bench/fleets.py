@@ -4,8 +4,8 @@
 Every instance gets the same load: Llama-3.1-8B on an H100, 512 tokens in and out, 13 requests/s, 80 % of what one
 sustains. For each number of instances and each policy: user and system time per request, the least of so many runs,
 less that of one instance without a gateway, measured in turn with it. That difference and the ratio depend less on how
-busy the machine is than times do. `llm-d-precise shared` has prompts of which half is one of 100 prefixes; `p/d` has an
-eighth of the instances for prefill. One line per case is appended to bench/history.ndjson.
+busy the machine is than times do. `llm-d-precise shared` has prompts of which half is one of 100 prefixes; `p/d` has a
+quarter of the instances for prefill, which they spend half of their time with: an eighth cannot keep up. One line per case is appended to bench/history.ndjson.
 
     python3 bench/fleets.py BINARY [--instances N ...] [--only POLICY] [--requests N] [--runs N] [--no-history]
     python3 bench/fleets.py BINARY --memory     # per instance, and per live request
@@ -56,7 +56,7 @@ def arguments_of(instances, policy, requests, apart):
     arguments = [*MODEL, *POLICIES[policy], "--instances", str(instances), "--router", name, "--request-rate",
                  str(RATE * instances), "--num-prompts", str(requests)]
     if apart:
-        prefill = instances // 8
+        prefill = instances // 4
         arguments += ["--prefill-instances", str(prefill), "--decode-instances", str(instances - prefill)]
     return arguments
 

@@ -89,8 +89,8 @@ KvOffload::KvOffload(const OffloadOptions& options, Fleet& fleet)
     const TierOptions& tier = options.tiers[kind];
     const bool is_shared = static_cast<TierKind>(kind) == TierKind::kShared;
     const std::size_t count = is_shared ? 1 : fleet.num_instances();
-    for (std::size_t i = 0; tier.blocks > 0 && i < count; ++i) {
-      tiers_[kind].push_back(new_tier(static_cast<TierKind>(kind)));
+    for (std::size_t i = 0; tier.bytes > 0 && i < count; ++i) {
+      tiers_[kind].push_back(new_tier(static_cast<TierKind>(kind), i));
     }
     before_[kind].resize(tiers_[kind].size());
   }
@@ -107,9 +107,26 @@ KvOffload::KvOffload(const OffloadOptions& options, Fleet& fleet)
 
 KvOffload::~KvOffload() = default;
 
-std::unique_ptr<store::Tier> KvOffload::new_tier(TierKind kind) const {
+std::unique_ptr<store::Tier> KvOffload::new_tier(TierKind kind, std::size_t place_of) const {
   const TierOptions& tier = options_.tiers[place(kind)];
-  return std::make_unique<store::Tier>(tier.blocks, tier.eviction(tier.blocks), kept_);
+  return std::make_unique<store::Tier>(tier.bytes, tier.eviction(capacity(kind, place_of)), kept_);
+}
+
+/// How many blocks the tier in that place has room for: of its instance, or of the smallest.
+std::int64_t KvOffload::capacity(TierKind kind, std::size_t place_of) const {
+  const auto chunk = [](const KvLayout& one) { return one.bytes_per_block * one.blocks_per_chunk; };
+  const std::int64_t size =
+      kind == TierKind::kShared
+          ? chunk(std::ranges::min(options_.layouts, {}, chunk))
+          : chunk_bytes(core::InstanceId(static_cast<core::InstanceId::Rep>(place_of)));
+  return options_.tiers[place(kind)].bytes / size;
+}
+
+store::Tier::Write KvOffload::begin_write(TierKind kind,
+                                          core::InstanceId id,
+                                          store::BlockKey key,
+                                          Keys& gone) {
+  return tier(kind, id)->begin_write(key, chunk_bytes(id), gone);
 }
 
 store::Tier* KvOffload::tier(TierKind kind, core::InstanceId instance) const {
@@ -171,14 +188,16 @@ bool KvOffload::loads_sooner(core::InstanceId instance,
                              engine::KvConnector::Hashes hashes,
                              std::int64_t local,
                              std::int64_t blocks) const {
-  if (options_.recompute == nullptr) {
+  const KvLayout& own = layout(instance);
+  if (own.recompute == nullptr) {
     return true;
   }
-  const std::int64_t chunk = options_.blocks_per_chunk;
+  const std::int64_t chunk = own.blocks_per_chunk;
   std::array<std::int64_t, kNumTiers> from = {};
   for (std::int64_t i = local / chunk; i < (local + blocks) / chunk; ++i) {
     const auto last = static_cast<std::size_t>((i + 1) * chunk - 1);
-    from[place(*where(hashes[last], instance))] += (i + 1) * chunk - std::max(i * chunk, local);
+    from[place(*where(hashes[last] ^ own.key_salt, instance))] +=
+        (i + 1) * chunk - std::max(i * chunk, local);
   }
   core::Duration longest;
   for (std::size_t i = 0; i < kNumTiers; ++i) {
@@ -186,16 +205,17 @@ bool KvOffload::loads_sooner(core::InstanceId instance,
       const Move move{.tier = static_cast<TierKind>(i), .instance = instance};
       const link::KvLink& lines =
           move.tier == TierKind::kShared ? store_lines_.link : host_lines_.link;
-      longest = std::max(longest,
-                         core::Duration::saturating_sum(options_.tiers[i].latency,
-                                                        lines.alone(bytes(from[i]), route(move))));
+      longest = std::max(
+          longest,
+          core::Duration::saturating_sum(options_.tiers[i].latency,
+                                         lines.alone(bytes(instance, from[i]), route(move))));
     }
   }
   const std::array<domain::PrefillChunk, 1> prompt = {
-      {{.past = options_.block_tokens * local, .new_tokens = options_.block_tokens * blocks}}};
+      {{.past = own.block_tokens * local, .new_tokens = own.block_tokens * blocks}}};
   domain::StepBatch batch;
   batch.prefills = prompt;
-  return longest < options_.recompute->predict(batch).gpu();
+  return longest < own.recompute->predict(batch).gpu();
 }
 
 void KvOffload::plan(SimTime at, Due due) {
@@ -247,11 +267,10 @@ void KvOffload::touch(const Move& move) {
 
 /// Blocks of a step go to the first tier, those that it lacks and wants.
 void KvOffload::write(Move move, SimTime now) {
-  store::Tier& first = *tier(move.tier, move.instance);
   Keys gone;
   std::erase_if(move.keys, [&](store::BlockKey key) {
     return connectors_[move.instance.value()]->uses_of(key) < options_.store_threshold ||
-           first.begin_write(key, gone) != store::Tier::Write::kBegun;
+           begin_write(move.tier, move.instance, key, gone) != store::Tier::Write::kBegun;
   });
   if (options_.write_back) {
     copy_down(gone, move.tier, false, move.instance, now);
@@ -260,14 +279,14 @@ void KvOffload::write(Move move, SimTime now) {
     end_store(move, now);
     return;
   }
-  move.blocks = std::ssize(move.keys) * options_.blocks_per_chunk;
+  move.blocks = std::ssize(move.keys) * layout(move.instance).blocks_per_chunk;
   start(std::move(move), now);
 }
 
 void KvOffload::start(Move move, SimTime now) {
   Lines& lines = lines_of(move.tier);
   move.start = now;
-  const link::TransferId id = lines.link.start(bytes(move.blocks), route(move), now);
+  const link::TransferId id = lines.link.start(bytes(move.instance, move.blocks), route(move), now);
   lines.moves.emplace(id, std::move(move));
 }
 
@@ -289,9 +308,9 @@ void KvOffload::end_moves(Lines& lines, SimTime now) {
 
 void KvOffload::end_load(const Move& move, SimTime now) {
   TierUse& use = totals_.tiers[place(move.tier)];
-  use.hit_blocks += move.blocks;
+  use.hits += layout(move.instance).block_tokens * move.blocks;
   ++use.loads;
-  use.bytes_read += bytes(move.blocks);
+  use.bytes_read += bytes(move.instance, move.blocks);
   use.read_time += now - move.start;
   for (const store::BlockKey key : move.keys) {
     tier(move.tier, move.instance)->end_read(key);
@@ -314,7 +333,7 @@ void KvOffload::promote(const Move& move, SimTime now) {
   store::Tier& first = *tier(top(), move.instance);
   Keys gone;
   for (const store::BlockKey key : move.keys) {
-    if (first.begin_write(key, gone) == store::Tier::Write::kBegun) {
+    if (begin_write(top(), move.instance, key, gone) == store::Tier::Write::kBegun) {
       first.end_write(key);
     }
   }
@@ -324,7 +343,7 @@ void KvOffload::promote(const Move& move, SimTime now) {
 }
 
 void KvOffload::end_write(const Move& move, SimTime now) {
-  totals_.tiers[place(move.tier)].bytes_written += bytes(move.blocks);
+  totals_.tiers[place(move.tier)].bytes_written += bytes(move.instance, move.blocks);
   store::Tier& written = *tier(move.tier, move.instance);
   for (const store::BlockKey key : move.keys) {
     written.end_write(key);
@@ -353,7 +372,7 @@ void KvOffload::copy_down(
   Move move{.kind = Move::Kind::kCopy, .tier = *next, .instance = id};
   Keys gone;
   for (const store::BlockKey key : keys) {
-    if (tier(*next, id)->begin_write(key, gone) == store::Tier::Write::kBegun) {
+    if (begin_write(*next, id, key, gone) == store::Tier::Write::kBegun) {
       move.keys.push_back(key);
     }
   }
@@ -369,7 +388,7 @@ void KvOffload::copy_down(
       tier(from, id)->begin_read(key);
     }
   }
-  move.blocks = std::ssize(move.keys) * options_.blocks_per_chunk;
+  move.blocks = std::ssize(move.keys) * layout(id).blocks_per_chunk;
   start(std::move(move), now);
 }
 
@@ -389,20 +408,25 @@ SimTime KvOffload::reached(core::InstanceId id, SimTime now) {
 routing::TierTokens KvOffload::overlap(const domain::Request& request,
                                        core::InstanceId instance,
                                        const Gateway::Reported& known) {
+  const KvLayout& own = layout(instance);
   if (asked_.first != request.id) {
-    asked_ = {request.id, engine::prefix_hashes(request, options_.block_tokens)};
+    asked_ = {request.id, std::vector<std::vector<std::uint64_t>>(options_.layouts.size())};
   }
-  const std::vector<std::uint64_t>& hashes = asked_.second;
-  const std::int64_t chunk = options_.blocks_per_chunk;
-  const std::int64_t tokens = chunk * options_.block_tokens.value();
+  std::vector<std::uint64_t>& hashes = asked_.second[layout_of(instance)];
+  if (hashes.empty()) {
+    hashes = engine::prefix_hashes(request, own.block_tokens);
+  }
+  const std::int64_t chunk = own.blocks_per_chunk;
+  const std::int64_t tokens = chunk * own.block_tokens.value();
   routing::TierTokens found;
   bool in_store = true;
   for (std::int64_t i = 0; i < std::ssize(hashes) / chunk; ++i) {
     const auto has = [&](TierKind kind) {
       const store::Tier* const one = tier(kind, instance);
-      return one != nullptr && one->held_at(hashes[static_cast<std::size_t>((i + 1) * chunk - 1)],
-                                            known.as_of,
-                                            kind == TierKind::kShared ? SimTime() : known.since);
+      return one != nullptr &&
+             one->held_at(hashes[static_cast<std::size_t>((i + 1) * chunk - 1)] ^ own.key_salt,
+                          known.as_of,
+                          kind == TierKind::kShared ? SimTime() : known.since);
     };
     in_store = in_store && has(TierKind::kShared);
     found.shared += in_store ? tokens : 0;
@@ -429,7 +453,7 @@ OffloadTotals KvOffload::totals() const {
       use.blocks.evicted += blocks.evicted;
       use.blocks.refused += blocks.refused;
       use.blocks.peak += blocks.peak;
-      use.capacity += tiers_[i][j]->capacity();
+      use.capacity += capacity(static_cast<TierKind>(i), j);
     }
     if (tiers_[i].empty()) {
       continue;

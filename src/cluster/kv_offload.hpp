@@ -34,8 +34,7 @@ inline constexpr std::size_t kNumTiers = 3;
 inline constexpr std::array<std::string_view, kNumTiers> kTierNames = {"host", "disk", "shared"};
 
 struct TierOptions {
-  std::int64_t blocks =
-      0;  ///< Tier blocks, of one instance or of the store; 0: there is no such tier.
+  std::int64_t bytes = 0;  ///< Of one instance, or of the store; 0: there is no such tier.
   std::unique_ptr<store::Eviction> (*eviction)(std::int64_t) = nullptr;
   /// Bytes per second of a host's link with the tier, which its instances share.
   std::int64_t read_rate = 0;
@@ -43,33 +42,42 @@ struct TierOptions {
   core::Duration latency = {};  ///< Before the first byte that is read.
 };
 
-struct OffloadOptions {
-  std::array<TierOptions, kNumTiers> tiers = {};  ///< By TierKind; at least one.
-  /// Of the shared store with all hosts together, bytes per second each way; 0: never the limit.
-  std::int64_t store_rate = 0;
-  std::int64_t instances_per_host = 1;
+/// The KV of an instance, in blocks.
+struct KvLayout {
   core::Tokens block_tokens{16};      ///< Of a block of the engine.
   std::int64_t bytes_per_block = 0;   ///< Of the same, over all GPUs of an instance.
   std::int64_t blocks_per_chunk = 1;  ///< Blocks of the engine in a block of a tier.
+  /// What is computed sooner than loaded is not loaded; null: all that is there is loaded.
+  const latency::StepTimeModel* recompute = nullptr;
+  /// Part of the names of blocks in a tier: layouts of another network, or cut another way, differ
+  /// in it, as neither can use what the other stored.
+  std::uint64_t key_salt = 0;
+};
+
+struct OffloadOptions {
+  std::array<TierOptions, kNumTiers> tiers = {};  ///< By TierKind; at least one.
+  std::vector<KvLayout> layouts = {{}};           ///< At least one.
+  std::vector<std::size_t> layout_of = {};        ///< By instance; empty: all have the first.
+  /// Of the shared store with all hosts together, bytes per second each way; 0: never the limit.
+  std::int64_t store_rate = 0;
+  std::int64_t instances_per_host = 1;
   bool promote_on_hit = true;   ///< What is loaded from a lower tier comes into the highest too.
   bool write_back = false;      ///< A tier gets what gives way above it; off: all that comes there.
   bool stores_answers = false;  ///< Blocks of answers too, not of prompts alone.
   std::int64_t min_hit_blocks = 1;   ///< Fewer blocks of the engine are computed, not loaded.
   std::int64_t store_threshold = 0;  ///< Stored once so many requests wanted it.
-  /// What is computed sooner than loaded is not loaded; null: all that is there is loaded.
-  const latency::StepTimeModel* recompute = nullptr;
   link::Sharing sharing = link::Sharing::kFifo;  ///< Of a host's links.
 };
 
 /// What one kind of tier did, over all instances.
 struct TierUse {
-  std::int64_t hit_blocks = 0;        ///< Blocks of the engine that were loaded from it.
+  core::Tokens hits;                  ///< That were loaded from it.
   std::int64_t loads = 0;             ///< Transfers to GPUs that ended ...
   std::int64_t bytes_read = 0;        ///< ... and their bytes.
   core::Duration read_time = {};      ///< Sum of their times, first to last byte.
   std::int64_t bytes_written = 0;     ///< Of transfers into the tier that ended.
   store::TierTotals blocks = {};      ///< Of tier blocks; the peak is the sum of the instances'.
-  std::int64_t capacity = 0;          ///< Tier blocks, of all instances.
+  std::int64_t capacity = 0;          ///< Tier blocks, of all instances; of a store, the smallest.
   std::int64_t read_link_bytes = 0;   ///< Moved over the busiest link of one host, each way: by
   std::int64_t write_link_bytes = 0;  ///< transfers that ended, and parts of others.
   std::int64_t read_rate = 0;         ///< Bytes per second of such a link.
@@ -79,8 +87,8 @@ struct TierUse {
 };
 
 struct OffloadTotals {
-  std::int64_t queries = 0;       ///< Blocks of the engine that were looked up: not on the GPUs.
-  std::int64_t hits = 0;          ///< Of those, loaded.
+  core::Tokens queries;           ///< In full blocks that were looked up: not on the GPUs.
+  core::Tokens hits;              ///< Of those, loaded.
   std::int64_t loads = 0;         ///< Requests that got all that they loaded.
   core::Duration load_time = {};  ///< Sum over them: blocks given to last byte.
   std::int64_t recomputed = 0;  ///< Requests that computed what could have been loaded, as sooner.
@@ -150,9 +158,23 @@ class KvOffload final : public Part {
   [[nodiscard]] TierKind top() const;
   [[nodiscard]] std::optional<TierKind> below(TierKind kind) const;
   [[nodiscard]] std::optional<TierKind> where(store::BlockKey key, core::InstanceId instance) const;
-  [[nodiscard]] std::int64_t bytes(std::int64_t blocks) const {
-    return blocks * options_.bytes_per_block;
+  [[nodiscard]] std::size_t layout_of(core::InstanceId id) const {
+    return options_.layout_of.empty() ? 0 : options_.layout_of[id.value()];
   }
+  [[nodiscard]] const KvLayout& layout(core::InstanceId id) const {
+    return options_.layouts[layout_of(id)];
+  }
+  [[nodiscard]] std::int64_t bytes(core::InstanceId id, std::int64_t blocks) const {
+    return blocks * layout(id).bytes_per_block;
+  }
+  [[nodiscard]] std::int64_t chunk_bytes(core::InstanceId id) const {
+    return bytes(id, layout(id).blocks_per_chunk);
+  }
+  [[nodiscard]] std::int64_t capacity(TierKind kind, std::size_t place) const;
+  [[nodiscard]] store::Tier::Write begin_write(TierKind kind,
+                                               core::InstanceId id,
+                                               store::BlockKey key,
+                                               Keys& gone);
   [[nodiscard]] link::WireId wire(TierKind kind, std::int64_t host, bool writes) const;
   [[nodiscard]] link::Route route(const Move& move) const;
   [[nodiscard]] Lines& lines_of(TierKind kind) {
@@ -163,7 +185,7 @@ class KvOffload final : public Part {
                                   std::int64_t local,
                                   std::int64_t blocks) const;
 
-  [[nodiscard]] std::unique_ptr<store::Tier> new_tier(TierKind kind) const;
+  [[nodiscard]] std::unique_ptr<store::Tier> new_tier(TierKind kind, std::size_t place) const;
   void plan(core::SimTime at, Due due);
   void perform(Due due, core::SimTime now);
   void touch(const Move& move);
@@ -195,8 +217,8 @@ class KvOffload final : public Part {
   std::uint64_t num_due_ = 0;
   std::map<std::pair<core::InstanceId, std::uint64_t>, Load> loads_;  ///< By number.
   core::Duration kept_;  ///< How long ago overlap() is asked of.
-  /// Of the request that overlap() was asked of last: its hashes.
-  std::pair<core::RequestId, std::vector<std::uint64_t>> asked_;
+  /// Of the request that overlap() was asked of last: its hashes in each layout.
+  std::pair<core::RequestId, std::vector<std::vector<std::uint64_t>>> asked_;
   OffloadTotals totals_;
 };
 

@@ -34,10 +34,11 @@ class KvOffload::Connector final : public engine::KvConnector {
                       Hashes hashes,
                       std::int64_t local,
                       std::int64_t loaded) override {
-    const std::int64_t chunk = all_.options_.blocks_per_chunk;
+    const core::Tokens tokens = layout().block_tokens;
+    const std::int64_t chunk = layout().blocks_per_chunk;
     const std::int64_t chunks = std::ssize(hashes) / chunk;
-    all_.totals_.queries += std::ssize(hashes) - local;
-    all_.totals_.hits += loaded;
+    all_.totals_.queries += tokens * (std::ssize(hashes) - local);
+    all_.totals_.hits += tokens * loaded;
     all_.totals_.recomputed += loaded == 0 && available(hashes, local) > 0 ? 1 : 0;
     for (std::int64_t i = local / chunk; i < chunks; ++i) {
       ++uses()[key(hashes, i)];
@@ -53,7 +54,7 @@ class KvOffload::Connector final : public engine::KvConnector {
   }
 
   void store(core::RequestId request, Hashes hashes, std::int64_t before) override {
-    const std::int64_t chunk = all_.options_.blocks_per_chunk;
+    const std::int64_t chunk = layout().blocks_per_chunk;
     Keys keys;
     for (std::int64_t i = before / chunk; i < std::ssize(hashes) / chunk; ++i) {
       keys.push_back(key(hashes, i));
@@ -117,8 +118,10 @@ class KvOffload::Connector final : public engine::KvConnector {
   };
   using Uses = std::unordered_map<store::BlockKey, std::int64_t>;
 
+  [[nodiscard]] const KvLayout& layout() const { return all_.layout(instance_); }
   [[nodiscard]] store::BlockKey key(Hashes hashes, std::int64_t chunk) const {
-    return hashes[static_cast<std::size_t>((chunk + 1) * all_.options_.blocks_per_chunk - 1)];
+    return hashes[static_cast<std::size_t>((chunk + 1) * layout().blocks_per_chunk - 1)] ^
+           layout().key_salt;
   }
   /// Of the tier that is written first.
   [[nodiscard]] Uses& uses() {
@@ -132,7 +135,7 @@ class KvOffload::Connector final : public engine::KvConnector {
   /// Blocks behind the first `local` that tiers hold one after the other, in whole blocks of a
   /// tier; less than one of those is not worth a load (vLLM).
   [[nodiscard]] std::int64_t available(Hashes hashes, std::int64_t local) const {
-    const std::int64_t chunk = all_.options_.blocks_per_chunk;
+    const std::int64_t chunk = layout().blocks_per_chunk;
     const std::int64_t chunks = std::ssize(hashes) / chunk;
     std::int64_t end = local / chunk;
     while (end < chunks && all_.where(key(hashes, end), instance_)) {
@@ -147,7 +150,7 @@ class KvOffload::Connector final : public engine::KvConnector {
                      Hashes hashes,
                      std::int64_t local,
                      std::int64_t loaded) {
-    const std::int64_t chunk = all_.options_.blocks_per_chunk;
+    const std::int64_t chunk = layout().blocks_per_chunk;
     std::array<Move, kNumTiers> moves;
     for (std::int64_t i = local / chunk; i < (local + loaded) / chunk; ++i) {
       const store::BlockKey block = key(hashes, i);

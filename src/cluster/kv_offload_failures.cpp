@@ -70,7 +70,7 @@ void KvOffload::empty_tiers(core::InstanceId id) {
     auto& all = tiers_[static_cast<std::size_t>(kind)];
     if (!all.empty()) {
       before_[static_cast<std::size_t>(kind)][id.value()] += all[id.value()]->totals();
-      all[id.value()] = new_tier(kind);
+      all[id.value()] = new_tier(kind, id.value());
     }
   }
 }

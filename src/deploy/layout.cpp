@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,8 +25,7 @@
 #include "document/document.hpp"
 #include "engine/schedulers.hpp"
 #include "hardware/gpu_spec.hpp"
-#include "model/hf_document.hpp"
-#include "model/model_spec.hpp"
+#include "model/network_id.hpp"
 #include "scenario/deployment.hpp"
 #include "scenario/digest.hpp"
 #include "scenario/engine_settings.hpp"
@@ -67,27 +65,6 @@ constexpr auto kGatewaysOwn =
 /// Architectures whose GPUs the files ask for (`CUDA_VISIBLE_DEVICES`, `nvidia.com/gpu`).
 constexpr auto kNvidia = std::to_array<std::string_view>({"ampere", "ada", "hopper", "blackwell"});
 
-/// Words of a name between dashes, in lower case: "Llama-3.3-70B" -> llama, 3.3, 70b.
-std::vector<std::string> name_words(std::string_view name) {
-  std::vector<std::string> words;
-  for (const auto part : std::views::split(name.substr(name.rfind('/') + 1), '-')) {
-    words.push_back(document::lower_case(std::string_view(part.begin(), part.end())));
-  }
-  return words;
-}
-
-/// Whether the words of `name` are words of `id`, in their order.
-bool is_named(std::string_view id, std::string_view name) {
-  const std::vector<std::string> of_name = name_words(name);
-  std::size_t found = 0;
-  for (const std::string& word : name_words(id)) {
-    if (found < of_name.size() && word == of_name[found]) {
-      ++found;
-    }
-  }
-  return found == of_name.size();
-}
-
 /// A name that Kubernetes takes: lower case, digits and dashes, at most 40 characters, so that what
 /// is put behind it fits too.
 std::string object_name(std::string_view network) {
@@ -111,7 +88,7 @@ class LayoutMaker {
 
   core::Result<Layout> run() {
     name_engine();
-    if (auto network = network_id(resolved_.deployment->section.model)) {
+    if (auto network = model::network_id(resolved_.deployment->section.model)) {
       layout_.network = std::move(*network);
       layout_.name = object_name(layout_.network);
     } else {
@@ -355,38 +332,6 @@ std::int64_t Layout::gpus() const {
 
 core::Result<Layout> layout_of(const Input& input, const Abilities& abilities) {
   return LayoutMaker(input, abilities).run();
-}
-
-core::Result<std::string> network_id(const std::string& model) {
-  const auto document = model::find_model_document(model);
-  if (!document) {
-    return core::fail(document.error());
-  }
-  const Node* id = document->find(model::kHfIdKey);
-  if (id == nullptr || !id->is_string()) {
-    return core::fail({.field = "model",
-                       .message = fmt::format("'{}' has no Hugging Face id, by which an engine "
-                                              "would load it",
-                                              model),
-                       .hint = "_hf_id in its config.json"});
-  }
-  std::vector<std::string> ids = {id->as_string()};
-  if (const Node* aliases = document->find(model::kAliasesKey)) {
-    for (const Node& alias : aliases->items()) {
-      if (alias.as_string().find('/') != std::string::npos) {
-        ids.push_back(alias.as_string());
-      }
-    }
-  }
-  const std::string lower = document::lower_case(model);
-  for (const std::string& other : ids) {
-    if (document::lower_case(other) == lower) {
-      return other;
-    }
-  }
-  const auto named =
-      std::ranges::find_if(ids, [&](const std::string& other) { return is_named(other, model); });
-  return named == ids.end() ? ids.front() : *named;
 }
 
 }  // namespace ridgeline::deploy

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "core/article.hpp"
 #include "core/result.hpp"
 #include "deploy/flags.hpp"
 #include "deploy/header.hpp"
@@ -20,6 +21,7 @@
 #include "deploy/shell.hpp"
 #include "deploy/targets.hpp"
 #include "document/document.hpp"
+#include "model/network_id.hpp"
 #include "scenario/options.hpp"
 
 namespace ridgeline::deploy {
@@ -153,7 +155,7 @@ class Assembly {
     }
     const Node* model = scenario_.find("model");
     if (model != nullptr && model->is_string()) {
-      const auto id = network_id(model->as_string());
+      const auto id = model::network_id(model->as_string());
       if (id && *id == network.text) {
         return;
       }
@@ -256,7 +258,8 @@ core::Result<std::optional<std::vector<ServerFound>>> servers_of_document(const 
   const Node* kind = document.find("kind");
   if (document.find("apiVersion") != nullptr && kind != nullptr && kind->is_string()) {
     return core::fail({.field = "kind",
-                       .message = fmt::format("a {} says nothing of a scenario", kind->as_string()),
+                       .message = fmt::format("{} says nothing of a scenario",
+                                              core::with_article(kind->as_string())),
                        .where = kind->where(),
                        .hint = "deployment.yaml, or scenario.yaml beside it"});
   }

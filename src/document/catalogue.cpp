@@ -24,39 +24,34 @@
 namespace ridgeline::document {
 
 Catalogue::Catalogue(const Kind& kind, std::span<const EmbeddedFile> files) : kind_(kind) {
+  std::vector<const EmbeddedFile*> found;
   for (const EmbeddedFile& file : files) {
     if (file.name.ends_with(kind.extension)) {
-      files_.push_back(&file);
+      found.push_back(&file);
     }
   }
-  std::sort(files_.begin(), files_.end(), [this](const EmbeddedFile* a, const EmbeddedFile* b) {
-    return stem(*a) < stem(*b);
-  });
+  std::ranges::sort(found, {}, [this](const EmbeddedFile* file) { return stem(*file); });
+  for (const EmbeddedFile* file : found) {
+    files_.emplace_back().file = file;
+  }
 }
 
 std::string_view Catalogue::stem(const EmbeddedFile& file) const {
   return file.name.substr(0, file.name.size() - kind_.extension.size());
 }
 
-Catalogue::Entry Catalogue::read(const EmbeddedFile& file) const {
-  Entry entry;
-  entry.name = stem(file);
-  kind_.read(file, entry);
-  return entry;
-}
-
-const std::vector<Catalogue::Entry>& Catalogue::entries() const {
-  std::call_once(once_, [this] {
-    for (const EmbeddedFile* file : files_) {
-      entries_.push_back(read(*file));
-    }
+const Catalogue::Entry& Catalogue::read(File& file) const {
+  std::call_once(file.once, [&] {
+    file.entry.name = stem(*file.file);
+    kind_.read(*file.file, file.entry);
   });
-  return entries_;
+  return file.entry;
 }
 
 core::Error Catalogue::unknown(const std::string& name) const {
   std::vector<std::string> candidates;
-  for (const Entry& entry : entries()) {
+  for (File& file : files_) {
+    const Entry& entry = read(file);
     candidates.insert(candidates.end(), entry.names.begin(), entry.names.end());
   }
   const std::optional<std::string> near = nearest(kind_.plain(name), candidates);
@@ -74,12 +69,13 @@ core::Result<Node> Catalogue::find(
     const std::string& name,
     const std::function<core::Result<Node>(const std::string& path)>& read_path) const {
   const std::string wanted = kind_.plain(name);
-  for (const EmbeddedFile* file : files_) {
-    if (stem(*file) == wanted) {
-      return read(*file).document;
+  for (File& file : files_) {
+    if (stem(*file.file) == wanted) {
+      return read(file).document;
     }
   }
-  for (const Entry& entry : entries()) {
+  for (File& file : files_) {
+    const Entry& entry = read(file);
     if (std::find(entry.names.begin(), entry.names.end(), wanted) != entry.names.end()) {
       return entry.document;
     }
@@ -94,8 +90,8 @@ core::Result<Node> Catalogue::find(
 std::vector<std::string> Catalogue::names() const {
   std::vector<std::string> names;
   names.reserve(files_.size());
-  for (const EmbeddedFile* file : files_) {
-    names.emplace_back(stem(*file));
+  for (const File& file : files_) {
+    names.emplace_back(stem(*file.file));
   }
   return names;
 }

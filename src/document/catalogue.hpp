@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <mutex>
 #include <span>
@@ -45,15 +46,17 @@ class Catalogue {
 
  private:
   [[nodiscard]] core::Error unknown(const std::string& name) const;
+  /// A file, read when it is first asked for: a search looks up the same few over and over.
+  struct File {
+    const EmbeddedFile* file = nullptr;
+    std::once_flag once = {};  ///< Searches look up on several threads.
+    Entry entry = {};
+  };
   [[nodiscard]] std::string_view stem(const EmbeddedFile& file) const;
-  [[nodiscard]] Entry read(const EmbeddedFile& file) const;
-  /// All of them, sorted by name.
-  [[nodiscard]] const std::vector<Entry>& entries() const;
+  const Entry& read(File& file) const;
 
   Kind kind_;
-  std::vector<const EmbeddedFile*> files_;
-  mutable std::once_flag once_;  ///< Studies look up networks on several threads.
-  mutable std::vector<Entry> entries_;
+  mutable std::deque<File> files_;  ///< Sorted by name.
 };
 
 /// In lower case, letter by letter of ASCII.

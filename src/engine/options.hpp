@@ -10,6 +10,7 @@
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/draft_level.hpp"
+#include "engine/first_use.hpp"
 #include "engine/profiles.hpp"
 
 namespace ridgeline::engine {
@@ -90,6 +91,7 @@ struct EngineOptions {
   bool kv_transfer = false;  ///< Requests may bring KV that another engine computed.
   std::optional<GrammarTimes> grammars = {};  ///< Requests may have structured outputs.
   std::vector<CacheGroup> cache_groups = {CacheGroup{}};
+  FirstUseStalls first_use = {};  ///< Of a server that has not warmed up.
   bool log_steps = false;  ///< Report StepRecords (needed by --steps-out; totals are kept anyway).
   Profile profile;         ///< What vLLM's version does differently from others.
   std::shared_ptr<const EngineSettings> own = nullptr;  ///< Of an engine that is not vLLM.

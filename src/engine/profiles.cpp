@@ -46,6 +46,7 @@ Profile oldest() {
                  .remote_rounds_up_to_blocks = true,
                  .frees_uncached_in_order = true,
                  .graph_sizes = GraphSizes::kStep8To512,
+                 .whole_graphs = false,
                  .graphs_count_drafts = false};
 }
 
@@ -92,6 +93,7 @@ const std::array<Profile, 11>& table() {
     v11.updates_running_only = false;
     v11.lookahead_from_first_chunk = false;
     v11.counts_preemptions = true;
+    v11.whole_graphs = true;
     v11.keeps_drafts_of_preempted = true;
     Profile v13 = after(v11, "vllm@0.13");
     v13.async_skips_last_token = true;
@@ -225,6 +227,7 @@ constexpr auto kSwitchTexts = std::to_array<SwitchText>({
     {&Profile::sorts_to_sample,
      "samples by sorting the logits",
      "samples without sorting the logits"},
+    {&Profile::whole_graphs, "whole CUDA graphs of decodes", "CUDA graphs of decodes in pieces"},
     {&Profile::graphs_count_drafts,
      "the largest CUDA graph counts drafts",
      "the largest CUDA graph counts no drafts"},

@@ -107,6 +107,9 @@ struct Profile {
   bool graphs_in_kv_budget = false;
   double default_gpu_memory_utilization = 0.90;
   GraphSizes graph_sizes = GraphSizes::kStep8Then16;
+  /// Graphs hold steps of decodes whole; without, all are in pieces around the attention (until
+  /// 2025-09-23, 24fab45d96).
+  bool whole_graphs = true;
   /// The largest graph leaves room for every sequence's drafts (from 2025-12-10, #30330).
   bool graphs_count_drafts = true;
   /// The token budget itself has a graph where it is below the top (from 2026-04-28, #40734).

@@ -113,6 +113,22 @@ class FactReader {
   GpuSpec& gpu_;
 };
 
+/// nvidia-smi lets no data-centre GPU be held to much less.
+constexpr double kLeastCap = 0.25;
+
+/// Prompts draw a board's limit, so that a cap takes clocks in its own proportion; what waits for
+/// memory hardly draws more than a cap leaves. Source: Splitwise's Llama-2-70B on four H100 with
+/// and without a cap (github.com/Mutinifni/splitwise-sim, data/perf_model.csv): prompts take 1.30
+/// times as long at all lengths, tokens as long as before.
+void hold_to_cap(GpuSpec& gpu) {
+  const double share = gpu.power_cap / gpu.power_watts;
+  for (core::FlopsPerSecond GpuSpec::* const peak :
+       {&GpuSpec::peak_bf16, &GpuSpec::peak_fp8, &GpuSpec::peak_int8, &GpuSpec::peak_fp4}) {
+    gpu.*peak = share * (gpu.*peak);
+  }
+  gpu.clock_ghz *= share;
+}
+
 }  // namespace
 
 core::Result<GpuSpec> gpu_from_node(const document::Node& document, const std::string& name) {
@@ -154,6 +170,19 @@ core::Result<GpuSpec> gpu_from_node(const document::Node& document, const std::s
       core::BytesPerSecond(reader.optional_quantity("network_bandwidth", kRate));
   if (reader.states("power_watts")) {
     gpu.power_watts = reader.real("power_watts", kWatts);
+  }
+  if (reader.states("power_cap")) {
+    gpu.power_cap = reader.real("power_cap", kWatts);
+    if (errors.empty() &&
+        (gpu.power_cap < kLeastCap * gpu.power_watts || gpu.power_cap > gpu.power_watts)) {
+      reader.problem("power_cap",
+                     fmt::format("{} W is not within {} to 1 times power_watts, {} W",
+                                 gpu.power_cap,
+                                 kLeastCap,
+                                 gpu.power_watts));
+    } else if (errors.empty()) {
+      hold_to_cap(gpu);
+    }
   }
   if (reader.states("datasheet_only")) {
     gpu.datasheet_only = reader.flag("datasheet_only");

@@ -38,6 +38,8 @@ struct GpuSpec {
   core::BytesPerSecond
       network_bandwidth;     ///< One direction and per GPU, to other nodes; 0: unknown.
   double power_watts = 0.0;  ///< Board power limit; 0: unknown.
+  /// Below that limit, where the board is held to less: peaks and clock above are those at the cap.
+  double power_cap = 0.0;
   /// No measured kernels stand behind what is priced on it or on its relatives: the datasheet is
   /// all.
   bool datasheet_only = false;
@@ -71,9 +73,9 @@ struct LinkView {
 /// The facts in such a document, whose keys are the fields of GpuSpec. A value is a number with its
 /// unit, or a map {value: ..., source: ...}. Peaks but peak_bf16 may be absent, and so may
 /// link_domain (then gpus_per_node), pcie_bandwidth (then PCIe 4.0's 32 GB/s), network_bandwidth,
-/// power_watts, datasheet_only and base; unknown keys are refused. A file with `base: NAME` takes
-/// all facts that it does not state from that GPU of the catalogue; where it states its memory
-/// alone, usable_memory is the base's share of it.
+/// power_watts, power_cap, datasheet_only and base; unknown keys are refused. A file with `base:
+/// NAME` takes all facts that it does not state from that GPU of the catalogue; where it states its
+/// memory alone, usable_memory is the base's share of it.
 [[nodiscard]] core::Result<GpuSpec> gpu_from_node(const document::Node& document,
                                                   const std::string& name);
 /// Both: the GPU that a name means.

@@ -56,6 +56,8 @@ struct Execution {
   std::vector<std::int64_t> cuda_graph_sizes;
   /// Whether graphs hold steps with prompts too, in pieces around the attention.
   bool graphs_hold_prompts = true;
+  /// Whether graphs of decodes alone are in pieces as well.
+  bool graphs_in_pieces = false;
   /// The host launches every kernel of every step (--enforce-eager). `cuda_graph_sizes` are then
   /// those of the same server with graphs: a step takes at least as long as it would with them.
   bool enforce_eager = false;

@@ -8,13 +8,13 @@
 namespace ridgeline::metrics {
 
 /// What one kind of KV tier did, over all instances. Its blocks are as large as
-/// OffloadSummary::block_tokens says.
+/// OffloadSummary::block_tokens says, in bytes as each pool's network has it.
 struct TierSummary {
-  std::string tier;  ///< "host", "disk", "shared".
-  std::int64_t capacity_blocks = 0;
-  std::int64_t peak_blocks = 0;  ///< Sum of the instances' peaks.
-  std::int64_t hit_tokens = 0;   ///< Loaded from it.
-  std::int64_t loads = 0;        ///< Transfers to GPUs, one per request that loads from it.
+  std::string tier;                  ///< "host", "disk", "shared".
+  std::int64_t capacity_blocks = 0;  ///< Of a store, of the pool's whose blocks are smallest.
+  std::int64_t peak_blocks = 0;      ///< Sum of the instances' peaks.
+  std::int64_t hit_tokens = 0;       ///< Loaded from it.
+  std::int64_t loads = 0;            ///< Transfers to GPUs, one per request that loads from it.
   std::int64_t bytes_read = 0;
   std::optional<double> read_ms;  ///< Mean of such a transfer, first to last byte.
   std::int64_t bytes_written = 0;
@@ -28,9 +28,9 @@ struct TierSummary {
 
 /// KV kept outside the GPUs, in numbers.
 struct OffloadSummary {
-  std::int64_t block_tokens = 0;
-  std::int64_t query_tokens = 0;  ///< In full blocks that the GPUs lacked.
-  std::int64_t hit_tokens = 0;    ///< Of those, loaded.
+  std::optional<std::int64_t> block_tokens;  ///< None where pools differ in it.
+  std::int64_t query_tokens = 0;             ///< In full blocks that the GPUs lacked.
+  std::int64_t hit_tokens = 0;               ///< Of those, loaded.
   std::optional<double> hit_rate;
   std::int64_t loads = 0;          ///< Requests that got all that they loaded.
   std::optional<double> load_ms;   ///< Mean of them, from blocks on the GPUs to the last byte.

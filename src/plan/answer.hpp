@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -74,7 +75,8 @@ struct PlanCandidate {
   std::optional<std::size_t> binding = {};  ///< The target that limits it; nothing: utilisation.
   double utilisation = 0.0;                 ///< Load per replica by saturated throughput.
   bool unstable = false;
-  Cost cost = {};
+  double unit_cost = 0.0;  ///< Of one replica, in the first objective; 0 where it was not raced.
+  Cost cost = {};          ///< Of `replicas`.
   std::vector<TargetResult> targets = {};
   std::optional<Certificate> certificate = {};
   std::array<double, domain::kNumBottlenecks> bottlenecks{};  ///< Shares of busy time.
@@ -95,6 +97,19 @@ struct Rejection {
   std::int64_t count = 0;
   std::string example;  ///< The first one, and what was wrong with it.
   std::string nearest;  ///< What would admit it; may be empty.
+
+  /// The reason behind the count: "do not fit"
+  [[nodiscard]] std::string counted_reason() const {
+    return reason == kDoesNotFit && count != 1 ? "do not fit" : reason;
+  }
+  static constexpr std::string_view kDoesNotFit = "does not fit";
+};
+
+/// A cheaper number of replicas, or another deployment, that is not sure enough to be picked.
+struct CheaperChance {
+  std::size_t candidate = 0;
+  std::int64_t replicas = 1;  ///< With spare ones.
+  double p_feasible = 0.0;
 };
 
 /// What was done.
@@ -122,12 +137,15 @@ struct Answer {
   std::vector<std::size_t> pareto = {};   ///< Of several objectives: those that none dominates.
   std::vector<Rejection> rejected = {};
   std::vector<Factor> factors = {};
-  std::vector<std::vector<double>> elasticities = {};  ///< By finalist, then factor.
+  /// Of log capacity, by finalist, then factor: as doubt takes them.
+  std::vector<std::vector<double>> elasticities = {};
   std::vector<std::size_t> finalists = {};
   std::vector<MeasurementValue> measurements = {};
   std::vector<BreakEven> breakevens = {};    ///< Their rows are candidates.
   std::optional<double> amplification = {};  ///< d log capacity / d log step time, of the pick.
   double expected_regret_pct = 0.0;
+  /// The likeliest to suffice of what costs less than the pick.
+  std::optional<CheaperChance> cheaper = {};
   double headroom_pct = 0.0;
   SearchCounts search = {};
   core::Warnings warnings = {};
@@ -136,6 +154,11 @@ struct Answer {
   std::string failure = {};
   std::vector<std::string> nearest = {};
   bool is_infeasible = false;  ///< No candidate is predicted to meet the targets.
+
+  /// Of a candidate's replicas, those that serve the load: spare ones are left out.
+  [[nodiscard]] std::int64_t serving(std::int64_t replicas) const {
+    return std::max<std::int64_t>(1, replicas - question.limits.spare_replicas);
+  }
 };
 
 }  // namespace ridgeline::plan

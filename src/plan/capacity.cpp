@@ -11,6 +11,7 @@
 
 #include "core/math.hpp"
 #include "core/result.hpp"
+#include "core/time.hpp"
 #include "plan/share.hpp"
 #include "plan/target.hpp"
 #include "scenario/resolve.hpp"
@@ -23,6 +24,9 @@ namespace {
 /// request per second).
 constexpr double kUsualSlope = 8.0;
 constexpr double kLeastSlope = 0.5;
+/// Of the highest load: below it a server is as good as empty, and a target that is missed there is
+/// missed at any load.
+constexpr double kEmptyShare = 1e-4;
 /// Steps in log load while the root lies on one side: doubled each time, so that eight cover a
 /// factor of 10^16.
 constexpr double kFirstStep = 0.15;
@@ -86,7 +90,8 @@ class Search {
 
   core::Result<std::optional<Capacity>> run() {
     const double ceiling = core::log(options_.ceiling);
-    double x = std::min(core::log(options_.guess), ceiling);
+    const double floor = std::min(ceiling, core::log(lowest()));
+    double x = std::clamp(core::log(options_.guess), floor, ceiling);
     double step = kFirstStep;
     int left = kMostEvaluations;
     int far_left = kMostFarEvaluations;
@@ -102,6 +107,9 @@ class Search {
       const Seen* high = above();
       if (low != nullptr && low->x >= ceiling) {
         return finish(Limit::kUtilisation);
+      }
+      if (high != nullptr && high->x <= floor) {
+        return finish(Limit::kNone);
       }
       if (low != nullptr && high != nullptr) {
         if (high->x - low->x <= near_ || is_near(*low) || is_near(*high)) {
@@ -120,13 +128,24 @@ class Search {
         --far_left;
       }
       const double wanted = -nearest.found.margin / slope_near(nearest.x);
-      x = std::min(nearest.x + std::clamp(wanted * kOvershoot, -step, step), ceiling);
+      x = std::clamp(nearest.x + std::clamp(wanted * kOvershoot, -step, step), floor, ceiling);
       step *= 2.0;
     }
     return finish(below() == nullptr && !is_near(*above()) ? Limit::kNone : Limit::kTarget);
   }
 
  private:
+  /// Below it no load is looked for.
+  [[nodiscard]] double lowest() const {
+    const double share = kEmptyShare * options_.ceiling;
+    if (options_.is_closed_loop) {
+      return std::max(1.0, share);
+    }
+    // A run ends within what simulated time can say, with half to spare.
+    const double longest = core::SimTime::last().to_seconds() / 2.0;
+    return std::max(share, core::real(options_.requests) / longest);
+  }
+
   /// So that the next load lies on the other side of the root.
   static constexpr double kOvershoot = 1.1;
 

@@ -229,7 +229,12 @@ std::vector<BreakEven> break_evens(const Offer& pick,
     if (offer.gpu == pick.gpu) {
       continue;
     }
-    const double ratio = core::real(offer.gpus) / core::real(pick.gpus);
+    const Price* own = prices ? prices->of(pick.gpu) : nullptr;
+    const Price* other = prices ? prices->of(offer.gpu) : nullptr;
+    double ratio = core::real(offer.gpus) / core::real(pick.gpus);
+    if (other != nullptr) {
+      ratio += (offer.electricity - pick.electricity) / other->usd_per_hour / core::real(pick.gpus);
+    }
     const auto known = std::ranges::find(found, offer.gpu, &BreakEven::against);
     if (known != found.end()) {
       if (ratio < known->ratio) {
@@ -239,12 +244,8 @@ std::vector<BreakEven> break_evens(const Offer& pick,
       continue;
     }
     BreakEven one{.gpu = pick.gpu, .against = offer.gpu, .row = offer.row, .ratio = ratio};
-    if (prices) {
-      const Price* own = prices->of(pick.gpu);
-      const Price* other = prices->of(offer.gpu);
-      if (own != nullptr && other != nullptr) {
-        one.now = own->usd_per_hour / other->usd_per_hour;
-      }
+    if (own != nullptr && other != nullptr) {
+      one.now = own->usd_per_hour / other->usd_per_hour;
     }
     found.push_back(std::move(one));
   }

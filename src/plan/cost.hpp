@@ -104,11 +104,15 @@ struct Cost {
                                             const CostWords& words,
                                             bool accept_bounds);
 
+/// To turn dollars per hour into dollars per month: 365 days by 12.
+inline constexpr double kHoursPerMonth = 730.0;
+
 /// A deployment that is sure enough, as the break-even sees it.
 struct Offer {
   std::size_t row = 0;
   std::string gpu = {};
   std::int64_t gpus = 0;
+  double electricity = 0.0;  ///< Dollars per hour beside the price of the GPUs.
 };
 /// Up to which ratio of prices, GPU of the pick by the other GPU, the pick stays the cheapest.
 struct BreakEven {
@@ -119,7 +123,7 @@ struct BreakEven {
   std::optional<double> now = {};  ///< By the prices given.
 };
 /// One per other GPU with an offer, in the order of the offers; the offer with the fewest GPUs
-/// counts.
+/// counts. Electricity moves the ratio where prices are known.
 [[nodiscard]] std::vector<BreakEven> break_evens(const Offer& pick,
                                                  const std::vector<Offer>& offers,
                                                  const std::optional<Prices>& prices);

@@ -13,7 +13,6 @@
 #include "plan/linear_doubt.hpp"
 
 namespace ridgeline::plan {
-
 Doubt assess(const DoubtInput& input) {
   RIDGELINE_CHECK(input.rate > 0.0, "a rate to serve");
   const double log_rate = core::log(input.rate);
@@ -38,28 +37,33 @@ Doubt assess(const DoubtInput& input) {
   const Truths truths = draw_truths(input, kDoubtDraws);
   std::vector<std::int64_t> best_in(rows, 0);
   std::vector<double> spent(rows, 0.0);
+  std::vector<double> costs(rows, 0.0);
   double best_cost = 0.0;
   for (std::size_t s = 0; s < kDoubtDraws; ++s) {
     // Rows that serve the rate within their most replicas come before those that do not.
-    std::size_t best = 0;
-    bool best_fits = false;
+    bool any_fits = false;
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < rows; ++i) {
       const Row& row = input.rows[i];
       const std::int64_t needed = replicas_needed(truths.log_capacity[i][s], log_rate);
       const bool fits = needed <= row.max_replicas;
-      const double cost = core::real(std::max(needed, row.min_replicas)) * row.cost_per_replica;
+      costs[i] = core::real(std::max(needed, row.min_replicas)) * row.cost_per_replica;
       spent[i] += core::real(std::max(needed, row.replicas)) * row.cost_per_replica;
-      if ((fits && !best_fits) || (fits == best_fits && cost < least)) {
-        best = i;
-        best_fits = fits;
-        least = cost;
+      if (fits && !any_fits) {
+        any_fits = true;
+        least = std::numeric_limits<double>::infinity();
+        std::fill_n(costs.begin(), i, std::numeric_limits<double>::infinity());
+      }
+      if (fits == any_fits) {
+        least = std::min(least, costs[i]);
+      } else {
+        costs[i] = std::numeric_limits<double>::infinity();
       }
     }
-    if (rows > 0) {
-      ++best_in[best];
-      best_cost += least;
+    for (std::size_t i = 0; i < rows; ++i) {
+      best_in[i] += costs[i] <= least * (1.0 + kCostRounding) ? 1 : 0;
     }
+    best_cost += rows > 0 ? least : 0.0;
   }
   const double draws = core::real(static_cast<std::int64_t>(kDoubtDraws));
   doubt.expected_best_cost = best_cost / draws;

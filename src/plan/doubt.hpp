@@ -59,7 +59,9 @@ struct DoubtInput {
 
 struct Doubt {
   std::vector<double> p_feasible;  ///< That the replicas planned serve the rate.
-  std::vector<double> p_best;      ///< That no other row is cheaper, each with what it needs.
+  /// That no other row is cheaper, each with what it needs. Rows of one cost share a first place,
+  /// so that these may sum to more than 1.
+  std::vector<double> p_best;
   /// Of picking that row: what it costs in the end, replicas added until they suffice, above the
   /// cheapest of all; in the unit of the objective.
   std::vector<double> expected_regret;

@@ -23,6 +23,7 @@
 #include "engine/serving.hpp"
 #include "metrics/slo.hpp"
 #include "model/model_spec.hpp"
+#include "model/network_id.hpp"
 #include "model/operators.hpp"
 #include "plan/demand.hpp"
 #include "plan/doubt.hpp"
@@ -431,7 +432,8 @@ std::string bench_command(const FluidCandidate& candidate, std::string_view load
   return fmt::format(
       "vllm bench serve --model {} --dataset-name random --random-input-len {:.0f} "
       "--random-output-len {:.0f} {}",
-      name_of(candidate.deployment.network),
+      model::network_id(candidate.deployment.section.model)
+          .value_or(name_of(candidate.deployment.network)),
       std::max(1.0, std::round(demand.mean_input)),
       std::max(1.0, std::round(demand.mean_output)),
       load);

@@ -19,6 +19,7 @@
 #include "core/math.hpp"
 #include "core/parallel.hpp"
 #include "core/result.hpp"
+#include "core/text.hpp"
 #include "plan/answer.hpp"
 #include "plan/certify.hpp"
 #include "plan/cost.hpp"
@@ -30,6 +31,7 @@
 #include "plan/race.hpp"
 #include "plan/space.hpp"
 #include "scenario/resolve.hpp"
+#include "scenario/sections/router.hpp"
 
 namespace ridgeline::plan {
 namespace {
@@ -49,6 +51,8 @@ constexpr double kMostAdded = 0.5;
 constexpr std::int64_t kLeastAdded = 3;
 /// The race's requests are those of the seed, the certificate's others.
 constexpr std::uint64_t kFreshSeed = 1;
+/// A chance below this is not worth naming.
+constexpr double kWorthNaming = 0.05;
 /// 80 % of a normal variable lie within so many deviations.
 constexpr double kEightyPercent = 1.2816;
 
@@ -186,6 +190,26 @@ class Finish {
     return std::max<std::int64_t>(1, requests);
   }
 
+  core::Result<std::optional<Certification>> certify_stored(const scenario::Resolved& resolved,
+                                                            const std::string& id,
+                                                            const CertifyOptions& how,
+                                                            const std::atomic<bool>& interrupt) {
+    if (inputs_.store == nullptr) {
+      return certify(resolved, question_.slo.targets, how, interrupt);
+    }
+    const std::string key = inputs_.store->certification_key(id, question_.slo.targets, how);
+    if (auto known = inputs_.store->certification(key)) {
+      return known;
+    }
+    auto certified = certify(resolved, question_.slo.targets, how, interrupt);
+    if (certified && *certified) {
+      if (auto kept = inputs_.store->keep(key, **certified); !kept) {
+        return core::fail(std::move(kept).error());
+      }
+    }
+    return certified;
+  }
+
   /// Tests a finalist with its replicas, and with more until enough windows pass.
   core::Result<bool> certify_one(Finalist& finalist,
                                  std::int64_t windows,
@@ -201,16 +225,16 @@ class Finish {
         return core::fail(std::move(found).error());
       }
       const auto instances = found->resolved.run.cluster.instances;
-      auto certified = certify(found->resolved,
-                               question_.slo.targets,
-                               {.load = inputs_.load,
-                                .windows = windows,
-                                .window_requests = window_requests(),
-                                .confidence = question_.confidence,
-                                .seed = inputs_.seed + kFreshSeed,
-                                .trace_rate = inputs_.demand.rate,
-                                .instances = instances.value_or(1)},
-                               interrupt);
+      auto certified = certify_stored(found->resolved,
+                                      found->id,
+                                      {.load = inputs_.load,
+                                       .windows = windows,
+                                       .window_requests = window_requests(),
+                                       .confidence = question_.confidence,
+                                       .seed = inputs_.seed + kFreshSeed,
+                                       .trace_rate = inputs_.demand.rate,
+                                       .instances = instances.value_or(1)},
+                                      interrupt);
       if (!certified) {
         return core::fail(std::move(certified).error());
       }
@@ -261,7 +285,7 @@ class Finish {
       std::vector<std::size_t> open;
       const std::vector<std::size_t> order = by_cost();
       for (const std::size_t i : order) {
-        if (!finalists_[i].certification && !finalists_[i].gave_up &&
+        if (!finalists_[i].certification && !finalists_[i].gave_up && !finalists_[i].is_rival &&
             open.size() + certified_ahead(order, i) < static_cast<std::size_t>(question_.top_n)) {
           open.push_back(i);
         }
@@ -331,6 +355,7 @@ class Finish {
         answer_.ranking.push_back(finalist.candidate);
       }
       answer_.finalists.push_back(finalist.candidate);
+      answer_.elasticities.push_back(doubt_.rows[i].elasticity);
     }
     answer_.search.requests_simulated += requests_;
     if (!pick) {
@@ -348,6 +373,7 @@ class Finish {
         best > 0.0 ? 100.0 * assessed_.expected_regret[*pick] / best : 0.0;
     answer_.headroom_pct = 100.0 * (headroom(finalists_[*pick]) - 1.0);
     answer_.amplification = table_.candidates[*pick].amplification;
+    answer_.cheaper = cheaper_chance(*pick);
     answer_.measurements = value_of_measurements(doubt_, *pick);
     fill_breakevens(*pick);
   }
@@ -383,33 +409,79 @@ class Finish {
     }
     if (finalist.gave_up) {
       candidate.dropped_stage = "certified";
-      candidate.dropped_reason =
-          fmt::format("too many windows miss a target with {} {}", finalist.replicas, "replicas");
+      candidate.dropped_reason = fmt::format("too many windows miss a target with {} {}",
+                                             finalist.replicas,
+                                             core::plural("replica", finalist.replicas));
     }
     candidate.cost = cost_of(*singles_[i], finalist.replicas, question_.cost, load);
     auto whole = inputs_.space.resolve(inputs_.space.point(candidate.ordinal), finalist.replicas);
     if (whole) {
+      if (finalist.replicas > 1 || candidate.split) {
+        candidate.router = scenario::router_name(whole->resolved.run.cluster.router);
+      }
       candidate.resolved = std::make_shared<scenario::Resolved>(std::move(whole->resolved));
     }
   }
 
-  void fill_breakevens(std::size_t pick) {
-    std::vector<Offer> offers;
+  /// Of every finalist, the most replicas that cost less than the pick.
+  [[nodiscard]] std::optional<CheaperChance> cheaper_chance(std::size_t pick) {
+    std::optional<CheaperChance> found;
+    double cost_of_found = 0.0;
+    const double log_rate = core::log(inputs_.load);
     for (std::size_t i = 0; i < finalists_.size(); ++i) {
-      const PlanCandidate& candidate = of(finalists_[i]);
-      if (i != pick && finalists_[i].certification && !finalists_[i].gave_up &&
-          assessed_.p_feasible[i] >= question_.confidence) {
-        offers.push_back({.row = finalists_[i].candidate,
-                          .gpu = candidate.gpu,
-                          .gpus = candidate.gpus_per_replica * finalists_[i].replicas});
+      const Finalist& finalist = finalists_[i];
+      const std::int64_t spare = finalist.rules.spare;
+      std::int64_t replicas = spare;
+      while (true) {
+        const auto next = finalist.rules.at_least(replicas + 1);
+        if (!next || *next > finalist.rules.most ||
+            core::real(*next) * finalist.unit_costs.front() >=
+                cost(finalists_[pick]) * (1.0 - kCostRounding)) {
+          break;
+        }
+        replicas = *next;
+      }
+      if (replicas <= spare || finalist.gave_up) {
+        continue;
+      }
+      const double p = normal_probability(
+          log_capacity(doubt_.rows[i], doubt_.factors).margin(log_rate, replicas - spare));
+      const double cost_of_it = core::real(replicas) * finalist.unit_costs.front();
+      if (p >= kWorthNaming && (!found || p > found->p_feasible ||
+                                (p == found->p_feasible && cost_of_it < cost_of_found))) {
+        found = {.candidate = finalist.candidate, .replicas = replicas, .p_feasible = p};
+        cost_of_found = cost_of_it;
       }
     }
-    const PlanCandidate& picked = of(finalists_[pick]);
-    answer_.breakevens = break_evens({.row = finalists_[pick].candidate,
-                                      .gpu = picked.gpu,
-                                      .gpus = picked.gpus_per_replica * finalists_[pick].replicas},
-                                     offers,
-                                     question_.cost.prices);
+    return found;
+  }
+
+  [[nodiscard]] Offer offer_of(std::size_t i) {
+    const PlanCandidate& candidate = of(finalists_[i]);
+    Offer offer{.row = finalists_[i].candidate,
+                .gpu = candidate.gpu,
+                .gpus = candidate.gpus_per_replica * finalists_[i].replicas};
+    const auto& prices = question_.cost.prices;
+    const Price* price = prices ? prices->of(candidate.gpu) : nullptr;
+    if (price != nullptr && candidate.cost.usd_per_hour) {
+      offer.electricity =
+          *candidate.cost.usd_per_hour - price->usd_per_hour * core::real(offer.gpus);
+    }
+    return offer;
+  }
+
+  void fill_breakevens(std::size_t pick) {
+    const Objective objective = question_.objectives.front();
+    if (objective != Objective::kUsdPerHour && objective != Objective::kUsdPerMtok) {
+      return;
+    }
+    std::vector<Offer> offers;
+    for (std::size_t i = 0; i < finalists_.size(); ++i) {
+      if (i != pick && !finalists_[i].gave_up && assessed_.p_feasible[i] >= question_.confidence) {
+        offers.push_back(offer_of(i));
+      }
+    }
+    answer_.breakevens = break_evens(offer_of(pick), offers, question_.cost.prices);
   }
 
   const FinishInputs& inputs_;

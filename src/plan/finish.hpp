@@ -14,6 +14,7 @@
 #include "plan/certify.hpp"
 #include "plan/demand.hpp"
 #include "plan/doubt.hpp"
+#include "plan/evaluation_store.hpp"
 #include "plan/question.hpp"
 #include "plan/race.hpp"
 #include "plan/space.hpp"
@@ -29,6 +30,8 @@ struct Finalist {
   std::int64_t replicas = 0;
   std::optional<Certification> certification = {};  ///< With `replicas`.
   bool gave_up = false;                             ///< No allowed number of replicas passes.
+  /// Lost the race, and is the best of its GPU: only prices at which it would win are asked for.
+  bool is_rival = false;
 };
 
 struct FinishInputs {
@@ -38,6 +41,7 @@ struct FinishInputs {
   double load = 0.0;
   std::uint64_t seed = 0;
   std::int64_t jobs = 1;
+  EvaluationStore* store = nullptr;
   /// One thread at a time.
   std::function<void(std::int64_t done, std::int64_t all)> progress = {};
 };

@@ -26,6 +26,11 @@ constexpr double kCountlessReplicas = 1e12;
 constexpr double kMedianOfNormal = 0.6744897501960817;
 constexpr double kP90OfNormal = 1.6448536269514722;
 constexpr double kPercent = 100.0;
+constexpr double kDensityAtZero = 0.3989422804014327;  ///< Of a standard normal variable.
+/// Replica numbers up to this are counted one by one, larger ones in steps of that share.
+constexpr std::int64_t kCountedSingly = 512;
+/// A number of replicas that fewer truths than these need adds nothing to a mean.
+constexpr double kNoProbability = 1e-9;
 
 }  // namespace
 
@@ -37,17 +42,15 @@ double normal_probability(double z) {
   if (z >= kFar) {
     return 1.0;
   }
-  double low = 0.0;
-  double high = 1.0;
-  constexpr int kHalvings = 60;
-  for (int i = 0; i < kHalvings; ++i) {
-    const double middle = low + (high - low) / 2;
-    if (middle <= low || middle >= high) {
-      break;
-    }
-    (core::normal_quantile(middle) < z ? low : high) = middle;
+  // 1/2 + density(z) (z + z^3/3 + z^5/(3 5) + ...): all terms have the sign of z (Marsaglia,
+  // "Evaluating the Normal Distribution", Journal of Statistical Software 11 (4), 2004).
+  double term = z;
+  double sum = z;
+  for (double odd = 3.0; sum + term != sum; odd += 2.0) {
+    term *= z * z / odd;
+    sum += term;
   }
-  return high;
+  return std::clamp(0.5 + sum * kDensityAtZero * core::exp(-z * z / 2.0), 0.0, 1.0);
 }
 
 double sd_of_median(double percent) {
@@ -90,6 +93,19 @@ std::optional<std::int64_t> fewest_replicas(const Row& row,
 std::int64_t replicas_needed(double log_capacity, double log_rate) {
   const double exact = core::exp(log_rate - log_capacity - kRounding);
   return static_cast<std::int64_t>(std::ceil(std::min(exact, kCountlessReplicas)));
+}
+
+double expected_replicas(const LogCapacity& capacity, double log_rate, std::int64_t planned) {
+  double mean = core::real(planned);
+  std::int64_t step = 1;
+  for (std::int64_t n = planned;; n += step) {
+    step = std::max<std::int64_t>(1, n / kCountedSingly);
+    const double too_few = normal_probability(-capacity.margin(log_rate, n + (step - 1) / 2));
+    mean += core::real(step) * too_few;
+    if (too_few < kNoProbability) {
+      return mean;
+    }
+  }
 }
 
 std::vector<double> normal_draws(std::uint64_t seed,

@@ -11,7 +11,10 @@
 /// The linear model behind `doubt.hpp`, as assess() and value_of_measurements() share it.
 namespace ridgeline::plan {
 
-/// P(Z <= z) of a standard normal Z, the inverse of core::normal_quantile to 2^-60.
+/// Costs that differ by less than this share are equal but for rounding.
+inline constexpr double kCostRounding = 1e-9;
+
+/// P(Z <= z) of a standard normal Z, to 1e-15.
 [[nodiscard]] double normal_probability(double z);
 
 /// Standard deviation of a normal error, and so of a logarithm, whose absolute value has that
@@ -38,6 +41,12 @@ struct LogCapacity {
                                                           double margin);
 /// Replicas that serve the rate where one replica has that log capacity, however many.
 [[nodiscard]] std::int64_t replicas_needed(double log_capacity, double log_rate);
+
+/// Mean of the replicas that are there in the end, of that many planned and as many added as the
+/// rate turns out to need.
+[[nodiscard]] double expected_replicas(const LogCapacity& capacity,
+                                       double log_rate,
+                                       std::int64_t planned);
 
 /// Standard normal numbers of a cause, one per draw.
 [[nodiscard]] std::vector<double> normal_draws(std::uint64_t seed,

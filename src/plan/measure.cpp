@@ -17,6 +17,8 @@ namespace {
 
 /// A value within this share of the largest suffices: the shortest of these comes first.
 constexpr double kSufficient = 0.95;
+/// What a measurement may say is looked at in so many parts of equal probability.
+constexpr std::int64_t kOutcomes = 1'000;
 
 struct Decision {
   std::size_t row = 0;
@@ -30,6 +32,10 @@ struct Decision {
 struct Posterior {
   LogCapacity capacity;
   double gain = 0.0;
+
+  [[nodiscard]] LogCapacity at(double y) const {
+    return {.mean = capacity.mean + gain * y, .sd = capacity.sd};
+  }
 };
 
 std::vector<Measurement> all_measurements(const DoubtInput& input) {
@@ -60,19 +66,21 @@ class Decider {
         log_rate_(core::log(input.rate)),
         enough_(core::normal_quantile(input.confidence)) {}
 
-  /// The least cost among what suffices with the confidence asked for; else the likeliest to.
-  [[nodiscard]] Decision decide(const std::vector<Posterior>& known, double y) const {
+  /// The least cost among what suffices with the confidence asked for, `now` among equals; else the
+  /// likeliest to suffice.
+  [[nodiscard]] Decision decide(const std::vector<Posterior>& known,
+                                const Decision& now,
+                                double y) const {
     Decision best;
     double least = std::numeric_limits<double>::infinity();
     double likeliest = -std::numeric_limits<double>::infinity();
     Decision nearest;
     for (std::size_t i = 0; i < known.size(); ++i) {
       const Row& row = input_.rows[i];
-      LogCapacity capacity = known[i].capacity;
-      capacity.mean += known[i].gain * y;
+      const LogCapacity capacity = known[i].at(y);
       if (const auto replicas = fewest_replicas(row, capacity, log_rate_, enough_)) {
         const double cost = core::real(*replicas) * row.cost_per_replica;
-        if (cost < least) {
+        if (cost < least || (cost == least && i == now.row)) {
           least = cost;
           best = {.row = i, .replicas = *replicas};
         }
@@ -85,10 +93,11 @@ class Decider {
     return std::isfinite(least) ? best : nearest;
   }
 
-  /// What a decision costs in the end, replicas added until they suffice.
-  [[nodiscard]] double cost(const Decision& decision, const Truths& truths, std::size_t s) const {
-    const std::int64_t needed = replicas_needed(truths.log_capacity[decision.row][s], log_rate_);
-    return core::real(std::max(needed, decision.replicas)) *
+  /// What a decision is expected to cost in the end, replicas added until they suffice.
+  [[nodiscard]] double cost(const Decision& decision,
+                            const std::vector<Posterior>& known,
+                            double y) const {
+    return expected_replicas(known[decision.row].at(y), log_rate_, decision.replicas) *
            input_.rows[decision.row].cost_per_replica;
   }
 
@@ -123,47 +132,37 @@ Posterior regress(const Row& row,
   return known;
 }
 
-/// What the measurement of that number is worth.
+/// What a measurement is worth: the mean over what it may say, which is one normal number.
 MeasurementValue value_of(const DoubtInput& input,
                           const Measurement& measurement,
-                          std::size_t number,
-                          const Decision& now,
-                          const Truths& truths) {
+                          const Decision& now) {
   const Decider decider(input);
   const double variance = variance_of(measurement, input.factors);
   std::vector<Posterior> known;
   for (const Row& row : input.rows) {
     known.push_back(regress(row, input.factors, measurement, variance));
   }
-  std::vector<double> y = normal_draws(input.seed, "plan_measurement", number, kDoubtDraws);
-  for (double& each : y) {
-    each *= measurement.noise;
-  }
-  for (std::size_t j = 0; j < input.factors.size(); ++j) {
-    for (std::size_t s = 0; s < kDoubtDraws && measurement.loading[j] != 0.0; ++s) {
-      y[s] += measurement.loading[j] * truths.theta[j][s];
-    }
-  }
   double saved = 0.0;
   std::int64_t changed = 0;
-  for (std::size_t s = 0; s < kDoubtDraws; ++s) {
-    const Decision then = decider.decide(known, y[s]);
+  for (std::int64_t s = 0; s < kOutcomes; ++s) {
+    const double quantile = core::normal_quantile((core::real(s) + 0.5) / core::real(kOutcomes));
+    const double y = std::sqrt(variance) * quantile;
+    const Decision then = decider.decide(known, now, y);
     if (then != now) {
       ++changed;
-      saved += decider.cost(now, truths, s) - decider.cost(then, truths, s);
+      saved += decider.cost(now, known, y) - decider.cost(then, known, y);
     }
   }
   const double before = log_capacity(input.rows[now.row], input.factors).sd;
   const double after = known[now.row].capacity.sd;
-  const double draws = core::real(static_cast<std::int64_t>(kDoubtDraws));
   return {.what = measurement.what,
           .command = measurement.command,
           .gpu = measurement.gpu,
           .minutes = measurement.minutes,
           .resolves = before > 0.0 ? 1.0 - after * after / (before * before) : 0.0,
-          .value = saved / draws,
+          .value = saved / core::real(kOutcomes),
           .is_kernel = measurement.is_kernel,
-          .changes_answer = core::real(changed) / draws};
+          .changes_answer = core::real(changed) / core::real(kOutcomes)};
 }
 
 /// The most valuable first; before it, the shortest of those that suffice.
@@ -190,13 +189,11 @@ void put_in_order(std::vector<MeasurementValue>& values) {
 
 std::vector<MeasurementValue> value_of_measurements(const DoubtInput& input, std::size_t pick) {
   RIDGELINE_CHECK(pick < input.rows.size(), "the pick is a row");
-  const Truths truths = draw_truths(input, kDoubtDraws);
   const Decision now = {.row = pick, .replicas = input.rows[pick].replicas};
-  const std::vector<Measurement> measurements = all_measurements(input);
   std::vector<MeasurementValue> values;
-  for (std::size_t m = 0; m < measurements.size(); ++m) {
-    if (variance_of(measurements[m], input.factors) > 0.0) {
-      values.push_back(value_of(input, measurements[m], m, now, truths));
+  for (const Measurement& measurement : all_measurements(input)) {
+    if (variance_of(measurement, input.factors) > 0.0) {
+      values.push_back(value_of(input, measurement, now));
     }
   }
   put_in_order(values);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -20,6 +21,7 @@
 #include "plan/answer.hpp"
 #include "plan/capacity.hpp"
 #include "plan/cost.hpp"
+#include "plan/evaluation_store.hpp"
 #include "plan/finish.hpp"
 #include "plan/points.hpp"
 #include "plan/question.hpp"
@@ -190,6 +192,19 @@ class Planner {
     return {};
   }
 
+  /// For the display: the cheapest that runs know of.
+  void note_best(const Contender& contender) {
+    const auto replicas = contender.rules.fewest(contender.capacity.load);
+    if (!replicas) {
+      return;
+    }
+    const double cost = contender.unit_costs.front() * core::real(*replicas);
+    if (best_.empty() || cost < best_cost_) {
+      best_cost_ = cost;
+      best_ = fmt::format("{} x {}", *replicas, answer_.candidates[contender.candidate].label);
+    }
+  }
+
   core::Result<std::optional<Capacity>> evaluate(const Contender& contender,
                                                  std::int64_t requests) {
     const PlanCandidate& candidate = points_.candidates[contender.candidate];
@@ -201,16 +216,28 @@ class Planner {
     const Demand& demand = points_.demand;
     const bool is_known = contender.capacity.load > 0.0;
     const auto most = demand.trace_requests.value_or(requests);
-    return find_capacity(found->resolved,
-                         question_.slo.targets,
-                         {.requests = std::min(requests, most),
-                          .guess = is_known ? contender.capacity.load : contender.guess,
-                          .slope = contender.capacity.slope,
-                          .ceiling = open->ceiling,
-                          .seed = seed_,
-                          .trace_rate = demand.rate,
-                          .is_closed_loop = demand.clients.has_value()},
-                         interrupt_);
+    const CapacityOptions how{.requests = std::min(requests, most),
+                              .guess = is_known ? contender.capacity.load : contender.guess,
+                              .slope = contender.capacity.slope,
+                              .ceiling = open->ceiling,
+                              .seed = seed_,
+                              .trace_rate = demand.rate,
+                              .is_closed_loop = demand.clients.has_value()};
+    EvaluationStore* const store = options_.store;
+    const std::string key =
+        store != nullptr ? store->capacity_key(candidate.id, question_.slo.targets, how) : "";
+    if (store != nullptr) {
+      if (auto known = store->capacity(key)) {
+        return known;
+      }
+    }
+    auto capacity = find_capacity(found->resolved, question_.slo.targets, how, interrupt_);
+    if (store != nullptr && capacity && *capacity) {
+      if (auto kept = store->keep(key, **capacity); !kept) {
+        return core::fail(std::move(kept).error());
+      }
+    }
+    return capacity;
   }
 
   core::Result<void> search() {
@@ -235,7 +262,11 @@ class Planner {
     race_options.progress = [this](std::int64_t requests, std::int64_t done, std::int64_t all) {
       report(fmt::format("runs of {} requests", requests), done, all);
     };
-    race_options.reprice = [this](Contender& contender) { return price(contender); };
+    race_options.reprice = [this](Contender& contender) {
+      auto priced = price(contender);
+      note_best(contender);
+      return priced;
+    };
     auto raced = race(
         contenders_,
         [this](const Contender& contender, std::int64_t requests) {
@@ -247,11 +278,28 @@ class Planner {
       return core::fail(std::move(raced).error());
     }
     answer_.partial = !*raced;
-    take_race();
+    if (auto taken = take_race(); !taken) {
+      return taken;
+    }
     return finish_race();
   }
 
-  void take_race() {
+  /// What a candidate costs with the replicas that its runs ask for.
+  core::Result<void> fill_cost(const Contender& contender, PlanCandidate& candidate) {
+    auto found = space_->resolve(space_->point(candidate.ordinal));
+    if (!found) {
+      return core::fail(std::move(found).error());
+    }
+    candidate.cost =
+        cost_of(found->resolved,
+                candidate.replicas,
+                question_.cost,
+                {.output_tokens_per_second = points_.demand.rate * points_.demand.mean_output,
+                 .power = contender.capacity.power});
+    return {};
+  }
+
+  core::Result<void> take_race() {
     for (const Contender& contender : contenders_) {
       PlanCandidate& candidate = answer_.candidates[contender.candidate];
       answer_.search.requests_simulated += contender.capacity.requests;
@@ -282,7 +330,14 @@ class Planner {
       } else if (contender.runs_of > 0) {
         candidate.binding = contender.capacity.target;
       }
+      candidate.unit_cost = contender.unit_costs.front();
+      if (candidate.replicas > 0) {
+        if (auto filled = fill_cost(contender, candidate); !filled) {
+          return filled;
+        }
+      }
     }
+    return {};
   }
 
   core::Result<void> finish_race() {
@@ -309,15 +364,19 @@ class Planner {
     if (order.size() > most) {
       order.resize(most);
     }
-    std::ranges::sort(order);  // Canonical: ties go by it.
+    const std::vector<std::size_t> rivals = best_of_other_gpus(order);
+    std::vector<std::size_t> both = order;
+    both.insert(both.end(), rivals.begin(), rivals.end());
+    std::ranges::sort(both);  // Canonical: ties go by it.
     std::vector<Finalist> finalists;
-    for (const std::size_t i : order) {
+    for (const std::size_t i : both) {
       const Contender& contender = contenders_[i];
       const auto open = std::ranges::find(points_.open, contender.candidate, &OpenPoint::candidate);
       finalists.push_back({.candidate = contender.candidate,
                            .rules = contender.rules,
                            .unit_costs = contender.unit_costs,
-                           .saturation = open->saturation});
+                           .saturation = open->saturation,
+                           .is_rival = std::ranges::find(rivals, i) != rivals.end()});
     }
     if (finalists.empty()) {
       return {};
@@ -329,6 +388,7 @@ class Planner {
          .load = points_.demand.load(),
          .seed = seed_,
          .jobs = options_.jobs,
+         .store = options_.store,
          .progress = [this](std::int64_t at, std::int64_t all) { report("certifying", at, all); }},
         std::move(finalists),
         answer_,
@@ -343,8 +403,61 @@ class Planner {
     return {};
   }
 
+  /// Of an interrupted search: the cheapest by the runs that there were, none of them certified.
+  void rank_by_race() {
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < answer_.candidates.size(); ++i) {
+      const PlanCandidate& candidate = answer_.candidates[i];
+      if (candidate.stage == Stage::kSimulated && candidate.replicas > 0 &&
+          candidate.dropped_stage.empty()) {
+        order.push_back(i);
+      }
+    }
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) {
+      return answer_.candidates[i].unit_cost * core::real(answer_.candidates[i].replicas);
+    });
+    for (const std::size_t i : order) {
+      if (answer_.ranking.size() < static_cast<std::size_t>(question_.top_n)) {
+        answer_.ranking.push_back(i);
+      }
+    }
+  }
+
+  /// Of each GPU that none of these has, the contender that takes the fewest of them.
+  [[nodiscard]] std::vector<std::size_t> best_of_other_gpus(const std::vector<std::size_t>& order) {
+    const auto gpu = [&](std::size_t i) {
+      return answer_.candidates[contenders_[i].candidate].gpu;
+    };
+    std::map<std::string, std::pair<std::int64_t, std::size_t>> best;
+    for (std::size_t i = 0; i < contenders_.size(); ++i) {
+      const Contender& contender = contenders_[i];
+      const double sure = contender.capacity.load * core::exp(-contender.model_margin);
+      const auto replicas = sure > 0.0 ? contender.rules.fewest(sure) : std::nullopt;
+      const bool is_there =
+          std::ranges::any_of(order, [&](std::size_t other) { return gpu(other) == gpu(i); });
+      if (!replicas || is_there) {
+        continue;
+      }
+      const std::int64_t gpus =
+          *replicas * answer_.candidates[contender.candidate].gpus_per_replica;
+      const auto [at, is_new] = best.try_emplace(gpu(i), gpus, i);
+      if (!is_new && gpus < at->second.first) {
+        at->second = {gpus, i};
+      }
+    }
+    std::vector<std::size_t> found;
+    found.reserve(best.size());
+    for (const auto& [name, one] : best) {
+      found.push_back(one.second);
+    }
+    return found;
+  }
+
   void conclude() {
     find_pareto();
+    if (answer_.partial) {
+      rank_by_race();
+    }
     if (answer_.question.cost.prices) {
       std::vector<std::string> gpus;
       for (const PlanCandidate& candidate : answer_.candidates) {
@@ -400,7 +513,9 @@ class Planner {
 
   void explain_failure() {
     if (answer_.partial) {
-      answer_.failure = "interrupted before any deployment was certified";
+      answer_.failure = answer_.ranking.empty()
+                            ? "interrupted before any deployment was simulated"
+                            : "interrupted: these are the best so far, by short runs";
       return;
     }
     const bool any_certified = std::ranges::any_of(answer_.candidates, [](const auto& candidate) {
@@ -435,7 +550,7 @@ class Planner {
                                   first->dropped_reason));
     }
     for (const Rejection& rejection : answer_.rejected) {
-      parts.push_back(fmt::format("{} {}", rejection.count, rejection.reason));
+      parts.push_back(fmt::format("{} {}", rejection.count, rejection.counted_reason()));
     }
     std::int64_t by_runs = 0;
     for (const Contender& contender : contenders_) {
@@ -495,6 +610,7 @@ class Planner {
   std::vector<Contender> contenders_;
   std::uint64_t seed_ = 0;
   std::string best_;
+  double best_cost_ = 0.0;
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "core/result.hpp"
 #include "plan/answer.hpp"
+#include "plan/evaluation_store.hpp"
 #include "plan/question.hpp"
 
 namespace ridgeline::plan {
@@ -22,6 +23,7 @@ struct PlanProgress {
 struct PlanOptions {
   std::int64_t jobs = 1;                                   ///< Runs at a time.
   std::function<void(const PlanProgress&)> progress = {};  ///< One thread at a time.
+  EvaluationStore* store = nullptr;  ///< Where runs are taken from and kept; may be null.
 };
 
 /// Answers a question: looks at every point, races those that no bound refuses, certifies the best

@@ -153,7 +153,8 @@ class Sorter {
     if (!look.errors.empty()) {
       const core::Error& error = look.errors.front();
       const bool infeasible = error.code == core::ErrorCode::kInfeasible;
-      rejections_.add(infeasible ? "does not fit" : fmt::format("refused: {}", error.field),
+      rejections_.add(infeasible ? std::string(Rejection::kDoesNotFit)
+                                 : fmt::format("refused: {}", error.field),
                       fmt::format("{}: {}", settings_text(look.candidate), error.message),
                       error.hint);
       return;

@@ -21,6 +21,7 @@
 #include "hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 #include "plan/cost.hpp"
+#include "plan/limits.hpp"
 #include "plan/slo.hpp"
 #include "scenario/node_builder.hpp"
 #include "scenario/options.hpp"
@@ -37,6 +38,7 @@ constexpr std::string_view kTensorParallel = "engine.tensor_parallel_size";
 constexpr std::string_view kPipelineParallel = "engine.pipeline_parallel_size";
 constexpr std::string_view kExpertParallel = "engine.enable_expert_parallel";
 constexpr std::string_view kBatchedTokens = "engine.max_num_batched_tokens";
+constexpr std::string_view kRouter = "cluster.router.name";
 /// Budgets of tokens that are tried where none is stated: vLLM's default of small GPUs and that of
 /// large ones.
 constexpr std::array<std::int64_t, 2> kUsualBudgets = {2048, 8192};
@@ -93,8 +95,7 @@ bool is_list(const scenario::Override& change) {
     return false;
   }
   const bool of_deployment = change.path == "model" || change.path == "gpu" ||
-                             change.path.starts_with("engine.") ||
-                             change.path == "cluster.router.name";
+                             change.path.starts_with("engine.") || change.path == kRouter;
   const bool is_plain = option->kind() == "text" || option->kind() == "integer" ||
                         option->kind() == "number" || option->is_switch();
   const bool is_auto =
@@ -113,6 +114,7 @@ class QuestionReader {
     take_flags();
     read_blocks();
     add_usual_axes();
+    take_routers();
     refuse_lists(base_, "");
     check_names();
     read_objectives();
@@ -237,7 +239,7 @@ class QuestionReader {
       read_splits(*node);
     }
     if (auto node = axes_.take("routing")) {
-      axes_.set("cluster.router.name", std::move(*node));
+      axes_.set(kRouter, std::move(*node));
     }
     for (const scenario::Override& change : listed_) {
       add_axis(fmt::format("{}={}", change.path, change.text));
@@ -318,46 +320,13 @@ class QuestionReader {
   }
 
   void read_limits() {
-    Limits& limits = question_.limits;
     if (blocks_.limits) {
-      document::ObjectReader reader(*blocks_.limits, "limits", errors_);
-      limits.max_gpus = reader.integer("max_gpus", kCounts);
-      limits.spare_replicas = reader.integer("spare_replicas", {0, 1000}).value_or(0);
-      limits.max_utilisation =
-          reader.real("max_utilisation", {0.05, 1.0}).value_or(limits.max_utilisation);
-      if (const Node* stock = reader.node("stock")) {
-        read_stock(*stock);
-      }
-      reader.finish();
+      question_.limits = plan::read_limits(*blocks_.limits, errors_);
     }
     if (words_.max_gpus) {
       std::int64_t most = 0;
       read_count("--max-gpus", words_.max_gpus, most);
-      limits.max_gpus = most;
-    }
-  }
-
-  void read_stock(const Node& node) {
-    if (!node.is_map()) {
-      errors_.push_back(
-          {.field = "limits.stock",
-           .message = fmt::format("found {}, expected GPUs and numbers", node.describe()),
-           .where = node.where(),
-           .hint = "stock: {h100: 16}"});
-      return;
-    }
-    for (const auto& member : node.members()) {
-      const auto gpu = hardware::find_gpu(member.key);
-      if (!gpu || member.value.kind() != Node::Kind::kInteger || member.value.as_integer() < 0) {
-        errors_.push_back({.field = fmt::format("limits.stock.{}", member.key),
-                           .message = gpu ? fmt::format("found {}, expected a number from 0",
-                                                        member.value.describe())
-                                          : "is no GPU of the catalogue",
-                           .where = member.where,
-                           .hint = gpu ? "" : "`ridgeline list gpus`"});
-        continue;
-      }
-      question_.limits.stock.emplace_back(gpu->name, member.value.as_integer());
+      question_.limits.max_gpus = most;
     }
   }
 
@@ -383,6 +352,46 @@ class QuestionReader {
         budgets.push_back(Node::integer(tokens, {}));
       }
       add(kBatchedTokens, Node::list(std::move(budgets), {}));
+    }
+  }
+
+  /// The routing policies that are stated; empty where none is.
+  [[nodiscard]] std::vector<Node> stated_routers() const {
+    const Node axes = axes_.map();
+    if (axes.find(kRouter) != nullptr) {
+      return values_of(kRouter);
+    }
+    const bool by_flag = std::ranges::any_of(
+        question_.overrides, [](const auto& change) { return change.path == kRouter; });
+    const Node* cluster = base_.find("cluster");
+    const Node* router = cluster == nullptr ? nullptr : cluster->find("router");
+    if (by_flag || router == nullptr) {
+      return values_of(kRouter);
+    }
+    const Node* name = router->is_map() ? router->find("name") : router;
+    return name == nullptr ? std::vector<Node>{} : std::vector<Node>{*name};
+  }
+
+  /// What routes requests must be something that the deployment's files can bring about.
+  void take_routers() {
+    if (words_.routers.empty()) {
+      return;
+    }
+    const std::vector<Node> stated = stated_routers();
+    if (stated.empty()) {
+      question_.assumed_router = words_.routers.front();
+    }
+    for (const Node& router : stated) {
+      if (router.is_string() &&
+          std::ranges::find(words_.routers, router.as_string()) == words_.routers.end()) {
+        errors_.push_back({.field = std::string(kRouter),
+                           .message = fmt::format("found \"{}\", expected what files for {} can "
+                                                  "bring about: {}",
+                                                  router.as_string(),
+                                                  words_.routers_of,
+                                                  fmt::join(words_.routers, ", ")),
+                           .where = router.where()});
+      }
     }
   }
 

@@ -12,6 +12,7 @@
 #include "core/time.hpp"
 #include "document/document.hpp"
 #include "plan/cost.hpp"
+#include "plan/limits.hpp"
 #include "plan/slo.hpp"
 #include "plan/target.hpp"
 #include "scenario/scenario.hpp"
@@ -24,14 +25,6 @@ struct Split {
   std::int64_t decode = 1;
 
   friend bool operator==(const Split&, const Split&) = default;
-};
-
-/// Block `limits`.
-struct Limits {
-  std::optional<std::int64_t> max_gpus = {};
-  std::vector<std::pair<std::string, std::int64_t>> stock = {};  ///< GPUs to be had, by GPU.
-  std::int64_t spare_replicas = 0;  ///< Beside those that serve the rate.
-  double max_utilisation = 0.9;     ///< Of the saturated throughput (planner.md, section 6).
 };
 
 /// How many requests each stage simulates, as a multiple.
@@ -47,6 +40,7 @@ struct Question {
   bool seeks_pipelines = true;  ///< Pipelines are tried where no tensor parallelism fits.
   std::vector<std::optional<Split>> splits = {std::nullopt};  ///< Nothing: no disaggregation.
   std::vector<std::int64_t> replicas = {};  ///< Ascending; empty: as few as serve.
+  std::string assumed_router = {};          ///< Of several replicas; empty: what is stated.
   Slo slo;
   double confidence = 0.9;
   Limits limits;
@@ -73,6 +67,9 @@ struct QuestionWords {
   std::optional<std::string> top_n = {};
   std::optional<std::string> confidence = {};
   bool accept_bounds = false;
+  /// Routing policies that may be stated, the one that is taken where none is first; empty: any.
+  std::vector<std::string> routers = {};
+  std::string routers_of = {};  ///< Whose they are: "vllm, kubernetes"
 };
 
 /// Reads a question. All problems are noted at once: unknown keys and names, lists outside `space`,

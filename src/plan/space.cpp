@@ -119,7 +119,12 @@ core::Result<ResolvedSpacePoint> Space::resolve(const SpacePoint& point,
       return core::fail(std::move(loaded).error());
     }
     set("cluster.instances", replicas * loaded->scenario.deployment.engine.data_parallel_size);
-  } else {
+  }
+  if (!question_->assumed_router.empty() && (point.split || replicas > 1)) {
+    document = sweep::with_setting(
+        document, "cluster.router.name", Node::string(question_->assumed_router, {}));
+  }
+  if (!point.split && replicas == 1) {
     // A gateway in front of one replica decides nothing.
     document = sweep::with_setting(document, "cluster", Node::null({}));
   }

@@ -77,7 +77,8 @@ document::Node offload_tree(const OffloadSummary& offload) {
     tiers.push_back(tier_tree(tier));
   }
   return MapBuilder()
-      .add("block_tokens", integer_node(offload.block_tokens))
+      .add("block_tokens",
+           offload.block_tokens ? integer_node(*offload.block_tokens) : document::Node())
       .add("query_tokens", integer_node(offload.query_tokens))
       .add("hit_tokens", integer_node(offload.hit_tokens))
       .add("hit_rate", number_node(offload.hit_rate))

@@ -113,8 +113,9 @@ std::string scaling_line(const ScalingSummary& scaling, const TextStyle& style) 
       if (most == 0 && (!pool.empty() || !scaling.events.empty())) {
         continue;
       }
-      pieces.push_back({.text = fmt::format(
-                            "{}{}{} times up, {} down", pool, pool.empty() ? "" : " ", up, down)});
+      pieces.push_back(
+          {.text = fmt::format(
+               "{}{}{} up, {} down", pool, pool.empty() ? "" : " ", counted(up, "time"), down)});
       if (most > 0) {
         pieces.push_back({.text = fmt::format("{} at most", counted(most, "instance"))});
       }

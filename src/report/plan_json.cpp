@@ -26,6 +26,7 @@ using plan::Estimate;
 using plan::PlanCandidate;
 
 constexpr std::int64_t kPlanSchemaVersion = 1;
+constexpr double kPerCent = 100.0;
 
 Node estimate_node(const std::optional<Estimate>& estimate) {
   if (!estimate) {
@@ -67,13 +68,12 @@ Node slo_node(const Answer& answer, const PlanCandidate& candidate) {
              text_node(target.is_attainment
                            ? "attainment"
                            : metrics::kStatisticNames[static_cast<std::size_t>(target.statistic)]))
-        .add("target_ms", number_node(target.limit_of(target.metric())->to_milliseconds()))
-        .add("value_ms",
+        .add("target", number_node(target.limit_of(target.metric())->to_milliseconds()))
+        .add("unit", text_node("ms"))
+        .add("value",
              number_node(result.value_ms ? std::optional(result.value_ms->value) : std::nullopt))
-        .add("lo_ms",
-             number_node(result.value_ms ? std::optional(result.value_ms->lo) : std::nullopt))
-        .add("hi_ms",
-             number_node(result.value_ms ? std::optional(result.value_ms->hi) : std::nullopt))
+        .add("lo", number_node(result.value_ms ? std::optional(result.value_ms->lo) : std::nullopt))
+        .add("hi", number_node(result.value_ms ? std::optional(result.value_ms->hi) : std::nullopt))
         .add("exceed_share", number_node(result.exceed_share))
         .add("verdict", text_node(result.met ? "met" : "missed"));
     items.push_back(map.build());
@@ -83,15 +83,22 @@ Node slo_node(const Answer& answer, const PlanCandidate& candidate) {
 
 Node deployment_node(const PlanCandidate& candidate) {
   MapBuilder settings;
+  MapBuilder engine;
   for (const auto& [path, value] : candidate.settings) {
     settings.add(path, text_node(value));
+    constexpr std::string_view kEngine = "engine.";
+    if (path.starts_with(kEngine)) {
+      engine.add(path.substr(kEngine.size()), text_node(value));
+    }
   }
   MapBuilder map;
   map.add("label", text_node(candidate.label))
       .add("model", text_node(candidate.model))
       .add("gpu", text_node(candidate.gpu))
       .add("settings", settings.build())
-      .add("replicas", integer_node(candidate.replicas));
+      .add("engine", engine.build())
+      .add("replicas", integer_node(candidate.replicas))
+      .add("routing", candidate.router.empty() ? Node::null({}) : text_node(candidate.router));
   if (candidate.split) {
     map.add("disaggregation",
             MapBuilder()
@@ -104,16 +111,18 @@ Node deployment_node(const PlanCandidate& candidate) {
   return map.build();
 }
 
-Node capacity_node(const PlanCandidate& candidate) {
-  if (!candidate.capacity) {
+/// Of so many replicas; of none, there is none.
+Node capacity_node(const PlanCandidate& candidate, std::int64_t replicas) {
+  if (!candidate.capacity || replicas < 1) {
     return Node::null({});
   }
+  const auto times = static_cast<double>(replicas);
   return MapBuilder()
-      .add("value", number_node(candidate.capacity->value))
-      .add("lo", number_node(candidate.capacity->lo))
-      .add("hi", number_node(candidate.capacity->hi))
-      .add("sampling_pct", number_node(candidate.sampling_sd * 100.0))
-      .add("model_pct", number_node(candidate.model_sd * 100.0))
+      .add("value", number_node(candidate.capacity->value * times))
+      .add("lo", number_node(candidate.capacity->lo * times))
+      .add("hi", number_node(candidate.capacity->hi * times))
+      .add("sampling_pct", number_node(candidate.sampling_sd * kPerCent))
+      .add("model_pct", number_node(candidate.model_sd * kPerCent))
       .build();
 }
 
@@ -145,7 +154,10 @@ Node candidate_node(const Answer& answer, const PlanCandidate& candidate) {
       .add("watts_per_gpu", estimate_node(candidate.cost.watts_per_gpu))
       .add("facility_watts", estimate_node(candidate.cost.facility_watts))
       .add("joules_per_token", estimate_node(candidate.cost.joules_per_token))
-      .add("capacity_rps", capacity_node(candidate))
+      .add(
+          answer.is_closed_loop ? "capacity_clients" : "capacity_rps",
+          capacity_node(candidate, candidate.replicas > 0 ? answer.serving(candidate.replicas) : 0))
+      .add("replica_capacity", capacity_node(candidate, 1))
       .add("fluid_rps", number_node(candidate.fluid_capacity))
       .add("most_rps", number_node(candidate.most_rate))
       .add("utilisation", if_assessed(candidate.utilisation))
@@ -201,30 +213,54 @@ Node rejected_node(const Answer& answer) {
   return list_node(std::move(items));
 }
 
+/// Of each factor: its spread, what it does to the capacity of each finalist, and how much of the
+/// pick's doubt is its.
 Node sensitivity_node(const Answer& answer) {
   std::vector<Node> items;
-  for (const plan::Factor& factor : answer.factors) {
+  for (std::size_t j = 0; j < answer.factors.size(); ++j) {
+    const plan::Factor& factor = answer.factors[j];
+    MapBuilder elasticities;
+    std::optional<double> share;
+    for (std::size_t i = 0; i < answer.finalists.size(); ++i) {
+      const PlanCandidate& candidate = answer.candidates[answer.finalists[i]];
+      const double elasticity = answer.elasticities[i][j];
+      elasticities.add(candidate.id, number_node(elasticity));
+      const double all =
+          candidate.model_sd * candidate.model_sd + candidate.sampling_sd * candidate.sampling_sd;
+      if (answer.pick == answer.finalists[i] && all > 0.0) {
+        share = elasticity * elasticity * factor.sd * factor.sd / all * kPerCent;
+      }
+    }
     items.push_back(MapBuilder()
                         .add("factor", text_node(factor.name))
                         .add("gpu", text_node(factor.gpu))
                         .add("sd", number_node(factor.sd))
+                        .add("elasticity", elasticities.build())
+                        .add("doubt_of_answer_pct", number_node(share))
                         .build());
   }
   return list_node(std::move(items));
 }
 
 Node measure_node(const Answer& answer) {
+  const plan::Objective objective = answer.question.objectives.front();
+  const bool is_money =
+      objective == plan::Objective::kUsdPerHour || objective == plan::Objective::kUsdPerMtok;
   std::vector<Node> items;
   for (const plan::MeasurementValue& value : answer.measurements) {
-    items.push_back(MapBuilder()
-                        .add("what", text_node(value.what))
-                        .add("command", text_node(value.command))
-                        .add("gpu", text_node(value.gpu))
-                        .add("minutes", number_node(value.minutes))
-                        .add("resolves_pct", number_node(value.resolves * 100.0))
-                        .add("value", number_node(value.value))
-                        .add("changes_answer_probability", number_node(value.changes_answer))
-                        .build());
+    items.push_back(
+        MapBuilder()
+            .add("what", text_node(value.what))
+            .add("command", text_node(value.command))
+            .add("gpu", text_node(value.gpu))
+            .add("minutes", number_node(value.minutes))
+            .add("resolves_pct", number_node(value.resolves * kPerCent))
+            .add("evsi", number_node(value.value))
+            .add("evsi_usd_per_month",
+                 number_node(is_money ? std::optional(value.value * plan::kHoursPerMonth)
+                                      : std::nullopt))
+            .add("changes_answer_probability", number_node(value.changes_answer))
+            .build());
   }
   return list_node(std::move(items));
 }
@@ -243,6 +279,17 @@ Node breakeven_node(const Answer& answer) {
   return list_node(std::move(items));
 }
 
+Node cheaper_node(const Answer& answer) {
+  if (!answer.cheaper) {
+    return Node::null({});
+  }
+  return MapBuilder()
+      .add("id", text_node(answer.candidates[answer.cheaper->candidate].id))
+      .add("replicas", integer_node(answer.cheaper->replicas))
+      .add("p_feasible", number_node(answer.cheaper->p_feasible))
+      .build();
+}
+
 Node answer_node(const Answer& answer, const std::vector<std::string>& files) {
   std::vector<Node> written;
   for (const std::string& file : files) {
@@ -259,10 +306,26 @@ Node answer_node(const Answer& answer, const std::vector<std::string>& files) {
       .add("headroom_pct",
            number_node(answer.pick ? std::optional(answer.headroom_pct) : std::nullopt))
       .add("amplification", number_node(answer.amplification))
+      .add("cheaper", cheaper_node(answer))
       .add("failure", answer.failure.empty() ? Node::null({}) : text_node(answer.failure))
       .add("nearest", list_node(std::move(nearest)))
       .add("files", list_node(std::move(written)));
   return map.build();
+}
+
+Node search_node(const plan::SearchCounts& search) {
+  return MapBuilder()
+      .add("points", integer_node(search.points))
+      .add("by_stage",
+           MapBuilder()
+               .add("rejected", integer_node(search.rejected))
+               .add("bound", integer_node(search.bounded))
+               .add("fluid", integer_node(search.by_fluid))
+               .add("simulated", integer_node(search.simulated - search.certified))
+               .add("certified", integer_node(search.certified))
+               .build())
+      .add("requests_simulated", integer_node(search.requests_simulated))
+      .build();
 }
 
 Node ids_node(const Answer& answer, const std::vector<std::size_t>& which) {
@@ -282,7 +345,6 @@ std::string plan_json(const Answer& answer,
   for (const PlanCandidate& candidate : answer.candidates) {
     candidates.push_back(candidate_node(answer, candidate));
   }
-  const plan::SearchCounts& search = answer.search;
   MapBuilder map;
   map.add("schema_version", integer_node(kPlanSchemaVersion))
       .add("run_info",
@@ -307,16 +369,7 @@ std::string plan_json(const Answer& answer,
       .add("sensitivity", sensitivity_node(answer))
       .add("measure", measure_node(answer))
       .add("breakeven", breakeven_node(answer))
-      .add("search",
-           MapBuilder()
-               .add("points", integer_node(search.points))
-               .add("rejected", integer_node(search.rejected))
-               .add("bounded", integer_node(search.bounded))
-               .add("by_fluid", integer_node(search.by_fluid))
-               .add("simulated", integer_node(search.simulated))
-               .add("certified", integer_node(search.certified))
-               .add("requests_simulated", integer_node(search.requests_simulated))
-               .build())
+      .add("search", search_node(answer.search))
       .add("partial", bool_node(answer.partial))
       .add("warnings", warnings_tree(answer.warnings))
       .add("digest", text_node(answer.digest));

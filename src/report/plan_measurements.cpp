@@ -14,26 +14,21 @@
 namespace ridgeline::report {
 namespace {
 
-constexpr double kHoursPerMonth = 730.0;
 constexpr double kWholePercent = 100.0;
 
 /// What measuring saves, in the words of the objective.
 std::string saves(double value, plan::Objective objective) {
   if (objective == plan::Objective::kUsdPerHour || objective == plan::Objective::kUsdPerMtok) {
-    return fmt::format("saves ${:.0f} a month", value * kHoursPerMonth);
+    return fmt::format("saves ${:.0f} a month", value * plan::kHoursPerMonth);
   }
   return fmt::format(
       "saves {} {}", significant(value), objective == plan::Objective::kGpus ? "GPUs" : "W");
 }
 
-}  // namespace
-
-std::string plan_measurements(const plan::Answer& answer, std::size_t most, bool kernels_only) {
-  if (!answer.pick) {
-    return "No deployment is sure enough to be picked, so that no measurement can be valued "
-           "against "
-           "it.\n";
-  }
+/// The measurements that are worth making, at most `most`.
+std::vector<const plan::MeasurementValue*> worth_making(const plan::Answer& answer,
+                                                        std::size_t most,
+                                                        bool kernels_only) {
   std::vector<const plan::MeasurementValue*> worth;
   for (const plan::MeasurementValue& value : answer.measurements) {
     if (value.changes_answer >= plan::kWorthMeasuring && (!kernels_only || value.is_kernel) &&
@@ -41,31 +36,62 @@ std::string plan_measurements(const plan::Answer& answer, std::size_t most, bool
       worth.push_back(&value);
     }
   }
+  return worth;
+}
+
+/// What a measurement does to the answer, and how long it takes.
+std::string effect(const plan::MeasurementValue& one, plan::Objective objective) {
+  return fmt::format(
+      "changes the answer with {:.0f} %, removes {:.0f} % of the doubt about the "
+      "pick, {}; {:.0f} min{}",
+      one.changes_answer * kWholePercent,
+      one.resolves * kWholePercent,
+      one.value > 0.0 ? saves(one.value, objective) : "saves nothing on average",
+      one.minutes,
+      one.gpu.empty() ? "" : fmt::format(" on {}", one.gpu));
+}
+
+}  // namespace
+
+std::string plan_measurements(const plan::Answer& answer, std::size_t most, bool kernels_only) {
+  if (!answer.pick) {
+    return "No deployment is sure enough to be picked, so that no measurement can be valued "
+           "against it.\n";
+  }
+  const auto worth = worth_making(answer, most, kernels_only);
   if (worth.empty()) {
     return fmt::format("Nothing worth measuring: no {} changes the answer with {:.0f} % or more.\n",
                        kernels_only ? "kernel's time" : "measurement",
                        plan::kWorthMeasuring * kWholePercent);
   }
-  const plan::Objective objective = answer.question.objectives.front();
   std::string text;
   for (std::size_t i = 0; i < worth.size(); ++i) {
-    const plan::MeasurementValue& one = *worth[i];
-    text += fmt::format("{:>2}  {}\n", i + 1, one.what);
-    text += fmt::format(
-        "    changes the answer with {:.0f} %, removes {:.0f} % of the doubt about the pick, {}; "
-        "{:.0f} "
-        "min{}\n",
-        one.changes_answer * kWholePercent,
-        one.resolves * kWholePercent,
-        one.value > 0.0 ? saves(one.value, objective) : std::string("saves nothing on average"),
-        one.minutes,
-        one.gpu.empty() ? "" : fmt::format(" on {}", one.gpu));
-    text += fmt::format("    {}\n", one.command);
+    text += fmt::format("{:>2}  {}\n    {}\n    {}\n",
+                        i + 1,
+                        worth[i]->what,
+                        effect(*worth[i], answer.question.objectives.front()),
+                        worth[i]->command);
   }
   return text +
          "\nValued with independent errors and capacities that are linear in them. Flags and "
-         "lengths "
-         "that were\nassumed are in none of these: state them first.\n";
+         "lengths that were\nassumed are in none of these: state them first.\n";
+}
+
+std::string measurement_script(const plan::Answer& answer, std::size_t most, bool kernels_only) {
+  std::string text = fmt::format(
+      "#!/usr/bin/env bash\n"
+      "# What to measure to be surer of a plan, the most telling first. Plan digest: {}.\n"
+      "# Lines with `vllm bench serve` need that deployment running on port 8000.\n"
+      "set -euo pipefail\n",
+      answer.digest);
+  const auto worth = worth_making(answer, most, kernels_only);
+  for (const plan::MeasurementValue* one : worth) {
+    text += fmt::format("\n# {}: {}.\n{}\n",
+                        one->what,
+                        effect(*one, answer.question.objectives.front()),
+                        one->command);
+  }
+  return text + (worth.empty() ? "\n# Nothing is worth measuring.\n" : "");
 }
 
 }  // namespace ridgeline::report

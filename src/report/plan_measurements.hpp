@@ -15,4 +15,9 @@ namespace ridgeline::report {
                                             std::size_t most,
                                             bool kernels_only);
 
+/// The same as a script for bash: a comment and a command each.
+[[nodiscard]] std::string measurement_script(const plan::Answer& answer,
+                                             std::size_t most,
+                                             bool kernels_only);
+
 }  // namespace ridgeline::report

@@ -32,8 +32,15 @@ using plan::PlanCandidate;
 
 constexpr std::size_t kLabelWidth = 7;  ///< Of "search" and the like.
 
-std::string times(std::int64_t replicas, const std::string& label, bool ascii) {
-  return fmt::format("{} {} {}", replicas, ascii ? "x" : "×", label);
+/// "3 × h200 TP2", and "3+1 × h200 TP2" where one is spare.
+std::string times(const Answer& answer,
+                  std::int64_t replicas,
+                  const std::string& label,
+                  bool ascii) {
+  const std::int64_t serving = answer.serving(replicas);
+  const std::string spare =
+      replicas > serving ? fmt::format("+{}", replicas - serving) : std::string();
+  return fmt::format("{}{} {} {}", serving, spare, ascii ? "x" : "×", label);
 }
 
 std::string objective_text(Objective objective) {
@@ -74,11 +81,12 @@ std::string headline(const Answer& answer, bool ascii) {
   return fmt::format("{}", fmt::join(parts, "   "));
 }
 
-std::string capacity_text(const PlanCandidate& candidate, bool ascii) {
+/// Of the replicas that serve, without spare ones.
+std::string capacity_text(const PlanCandidate& candidate, std::int64_t replicas, bool ascii) {
   if (!candidate.capacity) {
     return "";
   }
-  const auto serving = static_cast<double>(std::max<std::int64_t>(1, candidate.replicas));
+  const auto serving = static_cast<double>(replicas);
   return fmt::format("{} ({}{}{})",
                      significant(candidate.capacity->value * serving),
                      significant(candidate.capacity->lo * serving),
@@ -95,8 +103,29 @@ std::string value_text(const PlanCandidate& candidate, std::size_t target) {
   return fmt::format("{} ms", significant(candidate.targets[target].value_ms->value));
 }
 
-std::string sure_text(const PlanCandidate& candidate) {
-  return fmt::format("{:.0f} %", candidate.p_feasible * 100.0);
+std::string sure_text(double p) {
+  return fmt::format("{:.0f} %", p * 100.0);
+}
+
+/// What costs less than the first and is not sure enough: a row without a place.
+std::vector<std::string> cheaper_cells(const Answer& answer,
+                                       const TextStyle& style,
+                                       bool has_price) {
+  const plan::CheaperChance& chance = *answer.cheaper;
+  const PlanCandidate& candidate = answer.candidates[chance.candidate];
+  std::vector<std::string> cells = {
+      style.ascii ? "-" : "–",
+      times(answer, chance.replicas, candidate.label, style.ascii),
+      fmt::format("{}", chance.replicas * candidate.gpus_per_replica)};
+  if (has_price) {
+    const double each = candidate.cost.usd_per_hour.value_or(0.0) /
+                        static_cast<double>(std::max<std::int64_t>(1, candidate.replicas));
+    cells.push_back(fmt::format("{:.2f}", each * static_cast<double>(chance.replicas)));
+  }
+  cells.push_back(capacity_text(candidate, answer.serving(chance.replicas), style.ascii));
+  cells.insert(cells.end(), answer.question.slo.targets.size(), "");
+  cells.push_back(sure_text(chance.p_feasible));
+  return cells;
 }
 
 std::string grid_of(const Answer& answer, const TextStyle& style) {
@@ -122,19 +151,23 @@ std::string grid_of(const Answer& answer, const TextStyle& style) {
   Grid grid(std::move(columns));
   for (std::size_t i = 0; i < answer.ranking.size(); ++i) {
     const PlanCandidate& candidate = answer.candidates[answer.ranking[i]];
-    std::vector<std::string> cells = {fmt::format("{}", i + 1),
-                                      times(candidate.replicas, candidate.label, style.ascii),
-                                      fmt::format("{}", candidate.cost.gpus)};
+    std::vector<std::string> cells = {
+        fmt::format("{}", i + 1),
+        times(answer, candidate.replicas, candidate.label, style.ascii),
+        fmt::format("{}", candidate.cost.gpus)};
     if (has_price) {
       cells.push_back(
           candidate.cost.usd_per_hour ? fmt::format("{:.2f}", *candidate.cost.usd_per_hour) : "");
     }
-    cells.push_back(capacity_text(candidate, style.ascii));
+    cells.push_back(capacity_text(candidate, answer.serving(candidate.replicas), style.ascii));
     for (std::size_t target = 0; target < answer.question.slo.targets.size(); ++target) {
       cells.push_back(value_text(candidate, target));
     }
-    cells.push_back(sure_text(candidate));
+    cells.push_back(sure_text(candidate.p_feasible));
     grid.add(std::move(cells));
+  }
+  if (answer.cheaper) {
+    grid.add(cheaper_cells(answer, style, has_price));
   }
   constexpr std::array<std::size_t, 1> kShrinkable = {1};
   return grid.render(style, kShrinkable);
@@ -171,9 +204,13 @@ std::string why_text(const Answer& answer, const PlanCandidate& pick) {
 }
 
 std::string sure_line(const Answer& answer, const PlanCandidate& pick) {
-  std::string text = fmt::format("best with {:.0f} %, expected regret {:.2g} %",
-                                 pick.p_best * 100.0,
-                                 answer.expected_regret_pct);
+  std::string text = fmt::format(
+      "1 suffices with {}, is the cheapest that suffices with {}{}; "
+      "expected regret {:.2g} %",
+      sure_text(pick.p_feasible),
+      sure_text(pick.p_best),
+      answer.cheaper ? " (for less: the last row)" : "",
+      answer.expected_regret_pct);
   if (answer.amplification) {
     text += fmt::format("; a step 1 % slower costs {:.2g} % of capacity", *answer.amplification);
   }
@@ -182,8 +219,9 @@ std::string sure_line(const Answer& answer, const PlanCandidate& pick) {
     text += "; nothing worth measuring";
   } else {
     const plan::MeasurementValue& best = answer.measurements.front();
-    text += fmt::format(
-        "; measure next: {} (-{:.0f} % of the doubt)", best.what, best.resolves * 100.0);
+    text += fmt::format("; measure next: {} (changes the answer with {})",
+                        best.what,
+                        sure_text(best.changes_answer));
   }
   return text;
 }
@@ -191,18 +229,18 @@ std::string sure_line(const Answer& answer, const PlanCandidate& pick) {
 std::string searched_text(const Answer& answer) {
   const plan::SearchCounts& search = answer.search;
   std::vector<std::string> parts;
-  const auto add = [&](std::int64_t count, const char* what) {
+  const auto add = [&](std::int64_t count, const std::string& what) {
     if (count > 0) {
       parts.push_back(fmt::format("{} {}", grouped(count), what));
     }
   };
   for (const plan::Rejection& rejection : answer.rejected) {
-    add(rejection.count, rejection.reason.c_str());
+    add(rejection.count, rejection.counted_reason());
   }
   add(search.bounded, "bounded away");
   add(search.by_fluid, "by fluid estimate");
   add(search.simulated, "simulated");
-  add(search.certified, "certified");
+  add(search.certified, "of these certified");
   return fmt::format("{} {}: {}; {} simulated",
                      grouped(search.points),
                      core::plural("point", search.points),
@@ -308,17 +346,18 @@ std::optional<std::string> plan_explanation(const Answer& answer,
   }
   if (one.certificate) {
     text += line("windows",
-                 fmt::format("{} of {} meet every target with {} replicas; with 95 % confidence at "
+                 fmt::format("{} of {} meet every target with {}; with 95 % confidence at "
                              "least {:.0f} %",
                              one.certificate->passed,
                              one.certificate->windows,
-                             one.replicas,
+                             counted(answer.serving(one.replicas), "replica"),
                              one.certificate->at_least * 100.0),
                  style);
-    text += line(
-        "sure",
-        fmt::format("suffices with {}, best with {:.0f} %", sure_text(one), one.p_best * 100.0),
-        style);
+    text += line("sure",
+                 fmt::format("suffices with {}, is the cheapest that suffices with {}",
+                             sure_text(one.p_feasible),
+                             sure_text(one.p_best)),
+                 style);
   }
   text += line("fate",
                one.dropped_stage.empty()

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -16,6 +17,7 @@
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "document/document.hpp"
+#include "engine/first_use.hpp"
 #include "engine/profiles.hpp"
 #include "engine/schedulers.hpp"
 #include "engine/serving.hpp"
@@ -33,6 +35,7 @@
 #include "scenario/resolution.hpp"
 #include "scenario/scenario.hpp"
 #include "scenario/structured_outputs.hpp"
+#include "workload/options.hpp"
 
 namespace ridgeline::scenario {
 
@@ -316,6 +319,52 @@ core::Duration times(double factor, core::Duration time) {
   return core::Duration::saturating(core::Seconds(factor * time.to_seconds()));
 }
 
+/// Of the front end's work on a token, what API processes do one after the other, whatever their
+/// number: one process was seen to stream 13,500 tokens a second (gpt-oss-120b on B200,
+/// InferenceX), three 22,200 (gpt-oss-20b on B200, ML.ENERGY).
+constexpr double kFrontEndInTurn = 0.46;
+
+/// Tokens of a mean answer, before limits.
+double mean_of(const workload::Length& length) {
+  struct Mean {
+    double operator()(const workload::FixedLength& one) const {
+      return core::real(one.value.value());
+    }
+    double operator()(const workload::UniformLength& one) const {
+      return core::real((one.lowest + one.highest).value()) / 2.0;
+    }
+    double operator()(const workload::NormalLength& one) const { return one.mean; }
+    double operator()(const workload::LognormalLength& one) const { return one.mean; }
+    double operator()(const workload::EmpiricalLength& one) const {
+      double sum = 0.0;
+      double weights = 0.0;
+      for (const auto& bin : one.bins) {
+        sum += bin.weight * core::real(bin.value.value());
+        weights += bin.weight;
+      }
+      return weights > 0.0 ? sum / weights : 0.0;
+    }
+  };
+  return std::visit(Mean{}, length);
+}
+
+/// What the API processes together take to stream one token.
+core::Duration front_end_time(const Resolution& work) {
+  const ServingSection& own = work.section().serving;
+  const core::Duration token = *own.frontend_output_time;
+  core::Duration shared = times(1.0 - kFrontEndInTurn, token);
+  const auto& answers = work.workload.section.output_len;
+  if (own.frontend_rescan_time && answers) {
+    // Answers of one batch are half written on average.
+    shared = core::Duration::saturating_sum(
+        shared, times(mean_of(*answers) / 2.0, *own.frontend_rescan_time));
+  }
+  const double processes = core::real(work.engine().api_server_count);
+  return times(1.0 / core::real(work.engine().stream_interval),
+               core::Duration::saturating_sum(times(kFrontEndInTurn, token),
+                                              times(1.0 / processes, shared)));
+}
+
 /// What the host does beside the GPU. Its class stretches the engine's own work: the one slow host
 /// that was measured launched kernels and streamed as fast as others.
 void host_times(Resolution& work) {
@@ -339,8 +388,28 @@ void host_times(Resolution& work) {
         host.per_step,
         core::Duration::saturating_product(rank, work.engine().tensor_parallel_size - 1));
   }
-  const auto streams = core::real(work.engine().api_server_count * work.engine().stream_interval);
-  host.per_answer = times(1.0 / streams, *own.frontend_output_time);
+  host.per_answer = front_end_time(work);
+}
+
+/// A server that has not warmed up compiles kernels while it serves.
+void stall_first_uses(Resolution& work) {
+  ServingSection& own = work.section().serving;
+  if (!own.first_use_stalls) {
+    if (own.first_use_time) {
+      work.note("serving.first_use_time", "without effect: serving.first_use_stalls is off");
+    }
+    return;
+  }
+  own.first_use_time = own.first_use_time.value_or(engine::kFirstUseStall);
+  if (!compiles_experts(work.out->network, work.out->gpu, work.out->execution.kernels)) {
+    work.note("serving.first_use_stalls",
+              "without effect: no kernel of this network is compiled on its first use");
+    return;
+  }
+  const auto& graphs = work.out->execution.cuda_graph_sizes;
+  work.out->engine.first_use = {.stall = *own.first_use_time,
+                                .above = core::Tokens(graphs.empty() ? 0 : graphs.back()),
+                                .warm = work.out->engine.max_num_batched_tokens};
 }
 
 /// The fitted times of a server, where the scenario does not state its own.
@@ -387,7 +456,7 @@ std::string vllm_name(const std::string& version) {
 }
 
 void build(Resolution& work) {
-  work.out->execution.enforce_eager = work.engine().enforce_eager;
+  work.out->execution.enforce_eager = runs_eagerly(work.engine());
   work.out->execution.kernels = kernel_choice(work.engine());
   if (const auto choice = engine::find_engine(work.engine().version)) {
     work.out->execution.engine = choice->engine->own == nullptr ? vllm_name(work.engine().version)
@@ -398,6 +467,9 @@ void build(Resolution& work) {
   work.out->execution.graphs_hold_prompts =
       !has_own_settings(work.engine()) && work.engine().cudagraph_mode != "FULL_DECODE_ONLY";
   if (!has_own_settings(work.engine())) {
+    work.out->execution.graphs_in_pieces =
+        work.engine().cudagraph_mode == "PIECEWISE" ||
+        (work.engine().cudagraph_mode == "auto" && !work.out->engine.profile.whole_graphs);
     work.out->execution.cuda_graph_sizes =
         engine::cuda_graph_sizes(work.out->engine.profile,
                                  {.max_num_seqs = work.out->engine.max_num_seqs,
@@ -409,6 +481,7 @@ void build(Resolution& work) {
                                   .every_small_size = captures_every_small_size(work.engine())});
   }
   serving_times(work);
+  stall_first_uses(work);
   resolve_structured_outputs(work);
   auto model = work.keep(make_latency(work), "latency.name");
   if (model) {

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "core/units.hpp"
+#include "document/document.hpp"
 #include "engine/capacity.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
@@ -139,6 +140,17 @@ std::vector<model::LayerGroup> shapes(const model::ModelSpec& network) {
   return all;
 }
 
+/// Whether a network's document states another width: it need not be read to know that it is
+/// another network.
+bool has_other_width(const document::Node& config, std::int64_t hidden_size) {
+  constexpr std::string_view kWidth = "hidden_size";
+  const document::Node* text = config.find("text_config");
+  const document::Node* width = text != nullptr ? text->find(kWidth) : nullptr;
+  width = width != nullptr ? width : config.find(kWidth);
+  return width != nullptr && width->kind() == document::Node::Kind::kInteger &&
+         width->as_integer() != hidden_size;
+}
+
 /// The catalogue's checkpoint of the same network, vision tower included, that loses the least, or
 /// what vLLM quantises by itself while it loads 16-bit weights.
 std::optional<std::string> format_that_fits(const FittingQuestion& question) {
@@ -147,7 +159,11 @@ std::optional<std::string> format_that_fits(const FittingQuestion& question) {
   std::optional<std::string> best;
   core::Bytes heaviest;
   for (const std::string& name : model::catalogue_names()) {
-    const auto other = model::find_model(name);
+    const auto config = model::find_model_document(name);
+    if (!config || has_other_width(*config, own.hidden_size)) {
+      continue;
+    }
+    const auto other = model::model_from_node(*config, name);
     if (!other || other->hidden_size != own.hidden_size || other->vocab_size != own.vocab_size ||
         other->vision != own.vision || shapes(*other) != layers ||
         !model::check_sharding(*other, question.options.sharding)) {

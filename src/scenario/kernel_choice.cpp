@@ -8,6 +8,7 @@
 
 #include "latency/step_time_model.hpp"
 #include "model/model_spec.hpp"
+#include "model/pass.hpp"
 #include "scenario/resolution.hpp"
 #include "scenario/scenario.hpp"
 
@@ -31,6 +32,32 @@ latency::KernelChoice kernel_choice(const EngineSection& engine) {
                                                           : MoeBackend::kAuto,
           .fuse_allreduce_rms = engine.fuse_allreduce_rms,
           .fp32_as_tf32 = engine.float32_matmul_precision == "high"};
+}
+
+bool runs_eagerly(const EngineSection& engine) {
+  return engine.enforce_eager || engine.cudagraph_mode == "NONE";
+}
+
+bool compiles_experts(const model::ModelSpec& network,
+                      const hardware::GpuSpec& gpu,
+                      const latency::KernelChoice& choice) {
+  const auto is_compiled = [&](model::DType weights) {
+    switch (weights) {
+      case model::DType::kBf16:
+      case model::DType::kFp16:
+        return true;
+      case model::DType::kFp8Block:
+        return gpu.architecture != "blackwell";
+      case model::DType::kMxfp4:
+        return choice.moe_backend == latency::MoeBackend::kTriton;
+      default:
+        return false;
+    }
+  };
+  return std::ranges::any_of(network.layers, [&](const model::LayerGroup& group) {
+    return std::holds_alternative<model::MoeFfn>(group.ffn) &&
+           is_compiled(model::layer_precision(network, group).ffn);
+  });
 }
 
 void note_idle_choices(Resolution& work) {
@@ -60,11 +87,11 @@ void note_idle_choices(Resolution& work) {
   warn(engine.float32_matmul_precision == "high" && !fp32_router,
        "engine.float32_matmul_precision",
        "no product of the network is in FP32");
-  warn(engine.cudagraph_mode == "PIECEWISE",
-       "engine.cudagraph_mode PIECEWISE",
-       "what decodes lose to graphs in pieces is not priced");
-  warn(engine.enforce_eager && engine.max_cudagraph_capture_size.has_value(),
+  warn(runs_eagerly(engine) && engine.max_cudagraph_capture_size.has_value(),
        "engine.max_cudagraph_capture_size",
+       "no graph is captured");
+  warn(engine.enforce_eager && engine.cudagraph_mode != "auto" && engine.cudagraph_mode != "NONE",
+       "engine.cudagraph_mode",
        "enforce_eager captures no graph");
 }
 

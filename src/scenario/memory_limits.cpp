@@ -15,6 +15,7 @@
 #include "engine/profiles.hpp"
 #include "model/operators.hpp"
 #include "scenario/fitting.hpp"
+#include "scenario/kernel_choice.hpp"
 #include "scenario/parallelism.hpp"
 #include "scenario/scenario.hpp"
 
@@ -58,7 +59,7 @@ engine::MemoryOptions memory_options(Resolution& work) {
           .max_num_seqs = work.engine().max_num_seqs.value_or(limits.max_num_seqs),
           .max_num_batched_tokens = core::Tokens(
               work.engine().max_num_batched_tokens.value_or(limits.max_num_batched_tokens.value())),
-          .enforce_eager = work.engine().enforce_eager,
+          .enforce_eager = runs_eagerly(work.engine()),
           .num_speculative_tokens = work.out->engine.num_speculative_tokens,
           .is_large_blackwell =
               engine::is_large_blackwell(work.out->gpu.memory, work.out->gpu.architecture),

@@ -142,7 +142,13 @@ class SlotReader {
     return std::nullopt;
   }
   [[nodiscard]] std::optional<double> real() const {
-    return reader_.real(option_.key(), {option_.lowest, option_.highest});
+    const std::size_t before = errors_.size();
+    const auto value = reader_.real(option_.key(), {option_.lowest, option_.highest});
+    const document::Node* const node = reader_.node(option_.key());
+    if (errors_.size() > before && node->is_string() && errors_.back().hint.empty()) {
+      errors_.back().hint = fmt::format("a number without a unit: {}", option_.example);
+    }
+    return value;
   }
   /// "60s", or a bare number of seconds.
   [[nodiscard]] std::optional<core::Duration> duration() const {

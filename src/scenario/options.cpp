@@ -44,8 +44,8 @@ constexpr std::array<std::string_view, 10> kQuantizations = {"fp8",
                                                              "mxfp4"};
 constexpr std::array<std::string_view, 5> kKvCacheDtypes = {
     "auto", "bfloat16", "fp8", "fp8_e4m3", "fp8_e5m2"};
-constexpr std::array<std::string_view, 3> kCudagraphModes = {
-    "FULL_AND_PIECEWISE", "PIECEWISE", "FULL_DECODE_ONLY"};
+constexpr std::array<std::string_view, 5> kCudagraphModes = {
+    "auto", "FULL_AND_PIECEWISE", "PIECEWISE", "FULL_DECODE_ONLY", "NONE"};
 constexpr std::array<std::string_view, 3> kMoeBackends = {"auto", "marlin", "triton"};
 constexpr std::array<std::string_view, 2> kFp32Precisions = {"highest", "high"};
 constexpr std::array<std::string_view, 2> kSamplers = {"sort", "flashinfer"};
@@ -188,7 +188,7 @@ constexpr auto kServedOptions = std::to_array<Option>({
      .help = "Most tokens of a step that has a CUDA graph", .example = "2048",
      .slot = [](DeploymentSection& d) -> Slot { return &d.engine.max_cudagraph_capture_size; }},
     {.path = "engine.cudagraph_mode", .flag = "cudagraph-mode", .choices = kCudagraphModes,
-     .help = "Which steps have CUDA graphs: FULL_DECODE_ONLY leaves those with prompts to the host", .example = "FULL_DECODE_ONLY",
+     .help = "Which steps have CUDA graphs: auto is the version's own (PIECEWISE before vLLM 0.11, then FULL_AND_PIECEWISE); FULL_DECODE_ONLY leaves those with prompts to the host, NONE all", .example = "FULL_DECODE_ONLY",
      .slot = [](DeploymentSection& d) -> Slot { return &d.engine.cudagraph_mode; }},
     {.path = "engine.moe_backend", .flag = "moe-backend", .choices = kMoeBackends,
      .help = "Kernel of experts with 4-bit weights; auto takes vLLM's choice for the GPU", .example = "marlin",
@@ -280,10 +280,21 @@ constexpr auto kServedOptions = std::to_array<Option>({
      .lowest = 0, .highest = 1, .unset = "what measured servers take",
      .help = "Work of an API process to stream what a step gives a sequence; 0s for no limit on tokens per second",
      .example = "75us", .slot = [](DeploymentSection& d) -> Slot { return &d.serving.frontend_output_time; }},
+    {.path = "serving.frontend_rescan_time", .flag = "frontend-rescan-time", .unit = "s",
+     .lowest = 0, .highest = 1, .unset = "0s",
+     .help = "More of that for each token that an answer has already: a parser that reads it again; at half of workload.output_len",
+     .example = "300ns", .slot = [](DeploymentSection& d) -> Slot { return &d.serving.frontend_rescan_time; }},
     {.path = "serving.host_class", .flag = "host-class",
      .lowest = 0.1, .highest = 50, .unset = "1",
      .help = "How many times longer the host takes for its share of a step than those of the measured servers",
      .example = "8", .slot = [](DeploymentSection& d) -> Slot { return &d.serving.host_class; }},
+    {.path = "serving.first_use_stalls", .flag = "first-use-stalls",
+     .help = "The server has not warmed up: steps wait where an experts' kernel is compiled on its first use",
+     .example = "true", .slot = [](DeploymentSection& d) -> Slot { return &d.serving.first_use_stalls; }},
+    {.path = "serving.first_use_time", .flag = "first-use-time", .unit = "s",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "what measured servers take",
+     .help = "How long a step waits then, once for each range of token counts",
+     .example = "1s", .slot = [](DeploymentSection& d) -> Slot { return &d.serving.first_use_time; }},
     {.path = "serving.grammar_compile_time", .flag = "grammar-compile-time", .unit = "s",
      .lowest = 0, .highest = kMaxSeconds, .unset = "100 ms with structured outputs, from memory",
      .help = "Time to compile a structured output's schema, once for each: its first requests wait so long",

@@ -56,6 +56,22 @@ core::Errors resolve_deployments(DeploymentSection section,
   return {};
 }
 
+/// What the deployments do not allow of KV tiers.
+core::Errors tier_errors(const Resolved& resolved) {
+  const KvOffloadSection& section = resolved.run.cluster.kv_offload;
+  if (resolved.pools.empty()) {
+    return offload_errors(section, *resolved.deployment);
+  }
+  core::Errors errors;
+  for (const ResolvedPool& pool : resolved.pools) {
+    for (core::Error& error : offload_errors(section, *pool.deployment)) {
+      error.message = fmt::format("pool '{}': {}", pool.section.name, error.message);
+      errors.push_back(std::move(error));
+    }
+  }
+  return errors;
+}
+
 /// The warnings of a further pool that no other has.
 core::Warnings warnings_of(const ResolvedPool& pool, const core::Warnings& known) {
   core::Warnings own;
@@ -90,7 +106,7 @@ core::Result<Resolved> resolve(LoadedScenario loaded) {
       !errors.empty()) {
     return core::fail(std::move(errors));
   }
-  if (auto errors = offload_errors(out.run.cluster.kv_offload, *out.deployment); !errors.empty()) {
+  if (auto errors = tier_errors(out); !errors.empty()) {
     for (core::Error& error : errors) {
       error.where = provenance_of(loaded.provenance, error.field).where;
     }

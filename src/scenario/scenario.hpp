@@ -57,7 +57,7 @@ struct EngineSection {
   std::optional<bool> scheduler_reserve_full_isl;
   bool enforce_eager = false;
   std::optional<std::int64_t> max_cudagraph_capture_size;
-  std::string cudagraph_mode = "FULL_AND_PIECEWISE";
+  std::string cudagraph_mode = "auto";  ///< The version's own.
   std::string moe_backend = "auto";
   bool fuse_allreduce_rms = false;
   std::string float32_matmul_precision = "highest";
@@ -124,7 +124,10 @@ struct ServingSection {
   std::optional<core::Duration> host_sequence_time;
   std::optional<core::Duration> host_rank_time;
   std::optional<core::Duration> frontend_output_time;
+  std::optional<core::Duration> frontend_rescan_time;
   std::optional<double> host_class;
+  bool first_use_stalls = false;  ///< The server has not warmed up (engine/first_use.hpp).
+  std::optional<core::Duration> first_use_time;
   std::optional<core::Duration> grammar_compile_time;
   std::optional<core::Duration> grammar_mask_time;
 };

@@ -69,7 +69,8 @@ class Rules {
   void cluster() {
     const auto& engine = loaded_.scenario.deployment.engine;
     ClusterSection& cluster = loaded_.scenario.run.cluster;
-    if (cluster.instances && attention_ranks(engine).ranks > 1 && !cluster.router.name) {
+    const bool is_cluster = cluster.instances || cluster.kv_offload.has_tier();
+    if (is_cluster && attention_ranks(engine).ranks > 1 && !cluster.router.name) {
       cluster.router.name = rank_router(engine);
     }
     for (const SectionEntry& section : cluster_sections()) {

@@ -37,7 +37,7 @@ namespace {
 cluster::TransferOptions transfer_options(const scenario::Resolved& resolved,
                                           disaggregation::TransferMode own_mode) {
   const scenario::KvTransferSection& section = resolved.run.cluster.kv_transfer;
-  const auto wires = scenario::kv_wires(section);
+  const auto wires = scenario::kv_wires(section, resolved.deployment->engine.block_size);
   RIDGELINE_CHECK(wires.has_value(), "a scenario's rules read its bandwidths");
   cluster::TransferOptions options{
       .mode = scenario::transfer_mode(section, own_mode),
@@ -47,12 +47,12 @@ cluster::TransferOptions transfer_options(const scenario::Resolved& resolved,
                    .inside_host = wires->inside_host},
       .sharing = section.sharing == "fifo" ? link::Sharing::kFifo : link::Sharing::kMaxMin,
       .bytes_per_block = scenario::kv_block_bytes(*resolved.deployment),
-      .setup = section.transfer_setup.value_or(scenario::kDefaultTransferSetup),
-      .per_block = section.transfer_block_time.value_or(core::Duration()),
+      .setup = wires->setup,
+      .per_block = wires->per_block,
       .lease = section.kv_lease.value_or(scenario::kDefaultKvLease)};
   options.block_size = resolved.deployment->engine.block_size;
   options.layers = resolved.deployment->network.num_layers();
-  const bool has_own_cards = section.network_cards == "gpu";
+  const bool has_own_cards = wires->own_cards;
   for (const std::size_t pool : pools_of_instances(resolved)) {
     const scenario::Deployment& own = *resolved.pools[pool].deployment;
     options.bytes_per_block_of.push_back(scenario::kv_block_bytes(own));

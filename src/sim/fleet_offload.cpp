@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "cluster/kv_offload.hpp"
 #include "cluster/part.hpp"
@@ -20,6 +21,7 @@
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
 #include "scenario/sections/kv_offload.hpp"
+#include "sim/fleet_pools.hpp"
 #include "store/eviction.hpp"
 
 namespace ridgeline::sim {
@@ -27,9 +29,53 @@ namespace {
 
 static_assert(cluster::kNumTiers == scenario::kNumKvTiers);
 
-std::int64_t blocks_per_chunk(const scenario::Resolved& resolved) {
-  const std::int64_t tokens = resolved.deployment->engine.block_size.value();
+/// Sets the names of one layout's blocks apart from those of others: odd, and half of its bits set
+/// (the golden ratio in 64 bits).
+constexpr std::uint64_t kKeySalt = 0x9E3779B97F4A7C15;
+
+std::int64_t blocks_per_chunk(const scenario::Resolved& resolved,
+                              const scenario::Deployment& deployment) {
+  const std::int64_t tokens = deployment.engine.block_size.value();
   return resolved.run.cluster.kv_offload.offload_block_size.value_or(tokens) / tokens;
+}
+
+/// Whether either can use the KV that the other stored: stores name blocks by network, format and
+/// share of a rank.
+bool shares_kv(const scenario::Deployment& one, const scenario::Deployment& other) {
+  const scenario::EngineSection& a = one.section.engine;
+  const scenario::EngineSection& b = other.section.engine;
+  return one.network.name == other.network.name && a.kv_cache_dtype == b.kv_cache_dtype &&
+         one.engine.block_size == other.engine.block_size &&
+         a.tensor_parallel_size == b.tensor_parallel_size &&
+         a.pipeline_parallel_size == b.pipeline_parallel_size;
+}
+
+cluster::KvLayout layout_of(const scenario::Resolved& resolved,
+                            const scenario::Deployment& deployment,
+                            const latency::StepTimeModel& model) {
+  const bool computes_sooner = resolved.run.cluster.kv_offload.load_policy == "faster";
+  return {.block_tokens = deployment.engine.block_size,
+          .bytes_per_block = scenario::kv_block_bytes(deployment),
+          .blocks_per_chunk = blocks_per_chunk(resolved, deployment),
+          .recompute = computes_sooner ? &model : nullptr};
+}
+
+/// One for each pool.
+std::vector<cluster::KvLayout> layouts_of(const scenario::Resolved& resolved,
+                                          const latency::StepTimeModel& model) {
+  if (resolved.pools.empty()) {
+    return {layout_of(resolved, *resolved.deployment, model)};
+  }
+  std::vector<cluster::KvLayout> layouts;
+  for (const scenario::ResolvedPool& pool : resolved.pools) {
+    const scenario::Deployment& own = *pool.deployment;
+    const auto like = std::ranges::find_if(resolved.pools, [&](const scenario::ResolvedPool& one) {
+      return shares_kv(*one.deployment, own);
+    });
+    layouts.push_back(layout_of(resolved, own, *own.latency));
+    layouts.back().key_salt = kKeySalt * static_cast<std::uint64_t>(like - resolved.pools.begin());
+  }
+  return layouts;
 }
 
 cluster::OffloadOptions offload_options(const scenario::Resolved& resolved,
@@ -41,28 +87,38 @@ cluster::OffloadOptions offload_options(const scenario::Resolved& resolved,
   cluster::OffloadOptions options;
   options.store_rate = tiers->store_rate;
   options.instances_per_host = cluster.kv_transfer.instances_per_host.value_or(1);
-  options.block_tokens = resolved.deployment->engine.block_size;
-  options.bytes_per_block = scenario::kv_block_bytes(*resolved.deployment);
-  options.blocks_per_chunk = blocks_per_chunk(resolved);
+  options.layouts = layouts_of(resolved, model);
+  options.layout_of = pools_of_instances(resolved);
   options.promote_on_hit = section.promote_on_hit.value_or(true);
   options.write_back = section.write_policy == "write_back";
   options.stores_answers = !section.offload_prompt_only.value_or(true);
   options.min_hit_blocks = section.min_hit_blocks.value_or(1);
   options.store_threshold = section.store_threshold.value_or(0);
-  options.recompute = section.load_policy == "faster" ? &model : nullptr;
   options.sharing =
       section.offload_sharing == "max-min" ? link::Sharing::kMaxMin : link::Sharing::kFifo;
   for (std::size_t i = 0; i < cluster::kNumTiers; ++i) {
     const scenario::KvTier& tier = tiers->tiers[i];
     const store::EvictionEntry* const eviction = store::find_eviction(tier.eviction);
     RIDGELINE_CHECK(eviction != nullptr, "a scenario's rules look policies up");
-    options.tiers[i] = {.blocks = tier.bytes / (options.bytes_per_block * options.blocks_per_chunk),
+    options.tiers[i] = {.bytes = tier.bytes,
                         .eviction = eviction->make,
                         .read_rate = tier.read_rate,
                         .write_rate = tier.write_rate,
                         .latency = tier.latency};
   }
   return options;
+}
+
+/// Of a block of a tier, where it is the same in all pools.
+std::optional<std::int64_t> block_tokens(const scenario::Resolved& resolved) {
+  const auto of = [&](const scenario::Deployment& deployment) {
+    return blocks_per_chunk(resolved, deployment) * deployment.engine.block_size.value();
+  };
+  const std::int64_t first = of(*resolved.deployment);
+  const bool is_common = std::ranges::all_of(
+      resolved.pools,
+      [&](const scenario::ResolvedPool& pool) { return of(*pool.deployment) == first; });
+  return is_common ? std::optional(first) : std::nullopt;
 }
 
 std::optional<double> share(double part, double whole) {
@@ -96,13 +152,13 @@ void fill_offload(const scenario::Resolved& resolved,
     return;
   }
   const cluster::OffloadTotals totals = part->totals();
-  const std::int64_t tokens = resolved.deployment->engine.block_size.value();
   const double seconds = summary.duration_s.value_or(0.0);
   metrics::OffloadSummary all{
-      .block_tokens = tokens * blocks_per_chunk(resolved),
-      .query_tokens = totals.queries * tokens,
-      .hit_tokens = totals.hits * tokens,
-      .hit_rate = share(static_cast<double>(totals.hits), static_cast<double>(totals.queries)),
+      .block_tokens = block_tokens(resolved),
+      .query_tokens = totals.queries.value(),
+      .hit_tokens = totals.hits.value(),
+      .hit_rate = share(static_cast<double>(totals.hits.value()),
+                        static_cast<double>(totals.queries.value())),
       .loads = totals.loads,
       .load_ms = share(totals.load_time.to_milliseconds(), static_cast<double>(totals.loads)),
       .recomputed = totals.recomputed,
@@ -119,7 +175,7 @@ void fill_offload(const scenario::Resolved& resolved,
         {.tier = std::string(cluster::kTierNames[i]),
          .capacity_blocks = use.capacity,
          .peak_blocks = use.blocks.peak,
-         .hit_tokens = use.hit_blocks * tokens,
+         .hit_tokens = use.hits.value(),
          .loads = use.loads,
          .bytes_read = use.bytes_read,
          .read_ms = share(use.read_time.to_milliseconds(), static_cast<double>(use.loads)),

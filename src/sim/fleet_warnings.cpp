@@ -106,6 +106,20 @@ void add_fleet_warnings(const scenario::Resolved& resolved,
                         .message = "the rolling update never began: the run ended before",
                         .hint = "an earlier time, or more requests"});
   }
+  const auto& scaler = cluster.autoscaling.name;
+  const std::int64_t unready =
+      scaler && summary.fleet
+          ? std::ranges::count(summary.fleet->instances, 0.0, &metrics::InstanceSummary::ready_s)
+          : 0;
+  if (unready > 0) {
+    warnings.push_back({.code = "W-late-scaling",
+                        .message = fmt::format("{} {} that {} added {} never ready in this run",
+                                               unready,
+                                               core::plural("instance", unready),
+                                               *scaler,
+                                               unready == 1 ? "was" : "were"),
+                        .hint = "more requests, or --cold-start for shorter starts"});
+  }
   if (const std::int64_t refused = summary.count(domain::Outcome::kNoSuchModel); refused > 0) {
     warnings.push_back(
         {.code = "W-no-such-model",

@@ -57,9 +57,14 @@ double gpus_of_instance(const scenario::Deployment& deployment) {
 
 scaling::ColdStart start_of(const scenario::Resolved& resolved,
                             const scenario::Deployment& deployment) {
-  const auto start =
-      scenario::read_cold_start(resolved.run.cluster.autoscaling.cold_start,
-                                deployment.memory.weights * gpus_of_instance(deployment));
+  const bool is_eager = deployment.execution.enforce_eager;
+  const auto start = scenario::read_cold_start(
+      resolved.run.cluster.autoscaling.cold_start,
+      {.weights = deployment.memory.weights * gpus_of_instance(deployment),
+       .layers = deployment.network.num_layers(),
+       .ranks = static_cast<std::int64_t>(gpus_of_instance(deployment)),
+       .graph_sizes = is_eager ? 0 : std::ssize(deployment.execution.cuda_graph_sizes),
+       .host_class = deployment.section.serving.host_class.value_or(1.0)});
   RIDGELINE_CHECK(start.has_value(), "a scenario's rules read its sections");
   return *start;
 }
@@ -464,7 +469,7 @@ void fill_operations(const scenario::Resolved& resolved,
   for (std::size_t i = 0; i < fleet.instances.size(); ++i) {
     const core::InstanceId id(static_cast<core::InstanceId::Rep>(i));
     existed += operations != nullptr ? operations->existed(id, end) : end.since_start();
-    if (operations != nullptr) {
+    if (operations != nullptr && operations->was_used(id)) {
       fleet.instances[i].ready_s = operations->was_ready(id, end).to_seconds();
     }
   }

@@ -14,7 +14,7 @@ namespace ridgeline::store {
 
 Tier::Tier(std::int64_t capacity, std::unique_ptr<Eviction> eviction, core::Duration kept)
     : capacity_(capacity), eviction_(std::move(eviction)), kept_(kept) {
-  RIDGELINE_CHECK(capacity > 0, "a tier has room for a block");
+  RIDGELINE_CHECK(capacity > 0, "a tier has room");
 }
 
 void Tier::set_now(core::SimTime now) {
@@ -48,12 +48,12 @@ bool Tier::held_at(BlockKey key, core::SimTime as_of, core::SimTime since) const
          });
 }
 
-Tier::Write Tier::begin_write(BlockKey key, std::vector<BlockKey>& evicted) {
+Tier::Write Tier::begin_write(BlockKey key, std::int64_t bytes, std::vector<BlockKey>& evicted) {
   if (blocks_.contains(key)) {
     return Write::kPresent;
   }
   eviction_->expect(key);
-  if (size() == capacity_) {
+  while (used_ + bytes > capacity_) {
     const auto gone = eviction_->evict([this](BlockKey one) {
       const Block& block = blocks_.at(one);
       return block.is_written && block.readers == 0;
@@ -62,12 +62,15 @@ Tier::Write Tier::begin_write(BlockKey key, std::vector<BlockKey>& evicted) {
       ++totals_.refused;
       return Write::kRefused;
     }
-    remember(*gone, blocks_.at(*gone));
-    blocks_.erase(*gone);
+    const auto block = blocks_.find(*gone);
+    remember(*gone, block->second);
+    used_ -= block->second.bytes;
+    blocks_.erase(block);
     evicted.push_back(*gone);
     ++totals_.evicted;
   }
-  blocks_.emplace(key, Block{});
+  blocks_.emplace(key, Block{.bytes = bytes});
+  used_ += bytes;
   eviction_->insert(key);
   totals_.peak = std::max(totals_.peak, size());
   return Write::kBegun;
@@ -91,6 +94,7 @@ void Tier::abandon_write(BlockKey key) {
   const auto block = blocks_.find(key);
   RIDGELINE_CHECK(block != blocks_.end() && !block->second.is_written,
                   "a block whose writing stops is being written");
+  used_ -= block->second.bytes;
   blocks_.erase(block);
   eviction_->forget(key);
 }

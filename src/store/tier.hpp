@@ -34,7 +34,7 @@ struct TierTotals {
 /// What moves the bytes is not known here.
 class Tier {
  public:
-  /// A tier of `capacity` blocks, at least one. `kept`: for how long held_at() looks back.
+  /// A tier with room for so many bytes, at least one. `kept`: for how long held_at() looks back.
   Tier(std::int64_t capacity, std::unique_ptr<Eviction> eviction, core::Duration kept = {});
 
   /// The instant of what happens next, not before an earlier one.
@@ -52,8 +52,9 @@ class Tier {
     kPresent,  ///< The block is there, or being written.
     kRefused,  ///< No other block may give way.
   };
-  /// Makes room for a block, which is written from now on. `evicted` gets the block that gave way.
-  Write begin_write(BlockKey key, std::vector<BlockKey>& evicted);
+  /// Makes room for a block of so many bytes, which is written from now on. `evicted` gets the
+  /// blocks that gave way: one where all are of one size. Some may have given way in vain.
+  Write begin_write(BlockKey key, std::int64_t bytes, std::vector<BlockKey>& evicted);
   /// The block can be read from now on.
   void end_write(BlockKey key);
   /// Its writing stopped half-way: the block is gone.
@@ -66,14 +67,16 @@ class Tier {
 
   /// Blocks held or being written.
   [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(blocks_.size()); }
-  [[nodiscard]] std::int64_t capacity() const { return capacity_; }
+  /// Their bytes.
+  [[nodiscard]] std::int64_t used() const { return used_; }
   [[nodiscard]] const TierTotals& totals() const { return totals_; }
 
  private:
   struct Block {
+    std::int64_t bytes = 0;
     std::int64_t readers = 0;
-    bool is_written = false;  ///< Its writing has ended ...
-    core::SimTime since;      ///< ... at this instant.
+    bool is_written = false;   ///< Its writing has ended ...
+    core::SimTime since = {};  ///< ... at this instant.
   };
   /// A block that gave way: from when to when it could be read.
   struct Gone {
@@ -83,7 +86,8 @@ class Tier {
 
   void remember(BlockKey key, const Block& block);
 
-  std::int64_t capacity_;
+  std::int64_t capacity_;  ///< In bytes, as what is used of it.
+  std::int64_t used_ = 0;
   std::unique_ptr<Eviction> eviction_;
   core::Duration kept_;
   core::SimTime now_;

@@ -102,7 +102,9 @@ class Keys {
     for (const scenario::Option& option : scenario::options()) {
       paths.emplace_back(option.path);
     }
-    const auto meant = document::nearest(path, paths);
+    const auto named = std::ranges::find(scenario::options(), path, &scenario::Option::flag);
+    const auto meant = named != scenario::options().end() ? std::optional<std::string>(named->path)
+                                                          : document::nearest(path, paths);
     errors_.push_back({.field = path,
                        .message = "no setting of a scenario has this name",
                        .where = where,

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import SANITIZED, SHARED, SOURCE
+from conftest import SHARED, SOURCE, too_long_sanitized
 
 RUNS = SHARED / "groundtruth"
 BANDS = SOURCE / "data" / "accuracy" / "bands.yaml"
@@ -102,7 +102,7 @@ def test_the_page_shows_the_file():
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.skipif(SANITIZED, reason="a minute of simulation: other builds run it")
+@too_long_sanitized
 def test_the_file_is_what_the_runs_give_and_nearly_all_are_predicted(ridgeline):
     needs(*FILES)
     paths = [RUNS / f"{name}.jsonl" for name in FILES]

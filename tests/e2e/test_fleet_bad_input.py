@@ -31,6 +31,10 @@ FILES = {
         "instances: 2, router: {name: llm-d, picker: max-scores-picker}",
         ["cluster.router.picker", '"max-scores-picker"', "max-score-picker"],
     ),
+    "unknown filter": (
+        "instances: 2, router: {name: llm-d, filters: [{name: utilisation-filter}]}",
+        ["cluster.router.filters[0]: no filter 'utilisation-filter'", "hint: did you mean 'utilization-filter'?"],
+    ),
     "unknown section": ("instances: 2, rooter: {name: llm-d}", ["cluster.rooter: unknown key", "did you mean 'router'?"]),
     "scorer given twice": (
         "instances: 2, router: {name: llm-d, scorers: {queue-scorer: 1, queue-scorer: 2}}",
@@ -63,6 +67,18 @@ FILES = {
     "fault of no instance": (
         "instances: 2, faults: [{kind: crash, instance: 5, at: 1s}]",
         ["cluster.faults: a crash of instance 5, of 2 that count from 0"],
+    ),
+    "loss of events of no instance": (
+        "instances: 2, router: {name: llm-d-precise}, faults: ['event-loss@1s+1s:5']",
+        ["cluster.faults: an event-loss of instance 5, of 2 that count from 0"],
+    ),
+    "fault before the start": (
+        "instances: 2, faults: [{kind: crash, instance: 1, at: -1s}]",
+        ["cluster.faults[0].at: found -1s, expected a time"],
+    ),
+    "target with a unit": (
+        "instances: 2, autoscaling: {name: hpa, metric: ttft, target: 300ms, max_replicas: 4}",
+        ['cluster.autoscaling.target: expected a number, found "300ms"', "hint: a number without a unit: 40"],
     ),
     "node of no instance": (
         "instances: 3, kv_transfer: {instances_per_host: 2}, faults: ['node-loss@1s:2']",

@@ -54,9 +54,47 @@ def test_one_instance_needs_no_cluster(ridgeline):
     assert result_of(ridgeline, *TIERS)["digest"] == result_of(ridgeline, *TIERS, "--instances", 1)["digest"]
 
 
-def test_ranks_in_lock_step_have_no_tiers(ridgeline):
-    done = ridgeline("run", "--model", "deepseek-v3", "--gpu", "h200", "--data-parallel-size", 8, "--enable-expert-parallel", "--cpu-bytes-to-use", "1GB")
-    assert done.returncode == 2 and "KV tiers and data-parallel ranks are not simulated together" in done.stderr
+def agree(ridgeline, *words):
+    """One result of both engines, with jumps and without."""
+    result = result_of(ridgeline, *words)
+    for other in (("--engine-core", "reference"), ("--no-jump",)):
+        again = result_of(ridgeline, *words, *other)
+        assert again["digest"] == result["digest"]
+        assert again["summary"]["cluster"]["kv_offload"] == result["summary"]["cluster"]["kv_offload"]
+    return result
+
+
+def test_ranks_in_lock_step_have_tiers(ridgeline):
+    words = ("run", "--model", "qwen3-30b-a3b", "--gpu", "h100", "--enable-expert-parallel", "--data-parallel-size", 2, "--num-gpu-blocks", 700,
+             "--request-rate", 8, "--num-prompts", 120, "--input-len", 80, "--prefix-len", 1920, "--num-prefixes", 12, "--output-len", 20)
+    result = agree(ridgeline, *words, "--cpu-bytes-to-use", "20GiB")
+    cluster = result["summary"]["cluster"]
+    assert cluster["lock_step"]["ranks"] == len(cluster["per_instance"]) == 2  # --instances is not needed.
+    assert cluster["kv_offload"]["hit_tokens"] > 0
+    without = result_of(ridgeline, *words, "--instances", 2)["summary"]
+    assert result["summary"]["ttft_ms"]["mean"] < without["ttft_ms"]["mean"]
+    apart = agree(ridgeline, *words, "--instances", 4, "--prefill-instances", 2, "--shared-bytes-to-use", "20GiB")
+    assert apart["summary"]["cluster"]["kv_offload"]["hit_tokens"] > 0
+
+
+def test_pools_of_one_network_share_the_store(ridgeline):
+    words = (*RUN, "--shared-bytes-to-use", "40GiB", "--pool", "{name: a, instances: 1, gpu: h100}", "--router", "round-robin")
+    alike = tier_of(agree(ridgeline, *words, "--pool", "{name: b, instances: 1, gpu: h200}"), "shared")
+    # Cut over two GPUs, or in FP8: of no use for the other pool.
+    cut = tier_of(agree(ridgeline, *words, "--pool", "{name: b, instances: 1, tensor_parallel_size: 2}"), "shared")
+    small = tier_of(agree(ridgeline, *words, "--pool", "{name: b, instances: 1, kv_cache_dtype: fp8}"), "shared")
+    assert cut["hit_tokens"] < alike["hit_tokens"] and small["hit_tokens"] < alike["hit_tokens"]
+    assert cut["blocks_written"] > alike["blocks_written"]
+    assert small["bytes_written"] < cut["bytes_written"]
+    assert small["capacity_blocks"] == 2 * cut["capacity_blocks"]
+
+
+def test_pools_of_several_networks_have_tiers_of_their_own_blocks(ridgeline):
+    result = agree(ridgeline, *RUN, "--cpu-bytes-to-use", "20GiB", "--pool", "{name: a, instances: 1, models: [llama-3.1-8b]}",
+                   "--pool", "{name: b, instances: 1, model: qwen3-8b, block_size: 32, models: [llama-3.1-8b]}")
+    assert result["summary"]["cluster"]["kv_offload"]["block_tokens"] is None
+    # 131 072 and 147 456 bytes a token.
+    assert tier_of(result, "host")["capacity_blocks"] == (20 << 30) // (16 * 131072) + (20 << 30) // (32 * 147456)
 
 
 def test_tiers_go_with_their_instances_and_the_store_stays(ridgeline):
@@ -78,12 +116,7 @@ def test_tiers_go_with_their_instances_and_the_store_stays(ridgeline):
     ("--instances", 3, "--prefill-instances", 1, "--fault", "node-loss~20s/2s", "--max-retries", 5, "--update-at", "10s"),
 ])
 def test_both_engines_agree_on_tiers_of_instances_that_change(ridgeline, words):
-    result = result_of(ridgeline, *TIERS, *words)
-    assert result["summary"]["cluster"]["kv_offload"]["hit_tokens"] > 0
-    for other in (("--engine-core", "reference"), ("--no-jump",)):
-        again = result_of(ridgeline, *TIERS, *words, *other)
-        assert again["digest"] == result["digest"]
-        assert again["summary"]["cluster"]["kv_offload"] == result["summary"]["cluster"]["kv_offload"]
+    assert agree(ridgeline, *TIERS, *words)["summary"]["cluster"]["kv_offload"]["hit_tokens"] > 0
 
 
 def test_the_store_is_shared_and_slower(ridgeline):
@@ -121,6 +154,8 @@ def test_a_section_says_what_flags_say(ridgeline, tmp_path):
     (("--cpu-bytes-to-use", "1GB", "--disk-latency", "1ms"), "there is no disk without cluster.kv_offload.disk_bytes_to_use"),
     (("--cpu-bytes-to-use", "1GB", "--store-bandwidth", "1GB/s"), "there is no store without"),
     (("--cpu-bytes-to-use", "1GB", "--write-policy", "write_back"), "there is one tier"),
+    (("--cpu-bytes-to-use", "2MB", "--pool", "{name: a, instances: 1}", "--pool", "{name: b, instances: 1, block_size: 32}"),
+     "pool 'b': found 2000000 bytes, expected room for a block of 32 tokens: 4194304 bytes"),
     (("--disk-bytes-to-use", "1GB", "--read-latency", "1ms"), "no host memory is used without"),
     (("--instances", 2, "--min-hit-blocks", 2), "no KV is kept outside the GPUs without"),
 ])

@@ -4,6 +4,7 @@ import json
 import os
 
 import pytest
+from conftest import too_long_sanitized
 
 MODEL = ("--model", "llama-3.1-8b")
 SERVER = (*MODEL, "--gpu", "h100")
@@ -137,6 +138,7 @@ def test_one_length_does_not_tell_a_cost_per_token(ridgeline):
     assert reasons["frontend_token_time"].startswith("cannot be separated from delivery_time"), reasons
 
 
+@too_long_sanitized
 @pytest.mark.parametrize("gpu", ("a100-80gb", "l40s", "b200"))
 def test_a_wrong_gpu_is_not_explained_away(ridgeline, gpu):
     files = at_rates(ridgeline, (2, 6), *ONE_LENGTH)
@@ -229,6 +231,7 @@ def test_a_file_given_twice_is_refused(ridgeline):
 
 
 # What is left with the constants fitted is more than the model's own error, and another server explains it.
+@too_long_sanitized
 @pytest.mark.parametrize("truth, flag", [
     (("--model", "llama-3.1-8b", "--gpu", "gh200"), "--gpu gh200"),
     (("--model", "llama-3.1-8b", "--gpu", "h100", "--no-async-scheduling", "--host-step-time", "4ms"), "--no-async-scheduling"),
@@ -325,6 +328,7 @@ def test_a_synchronous_server_is_told_from_one_file(ridgeline):
     assert result["left_pct"] < 0.5
 
 
+@too_long_sanitized
 def test_a_constant_at_its_bound_is_named(ridgeline):
     [file] = at_rates(ridgeline, (6,), *ONE_LENGTH)
     code, result, said = calibration(ridgeline, file, *SERVER, "--quantization", "fp8")
@@ -333,6 +337,7 @@ def test_a_constant_at_its_bound_is_named(ridgeline):
     assert result["left_without_bounds_pct"] > 15
 
 
+@too_long_sanitized
 def test_a_host_that_could_stand_in_for_kernels_is_named(ridgeline):
     files = at_rates(ridgeline, (3, 6, 9), *VARIED, client="vllm-bench")
     code, result, said = calibration(ridgeline, *files, *SERVER, "--quantization", "fp8", "--no-async-scheduling")

@@ -1,12 +1,17 @@
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <ctime>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/arguments.hpp"
 #include "cli/commands/plan_words.hpp"
@@ -14,6 +19,7 @@
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/output_file.hpp"
 #include "cli/progress.hpp"
 #include "cli/verb_outputs.hpp"
 #include "core/result.hpp"
@@ -21,11 +27,14 @@
 #include "deploy/registry.hpp"
 #include "deploy/save.hpp"
 #include "plan/answer.hpp"
+#include "plan/evaluation_store.hpp"
 #include "plan/planner.hpp"
+#include "plan/points.hpp"
 #include "report/format.hpp"
 #include "report/palette.hpp"
 #include "report/plan_measurements.hpp"
 #include "report/plan_report.hpp"
+#include "report/plan_svg.hpp"
 #include "report/tree.hpp"
 #include "report/version.hpp"
 
@@ -50,33 +59,76 @@ ExitCode code_of(const plan::Answer& answer) {
   return answer.is_infeasible ? ExitCode::kInfeasible : ExitCode::kThreshold;
 }
 
-core::Result<PlanJob> read_plan_job(const Arguments& arguments, const Manners& manners) {
-  auto question = read_plan(arguments);
-  const auto jobs = read_jobs(arguments);
-  const auto mode = progress_mode(arguments, manners.err);
-  core::Errors errors;
-  keep_errors(question, errors);
-  keep_errors(jobs, errors);
-  keep_errors(mode, errors);
-  PlanJob job;
+/// The routing policies that all of these can bring about, and their names.
+Routers routers_of(std::span<const deploy::Target* const> targets) {
+  Routers found;
+  std::vector<std::string_view> names;
+  for (const deploy::Target* target : targets) {
+    names.push_back(target->abilities.target);
+  }
+  found.of = fmt::format("{}", fmt::join(names, ", "));
+  for (const std::string_view router :
+       targets.empty() ? std::span<const std::string_view>() : targets.front()->abilities.routers) {
+    if (std::ranges::all_of(targets, [&](const deploy::Target* target) {
+          return std::ranges::find(target->abilities.routers, router) !=
+                 target->abilities.routers.end();
+        })) {
+      found.names.emplace_back(router);
+    }
+  }
+  return found;
+}
+
+/// The targets that are named, and what they have in common.
+std::vector<const deploy::Target*> read_targets(const Arguments& arguments, core::Errors& errors) {
+  std::vector<const deploy::Target*> targets;
   for (const std::string& name : arguments.values("deployment-target")) {
     const auto target = deploy::find_target(name);
     keep_errors(target, errors);
     if (target) {
-      job.targets.push_back(*target);
+      targets.push_back(*target);
     }
   }
-  if (!job.targets.empty() && !arguments.has("save-dir")) {
-    errors.push_back({.field = "--save-dir",
-                      .message = "missing, expected the folder for the files",
+  const auto lacks = [&](const char* field, std::string message, std::string hint) {
+    errors.push_back({.field = field,
+                      .message = std::move(message),
                       .where = {.file = "command line"},
-                      .hint = "--save-dir out"});
+                      .hint = std::move(hint)});
+  };
+  if (arguments.has("deployment-target") && !arguments.has("save-dir")) {
+    lacks("--save-dir", "missing, expected the folder for the files", "--save-dir out");
   }
+  if (targets.empty() && arguments.has("save-dir")) {
+    targets.push_back(deploy::targets().front());
+  }
+  if (targets.size() > 1 && deploy::common_router(targets).empty()) {
+    std::vector<std::string> each;
+    for (const deploy::Target* target : targets) {
+      each.push_back(fmt::format(
+          "{} has {}", target->abilities.target, fmt::join(target->abilities.routers, ", ")));
+    }
+    lacks(
+        "--deployment-target",
+        fmt::format("found targets without a routing policy in common, so that no one plan can be "
+                    "deployed by all: {}",
+                    fmt::join(each, "; ")),
+        "plan for each of them");
+  }
+  return targets;
+}
+
+core::Result<PlanJob> read_plan_job(const Arguments& arguments, const Manners& manners) {
+  core::Errors errors;
+  PlanJob job;
+  job.targets = read_targets(arguments, errors);
+  auto question = read_plan(arguments, routers_of(job.targets));
+  const auto jobs = read_jobs(arguments);
+  const auto mode = progress_mode(arguments, manners.err);
+  keep_errors(question, errors);
+  keep_errors(jobs, errors);
+  keep_errors(mode, errors);
   if (!errors.empty()) {
     return core::fail(std::move(errors));
-  }
-  if (job.targets.empty()) {
-    job.targets.push_back(deploy::targets().front());
   }
   job.question = std::move(*question);
   job.jobs = *jobs;
@@ -107,15 +159,44 @@ void predict(const plan::Answer& answer,
   input.prediction = tree.build();
   input.plan_digest = answer.digest;
   if (candidate.capacity) {
-    input.capacity_rps = candidate.capacity->value * static_cast<double>(candidate.replicas);
+    input.capacity_rps =
+        candidate.capacity->value * static_cast<double>(answer.serving(candidate.replicas));
   }
 }
 
-/// The files of the best deployments: FOLDER/top1 and so on.
-core::Result<std::vector<std::string>> save_deployments(const plan::Answer& answer,
-                                                        const PlanJob& job,
-                                                        const std::string& folder) {
-  std::vector<std::string> saved;
+/// How many replicas an autoscaler may run, where the question says: from those that serve, to as
+/// many as there are GPUs for.
+void limit_replicas(const plan::Answer& answer,
+                    const plan::PlanCandidate& candidate,
+                    deploy::Input& input) {
+  const plan::Limits& limits = answer.question.limits;
+  const bool has_stock =
+      std::ranges::find(limits.stock,
+                        candidate.gpu,
+                        &std::pair<std::string, std::int64_t>::first) != limits.stock.end();
+  const std::int64_t most =
+      limits.max_gpus || has_stock
+          ? plan::most_replicas(limits, candidate.gpu, candidate.gpus_per_replica)
+          : candidate.replicas;
+  const std::int64_t least = answer.serving(candidate.replicas);
+  if (most > least) {
+    input.min_replicas = least;
+    input.max_replicas = most;
+  }
+}
+
+/// What was written of an answer.
+struct Saved {
+  std::vector<std::string> files;
+  core::Warnings warnings;  ///< Deployments behind the first that some target cannot express.
+};
+
+/// The files of the best deployments: FOLDER/top1 and so on. Fails where the first cannot be
+/// written.
+core::Result<Saved> save_deployments(const plan::Answer& answer,
+                                     const PlanJob& job,
+                                     const std::string& folder) {
+  Saved saved;
   for (std::size_t i = 0; i < answer.ranking.size(); ++i) {
     const plan::PlanCandidate& candidate = answer.candidates[answer.ranking[i]];
     if (!candidate.resolved) {
@@ -124,19 +205,49 @@ core::Result<std::vector<std::string>> save_deployments(const plan::Answer& answ
     deploy::Input input{.resolved = *candidate.resolved,
                         .ridgeline = std::string(report::version())};
     predict(answer, candidate, input);
+    limit_replicas(answer, candidate, input);
     const auto files = deploy::deployment_files(input, job.targets);
+    if (!files && i > 0) {
+      saved.warnings.push_back({.code = "W-not-written",
+                                .message = fmt::format("top{} is not written: {} {}",
+                                                       i + 1,
+                                                       files.error().front().field,
+                                                       files.error().front().message)});
+      continue;
+    }
     if (!files) {
       return core::fail(files.error());
     }
-    const std::string own =
-        fmt::format("{}{}top{}", folder, folder.ends_with('/') ? "" : "/", i + 1);
+    const std::string own = fmt::format("{}top{}", folder, i + 1);
     if (auto done = deploy::save_files("--save-dir", own, *files); !done) {
       return core::fail(std::move(done).error());
     }
     for (const deploy::File& file : *files) {
-      saved.push_back(fmt::format("{}/{}", own, file.name));
+      saved.files.push_back(fmt::format("{}/{}", own, file.name));
     }
   }
+  return saved;
+}
+
+/// All that --save-dir writes.
+core::Result<Saved> save(const plan::Answer& answer,
+                         const PlanJob& job,
+                         const Arguments& arguments) {
+  std::string folder = arguments.value("save-dir");
+  folder += folder.ends_with('/') ? "" : "/";
+  auto saved = save_deployments(answer, job, folder);
+  if (!saved || !arguments.has("what-to-measure")) {
+    return saved;
+  }
+  const deploy::File script{
+      .name = "measure.sh",
+      .text = report::measurement_script(
+          answer, static_cast<std::size_t>(job.question.top_n), arguments.has("kernels-only")),
+      .is_script = true};
+  if (auto done = deploy::save_files("--save-dir", folder, {&script, 1}); !done) {
+    return core::fail(std::move(done).error());
+  }
+  saved->files.push_back(folder + script.name);
   return saved;
 }
 
@@ -152,6 +263,37 @@ ExitCode explain(const plan::Answer& answer, const std::string& id, const Manner
   return put_out(*text, manners);
 }
 
+core::Result<void> draw(const plan::Answer& answer, const std::string& path) {
+  auto file = OutputFile::open("--svg", path);
+  if (!file) {
+    return core::fail(std::move(file).error());
+  }
+  file->stream() << report::plan_svg(answer);
+  return file->commit();
+}
+
+/// What `plan` shows of an answer.
+ExitCode show(const plan::Answer& answer,
+              const std::vector<std::string>& files,
+              const report::PlanRunInfo& info,
+              const PlanJob& job,
+              const Arguments& arguments,
+              VerbOutputs& outputs,
+              const Manners& manners) {
+  if (arguments.has("what-to-measure")) {
+    return put_out(
+        report::plan_measurements(
+            answer, static_cast<std::size_t>(job.question.top_n), arguments.has("kernels-only")),
+        manners);
+  }
+  return outputs.put_out(
+      [&](std::string_view format, const report::TextStyle& style) {
+        return format == "json" ? report::plan_json(answer, info, files)
+                                : report::plan_table(answer, style, files);
+      },
+      manners);
+}
+
 ExitCode run_plan(const PlanJob& job,
                   const Arguments& arguments,
                   VerbOutputs& outputs,
@@ -161,35 +303,46 @@ ExitCode run_plan(const PlanJob& job,
   plan::PlanOptions options{
       .jobs = job.jobs,
       .progress = [&display](const plan::PlanProgress& progress) { display.update(progress); }};
-  const auto answer = plan::plan(job.question, options, InterruptGuard::flag());
+  std::unique_ptr<plan::EvaluationStore> store;
+  if (arguments.has("store")) {
+    auto opened = plan::EvaluationStore::open(
+        arguments.value("store"), report::version(), [&display] { return display.wall_seconds(); });
+    if (!opened) {
+      return give_up(opened.error(), manners);
+    }
+    store = std::move(*opened);
+    options.store = store.get();
+  }
+  auto answer = plan::plan(job.question, options, InterruptGuard::flag());
   display.finish();
   if (!answer) {
     return give_up(answer.error(), manners);
   }
+  if (arguments.has("svg")) {
+    if (const auto drawn = draw(*answer, arguments.value("svg")); !drawn) {
+      return give_up(drawn.error(), manners);
+    }
+  }
   if (arguments.has("explain")) {
     return explain(*answer, arguments.value("explain"), manners);
   }
-  if (arguments.has("what-to-measure")) {
-    return put_out(
-        report::plan_measurements(
-            *answer, static_cast<std::size_t>(job.question.top_n), arguments.has("kernels-only")),
-        manners);
-  }
-  std::vector<std::string> files;
+  Saved saved;
+  core::Errors unsaved;  // Said behind the answer, which stands.
   if (arguments.has("save-dir") && answer->pick) {
-    auto saved = save_deployments(*answer, job, arguments.value("save-dir"));
-    if (!saved) {
-      return give_up(saved.error(), manners);
+    if (auto done = save(*answer, job, arguments)) {
+      saved = std::move(*done);
+      answer->warnings.insert(answer->warnings.end(), saved.warnings.begin(), saved.warnings.end());
+    } else {
+      unsaved = std::move(done).error();
     }
-    files = std::move(*saved);
   }
-  const report::PlanRunInfo info{.wall_time_s = display.wall_seconds(), .jobs = job.jobs};
-  const ExitCode shown = outputs.put_out(
-      [&](std::string_view format, const report::TextStyle& style) {
-        return format == "json" ? report::plan_json(*answer, info, files)
-                                : report::plan_table(*answer, style, files);
-      },
-      manners);
+  const report::PlanRunInfo info{.wall_time_s = display.wall_seconds(),
+                                 .core_seconds = static_cast<double>(std::clock()) / CLOCKS_PER_SEC,
+                                 .jobs = job.jobs};
+  const ExitCode shown = show(*answer, saved.files, info, job, arguments, outputs, manners);
+  if (!unsaved.empty()) {
+    return give_up(unsaved, manners);
+  }
   return shown == ExitCode::kOk ? code_of(*answer) : shown;
 }
 

@@ -153,6 +153,12 @@ std::vector<FlagSpec> own_flags() {
        .repeatable = true,
        .value = "NAME",
        .help = "What runs them: vllm, docker, kubernetes ...; vllm by default"},
+      {.name = "store",
+       .value = "DIR",
+       .help = "Keeps what runs found: an interrupted plan goes on from there"},
+      {.name = "svg",
+       .value = "FILE",
+       .help = "Draws what deployments cost against what they serve"},
       {.name = "jobs", .value = "N", .help = "Runs at a time; one per core by default"},
       output_flag(),
       progress_flag(),
@@ -197,7 +203,7 @@ void take_aiconfigurator_words(Arguments& arguments, core::Errors& errors) {
   AIConfiguratorWords(arguments, errors).run();
 }
 
-core::Result<plan::Question> read_plan(const Arguments& given) {
+core::Result<plan::Question> read_plan(const Arguments& given, const Routers& routers) {
   Arguments arguments = given;
   core::Errors errors;
   take_aiconfigurator_words(arguments, errors);
@@ -217,7 +223,9 @@ core::Result<plan::Question> read_plan(const Arguments& given) {
                                        .max_gpus = text_of(arguments, "max-gpus"),
                                        .top_n = text_of(arguments, "top-n"),
                                        .confidence = text_of(arguments, "confidence"),
-                                       .accept_bounds = arguments.has("accept-bounds")});
+                                       .accept_bounds = arguments.has("accept-bounds"),
+                                       .routers = routers.names,
+                                       .routers_of = routers.of});
   if (!question) {
     errors.insert(errors.end(), question.error().begin(), question.error().end());
   }

@@ -37,7 +37,8 @@ StepLoop::StepLoop(const EngineInputs& inputs, std::unique_ptr<StepScheduler> sc
       delays_forming_(inputs.options.grammars && inputs.options.async_scheduling &&
                       inputs.options.pipeline_depth == 0),
       depth_(static_cast<std::size_t>(steps_in_flight(inputs.options))),
-      steps_(depth_) {
+      steps_(depth_),
+      first_use_(inputs.options.first_use) {
   if (keeps_history_) {
     scheduler_->keep_kv_changes(inputs.kv_history);
   }
@@ -311,6 +312,9 @@ StepLoop::Priced StepLoop::price(const domain::StepBatch& batch,
                                  core::SimTime now,
                                  core::SimTime newest_end) {
   domain::StepTime time = inputs_.model.predict(batch);
+  const core::Duration stall =
+      batch.prefills.empty() ? core::Duration() : first_use_.take(batch.num_tokens());
+  time.add(domain::Bottleneck::kOverhead, stall);
   const core::Duration cpu = inputs_.host.of(requests, time.cpu);
   time.cpu = core::Duration::saturating_sum(cpu, mask);
   const core::Duration gpu = time.gpu();
@@ -324,7 +328,7 @@ StepLoop::Priced StepLoop::price(const domain::StepBatch& batch,
   }
   // The host's work that nothing hides stands before the first stage.
   std::vector<core::Duration> stages = inputs_.model.stages(batch);
-  stages.front() = core::Duration::saturating_sum(stages.front(), duration - gpu);
+  stages.front() = core::Duration::saturating_sum(stages.front(), stall + (duration - gpu));
   const core::SimTime end = pipeline_.pass(now, stages);
   if (end <= inputs_.horizon) {
     // Other steps are in other stages: this one's share of the time is how much later it ends.

@@ -18,6 +18,7 @@
 #include "domain/step.hpp"
 #include "domain/token_sink.hpp"
 #include "engine/engine.hpp"
+#include "engine/first_use.hpp"
 #include "engine/kv_connector.hpp"
 #include "engine/kv_look.hpp"
 #include "engine/leg.hpp"
@@ -185,6 +186,7 @@ class StepLoop final : public Engine {
   bool delays_forming_;  ///< No step is formed while masks are made.
   std::size_t depth_;
   std::vector<InFlight> steps_;  ///< A ring of as many as may be in flight.
+  FirstUse first_use_;
   std::size_t oldest_ = 0;
   std::size_t num_in_flight_ = 0;
   Pipeline pipeline_;

@@ -63,6 +63,9 @@ template <model::DType Format>
 bool is_format(const Ran& ran) {
   return ran.format == model::name(Format);
 }
+bool first_requests(const Ran& ran) {
+  return ran.evidence.stage.starts_with(kFirstRequests);
+}
 bool mxfp4_on_vllm(const Ran& ran) {
   return on_vllm(ran) && ran.format == model::name(model::DType::kMxfp4);
 }
@@ -93,6 +96,11 @@ std::vector<Variant> variants() {
       {"no emission", {time_to_zero("emit_time")}},
       {"no closing", {time_to_zero("close_time")}},
       {"no host time", {time_to_zero("host_step_time"), time_to_zero("host_sequence_time")}},
+      {"no front end", {time_to_zero("frontend_output_time")}},
+      {"no first-use stalls",
+       {{.path = "serving.first_use_stalls", .text = "false"}},
+       first_requests},
+      {"graphs of decodes whole", {setting_to_zero("host_pieces_us")}},
       {"no gap per layer", {setting_to_zero("layer_launch_gap_us")}},
       {"no gap per graph piece", {setting_to_zero("piecewise_layer_gap_us")}},
       {"no gap per step", {setting_to_zero("step_gap_us")}},

@@ -166,6 +166,7 @@ class Deployer {
     }
     server();
     generator();
+    first_requests();
     for (const auto& change : overrides) {
       if (change.path != "set" && change.path != "latency.set") {
         std::erase_if(overrides_,
@@ -357,6 +358,14 @@ class Deployer {
     }
     if (length > 0) {
       set_count("engine.max_model_len", length);
+    }
+  }
+
+  /// What a record has of a server's first requests alone, no warm-up can have spared.
+  void first_requests() {
+    if (evidence_.stage.starts_with(kFirstRequests) && is_vllm() && has_experts()) {
+      set("serving.first_use_stalls", "true");
+      assume("stalls where kernels of experts are used first: the record is of first requests");
     }
   }
 

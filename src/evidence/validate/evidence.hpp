@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -41,6 +42,9 @@ struct Figures {
 
   friend bool operator==(const Figures&, const Figures&) = default;
 };
+
+/// How the stage of a record begins that has a server's first requests alone: "first300".
+inline constexpr std::string_view kFirstRequests = "first";
 
 /// How many tokens a prompt or an answer has.
 struct TokenCounts {

@@ -155,7 +155,7 @@ void shorten_mlperf(const document::Node& workload, Evidence& evidence, StageLoa
 
 /// The digits of "stage1", "p5-constant" or "1"; the text itself where it has none.
 std::string stage_number(const std::string& stage) {
-  if (stage.starts_with("first")) {
+  if (stage.starts_with(kFirstRequests)) {
     return "0";  // "first300": of the first stage
   }
   std::string digits;

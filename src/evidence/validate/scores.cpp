@@ -63,6 +63,7 @@ constexpr auto kAxes = std::to_array<std::string_view>({"all",
                                                         "strategy",
                                                         "cached",
                                                         "stage",
+                                                        "start",
                                                         "phase",
                                                         "bound",
                                                         "batch",
@@ -110,6 +111,9 @@ std::string value_on(std::string_view axis, const ScoredRecord& record) {
   }
   if (axis == "stage") {
     return evidence.stage;
+  }
+  if (axis == "start") {
+    return evidence.stage.starts_with(kFirstRequests) ? "first requests" : "without them";
   }
   if (axis == "phase") {
     return phase_of(evidence.measured);

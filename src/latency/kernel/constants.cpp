@@ -200,6 +200,7 @@ void read(Numbers& numbers, StepConstants& set) {
   set.host_layer = numbers.optional_microseconds("host_layer_us");
   set.host_experts = numbers.optional_microseconds("host_experts_us");
   set.host_latent = numbers.optional_microseconds("host_latent_us");
+  set.host_pieces = numbers.optional_microseconds("host_pieces_us");
   set.host_recurrence = numbers.optional_microseconds("host_recurrence_us");
   set.indexer = numbers.optional_microseconds("indexer_us");
   set.recurrence = numbers.optional_microseconds("recurrence_us");

@@ -188,6 +188,9 @@ struct StepConstants {
   core::Seconds host_layer;
   core::Seconds host_experts;
   core::Seconds host_latent;
+  /// The same of a layer of decodes in pieces of a graph: attention and its metadata, and the
+  /// pieces beside it.
+  core::Seconds host_pieces;
   core::Seconds host_recurrence;  ///< The same of layers with a recurrence.
   /// Small kernels beside an indexer's two and beside a recurrence's, of one layer and step: the
   /// formulas leave them out.

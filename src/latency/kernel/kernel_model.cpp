@@ -103,7 +103,11 @@ KernelModel::KernelModel(const ModelInputs& inputs,
       piecewise_gap_(all_calls(calibration_.step.piecewise_layer_gap, inputs.network.num_layers())),
       uncaptured_gap_(all_calls(calibration_.step.uncaptured_expert_gap, plan_.gap_layers)),
       eager_gap_(inputs.execution.enforce_eager ? uncaptured_gap_ : core::Duration()),
+      is_eager_(inputs.execution.enforce_eager),
       host_launches_(all_calls(plan_.host_launches, 1)),
+      host_pieces_(inputs.execution.graphs_in_pieces
+                       ? all_calls(calibration_.step.host_pieces, inputs.network.num_layers())
+                       : core::Duration()),
       graphs_hold_prompts_(inputs.execution.graphs_hold_prompts),
       notes_(kernel_notes(inputs.network, inputs.gpu, inputs.execution.sharding, calibration_)),
       token_memo_(kRememberedTokens),
@@ -111,11 +115,12 @@ KernelModel::KernelModel(const ModelInputs& inputs,
       prompt_memos_(make_memos(kRememberedPrompts, kRememberedTokens)) {
   RIDGELINE_CHECK(std::is_sorted(graph_sizes_.begin(), graph_sizes_.end()),
                   "CUDA graph sizes ascend");
-  if (inputs.execution.enforce_eager && eager_gap_ == core::Duration()) {
+  if (is_eager_ && eager_gap_ == core::Duration()) {
     notes_.push_back(
         {.code = "W-unpriced-eager",
-         .message = "enforce_eager costs nothing: how long this network's launches by the host "
-                    "take was not measured, and steps take as long as with CUDA graphs",
+         .message = "enforce_eager: launches by the host were seen to bound steps with prompts, "
+                    "and are taken to take as long here; no eager server of such a network was "
+                    "measured",
          .hint = "take the times as lower bounds"});
   }
   if (edit) {
@@ -376,7 +381,8 @@ std::optional<domain::AffineStep> KernelModel::affine(std::int64_t num_decodes,
   }
   domain::AffineStep step;
   step.base = start(token_part(num_decodes), sampled_part(num_decodes));
-  step.base.add(domain::Bottleneck::kOverhead, eager_gap_);
+  step.base.add(domain::Bottleneck::kOverhead,
+                launch_gap_of_decodes(num_decodes, kernel_time(step.base, {})));
   return add_decode_lines(num_decodes, context, false, step) ? std::optional(step) : std::nullopt;
 }
 

@@ -57,8 +57,8 @@ class KernelModel final : public StepTimeModel {
   /// Whether the step replays its CUDA graph in pieces, attention between them: vLLM does where a
   /// batch holds prompt chunks and is small enough for a graph.
   [[nodiscard]] bool is_piecewise(const domain::StepBatch& batch) const;
-  /// What launching takes beside the kernels where a batch holds prompt chunks: in a graph that is
-  /// large enough, attention between its pieces (vLLM); above, the experts by the host.
+  /// What launching takes beside the kernels: nothing where one graph holds the step, attention
+  /// between its pieces where it is in some, every kernel by the host where none does.
   /// `kernels` are those of the step but its decodes' attention: what the host launches meanwhile
   /// takes no time of its own.
   [[nodiscard]] core::Duration launch_gap(const domain::StepBatch& batch,
@@ -95,6 +95,9 @@ class KernelModel final : public StepTimeModel {
   /// Of a step to which no attention was added yet, and of its prompts' attention.
   [[nodiscard]] static core::Duration kernel_time(const domain::StepTime& time,
                                                   const TimeByKind& prefill);
+  /// launch_gap() of so many decodes.
+  [[nodiscard]] core::Duration launch_gap_of_decodes(std::int64_t decodes,
+                                                     core::Duration kernels) const;
   /// launch_gap() of a batch of so many tokens that holds prompt chunks.
   [[nodiscard]] core::Duration launch_gap_of_prompts(std::int64_t tokens,
                                                      core::Duration kernels) const;
@@ -135,7 +138,9 @@ class KernelModel final : public StepTimeModel {
   core::Duration piecewise_gap_;   ///< Over all layers.
   core::Duration uncaptured_gap_;  ///< Over all layers with experts.
   core::Duration eager_gap_;       ///< uncaptured_gap_ of eager steps; else 0.
-  core::Duration host_launches_;   ///< Of a step with prompts that no graph holds.
+  bool is_eager_;
+  core::Duration host_launches_;  ///< Of a step that no graph holds.
+  core::Duration host_pieces_;    ///< Of a step of decodes in pieces of a graph; else 0.
   bool graphs_hold_prompts_;
   core::Warnings notes_;
   PartMemo token_memo_;

@@ -35,14 +35,13 @@ bool KernelModel::is_captured(std::int64_t tokens) const {
 }
 
 bool KernelModel::is_piecewise(const domain::StepBatch& batch) const {
-  return has_prompt(batch) && is_captured(batch.num_tokens().value()) &&
-         piecewise_gap_ >= eager_gap_;
+  return has_prompt(batch) && is_captured(batch.num_tokens().value()) && !is_eager_;
 }
 
 core::Duration KernelModel::launch_gap(const domain::StepBatch& batch,
                                        core::Duration kernels) const {
   return has_prompt(batch) ? launch_gap_of_prompts(batch.num_tokens().value(), kernels)
-                           : eager_gap_;
+                           : launch_gap_of_decodes(batch.num_tokens().value(), kernels);
 }
 
 core::Duration KernelModel::launch_gap(const domain::StepBatch& batch) const {
@@ -52,13 +51,23 @@ core::Duration KernelModel::launch_gap(const domain::StepBatch& batch) const {
       kernel_time(start(token_part(work.tokens), sampled_part(work.sampled)), prefill_part(work)));
 }
 
+core::Duration KernelModel::launch_gap_of_decodes(std::int64_t decodes,
+                                                  core::Duration kernels) const {
+  if (graph_sizes_.empty()) {
+    return {};
+  }
+  const bool is_launched = is_eager_ || !is_captured(decodes);
+  const core::Duration host = is_launched ? host_launches_ : host_pieces_;
+  return std::max(eager_gap_, host - std::min(kernels, host));
+}
+
 core::Duration KernelModel::launch_gap_of_prompts(std::int64_t tokens,
                                                   core::Duration kernels) const {
   if (graph_sizes_.empty()) {
     return {};
   }
-  if (graphs_hold_prompts_ && is_captured(tokens)) {
-    return std::max(piecewise_gap_, eager_gap_);
+  if (graphs_hold_prompts_ && is_captured(tokens) && !is_eager_) {
+    return piecewise_gap_;
   }
   return std::max(uncaptured_gap_, host_launches_ - std::min(kernels, host_launches_));
 }

@@ -35,6 +35,8 @@ constexpr auto kSettings = std::to_array<Setting>({
      [](Constants& all, double us) { all.step.host_experts = core::microseconds(us); }},
     {"host_latent_us",
      [](Constants& all, double us) { all.step.host_latent = core::microseconds(us); }},
+    {"host_pieces_us",
+     [](Constants& all, double us) { all.step.host_pieces = core::microseconds(us); }},
     {"host_recurrence_us",
      [](Constants& all, double us) { all.step.host_recurrence = core::microseconds(us); }},
     {"indexer_us", [](Constants& all, double us) { all.step.indexer = core::microseconds(us); }},

@@ -36,11 +36,12 @@ std::vector<PowerLaw> power_laws_of(const hardware::GpuSpec& gpu) {
 
 Watts working_power(const hardware::GpuSpec& gpu, const Utilisation& used) {
   RIDGELINE_CHECK(gpu.power_watts > 0.0, "a GPU has a known power limit");
+  const double held = gpu.power_cap > 0.0 ? gpu.power_cap / gpu.power_watts : 1.0;
   std::vector<double> watts;
   for (const PowerLaw& law : power_laws_of(gpu)) {
     const double share =
         law.base + law.bandwidth * used.bandwidth + law.compute * std::sqrt(used.compute);
-    watts.push_back(gpu.power_watts * std::min(kMostShare, share));
+    watts.push_back(gpu.power_watts * std::min(kMostShare * held, share));
   }
   const auto [low, high] = std::ranges::minmax(watts);
   double sum = 0.0;

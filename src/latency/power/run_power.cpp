@@ -63,6 +63,12 @@ Work work_of(const StepTimeModel& model,
   return decodes == 0 && batch.prefills.empty() ? Work{} : work_of(model, execution, batch);
 }
 
+/// That of the law, which knows no cap.
+double uncapped_peak(const hardware::GpuSpec& gpu) {
+  const double held = gpu.power_cap > 0.0 ? gpu.power_cap / gpu.power_watts : 1.0;
+  return gpu.peak_bf16.value() / held;
+}
+
 /// Kernels run for `seconds` of the work's time at most; for the rest of it the GPU waits.
 Watts power_of(const hardware::GpuSpec& gpu, const Work& work, double seconds) {
   const double running = std::min(seconds, work.seconds);
@@ -74,7 +80,7 @@ Watts power_of(const hardware::GpuSpec& gpu, const Work& work, double seconds) {
   };
   const Watts watts = working_power(gpu,
                                     {.bandwidth = share(work.bytes, gpu.mem_bandwidth.value()),
-                                     .compute = share(work.flops, gpu.peak_bf16.value())});
+                                     .compute = share(work.flops, uncapped_peak(gpu))});
   const double part = running / work.seconds;
   const auto with_waits = [&](double while_running) {
     return part * while_running + (1.0 - part) * idle_power(gpu);

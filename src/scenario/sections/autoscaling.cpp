@@ -139,7 +139,7 @@ constexpr auto kAutoscalingOptions = std::to_array<Option>({
      .help = "An instance that is to go loses the requests that it has after this time", .example = "60s",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.autoscaling.drain_timeout; }},
     {.path = kColdStartPath, .flag = "cold-start", .unset = "weights at 2GB/s, compile 40s, capture 20s",
-     .help = "How an instance starts: load_bandwidth, and times or {mean, sd} of schedule, pull, load, compile, capture, warm_up",
+     .help = "How an instance starts: auto, or load_bandwidth, and times or {mean, sd} of schedule, pull, load, compile, capture, warm_up (phases: auto computes the others)",
      .example = "{load_bandwidth: 1GB/s, compile: {mean: 40s, sd: 5s}}", .shape = Option::Shape::kPairs,
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.autoscaling.cold_start; }},
 });
@@ -549,7 +549,7 @@ void check_autoscaling(Findings& findings) {
     return;  // check_cluster() says so.
   }
   check_without_policy(findings);
-  if (auto start = read_cold_start(section.cold_start, core::Bytes(0.0)); !start) {
+  if (auto start = read_cold_start(section.cold_start, {}); !start) {
     add_new(start.error(), findings);
   }
   const auto listed = read_pools(cluster, findings.scenario().deployment);

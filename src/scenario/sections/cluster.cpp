@@ -85,7 +85,8 @@ void check_ranks(const Scenario& scenario, Findings& findings) {
 void check_cluster(Findings& findings) {
   if (ClusterSection& cluster = findings.loaded().scenario.run.cluster;
       !cluster.instances && cluster.kv_offload.has_tier()) {
-    cluster.instances = 1;  // Tiers need no second instance.
+    // Tiers need no second instance; where experts are shared they are of all ranks of one engine.
+    cluster.instances = attention_ranks(findings.scenario().deployment.engine).ranks;
   }
   constexpr std::string_view kPrefill = "cluster.disaggregation.prefill_instances";
   const ClusterSection& section = findings.scenario().run.cluster;

@@ -55,8 +55,14 @@ std::optional<scaling::StartPhase> phase(document::ObjectReader& reader,
 }  // namespace
 
 core::Result<scaling::ColdStart> read_cold_start(const std::optional<document::Node>& node,
-                                                 core::Bytes weights) {
+                                                 const scaling::StartFacts& facts) {
   core::Errors errors;
+  const auto is_auto = [](const document::Node* value) {
+    return value != nullptr && value->is_string() && value->as_string() == "auto";
+  };
+  if (node && is_auto(&*node)) {
+    return scaling::computed_start(facts);
+  }
   scaling::ColdStart start;
   core::BytesPerSecond bandwidth = scaling::kDefaultLoadBandwidth;
   std::optional<scaling::StartPhase> load;
@@ -68,6 +74,11 @@ core::Result<scaling::ColdStart> read_cold_start(const std::optional<document::N
         reader.problem("load_bandwidth", "expected a rate above zero", "2GB/s");
       }
     }
+    if (const document::Node* const base = reader.node("phases"); is_auto(base)) {
+      start = scaling::computed_start(facts);
+    } else if (base != nullptr) {
+      reader.problem("phases", fmt::format("found {}, expected auto", flow_text(*base)));
+    }
     load = phase(reader, "load", errors);
     start.schedule = phase(reader, "schedule", errors).value_or(start.schedule);
     start.pull = phase(reader, "pull", errors).value_or(start.pull);
@@ -76,8 +87,8 @@ core::Result<scaling::ColdStart> read_cold_start(const std::optional<document::N
     start.warm_up = phase(reader, "warm_up", errors).value_or(start.warm_up);
     reader.finish();
   }
-  start.load =
-      load.value_or(scaling::StartPhase{.mean = core::Duration::saturating(weights / bandwidth)});
+  start.load = load.value_or(
+      scaling::StartPhase{.mean = core::Duration::saturating(facts.weights / bandwidth)});
   if (!errors.empty()) {
     return core::fail(std::move(errors));
   }

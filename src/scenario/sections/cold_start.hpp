@@ -12,9 +12,10 @@ namespace ridgeline::scenario {
 
 inline constexpr std::string_view kColdStartPath = "cluster.autoscaling.cold_start";
 
-/// How an instance starts that has so many bytes of weights to read, by cluster.autoscaling's
-/// `cold_start`: a map of times by phase.
+/// How an instance starts, by cluster.autoscaling's `cold_start`: a map of times by phase, or
+/// `auto`, the times computed from what it runs (scaling::computed_start). A map that says
+/// `phases: auto` has the computed times where it gives none.
 [[nodiscard]] core::Result<scaling::ColdStart> read_cold_start(
-    const std::optional<document::Node>& node, core::Bytes weights);
+    const std::optional<document::Node>& node, const scaling::StartFacts& facts);
 
 }  // namespace ridgeline::scenario

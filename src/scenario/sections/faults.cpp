@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include "core/article.hpp"
 #include "core/ids.hpp"
 #include "core/result.hpp"
 #include "core/text.hpp"
@@ -264,7 +265,8 @@ class FaultReader {
       set_random(mtbf.value_or(core::Duration()), mttr.value_or(core::Duration()));
       return;
     }
-    if (!at && listed_.fault.kind != FaultKind::kSlowdown) {
+    const document::Node* const stated = node_.find("at");
+    if ((stated == nullptr || stated->is_null()) && listed_.fault.kind != FaultKind::kSlowdown) {
       problem("missing: at, when it strikes");
     }
     if (restart && listed_.fault.kind != FaultKind::kCrash) {
@@ -363,14 +365,19 @@ std::string_view name_of(FaultKind kind) {
   return faults::kFaultKindNames[static_cast<std::size_t>(kind)];
 }
 
+/// One fault of that kind, as a sentence begins.
+std::string one(FaultKind kind) {
+  return core::with_article(name_of(kind));
+}
+
 /// Links that there are.
 void check_links(const FaultSettings& settings, Findings& findings) {
   const ClusterSection& cluster = findings.scenario().run.cluster;
   const auto refuse_without_kv = [&](FaultKind kind) {
     findings.problem(kFaults,
-                     fmt::format("a {}, but no KV is sent from instance to instance without "
+                     fmt::format("{}, but no KV is sent from instance to instance without "
                                  "cluster.disaggregation.prefill_instances",
-                                 name_of(kind)),
+                                 one(kind)),
                      "a crash, hang or slowdown of an instance");
   };
   for (const faults::RandomFaults& random : settings.random) {
@@ -386,9 +393,9 @@ void check_links(const FaultSettings& settings, Findings& findings) {
       refuse_without_kv(entry.fault.kind);
     } else if (!entry.host && !cluster.kv_transfer.fabric_bandwidth) {
       findings.problem(kFaults,
-                       fmt::format("a {} of the fabric, which has no limit without "
+                       fmt::format("{} of the fabric, which has no limit without "
                                    "cluster.kv_transfer.fabric_bandwidth",
-                                   name_of(entry.fault.kind)),
+                                   one(entry.fault.kind)),
                        "a host, as in link-down@60s+10s:0");
     }
   }
@@ -416,8 +423,9 @@ void check_places(const FaultSettings& settings, Findings& findings) {
       findings.problem(
           kFaults,
           fmt::format(
-              "a {} of host {}, of {} that count from 0 with {} on each",
-              is_of_link(entry.fault.kind) ? name_of(entry.fault.kind) : kNodeLoss,
+              "{} of host {}, of {} that count from 0 with {} on each",
+              core::with_article(is_of_link(entry.fault.kind) ? name_of(entry.fault.kind)
+                                                              : kNodeLoss),
               *entry.host,
               (*cluster.instances + per_host - 1) / per_host,
               per_host == 1 ? std::string("an instance") : fmt::format("{} instances", per_host)));
@@ -441,12 +449,11 @@ void check_instances(const FaultSettings& settings, Findings& findings) {
     }
     const auto number = static_cast<std::int64_t>(listed.fault.instance.value());
     if (number >= instances) {
-      findings.problem(
-          kFaults,
-          fmt::format("a {} of instance {}, of {} that count from 0",
-                      faults::kFaultKindNames[static_cast<std::size_t>(listed.fault.kind)],
-                      number,
-                      instances));
+      findings.problem(kFaults,
+                       fmt::format("{} of instance {}, of {} that count from 0",
+                                   one(listed.fault.kind),
+                                   number,
+                                   instances));
     } else if (cluster.autoscaling.name &&
                (cluster.disaggregation.prefill_instances || cluster.pools)) {
       findings.problem(kFaults,
@@ -492,8 +499,8 @@ void check_times(const FaultSettings& settings, Findings& findings) {
     if (duration && listed.fault.at >= core::SimTime::at(*duration)) {
       findings.problem(
           kFaults,
-          fmt::format("a {} at {:g}s, when no request is sent: workload.duration is {:g}s",
-                      faults::kFaultKindNames[static_cast<std::size_t>(listed.fault.kind)],
+          fmt::format("{} at {:g}s, when no request is sent: workload.duration is {:g}s",
+                      one(listed.fault.kind),
                       listed.fault.at.since_start().to_seconds(),
                       duration->to_seconds()),
           "an earlier fault, or a longer duration");

@@ -334,9 +334,6 @@ void check_kv_offload(Findings& findings) {
                      "KV outside the GPUs is found by the hashes of the prefix cache, which is off",
                      "engine.enable_prefix_caching: true");
   }
-  if (attention_ranks(scenario.deployment.engine).ranks > 1) {
-    findings.problem(first, "KV tiers and data-parallel ranks are not simulated together");
-  }
 }
 
 std::int64_t kv_block_bytes(const Deployment& deployment) {

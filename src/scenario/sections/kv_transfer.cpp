@@ -18,6 +18,7 @@
 #include "disaggregation/registry.hpp"
 #include "document/reader.hpp"
 #include "link/kv_link.hpp"
+#include "link/presets.hpp"
 #include "routing/router.hpp"
 #include "scenario/findings.hpp"
 #include "scenario/options.hpp"
@@ -37,6 +38,9 @@ constexpr std::string_view kInsideHost = "cluster.kv_transfer.host_bandwidth";
 constexpr std::string_view kFabricBandwidth = "cluster.kv_transfer.fabric_bandwidth";
 /// A 400 Gb/s port moves 49.5 of its 50 GB/s (llm-d's networking post of 2026-06-23).
 constexpr std::string_view kDefaultCard = "50GB/s";
+constexpr std::string_view kLink = "cluster.kv_transfer.transfer_link";
+/// Those of link::kLinkPresets.
+constexpr std::array<std::string_view, 2> kLinks = {"rdma", "rdma-pull"};
 constexpr std::string_view kNetworkCards = "cluster.kv_transfer.network_cards";
 constexpr std::array<std::string_view, 2> kCardOwners = {"host", "gpu"};
 constexpr std::array<std::string_view, 1> kConnectors = {"nixl"};
@@ -50,7 +54,10 @@ constexpr auto kKvTransferOptions = std::to_array<Option>({
     {.path = "cluster.kv_transfer.kv_connector", .flag = "kv-connector", .choices = kConnectors, .unset = "nixl",
      .help = "What moves KV", .example = "nixl",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.kv_transfer.kv_connector; }},
-    {.path = kCardBandwidth, .flag = "transfer-bandwidth", .unset = kDefaultCard,
+    {.path = kLink, .flag = "transfer-link", .choices = kLinks, .unset = "none; rdma with a card for each GPU",
+     .help = "Measured times of a link: KV sent over RDMA, or a prefix read from another instance", .example = "rdma",
+     .slot = [](RunSettings& r) -> Slot { return &r.cluster.kv_transfer.transfer_link; }},
+    {.path = kCardBandwidth, .flag = "transfer-bandwidth", .unset = "of the link, else 50GB/s",
      .help = "Of a network card, each way, with its unit", .example = "12.5GB/s",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.kv_transfer.transfer_bandwidth; }},
     {.path = kFabricBandwidth, .flag = "fabric-bandwidth", .unset = "no limit",
@@ -75,15 +82,15 @@ constexpr auto kKvTransferOptions = std::to_array<Option>({
      .lowest = 1, .highest = kMostNeighbours, .unset = "regions are not known",
      .help = "Zones that share a region", .example = "3",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.kv_transfer.zones_per_region; }},
-    {.path = kNetworkCards, .flag = "network-cards", .choices = kCardOwners, .unset = "host",
+    {.path = kNetworkCards, .flag = "network-cards", .choices = kCardOwners, .unset = "host; with a link, gpu",
      .help = "What has a network card of that bandwidth: each host, or each GPU", .example = "gpu",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.kv_transfer.network_cards; }},
     {.path = "cluster.kv_transfer.transfer_setup", .flag = "transfer-setup", .unit = "s",
-     .lowest = 0, .highest = kMaxSeconds, .unset = "2ms",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "of the link, else 2ms",
      .help = "From blocks on the decode instance to the first byte", .example = "1ms",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.kv_transfer.transfer_setup; }},
     {.path = "cluster.kv_transfer.transfer_block_time", .flag = "transfer-block-time", .unit = "s",
-     .lowest = 0, .highest = kMaxSeconds, .unset = "0s",
+     .lowest = 0, .highest = kMaxSeconds, .unset = "of the link, else 0s",
      .help = "More of that for each block", .example = "1us",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.kv_transfer.transfer_block_time; }},
     {.path = "cluster.kv_transfer.sharing", .flag = "sharing", .choices = kSharings, .unset = "max-min",
@@ -150,13 +157,39 @@ std::span<const Option> kv_transfer_options() {
   return kKvTransferOptions;
 }
 
-core::Result<KvWires> kv_wires(const KvTransferSection& section) {
-  const auto card =
-      bandwidth(kCardBandwidth, section.transfer_bandwidth.value_or(std::string(kDefaultCard)));
-  if (!card) {
-    return core::fail(card.error());
+namespace {
+
+/// The measured link that the section names or, with a card for each GPU, RDMA; else nullptr.
+const link::LinkPreset* link_of(const KvTransferSection& section) {
+  if (!section.transfer_link) {
+    return section.network_cards == kCardOwners.back() ? link::kLinkPresets.data() : nullptr;
   }
-  KvWires wires{.network_card = *card};
+  const auto* const found =
+      std::ranges::find(link::kLinkPresets, *section.transfer_link, &link::LinkPreset::name);
+  return found == link::kLinkPresets.end() ? nullptr : found;
+}
+
+}  // namespace
+
+core::Result<KvWires> kv_wires(const KvTransferSection& section, core::Tokens block_size) {
+  const link::LinkPreset* const preset = link_of(section);
+  KvWires wires{.network_card = preset == nullptr ? 0 : preset->card_bytes_per_second,
+                .own_cards = section.network_cards ? section.network_cards == kCardOwners.back()
+                                                   : preset != nullptr};
+  wires.setup =
+      section.transfer_setup.value_or(preset == nullptr ? kDefaultTransferSetup : preset->setup);
+  wires.per_block = section.transfer_block_time.value_or(
+      preset == nullptr
+          ? core::Duration()
+          : core::Duration::saturating_product(preset->per_token, block_size.value()));
+  if (section.transfer_bandwidth || preset == nullptr) {
+    const auto card =
+        bandwidth(kCardBandwidth, section.transfer_bandwidth.value_or(std::string(kDefaultCard)));
+    if (!card) {
+      return core::fail(card.error());
+    }
+    wires.network_card = *card;
+  }
   if (section.fabric_bandwidth) {
     const auto fabric = bandwidth(kFabricBandwidth, *section.fabric_bandwidth);
     if (!fabric) {
@@ -203,11 +236,12 @@ void check_kv_transfer(Findings& findings) {
   const KvTransferSection& section = findings.scenario().run.cluster.kv_transfer;
   const bool are_read = reads_sites(findings.scenario().run.cluster.router);
   check_levels(section, are_read, findings);
-  if (section.network_cards == kCardOwners.back() && findings.given(kHostSize) && !are_read &&
+  const auto wires = kv_wires(section);
+  if (wires && wires->own_cards && findings.given(kHostSize) && !are_read &&
       !section.host_bandwidth && !names_hosts(findings.scenario().run.cluster.faults)) {
     findings.ignored(kHostSize, "each GPU has a network card of its own");
   }
-  if (const auto wires = kv_wires(section); !wires) {
+  if (!wires) {
     const core::Error& error = wires.error().front();
     findings.problem(error.field, error.message, error.hint);
   }

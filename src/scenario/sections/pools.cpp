@@ -290,11 +290,6 @@ void check_pools(Findings& findings) {
            .hint = "the first pools have cluster.disaggregation.prefill_instances together"});
     }
   }
-  if (pools->size() > 1 && cluster.kv_offload.has_tier()) {
-    findings.problem(kPools,
-                     "KV outside the GPUs is of instances that are alike",
-                     "one pool, or no cluster.kv_offload");
-  }
   const bool weighted = std::ranges::any_of(
       *pools, [&](const PoolSection& pool) { return pool.weight != pools->front().weight; });
   const auto router = routing::find_router(router_name(cluster.router));

@@ -143,7 +143,7 @@ RandomOperations random_operations() {
     all.inputs.updates = test::random_updates(all.inputs.places);
   }
   if (*rc::gen::element(false, false, true)) {
-    all.tiers = test::random_tiers();
+    all.tiers = test::random_tiers(all.places);
     all.options.kv_transfer = true;
     all.options.profile =
         *engine::find_profile(*rc::gen::element<std::string>("0.11", "0.20", "0.27"));
@@ -315,7 +315,8 @@ RC_GTEST_PROP(Operations, SettledLazilyGiveWhatTheReferenceGives, ()) {
   RC_CLASSIFY(reference.scale_events > 0 && !all.pools.empty(), "scaled several pools");
   RC_CLASSIFY(reference.faults > 0, "struck");
   RC_CLASSIFY(reference.retries > 0, "retried");
-  RC_CLASSIFY(reference.tiers.hits > 0 && reference.faults > 0, "loaded from tiers beside faults");
+  RC_CLASSIFY(reference.tiers.hits > core::Tokens(0) && reference.faults > 0,
+              "loaded from tiers beside faults");
 }
 
 /// Faults that come after the last request, and an autoscaler that may change nothing.

@@ -93,15 +93,29 @@ inline std::vector<domain::Request> random_requests(std::uint32_t most, std::int
   return requests;
 }
 
-/// One to three tiers outside the GPUs, of a few blocks each.
-inline cluster::OffloadOptions random_tiers() {
+/// One to three tiers outside the GPUs, of a few blocks each, of instances of one or two pools.
+inline cluster::OffloadOptions random_tiers(std::int64_t instances) {
   cluster::OffloadOptions offload;
+  constexpr std::int64_t kBlockBytes = 1000;
+  offload.layouts[0].bytes_per_block = kBlockBytes;
+  offload.layouts[0].blocks_per_chunk = *rc::gen::inRange<std::int64_t>(1, 4);
+  std::int64_t largest = kBlockBytes * offload.layouts[0].blocks_per_chunk;
+  if (*rc::gen::arbitrary<bool>()) {
+    cluster::KvLayout& other = offload.layouts.emplace_back();
+    other.bytes_per_block = *rc::gen::element<std::int64_t>(1000, 700, 2300);
+    other.blocks_per_chunk = *rc::gen::inRange<std::int64_t>(1, 4);
+    other.key_salt = *rc::gen::element<std::uint64_t>(1, 12345);
+    largest = std::max(largest, other.bytes_per_block * other.blocks_per_chunk);
+    for (std::int64_t i = 0; i < instances; ++i) {
+      offload.layout_of.push_back(*rc::gen::inRange<std::size_t>(0, 2));
+    }
+  }
   const auto there = *rc::gen::inRange(1, 8);  // A bit for each tier.
   for (std::size_t kind = 0; kind < cluster::kNumTiers; ++kind) {
     const auto& eviction =
         store::evictions()[*rc::gen::inRange<std::size_t>(0, store::evictions().size())];
     offload.tiers[kind] = {
-        .blocks = (there >> kind) % 2 == 1 ? *rc::gen::inRange<std::int64_t>(1, 60) : 0,
+        .bytes = (there >> kind) % 2 == 1 ? largest * *rc::gen::inRange<std::int64_t>(1, 60) : 0,
         .eviction = eviction.make,
         .read_rate = 1'000'000 * *rc::gen::inRange<std::int64_t>(1, 20),
         .write_rate = 1'000'000 * *rc::gen::inRange<std::int64_t>(1, 20),
@@ -109,8 +123,6 @@ inline cluster::OffloadOptions random_tiers() {
   }
   offload.store_rate = *rc::gen::element<std::int64_t>(0, 3'000'000);
   offload.instances_per_host = *rc::gen::inRange<std::int64_t>(1, 3);
-  offload.bytes_per_block = 1000;
-  offload.blocks_per_chunk = *rc::gen::inRange<std::int64_t>(1, 4);
   offload.promote_on_hit = *rc::gen::arbitrary<bool>();
   offload.write_back = *rc::gen::arbitrary<bool>();
   offload.stores_answers = *rc::gen::arbitrary<bool>();

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -110,10 +111,11 @@ Choice decide(const DoubtInput& input, std::size_t measured, double mean, double
 /// again.
 std::vector<std::vector<double>> by_brute_force(const DoubtInput& input,
                                                 std::size_t pick,
-                                                std::size_t truths) {
+                                                std::size_t truths,
+                                                std::uint64_t sample) {
   std::vector<std::vector<double>> saved(input.factors.size(), std::vector<double>(truths));
   for (std::size_t s = 0; s < truths; ++s) {
-    core::RngStream rng(input.seed, 1, "brute_force", s);
+    core::RngStream rng(input.seed, sample, "brute_force", s);
     std::vector<double> theta;
     std::vector<double> noise;
     for (const Factor& factor : input.factors) {
@@ -162,25 +164,38 @@ Mean mean_of(const std::vector<double>& a, double factor, const std::vector<doub
   return {.value = sum / n, .error = std::sqrt(std::max(squares - sum * sum / n, 0.0)) / n};
 }
 
-/// The brute force is itself drawn: it refutes what lies this many of its standard errors away. Of
-/// the hundreds of comparisons that are made, none should by chance.
+/// How far below the best by brute force the first entry's value may lie.
+constexpr double kShortBy = 0.1;
+/// The best of several drawn means flatters: where the first falls short of it, so many times as
+/// many truths, drawn anew, must say so too, beyond their standard error.
+constexpr std::size_t kMoreTruths = 8;
+/// Of the hundreds of values that are compared with the brute force, none should by chance lie this
+/// many of its standard errors away.
 constexpr double kErrors = 3.5;
 /// Of a cost: what comes so seldom that 2,000 truths may not see it.
 constexpr double kRare = 1e-3;
+
+/// What the first is worth above nine tenths of the best, or where the best loses, above its loss
+/// and a tenth more. Paired: the truths are the same.
+Mean above_nine_tenths(const std::vector<double>& first, const std::vector<double>& best) {
+  const double sum = std::accumulate(best.begin(), best.end(), 0.0);
+  return mean_of(first, sum >= 0.0 ? 1.0 - kShortBy : 1.0 + kShortBy, best);
+}
 
 TEST(Measure, TheFirstIsWorthWhatTheBestByBruteForceIs) {
   const int questions = asked("RIDGELINE_PLAN_QUESTIONS", 10);
   const auto truths = static_cast<std::size_t>(asked("RIDGELINE_PLAN_DRAWS", 2000));
   int compared = 0;
   int short_of = 0;
-  for (int q = asked("RIDGELINE_PLAN_FIRST", 1); q <= questions; ++q) {
+  const int first_question = asked("RIDGELINE_PLAN_FIRST", 1);
+  for (int q = first_question; q <= questions; ++q) {
     const DoubtInput input = random_question(static_cast<std::uint64_t>(q));
     const auto pick = assess(input).pick;
     if (!pick) {
       continue;
     }
     const auto values = value_of_measurements(input, *pick);
-    const auto saved = by_brute_force(input, *pick, truths);
+    const auto saved = by_brute_force(input, *pick, truths, 1);
     const std::vector<double> nothing(truths, 0.0);
     std::size_t best = 0;
     for (std::size_t j = 1; j < saved.size(); ++j) {
@@ -189,27 +204,25 @@ TEST(Measure, TheFirstIsWorthWhatTheBestByBruteForceIs) {
                  : best;
     }
     const auto first = static_cast<std::size_t>(std::stoi(values.front().what.substr(7)));
-    // Paired: the truths are the same.
-    const Mean margin = mean_of(saved[first], 0.9, saved[best]);
-    EXPECT_GE(margin.value, -kErrors * margin.error) << "question " << q;
+    Mean margin = above_nine_tenths(saved[first], saved[best]);
+    if (margin.value < 0.0) {
+      ++short_of;
+      const auto anew = by_brute_force(input, *pick, kMoreTruths * truths, 2);
+      margin = above_nine_tenths(anew[first], anew[best]);
+    }
+    EXPECT_GE(margin.value, -margin.error) << "question " << q;
     const Mean worth = mean_of(saved[first], 0.0, nothing);
-    // The estimate has an error of its own, of kDoubtDraws draws.
-    const double own =
-        std::sqrt(1.0 + static_cast<double>(truths) / static_cast<double>(kDoubtDraws));
     const double cost =
         static_cast<double>(input.rows[*pick].replicas) * input.rows[*pick].cost_per_replica;
-    EXPECT_NEAR(values.front().value, worth.value, kErrors * own * worth.error + kRare * cost)
+    EXPECT_NEAR(values.front().value, worth.value, kErrors * worth.error + kRare * cost)
         << "question " << q;
     const Mean of_best = mean_of(saved[best], 0.0, nothing);
-    if (of_best.value > kErrors * of_best.error) {
-      ++compared;
-      short_of += margin.value < 0.0 ? 1 : 0;
-    }
+    compared += of_best.value > kErrors * of_best.error ? 1 : 0;
   }
   std::cout << compared << " of " << questions << " questions have something worth measuring; in "
-            << short_of << " the mean of the first is more than 10 % below that of the best\n";
-  EXPECT_GT(2 * compared, questions);
-  EXPECT_LE(10 * short_of, compared);
+            << short_of << " the first is more than 10 % below the best of " << truths
+            << " truths, and was held against " << kMoreTruths * truths << " new ones\n";
+  EXPECT_GT(2 * compared, questions - first_question);
 }
 
 }  // namespace

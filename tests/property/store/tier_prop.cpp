@@ -20,6 +20,11 @@ namespace {
 
 constexpr BlockKey kKeys = 24;
 
+/// Blocks differ in size, but not from one time to the next.
+std::int64_t bytes_of(BlockKey key) {
+  return static_cast<std::int64_t>(key % 3) + 1;
+}
+
 /// A tier beside plain sets of what it must hold.
 struct Model {
   std::set<BlockKey> writing;
@@ -50,25 +55,22 @@ RC_GTEST_PROP(Tiers, HoldWhatWasWrittenAndHasNotGivenWay, ()) {
     std::vector<BlockKey> evicted;
     switch (*rc::gen::inRange(0, 6)) {
       case 0:
-      case 1:
-        switch (tier.begin_write(key, evicted)) {
-          case Tier::Write::kPresent:
-            RC_ASSERT(model.writing.contains(key) || model.readers.contains(key));
-            break;
-          case Tier::Write::kRefused:
-            RC_ASSERT(std::ranges::none_of(model.readers,
-                                           [](const auto& one) { return one.second == 0; }));
-            break;
-          case Tier::Write::kBegun:
-            model.writing.insert(key);
-            break;
-        }
-        RC_ASSERT(evicted.size() <= 1U);
+      case 1: {
+        const Tier::Write write = tier.begin_write(key, bytes_of(key), evicted);
+        RC_ASSERT(evicted.size() <= static_cast<std::size_t>(bytes_of(key)));
         for (const BlockKey gone : evicted) {
           RC_ASSERT(model.readers.at(gone) == 0);
           model.readers.erase(gone);
         }
-        break;
+        const bool is_there = model.writing.contains(key) || model.readers.contains(key);
+        RC_ASSERT(is_there == (write == Tier::Write::kPresent));
+        if (write == Tier::Write::kRefused) {
+          RC_ASSERT(
+              std::ranges::none_of(model.readers, [](const auto& one) { return one.second == 0; }));
+        } else if (write == Tier::Write::kBegun) {
+          model.writing.insert(key);
+        }
+      } break;
       case 2:
         if (model.writing.contains(key)) {
           tier.end_write(key);
@@ -93,7 +95,12 @@ RC_GTEST_PROP(Tiers, HoldWhatWasWrittenAndHasNotGivenWay, ()) {
         tier.touch(key);
     }
     RC_ASSERT(tier.size() == static_cast<std::int64_t>(model.size()));
-    RC_ASSERT(tier.size() <= capacity);
+    std::int64_t used = 0;
+    for (BlockKey each = 0; each < kKeys; ++each) {
+      used += model.writing.contains(each) || model.readers.contains(each) ? bytes_of(each) : 0;
+    }
+    RC_ASSERT(tier.used() == used);
+    RC_ASSERT(used <= capacity);
     for (BlockKey each = 0; each < kKeys; ++each) {
       RC_ASSERT(tier.holds(each) == model.readers.contains(each));
     }

@@ -19,7 +19,7 @@ TEST_F(Tiers, ACrashTakesTheHostsBlocksWithIt) {
   run();
   EXPECT_EQ(record(1).cached_tokens, core::Tokens(0));
   EXPECT_EQ(record(1).first_token, instant_us(20'000 + 1'640));
-  EXPECT_EQ(totals_.hits, 0);
+  EXPECT_EQ(totals_.hits, kBlock * 0);
   EXPECT_EQ(totals_.tiers[kHost].blocks.written, 8);
   EXPECT_EQ(totals_.tiers[kHost].blocks.peak, 4);
   EXPECT_EQ(used_blocks_, core::Blocks(0));
@@ -34,7 +34,7 @@ TEST_F(Tiers, ACrashLeavesTheStore) {
   crash(0, 10'000);
   run();
   EXPECT_EQ(record(1).cached_tokens, core::Tokens(63));
-  EXPECT_EQ(totals_.hits, 4);
+  EXPECT_EQ(totals_.hits, kBlock * 4);
 }
 
 /// Two of four blocks were written at 4,000 us: none of them can be read, and all can be written
@@ -66,7 +66,7 @@ TEST_F(Tiers, ALoadEndsWithItsInstance) {
   EXPECT_EQ(record(2).outcome, domain::Outcome::kFinished);
   EXPECT_EQ(record(2).attempts, 2);
   EXPECT_EQ(totals_.loads, 1);
-  EXPECT_EQ(totals_.hits, 8);
+  EXPECT_EQ(totals_.hits, kBlock * 8);
   EXPECT_EQ(totals_.tiers[kSharedStore].bytes_read, 4'000);
   EXPECT_EQ(used_blocks_, core::Blocks(0));
 }

@@ -37,8 +37,8 @@ TEST_F(Tiers, APromptThatTheHostHasIsLoadedNotComputed) {
   EXPECT_EQ(record(0).first_token, instant_us(1'640));
   EXPECT_EQ(record(2).first_token, instant_us(20'000 + 100 + 4'000 + 1'010));
   EXPECT_EQ(record(2).cached_tokens, core::Tokens(63));
-  EXPECT_EQ(totals_.queries, 4 + 7 + 4);
-  EXPECT_EQ(totals_.hits, 4);
+  EXPECT_EQ(totals_.queries, kBlock * (4 + 7 + 4));
+  EXPECT_EQ(totals_.hits, kBlock * 4);
   EXPECT_EQ(totals_.loads, 1);
   EXPECT_EQ(totals_.load_time, Duration::microseconds(4'100));
   EXPECT_EQ(totals_.tiers[kHost].bytes_read, 4'000);
@@ -63,19 +63,19 @@ TEST_F(Tiers, OnlyWhatTheGpuLacksIsLoaded) {
   ask(20'000, 1, 65);
   run();
   EXPECT_EQ(record(2).cached_tokens, core::Tokens(64));
-  EXPECT_EQ(totals_.tiers[kHost].hit_blocks, 1);
+  EXPECT_EQ(totals_.tiers[kHost].hits, kBlock * 1);
   EXPECT_EQ(record(2).first_token, instant_us(20'000 + 1'000 + 1'010) + kOneTick);
 }
 
 /// Whole blocks of a tier alone are stored and found.
 TEST_F(Tiers, ABlockOfATierIsSeveralOfTheEngine) {
-  offload_.blocks_per_chunk = 3;
+  offload_.layouts[0].blocks_per_chunk = 3;
   ask(0, 1, 64);
   ask(10'000, 2, 127);
   ask(30'000, 1, 64);
   run();
   EXPECT_EQ(totals_.tiers[kHost].blocks.written, 1 + 2);
-  EXPECT_EQ(totals_.tiers[kHost].hit_blocks, 3);
+  EXPECT_EQ(totals_.tiers[kHost].hits, kBlock * 3);
   EXPECT_EQ(record(2).cached_tokens, core::Tokens(48));
 }
 
@@ -85,12 +85,12 @@ TEST_F(Tiers, FewBlocksAreComputed) {
   ask(10'000, 2, 127);
   ask(30'000, 1, 64);
   run();
-  EXPECT_EQ(totals_.hits, 0);
+  EXPECT_EQ(totals_.hits, kBlock * 0);
   EXPECT_EQ(record(2).first_token, instant_us(30'000 + 1'640));
 }
 
 TEST_F(Tiers, WhatIsComputedSoonerIsNotLoaded) {
-  offload_.recompute = &model_;
+  offload_.layouts[0].recompute = &model_;
   ask(0, 1, 16);  // A block: loaded in 1,000 us, computed in 1,160.
   ask(10'000, 2, 127);
   ask(30'000, 1, 17);
@@ -99,7 +99,7 @@ TEST_F(Tiers, WhatIsComputedSoonerIsNotLoaded) {
   run();
   EXPECT_EQ(record(2).cached_tokens, core::Tokens(16));
   EXPECT_EQ(record(4).cached_tokens, core::Tokens(0));
-  EXPECT_EQ(totals_.tiers[kHost].hit_blocks, 1);
+  EXPECT_EQ(totals_.tiers[kHost].hits, kBlock * 1);
   EXPECT_EQ(totals_.recomputed, 1);
 }
 
@@ -127,12 +127,12 @@ TEST_F(Tiers, LruUnderACycleHitsAlwaysOrNever) {
   }
   offload_.tiers[kHost] = tier(kPrompts);
   run();
-  EXPECT_EQ(totals_.queries, kPrompts * kRounds);
-  EXPECT_EQ(totals_.hits, kPrompts * (kRounds - 1));
+  EXPECT_EQ(totals_.queries, kBlock * (kPrompts * kRounds));
+  EXPECT_EQ(totals_.hits, kBlock * (kPrompts * (kRounds - 1)));
   sink_ = {};
   offload_.tiers[kHost] = tier(kPrompts - 1);
   run();
-  EXPECT_EQ(totals_.hits, 0);
+  EXPECT_EQ(totals_.hits, kBlock * 0);
   EXPECT_EQ(totals_.tiers[kHost].blocks.evicted, kPrompts * kRounds - (kPrompts - 1));
 }
 
@@ -147,8 +147,8 @@ TEST_F(Tiers, ADiskBehindTheHostGetsAllOfItsBlocks) {
   ask(80'000, 3, 127);
   run();
   EXPECT_EQ(totals_.tiers[kDisk].blocks.written, 4 + 7 + 7);
-  EXPECT_EQ(totals_.tiers[kDisk].hit_blocks, 4);
-  EXPECT_EQ(totals_.tiers[kHost].hit_blocks, 0);
+  EXPECT_EQ(totals_.tiers[kDisk].hits, kBlock * 4);
+  EXPECT_EQ(totals_.tiers[kHost].hits, kBlock * 0);
   EXPECT_EQ(record(2).cached_tokens, core::Tokens(63));
   EXPECT_EQ(totals_.tiers[kHost].blocks.written, 4 + 7 + 4 + 7);  // Four of them promoted.
 }
@@ -162,7 +162,7 @@ TEST_F(Tiers, WrittenBackTheDiskGetsWhatGivesWay) {
   ask(20'000, 2, 127);
   ask(60'000, 1, 64);
   run();
-  EXPECT_EQ(totals_.tiers[kDisk].hit_blocks, 4);
+  EXPECT_EQ(totals_.tiers[kDisk].hits, kBlock * 4);
   // The first prompt's, and the four that give way when it comes back.
   EXPECT_EQ(totals_.tiers[kDisk].bytes_written, 8'000);
   EXPECT_EQ(totals_.tiers[kHost].blocks.evicted, 8);
@@ -177,7 +177,7 @@ TEST_F(Tiers, InstancesShareTheStore) {
   run(2);
   EXPECT_EQ(record(1).instance, core::InstanceId(1));
   EXPECT_EQ(record(1).first_token, instant_us(20'000 + 4'000 + 1'010) + kOneTick);
-  EXPECT_EQ(totals_.tiers[kSharedStore].hit_blocks, 4);
+  EXPECT_EQ(totals_.tiers[kSharedStore].hits, kBlock * 4);
   EXPECT_EQ(totals_.tiers[kSharedStore].blocks.written, 4);
 }
 
@@ -202,7 +202,7 @@ TEST_F(Tiers, InstancesOfAHostShareItsLink) {
 /// reads tiers learns of it with the delay of KV events.
 TEST_F(Tiers, GatewaysLearnOfThemLate) {
   offload_.tiers[kSharedStore] = tier(100);
-  offload_.blocks_per_chunk = 2;
+  offload_.layouts[0].blocks_per_chunk = 2;
   ask(0, 1, 64);
   ask(30'000, 1, 64);
   std::vector<PartMaker> parts;

@@ -38,6 +38,8 @@ using core::SimTime;
 inline constexpr std::size_t kHost = 0;
 inline constexpr std::size_t kDisk = 1;
 inline constexpr std::size_t kSharedStore = 2;
+inline constexpr core::Tokens kBlock{16};
+inline constexpr std::int64_t kBlockBytes = 1'000;
 inline constexpr Duration kOneTick = Duration::ticks(1);
 
 inline SimTime instant_us(std::int64_t count) {
@@ -55,12 +57,12 @@ class Tiers : public testing::Test {
     options_.async_scheduling = false;
     options_.kv_transfer = true;
     options_.profile.reserve_full_prompt = true;
-    offload_.bytes_per_block = 1'000;
+    offload_.layouts[0].bytes_per_block = kBlockBytes;
     offload_.tiers[kHost] = tier(100);
   }
 
   static TierOptions tier(std::int64_t blocks, Duration latency = {}) {
-    return {.blocks = blocks,
+    return {.bytes = blocks * kBlockBytes,
             .eviction = store::make_lru,
             .read_rate = 1'000'000,
             .write_rate = 1'000'000,

@@ -16,14 +16,6 @@ using test::refusals;
 using test::resolved_of;
 using testing::HasSubstr;
 
-TEST(NetworkId, IsTheOneWhoseWordsTheNameHas) {
-  EXPECT_EQ(network_id("llama-3.1-70b"), "meta-llama/Llama-3.1-70B-Instruct");
-  EXPECT_EQ(network_id("llama-3.3-70b-fp8"), "nvidia/Llama-3.3-70B-Instruct-FP8");
-  EXPECT_EQ(network_id("NVIDIA/llama-3.3-70b-instruct-fp8"), "nvidia/Llama-3.3-70B-Instruct-FP8");
-  EXPECT_EQ(network_id("meta-llama/Llama-3.1-8B"), "meta-llama/Llama-3.1-8B");
-  EXPECT_FALSE(network_id("no-such-network"));
-}
-
 TEST(Layout, CountsGpusOfReplicasAndTheirRanks) {
   const auto resolved =
       resolved_of({{"cluster.instances", "3"}, {"engine.pipeline_parallel_size", "2"}});

@@ -56,6 +56,21 @@ std::string replaced(const std::string& key, const std::string& line) {
   return text.replace(at, text.find('\n', at) - at + 1, line.empty() ? "" : line + "\n");
 }
 
+/// A cap takes clocks and peaks in its proportion, and no bandwidth.
+TEST(GpuReader, APowerCapTakesClocks) {
+  const auto whole = read(kPlain + "power_watts: 700\n");
+  const auto capped = read(kPlain + "power_watts: 700\npower_cap: 350\n");
+  ASSERT_TRUE(whole && capped);
+  EXPECT_DOUBLE_EQ(capped->peak_bf16.value(), whole->peak_bf16.value() / 2);
+  EXPECT_DOUBLE_EQ(capped->clock_ghz, whole->clock_ghz / 2);
+  EXPECT_EQ(capped->mem_bandwidth, whole->mem_bandwidth);
+  EXPECT_EQ(capped->power_watts, 700.0);
+  for (const char* const wrong : {"power_cap: 701", "power_cap: 100"}) {
+    EXPECT_THAT(problems(kPlain + "power_watts: 700\n" + wrong + "\n"), HasSubstr("power_cap"))
+        << wrong;
+  }
+}
+
 TEST(GpuReader, ReadsQuantitiesInBaseUnits) {
   const auto gpu = read(kPlain);
   ASSERT_TRUE(gpu.has_value()) << problems(kPlain);

@@ -147,5 +147,16 @@ TEST(BreakEven, IsTheRatioOfGpusByTheCheapestOther) {
   EXPECT_FALSE(found[1].now);  // The example has no price of it.
 }
 
+TEST(BreakEven, ElectricityIsPaidOnBothSides) {
+  const auto prices = load_prices("").value();
+  const auto found = break_evens({.row = 0, .gpu = "h200", .gpus = 6, .electricity = 1.0},
+                                 {{.row = 1, .gpu = "h100", .gpus = 8, .electricity = 2.0}},
+                                 prices);
+  ASSERT_EQ(found.size(), 1U);
+  // At that price of the h200 both cost the same.
+  const double h100 = 2.99;
+  EXPECT_NEAR(6.0 * found[0].ratio * h100 + 1.0, 8.0 * h100 + 2.0, 1e-9);
+}
+
 }  // namespace
 }  // namespace ridgeline::plan

@@ -70,6 +70,12 @@ TEST(Doubt, ACommonErrorDoesNotChangeWhichIsBest) {
   EXPECT_THAT(assess(input).p_best, ElementsAre(1.0, 0.0));
 }
 
+TEST(Doubt, RowsOfOneCostAreBothBest) {
+  const DoubtInput input = {
+      .rate = 10.0, .rows = {row(11.0, 1, 3.0, {}), row(5.0, 2, 1.5, {})}, .confidence = 0.9};
+  EXPECT_THAT(assess(input).p_best, ElementsAre(1.0, 1.0));
+}
+
 TEST(Doubt, WithoutDoubtTheAnswerIsCertain) {
   const DoubtInput input = {
       .rate = 30.0, .rows = {row(10.0, 3, 1.0, {}), row(9.0, 3, 0.5, {})}, .confidence = 0.99};

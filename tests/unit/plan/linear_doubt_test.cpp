@@ -34,6 +34,24 @@ TEST(LinearDoubt, ACapacityThatIsTheRateSuffices) {
   EXPECT_EQ(replicas_needed(std::log(0.0999), std::log(0.3)), 4);
 }
 
+TEST(LinearDoubt, ReplicasThatAreAddedCountAsOftenAsTheyAreNeeded) {
+  // Two are planned, 30 requests per second; 15 +- 20 % of each.
+  const LogCapacity capacity{.mean = std::log(15.0), .sd = 0.2};
+  const double log_rate = std::log(30.0);
+  double expected = 2.0;
+  for (int n = 2; n < 100; ++n) {
+    expected += normal_probability((log_rate - std::log(n) - capacity.mean) / capacity.sd);
+  }
+  EXPECT_NEAR(expected_replicas(capacity, log_rate, 2), expected, 1e-6);
+  EXPECT_EQ(expected_replicas({.mean = std::log(15.0), .sd = 0.0}, log_rate, 2), 2.0);
+  EXPECT_EQ(expected_replicas({.mean = std::log(10.0), .sd = 0.0}, log_rate, 2), 3.0);
+  // Of many, those beyond the plan cost what the lognormal's upper part does.
+  const double rate = 30'000.0;
+  const double above =
+      rate / 15.0 * std::exp(0.02) * normal_probability(0.2) - 2'000.0 * normal_probability(0.0);
+  EXPECT_NEAR(expected_replicas(capacity, std::log(rate), 2'000), 2'000.0 + above, 0.6);
+}
+
 TEST(LinearDoubt, DrawsHaveTheVarianceStated) {
   const DoubtInput input = {
       .rate = 1.0,

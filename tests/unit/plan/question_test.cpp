@@ -50,6 +50,25 @@ TEST(ReadQuestion, AllProblemsAtOnce) {
   EXPECT_GE(question.error().size(), 4U);
 }
 
+TEST(ReadQuestion, RoutersAreThoseOfTheFiles) {
+  QuestionWords all = words();
+  all.routers = {"round-robin", "random"};
+  all.routers_of = "vllm";
+  const auto assumed = read_question(all);
+  ASSERT_TRUE(assumed.has_value());
+  EXPECT_EQ(assumed->assumed_router, "round-robin");
+  all.overrides.push_back({.path = "cluster.router.name", .text = "random"});
+  const auto stated = read_question(all);
+  ASSERT_TRUE(stated.has_value());
+  EXPECT_EQ(stated->assumed_router, "");
+  all.overrides.back().text = "random,llm-d";
+  const auto refused = read_question(all);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().front().field, "cluster.router.name");
+  EXPECT_EQ(refused.error().front().message,
+            "found \"llm-d\", expected what files for vllm can bring about: round-robin, random");
+}
+
 TEST(ReadQuestion, TargetsAreNeeded) {
   QuestionWords all = words();
   all.overrides.pop_back();

@@ -35,7 +35,7 @@ metrics::OperationsSummary busy_day() {
 
 TEST(OperationsLines, SayWhatHappened) {
   const std::string text = operations_lines(busy_day(), {});
-  EXPECT_THAT(text, HasSubstr("scaling      hpa   1 times up, 1 down"));
+  EXPECT_THAT(text, HasSubstr("scaling      hpa   1 time up, 1 down"));
   EXPECT_THAT(text, HasSubstr("4 instances at most"));
   EXPECT_THAT(text, HasSubstr("cost 10"));
   EXPECT_THAT(text, HasSubstr("crash of 0 at 30.0 s, 2 requests lost, over after 20.0 s"));
@@ -77,7 +77,7 @@ TEST(OperationsLines, SayItOfEachPool) {
       .pools = {"cheap", "dear", "idle"},
       .events = {{.at_s = 15.0, .pool = "cheap", .from = 2, .to = 3, .reason = "up"},
                  {.at_s = 30.0, .pool = "dear", .from = 4, .to = 3, .reason = "down"}}};
-  EXPECT_THAT(operations_lines(all, {}), HasSubstr("cheap 1 times up, 0 down"));
+  EXPECT_THAT(operations_lines(all, {}), HasSubstr("cheap 1 time up, 0 down"));
   EXPECT_THAT(operations_lines(all, {}), HasSubstr("dear 0 times up, 1 down"));
   EXPECT_THAT(operations_lines(all, {}), Not(HasSubstr("idle")));
   all.scaling->events.clear();

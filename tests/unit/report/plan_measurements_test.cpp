@@ -65,5 +65,17 @@ TEST(PlanMeasurements, NothingIsWorthMeasuringWhereNothingChangesTheAnswer) {
   EXPECT_THAT(plan_measurements(answer, 5, false), HasSubstr("No deployment is sure enough"));
 }
 
+TEST(MeasurementScript, HasACommandForEach) {
+  const std::string script = measurement_script(with_measurements(), 5, false);
+  EXPECT_THAT(script, ::testing::StartsWith("#!/usr/bin/env bash\n"));
+  EXPECT_THAT(script, HasSubstr("\nvllm bench serve\n"));
+  EXPECT_THAT(script, HasSubstr("# GEMM, h200: changes the answer with 5 %"));
+  EXPECT_THAT(measurement_script(with_measurements(), 5, true),
+              Not(HasSubstr("vllm bench serve\n")));
+  plan::Answer nothing = with_measurements();
+  nothing.measurements.clear();
+  EXPECT_THAT(measurement_script(nothing, 5, false), HasSubstr("# Nothing is worth measuring."));
+}
+
 }  // namespace
 }  // namespace ridgeline::report

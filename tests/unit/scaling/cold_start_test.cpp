@@ -9,6 +9,7 @@
 #include "core/ids.hpp"
 #include "core/rng.hpp"
 #include "core/time.hpp"
+#include "core/units.hpp"
 #include "readings.hpp"
 #include "scaling/victim.hpp"
 
@@ -45,6 +46,44 @@ TEST(ColdStart, DrawsHaveTheirMeanAndDeviation) {
   const double mean = sum / kStarts;
   EXPECT_NEAR(mean, 120.0, 3.0 * 30.0 / std::sqrt(kStarts));
   EXPECT_NEAR(std::sqrt(squares / kStarts - mean * mean), 30.0, 1.0);
+}
+
+/// Servers' logs (vLLM 0.22, gpt-oss-120b on H200; new-coldstart of the measured runs): seconds.
+struct MeasuredStart {
+  std::int64_t ranks = 1;
+  double host_class = 1.0;
+  double weights_gib = 0.0;
+  double compile = 0.0;
+  double capture = 0.0;
+  double ready = 0.0;  ///< The whole start, without the weights.
+};
+
+TEST(ColdStart, ComputedTimesAreNearMeasuredOnes) {
+  const std::vector<MeasuredStart> measured = {{1, 1.0, 66.14, 15.58, 13.0, 198.0 - 87.4},
+                                               {1, 1.0, 66.14, 15.51, 14.0, 126.0 - 10.19},
+                                               {4, 8.0, 4 * 17.22, 88.13, 46.0, 381.0 - 42.85},
+                                               {8, 8.0, 8 * 8.66, 184.08, 102.0, 716.0 - 47.39}};
+  constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
+  for (const MeasuredStart& one : measured) {
+    const ColdStart start = computed_start({.weights = core::Bytes(one.weights_gib * kGib),
+                                            .layers = 36,
+                                            .ranks = one.ranks,
+                                            .graph_sizes = 147,
+                                            .host_class = one.host_class});
+    const auto seconds = [](const StartPhase& phase) { return phase.mean.to_seconds(); };
+    EXPECT_NEAR(seconds(start.compile), one.compile, 0.41 * one.compile);
+    EXPECT_NEAR(seconds(start.capture), one.capture, 0.35 * one.capture);
+    const double ready = seconds(start.compile) + seconds(start.capture) + seconds(start.warm_up);
+    EXPECT_NEAR(ready, one.ready, 0.3 * one.ready);
+    EXPECT_NEAR(seconds(start.load), 35.5, 2.0);  // Measured: 10 to 87.
+  }
+}
+
+TEST(ColdStart, NothingIsCompiledWithoutGraphs) {
+  const ColdStart start = computed_start({.weights = core::Bytes(2e9), .layers = 36});
+  EXPECT_EQ(start.compile, StartPhase{});
+  EXPECT_EQ(start.capture, StartPhase{});
+  EXPECT_EQ(start.load.mean, Duration::seconds(1));
 }
 
 TEST(Victim, StartingReplicasGoFirstThenByPolicy) {

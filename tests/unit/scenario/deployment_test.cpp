@@ -338,7 +338,7 @@ TEST(ResolveDeployment, TheHostsClassAndRanksAndTheApiProcesses) {
   EXPECT_EQ(host_of(", tensor_parallel_size: 4, async_scheduling: false").per_step,
             core::Duration::microseconds(400));
   EXPECT_EQ(host_of(", api_server_count: 2, stream_interval: 4").per_answer,
-            core::Duration::microseconds(10));
+            core::Duration::saturating(core::Seconds((0.46 + 0.54 / 2) * 80e-6 / 4)));
 }
 
 TEST(ResolveDeployment, AnErrorOfAPoolHasThePoolsPlace) {

@@ -50,6 +50,23 @@ std::vector<std::string> warnings_of(std::vector<scenario::Override> flags,
   return lines;
 }
 
+TEST(FleetWarnings, CountInstancesThatAnAutoscalerStartedTooLate) {
+  const std::vector<scenario::Override> flags = {{"cluster.instances", "1"},
+                                                 {"cluster.autoscaling.name", "hpa"},
+                                                 {"cluster.autoscaling.target", "4"},
+                                                 {"cluster.autoscaling.max_replicas", "4"}};
+  metrics::Summary summary = long_run();
+  summary.fleet.emplace();
+  summary.fleet->instances.resize(3);
+  summary.fleet->instances[0].ready_s = 60.0;
+  summary.fleet->instances[1].ready_s = 0.5;
+  summary.fleet->instances[2].ready_s = 0.0;
+  EXPECT_THAT(warnings_of(flags, 60, summary),
+              ElementsAre(HasSubstr("W-late-scaling: 1 instance that hpa added was never ready")));
+  summary.fleet->instances[2].ready_s = 1.0;
+  EXPECT_THAT(warnings_of(flags, 60, summary), IsEmpty());
+}
+
 TEST(FleetWarnings, NameWhatCannotMatterOrMisleads) {
   EXPECT_THAT(warnings_of({}), IsEmpty());
   EXPECT_THAT(warnings_of({{"cluster.instances", "4"}}), IsEmpty());

@@ -160,6 +160,7 @@ TEST(Axes, RefuseInOneLineEach) {
   EXPECT_THAT(first("{engine.max_num_seqs: [64, 128, 64]}"), HasSubstr("64 stands twice"));
   EXPECT_THAT(first("{engine.max_num_seqs: auto}"), HasSubstr("`auto` is not known here"));
   EXPECT_THAT(first("{engine.max_num_seq: [64]}"), HasSubstr("did you mean engine.max_num_seqs?"));
+  EXPECT_THAT(first("{router: [llm-d]}"), HasSubstr("did you mean cluster.router.name?"));
   EXPECT_THAT(first("{engine.max_num_seqs: [64], engine: {max_num_seqs: [64]}}"),
               HasSubstr("is varied twice"));
   EXPECT_THAT(first("{gpu: [h100], exclude: [{gpu: h200}]}"),

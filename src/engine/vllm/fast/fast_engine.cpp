@@ -177,7 +177,10 @@ bool FastEngine::launch(Batch& batch) {
   const core::Duration front = inputs_.host.front(sequences);
   core::Duration gpu;
   core::Duration period;
-  if (StepLines::Line* const line = line_of(batch, context); line != nullptr) [[likely]] {
+  const core::Duration stall =
+      batch.items.empty() ? core::Duration() : first_use_.take(batch.view().num_tokens());
+  StepLines::Line* const line = stall > core::Duration() ? nullptr : line_of(batch, context);
+  if (line != nullptr) [[likely]] {
     gpu = line->gpu(context);
     period = step_period(gpu, line->cpu, front, async_);
     if (period > room) [[unlikely]] {
@@ -192,6 +195,7 @@ bool FastEngine::launch(Batch& batch) {
     }
   } else {
     domain::StepTime time = time_off_lines(batch);
+    time.add(domain::Bottleneck::kOverhead, stall);
     gpu = time.gpu();
     period = step_period(gpu, time.cpu, front, async_);
     if (period > room) [[unlikely]] {

@@ -17,6 +17,7 @@
 #include "domain/step.hpp"
 #include "domain/token_sink.hpp"
 #include "engine/engine.hpp"
+#include "engine/first_use.hpp"
 #include "engine/loop/pace.hpp"
 #include "engine/vllm/fast/scheduler.hpp"
 #include "engine/vllm/fast/step_lines.hpp"
@@ -63,7 +64,8 @@ class FastEngine final : public Engine {
         async_(inputs.options.async_scheduling),
         scheduler_(inputs.options, {.decode_lengths = inputs.model.needs_decode_lengths()}),
         lines_(inputs.model, inputs.host),
-        depth_(async_ ? 2 : 1) {}
+        depth_(async_ ? 2 : 1),
+        first_use_(inputs.options.first_use) {}
 
   void submit(const domain::Request& request, core::SimTime queued) override;
   void abort(core::RequestId id, core::SimTime at) override;
@@ -147,6 +149,7 @@ class FastEngine final : public Engine {
   Scheduler scheduler_;
   StepLines lines_;
   std::size_t depth_;
+  FirstUse first_use_;
   std::array<Batch, kMaxDepth> batches_;
   std::array<Batch*, kMaxDepth> in_flight_ = {&batches_[0], &batches_[1]};  ///< Oldest first.
   std::size_t num_in_flight_ = 0;

@@ -8,6 +8,7 @@
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "document/document.hpp"
+#include "scaling/cold_start.hpp"
 
 namespace ridgeline::scenario {
 namespace {
@@ -19,13 +20,13 @@ document::Node phases(const std::string& text) {
 }
 
 TEST(ColdStart, ReadsWeightsAtTheirBandwidth) {
-  const auto standard = read_cold_start(std::nullopt, core::Bytes(16e9));
+  const auto standard = read_cold_start(std::nullopt, {.weights = core::Bytes(16e9)});
   EXPECT_EQ(standard->load.mean, Duration::seconds(8));  // 16 GB at 2 GB/s.
   EXPECT_EQ(standard->compile.mean, Duration::seconds(40));
   EXPECT_EQ(standard->capture.mean, Duration::seconds(20));
   const auto own =
       read_cold_start(phases("{load_bandwidth: 4GB/s, compile: {mean: 30s, sd: 5s}, warm_up: 2s}"),
-                      core::Bytes(16e9));
+                      {.weights = core::Bytes(16e9)});
   ASSERT_TRUE(own.has_value());
   EXPECT_EQ(own->load.mean, Duration::seconds(4));
   EXPECT_EQ(own->compile.sd, Duration::seconds(5));
@@ -34,9 +35,23 @@ TEST(ColdStart, ReadsWeightsAtTheirBandwidth) {
                                   "{compile: {mean: 3s}}",
                                   "{load_bandwidth: 3}",
                                   "{load_bandwidth: 0GB/s}",
+                                  "{phases: soon}",
                                   "{compiles: 3s}"}) {
-    EXPECT_FALSE(read_cold_start(phases(wrong), core::Bytes(1.0)).has_value()) << wrong;
+    EXPECT_FALSE(read_cold_start(phases(wrong), {}).has_value()) << wrong;
   }
+}
+
+TEST(ColdStart, AutoComputesWhatIsNotGiven) {
+  const scaling::StartFacts facts{
+      .weights = core::Bytes(16e9), .layers = 36, .graph_sizes = 147, .host_class = 1.0};
+  const auto all = read_cold_start(phases("auto"), facts);
+  ASSERT_TRUE(all.has_value());
+  EXPECT_EQ(*all, scaling::computed_start(facts));
+  const auto some = read_cold_start(phases("{phases: auto, compile: 1s}"), facts);
+  ASSERT_TRUE(some.has_value());
+  EXPECT_EQ(some->compile.mean, Duration::seconds(1));
+  EXPECT_EQ(some->capture, all->capture);
+  EXPECT_EQ(some->load, all->load);
 }
 
 }  // namespace

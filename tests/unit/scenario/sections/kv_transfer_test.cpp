@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/time.hpp"
+#include "core/units.hpp"
 #include "disaggregation/registry.hpp"
 #include "scenario/sections/disaggregation.hpp"
 
@@ -33,6 +35,29 @@ TEST(KvTransferSettings, ABandwidthHasAUnitAndASize) {
   const auto slow = kv_wires(section);
   ASSERT_FALSE(slow.has_value());
   EXPECT_EQ(slow.error().front().field, "cluster.kv_transfer.fabric_bandwidth");
+}
+
+TEST(KvTransferSettings, ALinkFillsWhatIsNotStated) {
+  EXPECT_EQ(kv_wires({})->setup, kDefaultTransferSetup);
+  EXPECT_FALSE(kv_wires({})->own_cards);
+  KvTransferSection section;
+  section.transfer_link = "rdma";
+  EXPECT_EQ(kv_wires(section)->network_card, 18'000'000'000);
+  EXPECT_EQ(kv_wires(section)->setup, core::Duration::microseconds(400));
+  EXPECT_TRUE(kv_wires(section)->own_cards);
+  section.transfer_bandwidth = "25GB/s";
+  section.transfer_setup = core::Duration::milliseconds(1);
+  section.network_cards = "host";
+  EXPECT_EQ(kv_wires(section)->network_card, 25'000'000'000);
+  EXPECT_EQ(kv_wires(section)->setup, core::Duration::milliseconds(1));
+  EXPECT_FALSE(kv_wires(section)->own_cards);
+  KvTransferSection pulls;
+  pulls.transfer_link = "rdma-pull";
+  EXPECT_EQ(kv_wires(pulls, core::Tokens(16))->per_block, core::Duration::microseconds(56));
+  // A card for each GPU is RDMA unless another link is named.
+  KvTransferSection cards;
+  cards.network_cards = "gpu";
+  EXPECT_EQ(kv_wires(cards)->setup, core::Duration::microseconds(400));
 }
 
 TEST(DisaggregationSettings, ASystemFillsWhatIsNotStated) {

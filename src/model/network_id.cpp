@@ -1,0 +1,78 @@
+#include "model/network_id.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <ranges>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/result.hpp"
+#include "document/document.hpp"
+#include "document/catalogue.hpp"
+#include "model/hf_document.hpp"
+#include "model/model_spec.hpp"
+
+namespace ridgeline::model {
+namespace {
+
+using document::Node;
+
+/// Words of a name between dashes, in lower case: "Llama-3.3-70B" -> llama, 3.3, 70b.
+std::vector<std::string> name_words(std::string_view name) {
+  std::vector<std::string> words;
+  for (const auto part : std::views::split(name.substr(name.rfind('/') + 1), '-')) {
+    words.push_back(document::lower_case(std::string_view(part.begin(), part.end())));
+  }
+  return words;
+}
+
+/// Whether the words of `name` are words of `id`, in their order.
+bool is_named(std::string_view id, std::string_view name) {
+  const std::vector<std::string> of_name = name_words(name);
+  std::size_t found = 0;
+  for (const std::string& word : name_words(id)) {
+    if (found < of_name.size() && word == of_name[found]) {
+      ++found;
+    }
+  }
+  return found == of_name.size();
+}
+
+}  // namespace
+
+core::Result<std::string> network_id(const std::string& name) {
+  const auto document = find_model_document(name);
+  if (!document) {
+    return core::fail(document.error());
+  }
+  const Node* id = document->find(kHfIdKey);
+  if (id == nullptr || !id->is_string()) {
+    return core::fail({.field = "model",
+                       .message = fmt::format("'{}' has no Hugging Face id, by which an engine "
+                                              "would load it",
+                                              name),
+                       .hint = "_hf_id in its config.json"});
+  }
+  std::vector<std::string> ids = {id->as_string()};
+  if (const Node* aliases = document->find(kAliasesKey)) {
+    for (const Node& alias : aliases->items()) {
+      if (alias.as_string().find('/') != std::string::npos) {
+        ids.push_back(alias.as_string());
+      }
+    }
+  }
+  const std::string lower = document::lower_case(name);
+  for (const std::string& other : ids) {
+    if (document::lower_case(other) == lower) {
+      return other;
+    }
+  }
+  const auto named =
+      std::ranges::find_if(ids, [&](const std::string& other) { return is_named(other, name); });
+  return named == ids.end() ? ids.front() : *named;
+}
+
+}  // namespace ridgeline::model

@@ -384,11 +384,10 @@ class Planner {
     }
     const std::vector<std::size_t> rivals =
         best_of_other_gpus(contenders_, answer_.candidates, order);
-    std::vector<std::size_t> both = order;
-    both.insert(both.end(), rivals.begin(), rivals.end());
-    std::ranges::sort(both);  // Canonical: ties go by it.
+    order.insert(order.end(), rivals.begin(), rivals.end());
+    std::ranges::sort(order);  // Canonical: ties go by it.
     std::vector<Finalist> finalists;
-    for (const std::size_t i : both) {
+    for (const std::size_t i : order) {
       const Contender& contender = contenders_[i];
       const auto open = std::ranges::find(points_.open, contender.candidate, &OpenPoint::candidate);
       finalists.push_back({.candidate = contender.candidate,

@@ -206,7 +206,7 @@ objective: gpus
     assert certified
     for candidate in answer["candidates"]:
         split = candidate["deployment"]["disaggregation"]
-        parts = 3 if split else 1
+        parts = 1 if split == "none" else 3
         if candidate["deployment"]["replicas"]:
             assert candidate["gpus"] == parts * candidate["deployment"]["replicas"], candidate["deployment"]
     wrong = question.read_text().replace("random]", "at-random]")

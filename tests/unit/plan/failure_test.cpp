@@ -31,7 +31,8 @@ TEST(ExplainFailure, NamesTheProofAndTheMostThatCanBeServed) {
   answer.search.bounded = 1;
   Points points;
   points.demand.rate = 50.0;
-  points.misses = {{.target = 0, .limit = core::Duration::milliseconds(200), .candidate = 0}};
+  points.misses = {
+      {.target = 0, .limit = core::Duration::milliseconds(200), .candidate = 0, .proof = {}}};
   Contender contender;
   contender.capacity.load = 10.0;
   contender.rules.most = 3;

@@ -218,7 +218,9 @@ Pause Cluster::advance(SimTime limit, bool pause_at_completion, std::int64_t max
   for (std::int64_t rounds = 0; rounds < max_segments; ++rounds) {
     const SimTime event = next_event();
     const SimTime visible = ends_are_watched_ ? visible_.least() : SimTime::never();
-    const bool is_idle = tickets_.empty() && arrivals_.empty() && limit == SimTime::never();
+    // A rank may still wait for KV that a part is about to give up: its group would go on for ever.
+    const bool is_idle = tickets_.empty() && arrivals_.empty() && limit == SimTime::never() &&
+                         (groups_.empty() || next_of_parts() == SimTime::never());
     Pause pause = Pause::kLimit;
     if (visible < std::min(event, limit)) {
       pause = settle(visible, pause_at_completion, max_segments);
@@ -489,6 +491,11 @@ SimTime Cluster::next_event() const {
   if (!deliveries_.empty()) {
     next = std::min(next, deliveries_.top().at);
   }
+  return std::min(next, next_of_parts());
+}
+
+SimTime Cluster::next_of_parts() const {
+  SimTime next = SimTime::never();
   for (const OwnPart& own : parts_) {
     next = std::min(next, own.part->next_instant());
   }

@@ -68,6 +68,7 @@ class Finish {
     if (!done) {
       return done;
     }
+    assess_now();  // An interrupt may have come before.
     fill();
     return *done;
   }
@@ -397,7 +398,8 @@ class Finish {
                                              finalist.replicas,
                                              core::plural("replica", finalist.replicas));
     }
-    candidate.cost = cost_of(*singles_[i], finalist.replicas, question_.cost, load);
+    candidate.cost = cost_of(
+        *singles_[i], finalist.replicas * instances_of(candidate.split), question_.cost, load);
     auto whole = inputs_.space.resolve(inputs_.space.point(candidate.ordinal), finalist.replicas);
     if (whole) {
       if (finalist.replicas > 1 || candidate.split) {

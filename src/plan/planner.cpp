@@ -22,6 +22,7 @@
 #include "plan/capacity.hpp"
 #include "plan/cost.hpp"
 #include "plan/evaluation_store.hpp"
+#include "plan/failure.hpp"
 #include "plan/finish.hpp"
 #include "plan/front.hpp"
 #include "plan/points.hpp"
@@ -193,7 +194,7 @@ class Planner {
     const double rate = contender.capacity.load > 0.0 ? contender.capacity.load : 1.0;
     const Cost cost =
         cost_of(found->resolved,
-                1,
+                instances_of(candidate.split),
                 question_.cost,
                 {.output_tokens_per_second = rate * tokens, .power = contender.capacity.power});
     contender.unit_costs.clear();
@@ -309,7 +310,7 @@ class Planner {
     }
     candidate.cost =
         cost_of(found->resolved,
-                candidate.replicas,
+                candidate.replicas * instances_of(candidate.split),
                 question_.cost,
                 {.output_tokens_per_second = points_.demand.rate * points_.demand.mean_output,
                  .power = contender.capacity.power});
@@ -464,110 +465,7 @@ class Planner {
       answer_.warnings.insert(answer_.warnings.end(), found.begin(), found.end());
     }
     if (!answer_.pick) {
-      explain_failure();
-    }
-  }
-
-  void explain_failure() {
-    if (answer_.partial) {
-      answer_.failure = answer_.ranking.empty()
-                            ? "interrupted before any deployment was simulated"
-                            : "interrupted: these are the best so far, by short runs";
-      return;
-    }
-    const bool any_certified = std::ranges::any_of(answer_.candidates, [](const auto& candidate) {
-      return candidate.stage == Stage::kCertified && candidate.replicas > 0;
-    });
-    if (any_certified) {
-      const PlanCandidate* nearest = nullptr;
-      for (const PlanCandidate& candidate : answer_.candidates) {
-        if (candidate.stage == Stage::kCertified && candidate.replicas > 0 &&
-            (nearest == nullptr || candidate.p_feasible > nearest->p_feasible)) {
-          nearest = &candidate;
-        }
-      }
-      answer_.failure = fmt::format(
-          "no deployment is {:.3g} % sure to meet the targets: the surest is {} x {}, "
-          "{:.3g} %",
-          question_.confidence * 100.0,
-          nearest->replicas,
-          nearest->label,
-          nearest->p_feasible * 100.0);
-      answer_.nearest.push_back("more GPUs, a lower --confidence, or what --what-to-measure names");
-      return;
-    }
-    answer_.is_infeasible = true;
-    std::vector<std::string> targets;
-    for (const Target& target : question_.slo.targets) {
-      targets.push_back(target.text());
-    }
-    answer_.failure = fmt::format("no deployment of {} meets {}: {}",
-                                  answer_.search.points,
-                                  fmt::join(targets, ", "),
-                                  fmt::join(reasons(), ", "));
-    add_misses();
-  }
-
-  /// Why no deployment meets the targets, each with its count.
-  [[nodiscard]] std::vector<std::string> reasons() const {
-    std::vector<std::string> parts;
-    if (answer_.search.bounded > 0) {
-      const auto first = std::ranges::find(
-          answer_.candidates, std::string("bound"), &PlanCandidate::dropped_stage);
-      parts.push_back(fmt::format("{} cannot even without load ({}: {})",
-                                  answer_.search.bounded,
-                                  first->label,
-                                  first->dropped_reason));
-    }
-    for (const Rejection& rejection : answer_.rejected) {
-      parts.push_back(fmt::format("{} {}", rejection.count, rejection.counted_reason()));
-    }
-    std::int64_t by_runs = 0;
-    std::int64_t by_limits = 0;
-    for (const Contender& contender : contenders_) {
-      (contender.capacity.load > 0.0 ? by_limits : by_runs) += 1;
-    }
-    if (by_runs > 0) {
-      parts.push_back(
-          fmt::format("{} {} by simulation", by_runs, by_runs == 1 ? "misses one" : "miss one"));
-    }
-    if (by_limits > 0) {
-      parts.push_back(fmt::format("{} would need more replicas than {}",
-                                  by_limits,
-                                  question_.limits.max_gpus || !question_.limits.stock.empty()
-                                      ? "the limits allow"
-                                      : "there may be"));
-    }
-    return parts;
-  }
-
-  void add_misses() {
-    for (const NearestMiss& miss : points_.misses) {
-      const PlanCandidate& candidate = answer_.candidates[miss.candidate];
-      answer_.nearest.push_back(fmt::format("{} {} with {} ({} {} a replica), by its bound",
-                                            question_.slo.targets[miss.target].name(),
-                                            time_text(miss.limit),
-                                            candidate.label,
-                                            candidate.gpus_per_replica,
-                                            core::plural("GPU", candidate.gpus_per_replica)));
-    }
-    // Where limits bind: the most that can be served.
-    double best = 0.0;
-    const Contender* found = nullptr;
-    for (const Contender& contender : contenders_) {
-      const double served =
-          contender.capacity.load * core::real(contender.rules.most - contender.rules.spare);
-      if (served > best) {
-        best = served;
-        found = &contender;
-      }
-    }
-    if (found != nullptr && best < points_.demand.load()) {
-      answer_.nearest.push_back(fmt::format("{:.3g} {} with {} x {}",
-                                            best,
-                                            answer_.is_closed_loop ? "clients" : "req/s",
-                                            found->rules.most,
-                                            answer_.candidates[found->candidate].label));
+      explain_failure(points_, contenders_, answer_);
     }
   }
 

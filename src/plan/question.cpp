@@ -57,10 +57,7 @@ bool has_path(const Node& node, std::string_view path) {
     return true;
   }
   const auto dot = path.find('.');
-  if (dot == std::string_view::npos) {
-    return false;
-  }
-  const Node* below = node.find(path.substr(0, dot));
+  const Node* below = dot == std::string_view::npos ? nullptr : node.find(path.substr(0, dot));
   return below != nullptr && has_path(*below, path.substr(dot + 1));
 }
 
@@ -81,7 +78,7 @@ bool is_list(const scenario::Override& change) {
 
 class QuestionReader {
  public:
-  explicit QuestionReader(const QuestionWords& words) : words_(words), axes_({}), stated_({}) {}
+  explicit QuestionReader(const QuestionWords& words) : words_(words), axes_({}) {}
 
   core::Result<Question> read() {
     if (!read_file()) {
@@ -434,7 +431,7 @@ class QuestionReader {
     return {name != nullptr ? *name : *stated};
   }
 
-  /// Networks and GPUs that there are not: named before anything is tried.
+  /// Networks, GPUs and routers that there are not: named before anything is tried.
   void check_names() {
     const auto check = [&](std::string_view path, const auto& find) {
       const std::vector<Node> values = values_of(path);
@@ -442,22 +439,20 @@ class QuestionReader {
         if (!value.is_string()) {
           continue;  // The axes say what is wrong with it.
         }
-        if (auto found = find(value.as_string()); !found) {
-          for (core::Error error : found.error()) {
-            error.field = std::string(path);
-            error.where = value.where();
-            errors_.push_back(std::move(error));
-          }
+        const auto found = find(value.as_string());
+        for (core::Error error : found ? core::Errors{} : found.error()) {
+          error.field = std::string(path);
+          error.where = value.where();
+          errors_.push_back(std::move(error));
         }
       }
-      if (values.empty()) {
-        problem(std::string(path),
-                "is missing",
-                path == "gpu" ? "--gpu h100,h200" : "--model llama-3.1-8b");
+      if (values.empty() && path != kRouter) {
+        problem(std::string(path), "is missing", fmt::format("--{0} NAME: `list {0}s`", path));
       }
     };
     check("model", [](const std::string& name) { return model::find_model_document(name); });
     check("gpu", [](const std::string& name) { return hardware::find_gpu(name); });
+    check(kRouter, [](const std::string& name) { return routing::find_router(name); });
   }
 
   [[nodiscard]] std::vector<hardware::GpuSpec> gpus() const {
@@ -581,7 +576,6 @@ class QuestionReader {
   Blocks blocks_;
   std::vector<scenario::Override> listed_;
   Members axes_;
-  Members stated_;
 };
 
 }  // namespace

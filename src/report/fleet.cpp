@@ -1,5 +1,6 @@
 #include "report/fleet.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -52,6 +53,19 @@ document::Node instance_tree(std::size_t id, const InstanceSummary& instance) {
 }
 
 /// What routing did, in one line.
+/// Those that an instance ever took: where instances come and go, others have no time in service.
+std::vector<std::size_t> used_places(const FleetSummary& fleet) {
+  const auto is_timed = [](const InstanceSummary& one) { return one.ready_s.has_value(); };
+  const bool all = std::ranges::none_of(fleet.instances, is_timed);
+  std::vector<std::size_t> places;
+  for (std::size_t place = 0; place < fleet.instances.size(); ++place) {
+    if (all || is_timed(fleet.instances[place])) {
+      places.push_back(place);
+    }
+  }
+  return places;
+}
+
 std::string gateway_line(const FleetSummary& fleet, const TextStyle& style) {
   std::vector<Piece> pieces = {
       {.text = fleet.router},
@@ -76,7 +90,13 @@ std::string gateway_line(const FleetSummary& fleet, const TextStyle& style) {
                                           counted(*fleet.hit_lost_tokens, "recomputed token"))});
   }
   return fleet_line(
-      counted(static_cast<std::int64_t>(fleet.instances.size()), "instance"), pieces, style);
+      counted(static_cast<std::int64_t>(used_places(fleet).size()), "instance"), pieces, style);
+}
+
+InstanceKinds kinds_of(std::int64_t prefills, const std::vector<std::size_t>& places) {
+  const auto prefill = std::ranges::count_if(
+      places, [&](std::size_t place) { return static_cast<std::int64_t>(place) < prefills; });
+  return {.prefill = prefill, .decode = std::ssize(places) - prefill};
 }
 
 }  // namespace
@@ -141,10 +161,12 @@ std::string fleet_table(const metrics::Summary& summary, const TextStyle& style)
     return {};
   }
   const auto& instances = summary.fleet->instances;
+  const std::vector<std::size_t> places = used_places(*summary.fleet);
   const FleetRows rows(summary, style);
   std::string text = "\n" + gateway_line(*summary.fleet, style);
   if (summary.fleet->transfers) {
-    text += transfers_lines(*summary.fleet->transfers, instances.size(), style);
+    const metrics::TransferSummary& transfers = *summary.fleet->transfers;
+    text += transfers_lines(transfers, kinds_of(transfers.prefill_instances, places), style);
   }
   if (summary.fleet->lock_step) {
     text += lock_step_line(*summary.fleet->lock_step, style);
@@ -154,9 +176,9 @@ std::string fleet_table(const metrics::Summary& summary, const TextStyle& style)
   }
   text += pools_table(summary, style);
   text += rows.header("by instance", {"requests"}, {"busy", "KV peak", "hits"}) +
-          FleetRows::all(instances.size(), [&](std::size_t id) {
-            const InstanceSummary& one = instances[id];
-            return rows.row(fmt::format("{}", id),
+          FleetRows::all(places.size(), [&](std::size_t row) {
+            const InstanceSummary& one = instances[places[row]];
+            return rows.row(fmt::format("{}", places[row]),
                             {one.requests},
                             one.ttft_ms,
                             one.tpot_ms,

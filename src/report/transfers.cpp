@@ -54,12 +54,10 @@ document::Node transfers_tree(const TransferSummary& transfers) {
 }
 
 std::string transfers_lines(const TransferSummary& transfers,
-                            std::size_t instances,
+                            const InstanceKinds& instances,
                             const TextStyle& style) {
   std::vector<Piece> moved = {
-      {.text = fmt::format("{} + {} instances",
-                           transfers.prefill_instances,
-                           static_cast<std::int64_t>(instances) - transfers.prefill_instances)},
+      {.text = fmt::format("{} + {} instances", instances.prefill, instances.decode)},
       {.text = fmt::format("{} apart", counted(transfers.requests, "prompt"))},
       {.text = counted(transfers.count, "transfer")},
       {.text =

@@ -469,7 +469,7 @@ void fill_operations(const scenario::Resolved& resolved,
   for (std::size_t i = 0; i < fleet.instances.size(); ++i) {
     const core::InstanceId id(static_cast<core::InstanceId::Rep>(i));
     existed += operations != nullptr ? operations->existed(id, end) : end.since_start();
-    if (operations != nullptr) {
+    if (operations != nullptr && operations->was_used(id)) {
       fleet.instances[i].ready_s = operations->was_ready(id, end).to_seconds();
     }
   }

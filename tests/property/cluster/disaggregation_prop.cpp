@@ -58,6 +58,7 @@ using test::up_to_microseconds;
 struct RandomHandOvers {
   engine::EngineOptions options;
   test::LinearModel::Costs costs;
+  std::int64_t ranks = 1;  ///< Of each group in lock-step.
   std::int64_t decode_instances = 1;
   GatewayTimes times;
   test::DisaggregationSetup setup;
@@ -157,18 +158,20 @@ void add_scaling(RandomHandOvers& all) {
   }
 }
 
-RandomHandOvers random_hand_overs() {
+/// `ranks`: of each group in lock-step, of which no instance fails, comes or goes.
+RandomHandOvers random_hand_overs(std::int64_t ranks = 1) {
   RandomHandOvers all;
+  all.ranks = ranks;
   all.options = random_engine();
   all.options.kv_transfer = true;
   all.options.profile =
       *engine::find_profile(*rc::gen::element<std::string>("0.11", "0.20", "0.27"));
   all.costs = random_costs();
-  all.decode_instances = *rc::gen::inRange<std::int64_t>(1, 4);
+  all.decode_instances = ranks * *rc::gen::inRange<std::int64_t>(1, 4);
   all.times = random_times();
   const bool counts = *rc::gen::arbitrary<bool>();
   all.setup = {
-      .prefill_instances = *rc::gen::inRange<std::int64_t>(1, 4),
+      .prefill_instances = ranks * *rc::gen::inRange<std::int64_t>(1, 4),
       .prefill_router = counts ? routing::make_least_request : routing::make_round_robin,
       .times = all.times,
       .decider = disaggregation::make_prefix_based,
@@ -286,7 +289,8 @@ HandedOver run(const RandomHandOvers& all, bool eager, bool jump) {
        .seed = 7,
        .eager = eager,
        .threads = all.threads,
-       .parts = std::move(parts)});
+       .parts = std::move(parts),
+       .ranks_in_lock_step = all.ranks});
   run_to_the_end(cluster, all.requests, all.aborts);
   HandedOver outcome{.ended = ended(sink, cluster.totals().steps), .transfers = (*part)->totals()};
   for (const ScalingPart* const scaling : cluster.parts<ScalingPart>()) {
@@ -324,7 +328,10 @@ HandedOver check_twins(RandomHandOvers all) {
 }
 
 RC_GTEST_PROP(HandOvers, SettledLazilyGiveWhatTheReferenceGives, ()) {
-  check_twins(random_hand_overs());
+  const auto ranks = *rc::gen::element<std::int64_t>(1, 1, 2);
+  const HandedOver reference = check_twins(random_hand_overs(ranks));
+  RC_CLASSIFY(ranks > 1 && reference.transfers.count > 0, "sent between ranks in lock-step");
+  RC_CLASSIFY(ranks > 1 && reference.tiers.hits > core::Tokens(0), "loaded from tiers by ranks");
 }
 
 RC_GTEST_PROP(HandOvers, WithFaultsSettledLazilyGiveWhatTheReferenceGives, ()) {

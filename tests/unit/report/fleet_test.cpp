@@ -51,6 +51,20 @@ TEST(FleetTable, HasTheGatewayAndARowPerInstance) {
   EXPECT_THAT(text, HasSubstr("\n1                   600"));
 }
 
+/// An autoscaler's first places are the first kind's: some of them may never be filled.
+TEST(FleetTable, LeavesOutPlacesThatNoInstanceTook) {
+  metrics::Summary summary = fleet_of(4);
+  summary.fleet->transfers.emplace().prefill_instances = 2;
+  for (const std::size_t used : {0U, 2U, 3U}) {
+    summary.fleet->instances[used].ready_s = 60.0;
+  }
+  const std::string text = fleet_table(summary, ascii());
+  EXPECT_THAT(text, HasSubstr("3 instances  least-request"));
+  EXPECT_THAT(text, HasSubstr("1 + 2 instances"));
+  EXPECT_THAT(text, HasSubstr("\n2                   300"));
+  EXPECT_THAT(text, Not(HasSubstr("\n1 ")));
+}
+
 TEST(FleetTable, ShowsAtMostSixteen) {
   const std::string text = fleet_table(fleet_of(20), ascii());
   EXPECT_THAT(text, HasSubstr("and 4 more: --format json"));

@@ -34,7 +34,7 @@ TEST(Transfers, ATreeHasEveryNumber) {
 }
 
 TEST(Transfers, LinesSayWhatMovedAndWhereTheFirstTokenWaited) {
-  const std::string text = transfers_lines(some_transfers(), 6, {});
+  const std::string text = transfers_lines(some_transfers(), {.prefill = 2, .decode = 4}, {});
   for (const char* part : {"2 + 4 instances",
                            "1 500 prompts apart",
                            "2.50 GB",
@@ -45,7 +45,7 @@ TEST(Transfers, LinesSayWhatMovedAndWhereTheFirstTokenWaited) {
                            "first step 9.00 ms"}) {
     EXPECT_THAT(text, HasSubstr(part));
   }
-  EXPECT_THAT(transfers_lines({}, 2, {}), Not(HasSubstr("first token")));
+  EXPECT_THAT(transfers_lines({}, {.prefill = 1, .decode = 1}, {}), Not(HasSubstr("first token")));
 }
 
 }  // namespace

@@ -358,7 +358,8 @@ class Planner {
     return {};
   }
 
-  core::Result<void> finish_race() {
+  /// The cheapest of those alive, and the best of GPUs that none of them has.
+  [[nodiscard]] std::vector<Finalist> finalists() const {
     std::vector<std::size_t> order;
     for (std::size_t i = 0; i < contenders_.size(); ++i) {
       const Contender& contender = contenders_[i];
@@ -386,17 +387,22 @@ class Planner {
         best_of_other_gpus(contenders_, answer_.candidates, order);
     order.insert(order.end(), rivals.begin(), rivals.end());
     std::ranges::sort(order);  // Canonical: ties go by it.
-    std::vector<Finalist> finalists;
+    std::vector<Finalist> found;
     for (const std::size_t i : order) {
       const Contender& contender = contenders_[i];
       const auto open = std::ranges::find(points_.open, contender.candidate, &OpenPoint::candidate);
-      finalists.push_back({.candidate = contender.candidate,
-                           .rules = contender.rules,
-                           .unit_costs = contender.unit_costs,
-                           .saturation = open->saturation,
-                           .is_rival = std::ranges::find(rivals, i) != rivals.end()});
+      found.push_back({.candidate = contender.candidate,
+                       .rules = contender.rules,
+                       .unit_costs = contender.unit_costs,
+                       .saturation = open->saturation,
+                       .is_rival = std::ranges::find(rivals, i) != rivals.end()});
     }
-    if (finalists.empty()) {
+    return found;
+  }
+
+  core::Result<void> finish_race() {
+    std::vector<Finalist> found = finalists();
+    if (found.empty()) {
       return {};
     }
     auto done = finish(
@@ -408,7 +414,7 @@ class Planner {
          .jobs = options_.jobs,
          .store = options_.store,
          .progress = [this](std::int64_t at, std::int64_t all) { report("certifying", at, all); }},
-        std::move(finalists),
+        std::move(found),
         answer_,
         interrupt_);
     if (!done) {

@@ -11,6 +11,7 @@
 #include "core/result.hpp"
 #include "document/reader.hpp"
 #include "report/csv.hpp"
+#include "report/html_report.hpp"
 #include "report/markdown.hpp"
 #include "report/palette.hpp"
 #include "report/result_json.hpp"
@@ -32,6 +33,9 @@ std::string render_csv(const RunResult& result, const TextStyle&) {
 }
 std::string render_markdown(const RunResult& result, const TextStyle&) {
   return summary_markdown(result);
+}
+std::string render_page(const RunResult& result, const TextStyle&) {
+  return html_report(result);
 }
 std::string render_picture(const RunResult& result, const TextStyle&) {
   const TextStyle window{.width = 100, .ascii = false, .palette = Palette::ansi(), .saved_to = {}};
@@ -69,6 +73,7 @@ const std::vector<Exporter>& exporters() {
       {"ndjson", "the whole result on one line", {".ndjson", ".jsonl"}, render_ndjson},
       {"csv", "the summary and every setting as a header and a row", {".csv"}, render_csv},
       {"markdown", "the summary as Markdown tables", {".md"}, render_markdown},
+      {"html", "a page with pictures and the result inside", {".html"}, render_page, true},
       {"svg", "a picture of the table", {".svg"}, render_picture},
       {"quiet", "nothing", {}, render_nothing}};
   return kExporters;

@@ -17,6 +17,7 @@ struct Exporter {
   std::string summary;
   std::vector<std::string> extensions;  ///< With the dot; the first is the usual one.
   std::string (*render)(const RunResult& result, const TextStyle& style);
+  bool needs_series = false;  ///< It shows the run over simulated time.
 };
 [[nodiscard]] const std::vector<Exporter>& exporters();
 

@@ -19,6 +19,7 @@
 #include "report/fleet.hpp"
 #include "report/power.hpp"
 #include "report/run_result.hpp"
+#include "report/series.hpp"
 #include "report/tree.hpp"
 
 namespace ridgeline::report {
@@ -271,6 +272,9 @@ document::Node result_tree(const RunResult& result) {
       .add("run_info", run_info_tree(result.run_info))
       .add("config", config)
       .add("summary", summary);
+  if (result.series) {
+    map.add("series", series_tree(*result.series));
+  }
   if (auto metrics = engine_metrics_tree(config, summary)) {
     map.add("engine_metrics", *std::move(metrics));
   }

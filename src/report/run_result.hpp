@@ -9,6 +9,7 @@
 #include "accuracy/bands.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
+#include "metrics/series.hpp"
 #include "metrics/summary.hpp"
 
 namespace ridgeline::report {
@@ -47,12 +48,16 @@ struct RunResult {
   /// What was run, in short pieces for a person: "llama-3.1-8b on H100", "8 req/s (Poisson)", "seed
   /// 1".
   std::vector<std::string> headline;
+  std::string command = {};  ///< That repeats the run, on one line.
+  /// Settings that are not defaults, by path: the value, and where it came from.
+  std::vector<std::pair<std::string, std::string>> stated = {};
   RunInfo run_info;
   document::Node config;  ///< The fully resolved scenario.
   /// Every setting by its path, in the order of the option table; null where it holds none. The
   /// same paths in every result, so that rows of several runs have the same columns.
   std::vector<std::pair<std::string, document::Node>> settings;
   metrics::Summary summary;
+  std::optional<metrics::Series> series;  ///< Where it was asked for.
   std::optional<Deployment> deployment;  ///< Where it has more than one data-parallel rank.
   /// How far such predictions were off on measured servers: one per metric that has a band.
   std::vector<accuracy::ExpectedError> expected_errors;

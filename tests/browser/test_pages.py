@@ -46,7 +46,12 @@ def write_ledger(folder):
     return ["study", "all", *data, "--format", "html"]
 
 
-PAGES = {"validation": write_validation, "ledger": write_ledger}
+def write_report(folder):
+    return ["run", "--model", "llama-3.1-8b", "--gpu", "h100", "--request-rate", "8", "--num-prompts", "1000",
+            "--slo-ttft", "50ms", "--slo-tpot", "10ms", "--format", "html"]
+
+
+PAGES = {"validation": write_validation, "ledger": write_ledger, "report": write_report}
 
 
 def written(name, folder):
@@ -81,6 +86,24 @@ def set_size(browser, width, height):
     browser.execute_cdp_cmd(
         "Emulation.setDeviceMetricsOverride",
         {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500})
+
+
+def test_a_report_is_whole_without_scripts(browser, tmp_path):
+    """Every section is there and has a size where scripts are off; every picture says what it shows."""
+    address = written("report", tmp_path).as_uri()
+    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    try:
+        browser.get(address)
+    finally:
+        browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+    assert browser.get_log("browser") == []
+    sections = browser.execute_script(
+        "return [...document.querySelectorAll('section')].map(s => [s.id, s.getBoundingClientRect().height])")
+    assert len(sections) == 9
+    assert all(height > 20 for _, height in sections), sections
+    pictures = browser.execute_script(
+        "return [...document.querySelectorAll('svg[role=img]')].map(s => s.querySelector('title').textContent.length)")
+    assert len(pictures) == 5 and all(length > 10 for length in pictures)
 
 
 @pytest.mark.parametrize("name", PAGES)

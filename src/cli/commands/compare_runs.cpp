@@ -29,13 +29,15 @@ namespace ridgeline::cli {
 namespace {
 
 /// Flags of one run, which several would share.
-constexpr std::array<std::string_view, 7> kOfOneRun = {"latency",
+constexpr std::array<std::string_view, 9> kOfOneRun = {"latency",
                                                        "requests-out",
                                                        "steps-out",
                                                        "routing-out",
                                                        "routing-audit",
                                                        "cache-state-out",
-                                                       "client-results"};
+                                                       "client-results",
+                                                       "series",
+                                                       "series-buckets"};
 
 core::Errors misplaced_flags(const Arguments& arguments) {
   core::Errors errors;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,7 +18,8 @@
 #include "cli/arguments.hpp"
 #include "cli/bench_words.hpp"
 #include "cli/commands/compare_runs.hpp"
-#include "cli/commands/listeners.hpp"
+#include "cli/commands/prompt_count.hpp"
+#include "cli/commands/series_words.hpp"
 #include "cli/commands/verbs.hpp"
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
@@ -31,8 +34,10 @@
 #include "domain/request.hpp"
 #include "evidence/validate/client_files.hpp"
 #include "latency/measured/table_notes.hpp"
+#include "metrics/listeners.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/summary.hpp"
+#include "metrics/timeline.hpp"
 #include "report/client_results.hpp"
 #include "report/decision_log.hpp"
 #include "report/palette.hpp"
@@ -89,6 +94,9 @@ std::vector<FlagSpec> simulation_flags() {
                    .value = "CLIENT=FILE",
                    .help = "As that client would write it: vllm-bench, guidellm, inference-perf, "
                            "aiperf (the last two: and one record per request beside it)"});
+  for (auto& flag : series_flags()) {
+    flags.push_back(std::move(flag));
+  }
   flags.push_back({.name = "no-header",
                    .takes = Takes::kNothing,
                    .help = "CSV without its line of names, for loops that append"});
@@ -179,6 +187,11 @@ class Simulation {
       threads_ = *threads;
     } else {
       errors.insert(errors.end(), threads.error().begin(), threads.error().end());
+    }
+    if (const auto windows = series_windows(arguments_)) {
+      series_windows_ = *windows;
+    } else {
+      errors.insert(errors.end(), windows.error().begin(), windows.error().end());
     }
     const auto progress = progress_mode(arguments_, manners_.err);
     if (!progress) {
@@ -394,6 +407,14 @@ class Simulation {
     }
   }
 
+  /// Whether an output has pictures over simulated time.
+  [[nodiscard]] bool shows_series() const {
+    const auto printed = report::find_exporter(manners_.format);
+    return (printed && (*printed)->needs_series) ||
+           std::ranges::any_of(targets_,
+                               [](const Target& target) { return target.exporter->needs_series; });
+  }
+
   core::Result<report::RunResult> simulate() {
     if (manners_.verbose) {
       static_cast<void>(write_all(STDERR_FILENO, report::provenance_text(resolved_)));
@@ -415,7 +436,11 @@ class Simulation {
     controls.steps = steps_.get();
     controls.decisions = decisions_.get();
     controls.routing_audit = arguments_.has("routing-audit");
-    Listeners listeners;
+    controls.series_windows = series_windows_;
+    if (!series_windows_ && shows_series()) {
+      controls.series_windows = metrics::Timeline::kUsualWindows;
+    }
+    metrics::Listeners listeners;
     if (log_) {
       listeners.add(log_.get());
       controls.stories = log_.get();
@@ -541,6 +566,7 @@ class Simulation {
   Manners manners_;
   std::string core_;
   std::int64_t threads_ = 1;
+  std::optional<std::size_t> series_windows_;
   ProgressDisplay::Mode progress_ = ProgressDisplay::Mode::kNever;
   scenario::Resolved resolved_;
   std::unique_ptr<workload::Source> source_;

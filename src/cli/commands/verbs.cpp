@@ -23,6 +23,7 @@ std::span<const Verb> verbs() {
       {"completions", "completions for a shell: bash, zsh, fish", completions_command},
       {"man", "the manual page", man_command},
       {"steps", "summarise a step log: where the time of a run went", steps_command},
+      {"report", "the page of a saved result, and back", report_command},
       {"trace", "describe a trace: rate, lengths, sessions, prefix reuse", trace_command},
       {"convert", "convert between trace formats", convert_command},
       {"kernels", "work with measured kernel tables", kernels_command},

@@ -32,6 +32,7 @@ ExitCode help_command(Words words);
 ExitCode conform_command(Words words);
 ExitCode calibrate_command(Words words);
 ExitCode validate_command(Words words);
+ExitCode report_command(Words words);
 ExitCode steps_command(Words words);
 ExitCode study_command(Words words);
 ExitCode trace_command(Words words);

@@ -16,6 +16,7 @@
 #include "metrics/summary.hpp"
 #include "report/format.hpp"
 #include "report/results/headline.hpp"
+#include "report/results/repeat.hpp"
 #include "report/run_result.hpp"
 #include "report/version.hpp"
 #include "scenario/accuracy_question.hpp"
@@ -70,10 +71,13 @@ RunResult run_result(const scenario::Resolved& resolved,
                      const RunStory& story) {
   RunResult result;
   result.headline = headline(resolved, outcome);
+  result.command = repeat_command(resolved);
+  result.stated = stated_settings(resolved);
   const scenario::Scenario scenario = resolved.scenario();
   result.config = scenario::to_node(scenario);
   result.settings = settings_of(scenario, result.config);
   result.summary = outcome.summary;
+  result.series = outcome.series;
   result.deployment = deployment_of(resolved, outcome);
   result.expected_errors = expected_errors_of(resolved);
   result.warnings = resolved.warnings;

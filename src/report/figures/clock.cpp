@@ -1,0 +1,135 @@
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "document/document.hpp"
+#include "report/figures/figure.hpp"
+#include "report/figures/heat_lane.hpp"
+#include "report/figures/lanes.hpp"
+#include "report/figures/marks.hpp"
+#include "report/format.hpp"
+
+namespace ridgeline::report::figures {
+namespace {
+
+double greatest(const std::vector<double>& values) {
+  return values.empty() ? 0.0 : *std::ranges::max_element(values);
+}
+
+/// When a list is at its greatest, in words.
+std::string peak_text(const document::Node& result,
+                      const std::vector<double>& values,
+                      std::string_view what) {
+  const auto place = std::ranges::max_element(values) - values.begin();
+  return fmt::format(
+      "{} at most {}, {} s into the run.",
+      what,
+      significant(greatest(values)),
+      significant(static_cast<double>(place) * number_at(result, "series.window_s")));
+}
+
+void draw_requests(const document::Node& result, Lanes& lanes) {
+  const auto arrivals = per_second(result, "series.rates.arrivals");
+  const auto completions = per_second(result, "series.rates.completions");
+  const double most = std::max(greatest(arrivals), greatest(completions));
+  const Scale y =
+      lanes.axis(0, most, "requests per second", {{"arrive", "la"}, {"complete", "lb"}});
+  lanes.step(arrivals, y, "la");
+  lanes.step(completions, y, "lb");
+}
+
+void draw_batch(const document::Node& result, Lanes& lanes) {
+  const auto greatest_batch = numbers_at(result, "series.gauges.running.max");
+  const auto waiting = numbers_at(result, "series.gauges.waiting.mean");
+  const double most = std::max(greatest(greatest_batch), greatest(waiting));
+  const Scale y = lanes.axis(1, most, "requests", {{"running", "la"}, {"waiting", "lb"}});
+  lanes.band(numbers_at(result, "series.gauges.running.min"), greatest_batch, y, "ba");
+  lanes.step(numbers_at(result, "series.gauges.running.mean"), y, "la");
+  lanes.step(waiting, y, "lb");
+}
+
+void draw_kv(const document::Node& result, Lanes& lanes) {
+  const double capacity = number_at(result, "series.gauges.kv_capacity_tokens");
+  const auto kv = [&](std::string_view statistic) {
+    auto values = numbers_at(result, fmt::format("series.gauges.kv_tokens.{}", statistic));
+    for (double& value : values) {
+      value = capacity > 0.0 ? value * 100.0 / capacity : value;
+    }
+    return values;
+  };
+  const auto most = kv("max");
+  const Scale y = lanes.axis(2,
+                             greatest(most),
+                             capacity > 0.0 ? "KV cache in use, %" : "tokens with KV",
+                             {{"mean", "lc"}});
+  lanes.band(kv("min"), most, y, "bc");
+  lanes.step(kv("mean"), y, "lc");
+}
+
+void draw_tokens(const document::Node& result, Lanes& lanes) {
+  const auto decode = per_second(result, "series.rates.decode_tokens");
+  const auto prefill = per_second(result, "series.rates.prefill_tokens");
+  const double most = std::max(greatest(decode), greatest(prefill));
+  const Scale y = lanes.axis(3, most, "tokens per second", {{"prefill", "la"}, {"decode", "lb"}});
+  lanes.step(prefill, y, "la");
+  lanes.step(decode, y, "lb");
+}
+
+/// As many windows as a reader looks at.
+void fill_table(const document::Node& result, Figure& figure) {
+  constexpr std::size_t kRows = 32;
+  const double window = number_at(result, "series.window_s");
+  const auto arrivals = per_second(result, "series.rates.arrivals");
+  const auto running = numbers_at(result, "series.gauges.running.mean");
+  const auto waiting = numbers_at(result, "series.gauges.waiting.mean");
+  const auto decode = per_second(result, "series.rates.decode_tokens");
+  const std::size_t stride = (arrivals.size() - 1) / kRows + 1;
+  for (std::size_t i = 0; i < arrivals.size(); i += stride) {
+    figure.rows.push_back({significant(static_cast<double>(i) * window),
+                           significant(arrivals[i]),
+                           significant(running[i]),
+                           significant(waiting[i]),
+                           significant(decode[i])});
+  }
+}
+
+}  // namespace
+
+Figure clock(const document::Node& result) {
+  constexpr double kLane = 92.0;
+  constexpr double kHeat = 140.0;
+  Figure figure{.id = "clock",
+                .title = "What happened when: five lanes over simulated time",
+                .caption =
+                    "Means over windows of equal length; the shaded bands reach from the "
+                    "least to the greatest value in each. Requests count where they "
+                    "arrive or end, tokens where their step ends; KV is that of the batch, "
+                    "of what one instance's blocks hold. The last lane has the requests by "
+                    "their arrival, darker where there are more.",
+                .head = {"from s", "arrivals/s", "running", "waiting", "decode tok/s"}};
+  if (at_path(result, "series") == nullptr) {
+    return figure;
+  }
+  Lanes lanes(result, {kLane, kLane, kLane, kLane, kHeat});
+  draw_requests(result, lanes);
+  draw_batch(result, lanes);
+  draw_kv(result, lanes);
+  draw_tokens(result, lanes);
+  draw_heat(result, "ttft", 4, "TTFT, ms", lanes);
+  lanes.time_axis();
+  figure.draw(lanes.canvas());
+  figure.description =
+      peak_text(result,
+                numbers_at(result, "series.gauges.running.mean"),
+                "Requests running: on average") +
+      " " +
+      peak_text(result, numbers_at(result, "series.gauges.waiting.mean"), "Waiting: on average");
+  fill_table(result, figure);
+  return figure;
+}
+
+}  // namespace ridgeline::report::figures

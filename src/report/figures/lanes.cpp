@@ -1,0 +1,101 @@
+#include "report/figures/lanes.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include "document/document.hpp"
+#include "report/figures/figure.hpp"
+#include "report/figures/marks.hpp"
+
+namespace ridgeline::report::figures {
+namespace {
+
+constexpr double kHead = 22.0;  ///< Above each lane, for its name.
+constexpr double kFoot = 40.0;
+
+double whole_height(const std::vector<double>& heights) {
+  double sum = kFoot;
+  for (const double height : heights) {
+    sum += kHead + height;
+  }
+  return sum;
+}
+
+}  // namespace
+
+Lanes::Lanes(const document::Node& result, const std::vector<double>& heights)
+    : heights_(heights),
+      window_s_(number_at(result, "series.window_s", 1.0)),
+      canvas_(kWidth, whole_height(heights)),
+      time_{.low = 0.0,
+            .high = std::max(number_at(result, "series.end_s"), 1e-9),
+            .start = kLeft,
+            .end = kRight} {
+  double top = 0.0;
+  for (const double height : heights) {
+    tops_.push_back(top + kHead);
+    top += kHead + height;
+  }
+}
+
+void Lanes::name(std::size_t lane, std::string_view name, const std::vector<Key>& keys) {
+  constexpr double kRoom = 104.0;
+  const double y = top(lane) - 7.0;
+  canvas_.text({.x = kLeft, .y = y}, "start", "strong", name);
+  double x = kRight - kRoom * static_cast<double>(keys.size());
+  for (const Key& key : keys) {
+    canvas_.line({.x = x, .y = y - 4.0}, {.x = x + 18.0, .y = y - 4.0}, key.css_class);
+    canvas_.text({.x = x + 22.0, .y = y}, "start", "quiet", key.name);
+    x += kRoom;
+  }
+  canvas_.line({.x = kLeft, .y = bottom(lane)}, {.x = kRight, .y = bottom(lane)}, "frame");
+}
+
+Scale Lanes::axis(std::size_t lane,
+                  double highest,
+                  std::string_view name,
+                  const std::vector<Key>& keys) {
+  const Scale y = Scale::from_zero(highest, bottom(lane), top(lane));
+  canvas_.axis_left(y, kLeft, kRight);
+  this->name(lane, name, keys);
+  return y;
+}
+
+void Lanes::step(const std::vector<double>& values, const Scale& y, std::string_view css_class) {
+  canvas_.step(values, window_s_, time_, y, css_class);
+}
+
+void Lanes::band(const std::vector<double>& lower,
+                 const std::vector<double>& upper,
+                 const Scale& y,
+                 std::string_view css_class) {
+  canvas_.band(lower, upper, window_s_, time_, y, css_class);
+}
+
+void Lanes::time_axis() {
+  const std::size_t last = heights_.size() - 1;
+  canvas_.axis_below(time_, bottom(last), bottom(last), "seconds of simulated time");
+}
+
+std::vector<double> window_lengths(const document::Node& result) {
+  const double window = number_at(result, "series.window_s", 1.0);
+  const double end = number_at(result, "series.end_s");
+  std::vector<double> lengths;
+  for (double i = 0.0; i < number_at(result, "series.windows"); i += 1.0) {
+    lengths.push_back(std::clamp(end - i * window, 1e-12, window));
+  }
+  return lengths;
+}
+
+std::vector<double> per_second(const document::Node& result, std::string_view path) {
+  std::vector<double> values = numbers_at(result, path);
+  const auto lengths = window_lengths(result);
+  for (std::size_t i = 0; i < std::min(values.size(), lengths.size()); ++i) {
+    values[i] /= lengths[i];
+  }
+  return values;
+}
+
+}  // namespace ridgeline::report::figures

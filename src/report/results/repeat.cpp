@@ -1,0 +1,79 @@
+#include "report/results/repeat.hpp"
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/shell_word.hpp"
+#include "document/document.hpp"
+#include "report/results/headline.hpp"
+#include "scenario/options.hpp"
+#include "scenario/resolve.hpp"
+#include "scenario/scenario.hpp"
+
+namespace ridgeline::report {
+namespace {
+
+using scenario::Provenance;
+
+bool is_stated(const Provenance& provenance) {
+  return provenance.origin == Provenance::Origin::kFile ||
+         provenance.origin == Provenance::Origin::kFlag;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> stated_settings(
+    const scenario::Resolved& resolved) {
+  std::vector<std::pair<std::string, std::string>> all;
+  const scenario::Scenario scenario = resolved.scenario();
+  for (const Provenance& provenance : resolved.provenance) {
+    if (provenance.origin == Provenance::Origin::kDefault) {
+      continue;
+    }
+    const std::string place = place_text(provenance.where);
+    all.emplace_back(
+        provenance.path,
+        fmt::format("{} ({}{}{})",
+                    scenario::value_text(*scenario::find_option(provenance.path), scenario),
+                    scenario::name(provenance.origin),
+                    place.empty() ? "" : ", ",
+                    place));
+  }
+  return all;
+}
+
+std::string repeat_command(const scenario::Resolved& resolved) {
+  // The page itself holds every setting.
+  constexpr std::string_view kFromPage =
+      "ridgeline report PAGE.html --format json | ridgeline run -";
+  const scenario::Scenario scenario = resolved.scenario();
+  const document::Node config = scenario::to_node(scenario);
+  const document::Node* const latency = config.find("latency");
+  if (config.find("set") != nullptr || (latency != nullptr && latency->find("set") != nullptr)) {
+    return std::string(kFromPage);
+  }
+  std::string command = "ridgeline run";
+  for (const Provenance& provenance : resolved.provenance) {
+    if (!is_stated(provenance)) {
+      continue;
+    }
+    const scenario::Option& option = *scenario::find_option(provenance.path);
+    const document::Node value = scenario::value_node(option, scenario);
+    if (option.shape != scenario::Option::Shape::kOne || value.is_map() || value.is_list()) {
+      return std::string(kFromPage);
+    }
+    if (value.kind() == document::Node::Kind::kBool) {
+      command += fmt::format(" --{}{}", value.as_bool() ? "" : "no-", option.flag);
+    } else {
+      command += fmt::format(
+          " --{} {}", option.flag, core::shell_word(scenario::value_text(option, scenario)));
+    }
+  }
+  return command;
+}
+
+}  // namespace ridgeline::report

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "scenario/resolve.hpp"
+
+namespace ridgeline::report {
+
+/// The settings that a scenario states, by path: the value, and in words where it came from.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> stated_settings(
+    const scenario::Resolved& resolved);
+
+/// A command line that runs the scenario again: a flag for each stated setting. Where one has no
+/// flag that takes all of it, the command reads the settings from the result instead.
+[[nodiscard]] std::string repeat_command(const scenario::Resolved& resolved);
+
+}  // namespace ridgeline::report

@@ -1,0 +1,55 @@
+#include "report/figures/figure.hpp"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "a_run.hpp"
+
+namespace ridgeline::report::figures {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+TEST(Figures, EachHasWordsATableAndMarks) {
+  const auto all = all_figures(testing::a_result());
+  EXPECT_THAT(all, SizeIs(5));
+  for (const Figure& figure : all) {
+    EXPECT_FALSE(figure.title.empty()) << figure.id;
+    EXPECT_FALSE(figure.description.empty()) << figure.id;
+    EXPECT_FALSE(figure.caption.empty()) << figure.id;
+    EXPECT_FALSE(figure.rows.empty()) << figure.id;
+    for (const auto& row : figure.rows) {
+      EXPECT_EQ(row.size(), figure.head.size()) << figure.id;
+    }
+    EXPECT_THAT(figure.marks, Not(HasSubstr("nan"))) << figure.id;
+    EXPECT_THAT(figure.marks, Not(HasSubstr("inf"))) << figure.id;
+    EXPECT_LT(figure.marks.size(), 200'000U) << figure.id;
+  }
+}
+
+TEST(Figures, AFileOfItsOwnHasItsColours) {
+  const Figure figure = distributions(testing::a_result());
+  EXPECT_THAT(standalone_svg(figure), HasSubstr("--a:#0072b2"));
+  EXPECT_THAT(inline_svg(figure), Not(HasSubstr("--a:#0072b2")));
+  EXPECT_THAT(inline_svg(figure), HasSubstr("aria-labelledby=\"distributions-t distributions-d\""));
+}
+
+TEST(Figures, AResultWithoutSeriesHasNone) {
+  RunResult run = testing::a_run();
+  run.series.reset();
+  EXPECT_TRUE(all_figures(result_tree(run)).empty());
+}
+
+TEST(Figures, PathsLeadThroughTheTree) {
+  EXPECT_GT(number_at(testing::a_result(), "summary.ttft_ms.p99"), 0.0);
+  EXPECT_EQ(number_at(testing::a_result(), "summary.nothing.p99", 7.0), 7.0);
+  EXPECT_TRUE(numbers_at(testing::a_result(), "summary").empty());
+}
+
+}  // namespace
+}  // namespace ridgeline::report::figures

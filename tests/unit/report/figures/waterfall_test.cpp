@@ -1,0 +1,26 @@
+#include <string>
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "a_run.hpp"
+#include "document/document.hpp"
+#include "report/figures/figure.hpp"
+
+namespace ridgeline::report::figures {
+namespace {
+
+TEST(Waterfall, BeginsWithTheLongestTtft) {
+  const auto& result = testing::a_result();
+  const Figure figure = waterfall(result);
+  const auto* const worst = at_path(result, "series.requests.worst_ttft");
+  ASSERT_NE(worst, nullptr);
+  const double id = number_at(worst->items().front(), "id");
+  EXPECT_EQ(figure.rows.front().front(), fmt::format("{}", id));
+  EXPECT_EQ(number_at(worst->items().front(), "ttft_ms"), number_at(result, "summary.ttft_ms.max"));
+  EXPECT_GE(testing::count(figure.marks, "<rect class=\"fa\""), 24 + 1);  // And the key.
+}
+
+}  // namespace
+}  // namespace ridgeline::report::figures

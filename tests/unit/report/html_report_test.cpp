@@ -1,0 +1,116 @@
+#include "report/html_report.hpp"
+
+#include <cstddef>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "document/document.hpp"
+#include "figures/a_run.hpp"
+#include "report/figures/figure.hpp"
+#include "report/result_json.hpp"
+#include "report/result_tree.hpp"
+
+namespace ridgeline::report {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const std::string& a_page() {
+  static const std::string kPage = html_report(testing::a_run());
+  return kPage;
+}
+
+TEST(HtmlReport, EveryNumberIsTheTextOfItsKey) {
+  const std::regex element("<span data-key=\"([^\"]+)\">([^<]*)</span>");
+  const std::string& page = a_page();
+  std::size_t numbers = 0;
+  for (auto match = std::sregex_iterator(page.begin(), page.end(), element);
+       match != std::sregex_iterator();
+       ++match) {
+    const std::string key = (*match)[1];
+    EXPECT_EQ((*match)[2], number_text(figures::at_path(testing::a_result(), key), key)) << key;
+    numbers += figures::at_path(testing::a_result(), key) != nullptr ? 1 : 0;
+  }
+  EXPECT_GE(numbers, 60U);
+}
+
+TEST(HtmlReport, HoldsTheResult) {
+  const auto back = result_in_page(a_page(), "run.html");
+  ASSERT_TRUE(back.has_value());
+  EXPECT_EQ(json_text(*back), json_text(testing::a_result()));
+}
+
+TEST(HtmlReport, AsksForNothing) {
+  const std::string& page = a_page();
+  EXPECT_THAT(page, HasSubstr("default-src 'none'"));
+  for (const char* const word : {" src=", "url(", "@import", "<link", "<iframe", "<script>"}) {
+    EXPECT_THAT(page, Not(HasSubstr(word))) << word;
+  }
+  const std::regex address("https?://[^\"< ]*");
+  for (auto match = std::sregex_iterator(page.begin(), page.end(), address);
+       match != std::sregex_iterator();
+       ++match) {
+    EXPECT_EQ(match->str(), "http://www.w3.org/2000/svg");
+  }
+}
+
+TEST(HtmlReport, TextsOfOthersAreText) {
+  RunResult run = testing::a_run();
+  run.headline = {"<img onerror=alert(1)>"};
+  run.warnings.push_back({.code = "W", .message = "</script><b>", .hint = {}});
+  const std::string page = html_report(run);
+  EXPECT_THAT(page, Not(HasSubstr("<img")));
+  EXPECT_THAT(page, Not(HasSubstr("</script><b>")));
+  EXPECT_THAT(page, HasSubstr("&lt;img onerror=alert(1)&gt;"));
+  EXPECT_EQ(json_text(*result_in_page(page, "p")), json_text(result_tree(run)));
+}
+
+TEST(HtmlReport, TheVerdictComesFirst) {
+  const std::string& page = a_page();
+  EXPECT_LT(page.find("class=\"verdict\""), page.find("class=\"cards\""));
+  EXPECT_THAT(page, HasSubstr("TTFT p99"));
+  RunResult run = testing::a_run({{"slo.ttft", "1ms"}});
+  EXPECT_THAT(html_report(run), HasSubstr("<b>MISSED</b> TTFT p99"));
+  EXPECT_THAT(html_report(testing::a_run({{"slo.ttft", "100s"}})), HasSubstr("<b>MET</b> TTFT"));
+}
+
+TEST(HtmlReport, SaysTheErrorToExpect) {
+  EXPECT_THAT(a_page(), HasSubstr("data-key=\"expected_error.ttft.median_pct\""));
+  RunResult run = testing::a_run();
+  run.expected_errors.clear();
+  EXPECT_THAT(html_report(run), HasSubstr("No measured run is like this one."));
+}
+
+TEST(HtmlReport, OnlyTheRunInfoDiffersBetweenTwoRuns) {
+  RunResult other = testing::a_run();
+  other.run_info.wall_time_s = 99.0;
+  const std::string one = a_page();
+  const std::string two = html_report(other);
+  EXPECT_NE(one, two);
+  const auto before = [](const std::string& page) {
+    return page.substr(0, page.find("id=\"run-info\""));
+  };
+  EXPECT_EQ(before(one), before(two));
+}
+
+TEST(HtmlReport, SaysTheCommandThatRepeatsIt) {
+  EXPECT_THAT(a_page(),
+              HasSubstr("ridgeline run --model llama-3.1-8b --gpu h100 --num-prompts 200"));
+}
+
+TEST(HtmlReport, ReadsResultsOfOtherFiles) {
+  const PageWords words = words_of(testing::a_result(), "run.json");
+  EXPECT_EQ(words.headline, "llama-3.1-8b on h100");
+  EXPECT_EQ(words.command, "ridgeline run run.json");
+  const auto none = result_in_page("<!doctype html>\n<p>hello", "other.html");
+  ASSERT_FALSE(none.has_value());
+  EXPECT_EQ(none.error().front().where.file, "other.html");
+}
+
+}  // namespace
+}  // namespace ridgeline::report

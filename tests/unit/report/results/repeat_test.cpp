@@ -1,0 +1,54 @@
+#include "report/results/repeat.hpp"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "scenario/resolve.hpp"
+#include "scenario/scenario.hpp"
+
+namespace ridgeline::report {
+namespace {
+
+scenario::Resolved resolved(std::vector<scenario::Override> more) {
+  std::vector<scenario::Override> all = {{"model", "llama-3.1-8b"},
+                                         {"gpu", "h100"},
+                                         {"workload.num_prompts", "10"},
+                                         {"workload.request_rate", "2"}};
+  all.insert(all.end(), more.begin(), more.end());
+  auto loaded = scenario::load_scenario(std::nullopt, all, scenario::Purpose::kRun);
+  EXPECT_TRUE(loaded.has_value());
+  auto made = scenario::resolve(std::move(*loaded));
+  EXPECT_TRUE(made.has_value());
+  return *std::move(made);
+}
+
+TEST(RepeatCommand, HasAFlagForEachStatedSetting) {
+  const std::string command = repeat_command(
+      resolved({{"engine.enable_prefix_caching", "false"}, {"slo.ttft", "50ms"}}));
+  for (const char* const word : {"ridgeline run --model llama-3.1-8b --gpu h100",
+                                 " --num-prompts 10",
+                                 " --request-rate 2",
+                                 " --no-enable-prefix-caching",
+                                 " --slo-ttft "}) {
+    EXPECT_THAT(command, ::testing::HasSubstr(word));
+  }
+}
+
+TEST(RepeatCommand, ReadsTheResultWhereAFlagDoesNotSayAll) {
+  EXPECT_THAT(repeat_command(resolved({{"set", "model.num_hidden_layers=16"}})),
+              ::testing::HasSubstr("--format json | ridgeline run -"));
+}
+
+TEST(StatedSettings, SayWhereTheyCameFrom) {
+  const auto stated = stated_settings(resolved({}));
+  ASSERT_FALSE(stated.empty());
+  EXPECT_EQ(stated.front(), std::pair(std::string("model"), std::string("llama-3.1-8b (flag)")));
+}
+
+}  // namespace
+}  // namespace ridgeline::report

@@ -129,6 +129,21 @@ void hold_to_cap(GpuSpec& gpu) {
   gpu.clock_ghz *= share;
 }
 
+void read_cap(FactReader& reader, const core::Errors& errors, GpuSpec& gpu) {
+  gpu.power_cap = reader.real("power_cap", kWatts);
+  const bool is_sound =
+      gpu.power_cap >= kLeastCap * gpu.power_watts && gpu.power_cap <= gpu.power_watts;
+  if (errors.empty() && !is_sound) {
+    reader.problem("power_cap",
+                   fmt::format("{} W is not within {} to 1 times power_watts, {} W",
+                               gpu.power_cap,
+                               kLeastCap,
+                               gpu.power_watts));
+  } else if (errors.empty()) {
+    hold_to_cap(gpu);
+  }
+}
+
 }  // namespace
 
 core::Result<GpuSpec> gpu_from_node(const document::Node& document, const std::string& name) {
@@ -172,17 +187,7 @@ core::Result<GpuSpec> gpu_from_node(const document::Node& document, const std::s
     gpu.power_watts = reader.real("power_watts", kWatts);
   }
   if (reader.states("power_cap")) {
-    gpu.power_cap = reader.real("power_cap", kWatts);
-    if (errors.empty() &&
-        (gpu.power_cap < kLeastCap * gpu.power_watts || gpu.power_cap > gpu.power_watts)) {
-      reader.problem("power_cap",
-                     fmt::format("{} W is not within {} to 1 times power_watts, {} W",
-                                 gpu.power_cap,
-                                 kLeastCap,
-                                 gpu.power_watts));
-    } else if (errors.empty()) {
-      hold_to_cap(gpu);
-    }
+    read_cap(reader, errors, gpu);
   }
   if (reader.states("datasheet_only")) {
     gpu.datasheet_only = reader.flag("datasheet_only");

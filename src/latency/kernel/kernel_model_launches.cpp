@@ -66,10 +66,12 @@ core::Duration KernelModel::launch_gap_of_prompts(std::int64_t tokens,
   if (graph_sizes_.empty()) {
     return {};
   }
-  if (graphs_hold_prompts_ && is_captured(tokens) && !is_eager_) {
-    return piecewise_gap_;
+  const core::Duration launched =
+      std::max(uncaptured_gap_, host_launches_ - std::min(kernels, host_launches_));
+  if (graphs_hold_prompts_ && is_captured(tokens)) {
+    return is_eager_ ? std::max(piecewise_gap_, launched) : piecewise_gap_;
   }
-  return std::max(uncaptured_gap_, host_launches_ - std::min(kernels, host_launches_));
+  return launched;
 }
 
 }  // namespace ridgeline::latency::kernel

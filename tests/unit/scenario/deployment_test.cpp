@@ -337,8 +337,10 @@ TEST(ResolveDeployment, TheHostsClassAndRanksAndTheApiProcesses) {
   // Ranks wait for each other beside an asynchronous engine's steps.
   EXPECT_EQ(host_of(", tensor_parallel_size: 4, async_scheduling: false").per_step,
             core::Duration::microseconds(400));
-  EXPECT_EQ(host_of(", api_server_count: 2, stream_interval: 4").per_answer,
-            core::Duration::saturating(core::Seconds((0.46 + 0.54 / 2) * 80e-6 / 4)));
+  // A part of the front end's work is done in turn.
+  EXPECT_NEAR(host_of(", api_server_count: 2, stream_interval: 4").per_answer.to_microseconds(),
+              (0.46 + 0.54 / 2) * 80 / 4,
+              1e-3);
 }
 
 TEST(ResolveDeployment, AnErrorOfAPoolHasThePoolsPlace) {

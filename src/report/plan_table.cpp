@@ -30,7 +30,7 @@ using plan::Answer;
 using plan::Objective;
 using plan::PlanCandidate;
 
-constexpr std::size_t kLabelWidth = 7;  ///< Of "search" and the like.
+constexpr std::size_t kPlanLabelWidth = 7;  ///< Of "search" and the like.
 
 /// "3 × h200 TP2", and "3+1 × h200 TP2" where one is spare.
 std::string times(const Answer& answer,
@@ -175,9 +175,9 @@ std::string grid_of(const Answer& answer, const TextStyle& style) {
 
 std::string line(const char* label, const std::string& text, const TextStyle& style) {
   LineLayout layout = sentence_layout(style);
-  layout.indent = kLabelWidth + 1;
+  layout.indent = kPlanLabelWidth + 1;
   layout.separator = " ";
-  return wrapped(pad_right(label, kLabelWidth) + " ", words(text), layout);
+  return wrapped(pad_right(label, kPlanLabelWidth) + " ", words(text), layout);
 }
 
 std::string why_text(const Answer& answer, const PlanCandidate& pick) {

@@ -191,6 +191,13 @@ class Windows final : public metrics::Listener {
   std::atomic<bool> stop_ = false;
 };
 
+/// With so much confidence windows that all pass certify theirs.
+constexpr double kCertainty = 0.05;
+constexpr std::int64_t kMostWindows = 300;
+constexpr double kWindowSeconds = 3'600.0;
+constexpr double kLeastWindow = 10'000.0;
+constexpr double kMostWindow = 50'000.0;
+
 /// log(n choose k)
 double log_choose(std::int64_t n, std::int64_t k) {
   double sum = 0.0;
@@ -236,16 +243,24 @@ core::Result<std::optional<Certification>> certify(const scenario::Resolved& res
                                       .seed = options.seed,
                                       .instances = options.instances,
                                       .trace_rate = options.trace_rate});
-  run.run.percentiles = "sketch";  // The windows keep what is asked for: no need to keep it twice.
   auto source = run.workload.open();
   if (!source) {
     return core::fail(std::move(source).error());
   }
+  return certify_run(std::move(run), **source, targets, options, interrupt);
+}
+
+core::Result<std::optional<Certification>> certify_run(scenario::Resolved run,
+                                                       workload::Source& source,
+                                                       const Targets& targets,
+                                                       const CertifyOptions& options,
+                                                       const std::atomic<bool>& interrupt) {
+  run.run.percentiles = "sketch";  // The windows keep what is asked for: no need to keep it twice.
   Windows windows(targets, options, interrupt);
   sim::RunControls controls;
   controls.interrupt = &windows.stop();
   controls.listener = &windows;
-  const auto outcome = sim::simulate(run, **source, controls);
+  const auto outcome = sim::simulate(run, source, controls);
   if (!outcome) {
     return core::fail(outcome.error());
   }
@@ -275,6 +290,19 @@ core::Result<std::optional<Certification>> certify(const scenario::Resolved& res
         busy > 0.0 ? outcome->summary.time_by_bottleneck[i].to_seconds() / busy : 0.0;
   }
   return found;
+}
+
+std::int64_t certifying_windows(double confidence) {
+  const double windows = std::ceil(core::log(kCertainty) / core::log(confidence));
+  return std::clamp<std::int64_t>(static_cast<std::int64_t>(windows), kWindows, kMostWindows);
+}
+
+std::int64_t usual_window(double rate, const std::optional<core::Duration>& window, Effort effort) {
+  const double stated = window ? window->to_seconds() * rate : 0.0;
+  const double hour = std::clamp(kWindowSeconds * rate,
+                                 kLeastWindow,
+                                 std::max(kLeastWindow, kMostWindow * multiple_of(effort)));
+  return std::max<std::int64_t>(1, std::llround(stated > 0.0 ? stated : hour));
 }
 
 }  // namespace ridgeline::plan

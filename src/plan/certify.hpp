@@ -9,10 +9,15 @@
 #include "domain/step.hpp"
 #include "metrics/power_summary.hpp"
 #include "plan/answer.hpp"
+#include "plan/question.hpp"
 #include "plan/target.hpp"
 #include "scenario/resolve.hpp"
+#include "workload/source.hpp"
 
 namespace ridgeline::plan {
+
+/// Windows of those that are not picked, and of the pick at least.
+inline constexpr std::int64_t kWindows = 10;
 
 struct CertifyOptions {
   double load = 0.0;          ///< Of the whole system.
@@ -42,6 +47,24 @@ struct Certification {
     const Targets& targets,
     const CertifyOptions& options,
     const std::atomic<bool>& interrupt);
+
+/// The same of a run with that load already set, and of these requests of it.
+[[nodiscard]] core::Result<std::optional<Certification>> certify_run(
+    scenario::Resolved run,
+    workload::Source& source,
+    const Targets& targets,
+    const CertifyOptions& options,
+    const std::atomic<bool>& interrupt);
+
+/// Windows that certify a confidence where all of them pass: 29 certify 90 % (planner.md, section
+/// 6).
+[[nodiscard]] std::int64_t certifying_windows(double confidence);
+
+/// Requests of a window at a rate: those of the window stated, or of an hour, within 10,000 and
+/// what the effort's budget holds (planner.md, section 1).
+[[nodiscard]] std::int64_t usual_window(double rate,
+                                        const std::optional<core::Duration>& window,
+                                        Effort effort);
 
 /// Lower end of the one-sided Clopper-Pearson interval: the least p at which `passed` or more of
 /// `windows` have a probability of 1 - confidence.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/check.hpp"
 #include "core/math.hpp"
@@ -172,6 +173,31 @@ Cost cost_of(const scenario::Resolved& resolved,
     }
   }
   return cost;
+}
+
+std::vector<Objective> objectives_of(const std::vector<std::string>& names,
+                                     const core::Location& where,
+                                     core::Errors& errors) {
+  std::vector<Objective> objectives;
+  for (const std::string& name : names) {
+    const auto* const found = std::ranges::find(kObjectiveNames, std::string_view(name));
+    if (found == kObjectiveNames.end()) {
+      errors.push_back({.field = "objective",
+                        .message = fmt::format(
+                            "found \"{}\", expected {}", name, fmt::join(kObjectiveNames, ", ")),
+                        .where = where});
+      continue;
+    }
+    const auto objective = static_cast<Objective>(found - kObjectiveNames.begin());
+    if (std::ranges::find(objectives, objective) != objectives.end()) {
+      errors.push_back({.field = "objective",
+                        .message = fmt::format("found \"{}\" twice, expected it once", name),
+                        .where = where});
+      continue;
+    }
+    objectives.push_back(objective);
+  }
+  return objectives;
 }
 
 core::Errors objective_errors(Objective objective,

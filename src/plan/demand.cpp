@@ -80,6 +80,9 @@ core::Result<Demand> demand_of(const scenario::Resolved& resolved) {
   Demand demand;
   const bool is_trace = section.trace.has_value();
   const bool is_closed = section.max_concurrency && !section.request_rate && !is_trace;
+  if (is_trace) {
+    demand.trace = section.trace->substr(section.trace->rfind('/') + 1);
+  }
   scenario::Workload workload = resolved.workload;
   workload.ranks = 1;
   if (!is_trace) {

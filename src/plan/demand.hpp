@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/result.hpp"
@@ -25,6 +26,7 @@ struct Demand {
   double input_scv = 0.0;   ///< Squared coefficient of variation of the prompts' lengths.
   std::int64_t spared = 0;  ///< Of each prompt, what a shared prefix of the workload leaves cached.
   bool names_prompts = false;  ///< Prompts may share more than that, as a trace's do.
+  std::string trace = {};      ///< Name of the trace's file; empty without one.
   std::optional<std::int64_t> trace_requests = {};  ///< Of a trace: how many it has.
   double trace_seconds = 0.0;                       ///< How long it lasts.
   /// The sampled requests in the order of what their latencies, each alone, grow with: the prompt;

@@ -36,16 +36,6 @@
 namespace ridgeline::plan {
 namespace {
 
-/// Windows of those that are not picked, and of the pick at least: 29 of 29 certify 90 % with 95 %
-/// confidence (planner.md, section 6).
-constexpr std::int64_t kWindows = 10;
-constexpr double kCertainty = 0.05;
-constexpr std::int64_t kMostWindows = 300;
-/// Requests of a window where none is stated: an hour's, within these (planner.md, section 1; the
-/// most is what the search's budget holds).
-constexpr double kWindowSeconds = 3'600.0;
-constexpr double kLeastWindow = 10'000.0;
-constexpr double kMostWindow = 50'000.0;
 /// Replicas that are added at most where windows fail, as a share and in number.
 constexpr double kMostAdded = 0.5;
 constexpr std::int64_t kLeastAdded = 3;
@@ -55,12 +45,6 @@ constexpr std::uint64_t kFreshSeed = 1;
 constexpr double kWorthNaming = 0.05;
 /// 80 % of a normal variable lie within so many deviations.
 constexpr double kEightyPercent = 1.2816;
-
-/// Windows that all pass and so certify the confidence.
-std::int64_t windows_of_pick(double confidence) {
-  const double windows = std::ceil(core::log(kCertainty) / core::log(confidence));
-  return std::clamp<std::int64_t>(static_cast<std::int64_t>(windows), kWindows, kMostWindows);
-}
 
 class Finish {
  public:
@@ -84,6 +68,7 @@ class Finish {
     if (!done) {
       return done;
     }
+    assess_now();  // An interrupt may have come before.
     fill();
     return *done;
   }
@@ -177,17 +162,11 @@ class Finish {
 
   [[nodiscard]] std::int64_t window_requests() const {
     const Demand& demand = inputs_.demand;
-    const double rate = demand.clients ? 0.0 : demand.rate;
-    const double hour =
-        std::clamp(kWindowSeconds * rate,
-                   kLeastWindow,
-                   std::max(kLeastWindow, kMostWindow * multiple_of(question_.effort)));
-    const double stated = question_.slo.window ? question_.slo.window->to_seconds() * rate : 0.0;
-    auto requests = static_cast<std::int64_t>(std::llround(stated > 0.0 ? stated : hour));
-    if (demand.trace_requests) {
-      requests = std::min(requests, *demand.trace_requests / kWindows);
-    }
-    return std::max<std::int64_t>(1, requests);
+    const std::int64_t requests =
+        usual_window(demand.clients ? 0.0 : demand.rate, question_.slo.window, question_.effort);
+    return demand.trace_requests
+               ? std::max<std::int64_t>(1, std::min(requests, *demand.trace_requests / kWindows))
+               : requests;
   }
 
   core::Result<std::optional<Certification>> certify_stored(const scenario::Resolved& resolved,
@@ -247,6 +226,7 @@ class Finish {
       if (holds) {
         return true;
       }
+      finalist.failed = finalist.replicas;
       const auto next = finalist.rules.at_least(finalist.replicas + step);
       if (!next || *next > most) {
         finalist.gave_up = true;
@@ -280,7 +260,7 @@ class Finish {
 
   /// The top few, then the pick with more windows; where that costs it a replica, the next.
   core::Result<bool> certify_all() {
-    const std::int64_t many = windows_of_pick(question_.confidence);
+    const std::int64_t many = certifying_windows(question_.confidence);
     while (true) {
       std::vector<std::size_t> open;
       const std::vector<std::size_t> order = by_cost();
@@ -325,8 +305,12 @@ class Finish {
 
   void assess_now() {
     for (std::size_t i = 0; i < finalists_.size(); ++i) {
-      doubt_.rows[i].replicas =
-          std::max<std::int64_t>(1, finalists_[i].replicas - finalists_[i].rules.spare);
+      Row& row = doubt_.rows[i];
+      const std::int64_t spare = finalists_[i].rules.spare;
+      row.replicas = std::max<std::int64_t>(1, finalists_[i].replicas - spare);
+      // What windows have shown is known.
+      row.min_replicas =
+          std::min(row.max_replicas, std::max(row.min_replicas, finalists_[i].failed - spare + 1));
     }
     assessed_ = assess(doubt_);
   }
@@ -373,6 +357,7 @@ class Finish {
         best > 0.0 ? 100.0 * assessed_.expected_regret[*pick] / best : 0.0;
     answer_.headroom_pct = 100.0 * (headroom(finalists_[*pick]) - 1.0);
     answer_.amplification = table_.candidates[*pick].amplification;
+    warn_of_short_trace(*finalists_[*pick].certification);
     answer_.cheaper = cheaper_chance(*pick);
     answer_.measurements = value_of_measurements(doubt_, *pick);
     fill_breakevens(*pick);
@@ -413,7 +398,8 @@ class Finish {
                                              finalist.replicas,
                                              core::plural("replica", finalist.replicas));
     }
-    candidate.cost = cost_of(*singles_[i], finalist.replicas, question_.cost, load);
+    candidate.cost = cost_of(
+        *singles_[i], finalist.replicas * instances_of(candidate.split), question_.cost, load);
     auto whole = inputs_.space.resolve(inputs_.space.point(candidate.ordinal), finalist.replicas);
     if (whole) {
       if (finalist.replicas > 1 || candidate.split) {
@@ -421,6 +407,24 @@ class Finish {
       }
       candidate.resolved = std::make_shared<scenario::Resolved>(std::move(whole->resolved));
     }
+  }
+
+  void warn_of_short_trace(const Certification& certification) {
+    const Certificate& certificate = certification.certificate;
+    if (certificate.windows >= certifying_windows(question_.confidence)) {
+      return;
+    }
+    answer_.warnings.push_back(
+        {.code = "W-short-trace",
+         .message =
+             fmt::format("{} windows of {} requests are all that the trace has: they certify "
+                         "that {:.0f} % of windows meet every target, where {:.3g} % were "
+                         "asked for",
+                         certificate.windows,
+                         certificate.window_requests,
+                         certificate.at_least * 100.0,
+                         question_.confidence * 100.0),
+         .hint = "a longer trace"});
   }
 
   /// Of every finalist, the most replicas that cost less than the pick.
@@ -441,7 +445,7 @@ class Finish {
         }
         replicas = *next;
       }
-      if (replicas <= spare || finalist.gave_up) {
+      if (replicas <= std::max(spare, finalist.failed) || finalist.gave_up) {
         continue;
       }
       const double p = normal_probability(

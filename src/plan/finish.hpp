@@ -29,6 +29,7 @@ struct Finalist {
   double saturation = 0.0;
   std::int64_t replicas = 0;
   std::optional<Certification> certification = {};  ///< With `replicas`.
+  std::int64_t failed = 0;                          ///< So many replicas missed in windows.
   bool gave_up = false;                             ///< No allowed number of replicas passes.
   /// Lost the race, and is the best of its GPU: only prices at which it would win are asked for.
   bool is_rival = false;

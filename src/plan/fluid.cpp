@@ -21,11 +21,47 @@
 namespace ridgeline::plan {
 namespace {
 
-/// Halvings of an interval of rates or of times: to 1 part in 10^6 of it.
-constexpr int kHalvings = 20;
-/// Halvings from one token's time at the limit down: rates below a millionth of the most that could
-/// be served are none.
+/// A root is known to 1 part in 10^6: elasticities are differences of 4 % of it.
+constexpr double kPrecision = 1e-6;
+/// Enough to halve any interval to that, had every step to.
+constexpr int kMostSteps = 60;
+/// Rates below a millionth of the most that could be served are none.
 constexpr double kLowestShare = 1e-6;
+/// Of how far a target is missed: more than this does not help to find where it is met.
+constexpr double kMostExcess = 1.0;
+
+/// Where a function of one sign at `low` and the other at `high` changes it: by false position; an
+/// end that stays counts half (the Illinois rule), and where an interval is not halved in two steps
+/// the next one halves it, by ratio where it spans some. Gives the end at `high`.
+template <class Function>
+double crossing(double low, double at_low, double high, double at_high, const Function& function) {
+  double before = high - low;
+  int kept = 0;  // Below 0: low stayed so often; above: high.
+  for (int i = 0; i < kMostSteps && high - low > kPrecision * high; ++i) {
+    double x = (low * at_high - high * at_low) / (at_high - at_low);
+    const bool is_slow = i % 2 == 1 && high - low > before / 2.0;
+    before = i % 2 == 1 ? high - low : before;
+    if (is_slow || !(x > low && x < high)) {
+      x = high > 4.0 * low ? std::sqrt(low * high) : (low + high) / 2.0;
+    }
+    const double at = function(x);
+    if (std::abs(at) <= kPrecision) {
+      return x;
+    }
+    if ((at > 0.0) == (at_high > 0.0)) {
+      high = x;
+      at_high = at;
+      kept = kept < 0 ? kept - 1 : -1;
+      at_low = kept < -1 ? at_low / 2.0 : at_low;
+    } else {
+      low = x;
+      at_low = at;
+      kept = kept > 0 ? kept + 1 : 1;
+      at_high = kept > 1 ? at_high / 2.0 : at_high;
+    }
+  }
+  return high;
+}
 
 std::int64_t pipeline_stages(const FluidInputs& inputs) {
   return std::max<std::int64_t>(1, inputs.deployment.section.engine.pipeline_parallel_size);
@@ -100,9 +136,10 @@ double longest_step(const FluidInputs& inputs, double rate) {
   return std::min(by_seats, by_tokens);
 }
 
-bool is_stable(const FluidInputs& inputs, double rate) {
+/// By how much a step takes longer than seats and budget allow, as a share; below 0: it is stable.
+double instability(const FluidInputs& inputs, double rate) {
   const double longest = longest_step(inputs, rate);
-  return step_at(inputs, rate, longest).seconds <= longest;
+  return step_at(inputs, rate, longest).seconds / longest - 1.0;
 }
 
 /// What a prompt is to the server.
@@ -139,60 +176,62 @@ double quantile_input(const Demand& demand, const Target& target) {
   return std::max(1.0, core::real(demand.by_input[at].input - demand.spared));
 }
 
-/// Whether prompts leave room: P(wait > t) = rho * exp(-t (1 - rho) / (S (1 + scv) / 2)), the
-/// exponential tail of an M/G/1 queue (its heavy-traffic form). A percentile is that of a prompt
-/// of mean length which waits as long as few do, or of a long one that waits for the mean.
-bool leaves_room(const FluidInputs& inputs, const FluidState& state, const Target& target) {
+/// By what share a first token is later than its limit: P(wait > t) = rho * exp(-t (1 - rho) / (S
+/// (1 + scv) / 2)), the exponential tail of an M/G/1 queue (its heavy-traffic form). A percentile
+/// is that of a prompt of mean length which waits as long as few do, or of a long one that waits
+/// for the mean.
+double ttft_excess(const FluidInputs& inputs, const FluidState& state, const Target& target) {
   const double limit = target.limit_of(metrics::Metric::kTtft)->to_seconds();
   const Prompt prompt = prompt_at(inputs, state);
   const double busy = state.rate * prompt.busy_s;
   if (busy >= 1.0) {
-    return false;
+    return kMostExcess;
   }
   // A prompt waits for the step in flight besides.
   const double spread = prompt.busy_s * (1.0 + inputs.demand.input_scv) / 2.0 / (1.0 - busy);
   const double mean_wait = busy * spread + state.step_s / 2.0;
   if (target.is_mean()) {
-    return prompt.alone_s + mean_wait <= limit;
+    return (prompt.alone_s + mean_wait) / limit - 1.0;
   }
   const double tail =
       busy > target.allowed_share ? spread * core::log(busy / target.allowed_share) : 0.0;
   const double of_wait = prompt.alone_s + tail + state.step_s / 2.0;
   const double of_length =
       prompt_s(inputs, state, quantile_input(inputs.demand, target)) + mean_wait;
-  return std::max(of_wait, of_length) <= limit;
+  return std::max(of_wait, of_length) / limit - 1.0;
 }
 
-bool meets(const FluidInputs& inputs, const FluidState& state, const Targets& targets) {
-  return std::ranges::all_of(targets, [&](const Target& target) {
-    const auto tpot = target.limit_of(metrics::Metric::kTpot);
-    const auto e2e = target.limit_of(metrics::Metric::kE2e);
-    const double token_s = state.step_s / tokens_per_step(inputs);
-    const bool holds_tpot = !tpot || token_s <= tpot->to_seconds();
-    const bool holds_e2e = !e2e || inputs.demand.mean_output * token_s <= e2e->to_seconds();
-    const bool holds_ttft =
-        !target.limit_of(metrics::Metric::kTtft) || leaves_room(inputs, state, target);
-    return holds_tpot && holds_e2e && holds_ttft;
-  });
+/// By what share the target that is missed most is missed; below 0: all are met.
+double excess(const FluidInputs& inputs, const FluidState& state, const Targets& targets) {
+  double worst = -kMostExcess;
+  const double token_s = state.step_s / tokens_per_step(inputs);
+  for (const Target& target : targets) {
+    if (const auto tpot = target.limit_of(metrics::Metric::kTpot)) {
+      worst = std::max(worst, token_s / tpot->to_seconds() - 1.0);
+    }
+    if (const auto e2e = target.limit_of(metrics::Metric::kE2e)) {
+      worst = std::max(worst, inputs.demand.mean_output * token_s / e2e->to_seconds() - 1.0);
+    }
+    if (target.limit_of(metrics::Metric::kTtft)) {
+      worst = std::max(worst, ttft_excess(inputs, state, target));
+    }
+  }
+  return std::min(worst, kMostExcess);
 }
 
-/// The highest rate up to `highest` that `holds`, which no rate above it does.
-template <class Holds>
-double highest_rate(double highest, const Holds& holds) {
-  double low = highest * kLowestShare;
-  if (!holds(low)) {
+/// The highest rate up to `highest` at which an excess, which grows with it, is not above 0.
+template <class Excess>
+double highest_rate(double highest, const Excess& excess_at) {
+  const double low = highest * kLowestShare;
+  const double at_low = excess_at(low);
+  if (at_low > 0.0) {
     return 0.0;
   }
-  double high = highest;
-  if (holds(high)) {
-    return high;
+  const double at_high = excess_at(highest);
+  if (at_high <= 0.0) {
+    return highest;
   }
-  for (int i = 0; i < kHalvings; ++i) {
-    // By ratios at first, then by differences: rates span decades.
-    const double middle = high > 4.0 * low ? std::sqrt(low * high) : (low + high) / 2.0;
-    (holds(middle) ? low : high) = middle;
-  }
-  return low;
+  return crossing(low, at_low, highest, at_high, excess_at);
 }
 
 }  // namespace
@@ -252,10 +291,16 @@ std::optional<FluidState> fluid_state(const FluidInputs& inputs, double rate) {
   if (step_at(inputs, rate, high).seconds > high) {
     return std::nullopt;
   }
-  double low = std::min(high, step_at(inputs, rate, 0.0).seconds);
-  for (int i = 0; i < kHalvings; ++i) {
-    const double middle = std::sqrt(low * high);
-    (step_at(inputs, rate, middle).seconds <= middle ? high : low) = middle;
+  const double low = std::min(high, step_at(inputs, rate, 0.0).seconds);
+  const auto longer = [&](double seconds) {
+    return step_at(inputs, rate, seconds).seconds / seconds - 1.0;
+  };
+  const double at_low = longer(low);
+  const double at_high = longer(high);
+  if (at_low > 0.0 && at_high < 0.0) {
+    high = crossing(low, at_low, high, at_high, longer);
+  } else if (at_low <= 0.0) {
+    high = low;
   }
   const Step step = step_at(inputs, rate, high);
   return FluidState{.rate = rate,
@@ -270,7 +315,7 @@ double fluid_saturation(const FluidInputs& inputs) {
   const double shortest = step_seconds(inputs, 1, 1.0, 0);
   const double highest = most_running(inputs) * tokens_per_step(inputs) /
                          std::max(1.0, inputs.demand.mean_output) / shortest;
-  return highest_rate(highest, [&](double rate) { return is_stable(inputs, rate); });
+  return highest_rate(highest, [&](double rate) { return instability(inputs, rate); });
 }
 
 double fluid_capacity(const FluidInputs& inputs, const Targets& targets) {
@@ -280,7 +325,7 @@ double fluid_capacity(const FluidInputs& inputs, const Targets& targets) {
   }
   const double rate = highest_rate(saturation, [&](double at) {
     const auto state = fluid_state(inputs, at);
-    return state && meets(inputs, *state, targets);
+    return state ? excess(inputs, *state, targets) : kMostExcess;
   });
   if (!inputs.demand.clients || rate <= 0.0) {
     return rate;

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -22,7 +22,9 @@
 #include "plan/capacity.hpp"
 #include "plan/cost.hpp"
 #include "plan/evaluation_store.hpp"
+#include "plan/failure.hpp"
 #include "plan/finish.hpp"
+#include "plan/front.hpp"
 #include "plan/points.hpp"
 #include "plan/question.hpp"
 #include "plan/race.hpp"
@@ -95,6 +97,9 @@ class Planner {
     answer_.is_closed_loop = demand.clients.has_value();
     answer_.workload = demand.clients ? fmt::format("{} clients", *demand.clients)
                                       : fmt::format("{:.4g} req/s", demand.rate);
+    if (!demand.trace.empty()) {
+      answer_.workload += fmt::format(" (trace {})", demand.trace);
+    }
     answer_.search.points = points_.points;
     for (const Rejection& rejection : points_.rejected) {
       answer_.search.rejected += rejection.count;
@@ -123,6 +128,19 @@ class Planner {
   [[nodiscard]] core::Errors question_errors() const {
     if (!question_.slo.window || points_.open.empty() || points_.demand.clients) {
       return {};
+    }
+    const double window_requests = question_.slo.window->to_seconds() * points_.demand.rate;
+    for (const Target& target : question_.slo.targets) {
+      if (!target.is_mean() && window_requests * target.allowed_share < 1.0) {
+        return {{.field = "slo.window",
+                 .message = fmt::format("{} holds {:.3g} requests, expected {:.0f} at least: fewer "
+                                        "have no {}",
+                                        time_text(*question_.slo.window),
+                                        window_requests,
+                                        std::ceil(1.0 / target.allowed_share),
+                                        target.text()),
+                 .hint = "1h"}};
+      }
     }
     // An answer at the TPOT that is asked for, where one is.
     double service_s = 0.0;
@@ -176,7 +194,7 @@ class Planner {
     const double rate = contender.capacity.load > 0.0 ? contender.capacity.load : 1.0;
     const Cost cost =
         cost_of(found->resolved,
-                1,
+                instances_of(candidate.split),
                 question_.cost,
                 {.output_tokens_per_second = rate * tokens, .power = contender.capacity.power});
     contender.unit_costs.clear();
@@ -292,7 +310,7 @@ class Planner {
     }
     candidate.cost =
         cost_of(found->resolved,
-                candidate.replicas,
+                candidate.replicas * instances_of(candidate.split),
                 question_.cost,
                 {.output_tokens_per_second = points_.demand.rate * points_.demand.mean_output,
                  .power = contender.capacity.power});
@@ -364,12 +382,12 @@ class Planner {
     if (order.size() > most) {
       order.resize(most);
     }
-    const std::vector<std::size_t> rivals = best_of_other_gpus(order);
-    std::vector<std::size_t> both = order;
-    both.insert(both.end(), rivals.begin(), rivals.end());
-    std::ranges::sort(both);  // Canonical: ties go by it.
+    const std::vector<std::size_t> rivals =
+        best_of_other_gpus(contenders_, answer_.candidates, order);
+    order.insert(order.end(), rivals.begin(), rivals.end());
+    std::ranges::sort(order);  // Canonical: ties go by it.
     std::vector<Finalist> finalists;
-    for (const std::size_t i : both) {
+    for (const std::size_t i : order) {
       const Contender& contender = contenders_[i];
       const auto open = std::ranges::find(points_.open, contender.candidate, &OpenPoint::candidate);
       finalists.push_back({.candidate = contender.candidate,
@@ -423,38 +441,8 @@ class Planner {
     }
   }
 
-  /// Of each GPU that none of these has, the contender that takes the fewest of them.
-  [[nodiscard]] std::vector<std::size_t> best_of_other_gpus(const std::vector<std::size_t>& order) {
-    const auto gpu = [&](std::size_t i) {
-      return answer_.candidates[contenders_[i].candidate].gpu;
-    };
-    std::map<std::string, std::pair<std::int64_t, std::size_t>> best;
-    for (std::size_t i = 0; i < contenders_.size(); ++i) {
-      const Contender& contender = contenders_[i];
-      const double sure = contender.capacity.load * core::exp(-contender.model_margin);
-      const auto replicas = sure > 0.0 ? contender.rules.fewest(sure) : std::nullopt;
-      const bool is_there =
-          std::ranges::any_of(order, [&](std::size_t other) { return gpu(other) == gpu(i); });
-      if (!replicas || is_there) {
-        continue;
-      }
-      const std::int64_t gpus =
-          *replicas * answer_.candidates[contender.candidate].gpus_per_replica;
-      const auto [at, is_new] = best.try_emplace(gpu(i), gpus, i);
-      if (!is_new && gpus < at->second.first) {
-        at->second = {gpus, i};
-      }
-    }
-    std::vector<std::size_t> found;
-    found.reserve(best.size());
-    for (const auto& [name, one] : best) {
-      found.push_back(one.second);
-    }
-    return found;
-  }
-
   void conclude() {
-    find_pareto();
+    find_pareto(answer_);
     if (answer_.partial) {
       rank_by_race();
     }
@@ -470,134 +458,7 @@ class Planner {
       answer_.warnings.insert(answer_.warnings.end(), found.begin(), found.end());
     }
     if (!answer_.pick) {
-      explain_failure();
-    }
-  }
-
-  /// Those of which no other is better in one objective and worse in none.
-  void find_pareto() {
-    const auto costs = [&](const PlanCandidate& candidate) {
-      std::vector<double> found;
-      for (const Objective objective : question_.objectives) {
-        found.push_back(candidate.cost.of(objective).value_or(HUGE_VAL));
-      }
-      return found;
-    };
-    for (std::size_t i = 0; i < answer_.candidates.size(); ++i) {
-      PlanCandidate& one = answer_.candidates[i];
-      if (one.stage != Stage::kCertified || one.replicas == 0) {
-        continue;
-      }
-      for (const PlanCandidate& other : answer_.candidates) {
-        if (&other == &one || other.stage != Stage::kCertified || other.replicas == 0) {
-          continue;
-        }
-        const auto a = costs(one);
-        const auto b = costs(other);
-        bool is_worse = false;
-        bool is_better = false;
-        for (std::size_t k = 0; k < a.size(); ++k) {
-          is_worse = is_worse || a[k] > b[k];
-          is_better = is_better || a[k] < b[k];
-        }
-        if (is_worse && !is_better) {
-          one.dominated_by = other.id;
-          break;
-        }
-      }
-      if (!one.dominated_by) {
-        answer_.pareto.push_back(i);
-      }
-    }
-  }
-
-  void explain_failure() {
-    if (answer_.partial) {
-      answer_.failure = answer_.ranking.empty()
-                            ? "interrupted before any deployment was simulated"
-                            : "interrupted: these are the best so far, by short runs";
-      return;
-    }
-    const bool any_certified = std::ranges::any_of(answer_.candidates, [](const auto& candidate) {
-      return candidate.stage == Stage::kCertified && candidate.replicas > 0;
-    });
-    if (any_certified) {
-      const PlanCandidate* nearest = nullptr;
-      for (const PlanCandidate& candidate : answer_.candidates) {
-        if (candidate.stage == Stage::kCertified && candidate.replicas > 0 &&
-            (nearest == nullptr || candidate.p_feasible > nearest->p_feasible)) {
-          nearest = &candidate;
-        }
-      }
-      answer_.failure = fmt::format(
-          "no deployment is {:.3g} % sure to meet the targets: the surest is {} x {}, "
-          "{:.3g} %",
-          question_.confidence * 100.0,
-          nearest->replicas,
-          nearest->label,
-          nearest->p_feasible * 100.0);
-      answer_.nearest.push_back("more GPUs, a lower --confidence, or what --what-to-measure names");
-      return;
-    }
-    answer_.is_infeasible = true;
-    std::vector<std::string> parts;
-    if (answer_.search.bounded > 0) {
-      const auto first = std::ranges::find(
-          answer_.candidates, std::string("bound"), &PlanCandidate::dropped_stage);
-      parts.push_back(fmt::format("{} cannot even without load ({}: {})",
-                                  answer_.search.bounded,
-                                  first->label,
-                                  first->dropped_reason));
-    }
-    for (const Rejection& rejection : answer_.rejected) {
-      parts.push_back(fmt::format("{} {}", rejection.count, rejection.counted_reason()));
-    }
-    std::int64_t by_runs = 0;
-    for (const Contender& contender : contenders_) {
-      by_runs += contender.alive ? 0 : 1;
-    }
-    if (by_runs > 0) {
-      parts.push_back(
-          fmt::format("{} {} by simulation", by_runs, by_runs == 1 ? "misses one" : "miss one"));
-    }
-    std::vector<std::string> targets;
-    for (const Target& target : question_.slo.targets) {
-      targets.push_back(target.text());
-    }
-    answer_.failure = fmt::format("no deployment of {} meets {}: {}",
-                                  answer_.search.points,
-                                  fmt::join(targets, ", "),
-                                  fmt::join(parts, ", "));
-    add_misses();
-  }
-
-  void add_misses() {
-    for (const NearestMiss& miss : points_.misses) {
-      const PlanCandidate& candidate = answer_.candidates[miss.candidate];
-      answer_.nearest.push_back(fmt::format("{} {} with {} ({} {} a replica), by its bound",
-                                            question_.slo.targets[miss.target].name(),
-                                            time_text(miss.limit),
-                                            candidate.label,
-                                            candidate.gpus_per_replica,
-                                            core::plural("GPU", candidate.gpus_per_replica)));
-    }
-    // Where limits bind: the most that can be served.
-    double best = 0.0;
-    const Contender* found = nullptr;
-    for (const Contender& contender : contenders_) {
-      const double served =
-          contender.capacity.load * core::real(contender.rules.most - contender.rules.spare);
-      if (served > best) {
-        best = served;
-        found = &contender;
-      }
-    }
-    if (found != nullptr && best < points_.demand.load()) {
-      answer_.nearest.push_back(fmt::format("{:.3g} {} with {} x {}",
-                                            best,
-                                            answer_.is_closed_loop ? "clients" : "req/s",
-                                            found->rules.most,
-                                            answer_.candidates[found->candidate].label));
+      explain_failure(points_, contenders_, answer_);
     }
   }
 

@@ -22,7 +22,9 @@
 #include "model/model_spec.hpp"
 #include "plan/cost.hpp"
 #include "plan/limits.hpp"
+#include "plan/members.hpp"
 #include "plan/slo.hpp"
+#include "routing/registry.hpp"
 #include "scenario/node_builder.hpp"
 #include "scenario/options.hpp"
 #include "scenario/scenario.hpp"
@@ -49,42 +51,13 @@ Node text_node(std::string_view text) {
   return Node::string(std::string(text), {.file = kFlags});
 }
 
-/// A map that is read member by member and put together again.
-class Members {
- public:
-  explicit Members(std::vector<Node::Member> members) : members_(std::move(members)) {}
-
-  std::optional<Node> take(std::string_view key) {
-    const auto found = std::ranges::find(members_, key, &Node::Member::key);
-    if (found == members_.end()) {
-      return std::nullopt;
-    }
-    Node node = std::move(found->value);
-    members_.erase(found);
-    return node;
-  }
-  void set(std::string_view key, Node node) {
-    const core::Location where = node.where();
-    take(key);
-    members_.push_back({.key = std::string(key), .value = std::move(node), .where = where});
-  }
-  [[nodiscard]] Node map() const { return Node::map(members_, {}); }
-  [[nodiscard]] bool empty() const { return members_.empty(); }
-
- private:
-  std::vector<Node::Member> members_;
-};
-
 /// Whether a document states what stands at a dotted path.
 bool has_path(const Node& node, std::string_view path) {
   if (node.find(path) != nullptr) {
     return true;
   }
   const auto dot = path.find('.');
-  if (dot == std::string_view::npos) {
-    return false;
-  }
-  const Node* below = node.find(path.substr(0, dot));
+  const Node* below = dot == std::string_view::npos ? nullptr : node.find(path.substr(0, dot));
   return below != nullptr && has_path(*below, path.substr(dot + 1));
 }
 
@@ -105,7 +78,7 @@ bool is_list(const scenario::Override& change) {
 
 class QuestionReader {
  public:
-  explicit QuestionReader(const QuestionWords& words) : words_(words), axes_({}), stated_({}) {}
+  explicit QuestionReader(const QuestionWords& words) : words_(words), axes_({}) {}
 
   core::Result<Question> read() {
     if (!read_file()) {
@@ -160,6 +133,7 @@ class QuestionReader {
     blocks_.slo = members.take("slo");
     blocks_.objective = members.take("objective");
     blocks_.cost = members.take("cost");
+    blocks_.mix = members.take("mix");
     base_ = members.map();
     return true;
   }
@@ -189,6 +163,9 @@ class QuestionReader {
   void read_blocks() {
     read_space();
     read_limits();
+    if (blocks_.mix) {
+      read_mix();
+    }
     if (blocks_.slo) {
       question_.slo = read_slo(*blocks_.slo, errors_);
       question_.warnings = question_.slo.warnings;
@@ -212,6 +189,16 @@ class QuestionReader {
       }
     }
     question_.accept_bounds = words_.accept_bounds;
+  }
+
+  void read_mix() {
+    question_.classes = read_classes(*blocks_.mix, base_.find("workload"), errors_);
+    for (const auto& change : question_.overrides) {
+      if (change.path.starts_with("workload.")) {
+        problem(
+            change.path, "would replace that of every request class of `mix`", "state it there");
+      }
+    }
   }
 
   void read_space() {
@@ -240,6 +227,9 @@ class QuestionReader {
     }
     if (auto node = axes_.take("routing")) {
       axes_.set(kRouter, std::move(*node));
+    }
+    for (const scenario::Override& change : question_.overrides) {
+      take_path(change.path);  // A flag with one value replaces what a file searches.
     }
     for (const scenario::Override& change : listed_) {
       add_axis(fmt::format("{}={}", change.path, change.text));
@@ -372,18 +362,24 @@ class QuestionReader {
     return name == nullptr ? std::vector<Node>{} : std::vector<Node>{*name};
   }
 
-  /// What routes requests must be something that the deployment's files can bring about.
+  /// What routes requests must be there, and be something that the deployment's files can bring
+  /// about.
   void take_routers() {
-    if (words_.routers.empty()) {
-      return;
-    }
     const std::vector<Node> stated = stated_routers();
-    if (stated.empty()) {
+    if (stated.empty() && !words_.routers.empty()) {
       question_.assumed_router = words_.routers.front();
     }
     for (const Node& router : stated) {
-      if (router.is_string() &&
-          std::ranges::find(words_.routers, router.as_string()) == words_.routers.end()) {
+      if (!router.is_string()) {
+        continue;
+      }
+      if (auto found = routing::find_router(router.as_string()); !found) {
+        core::Error error = found.error().front();
+        error.field = std::string(kRouter);
+        error.where = router.where();
+        errors_.push_back(std::move(error));
+      } else if (!words_.routers.empty() &&
+                 std::ranges::find(words_.routers, router.as_string()) == words_.routers.end()) {
         errors_.push_back({.field = std::string(kRouter),
                            .message = fmt::format("found \"{}\", expected what files for {} can "
                                                   "bring about: {}",
@@ -435,7 +431,7 @@ class QuestionReader {
     return {name != nullptr ? *name : *stated};
   }
 
-  /// Networks and GPUs that there are not: named before anything is tried.
+  /// Networks, GPUs and routers that there are not: named before anything is tried.
   void check_names() {
     const auto check = [&](std::string_view path, const auto& find) {
       const std::vector<Node> values = values_of(path);
@@ -443,22 +439,20 @@ class QuestionReader {
         if (!value.is_string()) {
           continue;  // The axes say what is wrong with it.
         }
-        if (auto found = find(value.as_string()); !found) {
-          for (core::Error error : found.error()) {
-            error.field = std::string(path);
-            error.where = value.where();
-            errors_.push_back(std::move(error));
-          }
+        const auto found = find(value.as_string());
+        for (core::Error error : found ? core::Errors{} : found.error()) {
+          error.field = std::string(path);
+          error.where = value.where();
+          errors_.push_back(std::move(error));
         }
       }
-      if (values.empty()) {
-        problem(std::string(path),
-                "is missing",
-                path == "gpu" ? "--gpu h100,h200" : "--model llama-3.1-8b");
+      if (values.empty() && path != kRouter) {
+        problem(std::string(path), "is missing", fmt::format("--{0} NAME: `list {0}s`", path));
       }
     };
     check("model", [](const std::string& name) { return model::find_model_document(name); });
     check("gpu", [](const std::string& name) { return hardware::find_gpu(name); });
+    check(kRouter, [](const std::string& name) { return routing::find_router(name); });
   }
 
   [[nodiscard]] std::vector<hardware::GpuSpec> gpus() const {
@@ -488,17 +482,7 @@ class QuestionReader {
         names.push_back(item.is_string() ? item.as_string() : item.describe());
       }
     }
-    for (const std::string& name : names) {
-      const auto* const found = std::ranges::find(kObjectiveNames, std::string_view(name));
-      if (found == kObjectiveNames.end()) {
-        errors_.push_back({.field = "objective",
-                           .message = fmt::format(
-                               "found \"{}\", expected {}", name, fmt::join(kObjectiveNames, ", ")),
-                           .where = where});
-        continue;
-      }
-      question_.objectives.push_back(static_cast<Objective>(found - kObjectiveNames.begin()));
-    }
+    question_.objectives = objectives_of(names, where, errors_);
   }
 
   void read_costs() {
@@ -521,8 +505,11 @@ class QuestionReader {
   }
 
   void read_objective() {
-    const bool by_default = question_.objectives.empty();
-    if (by_default) {
+    // With prices named, money is meant.
+    const bool names_prices =
+        words_.prices || (blocks_.cost && blocks_.cost->find("prices") != nullptr);
+    const bool by_default = question_.objectives.empty() && !names_prices;
+    if (question_.objectives.empty()) {
       question_.objectives = {Objective::kUsdPerHour};
     }
     read_costs();
@@ -579,6 +566,7 @@ class QuestionReader {
     std::optional<Node> slo;
     std::optional<Node> objective;
     std::optional<Node> cost;
+    std::optional<Node> mix;
   };
 
   const QuestionWords& words_;
@@ -588,7 +576,6 @@ class QuestionReader {
   Blocks blocks_;
   std::vector<scenario::Override> listed_;
   Members axes_;
-  Members stated_;
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "document/document.hpp"
+#include "plan/classes.hpp"
 #include "plan/cost.hpp"
 #include "plan/limits.hpp"
 #include "plan/slo.hpp"
@@ -47,6 +48,7 @@ struct Question {
   std::vector<Objective> objectives;  ///< The first is the one that the answer is picked by.
   CostWords cost;
   bool accept_bounds = false;
+  std::vector<RequestClass> classes = {};  ///< For a mix of GPUs; empty: no mix is asked for.
   std::int64_t top_n = 5;
   Effort effort = Effort::kNormal;
   core::Warnings warnings = {};

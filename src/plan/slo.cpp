@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/check.hpp"
 #include "core/result.hpp"
@@ -173,12 +174,13 @@ Slo preset_slo(const document::Node& node, core::Errors& errors) {
   Slo slo;
   if (preset == nullptr) {
     const auto meant = document::nearest(name, slo_presets());
-    errors.push_back(
-        {.field = "slo",
-         .message = fmt::format("found \"{}\", expected a map of targets or a preset", name),
-         .where = node.where(),
-         .hint = meant ? fmt::format("did you mean {}?", *meant)
-                       : "slo: {ttft: {p99: 500ms}, tpot: {p99: 50ms}}"});
+    errors.push_back({.field = "slo",
+                      .message = fmt::format("found \"{}\", expected a map of targets or one of {}",
+                                             name,
+                                             fmt::join(slo_presets(), ", ")),
+                      .where = node.where(),
+                      .hint = meant ? fmt::format("did you mean {}?", *meant)
+                                    : "slo: {ttft: {p99: 500ms}, tpot: {p99: 50ms}}"});
     return slo;
   }
   slo.preset = name;

@@ -106,17 +106,18 @@ core::Result<ResolvedSpacePoint> Space::resolve(const SpacePoint& point,
   const auto set = [&](std::string_view path, std::int64_t value) {
     document = sweep::with_setting(document, path, Node::integer(value, {}));
   };
-  // Read twice where ranks are instances of their own: only the engine knows how many there are.
-  const auto read = [&] {
-    return scenario::read_scenario(document, question_->overrides, scenario::Purpose::kRun);
+  const auto without_gateway = [](const Node& scenario) {
+    return sweep::with_setting(scenario, "cluster", Node::null({}));
   };
   if (point.split) {
-    set("cluster.instances", replicas * (point.split->prefill + point.split->decode));
+    set("cluster.instances", replicas * instances_of(point.split));
     set("cluster.disaggregation.prefill_instances", replicas * point.split->prefill);
   } else if (replicas > 1) {
-    auto loaded = read();
+    // Ranks are instances of their own: only the engine knows how many there are.
+    const auto loaded = scenario::read_scenario(
+        without_gateway(document), question_->overrides, scenario::Purpose::kRun);
     if (!loaded) {
-      return core::fail(std::move(loaded).error());
+      return core::fail(loaded.error());
     }
     set("cluster.instances", replicas * loaded->scenario.deployment.engine.data_parallel_size);
   }
@@ -126,9 +127,9 @@ core::Result<ResolvedSpacePoint> Space::resolve(const SpacePoint& point,
   }
   if (!point.split && replicas == 1) {
     // A gateway in front of one replica decides nothing.
-    document = sweep::with_setting(document, "cluster", Node::null({}));
+    document = without_gateway(document);
   }
-  auto loaded = read();
+  auto loaded = scenario::read_scenario(document, question_->overrides, scenario::Purpose::kRun);
   if (!loaded) {
     return core::fail(std::move(loaded).error());
   }
@@ -190,9 +191,12 @@ NetworkAndGpu network_and_gpu(const SpacePoint& point) {
   return found;
 }
 
+std::int64_t instances_of(const std::optional<Split>& split) {
+  return split ? split->prefill + split->decode : 1;
+}
+
 std::int64_t gpus_of(const scenario::Resolved& resolved, const std::optional<Split>& split) {
-  const std::int64_t instances = split ? split->prefill + split->decode : 1;
-  return resolved.deployment->execution.sharding.gpus() * instances;
+  return resolved.deployment->execution.sharding.gpus() * instances_of(split);
 }
 
 std::string label_of(const SpacePoint& point, const scenario::Resolved& resolved) {

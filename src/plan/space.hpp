@@ -61,6 +61,8 @@ class Space {
   std::vector<Part> parts_;
 };
 
+/// Deployments of one replica: one, or those of its prefill and decode instances.
+[[nodiscard]] std::int64_t instances_of(const std::optional<Split>& split);
 /// GPUs of one replica.
 [[nodiscard]] std::int64_t gpus_of(const scenario::Resolved& resolved,
                                    const std::optional<Split>& split);

@@ -22,16 +22,16 @@ namespace {
 
 using plan::PlanCandidate;
 
-constexpr double kWidth = 960.0;
-constexpr double kHeight = 600.0;
-constexpr double kLeft = 88.0;
-constexpr double kRight = 932.0;
-constexpr double kTop = 96.0;
-constexpr double kBottom = 536.0;
-constexpr double kMark = 5.0;   ///< Radius.
-constexpr double kRing = 10.0;  ///< Around the pick.
+constexpr double kPictureWidth = 960.0;
+constexpr double kPictureHeight = 600.0;
+constexpr double kPlotLeft = 88.0;
+constexpr double kPlotRight = 932.0;
+constexpr double kPlotTop = 96.0;
+constexpr double kPlotBottom = 536.0;
+constexpr double kMarkRadius = 5.0;   ///< Radius.
+constexpr double kRingRadius = 10.0;  ///< Around the pick.
 constexpr double kMillisecondsPerSecond = 1'000.0;
-constexpr int kTicks = 6;
+constexpr int kAxisTicks = 6;
 
 constexpr std::string_view kPlanStyle = R"(
 .page{fill:#ffffff}.frame{fill:none;stroke:#8c959f}.grid{stroke:#d8dee4;stroke-width:1}
@@ -47,7 +47,7 @@ text{font:12px system-ui,'Segoe UI',Helvetica,Arial,'DejaVu Sans',sans-serif;fil
 )";
 
 /// A deployment with its place.
-struct Point {
+struct PlanPoint {
   const PlanCandidate* candidate = nullptr;
   double cost = 0.0;
   double served = 0.0;
@@ -92,8 +92,8 @@ std::optional<plan::Interval> speed_of(const plan::Answer& answer, const PlanCan
   return std::nullopt;
 }
 
-std::optional<Point> point_of(const plan::Answer& answer, const PlanCandidate& candidate) {
-  Point point{.candidate = &candidate, .replicas = candidate.replicas};
+std::optional<PlanPoint> point_of(const plan::Answer& answer, const PlanCandidate& candidate) {
+  PlanPoint point{.candidate = &candidate, .replicas = candidate.replicas};
   if (candidate.unit_cost <= 0.0) {
     return std::nullopt;
   }
@@ -106,7 +106,7 @@ std::optional<Point> point_of(const plan::Answer& answer, const PlanCandidate& c
     point.low = speed->lo;
     point.high = speed->hi;
   } else if (candidate.capacity && candidate.replicas > 0) {
-    const double replicas = core::real(candidate.replicas);
+    const double replicas = core::real(answer.serving(candidate.replicas));
     point.served = candidate.capacity->value * replicas;
     point.low = candidate.capacity->lo * replicas;
     point.high = candidate.capacity->hi * replicas;
@@ -122,10 +122,10 @@ std::optional<Point> point_of(const plan::Answer& answer, const PlanCandidate& c
 }
 
 /// From zero to a round number above the largest value.
-class Axis {
+class PlanAxis {
  public:
-  Axis(double largest, double start, double end) : start_(start), end_(end) {
-    const double least = std::max(largest, 1e-9) / (kTicks - 1);
+  PlanAxis(double largest, double start, double end) : start_(start), end_(end) {
+    const double least = std::max(largest, 1e-9) / (kAxisTicks - 1);
     double power = 1.0;
     while (power > least) {
       power /= 10.0;
@@ -173,17 +173,17 @@ std::string line_at(double x1, double y1, double x2, double y2, std::string_view
 /// What a mark looks like: a disc, a circle, or a cross where no run was made.
 std::string mark_at(double x, double y, plan::Stage stage) {
   if (stage == plan::Stage::kFluid) {
-    return line_at(x - kMark, y - kMark, x + kMark, y + kMark, "fluid") +
-           line_at(x - kMark, y + kMark, x + kMark, y - kMark, "fluid");
+    return line_at(x - kMarkRadius, y - kMarkRadius, x + kMarkRadius, y + kMarkRadius, "fluid") +
+           line_at(x - kMarkRadius, y + kMarkRadius, x + kMarkRadius, y - kMarkRadius, "fluid");
   }
   return fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\" class=\"{}\"/>",
                      x,
                      y,
-                     kMark,
+                     kMarkRadius,
                      stage == plan::Stage::kCertified ? "certified" : "simulated");
 }
 
-std::string title_of(const plan::Answer& answer, const Point& point) {
+std::string mark_title(const plan::Answer& answer, const PlanPoint& point) {
   const PlanCandidate& candidate = *point.candidate;
   std::string text = fmt::format("{} x {}, {:.4g} {}, {:.3g} {}",
                                  point.replicas,
@@ -204,9 +204,9 @@ std::string title_of(const plan::Answer& answer, const Point& point) {
   return text;
 }
 
-class Drawing {
+class PlanDrawing {
  public:
-  explicit Drawing(const plan::Answer& answer) : answer_(answer) {
+  explicit PlanDrawing(const plan::Answer& answer) : answer_(answer) {
     for (std::size_t i = 0; i < answer.candidates.size(); ++i) {
       if (auto point = point_of(answer, answer.candidates[i])) {
         point->is_pick = answer.pick == i;
@@ -218,24 +218,24 @@ class Drawing {
   std::string draw() {
     double most_cost = 0.0;
     double most_served = is_per_token(answer_) ? 0.0 : answer_.load;
-    for (const Point& point : points_) {
+    for (const PlanPoint& point : points_) {
       most_cost = std::max(most_cost, point.cost);
       most_served = std::max(most_served, point.high);
     }
-    const Axis x(most_cost, kLeft, kRight);
-    const Axis y(most_served, kBottom, kTop);
+    const PlanAxis x(most_cost, kPlotLeft, kPlotRight);
+    const PlanAxis y(most_served, kPlotBottom, kPlotTop);
     std::string svg = fmt::format(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" "
         "width=\"{0:.0f}\" "
         "height=\"{1:.0f}\" role=\"img\">\n<style>{2}</style>\n<rect class=\"page\" "
         "width=\"{0:.0f}\" height=\"{1:.0f}\"/>\n",
-        kWidth,
-        kHeight,
+        kPictureWidth,
+        kPictureHeight,
         kPlanStyle);
     svg += heading();
     svg += axes(x, y);
     svg += front(x, y);
-    for (const Point& point : points_) {
+    for (const PlanPoint& point : points_) {
       svg += mark(point, x, y);
     }
     return svg + "</svg>\n";
@@ -249,12 +249,12 @@ class Drawing {
     }
     constexpr double kLegend = 72.0;
     constexpr double kMiddle = 4.0;  // Half of what a letter is high.
-    std::string svg =
-        text_at(kLeft, 30.0, "start", "title", fmt::format("{}: {}", answer_.workload, targets));
-    double at = kLeft + kMark;
+    std::string svg = text_at(
+        kPlotLeft, 30.0, "start", "title", fmt::format("{}: {}", answer_.workload, targets));
+    double at = kPlotLeft + kMarkRadius;
     const auto legend = [&](plan::Stage stage, std::string_view text, double width) {
       svg += mark_at(at, kLegend - kMiddle, stage) + "\n";
-      svg += text_at(at + 2.0 * kMark, kLegend, "start", "quiet", text);
+      svg += text_at(at + 2.0 * kMarkRadius, kLegend, "start", "quiet", text);
       at += width;
     };
     legend(plan::Stage::kCertified, "certified", 90.0);
@@ -265,22 +265,23 @@ class Drawing {
     return svg;
   }
 
-  [[nodiscard]] std::string axes(const Axis& x, const Axis& y) const {
+  [[nodiscard]] std::string axes(const PlanAxis& x, const PlanAxis& y) const {
     std::string svg;
     for (int i = 0; i <= x.ticks(); ++i) {
       const double at = x.pixel(x.tick(i));
-      svg += line_at(at, kTop, at, kBottom, "grid") + "\n";
-      svg += text_at(at, kBottom + 18.0, "middle", "quiet", fmt::format("{:.4g}", x.tick(i)));
+      svg += line_at(at, kPlotTop, at, kPlotBottom, "grid") + "\n";
+      svg += text_at(at, kPlotBottom + 18.0, "middle", "quiet", fmt::format("{:.4g}", x.tick(i)));
     }
     for (int i = 0; i <= y.ticks(); ++i) {
       const double at = y.pixel(y.tick(i));
-      svg += line_at(kLeft, at, kRight, at, "grid") + "\n";
-      svg += text_at(kLeft - 8.0, at + 4.0, "end", "quiet", fmt::format("{:.4g}", y.tick(i)));
+      svg += line_at(kPlotLeft, at, kPlotRight, at, "grid") + "\n";
+      svg += text_at(kPlotLeft - 8.0, at + 4.0, "end", "quiet", fmt::format("{:.4g}", y.tick(i)));
     }
-    svg += text_at((kLeft + kRight) / 2.0, kBottom + 44.0, "middle", "", cost_unit(answer_));
+    svg += text_at(
+        (kPlotLeft + kPlotRight) / 2.0, kPlotBottom + 44.0, "middle", "", cost_unit(answer_));
     svg +=
-        text_at(kLeft,
-                kTop - 8.0,
+        text_at(kPlotLeft,
+                kPlotTop - 8.0,
                 "start",
                 "",
                 is_per_token(answer_)    ? "tokens per second of one user"
@@ -290,53 +291,58 @@ class Drawing {
   }
 
   /// Of what runs know: where more is served than by any cheaper one.
-  [[nodiscard]] std::string front(const Axis& x, const Axis& y) const {
-    std::vector<const Point*> order;
-    for (const Point& point : points_) {
+  [[nodiscard]] std::string front(const PlanAxis& x, const PlanAxis& y) const {
+    std::vector<const PlanPoint*> order;
+    for (const PlanPoint& point : points_) {
       if (point.candidate->stage != plan::Stage::kFluid) {
         order.push_back(&point);
       }
     }
-    std::ranges::stable_sort(order, [](const Point* a, const Point* b) {
+    std::ranges::stable_sort(order, [](const PlanPoint* a, const PlanPoint* b) {
       return a->cost != b->cost ? a->cost < b->cost : a->served > b->served;
     });
     std::string path;
     double best = 0.0;
-    for (const Point* point : order) {
+    for (const PlanPoint* point : order) {
       if (point->served > best) {
-        path += path.empty() ? fmt::format("M{:.1f} {:.1f}", x.pixel(point->cost), kBottom)
+        path += path.empty() ? fmt::format("M{:.1f} {:.1f}", x.pixel(point->cost), kPlotBottom)
                              : fmt::format("H{:.1f}", x.pixel(point->cost));
         path += fmt::format("V{:.1f}", y.pixel(point->served));
         best = point->served;
       }
     }
-    return path.empty() ? path
-                        : fmt::format("<path class=\"front\" d=\"{}H{:.1f}\"/>\n", path, kRight);
+    return path.empty()
+               ? path
+               : fmt::format("<path class=\"front\" d=\"{}H{:.1f}\"/>\n", path, kPlotRight);
   }
 
-  [[nodiscard]] std::string mark(const Point& point, const Axis& x, const Axis& y) const {
+  [[nodiscard]] std::string mark(const PlanPoint& point,
+                                 const PlanAxis& x,
+                                 const PlanAxis& y) const {
     const double at_x = x.pixel(point.cost);
     const double at_y = y.pixel(point.served);
-    std::string svg = fmt::format("<g><title>{}</title>", xml_escaped(title_of(answer_, point)));
+    std::string svg = fmt::format("<g><title>{}</title>", xml_escaped(mark_title(answer_, point)));
     if (point.high > point.low) {
       svg += line_at(at_x, y.pixel(point.low), at_x, y.pixel(point.high), "whisker");
     }
     svg += mark_at(at_x, at_y, point.candidate->stage);
     if (point.is_pick) {
-      svg += fmt::format(
-          "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\" class=\"ring\"/>", at_x, at_y, kRing);
+      svg += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\" class=\"ring\"/>",
+                         at_x,
+                         at_y,
+                         kRingRadius);
     }
     return svg + "</g>\n";
   }
 
   const plan::Answer& answer_;
-  std::vector<Point> points_;
+  std::vector<PlanPoint> points_;
 };
 
 }  // namespace
 
 std::string plan_svg(const plan::Answer& answer) {
-  return Drawing(answer).draw();
+  return PlanDrawing(answer).draw();
 }
 
 }  // namespace ridgeline::report

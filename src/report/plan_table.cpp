@@ -30,7 +30,9 @@ using plan::Answer;
 using plan::Objective;
 using plan::PlanCandidate;
 
-constexpr std::size_t kPlanLabelWidth = 7;  ///< Of "search" and the like.
+/// An effect below this, in percent of capacity per percent of a step's time, is none.
+constexpr double kWorthSaying = 0.05;
+constexpr std::size_t kTopicWidth = 7;  ///< Of "search" and the like.
 
 /// "3 × h200 TP2", and "3+1 × h200 TP2" where one is spare.
 std::string times(const Answer& answer,
@@ -78,7 +80,7 @@ std::string headline(const Answer& answer, bool ascii) {
                               fmt::join(objectives, " and "),
                               ascii ? ">=" : "≥",
                               answer.question.confidence * 100.0));
-  return fmt::format("{}", fmt::join(parts, "   "));
+  return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 /// Of the replicas that serve, without spare ones.
@@ -175,9 +177,9 @@ std::string grid_of(const Answer& answer, const TextStyle& style) {
 
 std::string line(const char* label, const std::string& text, const TextStyle& style) {
   LineLayout layout = sentence_layout(style);
-  layout.indent = kPlanLabelWidth + 1;
+  layout.indent = kTopicWidth + 1;
   layout.separator = " ";
-  return wrapped(pad_right(label, kPlanLabelWidth) + " ", words(text), layout);
+  return wrapped(pad_right(label, kTopicWidth) + " ", words(text), layout);
 }
 
 std::string why_text(const Answer& answer, const PlanCandidate& pick) {
@@ -211,7 +213,7 @@ std::string sure_line(const Answer& answer, const PlanCandidate& pick) {
       sure_text(pick.p_best),
       answer.cheaper ? " (for less: the last row)" : "",
       answer.expected_regret_pct);
-  if (answer.amplification) {
+  if (answer.amplification && *answer.amplification >= kWorthSaying) {
     text += fmt::format("; a step 1 % slower costs {:.2g} % of capacity", *answer.amplification);
   }
   if (answer.measurements.empty() ||

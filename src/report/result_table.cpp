@@ -36,7 +36,7 @@ using metrics::Statistic;
 
 constexpr std::size_t kMaxWidth = 100;  ///< Of sentences; tables take what there is.
 constexpr std::size_t kMinWidth = 48;
-constexpr std::size_t kLabelWidth = 9;
+constexpr std::size_t kResultLabelWidth = 9;
 constexpr std::size_t kUnitWidth = 3;
 constexpr std::size_t kNumberWidth = 9;  ///< The least, with the gap before it.
 constexpr std::size_t kNumberGap = 2;
@@ -140,7 +140,7 @@ class LatencyTable {
   [[nodiscard]] std::size_t total_width() const {
     const std::size_t slo_width =
         target_width_ == 0 ? 0 : 2 * kColumnGap.size() + target_width_ + verdict_width_;
-    return kLabelWidth + kUnitWidth + numbers_width() + slo_width;
+    return kResultLabelWidth + kUnitWidth + numbers_width() + slo_width;
   }
 
   [[nodiscard]] std::string number_text(const Row& row, Statistic column) const {
@@ -179,7 +179,7 @@ class LatencyTable {
   }
 
   [[nodiscard]] std::string header() const {
-    std::string line(kLabelWidth + kUnitWidth, ' ');
+    std::string line(kResultLabelWidth + kUnitWidth, ' ');
     for (const Statistic column : columns_) {
       line += pad_left(metrics::kStatisticNames[static_cast<std::size_t>(column)],
                        number_width(column));
@@ -193,11 +193,11 @@ class LatencyTable {
 
   [[nodiscard]] std::string row_text(const Row& row, const std::vector<TargetCell>& cells) const {
     const TimeUnit unit = unit_of(row);
-    std::string line = pad_right(row.label, kLabelWidth) + pad_left(unit.name, kUnitWidth);
+    std::string line = pad_right(row.label, kResultLabelWidth) + pad_left(unit.name, kUnitWidth);
     for (const Statistic column : columns_) {
       line += pad_left(number_text(row, column), number_width(column));
     }
-    const std::size_t blank = kLabelWidth + kUnitWidth + numbers_width();
+    const std::size_t blank = kResultLabelWidth + kUnitWidth + numbers_width();
     for (std::size_t c = 0; c < cells.size(); ++c) {
       line.append(c == 0 ? "" : "\n" + std::string(blank, ' '));
       line.append(kColumnGap).append(pad_right(cells[c].target, target_width_));

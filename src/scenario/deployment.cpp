@@ -402,8 +402,11 @@ void stall_first_uses(Resolution& work) {
   }
   own.first_use_time = own.first_use_time.value_or(engine::kFirstUseStall);
   if (!compiles_experts(work.out->network, work.out->gpu, work.out->execution.kernels)) {
-    work.note("serving.first_use_stalls",
-              "without effect: no kernel of this network is compiled on its first use");
+    work.out->warnings.push_back(
+        {.code = "W-ignored-setting",
+         .message = "serving.first_use_stalls is without effect: no kernel of this network is "
+                    "compiled on its first use",
+         .hint = {}});
     return;
   }
   const auto& graphs = work.out->execution.cuda_graph_sizes;

@@ -1,7 +1,9 @@
 """`ridgeline plan`: answers, refusals and exit codes, from outside."""
 
 import json
+import signal
 import time
+import xml.etree.ElementTree
 
 SMALL = ["--model", "llama-3.1-8b", "--gpu", "h100,h200", "--tensor-parallel-size", "1", "--request-rate", "8",
          "--input-len", "512", "--output-len", "64", "--effort", "quick", "--objective", "gpus"]
@@ -67,6 +69,61 @@ def test_explain_and_files(ridgeline):
     assert (ridgeline.folder / "out" / "top1" / "scenario.yaml").exists()
 
 
+def test_files_for_targets_without_a_router_in_common(ridgeline):
+    done = plan(ridgeline, "--slo-ttft", "500ms", "--save-dir", "out", "--deployment-target", "vllm", "--deployment-target",
+                "llm-d-helm")
+    assert done.returncode == 2 and "routing policy in common" in done.stderr
+    assert not (ridgeline.folder / "out").exists()
+    done = plan(ridgeline, "--slo-ttft", "500ms", "--save-dir", "out", "--deployment-target", "kubernetes", "--router",
+                "round-robin")
+    assert done.returncode == 2 and "cluster.router.name" in done.stderr
+
+
+def test_measure_sh(ridgeline):
+    done = plan(ridgeline, "--slo-ttft", "500ms", "--save-dir", "out", "--what-to-measure")
+    assert done.returncode == 0, done.stderr
+    assert (ridgeline.folder / "out" / "measure.sh").read_text().startswith("#!/usr/bin/env bash")
+
+
+def test_keys_of_the_result(ridgeline):
+    done = plan(ridgeline, "--slo-ttft", "500ms", "--slo-tpot", "50ms", "--format", "json")
+    answer = json.loads(done.stdout)
+    assert {"schema_version", "run_info", "config", "question", "answer", "candidates", "pareto", "rejected", "sensitivity",
+            "measure", "breakeven", "search", "warnings", "digest"} <= set(answer)
+    pick = next(c for c in answer["candidates"] if c["id"] == answer["answer"]["id"])
+    assert {"model", "gpu", "engine", "replicas", "disaggregation", "routing"} <= set(pick["deployment"])
+    assert {"metric", "statistic", "target", "value", "lo", "hi", "exceed_share", "verdict"} <= set(pick["slo"][0])
+    assert {"points", "by_stage", "requests_simulated"} <= set(answer["search"])
+    assert sum(answer["search"]["by_stage"].values()) == answer["search"]["points"]
+    assert all({"factor", "sd", "elasticity", "doubt_of_answer_pct"} <= set(s) for s in answer["sensitivity"])
+    assert all("evsi_usd_per_month" in m for m in answer["measure"])
+    assert answer["run_info"]["core_seconds"] > 0
+
+
+MIX = """model: llama-3.1-8b
+mix:
+  chat: {request_rate: 12, input_len: 300, output_len: 100}
+  documents: {request_rate: 2, input_len: 4000, output_len: 50}
+space: {gpu: [l40s, h100], engine: {tensor_parallel_size: [1]}}
+slo: {ttft: {p99: 2s}, tpot: {p99: 50ms}}
+"""
+
+
+def test_mix(ridgeline):
+    (ridgeline.folder / "mix.yaml").write_text(MIX)
+    done = ridgeline("plan", "mix.yaml", "--effort", "quick", "--format", "json")
+    if done.returncode == 2 and "libCbcSolver" in done.stderr:
+        assert "apt install coinor-libcbc3" in done.stderr
+        return
+    assert done.returncode == 0, done.stderr
+    mix = json.loads(done.stdout)["mix"]
+    assert all(pool["certificate"]["holds"] for pool in mix["pools"])
+    assert mix["cost"] <= mix["alone"]["cost"]
+    (ridgeline.folder / "bad.yaml").write_text(MIX.replace("request_rate: 2,", ""))
+    bad = ridgeline("plan", "bad.yaml", "--request-rate", "5")
+    assert bad.returncode == 2 and "mix.documents.request_rate" in bad.stderr and "workload.request_rate" in bad.stderr
+
+
 def test_sweep_measures_capacity(ridgeline):
     done = ridgeline("sweep", "run", "--model", "llama-3.1-8b", "--gpu", "h100", "--request-rate", "8", "--input-len", "512",
                      "--output-len", "64", "--slo-ttft", "300ms", "--axis", "max_num_batched_tokens=2048,8192", "--measure",
@@ -87,3 +144,72 @@ def test_what_to_measure(ridgeline):
     answer = json.loads(ridgeline("plan", *close, "--format", "json").stdout)
     assert {m["what"].split(",")[0] for m in answer["measure"]} >= {"first token of a lone prompt"}
     assert all(0 <= m["changes_answer_probability"] <= 1 and m["command"] for m in answer["measure"])
+
+
+def test_store_resumes_with_the_same_bytes(ridgeline, tmp_path):
+    words = ["--slo-ttft", "500ms", "--format", "json", "--jobs", "1"]
+    whole = plan(ridgeline, *words)
+    store = tmp_path / "store"
+    kept = plan(ridgeline, *words, "--store", str(store))
+    assert without_run_info(kept) == without_run_info(whole)
+    files = list((store / "evaluations").iterdir())
+    assert len(files) == 1
+    lines = files[0].read_text().splitlines(keepends=True)
+    # As a kill leaves it: half of the lines, the last one torn.
+    files[0].write_text("".join(lines[: len(lines) // 2]) + lines[-1][:20])
+    resumed = plan(ridgeline, *words, "--store", str(store))
+    assert without_run_info(resumed) == without_run_info(whole)
+    assert plan(ridgeline, *words, "--store", "/dev/null").returncode == 2
+
+
+def test_interrupt_gives_the_best_so_far(ridgeline):
+    store = ridgeline.folder / "store"
+    process = ridgeline.start("plan", *[w if w != "quick" else "full" for w in SMALL], "--slo-ttft", "500ms", "--jobs", "1", "--format", "json",
+                              "--store", "store")
+    end = time.monotonic() + 60
+    while time.monotonic() < end and sum(file.stat().st_size for file in store.glob("evaluations/*")) == 0:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=120)
+    assert process.returncode == 130, errors
+    answer = json.loads(output)
+    assert answer["partial"] is True
+    assert answer["ranking"], "the store has a point, so the answer has one"
+
+
+def test_picture(ridgeline, tmp_path):
+    drawn = tmp_path / "plan.svg"
+    done = plan(ridgeline, "--slo-ttft", "500ms", "--svg", str(drawn))
+    assert done.returncode == 0, done.stderr
+    marks = xml.etree.ElementTree.fromstring(drawn.read_text()).iter("{http://www.w3.org/2000/svg}title")
+    assert sum(1 for _ in marks) >= 2
+
+
+def test_splits_and_routing_run_through_the_fleet(ridgeline, tmp_path):
+    question = tmp_path / "plan.yaml"
+    question.write_text("""
+model: llama-3.1-8b
+workload: {request_rate: 60, input_len: 1000, output_len: 16}
+space:
+  gpu: [h100]
+  engine: {tensor_parallel_size: [1], max_num_batched_tokens: [8192]}
+  disaggregation: [none, {prefill: 2, decode: 1}]
+  routing: [round-robin, random]
+slo: {ttft: {p99: 400ms}, tpot: {p99: 20ms}}
+objective: gpus
+""")
+    done = ridgeline("plan", str(question), "--effort", "quick", "--format", "json")
+    assert done.returncode == 0, done.stderr + done.stdout
+    answer = json.loads(done.stdout)
+    assert answer["search"]["points"] == 4
+    certified = [c for c in answer["candidates"] if c["how"] == "certified"]
+    assert certified
+    for candidate in answer["candidates"]:
+        split = candidate["deployment"]["disaggregation"]
+        parts = 1 if split == "none" else 3
+        if candidate["deployment"]["replicas"]:
+            assert candidate["gpus"] == parts * candidate["deployment"]["replicas"], candidate["deployment"]
+    wrong = question.read_text().replace("random]", "at-random]")
+    question.write_text(wrong)
+    refused = ridgeline("plan", str(question))
+    assert refused.returncode == 2 and "at-random" in refused.stderr

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <ctime>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,11 +28,13 @@
 #include "deploy/save.hpp"
 #include "plan/answer.hpp"
 #include "plan/evaluation_store.hpp"
+#include "plan/mix_plan.hpp"
 #include "plan/planner.hpp"
 #include "plan/points.hpp"
 #include "report/format.hpp"
 #include "report/palette.hpp"
 #include "report/plan_measurements.hpp"
+#include "report/plan_mix.hpp"
 #include "report/plan_report.hpp"
 #include "report/plan_svg.hpp"
 #include "report/tree.hpp"
@@ -122,6 +124,18 @@ core::Result<PlanJob> read_plan_job(const Arguments& arguments, const Manners& m
   PlanJob job;
   job.targets = read_targets(arguments, errors);
   auto question = read_plan(arguments, routers_of(job.targets));
+  if (arguments.has("kernels-only") && !arguments.has("what-to-measure")) {
+    errors.push_back({.field = "--kernels-only",
+                      .message = "would be ignored: it is of --what-to-measure",
+                      .where = {.file = "command line"},
+                      .hint = "--what-to-measure --kernels-only"});
+  }
+  if (arguments.has("explain") && arguments.has("what-to-measure")) {
+    errors.push_back({.field = "--explain",
+                      .message = "found beside --what-to-measure, expected one of them: both say "
+                                 "something instead of the table",
+                      .where = {.file = "command line"}});
+  }
   const auto jobs = read_jobs(arguments);
   const auto mode = progress_mode(arguments, manners.err);
   keep_errors(question, errors);
@@ -183,6 +197,11 @@ void limit_replicas(const plan::Answer& answer,
     input.min_replicas = least;
     input.max_replicas = most;
   }
+}
+
+/// Of this process, all threads.
+double core_seconds() {
+  return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
 
 /// What was written of an answer.
@@ -294,6 +313,49 @@ ExitCode show(const plan::Answer& answer,
       manners);
 }
 
+/// A mix of GPUs for the classes of the question.
+ExitCode run_mix(const PlanJob& job,
+                 const Arguments& arguments,
+                 VerbOutputs& outputs,
+                 const Manners& manners) {
+  core::Errors errors;
+  for (const char* flag : {"explain", "what-to-measure", "save-dir", "replicas", "svg", "store"}) {
+    if (arguments.has(flag)) {
+      errors.push_back({.field = fmt::format("--{}", flag),
+                        .message = "is not taken of a mix: `mix` of the plan asks for one",
+                        .where = {.file = "command line"},
+                        .hint = "a plan for each pool's requests"});
+    }
+  }
+  if (!errors.empty()) {
+    return give_up(errors, manners);
+  }
+  ProgressDisplay display(job.progress, manners.err);
+  const InterruptGuard guard;
+  const plan::PlanOptions options{
+      .jobs = job.jobs,
+      .progress = [&display](const plan::PlanProgress& progress) { display.update(progress); }};
+  const auto answer = plan::plan_mix(job.question, options, InterruptGuard::flag());
+  display.finish();
+  if (!answer) {
+    return give_up(answer.error(), manners);
+  }
+  const report::PlanRunInfo info{
+      .wall_time_s = display.wall_seconds(), .core_seconds = core_seconds(), .jobs = job.jobs};
+  const ExitCode shown = outputs.put_out(
+      [&](std::string_view format, const report::TextStyle& style) {
+        return format == "json" ? report::mix_json(*answer, info)
+                                : report::mix_table(*answer, style);
+      },
+      manners);
+  if (shown != ExitCode::kOk) {
+    return shown;
+  }
+  return answer->partial           ? InterruptGuard::exit_code()
+         : answer->failure.empty() ? ExitCode::kOk
+                                   : ExitCode::kInfeasible;
+}
+
 ExitCode run_plan(const PlanJob& job,
                   const Arguments& arguments,
                   VerbOutputs& outputs,
@@ -336,9 +398,8 @@ ExitCode run_plan(const PlanJob& job,
       unsaved = std::move(done).error();
     }
   }
-  const report::PlanRunInfo info{.wall_time_s = display.wall_seconds(),
-                                 .core_seconds = static_cast<double>(std::clock()) / CLOCKS_PER_SEC,
-                                 .jobs = job.jobs};
+  const report::PlanRunInfo info{
+      .wall_time_s = display.wall_seconds(), .core_seconds = core_seconds(), .jobs = job.jobs};
   const ExitCode shown = show(*answer, saved.files, info, job, arguments, outputs, manners);
   if (!unsaved.empty()) {
     return give_up(unsaved, manners);
@@ -363,7 +424,8 @@ ExitCode plan_command(Words words) {
   if (!outputs) {
     return give_up(outputs.error(), manners);
   }
-  return run_plan(*job, arguments, *outputs, manners);
+  return job->question.classes.empty() ? run_plan(*job, arguments, *outputs, manners)
+                                       : run_mix(*job, arguments, *outputs, manners);
 }
 
 }  // namespace ridgeline::cli

@@ -28,9 +28,8 @@ TEST(LinkPresets, RdmaMeetsThePublishedTransfers) {
   };
   for (const Point point :
        {Point{74'000'000, 0.92}, Point{578'000'000, 4.75}, Point{4'500'000'000, 31.65}}) {
-    EXPECT_NEAR(preset("rdma").time(point.bytes, 0, 8).to_milliseconds(),
-                point.ms,
-                0.09 * point.ms);
+    EXPECT_NEAR(
+        preset("rdma").time(point.bytes, 0, 8).to_milliseconds(), point.ms, 0.09 * point.ms);
   }
 }
 

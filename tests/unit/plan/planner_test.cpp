@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "document/document.hpp"
 #include "plan/bounds.hpp"
 #include "plan/capacity_measure.hpp"
 #include "plan/demand.hpp"
@@ -54,6 +55,31 @@ TEST(Plan, AnImpossibleTargetIsRefusedWithItsProof) {
   EXPECT_EQ(answer->search.requests_simulated, 0);
   EXPECT_NE(answer->failure.find("without load"), std::string::npos);
   EXPECT_FALSE(answer->nearest.empty());
+}
+
+TEST(Plan, TheTableOfPricesKnowsWhereTheAnswerTurns) {
+  Question priced = question("500ms");
+  priced.objectives = {Objective::kUsdPerHour};
+  core::Errors errors;
+  priced.cost = read_cost(document::Node(), "cost", true, errors);
+  ASSERT_TRUE(errors.empty());
+  const std::atomic<bool> interrupt = false;
+  const auto answer = plan(priced, {}, interrupt);
+  ASSERT_TRUE(answer.has_value() && answer->pick);
+  // One GPU of either kind serves the load: the h200 would be picked were it cheaper.
+  EXPECT_EQ(answer->candidates[*answer->pick].gpu, "h100");
+  ASSERT_EQ(answer->breakevens.size(), 1U);
+  EXPECT_EQ(answer->breakevens[0].against, "h200");
+  EXPECT_DOUBLE_EQ(answer->breakevens[0].ratio, 1.0);
+}
+
+TEST(Plan, AWindowHoldsAsManyRequestsAsItsPercentileNeeds) {
+  Question short_window = question("500ms");
+  short_window.slo.window = core::Duration::seconds(1);
+  const std::atomic<bool> interrupt = false;
+  const auto answer = plan(short_window, {}, interrupt);
+  ASSERT_FALSE(answer.has_value());
+  EXPECT_EQ(answer.error().front().field, "slo.window");
 }
 
 TEST(Plan, AnInterruptGivesWhatThereIs) {

@@ -69,6 +69,22 @@ TEST(ReadQuestion, RoutersAreThoseOfTheFiles) {
             "found \"llm-d\", expected what files for vllm can bring about: round-robin, random");
 }
 
+TEST(ReadQuestion, ARouterThatThereIsNotIsRefused) {
+  QuestionWords all = words();
+  all.axes = {"cluster.router.name=round-robin,round-robbin"};
+  const auto question = read_question(all);
+  ASSERT_FALSE(question.has_value());
+  EXPECT_EQ(question.error().front().field, "cluster.router.name");
+}
+
+TEST(ReadQuestion, AnObjectiveTwiceIsRefused) {
+  QuestionWords all = words();
+  all.objective = "gpus,gpus";
+  const auto question = read_question(all);
+  ASSERT_FALSE(question.has_value());
+  EXPECT_EQ(question.error().front().field, "objective");
+}
+
 TEST(ReadQuestion, TargetsAreNeeded) {
   QuestionWords all = words();
   all.overrides.pop_back();

@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/time.hpp"
+#include "engine/first_use.hpp"
 #include "latency/step_time_model.hpp"
 #include "scenario/scenario.hpp"
 #include "unit/scenario/resolving.hpp"
@@ -47,6 +49,48 @@ TEST(KernelChoice, IsWhatTheSectionSays) {
   EXPECT_TRUE(choice.fp32_as_tf32);
 }
 
+TEST(KernelChoice, ExpertsOfSomeFormatsAreCompiledOnFirstUse) {
+  const std::vector<Override> cold = {{.path = "serving.first_use_stalls", .text = "true"},
+                                      {.path = "engine.tensor_parallel_size", .text = "2"}};
+  const auto stall = [&](const std::string& model, const std::string& gpu) {
+    const auto found = resolved(with(model, gpu, cold));
+    EXPECT_TRUE(found.has_value()) << model;
+    return found ? (*found)->engine.first_use.stall : core::Duration();
+  };
+  EXPECT_EQ(stall("mixtral-8x7b", "h100"), engine::kFirstUseStall);
+  EXPECT_EQ(stall("qwen3-30b-a3b-fp8", "h200"), engine::kFirstUseStall);
+  EXPECT_EQ(stall("qwen3-30b-a3b-fp8", "b200"), core::Duration());
+  EXPECT_EQ(stall("gpt-oss-20b", "h100"), core::Duration()) << "Marlin and others are built before";
+  EXPECT_THAT(ignored("llama-3.1-8b", "h100", cold), ElementsAre(HasSubstr("first_use_stalls")));
+  const auto warm = resolved(with("mixtral-8x7b", "h100", {cold[1]}));
+  ASSERT_TRUE(warm.has_value());
+  EXPECT_EQ((*warm)->engine.first_use, engine::FirstUseStalls{});
+}
+
+TEST(KernelChoice, RunsEagerlyWithoutGraphs) {
+  EngineSection engine;
+  EXPECT_FALSE(runs_eagerly(engine));
+  engine.cudagraph_mode = "NONE";
+  EXPECT_TRUE(runs_eagerly(engine));
+  engine = {};
+  engine.enforce_eager = true;
+  EXPECT_TRUE(runs_eagerly(engine));
+}
+
+TEST(KernelChoice, GraphsOfDecodesAreInPiecesByVersionAndMode) {
+  const auto in_pieces = [](std::vector<Override> more) {
+    const auto found = resolved(with("llama-3.1-8b", "h100", std::move(more)));
+    EXPECT_TRUE(found.has_value());
+    return found && (*found)->execution.graphs_in_pieces;
+  };
+  EXPECT_FALSE(in_pieces({}));
+  EXPECT_TRUE(in_pieces({{.path = "engine.cudagraph_mode", .text = "PIECEWISE"}}));
+  EXPECT_TRUE(in_pieces({{.path = "engine.version", .text = "vllm@0.10"}}));
+  EXPECT_FALSE(in_pieces({{.path = "engine.version", .text = "vllm@0.11"}}));
+  EXPECT_FALSE(in_pieces({{.path = "engine.version", .text = "vllm@0.10"},
+                          {.path = "engine.cudagraph_mode", .text = "FULL_AND_PIECEWISE"}}));
+}
+
 TEST(KernelChoice, WarnsOfWhatChangesNoStep) {
   EXPECT_THAT(ignored("llama-3.1-8b", "h100", {{.path = "engine.moe_backend", .text = "marlin"}}),
               ElementsAre(HasSubstr("no experts")));
@@ -62,9 +106,11 @@ TEST(KernelChoice, WarnsOfWhatChangesNoStep) {
       ignored(
           "qwen3-30b-a3b", "h100", {{.path = "engine.float32_matmul_precision", .text = "high"}}),
       ElementsAre(HasSubstr("FP32")));
-  EXPECT_THAT(
-      ignored("llama-3.1-8b", "h100", {{.path = "engine.cudagraph_mode", .text = "PIECEWISE"}}),
-      ElementsAre(HasSubstr("PIECEWISE")));
+  EXPECT_THAT(ignored("llama-3.1-8b",
+                      "h100",
+                      {{.path = "engine.cudagraph_mode", .text = "PIECEWISE"},
+                       {.path = "engine.enforce_eager", .text = "true"}}),
+              ElementsAre(HasSubstr("enforce_eager")));
 }
 
 TEST(KernelChoice, SaysNothingOfWhatDoes) {

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "plan/answer.hpp"
+#include "plan/race.hpp"
+
+namespace ridgeline::plan {
+
+/// Fills Answer::pareto and PlanCandidate::dominated_by: of those certified, the ones of which no
+/// other is better in one objective and worse in none.
+void find_pareto(Answer& answer);
+
+/// Of each GPU that none of the contenders in `order` has, the contender that takes the fewest of
+/// them with the doubt of its capacity; alive or not.
+[[nodiscard]] std::vector<std::size_t> best_of_other_gpus(
+    const std::vector<Contender>& contenders,
+    const std::vector<PlanCandidate>& candidates,
+    const std::vector<std::size_t>& order);
+
+}  // namespace ridgeline::plan

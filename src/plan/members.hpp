@@ -1,0 +1,41 @@
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/result.hpp"
+#include "document/document.hpp"
+
+namespace ridgeline::plan {
+
+/// A map that is read member by member and put together again.
+class Members {
+ public:
+  explicit Members(std::vector<document::Node::Member> members) : members_(std::move(members)) {}
+
+  std::optional<document::Node> take(std::string_view key) {
+    const auto found = std::ranges::find(members_, key, &document::Node::Member::key);
+    if (found == members_.end()) {
+      return std::nullopt;
+    }
+    document::Node node = std::move(found->value);
+    members_.erase(found);
+    return node;
+  }
+  void set(std::string_view key, document::Node node) {
+    const core::Location where = node.where();
+    take(key);
+    members_.push_back({.key = std::string(key), .value = std::move(node), .where = where});
+  }
+  [[nodiscard]] document::Node map() const { return document::Node::map(members_, {}); }
+  [[nodiscard]] bool empty() const { return members_.empty(); }
+
+ private:
+  std::vector<document::Node::Member> members_;
+};
+
+}  // namespace ridgeline::plan

@@ -1,0 +1,496 @@
+#include "plan/mix_plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "accuracy/bands.hpp"
+#include "core/digest.hpp"
+#include "core/distributions.hpp"
+#include "core/math.hpp"
+#include "core/parallel.hpp"
+#include "plan/capacity.hpp"
+#include "plan/certify.hpp"
+#include "plan/factors.hpp"
+#include "plan/linear_doubt.hpp"
+#include "plan/merged_source.hpp"
+#include "plan/mix.hpp"
+#include "plan/points.hpp"
+#include "plan/prices.hpp"
+#include "plan/share.hpp"
+#include "plan/space.hpp"
+#include "sweep/axes.hpp"
+#include "sweep/point_id.hpp"
+#include "workload/source.hpp"
+
+namespace ridgeline::plan {
+namespace {
+
+/// Deployments of each GPU that are run for each class: those of the most estimated requests per
+/// cost.
+constexpr std::size_t kPerClassAndGpu = 2;
+constexpr double kRequestsOfRun = 32'000.0;  ///< As a full sweep takes (planner.md, section 11).
+/// Where the estimate finds no rate: so much of the ceiling.
+constexpr double kUnknownRate = 0.25;
+/// A share below this is the solver's rounding.
+constexpr double kNoShare = 1e-6;
+/// Replicas added to a pool at most where its windows fail.
+constexpr std::int64_t kMostAddedToPool = 3;
+constexpr std::uint64_t kFreshMixSeed = 1;
+
+/// One class, its space and what formulas say of it.
+struct ClassPoints {
+  explicit ClassPoints(Question of_class) : question(std::move(of_class)) {}
+
+  Question question;
+  std::optional<Space> space;
+  Points points;
+
+  [[nodiscard]] const PlanCandidate* candidate(std::int64_t ordinal) const {
+    const auto found = std::ranges::find(points.candidates, ordinal, &PlanCandidate::ordinal);
+    return found == points.candidates.end() ? nullptr : &*found;
+  }
+  [[nodiscard]] const OpenPoint* open(std::int64_t ordinal) const {
+    const auto found = std::ranges::find_if(points.open, [&](const OpenPoint& point) {
+      return points.candidates[point.candidate].ordinal == ordinal;
+    });
+    return found == points.open.end() ? nullptr : &*found;
+  }
+};
+
+class MixPlanner {
+ public:
+  MixPlanner(const Question& question,
+             const PlanOptions& options,
+             const std::atomic<bool>& interrupt)
+      : question_(question), options_(options), interrupt_(interrupt) {}
+
+  core::Result<MixAnswer> run() {
+    if (auto errors = question_errors(); !errors.empty()) {
+      return core::fail(std::move(errors));
+    }
+    // Said before anything is run.
+    if (auto there = cheapest_mix({.rates = {1.0}, .offers = {{.cost = 1.0, .capacity = {1.0}}}});
+        !there) {
+      return core::fail(std::move(there).error());
+    }
+    answer_.question = question_;
+    for (const auto step : {&MixPlanner::look,
+                            &MixPlanner::choose,
+                            &MixPlanner::find_capacities,
+                            &MixPlanner::solve,
+                            &MixPlanner::certify_pools}) {
+      if (auto done = (this->*step)(); !done) {
+        return core::fail(std::move(done).error());
+      }
+      answer_.partial = answer_.partial || interrupt_;
+      if (answer_.partial || !answer_.failure.empty()) {
+        break;
+      }
+    }
+    return std::move(answer_);
+  }
+
+ private:
+  [[nodiscard]] core::Errors question_errors() const {
+    core::Errors errors;
+    const auto refuse = [&](const char* field, const char* message, const char* hint) {
+      errors.push_back({.field = field, .message = message, .hint = hint});
+    };
+    if (question_.objectives.size() > 1 || question_.objectives.front() == Objective::kWatts ||
+        question_.objectives.front() == Objective::kJoulesPerToken) {
+      refuse(
+          "objective", "a mix has one, that does not depend on the load", "gpus or usd_per_hour");
+    }
+    if (question_.limits.spare_replicas > 0) {
+      refuse("limits.spare_replicas", "is not taken of a mix", "add them to what it says");
+    }
+    if (!question_.replicas.empty()) {
+      refuse("space.replicas", "is not taken of a mix, which finds the numbers", "");
+    }
+    if (std::ranges::any_of(question_.splits,
+                            [](const auto& split) { return split.has_value(); })) {
+      refuse("space.disaggregation", "is not taken of a mix", "[none]");
+    }
+    return errors;
+  }
+
+  core::Result<void> look() {
+    core::Digest digest;
+    digest.add(std::string_view("ridgeline mix 1"));
+    for (const RequestClass& each : question_.classes) {
+      Question own = question_;
+      own.base = sweep::with_setting(question_.base, "workload", each.workload);
+      auto& found = *classes_.emplace_back(std::make_unique<ClassPoints>(std::move(own)));
+      auto space = Space::read(found.question);
+      if (!space) {
+        return core::fail(std::move(space).error());
+      }
+      found.space.emplace(std::move(*space));
+      auto points = look_at_points(found.question, *found.space, options_.jobs, {}, interrupt_);
+      if (!points) {
+        return core::fail(std::move(points).error());
+      }
+      found.points = std::move(*points);
+      answer_.rates.push_back(found.points.demand.rate);
+      answer_.engine = found.points.engine;
+      digest.add(std::string_view(sweep::one_line(found.question.base)));
+    }
+    digest.add(std::string_view(sweep::one_line(question_.axes)));
+    for (const Target& target : question_.slo.targets) {
+      digest.add(std::string_view(target.text()));
+    }
+    answer_.digest = digest.hex();
+    answer_.warnings = question_.warnings;
+    const auto warn = [&](const core::Warnings& found) {
+      answer_.warnings.insert(answer_.warnings.end(), found.begin(), found.end());
+    };
+    warn(classes_.front()->points.warnings);
+    if (question_.cost.prices) {
+      std::set<std::string> gpus;
+      for (const PlanCandidate& candidate : classes_.front()->points.candidates) {
+        gpus.insert(candidate.gpu);
+      }
+      warn(
+          price_warnings(*question_.cost.prices, {gpus.begin(), gpus.end()}, question_.cost.as_of));
+    }
+    return {};
+  }
+
+  /// What one replica of a point costs.
+  core::Result<double> unit_cost(const ClassPoints& of, std::int64_t ordinal) const {
+    auto found = of.space->resolve(of.space->point(ordinal));
+    if (!found) {
+      return core::fail(std::move(found).error());
+    }
+    const bool counts_gpus = question_.objectives.front() == Objective::kGpus;
+    const Cost cost = cost_of(found->resolved, 1, question_.cost, {});
+    return counts_gpus ? core::real(cost.gpus) : cost.usd_per_hour.value_or(core::real(cost.gpus));
+  }
+
+  /// Of each class and GPU, the points that promise most per cost.
+  core::Result<void> choose() {
+    std::set<std::int64_t> chosen;
+    for (const auto& each : classes_) {
+      std::map<std::string, std::vector<std::pair<double, std::int64_t>>> by_gpu;
+      for (const OpenPoint& open : each->points.open) {
+        const PlanCandidate& candidate = each->points.candidates[open.candidate];
+        auto cost = unit_cost(*each, candidate.ordinal);
+        if (!cost) {
+          return core::fail(std::move(cost).error());
+        }
+        by_gpu[candidate.gpu].emplace_back(-open.guess / *cost, candidate.ordinal);
+      }
+      for (auto& [gpu, points] : by_gpu) {
+        std::ranges::sort(points);
+        for (std::size_t i = 0; i < std::min(points.size(), kPerClassAndGpu); ++i) {
+          chosen.insert(points[i].second);
+        }
+      }
+    }
+    for (const std::int64_t ordinal : chosen) {
+      const PlanCandidate* candidate = nullptr;
+      const ClassPoints* of = nullptr;
+      for (const auto& each : classes_) {
+        if (candidate == nullptr && (candidate = each->candidate(ordinal)) != nullptr) {
+          of = each.get();
+        }
+      }
+      auto cost = unit_cost(*of, ordinal);
+      if (!cost) {
+        return core::fail(std::move(cost).error());
+      }
+      ordinals_.push_back(ordinal);
+      answer_.candidates.push_back({.label = candidate->label,
+                                    .gpu = candidate->gpu,
+                                    .gpus = candidate->gpus_per_replica,
+                                    .cost = *cost,
+                                    .capacity = std::vector<double>(classes_.size(), 0.0),
+                                    .sd = std::vector<double>(classes_.size(), 0.0),
+                                    .sure = std::vector<double>(classes_.size(), 0.0)});
+    }
+    return {};
+  }
+
+  core::Result<void> find_capacities() {
+    const std::size_t jobs = ordinals_.size() * classes_.size();
+    std::vector<core::Result<std::optional<Capacity>>> found(jobs, std::optional<Capacity>());
+    std::mutex mutex;
+    std::int64_t done = 0;
+    core::for_each_job(jobs, options_.jobs, [&](std::size_t job) {
+      found[job] = capacity_of(*classes_[job % classes_.size()], ordinals_[job / classes_.size()]);
+      const std::lock_guard lock(mutex);
+      if (options_.progress) {
+        options_.progress({.stage = "capacities by class",
+                           .done = ++done,
+                           .all = static_cast<std::int64_t>(jobs),
+                           .best = {}});
+      }
+    });
+    for (std::size_t job = 0; job < jobs; ++job) {
+      if (!found[job]) {
+        return core::fail(std::move(found[job]).error());
+      }
+      if (*found[job]) {
+        MixCandidate& candidate = answer_.candidates[job / classes_.size()];
+        candidate.capacity[job % classes_.size()] = (*found[job])->load;
+        candidate.sd[job % classes_.size()] = (*found[job])->sd;
+        answer_.requests_simulated += (*found[job])->requests;
+      }
+    }
+    for (std::size_t c = 0; c < classes_.size(); ++c) {
+      if (auto doubted = doubt(c); !doubted) {
+        return doubted;
+      }
+    }
+    return {};
+  }
+
+  core::Result<std::optional<Capacity>> capacity_of(const ClassPoints& of, std::int64_t ordinal) {
+    const OpenPoint* open = of.open(ordinal);
+    if (open == nullptr || interrupt_) {
+      return std::optional<Capacity>();  // A bound refuses it for this class.
+    }
+    auto found = of.space->resolve(of.space->point(ordinal));
+    if (!found) {
+      return core::fail(std::move(found).error());
+    }
+    return find_capacity(found->resolved,
+                         question_.slo.targets,
+                         {.requests = std::llround(kRequestsOfRun * multiple_of(question_.effort)),
+                          .guess = open->guess > 0.0 ? std::min(open->guess, open->ceiling)
+                                                     : open->ceiling * kUnknownRate,
+                          .ceiling = open->ceiling,
+                          .seed = static_cast<std::uint64_t>(found->resolved.run.seed)},
+                         interrupt_);
+  }
+
+  /// Lowers the capacities for a class to what is there with the confidence asked for.
+  core::Result<void> doubt(std::size_t of_class) {
+    const ClassPoints& of = *classes_[of_class];
+    std::vector<std::unique_ptr<scenario::Resolved>> kept;
+    std::vector<FluidCandidate> candidates;
+    std::vector<std::size_t> which;
+    for (std::size_t i = 0; i < ordinals_.size(); ++i) {
+      if (answer_.candidates[i].capacity[of_class] <= 0.0) {
+        continue;
+      }
+      auto found = of.space->resolve(of.space->point(ordinals_[i]));
+      if (!found) {
+        return core::fail(std::move(found).error());
+      }
+      kept.push_back(std::make_unique<scenario::Resolved>(std::move(found->resolved)));
+      candidates.push_back({.deployment = *kept.back()->deployment,
+                            .demand = of.points.demand,
+                            .targets = question_.slo.targets,
+                            .label = answer_.candidates[i].label});
+      which.push_back(i);
+    }
+    if (candidates.empty()) {
+      return {};
+    }
+    const FactorTable table = factors_of(candidates, accuracy::bands());
+    const double z = core::normal_quantile(question_.confidence);
+    for (std::size_t k = 0; k < which.size(); ++k) {
+      MixCandidate& candidate = answer_.candidates[which[k]];
+      const Row row{.capacity_rps = candidate.capacity[of_class],
+                    .sampling_sd = candidate.sd[of_class],
+                    .elasticity = table.candidates[k].loading};
+      candidate.sd[of_class] = log_capacity(row, table.factors).sd;
+      candidate.sure[of_class] = row.capacity_rps * core::exp(-z * candidate.sd[of_class]);
+    }
+    return {};
+  }
+
+  [[nodiscard]] MixQuestion program(std::optional<std::size_t> only = {}) const {
+    MixQuestion program{.rates = answer_.rates,
+                        .offers = {},
+                        .max_gpus = question_.limits.max_gpus,
+                        .stock = question_.limits.stock};
+    for (std::size_t i = 0; i < answer_.candidates.size(); ++i) {
+      const MixCandidate& candidate = answer_.candidates[i];
+      if (!only || *only == i) {
+        program.offers.push_back({.gpu = candidate.gpu,
+                                  .gpus = candidate.gpus,
+                                  .cost = candidate.cost,
+                                  .capacity = candidate.sure});
+      }
+    }
+    return program;
+  }
+
+  core::Result<void> solve() {
+    for (std::size_t i = 0; i < answer_.candidates.size(); ++i) {
+      auto alone = cheapest_mix(program(i));
+      if (alone && *alone && (!answer_.alone || (*alone)->cost < answer_.alone->cost)) {
+        answer_.alone = {
+            .candidate = i, .replicas = (*alone)->replicas.front(), .cost = (*alone)->cost};
+      }
+    }
+    auto mix = cheapest_mix(program());
+    if (!mix) {
+      return core::fail(std::move(mix).error());
+    }
+    if (!*mix) {
+      answer_.failure = why_none();
+      return {};
+    }
+    for (std::size_t i = 0; i < answer_.candidates.size(); ++i) {
+      if ((*mix)->replicas[i] > 0) {
+        answer_.pools.push_back(
+            {.candidate = i, .replicas = (*mix)->replicas[i], .shares = (*mix)->shares[i]});
+      }
+    }
+    return {};
+  }
+
+  [[nodiscard]] std::string why_none() const {
+    for (std::size_t c = 0; c < classes_.size(); ++c) {
+      if (std::ranges::none_of(answer_.candidates,
+                               [&](const auto& candidate) { return candidate.sure[c] > 0.0; })) {
+        return fmt::format("no deployment meets the targets for class {}, whatever the load",
+                           question_.classes[c].name);
+      }
+    }
+    return "no mix serves all classes with the GPUs that the limits allow";
+  }
+
+  core::Result<void> certify_pools() {
+    for (MixPool& pool : answer_.pools) {
+      for (std::size_t c = 0; c < classes_.size(); ++c) {
+        pool.shares[c] = pool.shares[c] < kNoShare ? 0.0 : pool.shares[c];
+        pool.rate += pool.shares[c] * answer_.rates[c];
+      }
+    }
+    std::vector<core::Result<bool>> done(answer_.pools.size(), false);
+    core::for_each_job(answer_.pools.size(), options_.jobs, [&](std::size_t i) {
+      done[i] = certify_pool(answer_.pools[i]);
+    });
+    for (std::size_t i = 0; i < done.size(); ++i) {
+      if (!done[i]) {
+        return core::fail(std::move(done[i]).error());
+      }
+      answer_.partial = answer_.partial || !*done[i];
+      const MixPool& pool = answer_.pools[i];
+      const MixCandidate& candidate = answer_.candidates[pool.candidate];
+      answer_.requests_simulated += pool.certificate.windows * pool.certificate.window_requests;
+      answer_.cost += candidate.cost * core::real(pool.replicas);
+      if (*done[i] && !pool.certificate.holds) {
+        answer_.failure = fmt::format(
+            "too many windows miss a target with {} x {}", pool.replicas, candidate.label);
+      }
+    }
+    return {};
+  }
+
+  /// Tests a pool with the requests that it gets, and with more replicas until enough windows pass.
+  core::Result<bool> certify_pool(MixPool& pool) {
+    const MixCandidate& candidate = answer_.candidates[pool.candidate];
+    std::size_t first = 0;
+    while (first + 1 < classes_.size() && pool.shares[first] <= 0.0) {
+      ++first;
+    }
+    const CertifyOptions options{
+        .load = pool.rate,
+        .windows = certifying_windows(question_.confidence),
+        .window_requests = usual_window(pool.rate, question_.slo.window, question_.effort),
+        .confidence = question_.confidence,
+        .seed = static_cast<std::uint64_t>(question_.classes.size()) + kFreshMixSeed};
+    const std::int64_t most = pool.replicas + kMostAddedToPool;
+    while (true) {
+      const ClassPoints& of = *classes_[first];
+      auto found = of.space->resolve(of.space->point(ordinals_[pool.candidate]), pool.replicas);
+      if (!found) {
+        return core::fail(std::move(found).error());
+      }
+      const std::int64_t requests = options.windows * options.window_requests;
+      const std::int64_t instances = found->resolved.run.cluster.instances.value_or(1);
+      scenario::Resolved run = with_load(
+          found->resolved,
+          {.load = pool.rate, .requests = requests, .seed = options.seed, .instances = instances});
+      auto source = requests_of(pool, requests, options.seed);
+      if (!source) {
+        return core::fail(std::move(source).error());
+      }
+      CertifyOptions own = options;
+      own.instances = instances;
+      auto certified =
+          certify_run(std::move(run), **source, question_.slo.targets, own, interrupt_);
+      if (!certified) {
+        return core::fail(std::move(certified).error());
+      }
+      if (!*certified) {
+        return false;
+      }
+      pool.certificate = (*certified)->certificate;
+      pool.targets = std::move((*certified)->targets);
+      if (pool.certificate.holds || pool.replicas >= most) {
+        break;
+      }
+      ++pool.replicas;
+    }
+    double busy = 0.0;
+    double spread = 0.0;
+    for (std::size_t c = 0; c < classes_.size(); ++c) {
+      if (pool.shares[c] > 0.0) {
+        const double part = pool.shares[c] * answer_.rates[c] / candidate.capacity[c];
+        busy += part;
+        spread += part * candidate.sd[c];
+      }
+    }
+    const LogCapacity capacity{.mean = 0.0, .sd = spread / busy};
+    pool.p_feasible = normal_probability(capacity.margin(core::log(busy), pool.replicas));
+    return true;
+  }
+
+  /// The requests of a pool: each class at its share of the rate.
+  core::Result<std::unique_ptr<workload::Source>> requests_of(const MixPool& pool,
+                                                              std::int64_t requests,
+                                                              std::uint64_t seed) {
+    std::vector<std::unique_ptr<workload::Source>> sources;
+    for (std::size_t c = 0; c < classes_.size(); ++c) {
+      if (pool.shares[c] <= 0.0) {
+        continue;
+      }
+      const ClassPoints& of = *classes_[c];
+      auto found = of.space->resolve(of.space->point(ordinals_[pool.candidate]));
+      if (!found) {
+        return core::fail(std::move(found).error());
+      }
+      // Streams of several classes are independent.
+      scenario::Resolved run = with_load(
+          found->resolved,
+          {.load = pool.shares[c] * answer_.rates[c], .requests = requests, .seed = seed + c});
+      run.workload.ranks = 1;
+      auto source = run.workload.open();
+      if (!source) {
+        return core::fail(std::move(source).error());
+      }
+      sources.push_back(std::move(*source));
+    }
+    return std::make_unique<MergedSource>(std::move(sources), requests);
+  }
+
+  const Question& question_;
+  const PlanOptions& options_;
+  const std::atomic<bool>& interrupt_;
+  std::vector<std::unique_ptr<ClassPoints>> classes_;
+  std::vector<std::int64_t> ordinals_;  ///< Of each candidate.
+  MixAnswer answer_;
+};
+
+}  // namespace
+
+core::Result<MixAnswer> plan_mix(const Question& question,
+                                 const PlanOptions& options,
+                                 const std::atomic<bool>& interrupt) {
+  return MixPlanner(question, options, interrupt).run();
+}
+
+}  // namespace ridgeline::plan

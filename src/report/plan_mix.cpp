@@ -1,0 +1,279 @@
+#include "report/plan_mix.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "document/document.hpp"
+#include "metrics/slo.hpp"
+#include "plan/cost.hpp"
+#include "plan/target.hpp"
+#include "report/format.hpp"
+#include "report/grid.hpp"
+#include "report/result_json.hpp"
+#include "report/text_lines.hpp"
+#include "report/tree.hpp"
+#include "report/version.hpp"
+#include "report/warning_lines.hpp"
+
+namespace ridgeline::report {
+namespace {
+
+using document::Node;
+using plan::MixAnswer;
+using plan::MixCandidate;
+using plan::MixPool;
+
+constexpr std::int64_t kMixSchemaVersion = 1;
+
+bool counts_gpus(const MixAnswer& answer) {
+  return answer.question.objectives.front() == plan::Objective::kGpus;
+}
+
+std::string cost_text(const MixAnswer& answer, double cost) {
+  return counts_gpus(answer) ? fmt::format("{:.0f} GPUs", cost) : fmt::format("{:.2f} $/h", cost);
+}
+
+std::string replicas_text(std::int64_t replicas, const std::string& label, bool ascii) {
+  return fmt::format("{} {} {}", replicas, ascii ? "x" : "×", label);
+}
+
+std::string mix_headline(const MixAnswer& answer, bool ascii) {
+  std::vector<std::string> classes;
+  for (std::size_t c = 0; c < answer.rates.size(); ++c) {
+    classes.push_back(
+        fmt::format("{} {:.4g} req/s", answer.question.classes[c].name, answer.rates[c]));
+  }
+  std::vector<std::string> targets;
+  for (const plan::Target& target : answer.question.slo.targets) {
+    targets.push_back(target.text());
+  }
+  return fmt::format("{}; {}; {} at {} {:.3g} %",
+                     fmt::join(classes, ", "),
+                     fmt::join(targets, ", "),
+                     counts_gpus(answer) ? "fewest GPUs" : "least $/h",
+                     ascii ? ">=" : "≥",
+                     answer.question.confidence * 100.0);
+}
+
+std::string mix_grid(const MixAnswer& answer, const TextStyle& style) {
+  std::vector<Grid::Column> columns = {{.title = ""},
+                                       {.title = "pool", .left = true},
+                                       {.title = "GPUs"},
+                                       {.title = counts_gpus(answer) ? "" : "$/h"},
+                                       {.title = "serves", .left = true},
+                                       {.title = "req/s"}};
+  for (const plan::Target& target : answer.question.slo.targets) {
+    columns.push_back(
+        {.title =
+             target.is_attainment
+                 ? "over"
+                 : fmt::format("{} {}",
+                               metrics::kStatisticNames[static_cast<std::size_t>(target.statistic)],
+                               target.name())});
+  }
+  columns.push_back({.title = "sure"});
+  Grid grid(std::move(columns));
+  for (std::size_t i = 0; i < answer.pools.size(); ++i) {
+    const MixPool& pool = answer.pools[i];
+    const MixCandidate& candidate = answer.candidates[pool.candidate];
+    std::vector<std::string> serves;
+    for (std::size_t c = 0; c < pool.shares.size(); ++c) {
+      if (pool.shares[c] > 0.0) {
+        serves.push_back(
+            fmt::format("{:.0f} % of {}", pool.shares[c] * 100.0, answer.question.classes[c].name));
+      }
+    }
+    std::vector<std::string> cells = {
+        fmt::format("{}", i + 1),
+        replicas_text(pool.replicas, candidate.label, style.ascii),
+        fmt::format("{}", pool.replicas * candidate.gpus),
+        counts_gpus(answer)
+            ? ""
+            : fmt::format("{:.2f}", static_cast<double>(pool.replicas) * candidate.cost),
+        fmt::format("{}", fmt::join(serves, ", ")),
+        significant(pool.rate)};
+    for (const plan::TargetResult& result : pool.targets) {
+      cells.push_back(result.value_ms ? fmt::format("{} ms", significant(result.value_ms->value))
+                                      : percent(result.exceed_share));
+    }
+    cells.resize(6 + answer.question.slo.targets.size());
+    cells.push_back(fmt::format("{:.0f} %", pool.p_feasible * 100.0));
+    grid.add(std::move(cells));
+  }
+  constexpr std::array<std::size_t, 2> kShrinkable = {1, 4};
+  return grid.render(style, kShrinkable);
+}
+
+Node numbers_node(const std::vector<double>& numbers) {
+  std::vector<Node> items;
+  items.reserve(numbers.size());
+  for (const double number : numbers) {
+    items.push_back(number_node(number));
+  }
+  return list_node(std::move(items));
+}
+
+Node pool_node(const MixAnswer& answer, const MixPool& pool) {
+  const MixCandidate& candidate = answer.candidates[pool.candidate];
+  std::vector<Node> targets;
+  for (const plan::TargetResult& result : pool.targets) {
+    targets.push_back(
+        MapBuilder()
+            .add("target", text_node(answer.question.slo.targets[result.target].text()))
+            .add(
+                "value",
+                number_node(result.value_ms ? std::optional(result.value_ms->value) : std::nullopt))
+            .add("exceed_share", number_node(result.exceed_share))
+            .add("verdict", text_node(result.met ? "met" : "missed"))
+            .build());
+  }
+  return MapBuilder()
+      .add("deployment", text_node(candidate.label))
+      .add("gpu", text_node(candidate.gpu))
+      .add("replicas", integer_node(pool.replicas))
+      .add("gpus", integer_node(pool.replicas * candidate.gpus))
+      .add("cost", number_node(static_cast<double>(pool.replicas) * candidate.cost))
+      .add("shares", numbers_node(pool.shares))
+      .add("rate_rps", number_node(pool.rate))
+      .add("p_feasible", number_node(pool.p_feasible))
+      .add("slo", list_node(std::move(targets)))
+      .add("certificate",
+           MapBuilder()
+               .add("windows", integer_node(pool.certificate.windows))
+               .add("passed", integer_node(pool.certificate.passed))
+               .add("window_requests", integer_node(pool.certificate.window_requests))
+               .add("at_least", number_node(pool.certificate.at_least))
+               .add("holds", bool_node(pool.certificate.holds))
+               .build())
+      .build();
+}
+
+Node mix_answer_node(const MixAnswer& answer) {
+  std::vector<Node> pools;
+  for (const MixPool& pool : answer.pools) {
+    pools.push_back(pool_node(answer, pool));
+  }
+  MapBuilder map;
+  map.add("cost",
+          number_node(answer.failure.empty() && !answer.partial ? std::optional(answer.cost)
+                                                                : std::nullopt))
+      .add("pools", list_node(std::move(pools)))
+      .add("failure", answer.failure.empty() ? Node::null({}) : text_node(answer.failure));
+  if (answer.alone) {
+    map.add("alone",
+            MapBuilder()
+                .add("deployment", text_node(answer.candidates[answer.alone->candidate].label))
+                .add("replicas", integer_node(answer.alone->replicas))
+                .add("cost", number_node(answer.alone->cost))
+                .build());
+  } else {
+    map.add("alone", Node::null({}));
+  }
+  return map.build();
+}
+
+Node classes_node(const MixAnswer& answer) {
+  std::vector<Node> items;
+  for (std::size_t c = 0; c < answer.rates.size(); ++c) {
+    items.push_back(MapBuilder()
+                        .add("name", text_node(answer.question.classes[c].name))
+                        .add("rate_rps", number_node(answer.rates[c]))
+                        .add("workload", answer.question.classes[c].workload)
+                        .build());
+  }
+  return list_node(std::move(items));
+}
+
+}  // namespace
+
+std::string mix_table(const MixAnswer& answer, const TextStyle& style) {
+  LineLayout layout = sentence_layout(style);
+  layout.separator = " ";
+  std::string text = wrapped("", words(mix_headline(answer, style.ascii)), layout) + "\n";
+  if (answer.partial) {
+    return text + "Interrupted before the mix was certified.\n";
+  }
+  if (!answer.pools.empty()) {
+    text += mix_grid(answer, style) + "\n";
+  }
+  if (!answer.failure.empty()) {
+    text += wrapped("", words(answer.failure), layout);
+  } else {
+    std::string compared = fmt::format("mix {}", cost_text(answer, answer.cost));
+    if (answer.alone) {
+      compared += fmt::format("; one deployment for all classes, by the same estimate: {}, {}",
+                              replicas_text(answer.alone->replicas,
+                                            answer.candidates[answer.alone->candidate].label,
+                                            style.ascii),
+                              cost_text(answer, answer.alone->cost));
+    }
+    text += wrapped("", words(compared), layout);
+  }
+  text += wrapped(
+      "",
+      words(fmt::format("{} compared, {} simulated",
+                        counted(static_cast<std::int64_t>(answer.candidates.size()), "deployment"),
+                        counted(answer.requests_simulated, "request"))),
+      layout);
+  if (!answer.warnings.empty()) {
+    text += "\n" + warning_lines(answer.warnings, style);
+  }
+  return text;
+}
+
+std::string mix_json(const MixAnswer& answer, const PlanRunInfo& info) {
+  std::vector<Node> candidates;
+  for (const MixCandidate& candidate : answer.candidates) {
+    candidates.push_back(MapBuilder()
+                             .add("deployment", text_node(candidate.label))
+                             .add("gpu", text_node(candidate.gpu))
+                             .add("gpus", integer_node(candidate.gpus))
+                             .add("cost", number_node(candidate.cost))
+                             .add("capacity_rps", numbers_node(candidate.capacity))
+                             .add("sure_rps", numbers_node(candidate.sure))
+                             .build());
+  }
+  std::vector<Node> targets;
+  for (const plan::Target& target : answer.question.slo.targets) {
+    targets.push_back(text_node(target.text()));
+  }
+  MapBuilder map;
+  map.add("schema_version", integer_node(kMixSchemaVersion))
+      .add("run_info",
+           MapBuilder()
+               .add("version", text_node(version()))
+               .add("wall_time_s", number_node(info.wall_time_s))
+               .add("core_seconds", number_node(info.core_seconds))
+               .add("jobs", integer_node(info.jobs))
+               .build())
+      .add("config",
+           MapBuilder()
+               .add("scenario", answer.question.base)
+               .add("space", answer.question.axes)
+               .add("engine", text_node(answer.engine))
+               .build())
+      .add("question",
+           MapBuilder()
+               .add("classes", classes_node(answer))
+               .add("slo", list_node(std::move(targets)))
+               .add("confidence", number_node(answer.question.confidence))
+               .add("objective", text_node(counts_gpus(answer) ? "gpus" : "usd_per_hour"))
+               .build())
+      .add("mix", mix_answer_node(answer))
+      .add("candidates", list_node(std::move(candidates)))
+      .add("requests_simulated", integer_node(answer.requests_simulated))
+      .add("partial", bool_node(answer.partial))
+      .add("warnings", warnings_tree(answer.warnings))
+      .add("digest", text_node(answer.digest));
+  return json_text(map.build());
+}
+
+}  // namespace ridgeline::report

@@ -113,7 +113,12 @@ EngineTotals Instance::totals() const {
 }
 
 void Instance::on_steps(const domain::StepRecord& record) {
-  if (!is_warming_) {
+  if (is_warming_) {
+    return;
+  }
+  if (before_.steps == 0) [[likely]] {
+    sink_.on_steps(record);
+  } else {
     domain::StepRecord own = record;
     own.first_step -= before_.steps;
     sink_.on_steps(own);

@@ -124,8 +124,8 @@ std::string verdict_html(const Node& result) {
 std::string error_html(const Node& result, std::string_view metric) {
   const std::string key = fmt::format("expected_error.{}.median_pct", metric);
   return has_number(result, key)
-             ? fmt::format("<small>\u00b1 {} % expected</small>", number_html(result, key))
-             : "<small>no measured run like it</small>";
+             ? fmt::format("<small>means off by {} % (median)</small>", number_html(result, key))
+             : "<small>no measured run like this</small>";
 }
 
 struct Card {

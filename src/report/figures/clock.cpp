@@ -32,14 +32,17 @@ std::string peak_text(const document::Node& result,
       significant(static_cast<double>(place) * number_at(result, "series.window_s")));
 }
 
+/// Windows that a rate is drawn over: counts of single ones jump about.
+constexpr std::size_t kTogether = 4;
+
 void draw_requests(const document::Node& result, Lanes& lanes) {
-  const auto arrivals = per_second(result, "series.rates.arrivals");
-  const auto completions = per_second(result, "series.rates.completions");
+  const auto arrivals = per_second(result, "series.rates.arrivals", kTogether);
+  const auto completions = per_second(result, "series.rates.completions", kTogether);
   const double most = std::max(greatest(arrivals), greatest(completions));
   const Scale y =
       lanes.axis(0, most, "requests per second", {{"arrive", "la"}, {"complete", "lb"}});
-  lanes.step(arrivals, y, "la");
-  lanes.step(completions, y, "lb");
+  lanes.step(arrivals, y, "la", kTogether);
+  lanes.step(completions, y, "lb", kTogether);
 }
 
 void draw_batch(const document::Node& result, Lanes& lanes) {
@@ -71,12 +74,12 @@ void draw_kv(const document::Node& result, Lanes& lanes) {
 }
 
 void draw_tokens(const document::Node& result, Lanes& lanes) {
-  const auto decode = per_second(result, "series.rates.decode_tokens");
-  const auto prefill = per_second(result, "series.rates.prefill_tokens");
+  const auto decode = per_second(result, "series.rates.decode_tokens", kTogether);
+  const auto prefill = per_second(result, "series.rates.prefill_tokens", kTogether);
   const double most = std::max(greatest(decode), greatest(prefill));
   const Scale y = lanes.axis(3, most, "tokens per second", {{"prefill", "la"}, {"decode", "lb"}});
-  lanes.step(prefill, y, "la");
-  lanes.step(decode, y, "lb");
+  lanes.step(prefill, y, "la", kTogether);
+  lanes.step(decode, y, "lb", kTogether);
 }
 
 /// As many windows as a reader looks at.
@@ -105,7 +108,8 @@ Figure clock(const document::Node& result) {
   Figure figure{.id = "clock",
                 .title = "What happened when: five lanes over simulated time",
                 .caption =
-                    "Means over windows of equal length; the shaded bands reach from the "
+                    "Means over windows of equal length, rates over four of them; the shaded bands "
+                    "reach from the "
                     "least to the greatest value in each. Requests count where they "
                     "arrive or end, tokens where their step ends; KV is that of the batch, "
                     "of what one instance's blocks hold. The last lane has the requests by "

@@ -73,7 +73,9 @@ void draw_curve(const document::Node& result,
           : number_at(result, fmt::format("summary.slo.{}.limit_ms", curve.metric));
   if (limit >= x.low && limit <= x.high) {
     canvas.line({.x = x.pixel(limit), .y = y.end}, {.x = x.pixel(limit), .y = y.start}, "target");
-    canvas.text({.x = x.pixel(limit) + 3.0, .y = y.start - 4.0},
+    // One above the other: targets can be close.
+    const double above = 14.0 * static_cast<double>(&curve - kCurves.data());
+    canvas.text({.x = x.pixel(limit) + 3.0, .y = y.start - 4.0 - above},
                 "start",
                 "quiet",
                 fmt::format("{} target {}", curve.name, significant(limit)));
@@ -112,7 +114,7 @@ Figure distributions(const document::Node& result) {
   }
   Canvas canvas(kWidth, kBottom + 44.0);
   const Scale x = Scale::logarithmic(lowest, highest, 56.0, kWidth - 70.0);
-  const Scale y{.low = 0.0, .high = 100.0, .start = kBottom, .end = 16.0};
+  const Scale y{.low = 0.0, .high = 100.0, .start = kBottom, .end = 28.0};
   canvas.axis_left(y, x.start, x.end);
   canvas.axis_below(x, kBottom, y.end, "ms, logarithmic");
   canvas.text({.x = 4.0, .y = 12.0}, "start", "quiet", "% of requests");

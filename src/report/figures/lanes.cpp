@@ -63,8 +63,11 @@ Scale Lanes::axis(std::size_t lane,
   return y;
 }
 
-void Lanes::step(const std::vector<double>& values, const Scale& y, std::string_view css_class) {
-  canvas_.step(values, window_s_, time_, y, css_class);
+void Lanes::step(const std::vector<double>& values,
+                 const Scale& y,
+                 std::string_view css_class,
+                 std::size_t windows) {
+  canvas_.step(values, window_s_ * static_cast<double>(windows), time_, y, css_class);
 }
 
 void Lanes::band(const std::vector<double>& lower,
@@ -89,13 +92,22 @@ std::vector<double> window_lengths(const document::Node& result) {
   return lengths;
 }
 
-std::vector<double> per_second(const document::Node& result, std::string_view path) {
-  std::vector<double> values = numbers_at(result, path);
+std::vector<double> per_second(const document::Node& result,
+                               std::string_view path,
+                               std::size_t group) {
+  const std::vector<double> counts = numbers_at(result, path);
   const auto lengths = window_lengths(result);
-  for (std::size_t i = 0; i < std::min(values.size(), lengths.size()); ++i) {
-    values[i] /= lengths[i];
+  std::vector<double> rates;
+  for (std::size_t i = 0; i < std::min(counts.size(), lengths.size()); i += group) {
+    double count = 0.0;
+    double length = 0.0;
+    for (std::size_t j = i; j < std::min({i + group, counts.size(), lengths.size()}); ++j) {
+      count += counts[j];
+      length += lengths[j];
+    }
+    rates.push_back(count / length);
   }
-  return values;
+  return rates;
 }
 
 }  // namespace ridgeline::report::figures

@@ -35,7 +35,11 @@ class Lanes {
   Scale axis(std::size_t lane, double highest, std::string_view name, const std::vector<Key>& keys);
   void name(std::size_t lane, std::string_view name, const std::vector<Key>& keys);
   /// A value per window; the last one, which the run's end cuts, ends with it.
-  void step(const std::vector<double>& values, const Scale& y, std::string_view css_class);
+  /// Or a value per so many windows.
+  void step(const std::vector<double>& values,
+            const Scale& y,
+            std::string_view css_class,
+            std::size_t windows = 1);
   void band(const std::vector<double>& lower,
             const std::vector<double>& upper,
             const Scale& y,
@@ -51,8 +55,10 @@ class Lanes {
   Scale time_;
 };
 
-/// A list of a result with `series`, per second of each window.
-[[nodiscard]] std::vector<double> per_second(const document::Node& result, std::string_view path);
+/// A list of a result with `series`, per second of each `group` windows together.
+[[nodiscard]] std::vector<double> per_second(const document::Node& result,
+                                             std::string_view path,
+                                             std::size_t group = 1);
 /// Seconds of each window that the run has.
 [[nodiscard]] std::vector<double> window_lengths(const document::Node& result);
 

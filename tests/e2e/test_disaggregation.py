@@ -90,7 +90,7 @@ def test_pools_of_other_tensor_parallel_sizes(ridgeline, model, latent):
                  ("--pool", f"{{name: {name}, instances: 1, gpu: h100, tensor_parallel_size: {size}}}")]
         return result_of(ridgeline, "run", "--model", model, "--gpu", "h100", "--input-len", 2000, "--output-len", 60,
                          "--request-rate", 1, "--num-prompts", 20, "--prefill-instances", 1, "--network-cards", cards,
-                         *pools)["summary"]["cluster"]["transfers"]
+                         "--transfer-bandwidth", "50GB/s", *pools)["summary"]["cluster"]["transfers"]
 
     one = transfers(1, 1, "gpu")
     assert transfers(2, 1, "gpu")["bytes"] == one["bytes"]

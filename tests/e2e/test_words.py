@@ -250,7 +250,7 @@ def completed(ridgeline, *words):
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
 def test_bash_completes(ridgeline):
     ridgeline.write("requests.csv", TRACE)
-    assert completed(ridgeline, "rep") == ["replay"]
+    assert completed(ridgeline, "rep") == ["replay", "report"]
     assert completed(ridgeline, "run", "--max-num-s") == ["--max-num-seqs", "--max-num-scheduled-tokens"]
     assert completed(ridgeline, "run", "--no-enable-pre") == ["--no-enable-prefix-caching"]
     assert completed(ridgeline, "run", "--gpu", "h20") == ["h20", "h200", "h200-nvl"]

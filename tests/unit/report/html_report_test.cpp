@@ -34,7 +34,7 @@ TEST(HtmlReport, EveryNumberIsTheTextOfItsKey) {
        ++match) {
     const std::string key = (*match)[1];
     EXPECT_EQ((*match)[2], number_text(figures::at_path(testing::a_result(), key), key)) << key;
-    numbers += figures::at_path(testing::a_result(), key) != nullptr ? 1 : 0;
+    numbers += figures::at_path(testing::a_result(), key) != nullptr ? 1U : 0U;
   }
   EXPECT_GE(numbers, 60U);
 }

@@ -220,7 +220,7 @@ Pause Cluster::advance(SimTime limit, bool pause_at_completion, std::int64_t max
     const SimTime visible = ends_are_watched_ ? visible_.least() : SimTime::never();
     // A rank may still wait for KV that a part is about to give up: its group would go on for ever.
     const bool is_idle = tickets_.empty() && arrivals_.empty() && limit == SimTime::never() &&
-                         (groups_.empty() || next_of_parts() == SimTime::never());
+                         (groups_.empty() || !have_parts_a_duty());
     Pause pause = Pause::kLimit;
     if (visible < std::min(event, limit)) {
       pause = settle(visible, pause_at_completion, max_segments);
@@ -491,15 +491,15 @@ SimTime Cluster::next_event() const {
   if (!deliveries_.empty()) {
     next = std::min(next, deliveries_.top().at);
   }
-  return std::min(next, next_of_parts());
-}
-
-SimTime Cluster::next_of_parts() const {
-  SimTime next = SimTime::never();
   for (const OwnPart& own : parts_) {
     next = std::min(next, own.part->next_instant());
   }
   return next;
+}
+
+bool Cluster::have_parts_a_duty() const {
+  return std::ranges::any_of(
+      parts_, [](const OwnPart& own) { return own.part->next_duty() != SimTime::never(); });
 }
 
 SimTime Cluster::now() const {

@@ -203,7 +203,7 @@ class Cluster final : public engine::Server,
       core::InstanceId id, std::span<const domain::Request> warm_from = {});
   [[nodiscard]] core::SimTime next_arrival() const;
   [[nodiscard]] core::SimTime next_event() const;
-  [[nodiscard]] core::SimTime next_of_parts() const;
+  [[nodiscard]] bool have_parts_a_duty() const;
   void watch_ends(bool watched);
   // Instances that are advanced together are a unit: a group of ranks, or one instance.
   [[nodiscard]] std::size_t num_units() const { return instances_.size() / unit_size_; }

@@ -66,8 +66,11 @@ std::optional<Disaggregation::Serial> Disaggregation::serial_of(core::RequestId 
 }
 
 SimTime Disaggregation::next_instant() const {
-  const SimTime event = events_.empty() ? SimTime::never() : events_.top().at;
-  return std::min({event, link_.next_end(), prefill_gateway_.next_scrape()});
+  return std::min(next_duty(), prefill_gateway_.next_scrape());
+}
+
+SimTime Disaggregation::next_duty() const {
+  return std::min(events_.empty() ? SimTime::never() : events_.top().at, link_.next_end());
 }
 
 /// Transfers that end first, so that a lease or an instance that ends with them changes nothing.

@@ -100,6 +100,7 @@ class Disaggregation final : public Part {
   Disaggregation(DisaggregationInputs inputs, Fleet& fleet);
 
   [[nodiscard]] core::SimTime next_instant() const override;
+  [[nodiscard]] core::SimTime next_duty() const override;
   void act(core::SimTime now) override;
   std::optional<bool> on_dispatch(Ticket& ticket, core::SimTime now) override;
   bool on_leg_end(Ticket& ticket, domain::RequestRecord& record) override;

@@ -124,6 +124,8 @@ class Part {
 
   /// When it next has something to do; never() where nothing is due.
   [[nodiscard]] virtual core::SimTime next_instant() const = 0;
+  /// The same, without what it repeats for ever, such as reading gauges.
+  [[nodiscard]] virtual core::SimTime next_duty() const { return next_instant(); }
   /// Does all that is due at `now`, its next instant.
   virtual void act(core::SimTime now) = 0;
 

@@ -18,10 +18,12 @@ scenario::Resolved resolved(std::vector<scenario::Override> more) {
   std::vector<scenario::Override> all = {{"model", "llama-3.1-8b"},
                                          {"gpu", "h100"},
                                          {"workload.num_prompts", "10"},
-                                         {"workload.request_rate", "2"}};
+                                         {"workload.request_rate", "2"},
+                                         {"workload.input_len", "100"},
+                                         {"workload.output_len", "10"}};
   all.insert(all.end(), more.begin(), more.end());
   auto loaded = scenario::load_scenario(std::nullopt, all, scenario::Purpose::kRun);
-  EXPECT_TRUE(loaded.has_value());
+  EXPECT_TRUE(loaded.has_value()) << (loaded ? "" : loaded.error().front().message);
   auto made = scenario::resolve(std::move(*loaded));
   EXPECT_TRUE(made.has_value());
   return *std::move(made);

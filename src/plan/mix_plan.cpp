@@ -164,7 +164,7 @@ class MixPlanner {
   }
 
   /// What one replica of a point costs.
-  core::Result<double> unit_cost(const ClassPoints& of, std::int64_t ordinal) const {
+  [[nodiscard]] core::Result<double> unit_cost(const ClassPoints& of, std::int64_t ordinal) const {
     auto found = of.space->resolve(of.space->point(ordinal));
     if (!found) {
       return core::fail(std::move(found).error());
@@ -198,7 +198,8 @@ class MixPlanner {
       const PlanCandidate* candidate = nullptr;
       const ClassPoints* of = nullptr;
       for (const auto& each : classes_) {
-        if (candidate == nullptr && (candidate = each->candidate(ordinal)) != nullptr) {
+        if (candidate == nullptr) {
+          candidate = each->candidate(ordinal);
           of = each.get();
         }
       }

@@ -33,7 +33,8 @@ TEST(Exporters, HaveNamesAndExtensionsOfTheirOwn) {
     }
   }
   EXPECT_EQ(names,
-            (std::set<std::string>{"table", "json", "ndjson", "csv", "markdown", "svg", "quiet"}));
+            (std::set<std::string>{
+                "table", "json", "ndjson", "csv", "markdown", "svg", "quiet", "html"}));
 }
 
 TEST(Exporters, RenderWhatTheyAreCalled) {

@@ -27,7 +27,10 @@ inline RunResult a_run(const std::vector<scenario::Override>& more = {}) {
                                          {"workload.output_len", "64"},
                                          {"slo.ttft", "50ms"},
                                          {"slo.tpot", "8ms"}};
-  all.insert(all.end(), more.begin(), more.end());
+  for (const scenario::Override& own : more) {
+    std::erase_if(all, [&](const scenario::Override& one) { return one.path == own.path; });
+    all.push_back(own);
+  }
   auto loaded = scenario::load_scenario(std::nullopt, all, scenario::Purpose::kRun);
   RIDGELINE_CHECK(loaded.has_value(), "a scenario of a test");
   const auto resolved = scenario::resolve(std::move(*loaded));

@@ -59,7 +59,8 @@ TEST(Marks, RelativeStepsDoNotDrift) {
   // The end is at 40, whatever was rounded on the way: the steps sum to 400 tenths.
   double sum = 0.0;
   const std::string& marks = canvas.marks();
-  for (std::size_t at = marks.find('h'); at != std::string::npos; at = marks.find('h', at + 1)) {
+  for (std::size_t at = marks.find('h', marks.find("d=\"M")); at != std::string::npos;
+       at = marks.find('h', at + 1)) {
     sum += std::stod(marks.substr(at + 1));
   }
   EXPECT_NEAR(sum, 40.0, 1e-9);

@@ -30,8 +30,8 @@ scenario::Resolved resolved(std::vector<scenario::Override> more) {
 }
 
 TEST(RepeatCommand, HasAFlagForEachStatedSetting) {
-  const std::string command = repeat_command(
-      resolved({{"engine.enable_prefix_caching", "false"}, {"slo.ttft", "50ms"}}));
+  const std::string command =
+      repeat_command(resolved({{"engine.enable_prefix_caching", "false"}, {"slo.ttft", "50ms"}}));
   for (const char* const word : {"ridgeline run --model llama-3.1-8b --gpu h100",
                                  " --num-prompts 10",
                                  " --request-rate 2",

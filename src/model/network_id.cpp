@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 
 #include "core/result.hpp"
-#include "document/document.hpp"
 #include "document/catalogue.hpp"
+#include "document/document.hpp"
 #include "model/hf_document.hpp"
 #include "model/model_spec.hpp"
 

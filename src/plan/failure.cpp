@@ -106,10 +106,10 @@ void explain_failure(const Points& points,
   }
   if (by_limits > 0) {
     const Limits& limits = answer.question.limits;
-    parts.push_back(
-        fmt::format("{} would need more replicas than {}",
-                    by_limits,
-                    limits.max_gpus || !limits.stock.empty() ? "the limits allow" : "there may be"));
+    parts.push_back(fmt::format(
+        "{} would need more replicas than {}",
+        by_limits,
+        limits.max_gpus || !limits.stock.empty() ? "the limits allow" : "there may be"));
   }
   std::vector<std::string> targets;
   for (const Target& target : answer.question.slo.targets) {

@@ -58,7 +58,7 @@ struct RunResult {
   std::vector<std::pair<std::string, document::Node>> settings;
   metrics::Summary summary;
   std::optional<metrics::Series> series;  ///< Where it was asked for.
-  std::optional<Deployment> deployment;  ///< Where it has more than one data-parallel rank.
+  std::optional<Deployment> deployment;   ///< Where it has more than one data-parallel rank.
   /// How far such predictions were off on measured servers: one per metric that has a band.
   std::vector<accuracy::ExpectedError> expected_errors;
   core::Warnings warnings;  ///< Without those for absent numbers, which the machine formats add.

@@ -22,11 +22,10 @@ namespace {
 /// The result in a file that `run` wrote: its JSON, or its page.
 core::Result<document::Node> read_result(const Arguments& arguments) {
   if (arguments.positionals.size() != 1) {
-    return core::fail(
-        core::Error{.message = fmt::format("expected one result, found {}",
-                                           arguments.positionals.size()),
-                    .where = {.file = "command line"},
-                    .hint = "ridgeline run ... -o run.html, then ridgeline report run.html"});
+    return core::fail(core::Error{
+        .message = fmt::format("expected one result, found {}", arguments.positionals.size()),
+        .where = {.file = "command line"},
+        .hint = "ridgeline run ... -o run.html, then ridgeline report run.html"});
   }
   const std::string& path = arguments.positionals.front();
   const auto text = document::read_file(path);
@@ -52,8 +51,9 @@ ExitCode report_command(Words words) {
   }
   const Opening opening{
       .usage = "report FILE [flags]",
-      .about = "The page of a saved result (.json or .html, as `run -o` wrote it), or with\n"
-               "--format json the result in a page.",
+      .about =
+          "The page of a saved result (.json or .html, as `run -o` wrote it), or with\n"
+          "--format json the result in a page.",
       .flags = std::move(flags),
       .formats = {"html", "json"}};
   Arguments arguments;
@@ -73,8 +73,8 @@ ExitCode report_command(Words words) {
       [&](std::string_view format, const report::TextStyle&) {
         return format == "json"
                    ? report::json_text(*result)
-                   : report::html_report(
-                         *result, report::words_of(*result, arguments.positionals.front()));
+                   : report::html_report(*result,
+                                         report::words_of(*result, arguments.positionals.front()));
       },
       manners);
 }

@@ -47,8 +47,8 @@ def write_ledger(folder):
 
 
 def write_report(folder):
-    return ["run", "--model", "llama-3.1-8b", "--gpu", "h100", "--request-rate", "8", "--num-prompts", "1000",
-            "--slo-ttft", "50ms", "--slo-tpot", "10ms", "--format", "html"]
+    return ["run", "--model", "llama-3.1-8b", "--gpu", "h100", "--request-rate", "8", "--num-prompts", "1000", "--input-len", "512",
+            "--output-len", "256", "--slo-ttft", "50ms", "--slo-tpot", "10ms", "--format", "html"]
 
 
 PAGES = {"validation": write_validation, "ledger": write_ledger, "report": write_report}

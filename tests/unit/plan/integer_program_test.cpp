@@ -13,6 +13,7 @@ TEST(IntegerProgram, RoundsUpWhereAFractionWouldDo) {
       .rows = {{.lowest = 14.0, .highest = 1e30, .terms = {{0, 3.0}, {1, 5.0}}}}};
   auto values = solve(program);
   if (!values) {
+    ASSERT_EQ(values.error().front().hint, "apt install coinor-libcbc3");
     GTEST_SKIP() << values.error().front().message;
   }
   ASSERT_TRUE(*values);

@@ -38,6 +38,8 @@ TEST(MixPlan, EveryClassIsServedAndEveryPoolCertified) {
   const std::atomic<bool> interrupt = false;
   const auto answer = plan_mix(two_classes("2s"), {}, interrupt);
   if (!answer) {
+    // Nothing else may be wrong than that the solver is not installed.
+    ASSERT_EQ(answer.error().front().hint, "apt install coinor-libcbc3");
     GTEST_SKIP() << answer.error().front().message;
   }
   EXPECT_EQ(answer->failure, "");
@@ -69,6 +71,8 @@ TEST(MixPlan, AClassThatNothingServesIsNamed) {
   const std::atomic<bool> interrupt = false;
   const auto answer = plan_mix(two_classes("60ms"), {}, interrupt);
   if (!answer) {
+    // Nothing else may be wrong than that the solver is not installed.
+    ASSERT_EQ(answer.error().front().hint, "apt install coinor-libcbc3");
     GTEST_SKIP() << answer.error().front().message;
   }
   EXPECT_TRUE(answer->pools.empty());

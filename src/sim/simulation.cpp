@@ -226,6 +226,12 @@ core::Result<RunOutcome> simulate(const scenario::Resolved& resolved,
                                   .message = "steps of several pools are not taken apart",
                                   .hint = "one pool"});
   }
+  if (!resolved.pools.empty() && controls.host_parts.step_time_model != nullptr) {
+    return core::fail(core::Error{.field = "cluster.pools",
+                                  .message = "one step-time model of the host cannot stand for the "
+                                             "instances of pools",
+                                  .hint = "without pools"});
+  }
   domain::Tenants tenants = tenants_of(resolved, source);
   if (auto errors = tenant_errors(resolved, source, tenants); !errors.empty()) {
     return core::fail(std::move(errors));
@@ -250,7 +256,9 @@ core::Result<RunOutcome> simulate(const scenario::Resolved& resolved,
     return core::fail(warm.error());
   }
   const LoggedModel logged(*deployment.latency);
-  const latency::StepTimeModel& model = deployment.latency->logs()
+  const latency::StepTimeModel* const hosts = controls.host_parts.step_time_model;
+  const latency::StepTimeModel& model = hosts != nullptr ? *hosts
+                                        : deployment.latency->logs()
                                             ? static_cast<const latency::StepTimeModel&>(logged)
                                             : *deployment.latency;
   StepWatch watch(model);
@@ -288,7 +296,8 @@ core::Result<RunOutcome> simulate(const scenario::Resolved& resolved,
       .core = controls.core,
       .jump = controls.jump};
   // A log of look-ups and a sink of tokens are for one thread.
-  const bool alone = deployment.latency->logs() || pools.any_logs() || controls.tokens != nullptr;
+  const bool alone = deployment.latency->logs() || pools.any_logs() || controls.tokens != nullptr ||
+                     hosts != nullptr;
   const Servers servers(resolved,
                         inputs,
                         tenants,
@@ -297,7 +306,9 @@ core::Result<RunOutcome> simulate(const scenario::Resolved& resolved,
                          .threads = alone ? 1 : controls.threads,
                          .audit = controls.routing_audit,
                          .decisions = controls.decisions,
-                         .stories = controls.stories},
+                         .stories = controls.stories,
+                         .make_router = controls.host_parts.make_router,
+                         .make_scaler = controls.host_parts.make_scaler},
                         pools,
                         source,
                         *warm);
@@ -316,8 +327,9 @@ core::Result<RunOutcome> simulate(const scenario::Resolved& resolved,
     outcome.series = series_of(resolved, *timeline, outcome.summary);
   }
   outcome.partial = end == Driver::End::kInterrupted;
-  const auto findings =
-      resolved.pools.empty() ? deployment.latency->findings(logged.lookups()) : pools.findings();
+  const auto findings = hosts != nullptr         ? core::Warnings()
+                        : resolved.pools.empty() ? deployment.latency->findings(logged.lookups())
+                                                 : pools.findings();
   outcome.warnings.insert(outcome.warnings.end(), findings.begin(), findings.end());
   return outcome;
 }

@@ -79,10 +79,10 @@ VERBS: dict[str, tuple[str, str, list[Own], bool]] = {
 }
 EXAMPLES = {
     "run": 'rl.run(model="llama-3.1-8b", gpu="h100", request_rate=8, num_prompts=100, input_len=512, output_len=64,\n'
-           '                   seed=1).summary.completed\n        100',
+           '        ...        seed=1).summary.completed\n        100',
     "replay": 'rl.replay(requests_from=[(0.0, 100, 20), (0.5, 200, 20)], model="llama-3.1-8b", gpu="h100"\n'
               '        ...           ).summary.completed\n        2',
-    "explain": 'rl.explain(model="llama-3.1-8b", gpu="h100").model\n        \'llama-3.1-8b\'',
+    "explain": 'rl.explain(model="llama-3.1-8b", gpu="h100").memory.num_gpu_blocks > 1000\n        True',
     "step": 'rl.step(model="llama-3.1-8b", gpu="h100", decode="700x32").step_us > 0\n        True',
     "sweep": 'len(rl.sweep(model="llama-3.1-8b", gpu=["h100", "h200"], request_rate=[2, 4], num_prompts=50,\n'
              '        ...              input_len=128, output_len=16, workers=1))\n        4',

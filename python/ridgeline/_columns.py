@@ -210,7 +210,7 @@ class Steps(Table):
 
     >>> r = rl.run(model="llama-3.1-8b", gpu="h100", request_rate=8, num_prompts=10, input_len=99, output_len=9,
     ...            steps=True)
-    >>> int(r.steps.steps.sum()) == r.summary.steps.total
+    >>> int(r.steps.steps.sum()) == r.summary.steps
     True
     """
 

@@ -690,7 +690,7 @@ def run(
 
     >>> import ridgeline as rl
     >>> rl.run(model="llama-3.1-8b", gpu="h100", request_rate=8, num_prompts=100, input_len=512, output_len=64,
-               seed=1).summary.completed
+    ...        seed=1).summary.completed
     100
 
     `scenario` is a file, a mapping or an earlier result, over which the keywords are laid.
@@ -2003,8 +2003,8 @@ def explain(
     """Resolves a scenario without running it: memory, limits, where values come from.
 
     >>> import ridgeline as rl
-    >>> rl.explain(model="llama-3.1-8b", gpu="h100").model
-    'llama-3.1-8b'
+    >>> rl.explain(model="llama-3.1-8b", gpu="h100").memory.num_gpu_blocks > 1000
+    True
 
     `scenario` is a file, a mapping or an earlier result, over which the keywords are laid.
 

@@ -12,10 +12,9 @@ The guide is docs/python.md. Numpy, pandas and the shared library are loaded whe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ._errors import ConfigError, Error, Infeasible, InternalError, Problem, ResultWarning
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._columns import Requests, Steps, Table
     from ._options import calibrate, explain, plan, replay, run, step, sweep, validate

@@ -117,8 +117,10 @@ class Table:
         return f"<ridgeline.{type(self).__name__}: {self._rows} rows; {', '.join(self.columns)}>"
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Table) or self.columns != other.columns:
-            return NotImplemented if not isinstance(other, Table) else False
+        if not isinstance(other, Table):
+            return NotImplemented
+        if self.columns != other.columns:
+            return False
         import numpy as np
 
         return all(np.array_equal(self[c], other[c], equal_nan=self[c].dtype.kind == "f") for c in self.columns)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from typing import Any, NamedTuple
+TYPE_CHECKING = False  # `typing` and `re` would be most of the time that `import ridgeline` takes.
+if TYPE_CHECKING:
+    from typing import Any
 
 
-class Problem(NamedTuple):
+class Problem:
     """One of the things that are wrong with a call: the field, what was found and expected, and what would mend it.
 
     >>> try:
@@ -16,13 +17,34 @@ class Problem(NamedTuple):
     'gpu'
     """
 
-    field: str
-    message: str
-    hint: str
-    file: str = ""
-    line: int = 0
-    column: int = 0
-    code: str = "usage"
+    __slots__ = ("field", "message", "hint", "file", "line", "column", "code")
+
+    def __init__(
+        self,
+        field: str,
+        message: str,
+        hint: str,
+        file: str = "",
+        line: int = 0,
+        column: int = 0,
+        code: str = "usage",
+    ) -> None:
+        self.field = field
+        self.message = message
+        self.hint = hint
+        self.file = file
+        self.line = line
+        self.column = column
+        self.code = code
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Problem) and all(getattr(self, s) == getattr(other, s) for s in self.__slots__)
+
+    def __hash__(self) -> int:
+        return hash((self.field, self.message))
+
+    def __repr__(self) -> str:
+        return f"Problem(field={self.field!r}, message={self.message!r}, hint={self.hint!r})"
 
     def __str__(self) -> str:
         place = self.file + (f":{self.line}:{self.column}" if self.file and self.line else "")
@@ -82,7 +104,7 @@ class ResultWarning(UserWarning):
     """
 
 
-_FLAG = re.compile(r"(?<![\w-])--([a-z][a-z0-9]*(?:-[a-z0-9]+)*)")
+_FLAG = r"(?<![\w-])--([a-z][a-z0-9]*(?:-[a-z0-9]+)*)"
 
 
 def as_keywords(text: str) -> str:
@@ -91,7 +113,9 @@ def as_keywords(text: str) -> str:
     >>> as_keywords("--max-num-seqs 4 is too small")
     'max_num_seqs 4 is too small'
     """
-    return _FLAG.sub(lambda match: match[1].replace("-", "_"), text)
+    import re
+
+    return re.sub(_FLAG, lambda match: match[1].replace("-", "_"), text)
 
 
 def problems_of(tree: dict[str, Any]) -> tuple[Problem, ...]:

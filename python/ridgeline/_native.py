@@ -301,11 +301,18 @@ def call(
 def _call_beside(run: Any, arguments: tuple[Any, ...], flag: c_int, raised: list[BaseException]) -> int:
     """The call on a thread, while this one waits: what a signal handler raises stops it."""
     codes: list[int] = []
-    worker = threading.Thread(target=lambda: codes.append(run(*arguments)), daemon=True)
-    worker.start()
-    while worker.is_alive():
+    done = threading.Event()
+
+    def work() -> None:
         try:
-            worker.join(0.05)
+            codes.append(run(*arguments))
+        finally:
+            done.set()
+
+    threading.Thread(target=work, daemon=True).start()
+    while not done.is_set():
+        try:
+            done.wait(0.05)
         except BaseException as problem:
             raised.append(problem)
             flag.value = 1

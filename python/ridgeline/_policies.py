@@ -164,15 +164,15 @@ class ReplicaView(NamedTuple):
 class PoolView(NamedTuple):
     """What an autoscaler may know.
 
-    >>> rl.PoolView(now_s=15.0, reading_s=15.0, count=1, ready=1, min_replicas=1, max_replicas=4, held=0, arrivals=9,
-    ...             replicas=()).count
+    >>> rl.PoolView(now_s=15.0, reading_s=15.0, size=1, ready=1, min_replicas=1, max_replicas=4, held=0, arrivals=9,
+    ...             replicas=()).size
     1
     """
 
     now_s: float
     reading_s: float
     """When `replicas` were read; -1: not yet."""
-    count: int
+    size: int
     """Replicas that are ready, or on their way to be."""
     ready: int
     min_replicas: int

@@ -481,7 +481,7 @@ def compare(a: Result, b: Result) -> Comparison:
         if not isinstance(result, Result):
             raise TypeError(f"found {type(result).__name__}, expected a Result")
     settings = [flat(result.config) for result in (a, b)]
-    changed = [
+    changed: list[dict[str, Any]] = [
         {"key": key, "a": settings[0].get(key), "b": settings[1].get(key)}
         for key in dict.fromkeys([*settings[0], *settings[1]])
         if settings[0].get(key) != settings[1].get(key)

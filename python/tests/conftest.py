@@ -12,8 +12,13 @@ import pytest
 
 import ridgeline as rl
 
-SMALL = dict(model="llama-3.1-8b", gpu="h100", request_rate=20, num_prompts=200, input_len=512, output_len=64, seed=1)
-FLEET = dict(SMALL, instances=3, request_rate=60)
+SMALL: dict[str, Any] = dict(model="llama-3.1-8b", gpu="h100", request_rate=20, num_prompts=200, input_len=512, output_len=64, seed=1)
+FLEET: dict[str, Any] = dict(SMALL, instances=3, request_rate=60)
+
+
+def having(base: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """The keywords with others in their place, or more of them."""
+    return {**base, **more}
 
 
 def program() -> str:

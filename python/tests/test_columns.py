@@ -15,12 +15,12 @@ import pytest
 
 import ridgeline as rl
 
-from conftest import program
+from conftest import program, having
 
 
 def test_percentiles_and_means_equal_the_summary_bit_for_bit(small: dict[str, Any]) -> None:
     for rate in (2, 20, 200):
-        r = rl.run(**{**small, "request_rate": rate, "num_prompts": 997})
+        r = rl.run(**having(small, request_rate=rate, num_prompts=997))
         for name in ("ttft", "tpot", "e2e", "queue_time"):
             ticks = r.requests[f"{name}_ps"]
             ticks = ticks[ticks >= 0]
@@ -69,7 +69,7 @@ def test_what_was_not_kept_says_how(small: dict[str, Any]) -> None:
     with pytest.raises(rl.ConfigError, match="series=True"):
         r.series
     with pytest.raises(AttributeError, match="no column 'ttft'"):
-        rl.run(**small).requests.ttft  # type: ignore[attr-defined]
+        rl.run(**small).requests.ttft
 
 
 def test_pickle_and_deepcopy(small: dict[str, Any]) -> None:
@@ -162,7 +162,7 @@ def test_arrow_by_a_consumer_to_the_letter(small: dict[str, Any]) -> None:
         nulls = (values == -1) if values.dtype.kind == "i" else np.isnan(values.astype(float))
         assert column.null_count == nulls.sum()
         if column.null_count:
-            bits = np.frombuffer((ctypes.c_uint8 * 25).from_address(column.buffers[0]), np.uint8)
+            bits = np.frombuffer(ctypes.string_at(column.buffers[0], 25), np.uint8)
             assert (np.unpackbits(bits, bitorder="little")[:200] == ~nulls).all()
     schema.release(ctypes.byref(schema))
     batch.release(ctypes.byref(batch))

@@ -29,7 +29,7 @@ def random_keywords(draw: random.Random) -> dict[str, Any]:
         given["request_rate"] = draw.choice([0.5, 4, 25.5, 300])
     else:
         given["max_concurrency"] = draw.randint(1, 40)
-    for name, values in {
+    others: dict[str, list[Any]] = {
         "max_num_seqs": [1, 8, 256],
         "max_num_batched_tokens": [2048, 8192],
         "enable_prefix_caching": [True, False],
@@ -39,7 +39,8 @@ def random_keywords(draw: random.Random) -> dict[str, Any]:
         "prefix_len": [64, 300],
         "arrivals": ["constant", "poisson"],
         "warmup": ["100ms"],
-    }.items():
+    }
+    for name, values in others.items():
         if draw.random() < 0.25:
             given[name] = draw.choice(values)
     if draw.random() < 0.25:

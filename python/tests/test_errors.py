@@ -78,7 +78,7 @@ def test_all_problems_at_once_with_hints() -> None:
 
 def test_random_json_never_crashes() -> None:
     draw = random.Random(1)
-    leaves = [None, True, -1, 0, 3.5, "", "h100", "llama-3.1-8b", 2**62, -1e300, [], {}]
+    leaves: list[Any] = [None, True, -1, 0, 3.5, "", "h100", "llama-3.1-8b", 2**62, -1e300, [], {}]
     keys = ["model", "gpu", "workload", "engine", "cluster", "slo", "seed", "request_rate", "latency", "name", "x"]
 
     def tree(depth: int) -> Any:

@@ -15,6 +15,8 @@ import pytest
 
 import ridgeline as rl
 
+from conftest import having
+
 
 class InTurn(rl.Router):
     def __init__(self) -> None:
@@ -132,8 +134,8 @@ class Steady(rl.Autoscaler):
 
 def test_an_autoscaler_decides(small: dict[str, Any]) -> None:
     scaler = Steady(3)
-    r = rl.run(**{**small, "num_prompts": 600}, instances=1, max_replicas=4, autoscaling=scaler)
-    assert len(scaler.seen) > 3 and max(view.count for view in scaler.seen) == 3
+    r = rl.run(**having(small, num_prompts=600), instances=1, max_replicas=4, autoscaling=scaler)
+    assert len(scaler.seen) > 3 and max(view.size for view in scaler.seen) == 3
     assert r.config["cluster"]["autoscaling"]["name"]["class"].endswith("Steady")
     with pytest.raises(TypeError, match=r"Steady.scale\(\) gave str"):
         rl.run(**small, instances=1, max_replicas=4, autoscaling=Steady("3"))
@@ -161,7 +163,8 @@ def test_exceptions_come_out_where_they_were_raised(fleet: dict[str, Any]) -> No
 
 
 def test_wrong_answers_of_a_router(fleet: dict[str, Any]) -> None:
-    for answer in ("1", None, 1.0, True, [0]):
+    wrong: tuple[Any, ...] = ("1", None, 1.0, True, [0])
+    for answer in wrong:
         with pytest.raises(TypeError, match=r"Gives.route\(\) gave"):
             rl.run(**fleet, router=Gives(answer))
     for answer in (3, -2, -7, 2**70):
@@ -187,7 +190,8 @@ def test_wrong_answers_of_a_step_model(small: dict[str, Any]) -> None:
     for answer in (-1.0, float("nan"), float("inf"), 1e9):
         with pytest.raises(rl.ConfigError, match="0 decodes with 0 tokens of context, a prompt chunk 0.512"):
             rl.run(**small, step_model=Answers(answer))
-    for answer in (None, "1", [1.0]):
+    wrong: tuple[Any, ...] = (None, "1", [1.0])
+    for answer in wrong:
         with pytest.raises(TypeError, match=r"Answers.predict\(\) gave"):
             rl.run(**small, step_model=Answers(answer))
 
@@ -215,6 +219,6 @@ def test_an_interrupt_inside_a_policy(fleet: dict[str, Any]) -> None:
     threading.Timer(0.2, lambda: signal.pthread_kill(main, signal.SIGINT)).start()
     start = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        rl.run(**{**fleet, "num_prompts": 1000}, router=Slow())
+        rl.run(**having(fleet, num_prompts=1000), router=Slow())
     assert time.monotonic() - start < 1.0
     assert "ridgeline" not in repr(sys.unraisablehook)

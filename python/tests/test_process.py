@@ -18,6 +18,8 @@ import pytest
 
 import ridgeline as rl
 
+from conftest import having
+
 Python = Callable[..., "subprocess.CompletedProcess[str]"]
 LONG: dict[str, Any] = dict(model="llama-3.1-8b", gpu="h100", request_rate=30, num_prompts=30_000_000, input_len=512,
                             output_len=256, requests=False, figures=False, percentiles="sketch")
@@ -45,9 +47,8 @@ def interrupted(after: float, call: Callable[[], Any]) -> tuple[float, KeyboardI
         sent.append(time.monotonic())
         signal.pthread_kill(main, signal.SIGINT)
 
-    timer = threading.Timer(after, send)
-    timer.start()
     try:
+        threading.Timer(after, send).start()
         call()
     except KeyboardInterrupt as problem:
         return time.monotonic() - sent[0], problem
@@ -91,22 +92,20 @@ def test_other_signals_raise_what_their_handlers_raise() -> None:
 
 def test_a_worker_thread_is_not_interrupted(small: dict[str, Any]) -> None:
     found: list[Any] = []
-    worker = threading.Thread(target=lambda: found.append(rl.run(**{**small, "num_prompts": 100_000})))
+    done = threading.Event()
 
     def work() -> None:
-        worker.start()
-        worker.join()
+        found.append(rl.run(**having(small, num_prompts=100_000)))
+        done.set()
 
-    with pytest.raises(KeyboardInterrupt):
-        threading.Timer(0.02, lambda: signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)).start()
-        work()
-        time.sleep(1)
-    worker.join()
+    threading.Thread(target=work).start()
+    interrupted(0.02, lambda: done.wait(60))
+    assert done.wait(60)
     assert found[0].summary.completed == 100_000
 
 
 def test_two_threads_give_what_one_gives(small: dict[str, Any]) -> None:
-    given = [{**small, "seed": seed, "num_prompts": 2000} for seed in range(8)]
+    given = [having(small, seed=seed, num_prompts=2000) for seed in range(8)]
     alone = [rl.run(**one).digest for one in given]
     found: dict[int, str] = {}
 
@@ -154,8 +153,8 @@ forked(); rl.run(**given); forked(); print("both")
 
 def test_many_calls_do_not_grow(small: dict[str, Any]) -> None:
     """RIDGELINE_PYTHON_CALLS=100000 is the whole check."""
-    calls = int(os.environ.get("RIDGELINE_PYTHON_CALLS", "4000"))
-    given = {**small, "num_prompts": 10, "output_len": 4}
+    calls = int(os.environ.get("RIDGELINE_PYTHON_CALLS", "2000"))
+    given = having(small, num_prompts=10, output_len=4)
 
     def size() -> int:
         return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
@@ -204,14 +203,18 @@ def test_the_program_is_carried(python: Python) -> None:
 
 def test_overhead_of_a_call(small: dict[str, Any]) -> None:
     """Within a millisecond of the library's own time."""
-    given = {**small, "num_prompts": 1000, "figures": False}
-    rl.run(**given)
-    best = min(_above_the_library(given) for _ in range(20))
-    assert best < 1e-3, best
+    from ridgeline import _native, _verbs
 
+    given = having(small, num_prompts=1000)
+    document = {**_verbs._document(None, given), "keep": ["requests", "figures"]}
 
-def _above_the_library(given: dict[str, Any]) -> float:
-    start = time.perf_counter()
-    r = rl.run(**given)
-    took = time.perf_counter() - start
-    return took - r.run_info.wall_time_s
+    def best(call: Callable[[], Any]) -> float:
+        times = []
+        for _ in range(20):
+            start = time.perf_counter()
+            call()
+            times.append(time.perf_counter() - start)
+        return min(times)
+
+    alone = best(lambda: _native.call("run", _verbs._bytes(document)))
+    assert best(lambda: rl.run(**given)) - alone < 1e-3

@@ -14,6 +14,8 @@ import pytest
 
 import ridgeline as rl
 
+from conftest import having
+
 
 def test_overrides_of_files_mappings_and_results(small: dict[str, Any], tmp_path: Any) -> None:
     r = rl.run(**small)
@@ -28,14 +30,15 @@ def test_overrides_of_files_mappings_and_results(small: dict[str, Any], tmp_path
 
 
 def test_times_as_text_seconds_and_timedelta(small: dict[str, Any]) -> None:
-    runs = [rl.run(**small, slo_ttft=limit) for limit in ("50ms", 0.05, datetime.timedelta(milliseconds=50))]
+    limits: tuple[Any, ...] = ("50ms", 0.05, datetime.timedelta(milliseconds=50))
+    runs = [rl.run(**small, slo_ttft=limit) for limit in limits]
     assert len({json.dumps(run.to_dict()["summary"]["slo"]) for run in runs}) == 1
     assert runs[0].summary.slo is not None and runs[0].summary.slo.ttft is not None
     assert runs[0].summary.slo.ttft.met in (True, False)
 
 
 def test_numpy_scalars_are_numbers(small: dict[str, Any]) -> None:
-    assert rl.run(**{**small, "request_rate": np.float64(20), "num_prompts": np.int64(200)}) == rl.run(**small)
+    assert rl.run(**having(small, request_rate=np.float64(20), num_prompts=np.int64(200))) == rl.run(**small)
 
 
 def test_series_figures_and_reports(small: dict[str, Any], tmp_path: Any) -> None:
@@ -63,7 +66,7 @@ def test_sweeps_are_frames(small: dict[str, Any]) -> None:
     small.pop("gpu")
     seen: list[tuple[float, int, int]] = []
     s = rl.sweep(**small, gpu=["h100", "h200"], request_rate=[2, 4, 8], workers=2,
-                 progress=lambda *at: seen.append(at))
+                 progress=lambda now, done, total: seen.append((now, done, total)))
     frame = s.to_pandas()
     assert len(s) == len(frame) == 6 and list(frame.columns[:3]) == ["gpu", "request_rate", "status"]
     assert seen[-1][1:] == (6, 6)
@@ -86,12 +89,12 @@ def test_step_explain_and_lists() -> None:
 
 
 def test_comparison(small: dict[str, Any]) -> None:
-    a, b = rl.run(**small), rl.run(**{**small, "gpu": "h200"})
+    a, b = rl.run(**small), rl.run(**having(small, gpu="h200"))
     c = rl.compare(a, b)
     assert c.paired and "gpu" in [change.key for change in c.settings]
     frame = c.to_pandas().set_index("key")
     assert frame.loc["ttft_ms.p99", "b"] == b.summary.ttft_ms.p99
-    assert not rl.compare(a, rl.run(**{**small, "seed": 2})).paired
+    assert not rl.compare(a, rl.run(**having(small, seed=2))).paired
     with pytest.raises(TypeError):
         rl.compare(a, 3)  # type: ignore[arg-type]
 
@@ -99,7 +102,7 @@ def test_comparison(small: dict[str, Any]) -> None:
 def test_warnings_reach_python(small: dict[str, Any]) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        r = rl.run(**{**small, "request_rate": 500, "num_prompts": 2000})
+        r = rl.run(**having(small, request_rate=500, num_prompts=2000))
     told = [warning.code for warning in r.warnings if warning.code != "W-no-number"]
     assert told and told == [str(c.message).split(":")[0] for c in caught]
     assert all(issubclass(c.category, rl.ResultWarning) and c.filename == __file__ for c in caught)
@@ -118,14 +121,14 @@ def test_every_option_has_its_keyword() -> None:
 
 def test_progress_is_told(small: dict[str, Any]) -> None:
     seen: list[tuple[float, int, int]] = []
-    rl.run(**{**small, "num_prompts": 20_000}, requests=False, progress=lambda *at: seen.append(at))
+    rl.run(**having(small, num_prompts=20_000), requests=False, progress=lambda now, done, total: seen.append((now, done, total)))
     assert seen and seen[-1][2] == 20_000
 
     def stop(*_: object) -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        rl.run(**{**small, "num_prompts": 20_000}, progress=stop)
+        rl.run(**having(small, num_prompts=20_000), progress=stop)
 
 
 def test_the_cell_magic(small: dict[str, Any]) -> None:

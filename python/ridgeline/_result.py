@@ -486,6 +486,11 @@ class Trace(_Answer):
         return f"<pre>{escape(repr(self))}</pre>{self.figure('trace').svg}"
 
 
+# The numbers that a comparison prints; to_pandas() has all of them.
+_COMPARED = {f"{name}_ms.{statistic}" for name in ("ttft", "tpot", "e2e") for statistic in ("mean", "p50", "p99")}
+_COMPARED |= {"request_throughput", "output_throughput", "goodput", "kv_cache.mean"}
+
+
 class Comparison(Record):
     """Two results side by side.
 
@@ -506,6 +511,6 @@ class Comparison(Record):
         for change in self._tree["settings"]:
             lines.append(f"{change['key']}: {change['a']} -> {change['b']}")
         for row in self._tree["numbers"]:
-            if row["ratio"] is not None and row["key"].endswith(("mean", "p50", "p99", "throughput", "goodput")):
+            if row["key"] in _COMPARED and row["ratio"] is not None:
                 lines.append(f"{row['key']:32} {row['a']:12.5g} {row['b']:12.5g} {row['ratio']:8.3f}")
         return "\n".join(lines)

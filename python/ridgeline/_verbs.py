@@ -230,10 +230,10 @@ def _call(
 
 
 def _warn(result: Result) -> None:
-    for warning in result.warnings:
-        if warning.code == _NO_NUMBER:
+    for warning in result._tree["warnings"]:  # Not the typed ones: those are made where they are asked for.
+        if warning["code"] == _NO_NUMBER:
             continue  # NaN says the same.
-        text = f"{warning.code}: {warning.message}" + (f" (hint: {warning.hint})" if warning.hint else "")
+        text = f"{warning['code']}: {warning['message']}" + (f" (hint: {warning['hint']})" if warning["hint"] else "")
         text = as_keywords(text)
         python_warnings.warn(ResultWarning(text), stacklevel=5)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+from pathlib import Path
 
 import pytest
 
@@ -19,6 +20,15 @@ def test_examples_run(name: str) -> None:
     module = importlib.import_module(name)
     tried = doctest.testmod(module, extraglobs={"rl": rl}, optionflags=doctest.NORMALIZE_WHITESPACE)
     assert tried.failed == 0 and tried.attempted > 0
+
+
+def test_the_guide_shows_what_python_prints() -> None:
+    pytest.importorskip("pandas")
+    page = Path(__file__).parents[2] / "docs" / "python.md"
+    text = "\n".join("" if line.startswith("```") else line for line in page.read_text().splitlines())
+    test = doctest.DocTestParser().get_doctest(text, {}, "docs/python.md", str(page), 0)
+    tried = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test)
+    assert tried.failed == 0 and tried.attempted > 20
 
 
 def test_every_public_name_has_an_example() -> None:

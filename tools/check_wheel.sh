@@ -5,6 +5,7 @@
 #   tools/check_wheel.sh [PYTHON...]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+readonly root=$PWD
 readonly out=$PWD/out/python
 readonly own=/usr/bin/python3
 readonly readme_digest=78100979911224ea64e9518dfb6f0d00
@@ -25,7 +26,7 @@ environment() {
 
 # The example of README.md, from the page itself.
 readme_example() {
-  sed -n '/^```python$/,/^```$/p' README.md | sed '/^```/d'
+  sed -n '/^```python$/,/^```$/p' "$root/README.md" | sed '/^```/d'
 }
 
 unset RIDGELINE_LIBRARY RIDGELINE_BINARY PYTHONPATH

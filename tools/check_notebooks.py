@@ -15,11 +15,11 @@ from pathlib import Path
 
 
 def main() -> int:
-    python, folder, out = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]).resolve()
+    python, folder, out = str(Path(sys.argv[1]).absolute()), Path(sys.argv[2]), Path(sys.argv[3]).resolve()
     kernels = out / "jupyter" / "kernels" / "ridgeline"
     kernels.mkdir(parents=True, exist_ok=True)
     (kernels / "kernel.json").write_text(json.dumps({
-        "argv": [str(Path(python).absolute()), "-m", "ipykernel_launcher", "-f", "{connection_file}"],
+        "argv": [python, "-m", "ipykernel_launcher", "-f", "{connection_file}"],
         "display_name": "ridgeline", "language": "python"}))
     environment = {**os.environ, "JUPYTER_PATH": str(out / "jupyter"), "PYTHONWARNINGS": "ignore"}
 

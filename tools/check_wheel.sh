@@ -41,7 +41,7 @@ for python in "${pythons[@]}"; do
 import ridgeline as rl
 r = rl.run(model="llama-3.1-8b", gpu="h100", request_rate=8, num_prompts=1000, input_len=512, output_len=256, seed=1,
            slo_ttft="50ms", slo_tpot="10ms")
-print(r.digest)') | grep -q "$readme_digest" || fail "the digest in $folder"
+assert r.digest == "'"$readme_digest"'", r.digest') || fail "the digest in $folder"
   printf '%s: %s\n' "$("$folder/bin/python" --version)" "digest as the program has it"
 done
 
@@ -51,6 +51,7 @@ readonly python=$out/venv/bin/python
 "$python" -m pytest -q -p no:cacheprovider python/tests
 tools/python_generate.py build/package/ridgeline --check
 (cd python && "$python" -m mypy --cache-dir "$out/mypy" ridgeline tests)
-(cd python && "$python" -m mypy --cache-dir "$out/mypy" -c \
-  'import ridgeline as rl; reveal_type(rl.run().summary.ttft_ms.p99)') | grep -q '"builtins.float"' || fail "the type of p99"
+revealed=$(cd python && "$python" -m mypy --cache-dir "$out/mypy" -c \
+  'import ridgeline as rl; reveal_type(rl.run().summary.ttft_ms.p99)')
+[[ $revealed == *builtins.float* ]] || fail "the type of p99: $revealed"
 tools/check_notebooks.py "$python" docs/notebooks "$out/notebooks"

@@ -16,10 +16,10 @@ namespace ridgeline::observe {
 struct Target {
   std::string text;    ///< As given.
   std::string scheme;  ///< "http" or "https".
-  std::string host;    ///< A name or an address, IPv6 without brackets; empty for a UNIX socket.
+  std::string host = {};  ///< A name or an address, IPv6 without brackets; empty for a UNIX socket.
   std::uint16_t port = 0;
-  std::string prefix;  ///< Before every path: "" or "/team-a".
-  std::string socket;  ///< The path of a UNIX socket; empty: TCP.
+  std::string prefix = {};  ///< Before every path: "" or "/team-a".
+  std::string socket = {};  ///< The path of a UNIX socket; empty: TCP.
 
   /// "http://host:port/prefix", to which a path is added.
   [[nodiscard]] std::string base_url() const;

@@ -39,7 +39,7 @@ ADAPTERS = {
     "curl/": ("src/observe/http_client.cpp",),
 }
 # What only POSIX has: people and files, and how memory is backed; never the simulation.
-PLATFORM_HEADERS = ("sys/", "dlfcn.h", "unistd.h", "fcntl.h", "poll.h", "termios.h", "signal.h")
+PLATFORM_HEADERS = ("sys/", "arpa/", "netinet/", "netdb.h", "dlfcn.h", "unistd.h", "fcntl.h", "poll.h", "termios.h", "signal.h")
 PLATFORM_FILES = ("src/cli/*", "src/observe/*", "src/sweep/shard_file.cpp", "src/plan/integer_program.cpp", "src/api/simulate.cpp", "src/metrics/byte_slabs.cpp")
 
 

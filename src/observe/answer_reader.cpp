@@ -57,10 +57,8 @@ std::string one_line(std::string_view text) {
 /// "message": ...}, {"error": "text"}, FastAPI's {"detail": ...}.
 std::string message_of(const document::Node& node) {
   const document::Node* error = member(&node, "error");
-  for (const document::Node* found : {member(error, "message"),
-                                      error,
-                                      member(&node, "message"),
-                                      member(&node, "detail")}) {
+  for (const document::Node* found :
+       {member(error, "message"), error, member(&node, "message"), member(&node, "detail")}) {
     if (found != nullptr && found->is_string()) {
       return found->as_string();
     }
@@ -75,8 +73,8 @@ bool AnswerReader::take(int status,
                         std::string_view bytes,
                         core::SimTime read) {
   if (status != kOk) {
-    refusal_.append(bytes.substr(0, kMostRefusalBytes - std::min(refusal_.size(),
-                                                                 kMostRefusalBytes)));
+    refusal_.append(
+        bytes.substr(0, kMostRefusalBytes - std::min(refusal_.size(), kMostRefusalBytes)));
     return true;
   }
   if (!content_type.starts_with("text/event-stream")) {
@@ -142,8 +140,8 @@ void AnswerReader::on_event(const openai::SseEvent& event, core::SimTime read) {
   if (const document::Node* usage = member(&*node, "usage")) {
     answer_.prompt_tokens = count_of(member(usage, "prompt_tokens"));
     answer_.completion_tokens = count_of(member(usage, "completion_tokens"));
-    answer_.cached_tokens = count_of(member(member(usage, "prompt_tokens_details"),
-                                            "cached_tokens"));
+    answer_.cached_tokens =
+        count_of(member(member(usage, "prompt_tokens_details"), "cached_tokens"));
   }
   const document::Node* choices = member(&*node, "choices");
   if (choices == nullptr || !choices->is_list() || choices->items().empty()) {

@@ -38,7 +38,7 @@ struct Answer {
   std::string request_id;  ///< "id" of the first event.
   std::string text;        ///< Where it is kept.
   StreamEnd ended = StreamEnd::kClose;
-  std::string error;  ///< One line; empty: none.
+  std::string error;   ///< One line; empty: none.
   int error_code = 0;  ///< That an error within the stream states.
 };
 
@@ -49,10 +49,7 @@ class AnswerReader {
 
   /// Bytes of the body, and when they were read. False: nothing more is wanted, as the answer's
   /// error says.
-  bool take(int status,
-            std::string_view content_type,
-            std::string_view bytes,
-            core::SimTime read);
+  bool take(int status, std::string_view content_type, std::string_view bytes, core::SimTime read);
   /// The exchange is over; `problem` of the connection, empty for none.
   void end(int status, std::string_view problem, core::SimTime at);
 

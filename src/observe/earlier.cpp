@@ -60,8 +60,7 @@ void read_head(const document::Node& head, Earlier& earlier) {
   earlier.endpoint = text_at(*prompts, "endpoint") == path_of(Endpoint::kChat)
                          ? Endpoint::kChat
                          : Endpoint::kCompletions;
-  earlier.form =
-      text_at(*prompts, "form") == "tokens" ? PromptForm::kTokens : PromptForm::kWords;
+  earlier.form = text_at(*prompts, "form") == "tokens" ? PromptForm::kTokens : PromptForm::kWords;
   earlier.overhead = {.first = integer_at(*prompts, "overhead"),
                       .each_message = integer_at(*prompts, "overhead_each_message")};
   earlier.salt = static_cast<std::uint64_t>(integer_at(*prompts, "salt"));
@@ -108,9 +107,8 @@ void Earlier::forget_unfinished_sessions(workload::Source& source) {
       ++turns[request.session.value()];
     }
   });
-  std::erase_if(answered_turns, [&](const auto& session) {
-    return session.second.size() < turns[session.first];
-  });
+  std::erase_if(answered_turns,
+                [&](const auto& session) { return session.second.size() < turns[session.first]; });
 }
 
 bool Earlier::has(const domain::Request& request) const {

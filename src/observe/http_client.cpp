@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <curl/curl.h>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include <curl/curl.h>
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include "core/check.hpp"
@@ -32,22 +33,94 @@ constexpr long kLongestIdleSeconds = 4;
 constexpr long kConnectSeconds = 10;
 constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
 
+constexpr const char* kLibrary = "libcurl.so.4";
+
+/// libcurl, loaded where a server is measured: linked, with the 30 libraries that it needs it would
+/// make every start of the program some ten times slower.
+struct Curl {
+  decltype(&curl_global_init) global_init = nullptr;
+  decltype(&curl_easy_init) easy_init = nullptr;
+  decltype(&curl_easy_cleanup) easy_cleanup = nullptr;
+  decltype(&curl_easy_reset) easy_reset = nullptr;
+  decltype(&curl_easy_setopt) easy_setopt = nullptr;
+  decltype(&curl_easy_getinfo) easy_getinfo = nullptr;
+  decltype(&curl_easy_strerror) easy_strerror = nullptr;
+  decltype(&curl_slist_append) slist_append = nullptr;
+  decltype(&curl_slist_free_all) slist_free_all = nullptr;
+  decltype(&curl_multi_init) multi_init = nullptr;
+  decltype(&curl_multi_cleanup) multi_cleanup = nullptr;
+  decltype(&curl_multi_add_handle) multi_add_handle = nullptr;
+  decltype(&curl_multi_remove_handle) multi_remove_handle = nullptr;
+  decltype(&curl_multi_setopt) multi_setopt = nullptr;
+  decltype(&curl_multi_socket_action) multi_socket_action = nullptr;
+  decltype(&curl_multi_info_read) multi_info_read = nullptr;
+  decltype(&curl_multi_assign) multi_assign = nullptr;
+  decltype(&curl_multi_strerror) multi_strerror = nullptr;
+  std::string problem = {};  ///< Why it cannot be used; empty: it can.
+};
+
+Curl load() {
+  Curl curl;
+  void* const library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    curl.problem = fmt::format("measuring a server needs {}, which is not there", kLibrary);
+    return curl;
+  }
+  const auto find = [&](const char* name, auto& function) {
+    void* const symbol = dlsym(library, name);
+    if (symbol == nullptr) {
+      curl.problem = fmt::format("{} has no {}", kLibrary, name);
+      return;
+    }
+    // How POSIX has functions taken out of libraries (dlsym, "Application usage").
+    *reinterpret_cast<void**>(&function) = symbol;
+  };
+  find("curl_global_init", curl.global_init);
+  find("curl_easy_init", curl.easy_init);
+  find("curl_easy_cleanup", curl.easy_cleanup);
+  find("curl_easy_reset", curl.easy_reset);
+  find("curl_easy_setopt", curl.easy_setopt);
+  find("curl_easy_getinfo", curl.easy_getinfo);
+  find("curl_easy_strerror", curl.easy_strerror);
+  find("curl_slist_append", curl.slist_append);
+  find("curl_slist_free_all", curl.slist_free_all);
+  find("curl_multi_init", curl.multi_init);
+  find("curl_multi_cleanup", curl.multi_cleanup);
+  find("curl_multi_add_handle", curl.multi_add_handle);
+  find("curl_multi_remove_handle", curl.multi_remove_handle);
+  find("curl_multi_setopt", curl.multi_setopt);
+  find("curl_multi_socket_action", curl.multi_socket_action);
+  find("curl_multi_info_read", curl.multi_info_read);
+  find("curl_multi_assign", curl.multi_assign);
+  find("curl_multi_strerror", curl.multi_strerror);
+  if (curl.problem.empty() && curl.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
+    curl.problem = fmt::format("{} does not start", kLibrary);
+  }
+  return curl;
+}
+
+/// Never unloaded.
+const Curl& curl() {
+  static const Curl loaded = load();
+  return loaded;
+}
+
 struct EasyCloser {
-  void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
+  void operator()(CURL* easy) const { curl().easy_cleanup(easy); }
 };
 struct ListCloser {
-  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+  void operator()(curl_slist* list) const { curl().slist_free_all(list); }
 };
 using Easy = std::unique_ptr<CURL, EasyCloser>;
 using List = std::unique_ptr<curl_slist, ListCloser>;
 
 void append(List& list, const std::string& line) {
-  list.reset(curl_slist_append(list.release(), line.c_str()));
+  list.reset(curl().slist_append(list.release(), line.c_str()));
 }
 
 core::Duration microseconds_of(CURL* easy, CURLINFO what) {
   curl_off_t us = 0;
-  curl_easy_getinfo(easy, what, &us);
+  curl().easy_getinfo(easy, what, &us);
   return core::Duration::microseconds(std::max<curl_off_t>(us, 0));
 }
 
@@ -61,18 +134,18 @@ class HttpClient::Engine {
         clock_(clock),
         epoll_(epoll_create1(EPOLL_CLOEXEC)),
         timer_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
-        multi_(curl_multi_init()) {}
+        multi_(curl().multi_init()) {}
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
   ~Engine() {
     for (auto& transfer : transfers_) {
       if (transfer->is_running) {
-        curl_multi_remove_handle(multi_, transfer->easy.get());
+        curl().multi_remove_handle(multi_, transfer->easy.get());
       }
     }
     transfers_.clear();
-    curl_multi_cleanup(multi_);
+    curl().multi_cleanup(multi_);
     for (const int descriptor : {epoll_, timer_}) {
       if (descriptor >= 0) {
         close(descriptor);
@@ -91,11 +164,11 @@ class HttpClient::Engine {
     event.events = EPOLLIN;
     event.data.fd = timer_;
     epoll_ctl(epoll_, EPOLL_CTL_ADD, timer_, &event);
-    curl_multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &Engine::on_socket);
-    curl_multi_setopt(multi_, CURLMOPT_SOCKETDATA, this);
-    curl_multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &Engine::on_timer);
-    curl_multi_setopt(multi_, CURLMOPT_TIMERDATA, this);
-    curl_multi_setopt(multi_, CURLMOPT_PIPELINING, CURLPIPE_NOTHING);
+    curl().multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &Engine::on_socket);
+    curl().multi_setopt(multi_, CURLMOPT_SOCKETDATA, this);
+    curl().multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &Engine::on_timer);
+    curl().multi_setopt(multi_, CURLMOPT_TIMERDATA, this);
+    curl().multi_setopt(multi_, CURLMOPT_PIPELINING, CURLPIPE_NOTHING);
     append(headers_, "Expect:");  // Else a long body waits for leave to be sent.
     if (!options_.api_key.empty()) {
       append(headers_, "Authorization: Bearer " + options_.api_key);
@@ -127,8 +200,8 @@ class HttpClient::Engine {
     set_up(transfer);
     ++in_flight_;
     ++running_;
-    const CURLMcode added = curl_multi_add_handle(multi_, transfer.easy.get());
-    RIDGELINE_CHECK(added == CURLM_OK, curl_multi_strerror(added));
+    const CURLMcode added = curl().multi_add_handle(multi_, transfer.easy.get());
+    RIDGELINE_CHECK(added == CURLM_OK, curl().multi_strerror(added));
     act(CURL_SOCKET_TIMEOUT, 0);
   }
 
@@ -178,7 +251,7 @@ class HttpClient::Engine {
     if (idle_.empty()) {
       transfers_.push_back(std::make_unique<Transfer>());
       transfers_.back()->engine = this;
-      transfers_.back()->easy.reset(curl_easy_init());
+      transfers_.back()->easy.reset(curl().easy_init());
       idle_.push_back(transfers_.back().get());
     }
     Transfer* const transfer = idle_.back();
@@ -188,10 +261,10 @@ class HttpClient::Engine {
 
   void set_up(Transfer& transfer) {
     CURL* const easy = transfer.easy.get();
-    curl_easy_reset(easy);
+    curl().easy_reset(easy);
     const auto set = [&](CURLoption option, auto value) {
-      const CURLcode done = curl_easy_setopt(easy, option, value);
-      RIDGELINE_CHECK(done == CURLE_OK, curl_easy_strerror(done));
+      const CURLcode done = curl().easy_setopt(easy, option, value);
+      RIDGELINE_CHECK(done == CURLE_OK, curl().easy_strerror(done));
     };
     set(CURLOPT_URL, (base_url_ + transfer.request.path).c_str());
     set(CURLOPT_PRIVATE, static_cast<void*>(&transfer));
@@ -233,7 +306,7 @@ class HttpClient::Engine {
     // What is read from here on is read now: one read of a socket a call.
     read_at_ = clock_.now();
     int running = 0;
-    curl_multi_socket_action(multi_, socket, ready, &running);
+    curl().multi_socket_action(multi_, socket, ready, &running);
     if (running < running_) {
       gather_ended();
     }
@@ -241,16 +314,16 @@ class HttpClient::Engine {
 
   void gather_ended() {
     int left = 0;
-    while (const CURLMsg* message = curl_multi_info_read(multi_, &left)) {
+    while (const CURLMsg* message = curl().multi_info_read(multi_, &left)) {
       if (message->msg != CURLMSG_DONE) {
         continue;
       }
       CURL* const easy = message->easy_handle;
       const CURLcode result = message->data.result;
       Transfer* transfer = nullptr;
-      curl_easy_getinfo(easy, CURLINFO_PRIVATE, &transfer);
+      curl().easy_getinfo(easy, CURLINFO_PRIVATE, &transfer);
       ended_.emplace_back(transfer, end_of(*transfer, result));
-      curl_multi_remove_handle(multi_, easy);
+      curl().multi_remove_handle(multi_, easy);
       transfer->is_running = false;
       --running_;
     }
@@ -272,17 +345,18 @@ class HttpClient::Engine {
     CURL* const easy = transfer.easy.get();
     HttpEnd end{.at = read_at_};
     long status = 0;
-    curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+    curl().easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
     end.status = static_cast<int>(status);
     long connects = 0;
-    curl_easy_getinfo(easy, CURLINFO_NUM_CONNECTS, &connects);
+    curl().easy_getinfo(easy, CURLINFO_NUM_CONNECTS, &connects);
     if (connects > 0) {
       end.connect = std::max(microseconds_of(easy, CURLINFO_CONNECT_TIME_T),
                              microseconds_of(easy, CURLINFO_APPCONNECT_TIME_T));
     }
     end.never_sent = transfer.sends == 0;
     if (result != CURLE_OK) {
-      end.problem = transfer.error[0] != '\0' ? transfer.error.data() : curl_easy_strerror(result);
+      end.problem =
+          transfer.error[0] != '\0' ? transfer.error.data() : curl().easy_strerror(result);
     }
     return end;
   }
@@ -316,15 +390,15 @@ class HttpClient::Engine {
     if (epoll_ctl(engine.epoll_, operation, socket, &event) != 0 && errno == EEXIST) {
       epoll_ctl(engine.epoll_, EPOLL_CTL_MOD, socket, &event);
     }
-    curl_multi_assign(engine.multi_, socket, &engine);  // From now on it is known.
+    curl().multi_assign(engine.multi_, socket, &engine);  // From now on it is known.
     return 0;
   }
 
   static int on_timer(CURLM* multi, long ms, void* user) {
     static_cast<void>(multi);
     auto& engine = *static_cast<Engine*>(user);
-    engine.curl_due_ = ms < 0 ? core::SimTime::never()
-                              : engine.clock_.now() + core::Duration::milliseconds(ms);
+    engine.curl_due_ =
+        ms < 0 ? core::SimTime::never() : engine.clock_.now() + core::Duration::milliseconds(ms);
     return 0;
   }
 
@@ -344,8 +418,8 @@ class HttpClient::Engine {
     auto& transfer = *static_cast<Transfer*>(user);
     long status = 0;
     char* type = nullptr;
-    curl_easy_getinfo(transfer.easy.get(), CURLINFO_RESPONSE_CODE, &status);
-    curl_easy_getinfo(transfer.easy.get(), CURLINFO_CONTENT_TYPE, &type);
+    curl().easy_getinfo(transfer.easy.get(), CURLINFO_RESPONSE_CODE, &status);
+    curl().easy_getinfo(transfer.easy.get(), CURLINFO_CONTENT_TYPE, &type);
     const bool goes_on = transfer.exchange->on_bytes(static_cast<int>(status),
                                                      type == nullptr ? "" : type,
                                                      std::string_view(bytes, size),
@@ -377,9 +451,9 @@ HttpClient::HttpClient(std::unique_ptr<Engine> engine) : engine_(std::move(engin
 HttpClient::~HttpClient() = default;
 
 core::Result<std::unique_ptr<HttpClient>> HttpClient::make(Options options, const RunClock& clock) {
-  // Once in a process; a second call counts, and is never undone.
-  static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
-  RIDGELINE_CHECK(ready == CURLE_OK, curl_easy_strerror(ready));
+  if (!curl().problem.empty()) {
+    return core::fail(core::Error{.message = curl().problem, .hint = "apt install libcurl4"});
+  }
   auto engine = std::make_unique<Engine>(std::move(options), clock);
   if (const auto opened = engine->open(); !opened) {
     return core::fail(opened.error());

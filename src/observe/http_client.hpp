@@ -14,21 +14,21 @@
 namespace ridgeline::observe {
 
 struct HttpRequest {
-  std::string path;        ///< Behind the target's prefix: "/v1/completions".
-  std::string body = {};   ///< JSON; empty: a GET.
-  core::Duration timeout;  ///< For the whole exchange; zero: none.
+  std::string path;             ///< Behind the target's prefix: "/v1/completions".
+  std::string body = {};        ///< JSON; empty: a GET.
+  core::Duration timeout = {};  ///< For the whole exchange; zero: none.
 };
 
 /// How an exchange ended.
 struct HttpEnd {
   core::SimTime at;
-  int status = 0;              ///< Zero: there was no answer.
-  std::string problem = {};    ///< Empty where the answer came to its end.
-  bool never_sent = false;     ///< No connection was made.
+  int status = 0;               ///< Zero: there was no answer.
+  std::string problem = {};     ///< Empty where the answer came to its end.
+  bool never_sent = false;      ///< No connection was made.
   core::Duration connect = {};  ///< To open its connection; zero: an open one was used.
 };
 
-/// Who waits for an answer. The calls come from HttpClient::run(), in this order.
+/// What becomes of a request. The calls come from HttpClient::run(), in this order.
 class HttpExchange {
  public:
   virtual ~HttpExchange() = default;
@@ -50,8 +50,8 @@ class HttpClient {
  public:
   struct Options {
     Target target;
-    std::string address;  ///< That the host stands for (choose_address); empty: a UNIX socket.
-    std::string api_key;  ///< Sent as a bearer token; empty: none.
+    std::string address = {};  ///< That the host stands for (choose_address); empty: a UNIX socket.
+    std::string api_key = {};  ///< Sent as a bearer token; empty: none.
     bool fresh_connections = false;  ///< A connection of its own for each request.
   };
   [[nodiscard]] static core::Result<std::unique_ptr<HttpClient>> make(Options options,

@@ -12,10 +12,10 @@ namespace ridgeline::observe {
 /// What a server's /metrics says of itself, under vLLM's names of any version; of several engines
 /// (data-parallel ranks) the sum, of shares the mean.
 struct ServerMetrics {
-  std::optional<double> running;      ///< Requests.
-  std::optional<double> waiting;      ///< Requests.
-  std::optional<double> kv_use;       ///< Share of the KV blocks in use, 0 to 1.
-  std::optional<double> preemptions;  ///< Since the start, like the rest.
+  std::optional<double> running;         ///< Requests.
+  std::optional<double> waiting;         ///< Requests.
+  std::optional<double> kv_use;          ///< Share of the KV blocks in use, 0 to 1.
+  std::optional<double> preemptions;     ///< Since the start, like the rest.
   std::optional<double> prefix_queries;  ///< Tokens looked up in the prefix cache.
   std::optional<double> prefix_hits;     ///< Tokens found there.
   std::optional<double> prompt_tokens;

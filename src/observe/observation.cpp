@@ -188,8 +188,8 @@ void Observation::prepare() {
         shift_ = next.request.arrival - core::SimTime();  // What was sent then is not waited for.
       }
     }
-    next.due = core::SimTime::at(
-        std::max(core::Duration(), next.request.arrival.since_start() - shift_));
+    next.due =
+        core::SimTime::at(std::max(core::Duration(), next.request.arrival.since_start() - shift_));
     too_short_ += prompts_.is_shorter_than_overhead(next.request) ? 1 : 0;
     next.body = prompts_.body(next.request, answers_);
     next_ = std::move(next);
@@ -269,8 +269,7 @@ void Observation::finish(Flight& flight) {
   if (quotes_answers_ && !row.failed()) {
     answers_[id.value()] = row.answer.text;
   }
-  last_completion_ =
-      std::max(last_completion_, core::SimTime::at(now().since_start() + shift_));
+  last_completion_ = std::max(last_completion_, core::SimTime::at(now().since_start() + shift_));
   source_.on_completion(id, last_completion_);
   if (options_.stop_when_gone && ended_by_.empty()) {
     ended_by_ = tally_.why_gone();
@@ -314,7 +313,7 @@ RecordTail Observation::tail(double cpu_s) {
   tail.duration_s = now().to_seconds();
   const bool interrupted =
       options_.interrupt != nullptr && options_.interrupt->load(std::memory_order_relaxed);
-  tail.ended_by = interrupted ? "interrupt" : ended_by_;
+  tail.ended_by = interrupted ? std::string(kInterrupted) : ended_by_;
   tail.partial = !tail.ended_by.empty();
   tail.sent = sent_;
   tail.unfinished = std::ssize(flights_);
@@ -328,16 +327,15 @@ RecordTail Observation::tail(double cpu_s) {
     tail.lag_max_ms = lag->max;
     const double most = std::max(kMostLagMs, kMostLagOfTtft * ttft->p50);
     if (lag->p99 > most) {
-      tail.unsound.push_back(
-          fmt::format("requests were sent {:.3g} ms late (p99), expected at most {:.3g} ms",
-                      lag->p99,
-                      most));
+      tail.unsound.push_back(fmt::format(
+          "requests were sent {:.3g} ms late (p99), expected at most {:.3g} ms", lag->p99, most));
     }
   }
   if (tail.cpu_share > kMostCpu) {
-    tail.unsound.push_back(fmt::format("the client used {:.0f} % of a core, expected at most {:.0f} %",
-                                       100.0 * tail.cpu_share,
-                                       100.0 * kMostCpu));
+    tail.unsound.push_back(
+        fmt::format("the client used {:.0f} % of a core, expected at most {:.0f} %",
+                    100.0 * tail.cpu_share,
+                    100.0 * kMostCpu));
   }
   return tail;
 }

@@ -41,13 +41,13 @@ struct ObserveProgress {
 struct ObserveOptions {
   PromptMaker::Options prompts;
   std::int64_t max_in_flight = 0;
-  std::int64_t max_rate = 0;         ///< Requests sent within any second.
+  std::int64_t max_rate = 0;          ///< Requests sent within any second.
   std::int64_t warm_up_requests = 0;  ///< The first so many are not counted ...
   core::Duration warm_up_time;        ///< ... nor those due before this.
   core::Duration timeout;             ///< Of one request.
   core::Duration scrape_every;        ///< Between looks at /metrics; zero: none.
   std::vector<StopRule> stop_when;
-  bool stop_when_gone = true;  ///< The server seems to be.
+  bool stop_when_gone = true;        ///< The server seems to be.
   const Earlier* earlier = nullptr;  ///< What an interrupted measurement has already.
   const std::atomic<bool>* interrupt = nullptr;
   std::function<void(const ObserveProgress&)> progress;  ///< Once a second.
@@ -110,13 +110,13 @@ class Observation {
   Answers answers_;
   Tally tally_;
 
-  core::SimTime start_;        ///< Of the workload's time zero, on the clock.
-  bool has_sent_ = false;      ///< Or it was found that something is to be sent.
-  core::Duration shift_;       ///< Of an earlier measurement: when the first missing one is due.
+  core::SimTime start_;    ///< Of the workload's time zero, on the clock.
+  bool has_sent_ = false;  ///< Or it was found that something is to be sent.
+  core::Duration shift_;   ///< Of an earlier measurement: when the first missing one is due.
   std::optional<Next> next_;
   std::map<std::uint64_t, std::unique_ptr<Flight>> flights_;
   std::unique_ptr<Scrape> scrape_;
-  std::deque<core::SimTime> last_sends_;  ///< Within the last second, at most max_rate.
+  std::deque<core::SimTime> last_sends_;        ///< Within the last second, at most max_rate.
   std::optional<core::SimTime> blocked_since_;  ///< By a limit of the client's own.
   core::SimTime next_second_;
   core::SimTime next_scrape_;

@@ -51,9 +51,7 @@ void end_word(std::string& text) {
 
 }  // namespace
 
-void PromptMaker::append_words(std::string& text,
-                               std::uint64_t content,
-                               std::int64_t count) const {
+void PromptMaker::append_words(std::string& text, std::uint64_t content, std::int64_t count) const {
   for (std::int64_t i = 0; i < count; ++i) {
     end_word(text);
     text += text::word(domain::History::key_in(options_.salt, content, i));
@@ -82,8 +80,8 @@ std::vector<PromptMaker::Message> PromptMaker::messages(const domain::Request& r
   std::vector<Message> messages(1);
   for (const auto& part : parts) {
     const std::int64_t count = std::min(part.length.value(), left);
-    const auto answer = is_answer(part.content) ? answers.find(answered_request(part.content))
-                                                : answers.end();
+    const auto answer =
+        is_answer(part.content) ? answers.find(answered_request(part.content)) : answers.end();
     if (answer == answers.end()) {
       if (messages.back().is_answer) {
         messages.emplace_back();

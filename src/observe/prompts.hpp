@@ -46,8 +46,8 @@ class PromptMaker {
     Endpoint endpoint = Endpoint::kCompletions;
     PromptForm form = PromptForm::kWords;
     Overhead overhead = {};
-    std::uint64_t salt = 0;      ///< Tells runs apart, so that none finds its prompts in the cache.
-    std::string model = {};      ///< As the server names it.
+    std::uint64_t salt = 0;  ///< Tells runs apart, so that none finds its prompts in the cache.
+    std::string model = {};  ///< As the server names it.
     bool natural_output = false;  ///< The model ends its answers itself.
   };
 

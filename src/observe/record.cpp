@@ -1,6 +1,7 @@
 #include "observe/record.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -8,6 +9,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "core/time.hpp"
 #include "document/json_writer.hpp"
@@ -71,6 +74,21 @@ std::string finish(JsonWriter& json) {
 }
 
 }  // namespace
+
+std::string utc_text(std::int64_t unix_ns) {
+  using std::chrono::floor;
+  const std::chrono::sys_time<std::chrono::nanoseconds> time{std::chrono::nanoseconds(unix_ns)};
+  const auto day = floor<std::chrono::days>(time);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss clock(floor<std::chrono::seconds>(time - day));
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z",
+                     static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()),
+                     static_cast<unsigned>(date.day()),
+                     clock.hours().count(),
+                     clock.minutes().count(),
+                     clock.seconds().count());
+}
 
 core::Duration Row::lag() const {
   if (!sent) {
@@ -172,8 +190,9 @@ std::string scrape_line(core::SimTime time, const ServerMetrics& metrics) {
 
 std::string tail_line(const RecordTail& tail) {
   JsonWriter json(JsonWriter::Layout::kOneLine);
-  json.begin_object().member("ridgeline_observed_end", kRecordVersion).member("partial",
-                                                                              tail.partial);
+  json.begin_object()
+      .member("ridgeline_observed_end", kRecordVersion)
+      .member("partial", tail.partial);
   add_text(json, "ended_by", tail.ended_by);
   json.member("sound", tail.unsound.empty()).key("unsound").begin_array();
   for (const auto& why : tail.unsound) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,11 @@
 namespace ridgeline::observe {
 
 inline constexpr std::int64_t kRecordVersion = 1;
+/// RecordTail::ended_by where the user ended it.
+inline constexpr std::string_view kInterrupted = "interrupt";
+
+/// "2026-11-26T19:31:31Z" of nanoseconds since 1970.
+[[nodiscard]] std::string utc_text(std::int64_t unix_ns);
 
 /// What is known before the first request.
 struct RecordHead {
@@ -45,11 +51,11 @@ struct RecordHead {
 struct Row {
   domain::Request request;
   std::int32_t stage = 0;
-  core::SimTime due;                  ///< When the workload sends it.
+  core::SimTime due;                       ///< When the workload sends it.
   std::optional<core::SimTime> sent = {};  ///< Its first byte; nothing: it was never sent.
-  core::Duration connect = {};  ///< To open its connection.
-  core::Duration held = {};     ///< By the client's own limits.
-  std::int32_t attempt = 1;           ///< 2: sent again, since an open connection was dead.
+  core::Duration connect = {};             ///< To open its connection.
+  core::Duration held = {};                ///< By the client's own limits.
+  std::int32_t attempt = 1;                ///< 2: sent again, since an open connection was dead.
   int status = 0;
   bool connection_failed = false;
   bool is_warm_up = false;

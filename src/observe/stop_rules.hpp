@@ -21,8 +21,8 @@ struct StopRule {
 
 /// Answers that must have come before a share of errors ends a measurement.
 inline constexpr std::int64_t kFewestForErrors = 20;
-/// A server seems to be gone after so many connections in a row that were not made, or where half of so many answers
-/// in a row failed.
+/// A server seems to be gone after so many connections in a row that were not made, or where half
+/// of so many answers in a row failed.
 inline constexpr std::int64_t kMostConnectionFailures = 20;
 inline constexpr std::int64_t kAnswersLookedAt = 50;
 

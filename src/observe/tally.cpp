@@ -52,18 +52,8 @@ void Tally::on_row(const Row& row) {
     ++warm_up_;
     return;
   }
-  const std::int64_t asked = std::min(row.request.output_tokens, row.request.max_tokens).value();
   const std::int64_t outputs = answer.completion_tokens.value_or(answer.events);
-  if (answer.prompt_tokens) {
-    asked_tokens_ += row.request.prompt_tokens.value();
-    counted_tokens_ += *answer.prompt_tokens;
-    other_prompts_ += *answer.prompt_tokens != row.request.prompt_tokens.value() ? 1 : 0;
-  }
-  other_outputs_ += outputs != asked ? 1 : 0;
-  input_tokens_ += answer.prompt_tokens.value_or(row.request.prompt_tokens.value());
-  output_tokens_ += outputs;
-  cached_tokens_ += answer.cached_tokens.value_or(0);
-
+  count_tokens(row, outputs);
   const core::SimTime sent = *row.sent;
   const auto add = [&](Figure figure, core::Duration time) {
     figures_[static_cast<std::size_t>(figure)].push_back(
@@ -97,8 +87,24 @@ void Tally::on_row(const Row& row) {
   }
 }
 
+void Tally::count_tokens(const Row& row, std::int64_t outputs) {
+  const Answer& answer = row.answer;
+  const std::int64_t prompt = row.request.prompt_tokens.value();
+  const std::int64_t asked = std::min(row.request.output_tokens, row.request.max_tokens).value();
+  if (answer.prompt_tokens) {
+    asked_tokens_ += prompt;
+    counted_tokens_ += *answer.prompt_tokens;
+    other_prompts_ += *answer.prompt_tokens != prompt ? 1 : 0;
+  }
+  other_outputs_ += outputs != asked ? 1 : 0;
+  input_tokens_ += answer.prompt_tokens.value_or(prompt);
+  output_tokens_ += outputs;
+  cached_tokens_ += answer.cached_tokens.value_or(0);
+}
+
 void Tally::note_error(const std::string& error) {
-  const auto known = std::ranges::find(errors_, error, &std::pair<std::string, std::int64_t>::first);
+  const auto known =
+      std::ranges::find(errors_, error, &std::pair<std::string, std::int64_t>::first);
   if (known != errors_.end()) {
     ++known->second;
   } else if (errors_.size() < kMostErrors) {

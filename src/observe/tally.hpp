@@ -74,6 +74,7 @@ class Tally {
 
  private:
   void note_error(const std::string& error);
+  void count_tokens(const Row& row, std::int64_t outputs);
 
   std::int64_t done_ = 0;
   std::int64_t failed_ = 0;

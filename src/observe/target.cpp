@@ -1,13 +1,10 @@
 #include "observe/target.hpp"
 
 #include <algorithm>
-#include <arpa/inet.h>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <netdb.h>
-#include <netinet/in.h>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,7 +13,10 @@
 #include <system_error>
 #include <vector>
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
+#include <netdb.h>
+#include <netinet/in.h>
 
 #include "core/result.hpp"
 #include "core/text.hpp"
@@ -28,10 +28,10 @@ constexpr std::uint16_t kHttpPort = 80;
 constexpr std::uint16_t kHttpsPort = 443;
 
 tl::unexpected<core::Errors> refuse(std::string_view text, std::string expected) {
-  return core::fail(core::Error{
-      .message = fmt::format("found {}, expected {}", core::quote(text), expected),
-      .where = {.file = "command line"},
-      .hint = "http://127.0.0.1:8000, https://host/prefix or unix:/run/server.sock"});
+  return core::fail(
+      core::Error{.message = fmt::format("found {}, expected {}", core::quote(text), expected),
+                  .where = {.file = "command line"},
+                  .hint = "http://127.0.0.1:8000, https://host/prefix or unix:/run/server.sock"});
 }
 
 bool is_host_letter(char c) {

@@ -14,8 +14,8 @@ namespace ridgeline::observe {
 /// A server as the user names it: `http://host:port[/prefix]`, `https://...`, or `unix:/path` for
 /// a UNIX socket. A prefix that ends with /v1 is the server's own and is left out.
 struct Target {
-  std::string text;    ///< As given.
-  std::string scheme;  ///< "http" or "https".
+  std::string text;       ///< As given.
+  std::string scheme;     ///< "http" or "https".
   std::string host = {};  ///< A name or an address, IPv6 without brackets; empty for a UNIX socket.
   std::uint16_t port = 0;
   std::string prefix = {};  ///< Before every path: "" or "/team-a".
@@ -40,7 +40,7 @@ struct Address {
 [[nodiscard]] core::Result<std::vector<Address>> resolve_host(const Target& target);
 
 /// The address that every request of a run goes to: the first. Unless `allow_remote`, a host with
-/// any address that is no loopback is refused, so that nobody's server is loaded by mistake.
+/// any address that is no loopback is refused, so that no server elsewhere is loaded by mistake.
 [[nodiscard]] core::Result<Address> choose_address(const Target& target,
                                                    std::span<const Address> addresses,
                                                    bool allow_remote);

@@ -11,6 +11,7 @@
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/timerfd.h>
+#include <system_error>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -357,6 +358,11 @@ class HttpClient::Engine {
     if (result != CURLE_OK) {
       end.problem =
           transfer.error[0] != '\0' ? transfer.error.data() : curl().easy_strerror(result);
+      long os_error = 0;
+      curl().easy_getinfo(easy, CURLINFO_OS_ERRNO, &os_error);
+      if (end.never_sent && os_error != 0) {
+        end.problem += ": " + std::generic_category().message(static_cast<int>(os_error));
+      }
     }
     return end;
   }

@@ -72,9 +72,9 @@ struct Row {
 
 /// What is known at the end.
 struct RecordTail {
-  bool partial = false;              ///< It ended before the workload did ...
-  std::string ended_by;              ///< ... by this: "interrupt", "errors>5%".
-  std::vector<std::string> unsound;  ///< Why its times are not to be trusted; empty: they are.
+  bool partial = false;                   ///< It ended before the workload did ...
+  std::string ended_by = {};              ///< ... by this: "interrupt", "errors>5%".
+  std::vector<std::string> unsound = {};  ///< Why its times are not to be trusted; empty: they are.
   double duration_s = 0.0;
   std::int64_t sent = 0;
   std::int64_t unfinished = 0;  ///< Sent, and without an end.
@@ -82,8 +82,8 @@ struct RecordTail {
   double lag_p50_ms = 0.0;
   double lag_p99_ms = 0.0;
   double lag_max_ms = 0.0;
-  double cpu_share = 0.0;  ///< Of one core, that the client used.
-  ServerMetrics metrics;   ///< After the last answer.
+  double cpu_share = 0.0;      ///< Of one core, that the client used.
+  ServerMetrics metrics = {};  ///< After the last answer.
 };
 [[nodiscard]] std::string tail_line(const RecordTail& tail);
 

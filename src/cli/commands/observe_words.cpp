@@ -95,6 +95,11 @@ class Reader {
     stop_rules();
     key();
     record();
+    // Some of them are called like an option of a scenario, which has another meaning.
+    const auto own = observe_flags();
+    std::erase_if(arguments_.flags, [&](const GivenFlag& flag) {
+      return std::ranges::find(own, flag.name, &FlagSpec::name) != own.end();
+    });
     if (!errors_.empty()) {
       return core::fail(std::move(errors_));
     }

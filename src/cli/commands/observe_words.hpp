@@ -27,7 +27,7 @@ struct ObserveWords {
   std::optional<std::uint64_t> salt;
   observe::ObserveOptions options;
 };
-/// `arguments` loses the target, its first word.
+/// `arguments` loses the target, its first word, and these flags.
 [[nodiscard]] core::Result<ObserveWords> read_observe_words(Arguments& arguments);
 
 }  // namespace ridgeline::cli

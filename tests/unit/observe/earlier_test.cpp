@@ -53,7 +53,7 @@ class EarlierFile : public ::testing::Test {
   std::string path_;
 };
 
-domain::Request request(std::uint32_t id) {
+domain::Request request_of(std::uint32_t id) {
   domain::Request request;
   request.id = core::RequestId(id);
   return request;
@@ -78,9 +78,9 @@ TEST_F(EarlierFile, KnowsWhatHasAnAnswer) {
                             "{\"scrape_s\":1}\n{\"ridgeline_observed_end\":1}\n";
   const auto earlier = read(whole + "{\"id\":5,\"sta");
   ASSERT_TRUE(earlier.has_value());
-  EXPECT_TRUE(earlier->has(request(3)));
-  EXPECT_FALSE(earlier->has(request(4)));
-  EXPECT_FALSE(earlier->has(request(5)));
+  EXPECT_TRUE(earlier->has(request_of(3)));
+  EXPECT_FALSE(earlier->has(request_of(4)));
+  EXPECT_FALSE(earlier->has(request_of(5)));
   EXPECT_EQ(earlier->last_stage, 2);
   EXPECT_EQ(earlier->whole_bytes, whole.size());
   EXPECT_EQ(earlier->endpoint, Endpoint::kChat);

@@ -15,22 +15,22 @@
 namespace ridgeline::observe {
 namespace {
 
-core::SimTime at_ms(std::int64_t ms) {
+core::SimTime tally_ms(std::int64_t ms) {
   return core::SimTime::at(core::Duration::milliseconds(ms));
 }
 
 /// Due at `due`, sent 1 ms later, first token 10 ms and last 40 ms after that, 4 tokens.
 Row row(std::int64_t due) {
-  Row row{.request = {}, .due = at_ms(due)};
+  Row row{.request = {}, .due = tally_ms(due)};
   row.request.id = core::RequestId(0);
   row.request.prompt_tokens = core::Tokens(8);
   row.request.output_tokens = core::Tokens(4);
   row.request.max_tokens = core::Tokens(4);
-  row.sent = at_ms(due + 1);
+  row.sent = tally_ms(due + 1);
   row.status = 200;
-  row.answer.first_event = at_ms(due + 11);
-  row.answer.last_event = at_ms(due + 41);
-  row.answer.end = at_ms(due + 42);
+  row.answer.first_event = tally_ms(due + 11);
+  row.answer.last_event = tally_ms(due + 41);
+  row.answer.end = tally_ms(due + 42);
   row.answer.events = 4;
   row.answer.gaps = std::vector(3, core::Duration::milliseconds(10));
   row.answer.completion_tokens = 4;
@@ -66,7 +66,7 @@ TEST(Tally, CountsFromTheSendingAndFromTheDueTime) {
 
 TEST(Tally, HeldAndConnectingIsNoLag) {
   Row late = row(0);
-  late.sent = at_ms(100);
+  late.sent = tally_ms(100);
   late.held = core::Duration::milliseconds(90);
   late.connect = core::Duration::milliseconds(7);
   EXPECT_EQ(late.lag(), core::Duration::milliseconds(3));
@@ -103,23 +103,23 @@ TEST(Tally, RulesAreMetByWhatCameLast) {
                                        *parse_stop_rule("ttft_p50>50ms"),
                                        *parse_stop_rule("in_flight>3")};
   Tally tally;
-  EXPECT_EQ(tally.why_stop(rules, 4, at_ms(0)), "in_flight>3");
+  EXPECT_EQ(tally.why_stop(rules, 4, tally_ms(0)), "in_flight>3");
   for (int i = 0; i < 18; ++i) {
     tally.on_row(row(i));
   }
-  EXPECT_EQ(tally.why_stop(rules, 3, at_ms(100)), "");
+  EXPECT_EQ(tally.why_stop(rules, 3, tally_ms(100)), "");
   tally.on_row(failed(20));
   tally.on_row(failed(21));
-  EXPECT_EQ(tally.why_stop(rules, 3, at_ms(100)), "");  // 10 %
+  EXPECT_EQ(tally.why_stop(rules, 3, tally_ms(100)), "");  // 10 %
   tally.on_row(failed(22));
-  EXPECT_EQ(tally.why_stop(rules, 3, at_ms(100)), "errors>10%");
+  EXPECT_EQ(tally.why_stop(rules, 3, tally_ms(100)), "errors>10%");
 
   Tally slow;
   Row late = row(0);
-  late.answer.first_event = at_ms(100);
+  late.answer.first_event = tally_ms(100);
   slow.on_row(late);
-  EXPECT_EQ(slow.why_stop(rules, 3, at_ms(100)), "ttft_p50>50ms");
-  EXPECT_EQ(slow.why_stop(rules, 3, at_ms(20'000)), "");  // More than ten seconds ago.
+  EXPECT_EQ(slow.why_stop(rules, 3, tally_ms(100)), "ttft_p50>50ms");
+  EXPECT_EQ(slow.why_stop(rules, 3, tally_ms(20'000)), "");  // More than ten seconds ago.
 }
 
 TEST(Tally, KnowsAServerThatIsGone) {

@@ -65,7 +65,9 @@ class Session {
   /// Whether the run has reached the end of simulated time: nothing happens any more.
   [[nodiscard]] bool is_over() const { return is_over_; }
 
-  /// How many requests have come.
+  /// The simulated time of the last request or cancellation.
+  [[nodiscard]] core::SimTime last_stamp() const { return last_stamp_; }
+  /// How many requests have come: the id of the next one.
   [[nodiscard]] std::int64_t num_requests() const { return num_requests_; }
   /// As engine::Server, now.
   [[nodiscard]] engine::InstanceState state();

@@ -131,4 +131,12 @@ std::int64_t token_id_of(std::string_view piece) {
   return static_cast<std::int64_t>(kFirstHashId + hash_text(piece) % kHashIds);
 }
 
+std::string word_of(std::int64_t token_id) {
+  const std::int64_t number = token_id - kFirstWordId;
+  if (number < 0 || number >= static_cast<std::int64_t>(text::kNumWords)) {
+    return {};
+  }
+  return " " + std::string(text::word(static_cast<std::size_t>(number)));
+}
+
 }  // namespace ridgeline::openai

@@ -53,5 +53,7 @@ struct Stopped {
 /// The number of a piece of text in this server's vocabulary: 1000 and the word's number for a
 /// listed word, a hash from 4096 to 125,999 for anything else.
 [[nodiscard]] std::int64_t token_id_of(std::string_view piece);
+/// The listed word of an id, with the space before it; empty for others.
+[[nodiscard]] std::string word_of(std::int64_t token_id);
 
 }  // namespace ridgeline::openai

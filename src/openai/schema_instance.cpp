@@ -21,7 +21,7 @@ using Schema = simdjson::dom::element;
 constexpr std::int64_t kMostItems = 1000;
 constexpr std::int64_t kMostCharacters = 10'000;
 
-std::string quoted(std::string_view text) {
+std::string quoted_text(std::string_view text) {
   document::JsonWriter json(document::JsonWriter::Layout::kOneLine);
   json.value(text);
   return json.text();
@@ -40,7 +40,11 @@ class InstanceMaker {
     }
     bool allows = false;
     if (schema.get(allows) == simdjson::SUCCESS) {
-      allows ? text_ += "null" : refuse("is false: nothing fits it");
+      if (allows) {
+        text_ += "null";
+      } else {
+        refuse("is false: nothing fits it");
+      }
       return;
     }
     simdjson::dom::object object;
@@ -180,7 +184,7 @@ class InstanceMaker {
         }
         text_ += is_first ? "" : ", ";
         is_first = false;
-        text_ += quoted(key) + ": ";
+        text_ += quoted_text(key) + ": ";
         Schema property;
         if (object["properties"][key].get(property) == simdjson::SUCCESS) {
           nest(property);
@@ -203,7 +207,11 @@ class InstanceMaker {
     text_ += '[';
     for (std::int64_t i = 0; i < items && problem_.empty(); ++i) {
       text_ += i > 0 ? ", " : "";
-      has_items ? nest(item) : text_.append("null");
+      if (has_items) {
+        nest(item);
+      } else {
+        text_ += "null";
+      }
     }
     text_ += ']';
   }
@@ -220,8 +228,12 @@ class InstanceMaker {
   void make_string(simdjson::dom::object object) {
     std::int64_t shortest = 0;
     std::int64_t longest = kMostCharacters;
-    static_cast<void>(object["minLength"].get(shortest));
-    static_cast<void>(object["maxLength"].get(longest));
+    if (object["minLength"].get(shortest) != simdjson::SUCCESS) {
+      shortest = 0;
+    }
+    if (object["maxLength"].get(longest) != simdjson::SUCCESS) {
+      longest = kMostCharacters;
+    }
     if (shortest < 0 || shortest > kMostCharacters || longest < shortest) {
       refuse("has a string of no or too great a length");
       return;
@@ -233,7 +245,7 @@ class InstanceMaker {
     if (static_cast<std::int64_t>(text.size()) > longest) {
       text.resize(static_cast<std::size_t>(longest));
     }
-    text_ += quoted(text);
+    text_ += quoted_text(text);
   }
 
   void make_number(simdjson::dom::object object) {

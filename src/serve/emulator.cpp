@@ -280,7 +280,8 @@ void Emulator::on_request(net::Connection& connection, net::HttpRequest request)
     answer(connection, 401, net::kJsonType, R"({"error":"Unauthorized"})");
     return;
   }
-  const std::string_view method = request.method == "HEAD" ? "GET" : request.method;
+  const std::string_view method = request.method == "HEAD" ? std::string_view("GET")
+                                                           : std::string_view(request.method);
   bool is_path = false;
   std::string allowed;
   for (const Route& route : routes()) {

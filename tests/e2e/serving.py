@@ -91,18 +91,18 @@ class Server:
             if key.startswith("vllm:request_success_total") and f'finished_reason="{reason}"' in key
         )
 
-    def stop(self, number=signal.SIGTERM, timeout=60):
+    def stop(self, number=signal.SIGTERM):
         """Exit status and standard output."""
         if self.process.poll() is None:
             self.process.send_signal(number)
-        out, _ = self._wait(timeout)
-        return self.process.returncode, out
+        return self.wait()
 
-    def _wait(self, timeout):
+    def wait(self, timeout=60):
+        """The same, of a server that has been told to end."""
         out = self.process.stdout.read()
         self.process.wait(timeout)
         self.reader.join(timeout)
-        return out, None
+        return self.process.returncode, out
 
     def end(self):
         if self.process.poll() is None:

@@ -376,7 +376,7 @@ def test_sigterm_lets_streams_end(ridgeline):
         events = parse_events(b"data: {}\n" + answer.read())
         assert events[-1] == "[DONE]"
         assert events[-2]["choices"][0]["finish_reason"] == "length"
-        status, out = server.stop()
+        status, out = server.wait()
         assert status == 0
         assert "1 completed" in out
 
@@ -391,7 +391,7 @@ def test_sigterm_cuts_streams_after_the_timeout(ridgeline):
         server.process.send_signal(signal.SIGTERM)
         tail = answer.read()
         assert b'"error"' in tail and tail.endswith(b"data: [DONE]\n\n")
-        status, out = server.stop()
+        status, out = server.wait()
         assert status == 130
     replay = ridgeline(
         "replay", "--trace", "arrivals.jsonl", "--model", "llama-3.1-8b", "--gpu", "h100", "--format", "json"
@@ -447,7 +447,7 @@ def test_faults_strike_the_same_requests(ridgeline):
     struck = []
     for _ in range(2):
         fault = "kind=error,share=0.3,status=429,retry-after=2"
-        with serving(ridgeline, *FAST, "--fault", fault, "--seed", "5") as server:
+        with serving(ridgeline, *FAST, "--request-fault", fault, "--seed", "5") as server:
             connection = server.connect()
             codes = []
             for _ in range(100):
@@ -491,9 +491,9 @@ def test_unix_socket(ridgeline):
     [
         (("--port", "70000"), "--port: found '70000', expected a number from 0 to 65535"),
         (("--speed", "0"), "--speed: found '0', expected a number"),
-        (("--path", "half"), "--path: found 'half'"),
-        (("--fault", "share=0.1"), "has no kind"),
-        (("--fault", "kind=error,share=2"), "found 'share=2'"),
+        (("--path", "half"), '--path: found "half"'),
+        (("--request-fault", "share=0.1"), "has no kind"),
+        (("--request-fault", "kind=error,share=2"), "found 'share=2'"),
         (("--max-body", "5"), "--max-body: found '5'"),
         (("--answer", "nowhere.jsonl"), "--answer: found 'nowhere.jsonl'"),
         (("--request-rate", "5"), "--request-rate"),

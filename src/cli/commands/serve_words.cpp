@@ -296,9 +296,9 @@ class SettingsReader {
     settings_.max_loras = serves_adapters ? std::max<std::int64_t>(most, 1) : most;
   }
 
-  /// --fault kind=error,share=0.01,status=429,retry-after=1
+  /// --request-fault kind=error,share=0.01,status=429,retry-after=1
   void read_faults() {
-    for (const std::string& text : arguments_.values("fault")) {
+    for (const std::string& text : arguments_.values("request-fault")) {
       serve::Fault fault;
       bool has_kind = false;
       std::string_view rest = text;
@@ -311,7 +311,7 @@ class SettingsReader {
         const std::string value(equals == std::string_view::npos ? std::string_view()
                                                                  : part.substr(equals + 1));
         if (!read_fault_part(key, value, fault, has_kind)) {
-          refuse("fault",
+          refuse("request-fault",
                  fmt::format("found '{}' in '{}'", part, text),
                  "kind=error,share=0.01,status=429,retry-after=1; kind=stall,share=0.001,for=30s; "
                  "kind=disconnect,share=0.001,after-tokens=20");
@@ -319,7 +319,7 @@ class SettingsReader {
         }
       }
       if (!has_kind) {
-        refuse("fault", fmt::format("'{}' has no kind", text), "kind=error, stall or disconnect");
+        refuse("request-fault", fmt::format("'{}' has no kind", text), "kind=error, stall or disconnect");
       }
       settings_.faults.push_back(fault);
     }
@@ -417,7 +417,7 @@ std::vector<FlagSpec> serve_flags() {
       {.name = "arrival-log",
        .value = "FILE.jsonl",
        .help = "Every request with its time, for replay --trace"},
-      {.name = "fault",
+      {.name = "request-fault",
        .repeatable = true,
        .value = "kind=KIND,share=P,...",
        .help = "Strikes a share of the requests: error, stall, disconnect"},

@@ -44,5 +44,6 @@ ExitCode man_command(Words words);
 ExitCode sweep_command(Words words);
 ExitCode deploy_command(Words words);
 ExitCode plan_command(Words words);
+ExitCode serve_command(Words words);
 
 }  // namespace ridgeline::cli

@@ -45,5 +45,6 @@ ExitCode sweep_command(Words words);
 ExitCode deploy_command(Words words);
 ExitCode observe_command(Words words);
 ExitCode plan_command(Words words);
+ExitCode serve_command(Words words);
 
 }  // namespace ridgeline::cli

@@ -48,12 +48,12 @@ void Tally::on_row(const Row& row) {
     note_error(answer.error);
     return;
   }
+  const std::int64_t outputs = answer.completion_tokens.value_or(answer.events);
+  count_tokens(row, outputs);
   if (row.is_warm_up) {
     ++warm_up_;
     return;
   }
-  const std::int64_t outputs = answer.completion_tokens.value_or(answer.events);
-  count_tokens(row, outputs);
   const core::SimTime sent = *row.sent;
   const auto add = [&](Figure figure, core::Duration time) {
     figures_[static_cast<std::size_t>(figure)].push_back(

@@ -214,6 +214,7 @@ void Observation::send_due() {
       return;
     }
     send(*std::exchange(next_, std::nullopt));
+    client_.run(clock_.now());  // A long prompt to make next would keep this one waiting.
   }
 }
 

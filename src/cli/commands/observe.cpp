@@ -462,8 +462,10 @@ class Measurement {
     if (result.tail.ended_by == observe::kInterrupted) {
       return InterruptGuard::exit_code();
     }
-    return result.tail.partial || !result.tail.unsound.empty() ? ExitCode::kThreshold
-                                                               : ExitCode::kOk;
+    const bool none_answered = result.tally.done() == result.tally.failed();
+    return result.tail.partial || !result.tail.unsound.empty() || none_answered
+               ? ExitCode::kThreshold
+               : ExitCode::kOk;
   }
 
   Arguments arguments_;

@@ -67,7 +67,16 @@ void read_head(const document::Node& head, Earlier& earlier) {
   earlier.natural_output = text_at(*prompts, "output") == "natural";
 }
 
+double number_in(const document::Node& node, std::string_view key) {
+  const document::Node* found = node.find(key);
+  return found != nullptr && found->is_number() ? found->as_real() : 0.0;
+}
+
 void read_row(const document::Node& row, Earlier& earlier) {
+  constexpr double kMsPerSecond = 1e3;
+  const auto end = core::Duration::from_seconds(number_in(row, "send_s") +
+                                                number_in(row, "end_ms") / kMsPerSecond);
+  earlier.end = std::max(earlier.end, core::SimTime::at(end.value_or(core::Duration())));
   earlier.last_stage =
       std::max(earlier.last_stage, static_cast<std::int32_t>(integer_at(row, "stage")));
   if (!text_at(row, "error").empty()) {

@@ -136,6 +136,10 @@ core::SimTime Observation::now() const {
 RecordTail Observation::run() {
   const double cpu_before = cpu_seconds();
   start_ = clock_.now();
+  if (options_.earlier != nullptr) {
+    begin_ = options_.earlier->end;
+    start_ = core::SimTime::at(clock_.now() - begin_);
+  }
   next_second_ = now() + kSecond;
   next_scrape_ = now();
   while (true) {
@@ -184,8 +188,8 @@ void Observation::prepare() {
     }
     if (!has_sent_) {
       has_sent_ = true;
-      if (options_.earlier != nullptr && next.request.arrival > workload_now) {
-        shift_ = next.request.arrival - core::SimTime();  // What was sent then is not waited for.
+      if (options_.earlier != nullptr) {
+        shift_ = next.request.arrival - now();  // What was sent then is not waited for.
       }
     }
     next.due =
@@ -288,7 +292,7 @@ void Observation::every_second() {
   }
   if (options_.progress) {
     using Figure = Tally::Figure;
-    options_.progress({.elapsed = now().since_start(),
+    options_.progress({.elapsed = now() - begin_,
                        .sent = sent_,
                        .total = source_.size(),
                        .in_flight = std::ssize(flights_),
@@ -311,7 +315,7 @@ void Observation::scrape() {
 
 RecordTail Observation::tail(double cpu_s) {
   RecordTail tail;
-  tail.duration_s = now().to_seconds();
+  tail.duration_s = (now() - begin_).to_seconds();
   const bool interrupted =
       options_.interrupt != nullptr && options_.interrupt->load(std::memory_order_relaxed);
   tail.ended_by = interrupted ? std::string(kInterrupted) : ended_by_;

@@ -110,9 +110,10 @@ class Observation {
   Answers answers_;
   Tally tally_;
 
-  core::SimTime start_;    ///< Of the workload's time zero, on the clock.
+  core::SimTime start_;    ///< Of the record's time zero, on the clock.
+  core::SimTime begin_;    ///< Of this measurement: behind an earlier one, if there is one.
   bool has_sent_ = false;  ///< Or it was found that something is to be sent.
-  core::Duration shift_;   ///< Of an earlier measurement: when the first missing one is due.
+  core::Duration shift_;   ///< From the record's times to the workload's.
   std::optional<Next> next_;
   std::map<std::uint64_t, std::unique_ptr<Flight>> flights_;
   std::unique_ptr<Scrape> scrape_;

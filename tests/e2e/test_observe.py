@@ -300,6 +300,7 @@ def test_an_interrupt_leaves_a_record_that_goes_on(ridgeline):
     assert sorted(row["id"] for row in rows) == list(range(100))
     assert {row["stage"] for row in rows[: len(first)]} == {0}
     assert {row["stage"] for row in rows[len(first):]} == {1}
+    assert min(row["send_s"] for row in rows[len(first):]) > max(row["send_s"] for row in first)
     traced = json.loads(ridgeline("trace", "run.jsonl", "--format", "json").stdout)
     assert "100" in json.dumps(traced)
 

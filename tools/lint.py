@@ -36,10 +36,11 @@ ADAPTERS = {
     "ext/": ("src/cli/output_file.cpp",),
     "zlib.h": ("src/document/gzip.cpp",),
     "zstd.h": ("src/workload/traces/reading/zstd_input.cpp",),
+    "curl/": ("src/observe/http_client.cpp",),
 }
 # What only POSIX has: people and files, and how memory is backed; never the simulation.
-PLATFORM_HEADERS = ("sys/", "dlfcn.h", "unistd.h", "fcntl.h", "poll.h", "termios.h", "signal.h")
-PLATFORM_FILES = ("src/cli/*", "src/sweep/shard_file.cpp", "src/plan/integer_program.cpp", "src/api/simulate.cpp", "src/api/c_api.cpp", "src/metrics/byte_slabs.cpp")
+PLATFORM_HEADERS = ("sys/", "arpa/", "netinet/", "netdb.h", "dlfcn.h", "unistd.h", "fcntl.h", "poll.h", "termios.h", "signal.h")
+PLATFORM_FILES = ("src/cli/*", "src/observe/*", "src/sweep/shard_file.cpp", "src/plan/integer_program.cpp", "src/api/simulate.cpp", "src/api/c_api.cpp", "src/metrics/byte_slabs.cpp")
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ BANS = (
         r"\b(system_clock|steady_clock|high_resolution_clock|gettimeofday|clock_gettime|utc_clock)\b"
         r"|(?<![\w.>])(std::|::)(time|clock)\s*\(",
         "simulated time only; the wall clock is for progress and run_info",
-        ("src/cli/*", "src/api/clock.hpp"),
+        ("src/cli/*", "src/api/clock.hpp", "src/observe/run_clock.hpp"),
     ),
     Ban(
         r"\b(random_device|mt19937(_64)?|minstd_rand0?|default_random_engine|knuth_b|ranlux\w+)\b"

@@ -12,6 +12,7 @@
 #include "cluster/request_story.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
+#include "domain/record.hpp"
 #include "domain/token_sink.hpp"
 #include "engine/instance.hpp"
 #include "engine/server.hpp"
@@ -53,6 +54,8 @@ struct RunControls {
   /// Gather the run over simulated time, in at most so many windows (metrics::Timeline).
   std::optional<std::size_t> series_windows = {};
   domain::TokenSink* tokens = nullptr;  ///< Gets tokens as they come out: slow, without jumps.
+  domain::RecordSink* records = nullptr;  ///< Gets each record at once, those of steps too.
+  bool is_pushed = false;  ///< Requests come from outside: none is known before it arrives.
   HostParts host_parts = {};
 };
 

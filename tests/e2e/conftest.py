@@ -36,6 +36,9 @@ class Ridgeline:
             **options,
         )
 
+    def command(self):
+        return [BINARY]
+
     def start(self, *words):
         return subprocess.Popen(
             [BINARY, *map(str, words)],

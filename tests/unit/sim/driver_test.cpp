@@ -57,6 +57,9 @@ class TenMilliseconds final : public engine::Server {
     state.at = at;
     return state;
   }
+  [[nodiscard]] core::SimTime next_instant() const override {
+    return inside_.empty() ? core::SimTime::never() : end_of(inside_.front());
+  }
   [[nodiscard]] core::SimTime now() const override { return now_; }
   [[nodiscard]] engine::EngineTotals totals() const override { return {}; }
   void drop_all() override {

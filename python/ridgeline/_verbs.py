@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _INTERRUPTED = 130
 _USAGE, _INFEASIBLE = 2, 4
+_MOST_WORKERS = 1024
 _NO_NUMBER = "W-no-number"
 _LONGEST_INTEGER = 2**63 - 1
 
@@ -310,10 +311,13 @@ def step(scenario: Any, given: dict[str, Any]) -> Record:
 def _split_axes(given: dict[str, Any], own: Iterable[str]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The options that hold one value, and those of which each of several is tried."""
     from ._options import OPTIONS
+    from ._policies import Autoscaler, Router
 
     single: dict[str, Any] = {}
     axes: dict[str, Any] = {}
     for name, value in given.items():
+        if isinstance(value, (Router, Autoscaler)):
+            raise TypeError(f"{name}: a policy in Python runs on one thread: call rl.run() for each point")
         if name in own or value is None or isinstance(value, (str, bytes, Mapping)):
             single[name] = value
             continue
@@ -328,8 +332,14 @@ def _split_axes(given: dict[str, Any], own: Iterable[str]) -> tuple[dict[str, An
 
 def _workers(given: dict[str, Any], document: dict[str, Any], key: str) -> None:
     workers = given.pop("workers")
-    if workers is not None:
-        document[key] = _plain(workers, "workers")
+    if workers is None:
+        return
+    if not isinstance(workers, int) or isinstance(workers, bool):
+        raise TypeError(f"workers: found {type(workers).__name__}, expected an int")
+    if not 1 <= workers <= _MOST_WORKERS:
+        raise ConfigError((Problem("workers", f"found {workers}, expected 1 to {_MOST_WORKERS}",
+                                   "leave it out for one per core"),))
+    document[key] = workers
 
 
 def sweep(scenario: Any, given: dict[str, Any]) -> Sweep:
@@ -338,6 +348,8 @@ def sweep(scenario: Any, given: dict[str, Any]) -> Sweep:
     progress = given.pop("progress")
     single, axes = _split_axes(given, own)
     document = _document(scenario, {k: v for k, v in single.items() if k != "workers"}, ("measure",))
+    if not axes and not axes_given and scenario is None:
+        raise ConfigError((Problem("axes", "nothing varies: no option has several values", 'gpu=["h100", "h200"]'),))
     if axes or axes_given:
         document["axes"] = {**_plain(axes_given or {}, "axes"), **axes}
     _workers(given, document, "jobs")

@@ -77,6 +77,12 @@ def test_sweeps_are_frames(small: dict[str, Any]) -> None:
     assert 1 <= len(best) <= 6
     with pytest.raises(rl.ConfigError, match="no 'tpot'"):
         s.pareto("tpot")
+    with pytest.raises(rl.ConfigError, match="nothing varies"):
+        rl.sweep(**small, gpu="h100", request_rate=2)
+    with pytest.raises(rl.ConfigError, match="workers: found 0"):
+        rl.sweep(**small, gpu=["h100"], request_rate=2, workers=0)
+    with pytest.raises(TypeError, match="on one thread"):
+        rl.sweep(**small, gpu=["h100"], request_rate=2, instances=2, router=rl.Router())  # type: ignore[arg-type]
 
 
 def test_step_explain_and_lists() -> None:

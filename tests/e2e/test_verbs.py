@@ -172,8 +172,8 @@ def test_every_listed_model_and_gpu_can_be_explained(ridgeline):
         (["rnu"], "did you mean 'run'?"),
         (["--model", "x"], "the verb comes first"),
         (["sweep"], "run, list, status, merge"),
-        (["serve", "--port", "80"], "'serve' is not in this version"),
-        (["help", "serve"], '"serve"'),
+        (["observe", "--port", "80"], "'observe' is not in this version"),
+        (["help", "observe"], '"observe"'),
     ],
 )
 def test_bad_words(ridgeline, words, piece):

@@ -273,8 +273,7 @@ core::Result<WiredRun> WiredRun::make(const scenario::Resolved& resolved,
   Parts& run = *parts;
   metrics::RecorderOptions recorder_inputs = recorder_options(resolved, source, controls.listener);
   if (controls.series_windows) {
-    run.timeline.emplace(
-        timeline_options(resolved, recorder_inputs.slo, *controls.series_windows));
+    run.timeline.emplace(timeline_options(resolved, recorder_inputs.slo, *controls.series_windows));
     run.both.add(&*run.timeline);
     recorder_inputs.listener = &*run.timeline;
     if (controls.listener != nullptr) {
@@ -326,20 +325,20 @@ core::Result<WiredRun> WiredRun::make(const scenario::Resolved& resolved,
   // A log of look-ups and a sink of tokens are for one thread.
   const bool alone =
       deployment.latency->logs() || run.pools->any_logs() || controls.tokens != nullptr;
-  run.servers.emplace(resolved,
-                      inputs,
-                      run.tenants,
-                      FleetControls{.eager = controls.core == engine::EngineCore::kReference,
-                                    .arrivals_are_known = !source.is_closed_loop() &&
-                                                          !source.may_give_up() &&
-                                                          !controls.is_pushed,
-                                    .threads = alone ? 1 : controls.threads,
-                                    .audit = controls.routing_audit,
-                                    .decisions = controls.decisions,
-                                    .stories = controls.stories},
-                      *run.pools,
-                      source,
-                      run.warm);
+  run.servers.emplace(
+      resolved,
+      inputs,
+      run.tenants,
+      FleetControls{.eager = controls.core == engine::EngineCore::kReference,
+                    .arrivals_are_known =
+                        !source.is_closed_loop() && !source.may_give_up() && !controls.is_pushed,
+                    .threads = alone ? 1 : controls.threads,
+                    .audit = controls.routing_audit,
+                    .decisions = controls.decisions,
+                    .stories = controls.stories},
+      *run.pools,
+      source,
+      run.warm);
   return WiredRun(std::move(parts));
 }
 
@@ -354,8 +353,7 @@ Driver& WiredRun::driver() {
 core::Result<RunOutcome> WiredRun::finish(Driver::End end) {
   Parts& run = *parts_;
   if (end == Driver::End::kPastHorizon) {
-    return core::fail(
-        past_horizon(run.resolved, run.recorder->num_completed(), run.source.size()));
+    return core::fail(past_horizon(run.resolved, run.recorder->num_completed(), run.source.size()));
   }
   if (!run.source.errors().empty()) {
     return core::fail(run.source.errors());

@@ -229,7 +229,7 @@ def test_licences_are_those_of_every_library(ridgeline):
     libraries = set(re.findall(r"^(\S+-dev)\b", build, re.MULTILINE))
     noted = set(re.findall(r'"(\S+-dev)"', (root / "tools/third_party_notices.py").read_text(encoding="utf-8")))
     assert libraries == noted
-    for name in ("fmt", "tl::expected", "yaml-cpp", "simdjson", "robin-map", "xxHash", "zlib", "Zstandard"):
+    for name in ("fmt", "tl::expected", "yaml-cpp", "simdjson", "robin-map", "xxHash", "zlib", "Zstandard", "Boost"):
         assert f"\n{name}\n" in shown
 
 

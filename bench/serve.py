@@ -3,9 +3,8 @@
 
     bench/serve.py BINARY [S1 S2 S3 S4 S5] [--scale 0.1] [--seconds 10]
 
-Per load: events a second, CPU per event of the server against a bare sender of the same bytes (C's send through
-Python's socket costs about as much again, so that the bare figure is measured in bulk), lateness, memory, and
-whether every stream ended. `--scale` takes that share of the streams.
+Per load: events a second, CPU per event of the server against a bare sender of as many bytes to as many connections
+(through Python, which adds to it), lateness, memory, and whether every stream ended. `--scale` takes that share of the streams.
 """
 
 import argparse
@@ -41,25 +40,36 @@ def peak_memory(pid):
     return int(re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())[1]) / 1024
 
 
-def bare_cost(events=200_000, size=280):
-    """CPU seconds of one send of `size` bytes to a reader over the loopback address."""
-    listener = socket.create_server(("127.0.0.1", 0))
+def bare_cost(sockets, size=280, rounds=50):
+    """CPU seconds of one send of `size` bytes, to each of so many connections in turn, which another process reads."""
+    listener = socket.create_server(("127.0.0.1", 0), backlog=4096)
     pid = os.fork()
     if pid == 0:
-        reader, _ = listener.accept()
-        while reader.recv(1 << 20):
-            pass
+        selector = selectors.DefaultSelector()
+        for _ in range(sockets):
+            selector.register(listener.accept()[0], selectors.EVENT_READ)
+        left = sockets
+        while left:
+            for key, _ in selector.select():
+                if not key.fileobj.recv(1 << 16):
+                    selector.unregister(key.fileobj)
+                    key.fileobj.close()
+                    left -= 1
         os._exit(0)
-    sender = socket.create_connection(listener.getsockname())
-    sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    senders = [socket.create_connection(listener.getsockname()) for _ in range(sockets)]
+    for sender in senders:
+        sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     data = b"x" * size
     before = resource.getrusage(resource.RUSAGE_SELF)
-    for _ in range(events):
-        sender.send(data)
+    for _ in range(rounds):
+        for sender in senders:
+            sender.send(data)
     after = resource.getrusage(resource.RUSAGE_SELF)
-    sender.close()
+    for sender in senders:
+        sender.close()
     os.waitpid(pid, 0)
-    return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / events
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return spent / (sockets * rounds)
 
 
 class Load:
@@ -158,14 +168,14 @@ def main():
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     del soft
-    bare = bare_cost()
-    print(f"bare send of 280 bytes: {bare * 1e6:.1f} us of CPU")
     for name in words.loads:
+        load = Load(words.binary, name, words.scale)
+        bare = bare_cost(load.streams)
         with tempfile.TemporaryDirectory() as folder:
-            found = Load(words.binary, name, words.scale).run(folder)
+            found = load.run(folder)
         print(
             f"{name}: {found['complete']} of {found['streams']} streams whole, {found['events_per_s']:.0f} events/s, "
-            f"{found['cpu_us_per_event']:.1f} us of CPU each ({found['cpu_us_per_event'] / (bare * 1e6):.2f} of a bare send), "
+            f"{found['cpu_us_per_event']:.1f} us of CPU each ({found['cpu_us_per_event'] / (bare * 1e6):.2f} of a bare send's {bare * 1e6:.1f}), "
             f"{found['cores']:.2f} cores, lateness p50 <= {found['lateness_p50_ms']:g} ms, p99 <= {found['lateness_p99_ms']:g} ms, "
             f"{found['merged']} merged, {found['rss_mib']:.0f} MiB"
         )

@@ -9,6 +9,7 @@ find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
+pkg_check_modules(curl REQUIRED libcurl)  # Its headers alone: it is loaded where it is needed.
 if(RIDGELINE_TESTS)
   find_package(GTest REQUIRED)
   find_package(rapidcheck REQUIRED)

@@ -32,7 +32,7 @@ done
 
 # Nothing of the inside is visible.
 shown=$(nm -D --defined-only -C "$lib/libridgeline.so" | cut -d' ' -f3- |
-  grep -vE '^(rl_[a-z]+@@RIDGELINE_1|RIDGELINE_1(@@RIDGELINE_1)?|ridgeline::v0::.*)$' || true)
+  grep -vE '^(rl_[a-z_]+@@RIDGELINE_2|RIDGELINE_2(@@RIDGELINE_2)?|ridgeline::v0::.*)$' || true)
 [[ -z $shown ]] || fail "libridgeline.so shows more than it should: $shown"
 python3 tools/third_party_notices.py --check "$root/usr/bin/ridgeline" "$lib/libridgeline.so"
 

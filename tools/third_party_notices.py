@@ -50,6 +50,7 @@ SYSTEM = {
     "libm": "LGPL-2.1",
     "ld-linux-x86-64": "LGPL-2.1",
     "libCbcSolver": "EPL-1.0, with the libraries of COIN-OR that it needs; only where mixes of GPUs are asked for",
+    "libcurl": "curl (an MIT licence), with the libraries that it needs; only where a server is measured",
 }
 NEVER_COMPILED = re.compile(
     r"(debian|docs?|tests?|examples|fuzz|benchmark|windows|contrib|amiga|support|dependencies|zlibWrapper)/|xxhsum\.c$"

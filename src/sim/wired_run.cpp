@@ -234,6 +234,7 @@ struct WiredRun::Parts {
   std::optional<PoolEngines> pools;
   std::optional<Driver> driver;
   std::optional<Servers> servers;
+  const latency::StepTimeModel* hosts;  ///< A step-time model of the host; null: the scenario's.
 };
 
 WiredRun::WiredRun(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -247,6 +248,12 @@ core::Result<WiredRun> WiredRun::make(const scenario::Resolved& resolved,
     return core::fail(core::Error{.field = "cluster.pools",
                                   .message = "steps of several pools are not taken apart",
                                   .hint = "one pool"});
+  }
+  if (!resolved.pools.empty() && controls.host_parts.step_time_model != nullptr) {
+    return core::fail(core::Error{.field = "cluster.pools",
+                                  .message = "one step-time model of the host cannot stand for the "
+                                             "instances of pools",
+                                  .hint = "without pools"});
   }
   domain::Tenants tenants = tenants_of(resolved, source);
   if (auto errors = tenant_errors(resolved, source, tenants); !errors.empty()) {
@@ -269,7 +276,8 @@ core::Result<WiredRun> WiredRun::make(const scenario::Resolved& resolved,
                                          .options = {},
                                          .pools = {},
                                          .driver = {},
-                                         .servers = {}});
+                                         .servers = {},
+                                         .hosts = nullptr});
   Parts& run = *parts;
   metrics::RecorderOptions recorder_inputs = recorder_options(resolved, source, controls.listener);
   if (controls.series_windows) {
@@ -283,7 +291,9 @@ core::Result<WiredRun> WiredRun::make(const scenario::Resolved& resolved,
   }
   recorder_inputs.tenants = resolved.run.cluster.tenants ? &run.tenants : nullptr;
   run.recorder.emplace(recorder_inputs);
-  const latency::StepTimeModel& model = deployment.latency->logs()
+  run.hosts = controls.host_parts.step_time_model;
+  const latency::StepTimeModel& model = run.hosts != nullptr ? *run.hosts
+                                        : deployment.latency->logs()
                                             ? static_cast<const latency::StepTimeModel&>(run.logged)
                                             : *deployment.latency;
   run.watch.emplace(model);
@@ -323,8 +333,8 @@ core::Result<WiredRun> WiredRun::make(const scenario::Resolved& resolved,
       .core = controls.core,
       .jump = controls.jump};
   // A log of look-ups and a sink of tokens are for one thread.
-  const bool alone =
-      deployment.latency->logs() || run.pools->any_logs() || controls.tokens != nullptr;
+  const bool alone = deployment.latency->logs() || run.pools->any_logs() ||
+                     controls.tokens != nullptr || run.hosts != nullptr;
   run.servers.emplace(
       resolved,
       inputs,
@@ -335,7 +345,9 @@ core::Result<WiredRun> WiredRun::make(const scenario::Resolved& resolved,
                     .threads = alone ? 1 : controls.threads,
                     .audit = controls.routing_audit,
                     .decisions = controls.decisions,
-                    .stories = controls.stories},
+                    .stories = controls.stories,
+                    .make_router = controls.host_parts.make_router,
+                    .make_scaler = controls.host_parts.make_scaler},
       *run.pools,
       source,
       run.warm);
@@ -366,7 +378,8 @@ core::Result<RunOutcome> WiredRun::finish(Driver::End end) {
     outcome.series = series_of(run.resolved, *run.timeline, outcome.summary);
   }
   outcome.partial = end == Driver::End::kInterrupted;
-  const auto findings = run.resolved.pools.empty()
+  const auto findings = run.hosts != nullptr ? core::Warnings()
+                        : run.resolved.pools.empty()
                             ? run.resolved.deployment->latency->findings(run.logged.lookups())
                             : run.pools->findings();
   outcome.warnings.insert(outcome.warnings.end(), findings.begin(), findings.end());

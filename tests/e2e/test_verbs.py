@@ -172,8 +172,6 @@ def test_every_listed_model_and_gpu_can_be_explained(ridgeline):
         (["rnu"], "did you mean 'run'?"),
         (["--model", "x"], "the verb comes first"),
         (["sweep"], "run, list, status, merge"),
-        (["observe", "--port", "80"], "'observe' is not in this version"),
-        (["help", "observe"], '"observe"'),
     ],
 )
 def test_bad_words(ridgeline, words, piece):

@@ -27,19 +27,7 @@ core::Result<document::Node> read_result(const Arguments& arguments) {
         .where = {.file = "command line"},
         .hint = "ridgeline run ... -o run.html, then ridgeline report run.html"});
   }
-  const std::string& path = arguments.positionals.front();
-  const auto text = document::read_file(path);
-  if (!text) {
-    return core::fail(text.error());
-  }
-  auto result = text->starts_with("<!doctype html>") ? report::result_in_page(*text, path)
-                                                     : document::parse_json(*text, path);
-  if (result && (result->find("summary") == nullptr || result->find("config") == nullptr)) {
-    return core::fail(core::Error{.message = "no result of `ridgeline run`: it has no summary and "
-                                             "config",
-                                  .where = {.file = path}});
-  }
-  return result;
+  return report::read_result(arguments.positionals.front());
 }
 
 }  // namespace

@@ -217,6 +217,8 @@ extern const TraceFormat kInferencePerfLifecycle;
 extern const TraceFormat kGuidellm;
 /// AIPerf's profile_export.jsonl.
 extern const TraceFormat kAiperf;
+/// The record of `ridgeline observe`.
+extern const TraceFormat kObserved;
 /// The detailed result of `vllm bench serve`.
 extern const TraceFormat kVllmBench;
 /// OpenTelemetry spans with GenAI attributes.

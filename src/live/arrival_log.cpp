@@ -79,8 +79,7 @@ core::Result<std::unique_ptr<LogFile>> open_log_file(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, kMode);
   if (descriptor < 0) {
     return core::fail(cannot_write(
-        path,
-        fmt::format("cannot be written: {}", std::generic_category().message(errno))));
+        path, fmt::format("cannot be written: {}", std::generic_category().message(errno))));
   }
   struct stat facts{};
   if (::fstat(descriptor, &facts) != 0 || !S_ISREG(facts.st_mode)) {
@@ -134,8 +133,8 @@ void ArrivalLog::arrive(const domain::Request& request, std::string_view adapter
       const bool is_answer = workload::is_output(segment.content);
       const auto name = static_cast<std::int64_t>(
           is_answer ? segment.content ^ workload::output_of(0) : segment.content);
-      rows_text_ += fmt::format(
-          "{}[{},{}]", separator, is_answer ? -1 - name : name, segment.length.value());
+      rows_text_ +=
+          fmt::format("{}[{},{}]", separator, is_answer ? -1 - name : name, segment.length.value());
       separator = ",";
     }
     rows_text_ += ']';

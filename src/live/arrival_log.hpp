@@ -49,8 +49,8 @@ class ArrivalLog {
 
  private:
   std::unique_ptr<LogFile> file_;
-  std::string rows_text_;       ///< Not in the file yet.
-  std::int64_t in_file_ = 0;    ///< Bytes.
+  std::string rows_text_;     ///< Not in the file yet.
+  std::int64_t in_file_ = 0;  ///< Bytes.
   bool is_broken_ = false;
   std::unordered_map<std::uint32_t, std::int64_t> rows_;  ///< Where each open one's `null` begins.
 };

@@ -28,19 +28,17 @@ core::SimTime WallClock::now() {
     start_ += passed;
     ++jumps_;
   }
-  const auto elapsed = static_cast<double>(
-      std::chrono::duration_cast<WallTicks>(wall - start_).count());
+  const auto elapsed =
+      static_cast<double>(std::chrono::duration_cast<WallTicks>(wall - start_).count());
   const double ticks = elapsed * kTicksPerNanosecond * speed_;
   const auto last = static_cast<double>(core::SimTime::last().count());
-  return ticks < last
-             ? core::SimTime::at(core::Duration::ticks(static_cast<std::int64_t>(ticks)))
-             : core::SimTime::last();
+  return ticks < last ? core::SimTime::at(core::Duration::ticks(static_cast<std::int64_t>(ticks)))
+                      : core::SimTime::last();
 }
 
 WallClock::Wall WallClock::due(core::SimTime time) const {
   constexpr std::chrono::hours kFar(24 * 365);
-  const double nanoseconds =
-      static_cast<double>(time.count()) / (kTicksPerNanosecond * speed_);
+  const double nanoseconds = static_cast<double>(time.count()) / (kTicksPerNanosecond * speed_);
   const auto far = static_cast<double>(std::chrono::duration_cast<WallTicks>(kFar).count());
   // One more: never before it is due.
   return start_ + WallTicks(static_cast<std::int64_t>(std::min(nanoseconds, far)) + 1);
@@ -51,8 +49,7 @@ WallClock::Wall wall_now() {
 }
 
 double unix_seconds() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
-      .count();
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace ridgeline::live

@@ -33,7 +33,7 @@ constexpr core::Duration kTick = core::Duration::ticks(1);
 
 }  // namespace
 
-/// The clients, of whom nothing is known before they come.
+/// The clients, of which nothing is known before they come.
 class Session::Requests final : public workload::Source {
  public:
   std::optional<core::SimTime> next_arrival() override { return std::nullopt; }

@@ -56,8 +56,7 @@ AnswerText AnswerText::of_text(std::string_view text) {
 
 void AnswerText::append(std::int64_t i, std::string& out) const {
   if (!pieces_) {
-    const std::uint64_t draw =
-        mixed(mixed(seed_ ^ request_) + static_cast<std::uint64_t>(i));
+    const std::uint64_t draw = mixed(mixed(seed_ ^ request_) + static_cast<std::uint64_t>(i));
     if (i > 0) {
       out += ' ';
     }

@@ -171,8 +171,8 @@ std::string logprobs_json(const AnswerText& text,
       for (const char c : token) {
         bytes += fmt::format("{}{}", bytes.empty() ? "" : ",", static_cast<unsigned char>(c));
       }
-      const std::string entry = fmt::format(
-          R"("token":{},"logprob":{},"bytes":[{}])", quote(token), kLogprob, bytes);
+      const std::string entry =
+          fmt::format(R"("token":{},"logprob":{},"bytes":[{}])", quote(token), kLogprob, bytes);
       all += fmt::format(R"({}{{{},"top_logprobs":[)", i > first ? "," : "", entry);
       for (std::int64_t k = 0; k < top; ++k) {
         all += fmt::format("{}{{{}}}", k > 0 ? "," : "", entry);

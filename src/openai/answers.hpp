@@ -21,7 +21,7 @@ struct Choice {
   std::string logprobs = "null";          ///< JSON.
   std::string token_ids = "null";         ///< JSON.
   std::string prompt_token_ids = "null";  ///< JSON.
-  std::string tool_name = {};  ///< Of a tool call; its arguments are `text`.
+  std::string tool_name = {};             ///< Of a tool call; its arguments are `text`.
   std::string tool_id = {};
 };
 

@@ -20,7 +20,7 @@ struct ApiVersion {
 
 /// Since when vLLM does what it did otherwise before; each by the date of the change.
 inline constexpr ApiVersion kPriorityAccepted{.minor = 9, .patch = 0};
-inline constexpr ApiVersion kNestedErrors{.minor = 10, .patch = 1};      // 2025-08-06
+inline constexpr ApiVersion kNestedErrors{.minor = 10, .patch = 1};       // 2025-08-06
 inline constexpr ApiVersion kTokenIdsInChoices{.minor = 10, .patch = 2};  // 2025-08-19
 inline constexpr ApiVersion kReasoningRenamed{.minor = 12, .patch = 0};   // 2025-11-08
 inline constexpr ApiVersion kPromptText{.minor = 20, .patch = 0};         // 2026

@@ -23,8 +23,8 @@ struct KnownAnswer {
 using FindAnswer = std::function<std::optional<KnownAnswer>(std::string_view text)>;
 
 /// Makes of a prompt's tokens the segments that the engine's prefix cache compares: cut at every
-/// multiple of a block from the prompt's beginning, each named by a hash of its tokens, the salt and
-/// the adapter, so that prompts share the blocks in which all tokens so far are equal.
+/// multiple of a block from the prompt's beginning, each named by a hash of its tokens, the salt
+/// and the adapter, so that prompts share the blocks in which all tokens so far are equal.
 class PromptBuilder {
  public:
   /// `salt` tells apart what equal tokens do not make equal.

@@ -169,8 +169,9 @@ class GenerationReader {
       } else if (item.get(id) == simdjson::SUCCESS) {
         ids.push_back(id);
       } else if (item.get(inner) == simdjson::SUCCESS) {
-        reader_.integers("prompt", item, std::get<1>(request_.prompts.emplace_back(
-                                             std::vector<std::int64_t>())));
+        reader_.integers("prompt",
+                         item,
+                         std::get<1>(request_.prompts.emplace_back(std::vector<std::int64_t>())));
       } else {
         reader_.fail("prompt", "a list of strings, of token ids, or of lists of them");
         return;
@@ -397,19 +398,20 @@ class GenerationReader {
       request_.logprobs = top_logprobs_;
     }
     if (has_stream_options_ && !request_.stream) {
-      reader_.fail(bad_request("Value error, Stream options can only be defined when "
-                               "`stream=True`.",
-                               "stream_options"));
+      reader_.fail(
+          bad_request("Value error, Stream options can only be defined when "
+                      "`stream=True`.",
+                      "stream_options"));
     } else if (request_.is_chat && request_.messages.empty()) {
       reader_.fail(bad_request("messages: Field required, and not empty", "messages"));
     } else if (!request_.is_chat && request_.prompts.empty()) {
-      reader_.fail(bad_request("Value error, Either prompt or prompt_embeds must be provided and "
-                               "non-empty.",
-                               "prompt"));
-    } else if (version_ >= kFourStops &&
-               std::ssize(request_.stop) > kMostStops) {
-      reader_.fail(bad_request(fmt::format("Value error, `stop` must have at most {} strings",
-                                           kMostStops)));
+      reader_.fail(
+          bad_request("Value error, Either prompt or prompt_embeds must be provided and "
+                      "non-empty.",
+                      "prompt"));
+    } else if (version_ >= kFourStops && std::ssize(request_.stop) > kMostStops) {
+      reader_.fail(
+          bad_request(fmt::format("Value error, `stop` must have at most {} strings", kMostStops)));
     } else {
       check_numbers();
       check_tools();
@@ -436,7 +438,8 @@ class GenerationReader {
     } else if (request_.n < 1 || request_.n > limits_.n) {
       refuse(fmt::format("n must be at least 1 and at most {}, got {}.", limits_.n, request_.n),
              "n");
-    } else if (request_.logprobs && (*request_.logprobs < 0 || *request_.logprobs > kMostLogprobs)) {
+    } else if (request_.logprobs &&
+               (*request_.logprobs < 0 || *request_.logprobs > kMostLogprobs)) {
       refuse(fmt::format("Requested sample logprobs of {}, which is greater than max allowed: {}",
                          *request_.logprobs,
                          kMostLogprobs),
@@ -465,9 +468,10 @@ class GenerationReader {
     }
     if (request_.tool_choice == ToolChoice::kNamed &&
         std::ranges::find(tool_names_, request_.tool_name) == tool_names_.end()) {
-      reader_.fail(bad_request("Value error, The tool specified in `tool_choice` does not match "
-                               "any of the specified `tools`",
-                               "tool_choice"));
+      reader_.fail(
+          bad_request("Value error, The tool specified in `tool_choice` does not match "
+                      "any of the specified `tools`",
+                      "tool_choice"));
     }
   }
 
@@ -482,7 +486,6 @@ class GenerationReader {
   bool has_tool_choice_ = false;
   bool is_choice_none_ = false;
   std::vector<std::string> tool_names_;
-
 };
 
 ApiResult<GenerationRequest> parse(std::string_view text,

@@ -25,13 +25,13 @@ struct Message {
 /// How `tool_choice` was put.
 enum class ToolChoice : std::uint8_t { kNone, kAuto, kRequired, kNamed };
 
-/// A request for a generation, of either kind, as its body states it. Unknown keys were passed over,
-/// and of keys that come twice the last one counts.
+/// A request for a generation, of either kind, as its body states it. Unknown keys were passed
+/// over, and of keys that come twice the last one counts.
 struct GenerationRequest {
   bool is_chat = false;
   std::optional<std::string> model;
-  std::vector<PromptInput> prompts;  ///< Of a completion.
-  std::vector<Message> messages;     ///< Of a chat.
+  std::vector<PromptInput> prompts;        ///< Of a completion.
+  std::vector<Message> messages;           ///< Of a chat.
   std::optional<std::int64_t> max_tokens;  ///< max_completion_tokens where a chat has it.
   std::int64_t min_tokens = 0;
   bool ignore_eos = false;

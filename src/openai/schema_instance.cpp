@@ -52,7 +52,8 @@ class InstanceMaker {
       refuse("is neither an object nor a boolean");
       return;
     }
-    for (const char* const key : {"not", "if", "pattern", "patternProperties", "dependentSchemas"}) {
+    for (const char* const key :
+         {"not", "if", "pattern", "patternProperties", "dependentSchemas"}) {
       Schema found;
       if (object[key].get(found) == simdjson::SUCCESS) {
         refuse(fmt::format("has '{}'", key));
@@ -286,9 +287,9 @@ ApiResult<std::string> schema_instance(std::string_view schema) {
   simdjson::dom::parser parser;
   Schema root;
   const auto refused_schema = [](std::string_view why) {
-    return tl::unexpected(refused(
-        fmt::format("the JSON schema {}: this server cannot make an instance of it", why),
-        "response_format"));
+    return tl::unexpected(
+        refused(fmt::format("the JSON schema {}: this server cannot make an instance of it", why),
+                "response_format"));
   };
   if (parser.allocate(schema.size() + 1, kDeepestBody * 2) != simdjson::SUCCESS ||
       parser.parse(schema.data(), schema.size()).get(root) != simdjson::SUCCESS) {

@@ -18,7 +18,7 @@ struct Usage {
 /// As the JSON object of a stream's event.
 [[nodiscard]] std::string usage_json(const Usage& usage);
 
-/// How a choice ended, as clients are told.
+/// How a choice ended, as its client reads it.
 struct Finish {
   std::string_view reason;               ///< "stop", "length", "tool_calls".
   std::optional<std::string> stop = {};  ///< The stop string that ended it.
@@ -34,16 +34,16 @@ struct StreamHead {
   std::string model;
   bool is_chat = false;
   ApiVersion version;
-  bool has_token_ids = false;       ///< The client asked for them.
-  bool has_usage_at_end = false;    ///< A usage event follows the last token.
-  std::string tool_name = {};       ///< Of a tool call.
+  bool has_token_ids = false;     ///< The client asked for them.
+  bool has_usage_at_end = false;  ///< A usage event follows the last token.
+  std::string tool_name = {};     ///< Of a tool call.
   std::string tool_id = {};
 };
 
 /// One event of a choice.
 struct TokenEventText {
-  std::int64_t index = 0;       ///< Of the choice.
-  std::string_view text;        ///< Of its tokens, as plain text.
+  std::int64_t index = 0;  ///< Of the choice.
+  std::string_view text;   ///< Of its tokens, as plain text.
   DeltaKind kind = DeltaKind::kContent;
   std::string_view logprobs = "null";             ///< JSON.
   std::string_view token_ids = "null";            ///< JSON.
@@ -68,7 +68,7 @@ class StreamEvents {
   static void end(const Usage* usage, std::string_view more, std::string& out);
 
   bool is_chat_;
-  bool has_token_ids_;     ///< The key is there.
+  bool has_token_ids_;  ///< The key is there.
   bool has_prompt_text_;
   bool has_fingerprint_;
   std::string_view reasoning_key_;

@@ -45,7 +45,7 @@ namespace {
 
 /// Pieces of text that /detokenize knows again.
 constexpr std::size_t kMostPieces = 1'000'000;
-/// Names of sessions that are told apart.
+/// Names of sessions that are kept apart.
 constexpr std::size_t kMostSessions = 1'000'000;
 constexpr int kUnavailable = 503;
 
@@ -70,26 +70,23 @@ MetricsFacts metrics_facts(const scenario::Resolved& resolved,
   constexpr std::int64_t kNull = 1;  // Holds no tokens.
   const std::int64_t blocks = deployment.engine.num_gpu_blocks.value();
   const std::int64_t instances = std::max<std::int64_t>(sim::num_places(resolved), 1);
-  const auto truth = [](bool flag) {
-    return std::string(flag ? "True" : "False");
-  };
+  const auto truth = [](bool flag) { return std::string(flag ? "True" : "False"); };
   const auto& engine = deployment.section.engine;
-  return {.model_name = settings.model_names.front(),
-          .version = settings.version,
-          .created = created,
-          .max_model_len = deployment.engine.max_model_len.value(),
-          .kv_blocks = (blocks - kNull) * instances,
-          .cache_config = {{"block_size",
-                            fmt::format("{}", deployment.engine.block_size.value())},
-                           {"cache_dtype", engine.kv_cache_dtype},
-                           {"enable_prefix_caching",
-                            truth(deployment.engine.enable_prefix_caching)},
-                           {"engine", "0"},
-                           {"gpu_memory_utilization",
-                            fmt::format("{}", engine.gpu_memory_utilization.value_or(0.9))},
-                           {"num_gpu_blocks", fmt::format("{}", blocks)},
-                           {"sliding_window", "None"}},
-          .speed = settings.speed};
+  return {
+      .model_name = settings.model_names.front(),
+      .version = settings.version,
+      .created = created,
+      .max_model_len = deployment.engine.max_model_len.value(),
+      .kv_blocks = (blocks - kNull) * instances,
+      .cache_config = {{"block_size", fmt::format("{}", deployment.engine.block_size.value())},
+                       {"cache_dtype", engine.kv_cache_dtype},
+                       {"enable_prefix_caching", truth(deployment.engine.enable_prefix_caching)},
+                       {"engine", "0"},
+                       {"gpu_memory_utilization",
+                        fmt::format("{}", engine.gpu_memory_utilization.value_or(0.9))},
+                       {"num_gpu_blocks", fmt::format("{}", blocks)},
+                       {"sliding_window", "None"}},
+      .speed = settings.speed};
 }
 
 }  // namespace
@@ -131,15 +128,14 @@ core::Result<std::unique_ptr<Emulator>> Emulator::make(const scenario::Resolved&
       own.clock_,
       own.metrics_,
       [loop = own.loop_.get()](const net::Connection& connection) { loop->touch(connection); });
-  auto session =
-      live::Session::open(resolved, own.clock_, *own.generations_, std::move(log));
+  auto session = live::Session::open(resolved, own.clock_, *own.generations_, std::move(log));
   if (!session) {
     return core::fail(session.error());
   }
   own.session_ = std::move(*session);
   own.session_->flush_log();
-  own.ready_at_ = own.clock_.due(
-      core::SimTime::at(own.settings_.startup_time.value_or(core::Duration())));
+  own.ready_at_ =
+      own.clock_.due(core::SimTime::at(own.settings_.startup_time.value_or(core::Duration())));
   own.loop_->listen(*own.listener_, own);
   return emulator;
 }
@@ -190,8 +186,8 @@ bool Emulator::tick() {
 /// No new connection, and no new request on an old one.
 void Emulator::begin_drain() {
   const std::chrono::duration<double> wait(settings_.shutdown_timeout.to_seconds());
-  drain_until_ = live::wall_now() +
-                 std::chrono::duration_cast<live::WallClock::Wall::duration>(wait);
+  drain_until_ =
+      live::wall_now() + std::chrono::duration_cast<live::WallClock::Wall::duration>(wait);
   loop_->stop_listening();
   loop_->drain();
 }
@@ -215,6 +211,10 @@ core::Result<ServeOutcome> Emulator::finish() {
   }
   outcome.is_log_whole = !is_log_broken_ && session_->flush_log();
   outcome.run = std::move(*run);
+  if (outcome.run.totals.steps > 0) {
+    outcome.mean_step = outcome.run.totals.busy.to_seconds() /
+                        static_cast<double>(outcome.run.totals.steps) / settings_.speed;
+  }
   return outcome;
 }
 
@@ -246,9 +246,8 @@ std::string Emulator::metrics_page() {
 
 bool Emulator::may(const net::HttpRequest& request) const {
   if (settings_.api_keys.empty() || request.method == "OPTIONS" ||
-      std::ranges::none_of(kGuarded, [&](std::string_view path) {
-        return request.path.starts_with(path);
-      })) {
+      std::ranges::none_of(kGuarded,
+                           [&](std::string_view path) { return request.path.starts_with(path); })) {
     return true;
   }
   constexpr std::string_view kBearer = "Bearer ";
@@ -280,8 +279,8 @@ void Emulator::on_request(net::Connection& connection, net::HttpRequest request)
     answer(connection, 401, net::kJsonType, R"({"error":"Unauthorized"})");
     return;
   }
-  const std::string_view method = request.method == "HEAD" ? std::string_view("GET")
-                                                           : std::string_view(request.method);
+  const std::string_view method =
+      request.method == "HEAD" ? std::string_view("GET") : std::string_view(request.method);
   bool is_path = false;
   std::string allowed;
   for (const Route& route : routes()) {
@@ -300,10 +299,10 @@ void Emulator::on_request(net::Connection& connection, net::HttpRequest request)
   }
   const int status = is_path ? 405 : 404;
   const std::string phrase(net::phrase_of(status));
-  const net::HeaderList headers =
-      is_path ? net::HeaderList{{"allow", allowed}} : net::HeaderList();
+  const net::HeaderList headers = is_path ? net::HeaderList{{"allow", allowed}} : net::HeaderList();
   if (settings_.version < openai::kNestedErrors) {
-    answer(connection, status, net::kJsonType, fmt::format(R"({{"detail":"{}"}})", phrase), headers);
+    answer(
+        connection, status, net::kJsonType, fmt::format(R"({{"detail":"{}"}})", phrase), headers);
     return;
   }
   answer_error(connection,
@@ -447,11 +446,13 @@ void Emulator::generate(net::Connection& connection,
   facts.unix_seconds = live::unix_seconds();
   facts.request_id = std::string(request.header("x-request-id"));
   facts.random = openai::hash_text(fmt::format("{}/{}", created_, num_http_requests_));
-  if (wanted.model && std::ranges::find(settings_.adapters, *wanted.model) !=
-                          settings_.adapters.end()) {
+  if (wanted.model &&
+      std::ranges::find(settings_.adapters, *wanted.model) != settings_.adapters.end()) {
     facts.adapter = *wanted.model;
   }
-  auto plan = make_plan(wanted, settings_, facts, generations_->answers());
+  auto plan = make_plan(wanted, settings_, facts, [this](std::string_view text) {
+    return generations_->answers().find(text);
+  });
   if (!plan) {
     answer_error(connection, plan.error());
     return;
@@ -463,8 +464,7 @@ void Emulator::generate(net::Connection& connection,
   plan->generation.fault = fault;
   generations_->begin(
       *session_, connection, std::move(plan->generation), std::move(plan->requests));
-  metrics_.on_injection(
-      std::chrono::duration<double>(live::wall_now() - request_began_).count());
+  metrics_.on_injection(std::chrono::duration<double>(live::wall_now() - request_began_).count());
 }
 
 std::string Emulator::piece_of(std::int64_t id) const {

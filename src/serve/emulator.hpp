@@ -36,9 +36,10 @@ struct ServeOutcome {
   std::vector<std::pair<int, std::int64_t>> responses;  ///< By status.
   double lateness_p50 = 0.0;  ///< Upper bounds of the buckets, in seconds.
   double lateness_p99 = 0.0;
+  double mean_step = 0.0;  ///< Wall seconds of a step; 0 where there was none.
   std::int64_t clock_jumps = 0;
   bool is_log_whole = true;  ///< The arrival log could be written.
-  bool was_cut = false;  ///< Answers were still under way when the time to drain was over.
+  bool was_cut = false;      ///< Answers were still under way when the time to drain was over.
 };
 
 /// A server that answers as vLLM does, and takes the time that the simulated deployment takes. One

@@ -155,10 +155,10 @@ void Exposition::histogram(std::string_view name,
   for (std::size_t i = 0; i < histogram.counts().size(); ++i) {
     so_far += histogram.counts()[i];
     LabelList own = labels;
-    own.emplace_back("le",
-                     metric_number(i < histogram.bounds().size()
-                                       ? histogram.bounds()[i]
-                                       : std::numeric_limits<double>::infinity()));
+    own.emplace_back(
+        "le",
+        metric_number(i < histogram.bounds().size() ? histogram.bounds()[i]
+                                                    : std::numeric_limits<double>::infinity()));
     std::ranges::sort(own);
     sample(bucket, own, static_cast<double>(so_far));
   }

@@ -41,10 +41,7 @@ class Exposition {
   explicit Exposition(double created) : created_(created) {}
 
   void gauge(std::string_view name, std::string_view help, const LabelList& labels, double value);
-  void counter(std::string_view name,
-               std::string_view help,
-               const LabelList& labels,
-               double value);
+  void counter(std::string_view name, std::string_view help, const LabelList& labels, double value);
   void histogram(std::string_view name,
                  std::string_view help,
                  const LabelList& labels,

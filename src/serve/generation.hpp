@@ -17,14 +17,14 @@ namespace ridgeline::serve {
 struct ChoiceState {
   core::RequestId id;
   openai::AnswerText text;
-  std::int64_t length = 0;    ///< Tokens that the client gets.
-  std::int64_t released = 0;  ///< Of those, due so far.
-  std::int64_t sent = 0;      ///< Of those, written.
+  std::int64_t length = 0;      ///< Tokens that the client gets.
+  std::int64_t released = 0;    ///< Of those, due so far.
+  std::int64_t sent = 0;        ///< Of those, written.
   std::int64_t characters = 0;  ///< Written.
-  bool has_role = false;      ///< The role event of a chat is written.
-  bool has_ended = false;     ///< In the engine.
+  bool has_role = false;        ///< The role event of a chat is written.
+  bool has_ended = false;       ///< In the engine.
   std::int64_t reasoning_tokens = 0;
-  std::string prefix = {};    ///< The prompt, where it is echoed.
+  std::string prefix = {};  ///< The prompt, where it is echoed.
   openai::Finish finish = {};
   std::optional<std::string> whole = {};  ///< The text, where a stop string cut it.
   std::size_t prompt = 0;
@@ -46,7 +46,7 @@ struct Generation {
   bool shows_usage = false;
   bool shows_usage_always = false;
   bool is_tool_call = false;
-  bool is_due = false;     ///< The end is due.
+  bool is_due = false;        ///< The end is due.
   std::int64_t interval = 1;  ///< Tokens of an event.
   std::optional<std::int64_t> logprobs;
   bool returns_token_ids = false;

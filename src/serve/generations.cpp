@@ -24,7 +24,6 @@
 #include "openai/answer_text.hpp"
 #include "openai/answers.hpp"
 #include "openai/api_error.hpp"
-#include "openai/prompt_builder.hpp"
 #include "openai/stream_events.hpp"
 #include "serve/generation.hpp"
 #include "serve/server_metrics.hpp"
@@ -34,9 +33,6 @@ namespace ridgeline::serve {
 namespace {
 
 using core::SimTime;
-
-/// Answers that later prompts are searched for.
-constexpr std::size_t kMostKnown = 1'000'000;
 
 constexpr std::string_view kEventStream = "text/event-stream; charset=utf-8";
 
@@ -106,14 +102,13 @@ void Generations::begin(live::Session& session,
     const SimTime queued = frontend_.admit(arrival, prompt);
     one.request = {};
     one.request.prompt_tokens = prompt;
-    inside_[id.value()] = {.ref = {.slot = slot,
-                                   .choice = static_cast<std::uint32_t>(i),
-                                   .serial = own.serial},
-                           .stamped = queued - std::min(path_.handoff, queued - arrival),
-                           .last = SimTime::never(),
-                           .visible = one.visible_tokens,
-                           .given = 0,
-                           .facts = std::move(one)};
+    inside_[id.value()] = {
+        .ref = {.slot = slot, .choice = static_cast<std::uint32_t>(i), .serial = own.serial},
+        .stamped = queued - std::min(path_.handoff, queued - arrival),
+        .last = SimTime::never(),
+        .visible = one.visible_tokens,
+        .given = 0,
+        .facts = std::move(one)};
   }
 }
 
@@ -123,8 +118,7 @@ void Generations::on_tokens(SimTime end, std::span<const domain::TokenEvent> eve
     list = std::move(spare_.back());
     spare_.pop_back();
   }
-  const core::Duration way =
-      settings_.has_full_path ? path_.emit + path_.deliver : path_.emit;
+  const core::Duration way = settings_.has_full_path ? path_.emit + path_.deliver : path_.emit;
   const SimTime due = end + way;
   const auto insert = [this](SimTime at, std::vector<Due> tokens) {
     // Instances of a fleet do not report in the order of time, but for one from the other.
@@ -179,9 +173,9 @@ void Generations::on_end(const domain::RequestRecord& record) {
   using domain::Outcome;
   const bool is_good =
       record.outcome == Outcome::kFinished || record.outcome == Outcome::kLengthCapped;
-  const Finished how = is_good                                ? inside.facts.how
+  const Finished how = is_good                               ? inside.facts.how
                        : record.outcome == Outcome::kAborted ? Finished::kAbort
-                                                              : Finished::kError;
+                                                             : Finished::kError;
   std::optional<RequestTimes> times;
   if (record.first_token != SimTime::never()) {
     times = {.e2e = (record.last_token + path_.emit - inside.stamped).to_seconds(),
@@ -231,8 +225,8 @@ void Generations::note_if_whole(Generation& generation, std::uint32_t slot, SimT
     while (place != due_ends_.begin() && (place - 1)->at > due) {
       --place;
     }
-    due_ends_.insert(
-        place, {.at = due, .ref = {.slot = slot, .choice = 0, .serial = generation.serial}});
+    due_ends_.insert(place,
+                     {.at = due, .ref = {.slot = slot, .choice = 0, .serial = generation.serial}});
   }
 }
 
@@ -288,6 +282,7 @@ void Generations::begin_stream(Generation& generation) {
   if (!generation.has_begun) {
     generation.has_begun = true;
     generation.connection->begin_stream(kEventStream, generation.headers);
+    touch_(*generation.connection);
   }
 }
 
@@ -304,7 +299,6 @@ void Generations::write(Generation& generation, ChoiceState& choice) {
   if (!connection.can_send()) {
     return;
   }
-  touch_(connection);
   if (generation.head.is_chat && !choice.has_role) {
     choice.has_role = true;
     scratch_.clear();
@@ -319,6 +313,9 @@ void Generations::write(Generation& generation, ChoiceState& choice) {
       choice.sent >= generation.fault->after_tokens) [[unlikely]] {
     connection.kill();
     lost_.push_back(&connection);
+  }
+  if (!connection.can_send() || connection.is_dead()) {
+    touch_(connection);
   }
 }
 
@@ -350,14 +347,14 @@ void Generations::write_events(Generation& generation, ChoiceState& choice, std:
     }
     const std::optional<openai::Finish> finish =
         end >= choice.length ? std::optional(choice.finish) : std::nullopt;
-    const std::string logprobs =
-        generation.logprobs ? openai::logprobs_json(choice.text,
-                                                    choice.sent,
-                                                    end,
-                                                    *generation.logprobs,
-                                                    generation.head.is_chat,
-                                                    choice.characters)
-                            : "null";
+    const std::string logprobs = generation.logprobs
+                                     ? openai::logprobs_json(choice.text,
+                                                             choice.sent,
+                                                             end,
+                                                             *generation.logprobs,
+                                                             generation.head.is_chat,
+                                                             choice.characters)
+                                     : "null";
     const std::string ids = generation.returns_token_ids
                                 ? openai::token_ids_json(choice.text, choice.sent, end)
                                 : "null";
@@ -411,23 +408,19 @@ void Generations::finish(Generation& generation) {
   begin_stream(generation);
   for (ChoiceState& choice : generation.choices) {
     write(generation, choice);
-    if (choice.length == 0 && choice.sent == 0 && connection.can_send() &&
-        !choice.prefix.empty()) {
+    if (choice.length == 0 && choice.sent == 0 && connection.can_send() && !choice.prefix.empty()) {
       // Of a prompt that comes back alone.
       const std::optional<openai::Finish> finish = choice.finish;
       scratch_.clear();
-      generation.events->add_tokens({.index = &choice - generation.choices.data(),
-                                     .text = choice.prefix,
-                                     .finish = &finish},
-                                    scratch_);
+      generation.events->add_tokens(
+          {.index = &choice - generation.choices.data(), .text = choice.prefix, .finish = &finish},
+          scratch_);
       connection.send(scratch_);
       choice.prefix.clear();
     }
   }
-  const bool is_written =
-      std::ranges::all_of(generation.choices, [](const ChoiceState& choice) {
-        return choice.sent >= choice.length;
-      });
+  const bool is_written = std::ranges::all_of(
+      generation.choices, [](const ChoiceState& choice) { return choice.sent >= choice.length; });
   if (!is_written || !connection.can_send()) {
     return;
   }
@@ -554,32 +547,10 @@ std::int64_t Generations::num_running_of(std::string_view adapter) const {
 
 /// Later prompts may go on from this answer.
 void Generations::remember(const ChoiceState& choice) {
-  if (choice.length == 0) {
-    return;
+  if (choice.length > 0) {
+    known_.remember(choice.whole ? *choice.whole : choice.text.text(choice.length),
+                    {.request = choice.id, .tokens = core::Tokens(choice.length)});
   }
-  const std::uint64_t hash =
-      openai::hash_text(choice.whole ? *choice.whole : choice.text.text(choice.length));
-  const bool is_new =
-      known_
-          .insert_or_assign(
-              hash,
-              openai::KnownAnswer{.request = choice.id, .tokens = core::Tokens(choice.length)})
-          .second;
-  if (!is_new) {
-    return;
-  }
-  known_order_.push_back(hash);
-  if (known_order_.size() > kMostKnown) {
-    known_.erase(known_order_.front());
-    known_order_.pop_front();
-  }
-}
-
-openai::FindAnswer Generations::answers() const {
-  return [this](std::string_view text) -> std::optional<openai::KnownAnswer> {
-    const auto found = known_.find(openai::hash_text(text));
-    return found == known_.end() ? std::nullopt : std::optional(found->second);
-  };
 }
 
 openai::Usage Generations::usage_of(const Generation& generation) const {
@@ -596,8 +567,7 @@ openai::Usage Generations::usage_of(const Generation& generation) const {
   return usage;
 }
 
-openai::Usage Generations::usage_of(const Generation& generation,
-                                    const ChoiceState& choice) const {
+openai::Usage Generations::usage_of(const Generation& generation, const ChoiceState& choice) const {
   return {.prompt_tokens = generation.prompt_tokens[choice.prompt],
           .completion_tokens = choice.sent,
           .cached_tokens = std::nullopt};

@@ -21,8 +21,8 @@
 #include "live/clock.hpp"
 #include "live/session.hpp"
 #include "openai/api_error.hpp"
-#include "openai/prompt_builder.hpp"
 #include "serve/generation.hpp"
+#include "serve/known_answers.hpp"
 #include "serve/server_metrics.hpp"
 #include "serve/settings.hpp"
 
@@ -34,17 +34,17 @@ struct EngineRequest {
   std::string adapter;
   Finished how = Finished::kLength;  ///< How it is counted when it ends well.
   std::int64_t n = 1;
-  std::int64_t visible_tokens = 0;   ///< That the client gets.
-  std::int64_t asked_tokens = 0;     ///< max_tokens of its client.
+  std::int64_t visible_tokens = 0;  ///< That the client gets.
+  std::int64_t asked_tokens = 0;    ///< max_tokens of its client.
 };
 
-/// The answers under way: what the simulation gives, written when it is due. A token is due when its
-/// step has ended and the way to the client is over (engine::RequestPath), the end of an answer
-/// `close` later. Memory follows the answers, not their tokens: of a reader that is slow only a count
-/// is kept, and what it missed comes as one event.
+/// The answers under way: what the simulation gives, written when it is due. A token is due when
+/// its step has ended and the way to the client is over (engine::RequestPath), the end of an answer
+/// `close` later. Memory follows the answers, not their tokens: of a reader that is slow only a
+/// count is kept, and what it missed comes as one event.
 class Generations final : public live::Events {
  public:
-  /// All outlive it. `touch` is told of connections that were written to.
+  /// All outlive it. `touch` gets the connections that were written to.
   Generations(const Settings& settings,
               const engine::RequestPath& path,
               live::WallClock& clock,
@@ -68,13 +68,16 @@ class Generations final : public live::Events {
 
   [[nodiscard]] std::int64_t num_open() const { return num_open_; }
   [[nodiscard]] std::int64_t num_running_of(std::string_view adapter) const;
-  [[nodiscard]] openai::FindAnswer answers() const;
+  [[nodiscard]] const KnownAnswers& answers() const { return known_; }
 
   void on_tokens(core::SimTime end, std::span<const domain::TokenEvent> events) override;
   void on_end(const domain::RequestRecord& record) override;
   void on_steps(const domain::StepRecord& record) override;
 
  private:
+  /// Answers that later prompts are looked up in.
+  static constexpr std::size_t kMostKnown = 1'000'000;
+
   /// A choice of a generation that may be gone.
   struct Ref {
     std::uint32_t slot = 0;
@@ -98,15 +101,11 @@ class Generations final : public live::Events {
   /// A request of the engine.
   struct Inside {
     Ref ref;
-    core::SimTime stamped;              ///< By the server, when it came.
+    core::SimTime stamped;  ///< By the server, when it came.
     core::SimTime last = core::SimTime::never();
-    std::int64_t visible = 0;           ///< Tokens that the client is still to get.
+    std::int64_t visible = 0;  ///< Tokens that the client is still to get.
     std::int64_t given = 0;
-    EngineRequest facts;                ///< Without its prompt.
-  };
-  struct Known {
-    std::uint64_t hash = 0;
-    openai::KnownAnswer answer;
+    EngineRequest facts;  ///< Without its prompt.
   };
 
   Generation* find(const Ref& ref);
@@ -122,7 +121,8 @@ class Generations final : public live::Events {
   void remember(const ChoiceState& choice);
   void cancel_lost();
   [[nodiscard]] openai::Usage usage_of(const Generation& generation) const;
-  [[nodiscard]] openai::Usage usage_of(const Generation& generation, const ChoiceState& choice) const;
+  [[nodiscard]] openai::Usage usage_of(const Generation& generation,
+                                       const ChoiceState& choice) const;
 
   const Settings& settings_;
   const engine::RequestPath& path_;
@@ -139,9 +139,8 @@ class Generations final : public live::Events {
   std::vector<std::vector<Due>> spare_;  ///< Lists of steps that are over.
   std::deque<DueEnd> due_ends_;
   std::deque<DueEnd> failures_;
-  std::unordered_map<std::uint64_t, openai::KnownAnswer> known_;  ///< Answers by their text's hash.
-  std::deque<std::uint64_t> known_order_;
-  live::Session* session_ = nullptr;  ///< Of the answers.
+  KnownAnswers known_{kMostKnown};
+  live::Session* session_ = nullptr;    ///< Of the answers.
   std::vector<net::Connection*> lost_;  ///< To faults: their requests are to be cancelled.
   std::string scratch_;
   std::string text_;

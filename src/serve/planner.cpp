@@ -229,6 +229,31 @@ class Planner {
     }
   }
 
+  /// Tokens of an answer with this text, of which its client asks for so many at most.
+  std::int64_t length_of(const openai::AnswerText& text,
+                         std::uint64_t id,
+                         std::int64_t asked,
+                         bool is_all,
+                         bool& ends_by_itself) const {
+    std::int64_t tokens = 0;
+    if (is_all) {
+      const std::int64_t whole = std::max<std::int64_t>(*text.length(), 1);
+      tokens = std::min(whole, asked);
+      ends_by_itself = whole <= asked;
+    } else if (wanted_.output_tokens) {
+      tokens = std::min(*wanted_.output_tokens, asked);
+      ends_by_itself = tokens < asked;
+    } else if (wanted_.ignore_eos || wanted_.min_tokens == asked || asked == 0) {
+      tokens = asked;
+    } else {
+      tokens = std::clamp(drawn_length(settings_, id, asked, wanted_.max_tokens.has_value()),
+                          std::min(std::max<std::int64_t>(wanted_.min_tokens, 1), asked),
+                          asked);
+      ends_by_itself = tokens < asked;
+    }
+    return tokens;
+  }
+
   ApiResult<void> add_choice(std::size_t of_prompt) {
     const PlannedPrompt& prompt = prompts_[of_prompt];
     const std::int64_t room = facts_.max_model_len - prompt.tokens;
@@ -243,29 +268,13 @@ class Planner {
     choice.prompt = of_prompt;
     bool is_all = fixed_.has_value();  // The text is as long as it is.
     choice.text = text_for(prompt, id, is_all);
-    std::int64_t tokens = 0;
     bool ends_by_itself = false;
-    if (is_all) {
-      const std::int64_t whole = std::max<std::int64_t>(*choice.text.length(), 1);
-      tokens = std::min(whole, asked);
-      ends_by_itself = whole <= asked;
-    } else if (wanted_.output_tokens) {
-      tokens = std::min(*wanted_.output_tokens, asked);
-      ends_by_itself = tokens < asked;
-    } else if (wanted_.ignore_eos || wanted_.min_tokens == asked || asked == 0) {
-      tokens = asked;
-    } else {
-      tokens = std::clamp(drawn_length(settings_, id, asked, wanted_.max_tokens.has_value()),
-                          std::max<std::int64_t>(wanted_.min_tokens, 1),
-                          asked);
-      ends_by_itself = tokens < asked;
-    }
+    const std::int64_t tokens = length_of(choice.text, id, asked, is_all, ends_by_itself);
     choice.length = tokens;
     std::int64_t computed = std::max<std::int64_t>(tokens, 1);
     choice.finish.reason = ends_by_itself ? "stop" : "length";
     if (plan_.generation.is_tool_call && ends_by_itself) {
-      choice.finish.reason =
-          wanted_.tool_choice == ToolChoice::kNamed ? "stop" : "tool_calls";
+      choice.finish.reason = wanted_.tool_choice == ToolChoice::kNamed ? "stop" : "tool_calls";
     }
     if (auto stopped = openai::find_stop(
             choice.text, tokens, wanted_.min_tokens, wanted_.stop, wanted_.include_stop)) {
@@ -349,11 +358,10 @@ std::int64_t drawn_length(const Settings& settings,
     if (is_limit_stated) {
       return limit;
     }
-    const workload::Length usual = workload::LognormalLength{
-        .mean = kMeanAnswer,
-                                  .std = kAnswerSpread,
-                                  .lowest = core::Tokens(1),
-                                  .highest = core::Tokens(limit)};
+    const workload::Length usual = workload::LognormalLength{.mean = kMeanAnswer,
+                                                             .std = kAnswerSpread,
+                                                             .lowest = core::Tokens(1),
+                                                             .highest = core::Tokens(limit)};
     return workload::LengthSampler(usual, settings.seed, request, "answers").draw().value();
   }
   return workload::LengthSampler(*settings.output_len, settings.seed, request, "answers")

@@ -19,11 +19,11 @@ namespace ridgeline::serve {
 struct PlanFacts {
   std::int64_t max_model_len = 0;
   core::Tokens block_size;
-  std::int64_t first_id = 0;     ///< Of the engine's next request.
+  std::int64_t first_id = 0;  ///< Of the engine's next request.
   double unix_seconds = 0.0;
-  std::string request_id;        ///< X-Request-Id, or empty.
-  std::uint64_t random = 0;      ///< For an id where the client gives none.
-  std::string adapter;           ///< That the model's name means, or empty.
+  std::string request_id;    ///< X-Request-Id, or empty.
+  std::uint64_t random = 0;  ///< For an id where the client gives none.
+  std::string adapter;       ///< That the model's name means, or empty.
 };
 
 /// A request for a generation made into what is asked of the engine, and what its client gets.

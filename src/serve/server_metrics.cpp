@@ -29,23 +29,55 @@ constexpr ApiVersion kTokensBySource{.minor = 18, .patch = 0};
 constexpr ApiVersion kWaitingByReason{.minor = 20, .patch = 0};
 
 std::vector<double> first_token_bounds() {
-  return {0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5,   0.75,
+  return {0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1,  0.25,  0.5,   0.75,
           1.0,   2.5,   5.0,  7.5,  10.0, 20.0, 40.0, 80.0, 160.0, 640.0, 2560.0};
 }
 std::vector<double> token_bounds() {
-  return {0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2,  0.3,  0.4, 0.5,
-          0.75, 1.0,   2.5,  5.0,   7.5, 10.0, 20.0, 40.0, 80.0};
+  return {0.01,
+          0.025,
+          0.05,
+          0.075,
+          0.1,
+          0.15,
+          0.2,
+          0.3,
+          0.4,
+          0.5,
+          0.75,
+          1.0,
+          2.5,
+          5.0,
+          7.5,
+          10.0,
+          20.0,
+          40.0,
+          80.0};
 }
 std::vector<double> request_bounds() {
-  return {0.3,  0.5,  0.8,  1.0,  1.5,  2.0,   2.5,   5.0,   10.0,   15.0,  20.0,
+  return {0.3,  0.5,  0.8,  1.0,  1.5,   2.0,   2.5,   5.0,   10.0,   15.0,  20.0,
           30.0, 40.0, 50.0, 60.0, 120.0, 240.0, 480.0, 960.0, 1920.0, 7680.0};
 }
 std::vector<double> iteration_bounds() {
   return {1, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384};
 }
 std::vector<double> lateness_bounds() {
-  return {0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.0015, 0.002, 0.003, 0.005,
-          0.0075,  0.01,   0.02,   0.05,   0.1,   0.2,    0.5,   1.0};
+  return {0.00005,
+          0.0001,
+          0.0002,
+          0.0005,
+          0.001,
+          0.0015,
+          0.002,
+          0.003,
+          0.005,
+          0.0075,
+          0.01,
+          0.02,
+          0.05,
+          0.1,
+          0.2,
+          0.5,
+          1.0};
 }
 /// 1, 2 and 5 times the powers of ten up to the longest context (vLLM's build_1_2_5_buckets).
 std::vector<double> length_bounds(std::int64_t longest) {
@@ -115,8 +147,8 @@ void ServerMetrics::on_end(Finished how,
   prefill_.observe(times->prefill);
   decode_.observe(times->decode);
   inference_.observe(times->inference);
-  per_output_token_.observe(
-      generation_tokens > 1 ? times->decode / real(generation_tokens - 1) : 0.0);
+  per_output_token_.observe(generation_tokens > 1 ? times->decode / real(generation_tokens - 1)
+                                                  : 0.0);
 }
 
 std::string ServerMetrics::page(const Now& now) const {
@@ -128,14 +160,15 @@ std::string ServerMetrics::page(const Now& now) const {
   return page.text();
 }
 
+LabelList ServerMetrics::with(std::string_view label, std::string_view value) const {
+  LabelList labels = labels_;
+  labels.emplace_back(label, value);
+  std::ranges::sort(labels);
+  return labels;
+}
+
 void ServerMetrics::add_gauges(Exposition& page, const Now& now) const {
   const ApiVersion version = facts_.version;
-  const auto with = [&](std::string_view label, std::string_view value) {
-    LabelList labels = labels_;
-    labels.emplace_back(label, value);
-    std::ranges::sort(labels);
-    return labels;
-  };
   page.gauge("vllm:num_requests_running",
              "Number of requests in model execution batches.",
              labels_,
@@ -145,10 +178,10 @@ void ServerMetrics::add_gauges(Exposition& page, const Now& now) const {
              labels_,
              real(now.state.waiting));
   if (version >= kWaitingByReason) {
-    page.gauges("vllm:num_requests_waiting_by_reason",
-                "Number of requests waiting to be processed, by reason.",
-                {{with("reason", "capacity"), real(now.state.waiting)},
-                 {with("reason", "deferred"), 0.0}});
+    page.gauges(
+        "vllm:num_requests_waiting_by_reason",
+        "Number of requests waiting to be processed, by reason.",
+        {{with("reason", "capacity"), real(now.state.waiting)}, {with("reason", "deferred"), 0.0}});
   }
   if (version >= kSleepState) {
     page.gauges("vllm:engine_sleep_state",
@@ -162,9 +195,13 @@ void ServerMetrics::add_gauges(Exposition& page, const Now& now) const {
   if (version < kNewCacheNames) {
     page.gauge("vllm:num_requests_swapped", "Number of requests swapped to CPU.", labels_, 0.0);
   }
-  const double usage = facts_.kv_blocks > 0
-                           ? real(now.state.used_blocks.value()) / real(facts_.kv_blocks)
-                           : 0.0;
+  add_cache_gauges(page, now);
+}
+
+void ServerMetrics::add_cache_gauges(Exposition& page, const Now& now) const {
+  const ApiVersion version = facts_.version;
+  const double usage =
+      facts_.kv_blocks > 0 ? real(now.state.used_blocks.value()) / real(facts_.kv_blocks) : 0.0;
   if (version < kOldNamesHidden) {
     page.gauge("vllm:gpu_cache_usage_perc",
                "GPU KV-cache usage. 1 means 100 percent usage.",
@@ -172,10 +209,8 @@ void ServerMetrics::add_gauges(Exposition& page, const Now& now) const {
                usage);
   }
   if (version >= kNewCacheNames) {
-    page.gauge("vllm:kv_cache_usage_perc",
-               "KV-cache usage. 1 means 100 percent usage.",
-               labels_,
-               usage);
+    page.gauge(
+        "vllm:kv_cache_usage_perc", "KV-cache usage. 1 means 100 percent usage.", labels_, usage);
   }
   page.gauge("vllm:cache_config_info",
              "Information of the LLMEngine CacheConfig",
@@ -211,8 +246,7 @@ void ServerMetrics::add_counters(Exposition& page, const Now& now) const {
   }
   if (version >= kSleepState) {
     for (const std::string_view name : {"external_prefix_cache", "mm_cache"}) {
-      page.counter(
-          fmt::format("vllm:{}_queries", name), "Queries of that cache.", labels_, 0.0);
+      page.counter(fmt::format("vllm:{}_queries", name), "Queries of that cache.", labels_, 0.0);
       page.counter(fmt::format("vllm:{}_hits", name), "Hits of that cache.", labels_, 0.0);
     }
   }
@@ -223,17 +257,12 @@ void ServerMetrics::add_counters(Exposition& page, const Now& now) const {
   page.counter(
       "vllm:prompt_tokens", "Number of prefill tokens processed.", labels_, real(prompt_tokens_));
   if (version >= kTokensBySource) {
-    LabelList computed = labels_;
-    computed.emplace_back("source", "local_compute");
-    LabelList hit = labels_;
-    hit.emplace_back("source", "local_cache_hit");
-    LabelList transferred = labels_;
-    transferred.emplace_back("source", "external_kv_transfer");
-    page.counters("vllm:prompt_tokens_by_source",
-                  "Number of prompt tokens by source.",
-                  {{computed, std::max(real(prompt_tokens_ - cached_tokens_), 0.0)},
-                   {hit, real(cached_tokens_)},
-                   {transferred, 0.0}});
+    page.counters(
+        "vllm:prompt_tokens_by_source",
+        "Number of prompt tokens by source.",
+        {{with("source", "local_compute"), std::max(real(prompt_tokens_ - cached_tokens_), 0.0)},
+         {with("source", "local_cache_hit"), real(cached_tokens_)},
+         {with("source", "external_kv_transfer"), 0.0}});
     page.counter("vllm:prompt_tokens_cached",
                  "Number of cached prompt tokens.",
                  labels_,
@@ -247,13 +276,9 @@ void ServerMetrics::add_counters(Exposition& page, const Now& now) const {
   constexpr std::array<std::string_view, kNumFinished> kReasons = {
       "stop", "length", "abort", "error"};
   for (std::size_t i = 0; i < kNumFinished; ++i) {
-    LabelList labels = labels_;
-    labels.emplace_back("finished_reason", kReasons[i]);
-    std::ranges::sort(labels);
-    by_reason.emplace_back(std::move(labels), real(finished_[i]));
+    by_reason.emplace_back(with("finished_reason", kReasons[i]), real(finished_[i]));
   }
-  page.counters(
-      "vllm:request_success", "Count of successfully processed requests.", by_reason);
+  page.counters("vllm:request_success", "Count of successfully processed requests.", by_reason);
 }
 
 void ServerMetrics::add_histograms(Exposition& page) const {
@@ -275,9 +300,7 @@ void ServerMetrics::add_histograms(Exposition& page) const {
   add("vllm:request_params_max_tokens",
       "Histogram of the max_tokens request parameter.",
       params_max_tokens_);
-  add("vllm:time_to_first_token_seconds",
-      "Histogram of time to first token in seconds.",
-      ttft_);
+  add("vllm:time_to_first_token_seconds", "Histogram of time to first token in seconds.", ttft_);
   if (version < kOldTpotGone) {
     add("vllm:time_per_output_token_seconds",
         "Histogram of time per output token in seconds.",
@@ -320,10 +343,8 @@ void ServerMetrics::add_own(Exposition& page, const Now& now) const {
                  "From the reading of a request to its time of arrival in the simulation.",
                  {},
                  injection_lag_);
-  page.counter("ridgeline:simulated_seconds",
-               "Simulated time since the start.",
-               {},
-               now.simulated_seconds);
+  page.counter(
+      "ridgeline:simulated_seconds", "Simulated time since the start.", {}, now.simulated_seconds);
   page.gauge("ridgeline:speed", "Simulated seconds in a second.", {}, facts_.speed);
   page.gauge("ridgeline:open_connections", "Open connections.", {}, real(now.open_connections));
   page.gauge("ridgeline:open_streams", "Answers under way.", {}, real(now.open_streams));

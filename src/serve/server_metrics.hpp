@@ -23,10 +23,10 @@ inline constexpr std::size_t kNumFinished = 4;
 struct MetricsFacts {
   std::string model_name;
   openai::ApiVersion version;
-  double created = 0.0;          ///< Seconds since 1970.
+  double created = 0.0;  ///< Seconds since 1970.
   std::int64_t max_model_len = 0;
-  std::int64_t kv_blocks = 0;    ///< For tokens, of all instances together.
-  LabelList cache_config = {};   ///< Sorted.
+  std::int64_t kv_blocks = 0;   ///< For tokens, of all instances together.
+  LabelList cache_config = {};  ///< Sorted.
   double speed = 1.0;
 };
 
@@ -93,7 +93,9 @@ class ServerMetrics {
   [[nodiscard]] std::string page(const Now& now) const;
 
  private:
+  [[nodiscard]] LabelList with(std::string_view label, std::string_view value) const;
   void add_gauges(Exposition& page, const Now& now) const;
+  void add_cache_gauges(Exposition& page, const Now& now) const;
   void add_counters(Exposition& page, const Now& now) const;
   void add_histograms(Exposition& page) const;
   void add_own(Exposition& page, const Now& now) const;

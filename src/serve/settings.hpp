@@ -35,7 +35,7 @@ struct Settings {
   std::vector<std::string> model_names;  ///< At least one; the first is shown in answers.
   std::string root;                      ///< What the first one's card calls its root.
   openai::ApiVersion version;
-  std::string version_text;  ///< "0.15.0"
+  std::string version_text;           ///< "0.15.0"
   std::vector<std::string> api_keys;  ///< Empty: none is asked for.
   double speed = 1.0;
   bool has_full_path = true;  ///< Tokens come when `run` says that a client sees them.
@@ -44,9 +44,9 @@ struct Settings {
   std::unordered_map<std::uint64_t, std::string> answers = {};
   std::optional<workload::Length> output_len;
   text::ChatTokens chat_tokens;
-  std::int64_t bos_tokens = 0;     ///< Of completions.
+  std::int64_t bos_tokens = 0;  ///< Of completions.
   std::int64_t image_tokens = 576;
-  std::int64_t max_waiting = 0;    ///< 0: no limit.
+  std::int64_t max_waiting = 0;  ///< 0: no limit.
   std::int64_t stream_interval = 1;
   bool echoes_request_ids = false;   ///< --enable-request-id-headers
   bool forces_usage = false;         ///< --enable-force-include-usage
@@ -57,8 +57,8 @@ struct Settings {
   bool has_dev_mode = false;         ///< VLLM_SERVER_DEV_MODE
   bool updates_adapters = false;     ///< VLLM_ALLOW_RUNTIME_LORA_UPDATING
   bool heeds_fault_headers = false;
-  double reasoning_share = 0.0;      ///< Of an answer's tokens, with --reasoning-parser.
-  std::int64_t max_loras = 0;        ///< 0: no adapters.
+  double reasoning_share = 0.0;  ///< Of an answer's tokens, with --reasoning-parser.
+  std::int64_t max_loras = 0;    ///< 0: no adapters.
   std::vector<std::string> adapters = {};
   std::vector<Fault> faults = {};
   std::optional<core::Duration> startup_time;  ///< Before it /health says 503.

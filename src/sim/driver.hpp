@@ -54,8 +54,8 @@ class Driver final : public domain::RecordSink {
 
   /// Until every request has ended, an interrupt, or the horizon. Once only.
   End run(engine::Server& server);
-  /// For who drives the server instead: sends a request that comes from outside, the first one after
-  /// start().
+  /// For callers that drive the server themselves: sends a request that comes from outside, the
+  /// first one after start().
   void start(core::SimTime first_arrival) { recorder_.start(first_arrival); }
   void send(engine::Server& server, const domain::Request& request);
   /// Hands over the records that are held back. When the server is done.
@@ -72,8 +72,7 @@ class Driver final : public domain::RecordSink {
 
  private:
   using Completion = std::pair<core::SimTime, core::RequestId>;
-  using Completions =
-      std::priority_queue<Completion, std::vector<Completion>, std::greater<>>;
+  using Completions = std::priority_queue<Completion, std::vector<Completion>, std::greater<>>;
 
   End run_to_end(engine::Server& server);
   [[nodiscard]] bool interrupted() const;

@@ -12,9 +12,7 @@ ChatTokens chat_tokens_of(std::string_view network) {
   std::ranges::transform(name, name.begin(), [](char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   });
-  const auto is = [&](std::string_view family) {
-    return name.find(family) != std::string::npos;
-  };
+  const auto is = [&](std::string_view family) { return name.find(family) != std::string::npos; };
   if (is("qwen")) {
     return {.fixed = 0, .per_message = 5, .start = 3};
   }

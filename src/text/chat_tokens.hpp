@@ -7,9 +7,10 @@ namespace ridgeline::text {
 
 /// The special tokens that a chat template puts around messages.
 struct ChatTokens {
-  std::int64_t fixed = 1;        ///< At the beginning.
-  std::int64_t per_message = 5;  ///< Around each message: `start` of them before it, the rest behind.
-  std::int64_t start = 4;        ///< Before the answer.
+  std::int64_t fixed = 1;  ///< At the beginning.
+  std::int64_t per_message =
+      5;                   ///< Around each message: `start` of them before it, the rest behind.
+  std::int64_t start = 4;  ///< Before the answer.
   /// DeepSeek-V3 marks roles alone: none for the system's message, one for the user's, two for an
   /// answer.
   bool marks_roles_alone = false;

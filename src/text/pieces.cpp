@@ -51,8 +51,8 @@ Character first_of(std::string_view text) {
 
 /// Pieces of a run of `length` characters.
 std::int64_t parts_of(Kind kind, std::int64_t length) {
-  constexpr std::int64_t kWhole = 7;   // Letters of one piece ...
-  constexpr std::int64_t kFurther = 6; // ... and of each beyond.
+  constexpr std::int64_t kWhole = 7;    // Letters of one piece ...
+  constexpr std::int64_t kFurther = 6;  // ... and of each beyond.
   constexpr std::int64_t kDigits = 3;
   constexpr std::int64_t kMarks = 3;
   constexpr std::int64_t kIdeographs = 62;  // In a hundred of them, tokens.

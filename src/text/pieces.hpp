@@ -8,11 +8,11 @@
 namespace ridgeline::text {
 
 /// Cuts a text into what stands for its tokens where no tokenizer is at hand. Texts of the words of
-/// words.hpp are cut exactly. Other text is estimated: a run of letters, with the space before it, is
-/// one token up to 7 letters and one more for every 6 beyond; digits come by threes, punctuation by
-/// threes, ideographs at 0.62 tokens each, and a run of line breaks is one. Against the tokenizers
-/// of Llama 3, Qwen3, DeepSeek-V3 and Gemma 3, English prose was off by -12 to +5 %, code and JSON by
-/// -32 to -5 % (measured on texts of each kind).
+/// words.hpp are cut exactly. Other text is estimated: a run of letters, with the space before it,
+/// is one token up to 7 letters and one more for every 6 beyond; digits come by threes, punctuation
+/// by threes, ideographs at 0.62 tokens each, and a run of line breaks is one. Against the
+/// tokenizers of Llama 3, Qwen3, DeepSeek-V3 and Gemma 3, English prose was off by -12 to +5 %,
+/// code and JSON by -32 to -5 % (measured on texts of each kind).
 ///
 ///   Pieces pieces(text);
 ///   while (const auto piece = pieces.next()) { ... }
@@ -31,8 +31,8 @@ class Pieces {
   void start_run();
 
   std::string_view rest_;
-  std::string_view run_;       ///< Of which parts are left.
-  std::int64_t parts_ = 0;     ///< Left, of run_.
+  std::string_view run_;    ///< Of which parts are left.
+  std::int64_t parts_ = 0;  ///< Left, of run_.
   bool is_estimate_ = false;
 };
 

@@ -1,7 +1,7 @@
-// 1,024 lower-case English words of 3 to 9 letters. Each is one token, at the beginning of a text and
-// after a space, for the tokenizers of Llama 2 and 3, Qwen3, DeepSeek-V3, Gemma 3, GPT-2 and OpenAI's
-// cl100k and o200k: words of a word list that all eight keep whole, checked with random texts of 1 to
-// 4,000 of them, none of which had another count.
+// 1,024 lower-case English words of 3 to 9 letters. Each is one token, at the beginning of a text
+// and after a space, for the tokenizers of Llama 2 and 3, Qwen3, DeepSeek-V3, Gemma 3, GPT-2 and
+// OpenAI's cl100k and o200k: words of a word list that all eight keep whole, checked with random
+// texts of 1 to 4,000 of them, none of which had another count.
 #include "text/words.hpp"
 
 #include <algorithm>

@@ -111,7 +111,9 @@ class FlatReplay final : public Replay {
 class GroupReplay final : public Replay {
  public:
   GroupReplay(std::unique_ptr<ItemStream> stream, Carries carries, Patience patience)
-      : Replay(carries, patience), waits_(stream->waits_for_answers()), schedule_(std::move(stream)) {}
+      : Replay(carries, patience),
+        waits_(stream->waits_for_answers()),
+        schedule_(std::move(stream)) {}
 
   std::optional<core::SimTime> next_arrival() override { return schedule_.next_time(); }
   domain::Request pop() override {

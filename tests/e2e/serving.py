@@ -98,7 +98,7 @@ class Server:
         return self.wait()
 
     def wait(self, timeout=60):
-        """The same, of a server that has been told to end."""
+        """The same, of a server that has got its signal."""
         out = self.process.stdout.read()
         self.process.wait(timeout)
         self.reader.join(timeout)
@@ -137,3 +137,21 @@ def wait_for(condition, seconds=30):
     while not condition():
         assert time.monotonic() < end, "it did not happen in time"
         time.sleep(0.02)
+
+
+FAST = ("--speed", "50")
+WORDS = "the and for this that with return you"
+
+
+def digest_of(text):
+    return re.search(r"^digest +([0-9a-f]{32})$", text, re.MULTILINE)[1]
+
+
+def read_all(connection):
+    data = b""
+    try:
+        while chunk := connection.recv(65536):
+            data += chunk
+    except ConnectionError:
+        pass
+    return data

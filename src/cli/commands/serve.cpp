@@ -33,11 +33,11 @@ void say(const std::string& line) {
 core::Warnings start_warnings(const serve::Settings& settings, const serve::Emulator& emulator) {
   core::Warnings warnings;
   if (!emulator.listener().is_loopback()) {
-    warnings.push_back({.code = "W-open-server",
-                        .message = fmt::format("other machines can reach {}",
-                                               emulator.listener().name()),
-                        .hint = settings.api_keys.empty() ? "--host 127.0.0.1, or --api-key"
-                                                          : "--host 127.0.0.1"});
+    warnings.push_back(
+        {.code = "W-open-server",
+         .message = fmt::format("other machines can reach {}", emulator.listener().name()),
+         .hint =
+             settings.api_keys.empty() ? "--host 127.0.0.1, or --api-key" : "--host 127.0.0.1"});
   }
   return warnings;
 }
@@ -50,6 +50,15 @@ core::Warnings end_warnings(const serve::ServeOutcome& outcome) {
          .message = fmt::format("{} requests had text of which the tokens were estimated",
                                 outcome.estimated_prompts),
          .hint = "prompts of listed words or token ids are exact"});
+  }
+  constexpr double kLateShare = 0.05;
+  if (outcome.mean_step > 0.0 && outcome.lateness_p99 > kLateShare * outcome.mean_step) {
+    warnings.push_back({.code = "W-late",
+                        .message = fmt::format("1 % of the steps were written up to {:g} ms late "
+                                               "or more, and a step takes {:.3g} ms here",
+                                               outcome.lateness_p99 * 1e3,
+                                               outcome.mean_step * 1e3),
+                        .hint = "a lower --speed, or a machine with less other work"});
   }
   if (outcome.clock_jumps > 0) {
     warnings.push_back({.code = "W-clock-jump",
@@ -120,8 +129,9 @@ std::string outcome_table(const serve::ServeOutcome& outcome) {
 
 ExitCode serve_command(Words words) {
   Opening opening{.usage = "serve [scenario.yaml] [flags]",
-                  .about = "Answers OpenAI's API over HTTP as vLLM does, in the time that the "
-                           "simulated deployment takes.",
+                  .about =
+                      "Answers OpenAI's API over HTTP as vLLM does, in the time that the "
+                      "simulated deployment takes.",
                   .flags = all_serve_flags(),
                   .formats = {"table", "json"}};
   for (auto& flag : manner_flags("table|json|quiet")) {
@@ -169,8 +179,8 @@ ExitCode serve_command(Words words) {
     return give_up(outcome.error(), manners);
   }
   show(end_warnings(*outcome));
-  const ExitCode code = put_out(
-      manners.format == "json" ? outcome_json(*outcome) : outcome_table(*outcome), manners);
+  const ExitCode code =
+      put_out(manners.format == "json" ? outcome_json(*outcome) : outcome_table(*outcome), manners);
   return outcome->was_cut ? ExitCode::kInterrupted : code;
 }
 

@@ -41,9 +41,8 @@ std::optional<double> parse_real(std::string_view text) {
   double number = 0.0;
   const char* const end = text.data() + text.size();
   const auto read = std::from_chars(text.data(), end, number);
-  return read.ec == std::errc() && read.ptr == end && std::isfinite(number)
-             ? std::optional(number)
-             : std::nullopt;
+  return read.ec == std::errc() && read.ptr == end && std::isfinite(number) ? std::optional(number)
+                                                                            : std::nullopt;
 }
 
 /// Reads flags into settings; notes every problem.
@@ -319,7 +318,9 @@ class SettingsReader {
         }
       }
       if (!has_kind) {
-        refuse("request-fault", fmt::format("'{}' has no kind", text), "kind=error, stall or disconnect");
+        refuse("request-fault",
+               fmt::format("'{}' has no kind", text),
+               "kind=error, stall or disconnect");
       }
       settings_.faults.push_back(fault);
     }
@@ -369,7 +370,9 @@ class SettingsReader {
 
 }  // namespace
 
-std::vector<FlagSpec> serve_flags() {
+namespace {
+
+std::vector<FlagSpec> answer_flags() {
   return {
       {.name = "host", .value = "ADDRESS", .help = "Where to listen [127.0.0.1]"},
       {.name = "port", .value = "N", .help = "Its port; 0: any that is free [8000]"},
@@ -402,6 +405,11 @@ std::vector<FlagSpec> serve_flags() {
       {.name = "bos-tokens", .value = "N", .help = "Special tokens before a completion's text [0]"},
       {.name = "image-tokens", .value = "N", .help = "Tokens of an image [576]"},
       {.name = "stream-interval", .value = "N", .help = "Tokens in an event, after the first [1]"},
+  };
+}
+
+std::vector<FlagSpec> limit_flags() {
+  return {
       {.name = "max-connections", .value = "N", .help = "Others get 503 [16384]"},
       {.name = "max-waiting",
        .value = "N",
@@ -424,6 +432,11 @@ std::vector<FlagSpec> serve_flags() {
       {.name = "allow-fault-headers",
        .takes = Takes::kNothing,
        .help = "A request with X-Return-Error: N gets N"},
+  };
+}
+
+std::vector<FlagSpec> vllm_flags() {
+  return {
       {.name = "lora-modules",
        .repeatable = true,
        .many = true,
@@ -450,6 +463,16 @@ std::vector<FlagSpec> serve_flags() {
        .takes = Takes::kNothing,
        .help = "/load counts answers under way"},
   };
+}
+
+}  // namespace
+
+std::vector<FlagSpec> serve_flags() {
+  std::vector<FlagSpec> flags = answer_flags();
+  for (auto& more : {limit_flags(), vllm_flags()}) {
+    flags.insert(flags.end(), more.begin(), more.end());
+  }
+  return flags;
 }
 
 std::vector<FlagSpec> all_serve_flags() {

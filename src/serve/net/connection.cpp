@@ -197,8 +197,8 @@ void Connection::begin_stream(std::string_view content_type, const HeaderList& h
   last_status_ = kOk;
   is_streaming_ = true;
   closes_ = closes_ || !is_chunked_;
-  std::string text = fmt::format(
-      "HTTP/1.1 200 OK\r\nserver: ridgeline\r\ncontent-type: {}\r\n", content_type);
+  std::string text =
+      fmt::format("HTTP/1.1 200 OK\r\nserver: ridgeline\r\ncontent-type: {}\r\n", content_type);
   for (const auto& [name, value] : headers) {
     text += fmt::format("{}: {}\r\n", name, value);
   }
@@ -258,7 +258,7 @@ void Connection::write(std::string_view bytes) {
     if (sent >= 0) {
       bytes.remove_prefix(static_cast<std::size_t>(sent));
     } else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
-      // The hang-up is told by the loop, never from within a call of the handler.
+      // The loop reports the hang-up, never a call of the handler.
       ::shutdown(descriptor_, SHUT_RDWR);
       return;
     }

@@ -16,15 +16,15 @@ class Connection;
 
 inline constexpr std::string_view kJsonType = "application/json";
 
-/// Whoever answers requests.
+/// What answers requests.
 class Handler {
  public:
   Handler() = default;
   Handler(const Handler&) = delete;
   Handler& operator=(const Handler&) = delete;
   virtual ~Handler() = default;
-  /// A whole request. It is answered with Connection::respond(), or begin_stream() and what follows,
-  /// now or later.
+  /// A whole request. It is answered with Connection::respond(), or begin_stream() and what
+  /// follows, now or later.
   virtual void on_request(Connection& connection, HttpRequest request) = 0;
   /// The client of a request that is not answered to its end has gone. The connection is closed
   /// after the call.
@@ -35,10 +35,10 @@ class Handler {
 
 /// How long a client may take; of the design's table of limits.
 struct Patience {
-  std::chrono::seconds header{10};      ///< For a request's head.
-  std::chrono::seconds body{60};        ///< For its body, at most.
-  std::chrono::seconds idle{5};         ///< Between two requests: uvicorn's.
-  std::chrono::seconds write{120};      ///< Without a byte taken of an answer.
+  std::chrono::seconds header{10};  ///< For a request's head.
+  std::chrono::seconds body{60};    ///< For its body, at most.
+  std::chrono::seconds idle{5};     ///< Between two requests: uvicorn's.
+  std::chrono::seconds write{120};  ///< Without a byte taken of an answer.
 };
 
 using HeaderList = std::vector<std::pair<std::string_view, std::string>>;
@@ -106,11 +106,11 @@ class Connection {
   int descriptor_;
   Handler& handler_;
   HttpParser parser_;
-  std::string in_;   ///< Bytes that no request has taken.
-  std::string out_;  ///< Bytes that the kernel has not taken.
+  std::string in_;                  ///< Bytes that no request has taken.
+  std::string out_;                 ///< Bytes that the kernel has not taken.
   live::WallClock::Wall since_;     ///< Of the phase: idle, head, body.
   live::WallClock::Wall progress_;  ///< The last byte taken.
-  bool is_busy_ = false;       ///< A request is being answered.
+  bool is_busy_ = false;            ///< A request is being answered.
   bool is_streaming_ = false;
   bool is_chunked_ = true;
   bool keep_alive_ = true;

@@ -7,9 +7,11 @@
 #include <cstdint>
 #include <ctime>
 #include <fcntl.h>
+#include <limits>
 #include <memory>
 #include <string_view>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <system_error>
@@ -32,6 +34,22 @@ constexpr std::chrono::milliseconds kTick{100};
 constexpr std::size_t kEvents = 256;
 constexpr int kAccepts = 64;
 
+/// Descriptors that are no connections.
+constexpr std::int64_t kOther = 64;
+
+/// How many descriptors the process may have, after asking for all that it may ask for.
+std::int64_t raised_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) {
+    return std::numeric_limits<std::int64_t>::max();
+  }
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  return static_cast<std::int64_t>(
+      std::min<rlim_t>(limit.rlim_cur, std::numeric_limits<std::int32_t>::max()));
+}
+
 void watch(int epoll, int operation, int descriptor, std::uint32_t events) {
   epoll_event event{};
   event.events = events;
@@ -43,6 +61,8 @@ void watch(int epoll, int operation, int descriptor, std::uint32_t events) {
 
 core::Result<std::unique_ptr<EventLoop>> EventLoop::make(const LoopOptions& options) {
   std::unique_ptr<EventLoop> loop(new EventLoop(options));
+  loop->options_.max_connections =
+      std::min(options.max_connections, std::max<std::int64_t>(raised_limit() - kOther, 1));
   loop->epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
   loop->timer_ = ::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
   loop->reserve_ = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -202,9 +222,8 @@ void EventLoop::run(Work& work) {
         timer_set_ = {};
         continue;
       }
-      const auto door = std::ranges::find_if(doors_, [&](const Door& one) {
-        return one.listener->descriptor() == descriptor;
-      });
+      const auto door = std::ranges::find_if(
+          doors_, [&](const Door& one) { return one.listener->descriptor() == descriptor; });
       if (door != doors_.end()) {
         accept_all(*door);
       } else {

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
 #include "core/result.hpp"
@@ -81,7 +81,7 @@ class EventLoop {
   int timer_ = -1;
   int reserve_ = -1;  ///< A descriptor to give up where there are no more.
   std::vector<Door> doors_;
-  std::unordered_map<int, Entry> connections_;
+  std::map<int, Entry> connections_;
   live::WallClock::Wall timer_set_;
   std::int64_t turned_away_ = 0;
   std::vector<int> touched_;

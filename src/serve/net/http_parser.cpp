@@ -1,6 +1,4 @@
 // The only file that includes Beast. <utility> stands first: Asio 1.74 needs it.
-#include <utility>
-
 #include "serve/net/http_parser.hpp"
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/error.hpp>

@@ -13,8 +13,8 @@ namespace ridgeline::serve::net {
 /// A request as it came over HTTP/1.1.
 struct HttpRequest {
   std::string method;
-  std::string path;   ///< Without the query.
-  std::string query;  ///< What follows the question mark.
+  std::string path;                                          ///< Without the query.
+  std::string query;                                         ///< What follows the question mark.
   std::vector<std::pair<std::string, std::string>> headers;  ///< Names in lower case.
   std::string body;
   bool keep_alive = true;

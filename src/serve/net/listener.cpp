@@ -2,13 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <arpa/inet.h>
 #include <cerrno>
 #include <cstring>
 #include <memory>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <string>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -17,7 +13,11 @@
 #include <unistd.h>
 #include <utility>
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 
 #include "core/result.hpp"
 
@@ -31,9 +31,8 @@ std::string reason() {
 }
 
 core::Error address_error(std::string field, std::string message) {
-  return {.field = std::move(field),
-          .message = std::move(message),
-          .where = {.file = "command line"}};
+  return {
+      .field = std::move(field), .message = std::move(message), .where = {.file = "command line"}};
 }
 
 bool is_loopback_address(const sockaddr* address) {
@@ -69,42 +68,47 @@ void Listener::close() {
   }
 }
 
-core::Result<Listener> Listener::open(const Address& address) {
+core::Result<Listener> Listener::open_local(const Address& address) {
   Listener listener;
-  if (!address.uds.empty()) {
-    sockaddr_un local{};
-    local.sun_family = AF_UNIX;
-    if (address.uds.size() >= sizeof local.sun_path) {
-      return core::fail(address_error(
-          "--uds",
-          fmt::format("'{}' is longer than the {} bytes of a socket's path",
-                      address.uds,
-                      sizeof local.sun_path - 1)));
-    }
-    std::ranges::copy(address.uds, static_cast<char*>(local.sun_path));
-    struct stat facts{};
-    if (::stat(address.uds.c_str(), &facts) == 0 && S_ISSOCK(facts.st_mode)) {
-      ::unlink(address.uds.c_str());  // Of a server that was killed.
-    }
-    listener.is_tcp_ = false;
-    listener.descriptor_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (listener.descriptor_ < 0 ||
-        ::bind(listener.descriptor_, reinterpret_cast<const sockaddr*>(&local), sizeof local) != 0 ||
-        ::listen(listener.descriptor_, kBacklog) != 0) {
-      return core::fail(address_error(
-          "--uds", fmt::format("cannot listen at '{}': {}", address.uds, reason())));
-    }
-    listener.path_ = address.uds;
-    listener.name_ = "unix:" + address.uds;
-    return listener;
+  sockaddr_un local{};
+  local.sun_family = AF_UNIX;
+  if (address.uds.size() >= sizeof local.sun_path) {
+    return core::fail(
+        address_error("--uds",
+                      fmt::format("'{}' is longer than the {} bytes of a socket's path",
+                                  address.uds,
+                                  sizeof local.sun_path - 1)));
   }
+  std::ranges::copy(address.uds, static_cast<char*>(local.sun_path));
+  struct stat facts{};
+  if (::stat(address.uds.c_str(), &facts) == 0 && S_ISSOCK(facts.st_mode)) {
+    ::unlink(address.uds.c_str());  // Of a server that was killed.
+  }
+  listener.is_tcp_ = false;
+  listener.descriptor_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (listener.descriptor_ < 0 ||
+      ::bind(listener.descriptor_, reinterpret_cast<const sockaddr*>(&local), sizeof local) != 0 ||
+      ::listen(listener.descriptor_, kBacklog) != 0) {
+    return core::fail(
+        address_error("--uds", fmt::format("cannot listen at '{}': {}", address.uds, reason())));
+  }
+  listener.path_ = address.uds;
+  listener.name_ = "unix:" + address.uds;
+  return listener;
+}
+
+core::Result<Listener> Listener::open(const Address& address) {
+  if (!address.uds.empty()) {
+    return open_local(address);
+  }
+  Listener listener;
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
   addrinfo* found = nullptr;
-  const int failure = ::getaddrinfo(
-      address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found);
+  const int failure =
+      ::getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found);
   if (failure != 0) {
     return core::fail(address_error(
         "--host", fmt::format("'{}' is no address: {}", address.host, ::gai_strerror(failure))));
@@ -118,8 +122,7 @@ core::Result<Listener> Listener::open(const Address& address) {
       ::bind(listener.descriptor_, found->ai_addr, found->ai_addrlen) != 0 ||
       ::listen(listener.descriptor_, kBacklog) != 0) {
     return core::fail(address_error(
-        "--port",
-        fmt::format("cannot listen at {}:{}: {}", address.host, address.port, reason())));
+        "--port", fmt::format("cannot listen at {}:{}: {}", address.host, address.port, reason())));
   }
   sockaddr_storage taken{};
   socklen_t length = sizeof taken;
@@ -141,8 +144,7 @@ core::Result<Listener> Listener::open(const Address& address) {
 }
 
 int Listener::accept() const {
-  const int descriptor =
-      ::accept4(descriptor_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  const int descriptor = ::accept4(descriptor_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
   if (descriptor < 0) {
     return errno == EMFILE || errno == ENFILE ? -2 : -1;
   }

@@ -9,7 +9,7 @@ namespace ridgeline::serve::net {
 /// Where a server listens.
 struct Address {
   std::string host = "127.0.0.1";
-  int port = 8000;      ///< 0: any that is free.
+  int port = 8000;       ///< 0: any that is free.
   std::string uds = {};  ///< A path instead of both.
 };
 
@@ -35,6 +35,7 @@ class Listener {
 
  private:
   Listener() = default;
+  [[nodiscard]] static core::Result<Listener> open_local(const Address& address);
   int descriptor_ = -1;
   bool is_loopback_ = true;
   bool is_tcp_ = true;

@@ -81,18 +81,18 @@ void unload_adapter(Emulator& emulator,
     return;
   }
   if (wanted->name.empty()) {
-    emulator.answer_error(connection,
-                          {.status = 400,
-                           .type = "InvalidUserInput",
-                           .message = "'lora_name' needs to be provided to unload a LoRA adapter."});
+    emulator.answer_error(
+        connection,
+        {.status = 400,
+         .type = "InvalidUserInput",
+         .message = "'lora_name' needs to be provided to unload a LoRA adapter."});
     return;
   }
   auto& adapters = emulator.adapters();
   if (std::erase(adapters, wanted->name) == 0) {
     emulator.answer_error(
         connection,
-        openai::not_found(
-            fmt::format("The lora adapter '{}' cannot be found.", wanted->name)));
+        openai::not_found(fmt::format("The lora adapter '{}' cannot be found.", wanted->name)));
     return;
   }
   emulator.answer(connection,

@@ -23,11 +23,19 @@ struct Route {
 [[nodiscard]] std::span<const Route> routes();
 
 // One file each, or one of a kind.
-void answer_health(Emulator& emulator, net::Connection& connection, const net::HttpRequest& request);
-void answer_version(Emulator& emulator, net::Connection& connection, const net::HttpRequest& request);
+void answer_health(Emulator& emulator,
+                   net::Connection& connection,
+                   const net::HttpRequest& request);
+void answer_version(Emulator& emulator,
+                    net::Connection& connection,
+                    const net::HttpRequest& request);
 void answer_load(Emulator& emulator, net::Connection& connection, const net::HttpRequest& request);
-void answer_metrics(Emulator& emulator, net::Connection& connection, const net::HttpRequest& request);
-void answer_models(Emulator& emulator, net::Connection& connection, const net::HttpRequest& request);
+void answer_metrics(Emulator& emulator,
+                    net::Connection& connection,
+                    const net::HttpRequest& request);
+void answer_models(Emulator& emulator,
+                   net::Connection& connection,
+                   const net::HttpRequest& request);
 void answer_completions(Emulator& emulator,
                         net::Connection& connection,
                         const net::HttpRequest& request);

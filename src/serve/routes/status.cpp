@@ -24,8 +24,7 @@ void answer_load(Emulator& emulator,
                  const net::HttpRequest& /*request*/) {
   // Without --enable-server-load-tracking vLLM shows 0.
   const std::int64_t load = emulator.settings().tracks_load ? emulator.num_open() : 0;
-  emulator.answer(
-      connection, 200, net::kJsonType, fmt::format(R"({{"server_load":{}}})", load));
+  emulator.answer(connection, 200, net::kJsonType, fmt::format(R"({{"server_load":{}}})", load));
 }
 
 void answer_metrics(Emulator& emulator,

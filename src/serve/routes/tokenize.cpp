@@ -73,14 +73,14 @@ void answer_tokenize(Emulator& emulator,
       add_special(special.start);
     }
   }
-  emulator.answer(connection,
-                  200,
-                  net::kJsonType,
-                  openai::tokenize_answer(ids,
-                                          wanted->return_token_strings
-                                              ? std::optional(std::move(strings))
-                                              : std::nullopt,
-                                          emulator.max_model_len()));
+  emulator.answer(
+      connection,
+      200,
+      net::kJsonType,
+      openai::tokenize_answer(
+          ids,
+          wanted->return_token_strings ? std::optional(std::move(strings)) : std::nullopt,
+          emulator.max_model_len()));
 }
 
 void answer_detokenize(Emulator& emulator,

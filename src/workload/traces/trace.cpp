@@ -105,11 +105,11 @@ core::Result<void> check_absolute(const ItemStream& stream, const TraceOptions& 
   if (!stream.answers_are_absolute()) {
     return {};
   }
-  const std::string_view setting = !options.part.is_whole()    ? "trace_start"
-                                   : options.ranks > 1         ? "trace"
-                                   : options.skip_bad_rows     ? "skip_bad_rows"
-                                   : options.max_concurrency   ? "max_concurrency"
-                                                               : "";
+  const std::string_view setting = !options.part.is_whole()  ? "trace_start"
+                                   : options.ranks > 1       ? "trace"
+                                   : options.skip_bad_rows   ? "skip_bad_rows"
+                                   : options.max_concurrency ? "max_concurrency"
+                                                             : "";
   return setting.empty() ? core::Result<void>()
                          : core::fail(option_problem(
                                std::string(setting),

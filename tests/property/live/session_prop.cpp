@@ -67,7 +67,7 @@ class TextFile final : public LogFile {
   std::string& text_;
 };
 
-/// Tokens and ends, in the order in which they are told.
+/// Tokens and ends, in the order in which they are reported.
 class Heard final : public Events, public domain::TokenSink {
  public:
   using Token = std::pair<core::SimTime, domain::TokenEvent>;
@@ -99,8 +99,8 @@ class Heard final : public Events, public domain::TokenSink {
 class Draws {
  public:
   Draws(std::int64_t seed, std::int64_t session)
-      : stream_(static_cast<std::uint64_t>(seed), 0, "session", static_cast<std::uint64_t>(session)) {
-  }
+      : stream_(
+            static_cast<std::uint64_t>(seed), 0, "session", static_cast<std::uint64_t>(session)) {}
   /// lowest to highest.
   std::int64_t between(std::int64_t lowest, std::int64_t highest) {
     return lowest + static_cast<std::int64_t>(
@@ -152,7 +152,8 @@ const scenario::Resolved& random_deployment(Draws& draws) {
     auto loaded = scenario::load_scenario(std::nullopt, all, scenario::Purpose::kLook);
     EXPECT_TRUE(loaded.has_value()) << (loaded ? "" : core::to_string(loaded.error().front()));
     auto resolved = scenario::resolve(std::move(*loaded));
-    EXPECT_TRUE(resolved.has_value()) << (resolved ? "" : core::to_string(resolved.error().front()));
+    EXPECT_TRUE(resolved.has_value())
+        << (resolved ? "" : core::to_string(resolved.error().front()));
     slot = std::make_unique<scenario::Resolved>(std::move(*resolved));
   }
   return *slot;
@@ -201,12 +202,12 @@ Lived live_through(Draws& draws, const scenario::Resolved& resolved) {
   Lived lived;
   ManualClock clock;
   Heard heard;
-  auto session = Session::open(resolved,
-                               clock,
-                               heard,
-                               std::make_unique<ArrivalLog>(std::make_unique<TextFile>(lived.log)),
-                               draws.one_in(2) ? engine::EngineCore::kFast
-                                               : engine::EngineCore::kReference);
+  auto session =
+      Session::open(resolved,
+                    clock,
+                    heard,
+                    std::make_unique<ArrivalLog>(std::make_unique<TextFile>(lived.log)),
+                    draws.one_in(2) ? engine::EngineCore::kFast : engine::EngineCore::kReference);
   EXPECT_TRUE(session.has_value());
   Session& live = **session;
   std::vector<domain::Request> sent;
@@ -259,10 +260,10 @@ Lived live_through(Draws& draws, const scenario::Resolved& resolved) {
 }
 
 void expect_same_replay(const Lived& lived, const scenario::Resolved& resolved) {
-  auto items = workload::open_items(workload::make_plain_input(std::make_unique<std::istringstream>(lived.log)),
-                                    "arrivals.jsonl",
-                                    {.format = &workload::kRequestJsonl,
-                                     .keep_absolute_answers = true});
+  auto items = workload::open_items(
+      workload::make_plain_input(std::make_unique<std::istringstream>(lived.log)),
+      "arrivals.jsonl",
+      {.format = &workload::kRequestJsonl, .keep_absolute_answers = true});
   ASSERT_TRUE(items.has_value());
   const auto source = workload::make_replay(std::move(*items));
   Heard heard;

@@ -74,8 +74,9 @@ TEST(ArrivalLog, WritesACancellationOverItsRow) {
   log.cancel(core::RequestId(0), at + core::Duration::ticks(1));
   log.flush();
   EXPECT_EQ(text.size(), size);
-  EXPECT_THAT(text, HasSubstr("\"arrival_s\":1.5,\"input_tokens\":5,\"output_tokens\":7,"
-                              "\"abort_s\":      2.000000000001}"));
+  EXPECT_THAT(text,
+              HasSubstr("\"arrival_s\":1.5,\"input_tokens\":5,\"output_tokens\":7,"
+                        "\"abort_s\":      2.000000000001}"));
   EXPECT_THAT(text, HasSubstr("\"abort_s\":                   2}"));
 }
 

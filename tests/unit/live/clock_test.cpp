@@ -28,8 +28,8 @@ TEST(WallClock, NeverGoesBack) {
 
 TEST(WallClock, DuesAreAsFarApartAsTheSpeedSays) {
   const WallClock clock(10.0);
-  const auto apart = clock.due(core::SimTime::at(core::Duration::seconds(20))) -
-                     clock.due(core::SimTime());
+  const auto apart =
+      clock.due(core::SimTime::at(core::Duration::seconds(20))) - clock.due(core::SimTime());
   EXPECT_EQ(apart, std::chrono::seconds(2));
 }
 

@@ -23,12 +23,12 @@ StreamHead head_of(bool is_chat, int minor) {
 std::vector<Choice> one_choice() {
   Choice choice;
   choice.text = "hi";
-  choice.finish = {.reason = "length"};
+  choice.finish.reason = "length";
   return {choice};
 }
 
 TEST(CompletionAnswer, HasTheKeysOfItsVersion) {
-  const Usage usage{.prompt_tokens = 1, .completion_tokens = 2};
+  const Usage usage{.prompt_tokens = 1, .completion_tokens = 2, .cached_tokens = {}};
   EXPECT_EQ(completion_answer(head_of(false, 8), one_choice(), usage),
             R"({"id":"x-1","object":"text_completion","created":5,"model":"m","choices":[)"
             R"({"index":0,"text":"hi","logprobs":null,"finish_reason":"length",)"

@@ -9,8 +9,9 @@ namespace {
 
 TEST(ErrorBody, IsNestedSinceAVersion) {
   const ApiError error = not_found("no \"x\"", "model");
-  EXPECT_EQ(error_body(error, {.minor = 15, .patch = 0}),
-            R"({"error":{"message":"no \"x\"","type":"NotFoundError","param":"model","code":404}})");
+  EXPECT_EQ(
+      error_body(error, {.minor = 15, .patch = 0}),
+      R"({"error":{"message":"no \"x\"","type":"NotFoundError","param":"model","code":404}})");
   EXPECT_EQ(error_body(error, {.minor = 8, .patch = 0}),
             R"({"object":"error","message":"no \"x\"","type":"NotFoundError","param":"model",)"
             R"("code":404})");

@@ -64,8 +64,8 @@ TEST(ParseCompletion, LimitsStopStringsSinceFourAreTheMost) {
 }
 
 TEST(ParseCompletion, RefusesDepth) {
-  const std::string deep = R"({"prompt":"a","x":)" + std::string(100, '[') +
-                           std::string(100, ']') + "}";
+  const std::string deep =
+      R"({"prompt":"a","x":)" + std::string(100, '[') + std::string(100, ']') + "}";
   EXPECT_FALSE(parse_completion(deep, kNewest).has_value());
 }
 

@@ -25,8 +25,7 @@ class RequestJsonlWriter final : public TraceWriter {
     stream_ = &stream;
     const bool plain = stream.is_flat() && !stream.waits_for_answers() &&
                        !stream.answers_are_absolute() && stream.block_tokens().value() == 0 &&
-                       stream.stages().size() == 1 &&
-                       stream.stages().front() == Stage{};
+                       stream.stages().size() == 1 && stream.stages().front() == Stage{};
     if (plain) {
       return;
     }

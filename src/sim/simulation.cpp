@@ -237,6 +237,7 @@ core::Result<RunOutcome> simulate(const scenario::Resolved& resolved,
     timeline.emplace(timeline_options(resolved, recorder_inputs.slo, *controls.series_windows));
     both.add(&*timeline);
     recorder_inputs.listener = &*timeline;
+    recorder_inputs.curves = true;
     if (controls.listener != nullptr) {
       both.add(controls.listener);
       recorder_inputs.listener = &both;
@@ -313,7 +314,7 @@ core::Result<RunOutcome> simulate(const scenario::Resolved& resolved,
   }
   RunOutcome outcome = outcome_of(resolved, servers, recorder, source);
   if (timeline) {
-    outcome.series = series_of(resolved, *timeline, outcome.summary);
+    outcome.series = series_of(resolved, *timeline, recorder.curves());
   }
   outcome.partial = end == Driver::End::kInterrupted;
   const auto findings =

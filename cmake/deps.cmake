@@ -8,6 +8,8 @@ find_package(ZLIB REQUIRED)
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
+# Headers alone, without a file that says where.
+find_path(RIDGELINE_PROTOZERO protozero/pbf_writer.hpp REQUIRED)
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
 if(RIDGELINE_TESTS)
   find_package(GTest REQUIRED)

@@ -26,7 +26,7 @@ constexpr std::string_view kPageStyle = R"(
 html{font-size:clamp(14px,.4vw + 10px,24px)}
 body{font:1rem/1.45 system-ui,'Segoe UI',Helvetica,Arial,sans-serif;color:var(--ink);background:var(--paper);
 max-width:68em;margin:0 auto;padding:1em}
-h1{font-size:1.2rem;margin:.2em 0}h2{font-size:1.05rem;margin:1.6em 0 .3em}
+h1{font-size:1.2rem;margin:.2em 0}h1,p,th{overflow-wrap:anywhere}h2{font-size:1.05rem;margin:1.6em 0 .3em}
 .verdict{list-style:none;padding:0;margin:.6em 0}.good{color:var(--good)}.bad{color:var(--bad)}
 .verdict b{display:inline-block;min-width:5.5em}
 .cards{display:flex;flex-wrap:wrap;gap:.6em;margin:.8em 0}
@@ -34,7 +34,7 @@ h1{font-size:1.2rem;margin:.2em 0}h2{font-size:1.05rem;margin:1.6em 0 .3em}
 .card dt{color:var(--quiet)}.card dd{margin:0;font-size:1.15rem;font-weight:600}.card small{color:var(--quiet);font-weight:400;font-size:.85rem;display:block}
 .wide{overflow-x:auto}table{border-collapse:collapse;margin:.4em 0}
 td,th{padding:.15em .8em;text-align:right;border-bottom:1px solid var(--rule);white-space:nowrap}
-th{font-weight:600}td:first-child,th:first-child{text-align:left}
+th{font-weight:600;white-space:normal;max-width:18em}td:first-child,th:first-child{text-align:left}
 .wide svg{width:100%;min-width:54em;height:auto;display:block}
 .caption{color:var(--quiet);margin:.2em 0}summary{cursor:pointer;color:var(--quiet)}
 .note{color:var(--quiet);min-height:1.5em;margin:.2em 0}
@@ -82,7 +82,7 @@ std::string page_closing(std::string_view data) {
 
 std::string table_html(const std::vector<std::string>& head,
                        const std::vector<std::vector<std::string>>& rows) {
-  std::string html = "<div class=\"wide\"><table>\n";
+  std::string html = "<div class=\"wide\" tabindex=\"0\"><table>\n";
   if (!head.empty()) {
     html += fmt::format("<tr><th>{}</th></tr>\n", fmt::join(head, "</th><th>"));
   }

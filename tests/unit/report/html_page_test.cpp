@@ -32,7 +32,7 @@ TEST(HtmlPage, RunsItsOwnScriptAlone) {
 
 TEST(HtmlPage, TablesHaveTheirHead) {
   EXPECT_EQ(table_html({"a", "b"}, {{"1", "2"}}),
-            "<div class=\"wide\"><table>\n<tr><th>a</th><th>b</th></tr>\n"
+            "<div class=\"wide\" tabindex=\"0\"><table>\n<tr><th>a</th><th>b</th></tr>\n"
             "<tr><td>1</td><td>2</td></tr>\n</table></div>\n");
 }
 

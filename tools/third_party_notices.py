@@ -31,6 +31,7 @@ LIBRARIES = (
     ("xxHash", "libxxhash-dev", "libxxhash"),
     ("zlib", "zlib1g-dev", "libz"),
     ("Zstandard", "libzstd-dev", "libzstd"),
+    ("protozero", "libprotozero-dev", None),
 )
 # Of the system itself: used where it stands, never part of what we give away.
 SYSTEM = {

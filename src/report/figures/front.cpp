@@ -41,6 +41,29 @@ void draw_mark(Spot at, std::string_view css_class, const std::string& hint, Can
              hint);
 }
 
+/// Points with both numbers, their GPUs in the order in which they come, and the greatest numbers.
+struct Drawable {
+  std::vector<FrontPoint> points;
+  std::vector<std::string> gpus;
+  double most_x = 0.0;
+  double most_y = 0.0;
+};
+
+Drawable drawable(const std::vector<FrontPoint>& all) {
+  Drawable found;
+  for (const FrontPoint& point : all) {
+    if (point.x > 0.0 && point.y > 0.0) {
+      found.points.push_back(point);
+      found.most_x = std::max(found.most_x, point.x);
+      found.most_y = std::max(found.most_y, point.y);
+      if (std::ranges::find(found.gpus, point.gpu) == found.gpus.end()) {
+        found.gpus.push_back(point.gpu);
+      }
+    }
+  }
+  return found;
+}
+
 /// The line of one GPU with its points; labels where they have room.
 void draw_front(const std::vector<const FrontPoint*>& line,
                 const FrontColour& colour,
@@ -111,20 +134,7 @@ Figure front(const std::vector<FrontPoint>& all, const FrontAxes& axes) {
                 .title = axes.title,
                 .caption = axes.caption,
                 .head = {"GPU", "settings", axes.x_name, axes.y_name}};
-  std::vector<FrontPoint> points;
-  std::vector<std::string> gpus;
-  double most_x = 0.0;
-  double most_y = 0.0;
-  for (const FrontPoint& point : all) {
-    if (point.x > 0.0 && point.y > 0.0) {
-      points.push_back(point);
-      most_x = std::max(most_x, point.x);
-      most_y = std::max(most_y, point.y);
-      if (std::ranges::find(gpus, point.gpu) == gpus.end()) {
-        gpus.push_back(point.gpu);
-      }
-    }
-  }
+  const auto [points, gpus, most_x, most_y] = drawable(all);
   if (points.empty()) {
     return figure;
   }

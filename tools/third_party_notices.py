@@ -41,6 +41,7 @@ LIBRARIES = (
     ("zlib", "zlib1g-dev", "libz"),
     ("Zstandard", "libzstd-dev", "libzstd"),
     ("Boost", "libboost-dev", None),
+    ("protozero", "libprotozero-dev", None),
 )
 # Of the system itself: used where it stands, never part of what we give away.
 SYSTEM = {

@@ -28,7 +28,9 @@ constexpr auto kFormats = std::to_array<FormatOfFile>({{".txt", "table"},
                                                        {".json", "json"},
                                                        {".csv", "csv"},
                                                        {".md", "markdown"},
-                                                       {".html", "html"}});
+                                                       {".html", "html"},
+                                                       {".folded", "folded"},
+                                                       {".svg", "svg"}});
 
 /// The format that the extension of a path names, one of `formats`.
 core::Result<std::string> format_of(const std::string& path,

@@ -64,6 +64,7 @@ struct StepRecord {
   core::Duration gpu_growth;  ///< Growth of the GPU time per step, on the part `growth_kind`.
   Bottleneck growth_kind = Bottleneck::kMemory;
   core::Blocks used_blocks;  ///< KV blocks in use after the last step's scheduling.
+  core::InstanceId instance = core::InstanceId(0);  ///< Whose steps they are; the first alone: 0.
 
   /// That of one step alone.
   static StepRecord of_one(std::int64_t number,

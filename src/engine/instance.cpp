@@ -116,11 +116,12 @@ void Instance::on_steps(const domain::StepRecord& record) {
   if (is_warming_) {
     return;
   }
-  if (before_.steps == 0) [[likely]] {
+  if (before_.steps == 0 && id_ == record.instance) [[likely]] {
     sink_.on_steps(record);
   } else {
     domain::StepRecord own = record;
     own.first_step -= before_.steps;
+    own.instance = id_;
     sink_.on_steps(own);
   }
 }

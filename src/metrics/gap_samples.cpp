@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "core/check.hpp"
+#include "metrics/fine_counts.hpp"
 #include "metrics/order_search.hpp"
 #include "metrics/samples.hpp"
 #include "metrics/summary.hpp"
@@ -37,20 +39,34 @@ statistics::Fingerprint GapSamples::fingerprint() {
   return percentiles_ == Percentiles::kSketch ? sketch_.fingerprint() : moments_.fingerprint();
 }
 
-std::optional<Distribution> GapSamples::distribution_ms() {
+std::optional<Distribution> GapSamples::distribution_ms(std::vector<double>* curve) {
   close();
   if (percentiles_ == Percentiles::kSketch) {
+    if (curve != nullptr) {
+      *curve = quantiles_ms(sketch_);
+    }
     return metrics::distribution_ms(sketch_);
   }
-  return metrics::distribution_ms(moments_, [this](const auto& visit) {
+  FineCounts counts;
+  bool counted = curve == nullptr;
+  const auto distribution = metrics::distribution_ms(moments_, [&](const auto& visit) {
     constexpr std::array<std::size_t, kNumColumns> kAll = {kFirst, kGrowth, kCount, kRepeat};
-    runs_.for_each_block(kAll, [&visit](const auto& columns) {
-      visit({.first = columns[kFirst],
-             .growth = columns[kGrowth],
-             .count = columns[kCount],
-             .repeat = columns[kRepeat]});
+    runs_.for_each_block(kAll, [&](const auto& columns) {
+      const RunBlock block = {.first = columns[kFirst],
+                              .growth = columns[kGrowth],
+                              .count = columns[kCount],
+                              .repeat = columns[kRepeat]};
+      if (!counted) {
+        counts.add(block);
+      }
+      visit(block);
     });
+    counted = true;
   });
+  if (curve != nullptr && distribution) {
+    *curve = counts.quantiles_ms(*distribution);
+  }
+  return distribution;
 }
 
 }  // namespace ridgeline::metrics

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "domain/record.hpp"
 #include "metrics/integer_table.hpp"
@@ -30,8 +31,9 @@ class GapSamples {
       open_ = run;
     }
   }
-  /// In milliseconds; nothing without gaps.
-  [[nodiscard]] std::optional<Distribution> distribution_ms();
+  /// In milliseconds; nothing without gaps. `curve`, where there is one, gets the quantiles of a
+  /// series.
+  [[nodiscard]] std::optional<Distribution> distribution_ms(std::vector<double>* curve = nullptr);
   /// Of the multiset of gaps: however they were cut into runs, and however percentiles are kept.
   [[nodiscard]] statistics::Fingerprint fingerprint();
 

@@ -8,9 +8,11 @@
 #include <span>
 
 #include "core/time.hpp"
+#include "metrics/fine_counts.hpp"
 #include "metrics/integer_table.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/samples.hpp"
+#include "metrics/series.hpp"
 
 namespace ridgeline::metrics {
 namespace {
@@ -71,10 +73,26 @@ void LatencyTable::show(const std::function<void(ListBlocks)>& visit) const {
   });
 }
 
-LatencyTable::Distributions LatencyTable::distributions_ms() const {
-  const auto all = metrics::distributions_ms(kNumLists,
-                                             static_cast<std::int64_t>(table_.size()),
-                                             [this](const auto& visit) { show(visit); });
+LatencyTable::Distributions LatencyTable::distributions_ms(QuantileCurves* curves) const {
+  constexpr std::array<List, kNumLatencies> kCurves = {
+      kClientTtft, kClientTpot, kClientE2e, kQueueTimes};
+  std::array<FineCounts, kNumLatencies> counts;
+  bool counted = curves == nullptr;
+  const auto all = metrics::distributions_ms(
+      kNumLists, static_cast<std::int64_t>(table_.size()), [&](const auto& visit) {
+        show([&](ListBlocks blocks) {
+          for (std::size_t i = 0; !counted && i < kCurves.size(); ++i) {
+            counts[i].add(blocks[kCurves[i]]);
+          }
+          visit(blocks);
+        });
+        counted = true;
+      });
+  for (std::size_t i = 0; curves != nullptr && i < kCurves.size(); ++i) {
+    if (const auto& exact = all[kCurves[i]]) {
+      curves->latencies_ms[i] = counts[i].quantiles_ms(*exact);
+    }
+  }
   return {.queue_time = all[kQueueTimes],
           .client = {.ttft = all[kClientTtft], .tpot = all[kClientTpot], .e2e = all[kClientE2e]},
           .server = {.ttft = all[kServerTtft], .tpot = all[kServerTpot], .e2e = all[kServerE2e]}};

@@ -7,6 +7,7 @@
 #include "core/check.hpp"
 #include "core/time.hpp"
 #include "domain/record.hpp"
+#include "metrics/fine_counts.hpp"
 #include "metrics/integer_table.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/samples.hpp"
@@ -44,7 +45,8 @@ class LatencyTable {
     Clock client;
     Clock server;
   };
-  [[nodiscard]] Distributions distributions_ms() const;
+  /// `curves`, where there are some, get the quantiles of a series.
+  [[nodiscard]] Distributions distributions_ms(QuantileCurves* curves = nullptr) const;
 
  private:
   /// Times in ticks.

@@ -119,7 +119,7 @@ void Recorder::on_request(const domain::RequestRecord& record, const RequestLate
     if (!exact) {
       latencies_.add(metrics);
     }
-    good = judge(metrics);
+    good = !options_.slo.any() || judge(metrics);
   }
   if (groups_.any()) {
     groups_.add(record, latency, metrics, good);
@@ -209,9 +209,10 @@ Summary Recorder::summarise(const EngineCounts& engine) {
 }
 
 void Recorder::fill_latencies(Summary& summary) {
-  const auto gaps = gaps_.distribution_ms();
+  QuantileCurves* const curves = options_.curves ? &curves_ : nullptr;
+  const auto gaps = gaps_.distribution_ms(curves == nullptr ? nullptr : &curves->itl_ms);
   // The way to the client is the same for each token of a request, so gaps have one clock.
-  const auto [queue_time, client, server] = latencies_.distributions_ms();
+  const auto [queue_time, client, server] = latencies_.distributions_ms(curves);
   summary.client.by_metric = {client.ttft, client.tpot, gaps, client.e2e};
   summary.server.by_metric = {server.ttft, server.tpot, gaps, server.e2e};
   summary.queue_time_ms = queue_time;

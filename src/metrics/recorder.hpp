@@ -13,6 +13,7 @@
 #include "domain/label_set.hpp"
 #include "domain/record.hpp"
 #include "domain/tenants.hpp"
+#include "metrics/fine_counts.hpp"
 #include "metrics/fleet.hpp"
 #include "metrics/gap_samples.hpp"
 #include "metrics/gateway_waits.hpp"
@@ -45,6 +46,7 @@ struct RecorderOptions {
   std::optional<core::SimTime> warmup = {};
   domain::Tenants* tenants = nullptr;  ///< Of a cluster, each summed up apart; null: none is.
   bool gateway_queues = false;         ///< Requests can wait in a gateway.
+  bool curves = false;                 ///< Recorder::curves() are asked for.
   Listener* listener = nullptr;        ///< Gets everything too, as it comes; outlives the recorder.
 };
 
@@ -68,6 +70,9 @@ class Recorder {
 
   /// The run in numbers. More can be recorded afterwards.
   [[nodiscard]] Summary summarise(const EngineCounts& engine);
+
+  /// The quantiles of a series, once summarise() has found them.
+  [[nodiscard]] const QuantileCurves& curves() const { return curves_; }
 
   /// Of all requests, those of the warm-up too.
   [[nodiscard]] const WorkDone& work() const { return work_; }
@@ -113,6 +118,7 @@ class Recorder {
   core::SimTime last_end_;
   RecordDigest records_;
   WorkDone work_;
+  QuantileCurves curves_;
 };
 
 }  // namespace ridgeline::metrics

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "core/time.hpp"
+#include "metrics/fine_counts.hpp"
 #include "metrics/latency_table.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/samples.hpp"
@@ -35,9 +36,15 @@ LatencyTable::Clock RequestLatencies::described(const Clock& clock) {
           .e2e = distribution_ms(clock.e2e)};
 }
 
-LatencyTable::Distributions RequestLatencies::distributions_ms() const {
+LatencyTable::Distributions RequestLatencies::distributions_ms(QuantileCurves* curves) const {
   if (exact_) {
-    return table_.distributions_ms();
+    return table_.distributions_ms(curves);
+  }
+  if (curves != nullptr) {
+    curves->latencies_ms = {quantiles_ms(client_.ttft),
+                            quantiles_ms(client_.tpot),
+                            quantiles_ms(client_.e2e),
+                            quantiles_ms(queue_time_)};
   }
   return {.queue_time = distribution_ms(queue_time_),
           .client = described(client_),

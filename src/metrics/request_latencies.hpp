@@ -1,6 +1,7 @@
 #pragma once
 
 #include "domain/record.hpp"
+#include "metrics/fine_counts.hpp"
 #include "metrics/latency_table.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/samples.hpp"
@@ -21,7 +22,9 @@ class RequestLatencies {
   /// The same where they are sketched.
   void add(const RequestMetrics& metrics);
 
-  [[nodiscard]] LatencyTable::Distributions distributions_ms() const;
+  /// As LatencyTable::distributions_ms().
+  [[nodiscard]] LatencyTable::Distributions distributions_ms(
+      QuantileCurves* curves = nullptr) const;
 
  private:
   /// One clock's times, where percentiles are sketched.

@@ -39,6 +39,7 @@ void GreatestRequests::take(std::uint64_t key,
     std::ranges::pop_heap(kept_, before);
     kept_.pop_back();
   }
+  least_ = kept_.size() < most_ ? 0 : kept_.front().key;
 }
 
 std::vector<RequestStory> GreatestRequests::sorted() const {

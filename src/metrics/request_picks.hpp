@@ -20,7 +20,7 @@ class GreatestRequests {
   void offer(std::uint64_t key,
              const domain::RequestRecord& record,
              const RequestMetrics& metrics) {
-    if (kept_.size() < most_ || key >= kept_.front().key) [[unlikely]] {
+    if (key >= least_) [[unlikely]] {
       take(key, record, metrics);
     }
   }
@@ -37,7 +37,8 @@ class GreatestRequests {
   void take(std::uint64_t key, const domain::RequestRecord& record, const RequestMetrics& metrics);
 
   std::size_t most_;
-  std::vector<Kept> kept_;  ///< A heap, the first to give way in front.
+  std::uint64_t least_ = 0;  ///< Less is not kept.
+  std::vector<Kept> kept_;   ///< A heap, the first to give way in front.
 };
 
 /// The worst requests by TTFT, TPOT and E2E, and a sample of all.

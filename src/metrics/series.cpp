@@ -40,13 +40,12 @@ void Window::add(const Window& other) {
   }
 }
 
-void LatencyHistogram::add(std::int64_t ticks) {
-  const std::size_t bin =
-      std::max(Bins::of(static_cast<std::uint64_t>(ticks)), kFirstBin) - kFirstBin;
-  if (bin >= counts.size()) [[unlikely]] {
-    counts.resize(bin + 1);
+void LatencyHistogram::add_bin(std::size_t bin) {
+  const std::size_t kept = std::max(bin, kFirstBin) - kFirstBin;
+  if (kept >= counts.size()) [[unlikely]] {
+    counts.resize(kept + 1);
   }
-  ++counts[bin];
+  ++counts[kept];
 }
 
 void LatencyHistogram::add(const LatencyHistogram& other) {

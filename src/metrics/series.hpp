@@ -62,7 +62,8 @@ struct LatencyHistogram {
 
   std::vector<std::uint32_t> counts;
 
-  void add(std::int64_t ticks);
+  /// One request in a bin of statistics::LogBuckets<kBits>.
+  void add_bin(std::size_t bin);
   void add(const LatencyHistogram& other);
   /// The least value of a bin, in ticks; 0 of the first.
   [[nodiscard]] static std::int64_t first_of(std::size_t bin);
@@ -94,6 +95,7 @@ struct Series {
   /// Quantiles in milliseconds at these probabilities, ascending; empty where no request has such a
   /// number.
   std::array<std::vector<double>, kNumLatencies> quantiles_ms;
+  std::vector<double> itl_ms;  ///< Likewise, of the gaps between tokens.
   SloTargets slo;
   /// Tokens that the KV blocks of one instance hold, of several that differ the mean; nothing where
   /// a token has no fixed number of blocks.

@@ -48,13 +48,6 @@ std::array<std::int64_t, domain::kNumBottlenecks> StepRun::growths() const {
   return growths;
 }
 
-void StepRun::note_extremes(std::int64_t from, std::int64_t to, Window& window) const {
-  window.running_min = std::min(window.running_min, requests());
-  window.running_max = std::max(window.running_max, requests());
-  window.kv_tokens_min = std::min(window.kv_tokens_min, kv_tokens(from));
-  window.kv_tokens_max = std::max(window.kv_tokens_max, kv_tokens(to - 1));
-}
-
 void StepRun::add_steps(std::int64_t from, std::int64_t to, Window& window) const {
   count_steps(from, to, window);
   const std::int64_t ticks = length(to) - length(from);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -29,6 +30,16 @@ class StepRun {
   /// How many of the first steps, at least `least`, end within `ticks` of the start.
   [[nodiscard]] std::int64_t steps_within(std::int64_t ticks, std::int64_t least) const;
 
+  [[nodiscard]] std::int64_t steps() const { return record_.steps; }
+
+  /// All steps, which lie in one window.
+  void add_all(Window& window) const {
+    if (record_.steps == 1) [[likely]] {
+      add_one(window);
+    } else {
+      add_steps(0, record_.steps, window);
+    }
+  }
   /// Steps from number `from` to before `to`, all in one window.
   void add_steps(std::int64_t from, std::int64_t to, Window& window) const;
   /// Of one step the ticks from `from` to before `to`, without what counts where it ends.
@@ -51,7 +62,26 @@ class StepRun {
                .value() +
            record_.num_decodes * (step + 1);
   }
-  void note_extremes(std::int64_t from, std::int64_t to, Window& window) const;
+  /// add_steps() of the only step: most records of a server under load have one.
+  void add_one(Window& window) const {
+    const std::int64_t ticks = record_.period.count();
+    count_steps(0, 1, window);
+    if (ticks == 0) [[unlikely]] {
+      return;
+    }
+    note_extremes(0, 1, window);
+    window.running += core::Int128{requests()} * ticks;
+    window.kv_tokens += core::Int128{kv_tokens(0)} * ticks;
+    for (std::size_t kind = 0; kind < domain::kNumBottlenecks; ++kind) {
+      window.busy[kind] += record_.time.by_bottleneck[kind].count();
+    }
+  }
+  void note_extremes(std::int64_t from, std::int64_t to, Window& window) const {
+    window.running_min = std::min(window.running_min, requests());
+    window.running_max = std::max(window.running_max, requests());
+    window.kv_tokens_min = std::min(window.kv_tokens_min, kv_tokens(from));
+    window.kv_tokens_max = std::max(window.kv_tokens_max, kv_tokens(to - 1));
+  }
   /// Ticks that a step's time of each kind grows by from one step to the next.
   [[nodiscard]] std::array<std::int64_t, domain::kNumBottlenecks> growths() const;
 

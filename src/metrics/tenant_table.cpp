@@ -30,7 +30,7 @@ std::int64_t tokens_of(const TenantSummary& tenant) {
   return tenant.total_input_tokens + tenant.total_output_tokens;
 }
 
-std::optional<double> ratio(double part, double whole) {
+std::optional<double> share_of(double part, double whole) {
   return whole > 0.0 ? std::optional(part / whole) : std::nullopt;
 }
 
@@ -88,14 +88,14 @@ std::vector<TenantSummary> TenantTable::summarise(std::optional<double> seconds,
     summary.e2e_ms = spread.client.e2e;
     summary.gateway_wait_ms = account.waits.distribution();
     if (judged || has_targets(tenant)) {
-      summary.goodput = ratio(static_cast<double>(account.good), seconds.value_or(0.0));
-      summary.good_share = ratio(static_cast<double>(account.good),
-                                 static_cast<double>(account.counts.completed + account.failed));
+      summary.goodput = share_of(static_cast<double>(account.good), seconds.value_or(0.0));
+      summary.good_share = share_of(static_cast<double>(account.good),
+                                    static_cast<double>(account.counts.completed + account.failed));
     }
     tokens += tokens_of(summary);
   }
   for (TenantSummary& summary : summaries) {
-    summary.share = ratio(static_cast<double>(tokens_of(summary)), static_cast<double>(tokens));
+    summary.share = share_of(static_cast<double>(tokens_of(summary)), static_cast<double>(tokens));
   }
   return summaries;
 }
@@ -108,7 +108,7 @@ std::optional<double> jain_index(const std::vector<TenantSummary>& tenants) {
     sum += served;
     squares += served * served;
   }
-  return ratio(sum * sum, static_cast<double>(tenants.size()) * squares);
+  return share_of(sum * sum, static_cast<double>(tenants.size()) * squares);
 }
 
 std::optional<double> jain_index_of_demand(const std::vector<TenantSummary>& tenants) {
@@ -125,10 +125,10 @@ std::optional<double> jain_index_of_demand(const std::vector<TenantSummary>& ten
     left += static_cast<double>(tokens_of(tenant));
     completed += static_cast<double>(tenant.completed);
   }
-  const double mean = ratio(left, completed).value_or(0.0);
+  const double mean = share_of(left, completed).value_or(0.0);
   for (const TenantSummary& tenant : tenants) {
     const auto served = static_cast<double>(tokens_of(tenant));
-    const double each = ratio(served, static_cast<double>(tenant.completed)).value_or(mean);
+    const double each = share_of(served, static_cast<double>(tenant.completed)).value_or(mean);
     const double asked = std::max(served, each * static_cast<double>(tenant.requests));
     claims.push_back({.served = served, .asked = asked, .weight = tenant.weight});
   }
@@ -154,7 +154,7 @@ std::optional<double> jain_index_of_demand(const std::vector<TenantSummary>& ten
       counted += 1.0;
     }
   }
-  return ratio(sum * sum, counted * squares);
+  return share_of(sum * sum, counted * squares);
 }
 
 }  // namespace ridgeline::metrics

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -17,34 +16,9 @@
 #include "metrics/series.hpp"
 #include "metrics/slo.hpp"
 #include "metrics/step_run.hpp"
-#include "metrics/summary.hpp"
-#include "statistics/quantile_buckets.hpp"
 
 namespace ridgeline::metrics {
 namespace {
-
-/// Bins of the quantiles between the exact ones: within 0.1 % of them, as
-/// statistics::QuantileSketch.
-using FineBins = statistics::LogBuckets<9>;
-
-/// 0 to 0.9 evenly, then 36 to every further nine, to 0.9999, and the greatest: p50, p90, p95 and
-/// p99 are among them.
-std::vector<double> probabilities() {
-  constexpr std::int64_t kBody = 160;
-  constexpr std::int64_t kPerNine = 36;
-  std::vector<double> all;
-  for (std::int64_t i = 0; i <= kBody * 9 / 10; ++i) {
-    all.push_back(static_cast<double>(i) / static_cast<double>(kBody));
-  }
-  // One minus a tenth, a hundredth, ... times 40/40, 39/40, ..., 4/40.
-  for (std::int64_t scale = 400; scale <= 40'000; scale *= 10) {
-    for (std::int64_t i = 1; i <= kPerNine; ++i) {
-      all.push_back(static_cast<double>(scale - 40 + i) / static_cast<double>(scale));
-    }
-  }
-  all.push_back(1.0);
-  return all;
-}
 
 /// When a request was over, as far as its record says.
 std::int64_t end_of(const domain::RequestRecord& record) {
@@ -54,20 +28,6 @@ std::int64_t end_of(const domain::RequestRecord& record) {
     }
   }
   return record.arrival.count();
-}
-
-const std::optional<Distribution>& distribution_of(const Summary& summary, Latency latency) {
-  switch (latency) {
-    case Latency::kTtft:
-      return summary.client.of(Metric::kTtft);
-    case Latency::kTpot:
-      return summary.client.of(Metric::kTpot);
-    case Latency::kE2e:
-      return summary.client.of(Metric::kE2e);
-    case Latency::kQueue:
-      break;
-  }
-  return summary.queue_time_ms;
 }
 
 }  // namespace
@@ -117,21 +77,11 @@ void Timeline::on_request(const domain::RequestRecord& record, const RequestMetr
     window.good += good ? 1 : 0;
   }
   const std::size_t histogram = in_arrival / Series::kWindowsPerHistogram;
-  for (const auto& [latency, value] : {std::pair{Latency::kTtft, metrics.ttft},
-                                       std::pair{Latency::kTpot, metrics.tpot},
-                                       std::pair{Latency::kE2e, metrics.e2e},
-                                       std::pair{Latency::kQueue, metrics.queue_time}}) {
-    if (value) {
-      add_latency(latency, histogram, *value);
-    }
-  }
+  add_latency(Latency::kTtft, histogram, metrics.ttft);
+  add_latency(Latency::kTpot, histogram, metrics.tpot);
+  add_latency(Latency::kE2e, histogram, metrics.e2e);
+  add_latency(Latency::kQueue, histogram, metrics.queue_time);
   picks_.add(record, metrics);
-}
-
-void Timeline::add_latency(Latency latency, std::size_t histogram, core::Duration value) {
-  const auto number = static_cast<std::size_t>(latency);
-  latencies_[number][histogram].add(value.count());
-  fine_[number].add(value.count());
 }
 
 void Timeline::on_steps(const domain::StepRecord& record) {
@@ -139,15 +89,24 @@ void Timeline::on_steps(const domain::StepRecord& record) {
   const std::int64_t start = record.start.count();
   const std::int64_t end = start + run.length(record.steps);
   note(end);
+  if (start >= recent_.begin && end <= recent_.end && start < end) [[likely]] {
+    run.add_all(windows_[recent_.window]);
+    return;
+  }
+  spread_steps(run, start, end);
+}
+
+void Timeline::spread_steps(const StepRun& run, std::int64_t start, std::int64_t end) {
   const std::size_t last = window_of_end(end);
   const std::size_t first = start < end ? window_of(start) : last;
-  if (first == last) [[likely]] {
-    run.add_steps(0, record.steps, windows_[first]);
+  recent_ = {.begin = begin_of(last), .end = begin_of(last + 1), .window = last};
+  if (first == last) {
+    run.add_all(windows_[first]);
     return;
   }
   std::int64_t step = 0;
   std::int64_t at = start;  // The beginning of that step.
-  while (step < record.steps) {
+  while (step < run.steps()) {
     const std::int64_t window_end = begin_of(window_of(at) + 1);
     const std::int64_t next = run.steps_within(window_end - start, step);
     if (next > step) {
@@ -214,54 +173,10 @@ void Timeline::double_length() {
     halve(histograms);
   }
   ++doublings_;
+  recent_ = {};
 }
 
-void Timeline::Fine::add(std::int64_t ticks) {
-  const std::size_t bin = FineBins::of(static_cast<std::uint64_t>(ticks));
-  if (bin >= counts.size()) [[unlikely]] {
-    counts.resize(bin + 1);
-  }
-  ++counts[bin];
-  least = number == 0 ? ticks : std::min(least, ticks);
-  greatest = std::max(greatest, ticks);
-  ++number;
-}
-
-std::vector<double> Timeline::Fine::quantiles_ms(const std::vector<double>& probabilities,
-                                                 const Distribution& exact) const {
-  std::vector<double> all;
-  std::size_t bin = 0;
-  std::int64_t before = 0;  // Requests in the bins before it.
-  for (const double probability : probabilities) {
-    const auto index = static_cast<std::int64_t>(probability * static_cast<double>(number - 1));
-    while (before + counts[bin] <= index) {
-      before += counts[bin++];
-    }
-    const auto middle = static_cast<std::int64_t>((FineBins::first(bin) + FineBins::last(bin)) / 2);
-    all.push_back(core::Duration::ticks(std::clamp(middle, least, greatest)).to_milliseconds());
-  }
-  constexpr auto kExact = std::to_array<std::pair<double, Statistic>>({{0.5, Statistic::kP50},
-                                                                       {0.9, Statistic::kP90},
-                                                                       {0.95, Statistic::kP95},
-                                                                       {0.99, Statistic::kP99},
-                                                                       {1.0, Statistic::kMax}});
-  for (const auto& [probability, statistic] : kExact) {
-    const double value = exact.of(statistic);
-    const auto place = std::ranges::find(probabilities, probability) - probabilities.begin();
-    const std::span<double> values = all;
-    const auto at = static_cast<std::size_t>(place);
-    for (double& less : values.first(at)) {
-      less = std::min(less, value);
-    }
-    for (double& greater : values.subspan(at)) {
-      greater = std::max(greater, value);
-    }
-    values[at] = value;
-  }
-  return all;
-}
-
-Series Timeline::series(const Summary& summary) const {
+Series Timeline::series() const {
   Timeline settled = *this;
   settled.settle_waiting();
   const std::size_t used = settled.window_of_end(end_) + 1;
@@ -272,13 +187,8 @@ Series Timeline::series(const Summary& summary) const {
   settled.windows_.resize(used);
   series.windows = std::move(settled.windows_);
   series.latencies = std::move(settled.latencies_);
-  series.probabilities = probabilities();
-  for (std::size_t latency = 0; latency < kNumLatencies; ++latency) {
-    series.latencies[latency].resize((used - 1) / Series::kWindowsPerHistogram + 1);
-    const auto& exact = distribution_of(summary, static_cast<Latency>(latency));
-    if (exact && fine_[latency].number > 0) {
-      series.quantiles_ms[latency] = fine_[latency].quantiles_ms(series.probabilities, *exact);
-    }
+  for (auto& histograms : series.latencies) {
+    histograms.resize((used - 1) / Series::kWindowsPerHistogram + 1);
   }
   series.slo = options_.slo;
   picks_.fill(series);

@@ -12,7 +12,8 @@
 #include "metrics/request_picks.hpp"
 #include "metrics/series.hpp"
 #include "metrics/slo.hpp"
-#include "metrics/summary.hpp"
+#include "metrics/step_run.hpp"
+#include "statistics/quantile_buckets.hpp"
 
 namespace ridgeline::metrics {
 
@@ -40,23 +41,10 @@ class Timeline final : public Listener {
   [[nodiscard]] bool needs_steps() const override { return true; }
   void on_steps(const domain::StepRecord& record) override;
 
-  /// Of all that came. `summary`: of the same requests; its percentiles are the quantiles of the
-  /// same probabilities. The caller fills in the capacity.
-  [[nodiscard]] Series series(const Summary& summary) const;
+  /// Of all that came. The caller fills in the quantiles and the capacity.
+  [[nodiscard]] Series series() const;
 
  private:
-  /// Requests per fine bin of a latency: what quantiles between the exact ones come from.
-  struct Fine {
-    std::vector<std::uint32_t> counts;
-    std::int64_t number = 0;
-    std::int64_t least = 0;
-    std::int64_t greatest = 0;
-
-    void add(std::int64_t ticks);
-    [[nodiscard]] std::vector<double> quantiles_ms(const std::vector<double>& probabilities,
-                                                   const Distribution& exact) const;
-  };
-
   /// The window that an instant lies in; one at a boundary belongs to the later. Makes room for it.
   [[nodiscard]] std::size_t window_of(std::int64_t ticks) {
     std::size_t index = static_cast<std::size_t>(ticks / Series::kShortest) >> doublings_;
@@ -74,20 +62,36 @@ class Timeline final : public Listener {
   [[nodiscard]] std::int64_t begin_of(std::size_t window) const {
     return static_cast<std::int64_t>(window) * length();
   }
+  /// Adds steps that reach over several windows, or take no time.
+  void spread_steps(const StepRun& run, std::int64_t start, std::int64_t end);
   void double_length();
   void settle_waiting();
   void add_waiting(std::int64_t from, std::int64_t to);
-  void add_latency(Latency latency, std::size_t histogram, core::Duration value);
+  void add_latency(Latency latency,
+                   std::size_t histogram,
+                   const std::optional<core::Duration>& value) {
+    if (value) {
+      using Bins = statistics::LogBuckets<LatencyHistogram::kBits>;
+      latencies_[static_cast<std::size_t>(latency)][histogram].add_bin(
+          Bins::of(static_cast<std::uint64_t>(value->count())));
+    }
+  }
   void note(std::int64_t ticks) { end_ = ticks > end_ ? ticks : end_; }
 
   TimelineOptions options_;
   unsigned doublings_ = 0;
   std::int64_t end_ = 0;
   std::vector<Window> windows_;
+  /// The window that the last steps ended in, in ticks: the next ones mostly lie in it too.
+  struct Stretch {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+    std::size_t window = 0;
+  };
+  Stretch recent_;
   /// Change of the number of waiting requests that wait throughout, from one window to the next.
   std::vector<std::int64_t> waiting_change_;
   std::array<std::vector<LatencyHistogram>, kNumLatencies> latencies_;
-  std::array<Fine, kNumLatencies> fine_;
   RequestPicks picks_;
 };
 

@@ -12,11 +12,10 @@
 
 #include "core/result.hpp"
 #include "document/document.hpp"
-#include "document/json_writer.hpp"
-#include "document/node_json.hpp"
 #include "metrics/slo.hpp"
 #include "report/figures/figure.hpp"
 #include "report/format.hpp"
+#include "report/html_page.hpp"
 #include "report/result_tree.hpp"
 #include "report/run_result.hpp"
 #include "report/svg.hpp"
@@ -29,50 +28,13 @@ using document::Node;
 using figures::at_path;
 using figures::number_at;
 
-constexpr std::string_view kResultElement = "<script type=\"application/json\" id=\"result\">";
-constexpr std::string_view kRunInfoElement = "<script type=\"application/json\" id=\"run-info\">";
-constexpr std::string_view kScriptEnd = "</script>";
-
-// No address is asked for anything: the policy forbids it, and there is nothing to ask for.
-constexpr std::string_view kReportHead =
-    "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-    "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
-    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-    "style-src 'unsafe-inline'; img-src data:\">\n";
-
-constexpr std::string_view kReportStyle = R"(
-:root{color-scheme:light dark;--ink:#1f2328;--quiet:#59636e;--paper:#fff;--soft:#f6f8fa;--rule:#d8dee4;
---good:#116329;--bad:#a40e26}
-@media(prefers-color-scheme:dark){:root{--ink:#e6edf3;--quiet:#9da7b1;--paper:#0d1117;--soft:#161b22;--rule:#30363d;
---good:#56d364;--bad:#ff8b82}}
-html{font-size:clamp(14px,.4vw + 10px,24px)}
-body{font:1rem/1.45 system-ui,'Segoe UI',Helvetica,Arial,sans-serif;color:var(--ink);background:var(--paper);
-max-width:68em;margin:0 auto;padding:1em}
-h1{font-size:1.2rem;margin:.2em 0}h2{font-size:1.05rem;margin:1.6em 0 .3em}
-.verdict{list-style:none;padding:0;margin:.6em 0}.good{color:var(--good)}.bad{color:var(--bad)}
-.verdict b{display:inline-block;min-width:5.5em}
-.cards{display:flex;flex-wrap:wrap;gap:.6em;margin:.8em 0}
-.card{border:1px solid var(--rule);border-radius:.4em;padding:.4em .8em;min-width:9em}
-.card dt{color:var(--quiet)}.card dd{margin:0;font-size:1.15rem;font-weight:600}.card small{color:var(--quiet);font-weight:400;font-size:.85rem;display:block}
-.wide{overflow-x:auto}table{border-collapse:collapse;margin:.4em 0}
-td,th{padding:.15em .8em;text-align:right;border-bottom:1px solid var(--rule);white-space:nowrap}
-th{font-weight:600}td:first-child,th:first-child{text-align:left}
-.wide svg{width:100%;min-width:54em;height:auto;display:block}
-.caption{color:var(--quiet);margin:.2em 0}summary{cursor:pointer;color:var(--quiet)}
-pre{background:var(--soft);padding:.7em;overflow-x:auto;white-space:pre-wrap;overflow-wrap:anywhere}
-@media print{:root{--ink:#000;--quiet:#444;--paper:#fff;--soft:#eee;--rule:#bbb;--good:#116329;--bad:#a40e26}
-section{break-inside:avoid}}
-)";
+constexpr std::string_view kResult = "result";
+constexpr std::string_view kRunInfo = "run-info";
 
 /// An element with a number of the result.
 std::string number_html(const Node& result, std::string_view key) {
   return fmt::format(
       "<span data-key=\"{}\">{}</span>", key, number_text(at_path(result, key), key));
-}
-
-std::string text_at(const Node& tree, std::string_view key) {
-  const Node* const node = at_path(tree, key);
-  return node != nullptr && node->is_string() ? node->as_string() : std::string();
 }
 
 bool has_number(const Node& tree, std::string_view key) {
@@ -253,32 +215,8 @@ std::string errors_html(const Node& result) {
   return html + "</table></div>\n";
 }
 
-std::string figure_html(const figures::Figure& figure) {
-  std::string html = fmt::format(
-      "<section id=\"{}\">\n<h2>{}</h2>\n<div class=\"wide\" tabindex=\"0\" role=\"region\" "
-      "aria-label=\"{}\">\n{}</div>\n<p class=\"caption\">{}</p>\n<details><summary>As a table"
-      "</summary>\n<div class=\"wide\"><table>\n<tr>",
-      figure.id,
-      xml_escaped(figure.title),
-      xml_escaped(figure.title),
-      figures::inline_svg(figure),
-      xml_escaped(figure.caption));
-  for (const std::string& cell : figure.head) {
-    html += fmt::format("<th>{}</th>", xml_escaped(cell));
-  }
-  html += "</tr>\n";
-  for (const auto& row : figure.rows) {
-    html += "<tr>";
-    for (const std::string& cell : row) {
-      html += fmt::format("<td>{}</td>", xml_escaped(cell));
-    }
-    html += "</tr>\n";
-  }
-  return html + "</table></div></details>\n</section>\n";
-}
-
 std::string repeat_html(const Node& result, const PageWords& words) {
-  std::string html = "<section id=\"repeat\">\n<h2>Repeat it</h2>\n<pre>" +
+  std::string html = "<section id=\"repeat\">\n<h2>Repeat it</h2>\n<pre id=\"command\">" +
                      xml_escaped(words.command) + "</pre>\n";
   html += fmt::format("<p>Digest {}</p>\n", xml_escaped(text_at(result, "digest")));
   if (!words.stated.empty()) {
@@ -292,17 +230,6 @@ std::string repeat_html(const Node& result, const PageWords& words) {
   return html + "</section>\n";
 }
 
-/// JSON inside an element: no text of it can end the element.
-std::string embedded(const Node& node) {
-  document::JsonWriter json(document::JsonWriter::Layout::kOneLine);
-  write(node, json);
-  std::string text;
-  for (const char c : json.text()) {
-    text += c == '<' ? std::string("\\u003c") : std::string(1, c);
-  }
-  return text;
-}
-
 std::string data_html(const Node& result) {
   MapBuilder map;
   const Node* info = nullptr;
@@ -313,22 +240,8 @@ std::string data_html(const Node& result) {
       map.add(member.key, member.value);
     }
   }
-  std::string html;
-  html.append(kResultElement).append(embedded(map.build())).append(kScriptEnd).append("\n");
-  if (info != nullptr) {
-    html.append(kRunInfoElement).append(embedded(*info)).append(kScriptEnd).append("\n");
-  }
-  return html;
-}
-
-/// The content of an element of a page; nothing where there is none.
-std::string_view content_of(std::string_view page, std::string_view element) {
-  const std::size_t at = page.find(element);
-  if (at == std::string_view::npos) {
-    return {};
-  }
-  const std::string_view rest = page.substr(at + element.size());
-  return rest.substr(0, rest.find(kScriptEnd));
+  return json_element(kResult, map.build()) +
+         (info != nullptr ? json_element(kRunInfo, *info) : std::string());
 }
 
 bool is_share(std::string_view key) {
@@ -357,23 +270,19 @@ std::string number_text(const Node* value, std::string_view key) {
 }
 
 std::string html_report(const Node& result, const PageWords& words) {
-  std::string page(kReportHead);
-  page +=
-      fmt::format("<title>{}</title>\n<style>{}{}</style>\n</head>\n<body>\n<main>\n<h1>{}</h1>\n",
-                  xml_escaped(words.headline),
-                  kReportStyle,
-                  figures::figure_style(),
-                  xml_escaped(words.headline));
+  std::string page = page_opening(words.headline);
   page += verdict_html(result) + cards_html(result) + warnings_html(result);
   for (const figures::Figure& figure : figures::all_figures(result)) {
-    page += figure_html(figure);
+    page += figure_section(figure);
   }
   page += "<section id=\"latencies\">\n<h2>Latencies</h2>\n" + latency_table_html(result) +
           "</section>\n<section id=\"totals\">\n<h2>Totals</h2>\n" + totals_html(result) +
           "</section>\n<section id=\"errors\">\n<h2>Error to expect</h2>\n" + errors_html(result) +
           "</section>\n";
-  page += repeat_html(result, words) + "</main>\n" + data_html(result);
-  return page + "</body>\n</html>\n";
+  if (const figures::Figure bars = figures::error_bars(result); !bars.marks.empty()) {
+    page += figure_section(bars);
+  }
+  return page + repeat_html(result, words) + page_closing(data_html(result));
 }
 
 std::string html_report(const RunResult& result) {
@@ -392,7 +301,7 @@ PageWords words_of(const Node& result, std::string_view file) {
 }
 
 core::Result<Node> result_in_page(std::string_view page, const std::string& file) {
-  const std::string_view text = content_of(page, kResultElement);
+  const std::string_view text = json_of_element(page, kResult);
   if (text.empty()) {
     return core::fail(core::Error{.field = "report",
                                   .message = "found a page without a result, expected one that "
@@ -403,7 +312,7 @@ core::Result<Node> result_in_page(std::string_view page, const std::string& file
   if (!result || !result->is_map()) {
     return result;
   }
-  const std::string_view info_text = content_of(page, kRunInfoElement);
+  const std::string_view info_text = json_of_element(page, kRunInfo);
   if (info_text.empty()) {
     return result;
   }

@@ -275,6 +275,12 @@ document::Node result_tree(const RunResult& result) {
   if (result.series) {
     map.add("series", series_tree(*result.series));
   }
+  if (result.mean_steps) {
+    map.add("mean_steps", *result.mean_steps);
+  }
+  if (result.gpu_memory) {
+    map.add("gpu_memory", *result.gpu_memory);
+  }
   if (auto metrics = engine_metrics_tree(config, summary)) {
     map.add("engine_metrics", *std::move(metrics));
   }

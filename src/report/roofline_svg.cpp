@@ -23,8 +23,8 @@
 namespace ridgeline::report {
 namespace {
 
-constexpr double kWidth = 960.0;
-constexpr double kHeight = 600.0;
+constexpr double kWidth = kRooflineWidth;
+constexpr double kHeight = kRooflineHeight;
 constexpr Box kPlot = {.left = 104.0, .top = 84.0, .right = 932.0, .bottom = 498.0};
 constexpr double kLabelHeight = 15.0;
 // Of a 12 px sans-serif font, on average and rounded up, so that labels never turn out wider.
@@ -33,17 +33,20 @@ constexpr double kSmallestMark = 4.0;
 constexpr double kLargestMark = 22.0;
 constexpr double kLog10E = 0.43429448190325182765;  // 1 / ln(10)
 
+// Every rule is of `.roofline`: a page that holds the picture keeps its own look.
 constexpr std::string_view kRooflineStyle = R"(
-.page{fill:#ffffff}.frame{fill:none;stroke:#8c959f}.grid{stroke:#d8dee4;stroke-width:1}
-text{font:12px system-ui,'Segoe UI',Helvetica,Arial,'DejaVu Sans',sans-serif;fill:#1f2328}
-.title{font-size:16px;font-weight:600}.quiet{fill:#59636e}
-.roof{fill:none;stroke:#1f2328;stroke-width:2}.ridge{stroke:#59636e;stroke-dasharray:4 4}
-.leader{stroke:#8c959f;stroke-width:1}.mark{fill-opacity:.75;stroke:#ffffff;stroke-width:1}
-.decode{fill:#0969da}.prefill{fill:#bc4c00}.step{fill:#8250df}
-@media (prefers-color-scheme:dark){
-.page{fill:#0d1117}.frame{stroke:#656c76}.grid{stroke:#262c36}text{fill:#e6edf3}.quiet{fill:#9198a1}
-.roof{stroke:#e6edf3}.ridge{stroke:#9198a1}.leader{stroke:#656c76}.mark{stroke:#0d1117}
-.decode{fill:#4493f8}.prefill{fill:#f0883e}.step{fill:#ab7df8}}
+.roofline .page{fill:#ffffff}.roofline .frame{fill:none;stroke:#8c959f}.roofline .grid{stroke:#d8dee4;stroke-width:1}
+.roofline text{font:12px system-ui,'Segoe UI',Helvetica,Arial,'DejaVu Sans',sans-serif;fill:#1f2328}
+.roofline .title{font-size:16px;font-weight:600}.roofline .quiet{fill:#59636e}
+.roofline .roof{fill:none;stroke:#1f2328;stroke-width:2}.roofline .ridge{stroke:#59636e;stroke-dasharray:4 4}
+.roofline .leader{stroke:#8c959f;stroke-width:1}.roofline .mark{fill-opacity:.75;stroke:#ffffff;stroke-width:1}
+.roofline .decode{fill:#0969da}.roofline .prefill{fill:#bc4c00}.roofline .step{fill:#8250df}
+@media screen and (prefers-color-scheme:dark){
+.roofline .page{fill:#0d1117}.roofline .frame{stroke:#656c76}.roofline .grid{stroke:#262c36}
+.roofline text{fill:#e6edf3}.roofline .quiet{fill:#9198a1}
+.roofline .roof{stroke:#e6edf3}.roofline .ridge{stroke:#9198a1}.roofline .leader{stroke:#656c76}
+.roofline .mark{stroke:#0d1117}
+.roofline .decode{fill:#4493f8}.roofline .prefill{fill:#f0883e}.roofline .step{fill:#ab7df8}}
 )";
 
 double log10_of(double value) {
@@ -199,27 +202,23 @@ class Chart {
  public:
   Chart(const Roofline& roofline, const latency::Explanation& explanation)
       : roofline_(roofline), layout_(kPlot) {
+    RIDGELINE_CHECK(!roofline.peaks.empty() && roofline.peaks.front().peak.value() > 0.0 &&
+                        roofline.bandwidth.value() > 0.0,
+                    "a roofline needs a peak and a bandwidth");
     collect(explanation);
     scale();
   }
 
-  [[nodiscard]] std::string render() {
-    std::string svg = fmt::format(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
-        "viewBox=\"0 0 {0:.0f} {1:.0f}\" role=\"img\">\n<title>{2}</title>\n<style>{3}</style>\n"
-        "<rect class=\"page\" width=\"{0:.0f}\" height=\"{1:.0f}\"/>\n",
-        kWidth,
-        kHeight,
-        xml_escaped(roofline_.title),
-        kRooflineStyle);
+  /// All but the frame of a file, the style with it.
+  [[nodiscard]] std::string marks() {
+    std::string svg = fmt::format("<style>{}</style>\n", kRooflineStyle);
     svg += text_svg(kPlot.left, 34.0, "start", "title", roofline_.title);
     svg += text_svg(kPlot.left, 56.0, "start", "quiet", roofline_.subtitle);
     svg += grid();
     svg += roof();
     svg += points();
     svg += ceilings();
-    svg += legend();
-    return svg + "</svg>\n";
+    return svg + legend();
   }
 
  private:
@@ -424,8 +423,7 @@ class Chart {
         x += 80.0;
       }
     }
-    svg +=
-        text_svg(kPlot.right, kRow + 4.0, "end", "quiet", "area and % = share of the step's time");
+    svg += text_svg(kPlot.right, kRow + 4.0, "end", "quiet", "area and % = " + roofline_.shares);
     if (!unplaced_.empty()) {
       std::string names;
       for (const auto* part : unplaced_) {
@@ -460,10 +458,18 @@ class Chart {
 }  // namespace
 
 std::string roofline_svg(const Roofline& roofline, const latency::Explanation& explanation) {
-  RIDGELINE_CHECK(!roofline.peaks.empty() && roofline.peaks.front().peak.value() > 0.0 &&
-                      roofline.bandwidth.value() > 0.0,
-                  "a roofline needs a peak and a bandwidth");
-  return Chart(roofline, explanation).render();
+  return fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
+      "viewBox=\"0 0 {0:.0f} {1:.0f}\" role=\"img\" class=\"roofline\">\n<title>{2}</title>\n"
+      "<rect class=\"page\" width=\"{0:.0f}\" height=\"{1:.0f}\"/>\n{3}</svg>\n",
+      kWidth,
+      kHeight,
+      xml_escaped(roofline.title),
+      Chart(roofline, explanation).marks());
+}
+
+std::string roofline_marks(const Roofline& roofline, const latency::Explanation& explanation) {
+  return "<g class=\"roofline\">\n" + Chart(roofline, explanation).marks() + "</g>\n";
 }
 
 }  // namespace ridgeline::report

@@ -15,7 +15,12 @@ struct Roofline {
   std::string subtitle;  ///< May be empty.
   std::vector<latency::kernel::FormatPeak> peaks;  ///< Of the formats in use, ascending.
   core::BytesPerSecond bandwidth;
+  std::string shares = "share of the step's time";  ///< What the marks' areas are.
 };
+
+/// Pixels of the picture.
+inline constexpr double kRooflineWidth = 960.0;
+inline constexpr double kRooflineHeight = 600.0;
 
 /// The operators of a step under the device's rooflines, one for each number format in use
 /// (Williams, Waterman and Patterson, 2009): FLOP per byte against achieved FLOP per second on
@@ -24,5 +29,8 @@ struct Roofline {
 /// pages. There is a peak; peaks and bandwidth must be positive.
 [[nodiscard]] std::string roofline_svg(const Roofline& roofline,
                                        const latency::Explanation& explanation);
+/// The same as an element of a picture of that size.
+[[nodiscard]] std::string roofline_marks(const Roofline& roofline,
+                                         const latency::Explanation& explanation);
 
 }  // namespace ridgeline::report

@@ -58,7 +58,11 @@ struct RunResult {
   std::vector<std::pair<std::string, document::Node>> settings;
   metrics::Summary summary;
   std::optional<metrics::Series> series;  ///< Where it was asked for.
-  std::optional<Deployment> deployment;   ///< Where it has more than one data-parallel rank.
+  /// Where it was: a decode step and a prompt's step of its means (results/mean_steps.hpp), and
+  /// what lies in a GPU's memory.
+  std::optional<document::Node> mean_steps = {};
+  std::optional<document::Node> gpu_memory = {};
+  std::optional<Deployment> deployment;  ///< Where it has more than one data-parallel rank.
   /// How far such predictions were off on measured servers: one per metric that has a band.
   std::vector<accuracy::ExpectedError> expected_errors;
   core::Warnings warnings;  ///< Without those for absent numbers, which the machine formats add.

@@ -198,6 +198,9 @@ Node quantiles_tree(const Series& series) {
   for (std::size_t latency = 0; latency < metrics::kNumLatencies; ++latency) {
     map.add(std::string(metrics::kLatencyNames[latency]) + "_ms",
             numbers(series.quantiles_ms[latency]));
+    if (static_cast<metrics::Latency>(latency) == metrics::Latency::kTpot) {
+      map.add("itl_ms", numbers(series.itl_ms));
+    }
   }
   return map.build();
 }

@@ -198,12 +198,14 @@ void add_line(const document::Node& node,
     document::ObjectReader part(item, "parts", errors, document::ObjectReader::Unknown::kIgnore);
     const std::string name = part.required_string("operator");
     const double us = part.required_real("us");
-    auto& of_operator = summary.by_operator[operator_name(name, part.string("phase"))];
+    const auto phase = part.string("phase");
+    auto& of_operator = summary.by_operator[operator_name(name, phase)];
     of_operator.steps += steps;
     of_operator.us += us;
     const std::string kind = part.required_string("bottleneck");
     summary.by_bottleneck[kind].us += us;
     within_phase[kind].us += us;
+    summary.us_by_stack[fmt::format("{};{};{}", phase.value_or("step"), name, kind)] += us;
     summary.lookups += part.real("distance") ? 1 : 0;
   }
 }
@@ -329,6 +331,17 @@ document::Node summary_tree(const StepSummary& summary) {
       .add("table_misses", integer_node(summary.misses))
       .add("farthest_miss", number_node(summary.farthest))
       .build();
+}
+
+std::string folded_stacks(const StepSummary& summary) {
+  std::string text;
+  for (const auto& [stack, us] : summary.us_by_stack) {
+    const auto whole = static_cast<std::int64_t>(us + 0.5);
+    if (whole > 0) {
+      text += fmt::format("{} {}\n", stack, whole);
+    }
+  }
+  return text;
 }
 
 std::string summary_table(const StepSummary& summary, const TextStyle& style) {

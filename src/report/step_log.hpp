@@ -41,6 +41,8 @@ struct StepSummary {
   std::map<std::string, Share> by_operator;    ///< "qkv_proj", "attention (decode)"
   /// By phase, then by what held its parts up; steps: those that it holds most of.
   std::map<std::string, std::map<std::string, Share>> bottleneck_by_phase;
+  /// Time by phase, operator and what holds it up: "decode;qkv_proj;memory".
+  std::map<std::string, double> us_by_stack;
   /// From a segment held up by memory to the next held up by compute, and back; segments held up
   /// by something else stand between without counting.
   std::int64_t memory_to_compute = 0;
@@ -54,6 +56,9 @@ struct StepSummary {
 [[nodiscard]] core::Result<StepSummary> summarise_step_log(workload::LineReader lines,
                                                            const std::string& file);
 [[nodiscard]] document::Node summary_tree(const StepSummary& summary);
+/// A line per stack, "phase;operator;bottleneck microseconds", as flame graphs take them; whole
+/// microseconds, and stacks of none are left out.
+[[nodiscard]] std::string folded_stacks(const StepSummary& summary);
 [[nodiscard]] std::string summary_table(const StepSummary& summary, const TextStyle& style);
 
 }  // namespace ridgeline::report

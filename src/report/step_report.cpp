@@ -49,15 +49,6 @@ document::Node part_tree(const latency::OperatorTime& part) {
       .build();
 }
 
-document::Node parts_tree(const std::vector<latency::OperatorTime>& parts) {
-  std::vector<document::Node> items;
-  items.reserve(parts.size());
-  for (const auto& part : parts) {
-    items.push_back(part_tree(part));
-  }
-  return list_node(std::move(items));
-}
-
 std::string no_share_mark(const TextStyle& style) {
   return style.ascii ? "-" : "\u2013";
 }
@@ -217,6 +208,15 @@ domain::StepTime time_by_label(const latency::Explanation& explanation) {
 }
 
 }  // namespace
+
+document::Node parts_tree(const std::vector<latency::OperatorTime>& parts) {
+  std::vector<document::Node> items;
+  items.reserve(parts.size());
+  for (const auto& part : parts) {
+    items.push_back(part_tree(part));
+  }
+  return list_node(std::move(items));
+}
 
 domain::Bottleneck bottleneck_of(const domain::StepTime& time) {
   const auto most = std::max_element(time.by_bottleneck.begin(), time.by_bottleneck.end());

@@ -28,6 +28,9 @@ struct StepReport {
 /// Bottleneck.
 [[nodiscard]] domain::Bottleneck bottleneck_of(const domain::StepTime& time);
 
+/// [{operator, phase, shape, calls, flops, bytes, us, bottleneck, source, distance}, ...]
+[[nodiscard]] document::Node parts_tree(const std::vector<latency::OperatorTime>& parts);
+
 /// {schema_version, model, step_us, bottleneck, cpu_us, time_by_bottleneck, parts[], hidden[],
 /// rounding_us, charged_attention, config, warnings}. The parts' `us` and rounding_us sum to
 /// step_us.

@@ -7,8 +7,8 @@
 
 #include "core/time.hpp"
 #include "core/units.hpp"
+#include "metrics/fine_counts.hpp"
 #include "metrics/series.hpp"
-#include "metrics/summary.hpp"
 #include "metrics/timeline.hpp"
 #include "scenario/deployment.hpp"
 #include "scenario/resolve.hpp"
@@ -45,8 +45,11 @@ metrics::TimelineOptions timeline_options(const scenario::Resolved& resolved,
 
 metrics::Series series_of(const scenario::Resolved& resolved,
                           const metrics::Timeline& timeline,
-                          const metrics::Summary& summary) {
-  metrics::Series series = timeline.series(summary);
+                          const metrics::QuantileCurves& curves) {
+  metrics::Series series = timeline.series();
+  series.probabilities = metrics::series_probabilities();
+  series.quantiles_ms = curves.latencies_ms;
+  series.itl_ms = curves.itl_ms;
   if (resolved.pools.empty()) {
     series.kv_capacity = capacity_of(*resolved.deployment);
     return series;

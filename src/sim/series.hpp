@@ -2,8 +2,8 @@
 
 #include <cstddef>
 
+#include "metrics/fine_counts.hpp"
 #include "metrics/series.hpp"
-#include "metrics/summary.hpp"
 #include "metrics/timeline.hpp"
 #include "scenario/resolve.hpp"
 
@@ -14,9 +14,9 @@ namespace ridgeline::sim {
                                                         const metrics::SloTargets& slo,
                                                         std::size_t windows);
 
-/// What the timeline gathered of the run with this summary, with the KV that the instances hold.
+/// What the timeline gathered, with the quantiles and with the KV that the instances hold.
 [[nodiscard]] metrics::Series series_of(const scenario::Resolved& resolved,
                                         const metrics::Timeline& timeline,
-                                        const metrics::Summary& summary);
+                                        const metrics::QuantileCurves& curves);
 
 }  // namespace ridgeline::sim

@@ -284,6 +284,7 @@ core::Result<WiredRun> WiredRun::make(const scenario::Resolved& resolved,
     run.timeline.emplace(timeline_options(resolved, recorder_inputs.slo, *controls.series_windows));
     run.both.add(&*run.timeline);
     recorder_inputs.listener = &*run.timeline;
+    recorder_inputs.curves = true;
     if (controls.listener != nullptr) {
       run.both.add(controls.listener);
       recorder_inputs.listener = &run.both;
@@ -375,7 +376,7 @@ core::Result<RunOutcome> WiredRun::finish(Driver::End end) {
   }
   RunOutcome outcome = outcome_of(run.resolved, *run.servers, *run.recorder, run.source);
   if (run.timeline) {
-    outcome.series = series_of(run.resolved, *run.timeline, outcome.summary);
+    outcome.series = series_of(run.resolved, *run.timeline, run.recorder->curves());
   }
   outcome.partial = end == Driver::End::kInterrupted;
   const auto findings = run.hosts != nullptr ? core::Warnings()

@@ -1,9 +1,11 @@
 #include "sweep/measure.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,8 +15,12 @@
 #include "document/document.hpp"
 #include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
+#include "model/operators.hpp"
+#include "scenario/deployment.hpp"
 #include "scenario/node_builder.hpp"
 #include "scenario/resolve.hpp"
+#include "sim/fleet_pools.hpp"
+#include "sim/operations.hpp"
 #include "sim/simulation.hpp"
 
 namespace ridgeline::sweep {
@@ -67,6 +73,22 @@ document::Node codes(const core::Warnings& first, const core::Warnings& second) 
   return document::Node::list(std::move(found), {});
 }
 
+/// GPUs that the numbers are of: of data-parallel ranks, those of one.
+std::int64_t gpus_of(const scenario::Resolved& resolved) {
+  const auto of = [](const scenario::Deployment& deployment, std::int64_t places) {
+    const model::Sharding& sharding = deployment.execution.sharding;
+    return sharding.gpus() / sharding.data_parallel_size * places;
+  };
+  if (resolved.pools.empty()) {
+    return of(*resolved.deployment, std::max<std::int64_t>(sim::num_places(resolved), 1));
+  }
+  std::int64_t gpus = 0;
+  for (const scenario::ResolvedPool& pool : resolved.pools) {
+    gpus += of(*pool.deployment, sim::places_of_pool(resolved, pool.section));
+  }
+  return gpus;
+}
+
 document::Node result_of(const scenario::Resolved& resolved, const sim::RunOutcome& outcome) {
   const metrics::Summary& summary = outcome.summary;
   MapBuilder map;
@@ -87,6 +109,7 @@ document::Node result_of(const scenario::Resolved& resolved, const sim::RunOutco
       .add("preemptions", summary.preemptions)
       .add("kv_cache_peak", number(summary.kv_cache.peak))
       .add("prefix_hit_rate", number(summary.kv_cache.prefix_hit_rate))
+      .add("gpus", gpus_of(resolved))
       .add("warnings", codes(resolved.warnings, outcome.warnings))
       .add("digest", outcome.digest);
   return map.finish();

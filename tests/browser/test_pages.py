@@ -13,6 +13,7 @@ import pytest
 webdriver = pytest.importorskip("selenium.webdriver", reason="python3-selenium is not installed")
 from selenium.webdriver.chrome.options import Options  # noqa: E402
 from selenium.webdriver.chrome.service import Service  # noqa: E402
+from selenium.webdriver.common.keys import Keys  # noqa: E402
 
 SOURCE = Path(__file__).resolve().parents[2]
 BINARY = Path(os.environ.get("RIDGELINE_BINARY", SOURCE / "build" / "release" / "ridgeline"))
@@ -51,7 +52,27 @@ def write_report(folder):
             "--output-len", "256", "--slo-ttft", "50ms", "--slo-tpot", "10ms", "--format", "html"]
 
 
-PAGES = {"validation": write_validation, "ledger": write_ledger, "report": write_report}
+def write_comparison(folder):
+    runs = []
+    for requests in ("8", "4"):
+        path = folder / f"at-most-{requests}.json"
+        subprocess.run([BINARY, *write_report(folder)[:-2], "--max-num-seqs", requests, "--series", "--format", "quiet",
+                        "-o", str(path)], check=True, timeout=120)
+        runs.append(path)
+    return ["report", *runs, *write_validation(folder)[1:2]]
+
+
+def write_front(folder):
+    rows = folder / "rows.ndjson"
+    subprocess.run([BINARY, "sweep", "run", "--model", "llama-3.1-8b", "--gpu", "h100", "--num-prompts", "100", "--input-len",
+                    "256", "--output-len", "64", "--axis", "tensor_parallel_size=1,2,3", "--axis", "request_rate=4,16,64",
+                    "--store", str(folder / "store"), "-o", str(rows)], check=True, timeout=120, capture_output=True)
+    return ["report", rows]
+
+
+PAGES = {"validation": write_validation, "ledger": write_ledger, "report": write_report, "comparison": write_comparison,
+         "front": write_front}
+AXE = PICTURES / "node_modules" / "axe-core" / "axe.min.js"
 
 
 def written(name, folder):
@@ -99,11 +120,11 @@ def test_a_report_is_whole_without_scripts(browser, tmp_path):
     assert browser.get_log("browser") == []
     sections = browser.execute_script(
         "return [...document.querySelectorAll('section')].map(s => [s.id, s.getBoundingClientRect().height])")
-    assert len(sections) == 9
+    assert len(sections) == 13
     assert all(height > 20 for _, height in sections), sections
     pictures = browser.execute_script(
         "return [...document.querySelectorAll('svg[role=img]')].map(s => s.querySelector('title').textContent.length)")
-    assert len(pictures) == 5 and all(length > 10 for length in pictures)
+    assert len(pictures) == 9 and all(length > 10 for length in pictures)
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -138,3 +159,58 @@ def test_a_page_reads_on_every_screen(browser, tmp_path, name, scheme):
             }
             return small.slice(0, 5);""", SMALLEST_TEXT_PX)
         assert small == [], f"{name} at {width} pixels"
+
+
+@pytest.mark.parametrize("name", ["report", "comparison", "front"])
+@pytest.mark.parametrize("scheme, media", [("light", ""), ("dark", ""), ("light", "print")])
+def test_axe_finds_nothing(browser, tmp_path, name, scheme, media):
+    """No rule of WCAG 2.1 A and AA is broken: in light, in dark and on paper."""
+    if not AXE.exists():
+        pytest.skip("axe-core is not installed: ./dev browser does it where there is npm")
+    set_size(browser, 1280, 900)
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia",
+                            {"media": media, "features": [{"name": "prefers-color-scheme", "value": scheme}]})
+    browser.execute_cdp_cmd("Page.setBypassCSP", {"enabled": True})
+    try:
+        browser.get(written(name, tmp_path).as_uri())
+        browser.execute_script(AXE.read_text())
+        found = browser.execute_async_script(
+            """const done = arguments[arguments.length - 1];
+            axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']}).then(result => done(
+              result.violations.map(v => [v.id, v.nodes.length, v.nodes[0].html.slice(0, 200), v.nodes[0].failureSummary])));""")
+    finally:
+        browser.execute_cdp_cmd("Page.setBypassCSP", {"enabled": False})
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
+        browser.get_log("browser")
+    assert found == []
+
+
+def test_the_line_follows_pointer_and_keys(browser, tmp_path):
+    set_size(browser, 1280, 900)
+    browser.get(written("report", tmp_path).as_uri())
+    region = browser.find_element("css selector", "#clock div[role=region]")
+    note = browser.find_element("css selector", "#clock .note")
+    region.send_keys(Keys.ARROW_RIGHT)
+    first = note.text
+    assert first.startswith("0 s: ") and "running" in first and "waiting" in first
+    region.send_keys(Keys.ARROW_RIGHT)
+    assert note.text != first and note.text.split(" s:")[0] != "0"
+    region.send_keys(Keys.ARROW_LEFT)
+    assert note.text == first
+    assert browser.find_element("css selector", "#clock path.hover").get_attribute("d")
+    region.send_keys(Keys.ESCAPE)
+    assert not browser.find_element("css selector", "#clock path.hover").get_attribute("d")
+    assert browser.get_log("browser") == []
+
+
+def test_names_with_markup_are_text(browser, tmp_path):
+    page = tmp_path / "names.html"
+    runs = []
+    for name in ("<img src=x onerror=alert(1)>.json", "b.json"):
+        path = tmp_path / name
+        subprocess.run([BINARY, *write_report(tmp_path)[:-2], "--format", "quiet", "-o", str(path)], check=True, timeout=120)
+        runs.append(str(path))
+    subprocess.run([BINARY, "report", *runs, "-o", str(page), "--format", "quiet"], check=True, timeout=120)
+    browser.get(page.as_uri())
+    assert browser.execute_script("return document.images.length") == 0
+    assert "<img src=x onerror=alert(1)>" in browser.find_element("css selector", "main").text

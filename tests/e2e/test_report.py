@@ -1,5 +1,7 @@
 """`run --series`, `run -o page.html` and `report`: a run over simulated time, and the page that shows it."""
 
+import base64
+import hashlib
 import json
 import math
 import re
@@ -60,7 +62,8 @@ def test_sums_of_the_windows_are_the_summary(ridgeline, words):
     quantiles = series["quantiles"]
     for probability, name in ((0.5, "p50"), (0.9, "p90"), (0.95, "p95"), (0.99, "p99"), (1, "max")):
         place = quantiles["probabilities"].index(probability)
-        assert quantiles["ttft_ms"][place] == summary["ttft_ms"][name]
+        for metric in ("ttft_ms", "tpot_ms", "itl_ms", "e2e_ms", "queue_time_ms"):
+            assert quantiles[metric][place] == summary[metric][name]
     counts = series["latency_counts"]["ttft"]
     assert sum(sum(window[1:]) for window in counts) == summary["completed"]
     worst = series["requests"]["worst_ttft"]
@@ -108,7 +111,7 @@ def test_a_page_holds_its_result(ridgeline):
 
 def test_the_command_of_a_page_gives_the_same_digest(ridgeline):
     page = page_of(ridgeline, *RUN, "--no-enable-prefix-caching", "--seed", "3")
-    command = unescape(re.search(r"<pre>(.*?)</pre>", page, re.DOTALL).group(1))
+    command = unescape(re.search(r"<pre[^>]*>(.*?)</pre>", page, re.DOTALL).group(1))
     words = command.split()
     assert words[0] == "ridgeline"
     digest = re.search(r"Digest ([0-9a-f]{32})", page).group(1)
@@ -127,7 +130,8 @@ def test_a_page_does_not_grow_with_the_run(ridgeline, requests, rate):
     page = page_of(ridgeline, "run", "--model", "llama-3.1-8b", "--gpu", "h100", "--request-rate", rate, "--num-prompts",
                    requests, "--input-len", 256, "--output-len", 64, "--slo-ttft", "50ms")
     assert len(page.encode()) <= MOST_BYTES
-    for section in ("distributions", "clock", "attainment", "time", "requests", "latencies", "totals", "errors", "repeat"):
+    for section in ("distributions", "clock", "attainment", "time", "operators", "roofline", "memory", "requests",
+                    "latencies", "totals", "errors", "repeat"):
         assert f'<section id="{section}">' in page
 
 
@@ -144,6 +148,47 @@ def test_a_stall_of_ten_seconds_in_a_day_is_seen(ridgeline):
     assert greatest[at_stall] > 20 * others[-1]
 
 
+def step_heights(path):
+    """x and y of the corners of a path in relative steps."""
+    x = y = 0.0
+    spots = []
+    for command, numbers in re.findall(r"([Mlhvz])([^Mlhvz]*)", path):
+        values = [float(value) for value in re.findall(r"-?[0-9.]+", numbers)]
+        if command == "M":
+            x, y = values
+        elif command == "l":
+            x, y = x + values[0], y + values[1]
+        elif command == "h":
+            x += values[0]
+        elif command == "v":
+            y += values[0]
+        spots.append((x, y))
+    return spots
+
+
+def test_a_stall_of_ten_seconds_in_a_day_is_drawn(ridgeline):
+    """The band of requests running reaches what piled up during the stall, within a pixel."""
+    day = ["run", "--model", "llama-3.1-8b", "--gpu", "h100", "--request-rate", "2", "--duration", "86400s",
+           "--input-len", "256", "--output-len", "32", "--instances", "1", "--fault", "hang@40000s+10s:0"]
+    page = page_of(ridgeline, *day, "-o", "run.json")
+    gauges = json.loads((ridgeline.folder / "run.json").read_text())["series"]["gauges"]
+    most = gauges["running"]["max"]
+    stalled = most.index(max(most))
+    others = most[:stalled] + most[stalled + 1:]
+    assert max(most) > 1.5 * max(others)
+    clock = page[page.index('<section id="clock">'):]
+    band = re.search(r'<path class="ba" d="([^"]+)"', clock).group(1)
+    spots = step_heights(band)
+    bottom = max(y for _, y in spots)
+    top = min(y for _, y in spots)
+    second = (bottom - top) * max(others) / max(most)
+    reached = [x for x, y in spots if abs(y - top) <= 1.0]
+    assert bottom - top > second + 5.0
+    end = json.loads((ridgeline.folder / "run.json").read_text())["series"]["end_s"]
+    expected = 56.0 + (944.0 - 56.0) * 40_010 / end
+    assert all(abs(x - expected) <= 2.0 for x in reached), (reached, expected)
+
+
 @pytest.mark.parametrize("text, said", [
     ("<!doctype html>\n<p>hello</p>", "without a result"),
     ("{}", "no result"),
@@ -157,6 +202,110 @@ def test_a_file_that_is_no_result_is_refused(ridgeline, text, said):
     assert done.returncode == 2 and said in done.stderr, done.stderr
     assert "wrong.json" in done.stderr
     assert ridgeline.files() == {"wrong.json"}
+
+
+def sides_of(page):
+    """Numbers of a page of several runs: by run and key."""
+    numbers = {}
+    for key, text in NUMBER.findall(page):
+        run, _, path = key.partition(":")
+        numbers[int(run), path] = unescape(text)
+    return numbers
+
+
+def test_runs_side_by_side(ridgeline):
+    for name, words in (("one", []), ("two", ["--max-num-seqs", "4"]), ("three", ["--seed", "5"])):
+        done = ridgeline(*RUN, *words, "--series", "-o", f"{name}.json", "-o", f"{name}.html", "--format", "quiet")
+        assert done.returncode == 0, done.stderr
+    done = ridgeline("report", "one.json", "two.html", "-o", "page.html", "--format", "quiet")
+    assert done.returncode == 0, done.stderr
+    page = (ridgeline.folder / "page.html").read_text()
+    assert "the baseline is one.json" in page and "Paired: same seed" in page
+    assert "<td>engine.max_num_seqs</td>" in page and "<td>seed</td>" not in page
+    numbers = sides_of(page)
+    assert len(numbers) >= 40
+    for run, name in enumerate(("one", "two")):
+        result = json.loads((ridgeline.folder / f"{name}.json").read_text())
+        assert float(numbers[run, "summary.ttft_ms.p99"].replace(" ", "")) == pytest.approx(
+            result["summary"]["ttft_ms"]["p99"], rel=6e-3)
+    assert '<section id="clock">' in page and len(page.encode()) <= MOST_BYTES
+    assert "Not paired" in ridgeline("report", "one.json", "three.json").stdout
+    both = json.loads(ridgeline("report", "one.json", "two.html", "--format", "json").stdout)
+    assert [run["name"] for run in both["runs"]] == ["one.json", "two.html"]
+
+
+BENCH = {"date": "d", "model_id": "llama-3.1-8b", "completed": 8, "request_rate": "inf", "max_concurrency": 4,
+         "total_input_tokens": 1024, "total_output_tokens": 128, "mean_ttft_ms": 20.0, "median_ttft_ms": 20.0,
+         "mean_tpot_ms": 7.0, "median_tpot_ms": 7.0, "mean_e2el_ms": 125.0, "input_lens": [128] * 8,
+         "output_lens": [16] * 8, "duration": 1.0, "output_throughput": 128.0}
+
+
+def test_a_measured_file_stands_beside_its_prediction(ridgeline):
+    ridgeline.write("bench.json", json.dumps(BENCH))
+    assert ridgeline(*RUN, "-o", "run.json", "--format", "quiet").returncode == 0
+    done = ridgeline("report", "run.json", "bench.json")
+    assert done.returncode == 0, done.stderr
+    assert "(measured)" in done.stdout and 'class="lb measured"' in done.stdout
+    assert float(sides_of(done.stdout)[1, "summary.ttft_ms.mean"]) == 20.0
+    alone = ridgeline("report", "bench.json")
+    assert alone.returncode == 2 and "a measured file ('bench.json')" in alone.stderr
+
+
+def test_a_sweep_has_its_front(ridgeline):
+    done = ridgeline("sweep", "run", "--model", "llama-3.1-8b", "--gpu", "h100", "--num-prompts", "50", "--input-len",
+                     "256", "--output-len", "32", "--axis", "tensor_parallel_size=1,2,3", "--axis", "request_rate=2,20",
+                     "--store", "store", "-o", "sweep.ndjson")
+    assert done.returncode == 0, done.stderr
+    page = ridgeline("report", "sweep.ndjson")
+    assert page.returncode == 0, page.stderr
+    assert '<section id="interactivity">' in page.stdout and '<section id="e2e">' in page.stdout
+    rows = [json.loads(line) for line in (ridgeline.folder / "sweep.ndjson").read_text().splitlines()]
+    good = [row for row in rows if row["status"] == "ok"]
+    assert sorted({row["result"]["gpus"] for row in good}) == [1, 2]
+    assert "Left out: 2" in page.stdout
+    refused = ridgeline("report", "sweep.ndjson", "--format", "json")
+    assert refused.returncode == 2 and "is JSON already" in refused.stderr
+
+
+def test_files_that_do_not_go_together_are_one_error(ridgeline):
+    assert ridgeline(*RUN, "-o", "run.json", "--format", "quiet").returncode == 0
+    ridgeline.write("plan.json", json.dumps({"candidates": [], "ranking": [], "answer": {"id": None}}))
+    done = ridgeline("report", "run.json", "plan.json")
+    assert done.returncode == 2
+    assert "found a run ('run.json'), a plan ('plan.json')" in done.stderr
+    assert done.stderr.count("error") <= 1
+    assert ridgeline("report", *["run.json"] * 7).returncode == 2
+    assert ridgeline("report", "plan.json").returncode == 0
+
+
+def test_a_plot_stands_below_the_table(ridgeline):
+    done = ridgeline(*RUN, "--plot", "--ascii")
+    assert done.returncode == 0 and done.stdout.isascii()
+    for line in ("TTFT ms", "TPOT ms", "running", "waiting", "KV %", "decode tok/s"):
+        assert f"\n{line}" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 100
+    assert "\u2588" in ridgeline(*RUN, "--plot").stdout
+    refused = ridgeline(*RUN, "--plot", "--format", "json")
+    assert refused.returncode == 2 and "--plot" in refused.stderr
+
+
+def test_a_picture_stands_alone(ridgeline):
+    assert ridgeline(*RUN, "--series", "-o", "run.json", "--format", "quiet").returncode == 0
+    done = ridgeline("report", "run.json", "--figure", "clock", "-o", "clock.svg", "--format", "quiet")
+    assert done.returncode == 0, done.stderr
+    picture = (ridgeline.folder / "clock.svg").read_text()
+    assert picture.startswith("<svg") and "<style>" in picture and "requests per second" in picture
+    for words, said in ((["--figure", "clock"], "--figure"), (["--format", "svg"], "--figure"),
+                        (["--figure", "clok", "--format", "svg"], "clock")):
+        refused = ridgeline("report", "run.json", *words)
+        assert refused.returncode == 2 and said in refused.stderr
+
+
+def test_the_policy_names_the_script_of_the_page(ridgeline):
+    page = page_of(ridgeline, *RUN)
+    script = re.search(r'<script id="hover">(.*?)</script>', page, re.DOTALL).group(1)
+    expected = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{expected}'" in page
 
 
 def test_report_says_what_it_takes(ridgeline):

@@ -120,3 +120,16 @@ def test_usage(ridgeline):
     assert ridgeline("steps").returncode == 2
     done = ridgeline("steps", "missing.jsonl")
     assert done.returncode == 2 and "missing.jsonl" in done.stderr
+
+
+def test_folded_stacks_are_the_time_of_the_parts(ridgeline):
+    assert ridgeline(*RUN).returncode == 0
+    folded = ridgeline("steps", "steps.jsonl", "--format", "folded")
+    assert folded.returncode == 0, folded.stderr
+    lines = [line.rsplit(" ", 1) for line in folded.stdout.splitlines()]
+    assert all(stack.count(";") == 2 for stack, _ in lines)
+    expected = sum(part["us"] for record in records(ridgeline) for part in record["parts"])
+    assert abs(sum(int(us) for _, us in lines) - expected) <= len(lines)
+    done = ridgeline("steps", "steps.jsonl", "-o", "run.folded", "--format", "quiet")
+    assert done.returncode == 0, done.stderr
+    assert (ridgeline.folder / "run.folded").read_text() == folded.stdout

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -6,12 +7,15 @@
 #include <fmt/core.h>
 
 #include "cli/arguments.hpp"
+#include "cli/commands/report_inputs.hpp"
 #include "cli/commands/verbs.hpp"
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/verb_outputs.hpp"
 #include "core/result.hpp"
-#include "document/document.hpp"
+#include "report/comparison_page.hpp"
+#include "report/figures/figure.hpp"
+#include "report/front_page.hpp"
 #include "report/html_report.hpp"
 #include "report/palette.hpp"
 #include "report/result_json.hpp"
@@ -19,39 +23,111 @@
 namespace ridgeline::cli {
 namespace {
 
-/// The result in a file that `run` wrote: its JSON, or its page.
-core::Result<document::Node> read_result(const Arguments& arguments) {
-  if (arguments.positionals.size() != 1) {
-    return core::fail(core::Error{
-        .message = fmt::format("expected one result, found {}", arguments.positionals.size()),
-        .where = {.file = "command line"},
-        .hint = "ridgeline run ... -o run.html, then ridgeline report run.html"});
+std::string page_of(const ReportInputs& inputs) {
+  switch (inputs.kind) {
+    case ReportInputs::Kind::kSweep:
+      return report::sweep_page(inputs.rows, inputs.file);
+    case ReportInputs::Kind::kPlan:
+      return report::plan_page(inputs.plan, inputs.file);
+    case ReportInputs::Kind::kRuns:
+      break;
   }
-  return report::read_result(arguments.positionals.front());
+  const report::PageRun& first = inputs.runs.front();
+  return inputs.runs.size() == 1
+             ? report::html_report(first.result, report::words_of(first.result, first.name))
+             : report::comparison_page(inputs.runs);
+}
+
+std::string json_of(const ReportInputs& inputs) {
+  return report::json_text(inputs.runs.size() == 1 ? inputs.runs.front().result
+                                                   : report::page_runs_tree(inputs.runs));
+}
+
+/// What the flags ask of the inputs: JSON and single pictures are of runs.
+core::Result<void> check_format(const ReportInputs& inputs,
+                                const Arguments& arguments,
+                                const Manners& manners) {
+  const auto wants = [&](std::string_view format, std::string_view extension) {
+    const auto outputs = arguments.values("output");
+    return manners.format == format || std::ranges::any_of(outputs, [&](const std::string& path) {
+             return path.ends_with(extension);
+           });
+  };
+  const auto refuse = [](std::string_view field, std::string message, std::string hint) {
+    return core::fail(core::Error{.field = std::string(field),
+                                  .message = std::move(message),
+                                  .where = {.file = "command line"},
+                                  .hint = std::move(hint)});
+  };
+  if (inputs.kind != ReportInputs::Kind::kRuns && wants("json", ".json")) {
+    return refuse("--format", fmt::format("'{}' is JSON already", inputs.file), "--format html");
+  }
+  const bool wants_svg = wants("svg", ".svg");
+  if (wants_svg != arguments.has("figure")) {
+    return refuse("--figure",
+                  wants_svg ? "is missing: an SVG file holds one picture"
+                            : "names a picture, which is not asked for",
+                  "--figure clock -o clock.svg");
+  }
+  if (!wants_svg) {
+    return {};
+  }
+  if (inputs.runs.size() != 1) {
+    return refuse("--figure", "is a picture of one run", "one file");
+  }
+  const std::string wanted = arguments.value("figure");
+  std::vector<std::string> names;
+  for (const auto& figure : report::figures::all_figures(inputs.runs.front().result)) {
+    names.push_back(figure.id);
+  }
+  if (names.empty()) {
+    return refuse("--figure", "the result has no series to draw", "ridgeline run --series");
+  }
+  return std::ranges::find(names, wanted) == names.end()
+             ? core::Result<void>(core::fail(bad_choice("figure", wanted, names)))
+             : core::Result<void>();
+}
+
+std::string figure_of(const ReportInputs& inputs, const std::string& name) {
+  for (const auto& figure : report::figures::all_figures(inputs.runs.front().result)) {
+    if (figure.id == name) {
+      return report::figures::standalone_svg(figure);
+    }
+  }
+  return {};
 }
 
 }  // namespace
 
 ExitCode report_command(Words words) {
-  std::vector<FlagSpec> flags = {output_flag()};
-  for (auto& flag : manner_flags("html|json")) {
+  std::vector<FlagSpec> flags = {
+      output_flag(),
+      {.name = "figure",
+       .value = "NAME",
+       .help = "One picture of a run as an SVG file: clock, distributions, time, operators, ..."}};
+  for (auto& flag : manner_flags("html|json|svg")) {
     flags.push_back(std::move(flag));
   }
   const Opening opening{
-      .usage = "report FILE [flags]",
+      .usage = "report FILE... [flags]",
       .about =
           "The page of a saved result (.json or .html, as `run -o` wrote it), or with\n"
-          "--format json the result in a page.",
+          "--format json the result in a page. Two to six results, and measured files that\n"
+          "`validate` reads, stand side by side, the first as the baseline. Of what `sweep merge`\n"
+          "or `plan` wrote, the page shows what a GPU serves against what a user gets.",
       .flags = std::move(flags),
-      .formats = {"html", "json"}};
+      .formats = {"html", "json", "svg"}};
   Arguments arguments;
   Manners manners;
   if (const auto code = open_verb(opening, words, arguments, manners)) {
     return *code;
   }
-  const auto result = read_result(arguments);
-  if (!result) {
-    return give_up(result.error(), manners);
+  const auto inputs = read_report_inputs(arguments.positionals);
+  if (!inputs) {
+    return give_up(inputs.error(), manners);
+  }
+  if (const auto fits = check_format(*inputs, arguments, manners); !fits) {
+    return give_up(fits.error(), manners);
   }
   auto outputs = VerbOutputs::open(arguments, manners, opening.formats);
   if (!outputs) {
@@ -59,10 +135,10 @@ ExitCode report_command(Words words) {
   }
   return outputs->put_out(
       [&](std::string_view format, const report::TextStyle&) {
-        return format == "json"
-                   ? report::json_text(*result)
-                   : report::html_report(*result,
-                                         report::words_of(*result, arguments.positionals.front()));
+        if (format == "svg") {
+          return figure_of(*inputs, arguments.value("figure"));
+        }
+        return format == "json" ? json_of(*inputs) : page_of(*inputs);
       },
       manners);
 }

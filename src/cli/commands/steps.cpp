@@ -41,7 +41,7 @@ core::Result<report::StepSummary> summarise(const Arguments& arguments) {
 
 std::vector<FlagSpec> steps_flags() {
   std::vector<FlagSpec> flags = {output_flag()};
-  for (auto& flag : manner_flags("table|json")) {
+  for (auto& flag : manner_flags("table|json|folded")) {
     flags.push_back(std::move(flag));
   }
   return flags;
@@ -54,9 +54,10 @@ ExitCode steps_command(Words words) {
       .usage = "steps FILE.jsonl [flags]",
       .about =
           "Where the time of a run went, from the log that --steps-out wrote: by bottleneck,\n"
-          "phase and operator, and how far look-ups were from their tables.",
+          "phase and operator, and how far look-ups were from their tables. `--format folded` is\n"
+          "for flame graphs: a line \"phase;operator;bottleneck microseconds\" per stack.",
       .flags = steps_flags(),
-      .formats = {"table", "json"}};
+      .formats = {"table", "json", "folded"}};
   Arguments arguments;
   Manners manners;
   if (const auto code = open_verb(opening, words, arguments, manners)) {
@@ -72,6 +73,9 @@ ExitCode steps_command(Words words) {
   }
   return outputs->put_out(
       [&](std::string_view format, const report::TextStyle& style) {
+        if (format == "folded") {
+          return report::folded_stacks(*summary);
+        }
         return format == "json" ? report::json_text(report::summary_tree(*summary))
                                 : report::summary_table(*summary, style);
       },

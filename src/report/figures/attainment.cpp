@@ -80,6 +80,7 @@ Figure attainment(const document::Node& result) {
   lanes.name(0, "within the target", keys);
   lanes.time_axis();
   figure.draw(lanes.canvas());
+  figure.time_axis = lanes.place();
   return figure;
 }
 

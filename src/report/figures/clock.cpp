@@ -126,6 +126,7 @@ Figure clock(const document::Node& result) {
   draw_heat(result, "ttft", 4, "TTFT, ms", lanes);
   lanes.time_axis();
   figure.draw(lanes.canvas());
+  figure.time_axis = lanes.place();
   figure.description =
       peak_text(result,
                 numbers_at(result, "series.gauges.running.mean"),

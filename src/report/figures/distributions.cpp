@@ -24,9 +24,10 @@ struct Curve {
   std::string_view metric;  ///< Of summary.slo; empty: it has no target.
   std::string_view summary;
 };
-constexpr std::array<Curve, 4> kCurves = {
+constexpr std::array<Curve, 5> kCurves = {
     {{.key = "ttft", .name = "TTFT", .css_class = "la", .metric = "ttft", .summary = "ttft_ms"},
      {.key = "tpot", .name = "TPOT", .css_class = "lb", .metric = "tpot", .summary = "tpot_ms"},
+     {.key = "itl", .name = "ITL", .css_class = "le", .metric = "itl", .summary = "itl_ms"},
      {.key = "e2e", .name = "E2E", .css_class = "lc", .metric = "e2e", .summary = "e2e_ms"},
      {.key = "queue_time",
       .name = "queue",
@@ -101,13 +102,16 @@ void fill_row(const document::Node& result, const Curve& curve, Figure& figure) 
 Figure distributions(const document::Node& result) {
   constexpr double kWidth = 960.0;
   constexpr double kBottom = 300.0;
-  Figure figure{.id = "distributions",
-                .title = "How long requests take: the share of requests within a latency, in ms",
-                .caption =
-                    "TTFT and E2E on the client's clock; TPOT is (E2E - TTFT) / (output "
-                    "tokens - 1); queue is from the engine's queue to the first step. "
-                    "Percentiles are exact, over completed requests.",
-                .head = {"", "p50 ms", "p90 ms", "p95 ms", "p99 ms", "max ms"}};
+  Figure figure{
+      .id = "distributions",
+      .title =
+          "How long requests take: the share of requests (of gaps: ITL) within a latency, in ms",
+      .caption =
+          "TTFT and E2E on the client's clock; TPOT is (E2E - TTFT) / (output "
+          "tokens - 1), ITL the gaps between tokens; queue is from the engine's queue to the first "
+          "step. "
+          "Percentiles are exact, over completed requests.",
+      .head = {"", "p50 ms", "p90 ms", "p95 ms", "p99 ms", "max ms"}};
   const auto [lowest, highest] = extent(result);
   if (highest <= 0.0) {
     return figure;

@@ -20,7 +20,7 @@ namespace {
 constexpr std::string_view kStyle = R"(
 .fig{--ink:#1f2328;--quiet:#59636e;--rule:#d8dee4;--edge:#8c959f;--paper:#ffffff;
 --a:#0072b2;--b:#d55e00;--c:#009e73;--d:#a0558a;--e:#8a6d00;--f:#56b4e9;--g:#e69f00}
-@media (prefers-color-scheme:dark){.fig{--ink:#e6edf3;--quiet:#9da7b1;--rule:#30363d;--edge:#656c76;--paper:#0d1117;
+@media screen and (prefers-color-scheme:dark){.fig{--ink:#e6edf3;--quiet:#9da7b1;--rule:#30363d;--edge:#656c76;--paper:#0d1117;
 --a:#56b4e9;--b:#f0883e;--c:#2fc49b;--d:#d98cc0;--e:#e5c100;--f:#0072b2;--g:#e69f00}}
 @media print{.fig{--ink:#000;--quiet:#444;--rule:#ddd;--edge:#888;--paper:#fff;
 --a:#0072b2;--b:#d55e00;--c:#009e73;--d:#a0558a;--e:#8a6d00;--f:#56b4e9;--g:#e69f00}}
@@ -34,7 +34,9 @@ constexpr std::string_view kStyle = R"(
 .fig .ba{fill:var(--a);opacity:.25}.fig .bc{fill:var(--c);opacity:.25}
 .fig .fa{fill:var(--a)}.fig .fb{fill:var(--b)}.fig .fc{fill:var(--c)}.fig .fd{fill:var(--d)}
 .fig .fe{fill:var(--rule)}.fig .ff{fill:var(--f)}.fig .fg{fill:var(--g)}
-.fig .heat{fill:var(--a)}.fig .target{stroke:var(--ink);stroke-dasharray:4 3}
+.fig .lf{fill:none;stroke-width:1.5;stroke:var(--g);stroke-dasharray:12 3}
+.fig .measured{stroke-dasharray:6 4;stroke-width:2.5}
+.fig .whisker{stroke:var(--ink);fill:none}.fig .heat{fill:var(--a)}.fig .target{stroke:var(--ink);stroke-dasharray:4 3}
 .fig .hover{stroke:var(--ink)}
 )";
 
@@ -53,14 +55,15 @@ std::string_view figure_style() {
 std::string inline_svg(const Figure& figure) {
   return fmt::format(
       "<svg class=\"fig\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" "
-      "role=\"img\" aria-labelledby=\"{2}-t {2}-d\">\n<title id=\"{2}-t\">{3}</title>\n"
+      "role=\"img\" aria-labelledby=\"{2}-t {2}-d\"{6}>\n<title id=\"{2}-t\">{3}</title>\n"
       "<desc id=\"{2}-d\">{4}</desc>\n{5}</svg>\n",
       figure.width,
       figure.height,
       figure.id,
       xml_escaped(figure.title),
       xml_escaped(figure.description),
-      figure.marks);
+      figure.marks,
+      figure.time_axis);
 }
 
 std::string standalone_svg(const Figure& figure) {
@@ -103,7 +106,14 @@ std::vector<double> numbers_at(const document::Node& tree, std::string_view path
 
 std::vector<Figure> all_figures(const document::Node& result) {
   std::vector<Figure> figures;
-  for (const auto make : {distributions, clock, attainment, time_split, waterfall}) {
+  for (const auto make : {distributions,
+                          clock,
+                          attainment,
+                          time_split,
+                          operators,
+                          mean_roofline,
+                          gpu_memory,
+                          waterfall}) {
     Figure figure = make(result);
     if (!figure.marks.empty()) {
       figures.push_back(std::move(figure));

@@ -19,6 +19,8 @@ struct Figure {
   double width = 0.0;
   double height = 0.0;
   std::string marks = {};  ///< The content of the SVG.
+  /// Attributes that say where its time axis lies (Lanes::place()); empty: it has none.
+  std::string time_axis = {};
   std::vector<std::string> head;
   std::vector<std::vector<std::string>> rows = {};  ///< The table; cells per column of `head`.
 
@@ -49,10 +51,18 @@ struct Figure {
 [[nodiscard]] Figure attainment(const document::Node& result);
 /// Where the instances' time went, in all and over time.
 [[nodiscard]] Figure time_split(const document::Node& result);
+/// A decode step and a prompt's step of the run's means, operator by operator.
+[[nodiscard]] Figure operators(const document::Node& result);
+/// The same operators under the GPU's roofs.
+[[nodiscard]] Figure mean_roofline(const document::Node& result);
+/// What lies in a GPU's memory.
+[[nodiscard]] Figure gpu_memory(const document::Node& result);
+/// The error to expect of the headline numbers. Without measured runs like this it has no marks.
+[[nodiscard]] Figure error_bars(const document::Node& result);
 /// The lives of the slowest requests and of some others.
 [[nodiscard]] Figure waterfall(const document::Node& result);
 
-/// Every figure that a result has, in the order of a page.
+/// Every figure of the run itself, in the order of a page: all of these but error_bars().
 [[nodiscard]] std::vector<Figure> all_figures(const document::Node& result);
 
 }  // namespace ridgeline::report::figures

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string>
 #include <string_view>
 #include <vector>
+
+#include <fmt/core.h>
 
 #include "document/document.hpp"
 #include "report/figures/figure.hpp"
@@ -80,6 +83,14 @@ void Lanes::band(const std::vector<double>& lower,
 void Lanes::time_axis() {
   const std::size_t last = heights_.size() - 1;
   canvas_.axis_below(time_, bottom(last), bottom(last), "seconds of simulated time");
+}
+
+std::string Lanes::place() const {
+  return fmt::format(" data-seconds=\"{}\" data-plot=\"{:.0f} {:.0f} {:.0f}\"",
+                     time_.high,
+                     kLeft,
+                     kRight,
+                     bottom(heights_.size() - 1));
 }
 
 std::vector<double> window_lengths(const document::Node& result) {

@@ -46,6 +46,8 @@ class Lanes {
             std::string_view css_class);
   /// The time below the last lane.
   void time_axis();
+  /// Figure::time_axis of a picture of these lanes.
+  [[nodiscard]] std::string place() const;
 
  private:
   std::vector<double> heights_;

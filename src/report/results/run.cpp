@@ -16,6 +16,7 @@
 #include "metrics/summary.hpp"
 #include "report/format.hpp"
 #include "report/results/headline.hpp"
+#include "report/results/mean_steps.hpp"
 #include "report/results/repeat.hpp"
 #include "report/run_result.hpp"
 #include "report/version.hpp"
@@ -78,6 +79,10 @@ RunResult run_result(const scenario::Resolved& resolved,
   result.settings = settings_of(scenario, result.config);
   result.summary = outcome.summary;
   result.series = outcome.series;
+  if (outcome.series && resolved.pools.empty()) {
+    result.mean_steps = mean_steps_tree(resolved, *outcome.series, outcome.summary);
+    result.gpu_memory = gpu_memory_tree(*resolved.deployment);
+  }
   result.deployment = deployment_of(resolved, outcome);
   result.expected_errors = expected_errors_of(resolved);
   result.warnings = resolved.warnings;

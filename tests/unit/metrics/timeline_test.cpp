@@ -62,7 +62,7 @@ std::int64_t busy(const Window& window) {
 TEST(Timeline, AStepCountsWhereItEndsAndLastsWhereItRuns) {
   Timeline line = timeline();
   line.on_steps(steps(0, 1, 4));  // Over four windows of a millisecond.
-  const Series series = line.series({});
+  const Series series = line.series();
   ASSERT_EQ(series.windows.size(), 4U);
   EXPECT_EQ(series.window, Duration::milliseconds(1));
   for (const Window& window : series.windows) {
@@ -89,7 +89,7 @@ TEST(Timeline, StepsInOneRecordAreAsOneByOne) {
     apart.on_steps(one);
     start += 2 + i;
   }
-  EXPECT_EQ(together.series({}), apart.series({}));
+  EXPECT_EQ(together.series(), apart.series());
 }
 
 TEST(Timeline, NeighboursAreAddedUpWhenTheRunIsLonger) {
@@ -101,8 +101,8 @@ TEST(Timeline, NeighboursAreAddedUpWhenTheRunIsLonger) {
     feed(*line, finished(1, 11, 500, 520, 3));
     line->on_steps(steps(600, 7, 30));  // Ends after 810 ms.
   }
-  const Series few = coarse.series({});
-  const Series many = fine.series({});
+  const Series few = coarse.series();
+  const Series many = fine.series();
   ASSERT_EQ(few.window, many.window * 2);
   EXPECT_EQ(few.window, Duration::milliseconds(16));
   for (std::size_t i = 0; i < few.windows.size(); ++i) {
@@ -127,7 +127,7 @@ TEST(Timeline, DoesNotDependOnTheOrder) {
     feed(other, *record);
   }
   other.on_steps(steps(2, 5, 7));
-  EXPECT_EQ(one.series({}), other.series({}));
+  EXPECT_EQ(one.series(), other.series());
 }
 
 TEST(Timeline, EveryPartOfTheTimeOfAStepIsSomewhere) {
@@ -139,7 +139,7 @@ TEST(Timeline, EveryPartOfTheTimeOfAStepIsSomewhere) {
   line.on_steps(record);
   domain::StepTime sum;
   std::int64_t all = 0;
-  for (const Window& window : line.series({}).windows) {
+  for (const Window& window : line.series().windows) {
     EXPECT_LE(busy(window), 2 * kMs);
     all += busy(window);
     for (std::size_t kind = 0; kind < domain::kNumBottlenecks; ++kind) {
@@ -157,7 +157,7 @@ TEST(Timeline, WaitingIsFromTheQueueToTheFirstStep) {
   Timeline line = timeline();
   feed(line, finished(0, 10, 30, 60, 4));
   feed(line, finished(1, 20, 30, 300, 4));
-  const Series series = line.series({});
+  const Series series = line.series();
   ASSERT_EQ(series.window, Duration::milliseconds(8));
   core::Int128 sum = 0;
   for (const Window& window : series.windows) {
@@ -174,7 +174,7 @@ TEST(Timeline, ALongWaitFillsTheWindowsBetween) {
   domain::RequestRecord record = finished(0, 0, 60, 63, 4);
   record.first_scheduled = at_ms(50);  // Queued at 2 ms.
   feed(line, record);
-  const Series series = line.series({});
+  const Series series = line.series();
   for (std::size_t i = 0; i < series.windows.size(); ++i) {
     EXPECT_EQ(series.windows[i].waiting, i >= 2 && i < 50 ? kMs : 0) << i;
   }
@@ -189,7 +189,7 @@ TEST(Timeline, TargetsAreCountedWhereARequestArrives) {
   feed(line, finished(0, 0, 10, 40, 4));
   feed(line, finished(1, 20, 40, 50, 2));
   feed(line, testing::rejected(2, 20));
-  const Series series = line.series({});
+  const Series series = line.series();
   ASSERT_EQ(series.window, Duration::milliseconds(1));
   EXPECT_EQ(series.windows[0].good, 1);
   EXPECT_EQ(series.windows[20].judged, 2);
@@ -206,36 +206,11 @@ TEST(Timeline, RequestsOfTheWarmUpAreInTheGaugesAlone) {
   Timeline line(options);
   feed(line, finished(0, 0, 10, 40, 4));
   feed(line, finished(1, 6, 10, 40, 4));
-  const Series series = line.series({});
+  const Series series = line.series();
   EXPECT_EQ(series.windows[0].arrivals, 0);
   EXPECT_EQ(series.windows[6].arrivals, 1);
   EXPECT_EQ(series.windows[2].waiting, kMs);
   EXPECT_EQ(series.sample.size(), 1U);
-}
-
-TEST(Timeline, QuantilesHoldTheSummarysPercentiles) {
-  Timeline line = timeline();
-  for (std::uint32_t i = 0; i < 1000; ++i) {
-    feed(line, finished(i, i, i + 10 + i, i + 20 + 2 * i, 5));
-  }
-  Summary summary;
-  Distribution ttft;
-  ttft.values = {0.0, 0.0, 512.5, 912.1, 962.05, 1002.01, 1012.0};
-  summary.client.by_metric[static_cast<std::size_t>(Metric::kTtft)] = ttft;
-  const Series series = line.series(summary);
-  const auto& values = series.quantiles_ms[static_cast<std::size_t>(Latency::kTtft)];
-  ASSERT_EQ(values.size(), series.probabilities.size());
-  EXPECT_TRUE(std::ranges::is_sorted(series.probabilities));
-  EXPECT_TRUE(std::ranges::is_sorted(values));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const double p = series.probabilities[i];
-    if (p == 0.5 || p == 0.99 || p == 1.0) {
-      EXPECT_EQ(values[i], p == 0.5 ? 512.5 : p == 0.99 ? 1002.01 : 1012.0);
-    }
-    // 13 ms to 1012 ms, evenly; a bin is up to 0.2 % of its value wide.
-    EXPECT_NEAR(values[i], 13.0 + p * 999.0, 1.0 + 0.002 * values[i]) << p;
-  }
-  EXPECT_TRUE(series.quantiles_ms[static_cast<std::size_t>(Latency::kTpot)].empty());
 }
 
 }  // namespace

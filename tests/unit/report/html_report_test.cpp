@@ -51,7 +51,7 @@ TEST(HtmlReport, AsksForNothing) {
   for (const char* const word : {" src=", "url(", "@import", "<link", "<iframe", "<script>"}) {
     EXPECT_THAT(page, Not(HasSubstr(word))) << word;
   }
-  const std::regex address("https?://[^\"< ]*");
+  const std::regex address("https?://[^\"'< ]*");
   for (auto match = std::sregex_iterator(page.begin(), page.end(), address);
        match != std::sregex_iterator();
        ++match) {

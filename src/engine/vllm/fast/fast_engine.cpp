@@ -188,8 +188,8 @@ bool FastEngine::launch(Batch& batch) {
     }
     line->count(1, context);
     if (inputs_.options.log_steps) {
-      domain::StepTime time = lines_.step_of(*line).at(context);
-      time.add(domain::Bottleneck::kOverhead, period - gpu);
+      domain::StepTime time;
+      put_time_on_line(lines_.step_of(*line), context, gpu, period, time);
       time.cpu = line->cpu;
       log_step(batch, period, time);
     }

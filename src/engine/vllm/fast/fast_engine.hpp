@@ -98,6 +98,11 @@ class FastEngine final : public Engine {
   [[nodiscard]] inline StepLines::Line* line_of(const Batch& batch, core::Tokens context);
   [[nodiscard]] inline bool launch(Batch& batch);
   [[nodiscard]] domain::StepTime time_off_lines(const Batch& batch) const;
+  static void put_time_on_line(const domain::AffineStep& step,
+                               core::Tokens context,
+                               core::Duration gpu,
+                               core::Duration period,
+                               domain::StepTime& time);
   void log_step(const Batch& batch, core::Duration period, const domain::StepTime& time);
   [[gnu::always_inline]] inline std::int64_t complete_oldest();
   void hand_over_gaps();
@@ -127,7 +132,7 @@ class FastEngine final : public Engine {
   inline void end_batches(const Run& run);
   inline void put_in_flight(const Run& run);
   inline void count(const Run& run);
-  [[gnu::noinline, gnu::cold]] void log_run(Run run);
+  [[gnu::noinline, gnu::cold]] void log_run(const Run& run);
   void hold_blocks_until(core::SimTime now) {
     RIDGELINE_CHECK(now >= now_, "engine: its clock goes forward");
     used_block_ticks_ +=

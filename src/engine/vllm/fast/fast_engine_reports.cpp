@@ -1,5 +1,6 @@
 // What the engine reports, and what ends requests from outside.
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -18,6 +19,21 @@
 #include "engine/vllm/fast/step_lines.hpp"
 
 namespace ridgeline::engine::vllm::fast {
+
+/// AffineStep::at() with the rest of the period as overhead. Plain sums: the step's times lie
+/// within simulated time.
+void FastEngine::put_time_on_line(const domain::AffineStep& step,
+                                  core::Tokens context,
+                                  core::Duration gpu,
+                                  core::Duration period,
+                                  domain::StepTime& time) {
+  const core::Duration grown = step.slope * context.value();
+  for (std::size_t kind = 0; kind < domain::kNumBottlenecks; ++kind) {
+    time.by_bottleneck[kind] = step.base.by_bottleneck[kind];
+  }
+  time.by_bottleneck[static_cast<std::size_t>(step.slope_kind)] += grown;
+  time.by_bottleneck[static_cast<std::size_t>(domain::Bottleneck::kOverhead)] += period - gpu;
+}
 
 void FastEngine::log_step(const Batch& batch, core::Duration period, const domain::StepTime& time) {
   inputs_.sink.on_steps(domain::StepRecord::of_one(batch.number,
@@ -99,26 +115,23 @@ void FastEngine::hand_over_tokens(const Batch& batch) {
   }
 }
 
-void FastEngine::log_run(Run run) {
+void FastEngine::log_run(const Run& run) {
   const domain::AffineStep& step = lines_.step_of(*run.line);
-  domain::StepTime time = step.at(run.context);
-  time.add(domain::Bottleneck::kOverhead, run.period - time.gpu());
-  time.cpu = run.line->cpu;
-  inputs_.sink.on_steps({.first_step = run.first,
-                         .steps = run.formed,
-                         .start = run.start,
-                         .period = run.period,
-                         .period_growth = run.growth,
-                         .num_decodes = run.decodes,
-                         .decode_context = run.context + run.spared,
-                         .shared_context = run.shared,
-                         .num_prefills = 0,
-                         .prefill_tokens = {},
-                         .prefill_context = {},
-                         .time = time,
-                         .gpu_growth = step.slope * run.decodes,
-                         .growth_kind = step.slope_kind,
-                         .used_blocks = core::Blocks(scheduler_.cache().num_used())});
+  domain::StepRecord record;
+  record.first_step = run.first;
+  record.steps = run.formed;
+  record.start = run.start;
+  record.period = run.period;
+  record.period_growth = run.growth;
+  record.num_decodes = run.decodes;
+  record.decode_context = run.context + run.spared;
+  record.shared_context = run.shared;
+  put_time_on_line(step, run.context, run.line->gpu(run.context), run.period, record.time);
+  record.time.cpu = run.line->cpu;
+  record.gpu_growth = step.slope * run.decodes;
+  record.growth_kind = step.slope_kind;
+  record.used_blocks = core::Blocks(scheduler_.cache().num_used());
+  inputs_.sink.on_steps(record);
 }
 
 }  // namespace ridgeline::engine::vllm::fast

@@ -1,0 +1,356 @@
+#include "cli/commands/run_files.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/arguments.hpp"
+#include "cli/commands/perfetto_words.hpp"
+#include "cli/commands/prompt_count.hpp"
+#include "cli/common.hpp"
+#include "cli/output_file.hpp"
+#include "core/result.hpp"
+#include "document/gzip_writer.hpp"
+#include "evidence/validate/client_files.hpp"
+#include "report/client_results.hpp"
+#include "report/decision_log.hpp"
+#include "report/palette.hpp"
+#include "report/perfetto.hpp"
+#include "report/registry.hpp"
+#include "report/request_log.hpp"
+#include "report/run_result.hpp"
+#include "report/step_log.hpp"
+#include "sim/cache_state.hpp"
+#include "sim/simulation.hpp"
+#include "workload/source.hpp"
+
+namespace ridgeline::cli {
+namespace {
+
+/// A table without its line of names.
+std::string without_header(const std::string& text) {
+  return text.substr(std::min(text.find('\n') + 1, text.size()));
+}
+
+}  // namespace
+
+std::vector<FlagSpec> run_file_flags() {
+  using Takes = FlagSpec::Takes;
+  std::vector<FlagSpec> flags;
+  flags.push_back({.name = "requests-out",
+                   .value = "FILE",
+                   .help = "One record per request, as .csv, .jsonl or .ndjson"});
+  flags.push_back({.name = "routing-out",
+                   .value = "FILE.jsonl",
+                   .help = "One record per routing decision, with its scores and what it knew"});
+  flags.push_back({.name = "routing-audit",
+                   .takes = Takes::kNothing,
+                   .help = "Makes every routing decision again on views of age 0; slow"});
+  flags.push_back(
+      {.name = "cache-state-out",
+       .value = "FILE.json",
+       .help = "What the prefix caches hold at the end, for --cache-state of a later run"});
+  flags.push_back({.name = "client-results",
+                   .repeatable = true,
+                   .value = "CLIENT=FILE",
+                   .help = "As that client would write it: vllm-bench, guidellm, inference-perf, "
+                           "aiperf (the last two: and one record per request beside it)"});
+  flags.push_back(
+      {.name = "steps-out",
+       .value = "FILE.jsonl",
+       .help = "One record per step or run of equal steps, with every operator's time; slow"});
+  for (auto& flag : perfetto_flags()) {
+    flags.push_back(std::move(flag));
+  }
+  return flags;
+}
+
+std::string rendered(const Arguments& arguments,
+                     const report::Exporter& exporter,
+                     const report::RunResult& result,
+                     const report::TextStyle& style) {
+  std::string text = exporter.render(result, style);
+  return exporter.name == "csv" && arguments.has("no-header") ? without_header(text) : text;
+}
+
+core::Result<void> RunFiles::open(const workload::Source& source) {
+  core::Errors errors;
+  open_results(errors);
+  open_request_log(source, errors);
+  if (open_file("steps-out", steps_file_, errors)) {
+    steps_ = report::make_step_log(steps_file_->stream());
+  }
+  if (open_file("routing-out", decisions_file_, errors)) {
+    decisions_ = report::make_decision_log(decisions_file_->stream());
+  }
+  if (open_file("cache-state-out", caches_file_, errors)) {
+    caches_.emplace(resolved_);
+  }
+  open_trace(errors);
+  open_client_files(errors);
+  return errors.empty() ? core::Result<void>() : core::fail(std::move(errors));
+}
+
+bool RunFiles::open_file(std::string_view flag,
+                         std::optional<OutputFile>& place,
+                         core::Errors& errors) const {
+  const GivenFlag* const given = arguments_.find(flag);
+  if (given == nullptr) {
+    return false;
+  }
+  auto file = OutputFile::open(fmt::format("--{}", flag), given->value);
+  keep_errors(file, errors);
+  if (file) {
+    place.emplace(std::move(*file));
+  }
+  return place.has_value();
+}
+
+void RunFiles::open_results(core::Errors& errors) {
+  for (const auto& path : arguments_.values("output")) {
+    if (OutputFile::is_direct(path) && manners_.format == kQuiet) {
+      errors.push_back(OutputFile::writes_nothing("--output", path));
+      continue;
+    }
+    const auto exporter = OutputFile::is_direct(path) ? report::find_exporter(manners_.format)
+                                                      : report::exporter_for_path(path);
+    auto file = OutputFile::open("--output", path);
+    keep_errors(exporter, errors);
+    keep_errors(file, errors);
+    if (exporter && file) {
+      targets_.push_back({.file = std::move(*file), .exporter = *exporter});
+    }
+  }
+}
+
+void RunFiles::open_request_log(const workload::Source& source, core::Errors& errors) {
+  const GivenFlag* const flag = arguments_.find("requests-out");
+  if (flag == nullptr) {
+    return;
+  }
+  const auto format =
+      OutputFile::is_direct(flag->value)
+          ? core::Result<report::RequestLogFormat>(report::RequestLogFormat::kJsonLines)
+          : report::request_log_format(flag->value);
+  auto file = OutputFile::open("--requests-out", flag->value);
+  keep_errors(format, errors);
+  keep_errors(file, errors);
+  if (!format || !file) {
+    return;
+  }
+  log_file_.emplace(std::move(*file));
+  log_ = report::make_request_log(
+      *format, source, log_file_->stream(), resolved_.run.cluster.instances.has_value());
+  if (*format == report::RequestLogFormat::kCsv) {
+    prompts_.emplace();
+  }
+}
+
+void RunFiles::open_trace(core::Errors& errors) {
+  auto options = perfetto_options(arguments_);
+  keep_errors(options, errors);
+  if (open_file("perfetto-out", trace_file_, errors) && options) {
+    options->is_fleet = resolved_.run.cluster.instances.has_value();
+    trace_.emplace(*options);
+  }
+}
+
+void RunFiles::open_client_files(core::Errors& errors) {
+  for (const auto& word : arguments_.values("client-results")) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos || equals + 1 == word.size()) {
+      errors.push_back({.field = "--client-results",
+                        .message = fmt::format("found '{}', expected CLIENT=FILE", word),
+                        .where = {.file = "command line"}});
+      continue;
+    }
+    const auto format = report::find_client_format(word.substr(0, equals));
+    if (!format) {
+      errors.insert(errors.end(), format.error().begin(), format.error().end());
+      continue;
+    }
+    open_client_file(**format, word.substr(equals + 1), errors);
+  }
+}
+
+void RunFiles::open_client_file(const report::ClientFormat& format,
+                                const std::string& path,
+                                core::Errors& errors) {
+  const auto open = [&](const std::string& name) -> std::optional<OutputFile> {
+    auto file = OutputFile::open("--client-results", name);
+    keep_errors(file, errors);
+    return file ? std::optional<OutputFile>(std::move(*file)) : std::nullopt;
+  };
+  auto file = open(path);
+  auto requests = format.render_requests == nullptr
+                      ? std::nullopt
+                      : open(evidence::validate::requests_file(format.name, path));
+  if (file) {
+    client_targets_.push_back(
+        {.file = std::move(*file), .requests = std::move(requests), .format = &format});
+  }
+}
+
+/// A client that states its sampling does not measure a server that samples otherwise.
+void RunFiles::warn_of_sampling(core::Warnings& warnings) const {
+  const auto& sampling = resolved_.deployment->network.sampling;
+  for (const auto& target : client_targets_) {
+    if (target.format->greedy && (sampling.truncates() || sampling.penalises())) {
+      warnings.push_back(
+          {.code = "W-client-sampling",
+           .message = fmt::format(
+               "{} sends temperature 0, and this run samples as the network's "
+               "generation_config.json says; the file says so (generation_config: auto)",
+               target.format->name),
+           .hint = "--generation-config vllm"});
+    }
+  }
+}
+
+/// A table of requests has no place for the tokens that prompts share.
+void RunFiles::warn_of_prompts(core::Warnings& warnings) const {
+  if (prompts_ && prompts_->with_prompt() > 0) {
+    warnings.push_back(
+        {.code = "W-lost-prompts",
+         .message = fmt::format("{} of {} prompts share tokens with others, which '{}' does not "
+                                "say: replayed, it has less in the prefix cache",
+                                prompts_->with_prompt(),
+                                prompts_->requests(),
+                                log_file_->path()),
+         .hint = "--requests-out FILE.jsonl"});
+  }
+}
+
+/// A client that is stopped writes no result.
+void RunFiles::warn_of_interruption(core::Warnings& warnings) const {
+  for (const auto& target : client_targets_) {
+    warnings.push_back({.code = "W-partial",
+                        .message = fmt::format(
+                            "the run was interrupted: '{}' is not written, as {} measures whole "
+                            "runs",
+                            target.file.path(),
+                            target.format->name)});
+  }
+  if (log_file_) {
+    warnings.push_back({.code = "W-partial",
+                        .message = fmt::format("the run was interrupted: '{}' holds the requests "
+                                               "sent by then, those without an answer as "
+                                               "\"unfinished\"",
+                                               log_file_->path())});
+  }
+}
+
+bool RunFiles::shows_series() const {
+  return std::ranges::any_of(targets_,
+                             [](const Target& target) { return target.exporter->needs_series; });
+}
+
+void RunFiles::listen(sim::RunControls& controls) {
+  controls.steps = steps_.get();
+  controls.decisions = decisions_.get();
+  if (log_) {
+    listeners_.add(log_.get());
+    controls.stories = log_.get();
+  }
+  if (caches_) {
+    listeners_.add(&*caches_);
+  }
+  if (!client_targets_.empty()) {
+    listeners_.add(&client_results_);
+  }
+  if (prompts_) {
+    listeners_.add(&*prompts_);
+  }
+  if (trace_) {
+    listeners_.add(&*trace_);
+  }
+  controls.listener = listeners_.empty() ? nullptr : &listeners_;
+}
+
+void RunFiles::close(core::Result<report::RunResult>& result) {
+  client_results_.put_in_order();
+  log_.reset();
+  steps_.reset();
+  decisions_.reset();
+  if (!result) {
+    return;
+  }
+  warn_of_sampling(result->warnings);
+  warn_of_prompts(result->warnings);
+  if (result->partial) {
+    warn_of_interruption(result->warnings);
+  }
+  if (trace_) {
+    trace_->settle();
+    if (const auto cut = trace_->cut()) {
+      result->warnings.push_back(perfetto_cut_warning(arguments_, *cut));
+    }
+  }
+}
+
+void RunFiles::write(const report::RunResult& result,
+                     report::TextStyle& style,
+                     core::Errors& errors) {
+  for (auto& [file, exporter] : targets_) {
+    file.stream() << rendered(arguments_, *exporter, result, {});
+    const auto written = file.commit();
+    keep_errors(written, errors);
+    if (written) {
+      style.saved_to += (style.saved_to.empty() ? "" : ", ") + file.path();
+    }
+  }
+  write_client_files(result, errors);
+  if (caches_file_ && !result.partial) {
+    caches_file_->stream() << sim::cache_state_text(caches_->state());
+    keep_errors(caches_file_->commit(), errors);
+  }
+  write_trace(errors);
+  for (auto* const file : {&log_file_, &steps_file_, &decisions_file_}) {
+    if (*file) {
+      keep_errors((*file)->commit(), errors);
+    }
+  }
+}
+
+void RunFiles::write_client_files(const report::RunResult& result, core::Errors& errors) {
+  if (result.deployment) {
+    client_results_.stand_for_all(resolved_.workload.share(), result.deployment->requests);
+  }
+  for (auto& [file, requests, format] : client_targets_) {
+    if (result.partial) {
+      continue;
+    }
+    file.stream() << format->render(report::seen_by_client(result, client_results_),
+                                    client_results_);
+    keep_errors(file.commit(), errors);
+    if (requests) {
+      requests->stream() << format->render_requests(client_results_);
+      keep_errors(requests->commit(), errors);
+    }
+  }
+}
+
+void RunFiles::write_trace(core::Errors& errors) {
+  if (!trace_) {
+    return;
+  }
+  if (trace_file_->path().ends_with(".gz")) {
+    document::GzipWriter packer(trace_file_->stream());
+    std::ostream packed(&packer);
+    trace_->write(packed);
+    packer.finish();
+  } else {
+    trace_->write(trace_file_->stream());
+  }
+  keep_errors(trace_file_->commit(), errors);
+}
+
+}  // namespace ridgeline::cli

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/arguments.hpp"
+#include "cli/commands/prompt_count.hpp"
+#include "cli/common.hpp"
+#include "cli/output_file.hpp"
+#include "cluster/decision.hpp"
+#include "core/result.hpp"
+#include "metrics/listeners.hpp"
+#include "report/client_results.hpp"
+#include "report/palette.hpp"
+#include "report/perfetto.hpp"
+#include "report/registry.hpp"
+#include "report/request_log.hpp"
+#include "report/run_result.hpp"
+#include "scenario/resolve.hpp"
+#include "sim/cache_state.hpp"
+#include "sim/simulation.hpp"
+#include "sim/step_watch.hpp"
+#include "workload/source.hpp"
+
+namespace ridgeline::cli {
+
+/// The flags that name a file for something of a run, beside -o.
+[[nodiscard]] std::vector<FlagSpec> run_file_flags();
+
+/// A result in one of its formats, as the flags have it.
+[[nodiscard]] std::string rendered(const Arguments& arguments,
+                                   const report::Exporter& exporter,
+                                   const report::RunResult& result,
+                                   const report::TextStyle& style);
+
+/// Every file that a run writes: opened before it, fed while it goes on, complete after it.
+class RunFiles {
+ public:
+  /// What is handed over outlives it.
+  RunFiles(const Arguments& arguments, const Manners& manners, const scenario::Resolved& resolved)
+      : arguments_(arguments), manners_(manners), resolved_(resolved) {}
+
+  core::Result<void> open(const workload::Source& source);
+  /// Whether a file has pictures over simulated time.
+  [[nodiscard]] bool shows_series() const;
+  /// Lets the run feed the files.
+  void listen(sim::RunControls& controls);
+  /// After the run: no file is fed any more. Adds what readers of the files should know.
+  void close(core::Result<report::RunResult>& result);
+  /// Completes the files. `style` gets the names of those with the result.
+  void write(const report::RunResult& result, report::TextStyle& style, core::Errors& errors);
+
+ private:
+  /// A file that gets the result.
+  struct Target {
+    OutputFile file;
+    const report::Exporter* exporter;
+  };
+  /// A file in the schema of a benchmark client, and the one beside it where it writes two.
+  struct ClientTarget {
+    OutputFile file;
+    std::optional<OutputFile> requests;
+    const report::ClientFormat* format;
+  };
+
+  void open_results(core::Errors& errors);
+  void open_request_log(const workload::Source& source, core::Errors& errors);
+  void open_trace(core::Errors& errors);
+  void open_client_files(core::Errors& errors);
+  void open_client_file(const report::ClientFormat& format,
+                        const std::string& path,
+                        core::Errors& errors);
+  /// Opens the file of a flag; false where it is not given or cannot be opened.
+  bool open_file(std::string_view flag,
+                 std::optional<OutputFile>& place,
+                 core::Errors& errors) const;
+  void write_client_files(const report::RunResult& result, core::Errors& errors);
+  void write_trace(core::Errors& errors);
+  void warn_of_sampling(core::Warnings& warnings) const;
+  void warn_of_prompts(core::Warnings& warnings) const;
+  void warn_of_interruption(core::Warnings& warnings) const;
+
+  const Arguments& arguments_;
+  const Manners& manners_;
+  const scenario::Resolved& resolved_;
+  metrics::Listeners listeners_;
+  std::vector<Target> targets_;
+  std::optional<OutputFile> log_file_;
+  std::unique_ptr<report::RequestLog> log_;
+  std::optional<PromptCount> prompts_;
+  std::optional<OutputFile> steps_file_;
+  std::unique_ptr<sim::StepListener> steps_;
+  std::optional<OutputFile> trace_file_;
+  std::optional<report::PerfettoTrace> trace_;
+  std::optional<OutputFile> caches_file_;
+  std::optional<sim::CacheStateKeeper> caches_;
+  std::optional<OutputFile> decisions_file_;
+  std::unique_ptr<cluster::DecisionSink> decisions_;
+  std::vector<ClientTarget> client_targets_;
+  report::ClientResults client_results_;
+};
+
+}  // namespace ridgeline::cli

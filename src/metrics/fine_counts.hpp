@@ -1,0 +1,63 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "metrics/order_search.hpp"
+#include "metrics/series.hpp"
+#include "metrics/summary.hpp"
+#include "statistics/moments.hpp"
+#include "statistics/quantile_buckets.hpp"
+#include "statistics/quantile_sketch.hpp"
+
+namespace ridgeline::metrics {
+
+/// The probabilities of a series' quantiles, ascending: 0 to 0.9 evenly, then 36 to every further
+/// nine, to 0.9999, and 1; p50, p90, p95 and p99 are among them.
+[[nodiscard]] std::vector<double> series_probabilities();
+
+/// How many of some times lie in each of fine bins: what quantiles between the exact ones come
+/// from. The same in whatever order, and in whatever runs, the times come.
+class FineCounts {
+ public:
+  /// Within 0.1 % of the times, as statistics::QuantileSketch.
+  static constexpr int kBits = 9;
+  using Bins = statistics::LogBuckets<kBits>;
+
+  /// Times in ticks, none negative.
+  void add(std::span<const std::int64_t> ticks);
+  /// The same, `repeat` times each of first, first + growth, ...; growths are not negative.
+  void add(const RunBlock& runs);
+
+  [[nodiscard]] bool empty() const { return counts_.empty(); }
+  /// Quantiles in milliseconds at series_probabilities(): p50, p90, p95, p99 and the greatest are
+  /// those of `exact`. Requires that it is not empty.
+  [[nodiscard]] std::vector<double> quantiles_ms(const Distribution& exact) const;
+
+ private:
+  void add_run(const statistics::ArithmeticRun& run);
+  /// The number in the bin of a time, with room made for it.
+  std::int64_t& count_of(std::size_t bin) {
+    if (bin >= counts_.size()) [[unlikely]] {
+      counts_.resize(bin + 1);
+    }
+    return counts_[bin];
+  }
+
+  std::vector<std::int64_t> counts_;
+};
+
+/// The quantiles of a series by latency, and of the gaps between tokens; empty where nothing has
+/// such a time.
+struct QuantileCurves {
+  std::array<std::vector<double>, kNumLatencies> latencies_ms;
+  std::vector<double> itl_ms;
+};
+
+/// The quantiles in milliseconds at series_probabilities() of a sketch; empty without values.
+[[nodiscard]] std::vector<double> quantiles_ms(const statistics::QuantileSketch& sketch);
+
+}  // namespace ridgeline::metrics

@@ -1,0 +1,98 @@
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include <fmt/core.h>
+
+#include "document/document.hpp"
+#include "report/figures/figure.hpp"
+#include "report/figures/marks.hpp"
+#include "report/format.hpp"
+
+namespace ridgeline::report::figures {
+namespace {
+
+struct Headline {
+  std::string_view metric;  ///< Of expected_error.
+  std::string_view name;
+  std::string_view key;  ///< Of the prediction.
+  std::string_view unit;
+};
+constexpr std::array<Headline, 4> kHeadlines = {
+    {{.metric = "ttft", .name = "mean TTFT", .key = "summary.ttft_ms.mean", .unit = "ms"},
+     {.metric = "tpot", .name = "mean TPOT", .key = "summary.tpot_ms.mean", .unit = "ms"},
+     {.metric = "e2e", .name = "mean E2E", .key = "summary.e2e_ms.mean", .unit = "ms"},
+     {.metric = "output_throughput",
+      .name = "output",
+      .key = "summary.output_throughput",
+      .unit = "tok/s"}}};
+
+double error_at(const document::Node& result, std::string_view metric, std::string_view statistic) {
+  return number_at(result, fmt::format("expected_error.{}.{}_pct", metric, statistic), -1.0);
+}
+
+std::string range_text(double value, double error, std::string_view unit) {
+  const double low = std::max(value * (1.0 - error / 100.0), 0.0);
+  return fmt::format(
+      "{} to {} {}", significant(low), significant(value * (1.0 + error / 100.0)), unit);
+}
+
+}  // namespace
+
+Figure error_bars(const document::Node& result) {
+  constexpr double kWidth = 960.0;
+  constexpr double kFirst = 22.0;
+  constexpr double kRowHeight = 30.0;
+  Figure figure{.id = "error-bars",
+                .title = "How far the headline numbers may be off, in % of the prediction",
+                .caption =
+                    "Model error: thick lines hold half of the measured runs like this one, thin "
+                    "lines nine of ten. Neither the spread of seeds nor an error of sampling is in "
+                    "them.",
+                .head = {"", "predicted", "half within", "nine of ten within"}};
+  double widest = 0.0;
+  double rows = 0.0;
+  for (const Headline& one : kHeadlines) {
+    const double p90 = error_at(result, one.metric, "p90");
+    widest = std::max(widest, p90);
+    rows += p90 >= 0.0 ? 1.0 : 0.0;
+  }
+  if (rows == 0.0) {
+    return figure;
+  }
+  const double bottom = kFirst + kRowHeight * rows;
+  Canvas canvas(kWidth, bottom + 40.0);
+  const Scale x{.low = -std::max(widest, 1.0),
+                .high = std::max(widest, 1.0),
+                .start = 250.0,
+                .end = kWidth - 30.0};
+  canvas.axis_below(x, bottom, 6.0, "% of the prediction");
+  double y = kFirst;
+  for (const Headline& one : kHeadlines) {
+    const double p90 = error_at(result, one.metric, "p90");
+    if (p90 < 0.0) {
+      continue;
+    }
+    const double median = error_at(result, one.metric, "median");
+    const double value = number_at(result, one.key);
+    canvas.text({.x = 0.0, .y = y + 4.0}, "start", "strong", one.name);
+    canvas.text(
+        {.x = 240.0, .y = y + 4.0}, "end", "", fmt::format("{} {}", significant(value), one.unit));
+    canvas.whisker(y, x.pixel(-p90), x.pixel(0.0), x.pixel(p90), "whisker");
+    canvas.bar({.x = x.pixel(-median), .y = y - 3.0}, {.x = x.pixel(median), .y = y + 3.0}, "fa");
+    figure.rows.push_back({std::string(one.name),
+                           fmt::format("{} {}", significant(value), one.unit),
+                           range_text(value, median, one.unit),
+                           range_text(value, p90, one.unit)});
+    figure.description += fmt::format("{}{}: {} nine times of ten.",
+                                      figure.description.empty() ? "" : " ",
+                                      one.name,
+                                      figure.rows.back()[3]);
+    y += kRowHeight;
+  }
+  figure.draw(canvas);
+  return figure;
+}
+
+}  // namespace ridgeline::report::figures

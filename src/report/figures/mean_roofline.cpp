@@ -1,0 +1,91 @@
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "core/units.hpp"
+#include "document/document.hpp"
+#include "latency/step_time_model.hpp"
+#include "report/figures/figure.hpp"
+#include "report/format.hpp"
+#include "report/roofline_svg.hpp"
+
+namespace ridgeline::report::figures {
+namespace {
+
+/// The operators of a step of `mean_steps`, all of one phase.
+void add_operators(const document::Node& step,
+                   std::string_view phase,
+                   latency::Explanation& explanation,
+                   Figure& figure) {
+  const document::Node* const parts = step.find("parts");
+  for (std::size_t i = 0; parts != nullptr && i < parts->items().size(); ++i) {
+    const document::Node& part = parts->items()[i];
+    const document::Node* const name = part.find("operator");
+    latency::OperatorTime one;
+    one.name = name != nullptr && name->is_string() ? name->as_string() : "";
+    one.phase = phase;
+    one.flops = core::Flops(number_at(part, "flops"));
+    one.bytes = core::Bytes(number_at(part, "bytes"));
+    one.time = core::Seconds(number_at(part, "us") / 1e6);
+    if (one.flops.value() > 0.0 && one.bytes.value() > 0.0 && one.time.value() > 0.0) {
+      figure.rows.push_back({std::string(phase),
+                             one.name,
+                             significant(one.flops.value() / one.bytes.value()),
+                             significant(one.flops.value() / one.time.value() / 1e12)});
+    }
+    explanation.parts.push_back(std::move(one));
+  }
+}
+
+}  // namespace
+
+Figure mean_roofline(const document::Node& result) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kSteps = {
+      {{"mean_steps.decode", "decode"}, {"mean_steps.prompt", "prefill"}}};
+  Figure figure{.id = "roofline",
+                .title = "How far operators are from the GPU's roofs, in FLOP per second",
+                .caption =
+                    "The two steps of the picture before: left of a ridge memory bandwidth limits "
+                    "an operator, right of it arithmetic.",
+                .head = {"step", "operator", "FLOP per byte", "TFLOP/s"}};
+  Roofline roofline{.title = "",
+                    .subtitle = "",
+                    .peaks = {},
+                    .bandwidth = core::BytesPerSecond(number_at(result, "mean_steps.bytes_per_s")),
+                    .shares = "share of the two steps' time"};
+  const document::Node* const roofs = at_path(result, "mean_steps.roofs");
+  if (roofs == nullptr || !roofs->is_map() || roofline.bandwidth.value() <= 0.0) {
+    return figure;
+  }
+  for (const auto& member : roofs->members()) {
+    const double peak = member.value.is_number() ? member.value.as_real() : 0.0;
+    if (peak > 0.0) {
+      roofline.peaks.push_back({.format = member.key, .peak = core::FlopsPerSecond(peak)});
+    }
+  }
+  std::ranges::stable_sort(roofline.peaks, {}, [](const auto& peak) { return peak.peak.value(); });
+  latency::Explanation explanation;
+  for (const auto& [key, phase] : kSteps) {
+    if (const document::Node* const step = at_path(result, key);
+        step != nullptr && step->is_map()) {
+      add_operators(*step, phase, explanation, figure);
+    }
+  }
+  if (roofline.peaks.empty() || figure.rows.empty()) {
+    return figure;
+  }
+  figure.width = kRooflineWidth;
+  figure.height = kRooflineHeight;
+  figure.marks = roofline_marks(roofline, explanation);
+  figure.description = fmt::format("{} operators of a decode step and a prompt under {} roofs.",
+                                   figure.rows.size(),
+                                   roofline.peaks.size());
+  return figure;
+}
+
+}  // namespace ridgeline::report::figures

@@ -1,0 +1,22 @@
+#include <gtest/gtest.h>
+
+#include "a_run.hpp"
+#include "report/figures/figure.hpp"
+
+namespace ridgeline::report::figures {
+namespace {
+
+TEST(MeanRoofline, HasBothSteps) {
+  const Figure figure = mean_roofline(testing::a_result());
+  EXPECT_GT(testing::count(figure.marks, "class=\"mark decode\""), 2);
+  EXPECT_GT(testing::count(figure.marks, "class=\"mark prefill\""), 2);
+  EXPECT_GT(testing::count(figure.marks, "class=\"roof\""), 0);
+  EXPECT_FALSE(figure.rows.empty());
+}
+
+TEST(MeanRoofline, AResultWithoutStepsHasNoPicture) {
+  EXPECT_TRUE(mean_roofline(document::Node()).marks.empty());
+}
+
+}  // namespace
+}  // namespace ridgeline::report::figures

@@ -1,0 +1,24 @@
+#include <gtest/gtest.h>
+
+#include "a_run.hpp"
+#include "report/figures/figure.hpp"
+
+namespace ridgeline::report::figures {
+namespace {
+
+TEST(Operators, NamesEveryOneInItsTable) {
+  const auto& result = testing::a_result();
+  const Figure figure = operators(result);
+  const auto parts = at_path(result, "mean_steps.decode.parts")->items().size() +
+                     at_path(result, "mean_steps.prompt.parts")->items().size();
+  EXPECT_EQ(figure.rows.size(), parts);
+  EXPECT_NE(figure.marks.find("gate_up_proj"), std::string::npos);
+  EXPECT_NE(figure.description.find("longest: "), std::string::npos);
+}
+
+TEST(Operators, AResultWithoutThemHasNoPicture) {
+  EXPECT_TRUE(operators(document::Node()).marks.empty());
+}
+
+}  // namespace
+}  // namespace ridgeline::report::figures

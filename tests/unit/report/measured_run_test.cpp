@@ -1,0 +1,26 @@
+#include "report/measured_run.hpp"
+
+#include <gtest/gtest.h>
+
+#include "evidence/validate/evidence.hpp"
+#include "report/figures/figure.hpp"
+
+namespace ridgeline::report {
+namespace {
+
+TEST(MeasuredRun, HasWhatTheRecordHas) {
+  using evidence::validate::Figure;
+  using evidence::validate::Level;
+  evidence::validate::Evidence record;
+  record.measured.at(Figure::kTtft, Level::kP99) = 51.0;
+  record.measured.at(Figure::kOutputThroughput, Level::kMean) = 1200.0;
+  record.completed_per_s = 4.0;
+  const auto tree = measured_run_tree(record);
+  EXPECT_EQ(figures::number_at(tree, "summary.ttft_ms.p99"), 51.0);
+  EXPECT_EQ(figures::at_path(tree, "summary.ttft_ms.p50"), nullptr);
+  EXPECT_EQ(figures::number_at(tree, "summary.output_throughput"), 1200.0);
+  EXPECT_EQ(figures::number_at(tree, "summary.request_throughput"), 4.0);
+}
+
+}  // namespace
+}  // namespace ridgeline::report

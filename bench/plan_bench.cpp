@@ -33,10 +33,11 @@ plan::Question thousand_points() {
       {.path = "engine.max_num_batched_tokens", .text = "1024,2048,3072,4096,6144,8192,16384"},
       {.path = "engine.max_num_seqs", .text = "32,64,96,128,256,512"},
       {.path = "workload.request_rate", .text = "20"},
-      {.path = "workload.input_len", .text = "{distribution: exponential, mean: 1000}"},
+      {.path = "workload.input_len",
+       .text = "{distribution: lognormal, mean: 1000, std: 1000, max: 8000}"},
       {.path = "workload.output_len", .text = "250"},
-      {.path = "slo.ttft.p99", .text = "800ms"},
-      {.path = "slo.tpot.p99", .text = "40ms"}};
+      {.path = "slo.ttft", .text = "800ms"},
+      {.path = "slo.tpot", .text = "40ms"}};
   words.objective = "gpus";
   auto read = plan::read_question(words);
   if (!read) {

@@ -11,6 +11,7 @@ pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 # Headers alone, without a file that says where.
 find_path(RIDGELINE_PROTOZERO protozero/pbf_writer.hpp REQUIRED)
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
+pkg_check_modules(curl REQUIRED libcurl)  # Its headers alone: it is loaded where it is needed.
 if(RIDGELINE_TESTS)
   find_package(GTest REQUIRED)
   find_package(rapidcheck REQUIRED)

@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 /* Rises when a program that was built against an older header would go wrong. */
-#define RL_ABI 1
+#define RL_ABI 2
 
 /* RL_ABI of the library that is loaded: a program compares it with its own before all else. */
 RL_EXPORTED int rl_abi(void);
@@ -36,7 +36,116 @@ typedef struct rl_progress {
   int64_t total;      /* requests in all; -1 where that is not known */
 } rl_progress;
 
-/* What a host hears of a call, and says to it, while it goes on. All but `size` may be 0. */
+/* What a gateway knows of one instance that may be chosen; times are seconds. */
+typedef struct rl_instance {
+  int64_t id;
+  /* Of the gateway's own count, now: requests sent there and not known to have ended, their prompt
+   * tokens, and of those the tokens of requests without a known first token. */
+  int64_t requests;
+  int64_t tokens;
+  int64_t prefill_tokens;
+  /* As the instance last published: its queue, the requests that hold a seat, the used share of its
+   * KV blocks (0 to 1); and how old that is. */
+  int64_t waiting;
+  int64_t running;
+  double kv_used;
+  double age_s;
+  /* Leading tokens of this prompt in its KV cache, as its events tell, and how old that is; 0
+   * unless rl_hooks.router_reads_cache is set. */
+  int64_t cached_tokens;
+  double cache_age_s;
+  double weight; /* its share of the load against the others', as configured */
+} rl_instance;
+
+/* One routing decision. A request's output length is not known. */
+typedef struct rl_route {
+  size_t size; /* sizeof(rl_route) in the library */
+  double now_s;
+  int64_t id;
+  double arrival_s;
+  int64_t prompt_tokens;
+  int64_t max_tokens; /* the client's limit */
+  int64_t priority;   /* lower is better */
+  int64_t session;    /* -1: of none */
+  int64_t num_instances;
+  size_t instance_size; /* from one of them to the next, in bytes */
+  const rl_instance* instances;
+  /* To be set: an index into `instances`, or RL_REFUSE. As it comes it says that the host failed,
+   * and then the call ends with an error. */
+  int64_t choice;
+} rl_route;
+#define RL_REFUSE (-1)
+#define RL_FAILED (-2)
+
+/* One step to price. */
+typedef struct rl_step {
+  size_t size;            /* sizeof(rl_step) in the library */
+  int64_t num_decodes;    /* sequences that process one token */
+  int64_t decode_context; /* the sum of their KV lengths before the step */
+  /* The single ones; 0 unless rl_hooks.model_reads_lengths is set. */
+  const int64_t* decode_lengths;
+  int64_t num_prefills;
+  const int64_t* prefill_past; /* of each prompt chunk: tokens whose KV exists */
+  const int64_t* prefill_new;  /* tokens that are computed now */
+  /* To be set: GPU time in seconds by what holds it up (compute, memory, network, overhead), and
+   * the host's own work of the step, which the engine adds or overlaps. */
+  double seconds[4];
+  double cpu_seconds;
+  int ok; /* to be set to 1; as it comes, 0, it says that the host failed */
+} rl_step;
+
+/* Decode-only steps of so many sequences in closed form: rl_step.seconds, of which the memory's
+ * part grows by so many seconds for each token of context. */
+typedef struct rl_affine {
+  size_t size; /* sizeof(rl_affine) in the library */
+  int64_t num_decodes;
+  double seconds[4]; /* to be set, as the next two */
+  double cpu_seconds;
+  double seconds_per_token;
+  int ok; /* to be set: 1; 2 where there is no closed form */
+} rl_affine;
+
+/* What one ready replica showed at the newest reading. */
+typedef struct rl_replica {
+  int64_t id;
+  int64_t waiting;
+  int64_t running;
+  double kv_used;
+  double busy; /* share of the time since the reading before that was spent in steps */
+} rl_replica;
+
+/* One decision of an autoscaler. */
+typedef struct rl_scale {
+  size_t size; /* sizeof(rl_scale) in the library */
+  double now_s;
+  double reading_s; /* when the replicas below were read; -1: not yet */
+  int64_t replicas; /* ready or on their way to be */
+  int64_t ready;
+  int64_t min_replicas;
+  int64_t max_replicas;
+  int64_t held;     /* requests at the gateway that wait for a replica */
+  int64_t arrivals; /* since the reading before */
+  int64_t num_read;
+  size_t replica_size;
+  const rl_replica* read;
+  int64_t choice; /* to be set: how many replicas there are to be; RL_FAILED as it comes */
+} rl_scale;
+
+/* Addresses of CPython's functions of these names, so that signals are handled on the main thread
+ * while a call goes on; what a handler raised is left in `raised` (type, value, traceback), and the
+ * call ends with what there is. */
+typedef struct rl_python {
+  size_t size;                 /* sizeof(rl_python) */
+  int (*PyGILState_Ensure)(void);
+  void (*PyGILState_Release)(int state);
+  int (*PyErr_CheckSignals)(void);
+  void (*PyErr_Fetch)(void** type, void** value, void** traceback);
+  void* raised[3];
+} rl_python;
+
+/* What a host hears of a call, and says to it, while it goes on. All but `size` may be 0. Where one
+ * of the policies below fails the call ends with an error: field "router", "step_model" or
+ * "autoscaler". */
 typedef struct rl_hooks {
   size_t size; /* sizeof(rl_hooks) */
   void* user;  /* handed to each function below */
@@ -45,14 +154,29 @@ typedef struct rl_hooks {
   const volatile int* interrupt;
   /* Called on the thread of the call, at most 20 times a second. */
   void (*progress)(void* user, const rl_progress* progress);
+  /* Called on the thread of the call, at most 50 times a second: as `interrupt` where it returns
+   * something other than 0. */
+  int (*poll)(void* user);
+  rl_python* python;
+  /* Policies in place of the scenario's, of `run` and `replay`. Called on the thread of the call. */
+  void (*route)(void* user, rl_route* route);
+  int router_reads_cache;
+  int model_reads_lengths;
+  void (*predict)(void* user, rl_step* step);
+  void (*affine)(void* user, rl_affine* affine); /* asked once for each number of decodes */
+  void (*scale)(void* user, rl_scale* scale);    /* cluster.autoscaling says when, and the bounds */
 } rl_hooks;
 
 typedef struct rl_result rl_result;
 
 /* Does what `ridgeline VERB --format json` does. `json`, `n` bytes, holds the scenario (`ridgeline
- * schema scenario`), and for these verbs more keys, or others:
+ * schema scenario`), and for these verbs more keys, or others. `base` is the path of a scenario's
+ * file, or a scenario (`config` of any result is one), which the other keys are laid over.
  *
- *   run, replay   nothing more
+ *   run, replay   keep: a list of "requests" (up to 1,000,000 of them), "all-requests", "steps"
+ *                 (rl_table), "series" (in the JSON, and for figures), "figures" (for figures
+ *                 alone); series_buckets: a count; policies: what the result's `config` says of
+ *                 the hooks: {router: {class: ...}, step_model: ..., autoscaler: ...}
  *   explain       nothing more
  *   step          decode, prefill: texts, as after the flags; samples: true or false;
  *                 compare: a list of step-time models
@@ -61,6 +185,14 @@ typedef struct rl_result rl_result;
  *   validate      files: a list of paths; histories, threads: counts. Keys of a scenario are
  *                 what-ifs; hooks are not asked.
  *   calibrate     the same, and fit: a list of constants. The answer's `scenario` is the server.
+ *   sweep         axes: {key: list}; measure: "run" or "capacity"; jobs: a count. The answer's
+ *                 `points` are {ordinal, id, point, status, result, errors}.
+ *   plan          space, slo, limits, objective, cost, mix, as in a file; jobs, top_n: counts;
+ *                 effort, confidence, prices: as after the flags; accept_bounds: true or false
+ *   trace         file; block_size, seed: counts; skip_bad_rows: true or false
+ *   conform       files: a list of paths. Returns 1 where a recording is not repeated.
+ *   report        file: a saved result, JSON or page; or result: one as JSON. The answer is the
+ *                 result, with its report and its figures.
  *
  * `hooks` may be 0. Returns what the command line ends with: 0, 2 bad input, 4 infeasible or no
  * request got an answer, 70 a fault of the library, 99 kernels that do not match measurements, 130
@@ -73,6 +205,51 @@ RL_EXPORTED int rl_call(
  * field, message, file, line, column, hint}, ...]}. It lives as long as the result. `n` may be 0.
  */
 RL_EXPORTED const char* rl_json(const rl_result* result, size_t* n);
+
+/* Types of columns. */
+enum { RL_INT32 = 1, RL_INT64 = 2, RL_FLOAT64 = 3, RL_WORD = 4 };
+
+/* One column: `rows` values without gaps, which live as long as the result. Where a row has none
+ * stands -1 (integers) or NaN. */
+typedef struct rl_column {
+  const char* name;
+  const char* unit; /* "ps", "ms", "tokens"; "" of plain numbers */
+  int type;
+  const void* data; /* int32_t, int64_t, double; RL_WORD: uint8_t, an index into `words` */
+  const char* const* words;
+  size_t num_words;
+} rl_column;
+
+typedef struct rl_columns {
+  size_t size; /* sizeof(rl_columns) */
+  int64_t rows;
+  size_t num_columns;
+  size_t column_size; /* from one to the next, in bytes */
+  const rl_column* columns;
+} rl_columns;
+
+/* A table of a result of `run` or `replay`: "requests", as they ended, or "steps". Returns 0; 1
+ * where the call did not keep it. */
+RL_EXPORTED int rl_table(const rl_result* result, const char* name, rl_columns* out);
+
+/* The same as a stream of the Arrow C interface: one batch on the same memory, which lives until
+ * the last consumer releases it. `out` is a struct ArrowArrayStream. */
+struct ArrowArrayStream;
+RL_EXPORTED int rl_arrow(const rl_result* result, const char* name, struct ArrowArrayStream* out);
+
+/* For a PyCapsule named "arrow_array_stream": a stream on the heap (0 where there is no such
+ * table), and the destructor of the capsule, which takes the PyObject*. */
+RL_EXPORTED struct ArrowArrayStream* rl_arrow_new(const rl_result* result, const char* name);
+RL_EXPORTED void rl_arrow_capsule_free(void* capsule);
+
+/* A figure as SVG: "ttft_cdf" and so on; without a name a JSON list of what there is: [{name,
+ * title, description}]. Pictures over time need `keep` "series" or "figures". 0 where there is
+ * none; it lives as long as the result. */
+RL_EXPORTED const char* rl_figure(rl_result* result, const char* name, size_t* n);
+
+/* The result in a format of `ridgeline list formats`: "table", "html", "csv" ...; of a plan "table"
+ * and "json". 0 where there is none; it lives as long as the result. */
+RL_EXPORTED const char* rl_report(rl_result* result, const char* format, size_t* n);
 
 /* Ends a result; 0 is allowed. */
 RL_EXPORTED void rl_free(rl_result* result);

@@ -32,8 +32,11 @@ done
 
 # Nothing of the inside is visible.
 shown=$(nm -D --defined-only -C "$lib/libridgeline.so" | cut -d' ' -f3- |
-  grep -vE '^(rl_[a-z]+@@RIDGELINE_1|RIDGELINE_1(@@RIDGELINE_1)?|ridgeline::v0::.*)$' || true)
+  grep -vE '^(rl_[a-z_]+@@RIDGELINE_2|RIDGELINE_2(@@RIDGELINE_2)?|ridgeline::v0::.*)$' || true)
 [[ -z $shown ]] || fail "libridgeline.so shows more than it should: $shown"
+abi=$(sed -n 's/^#define RL_ABI //p' include/ridgeline.h)
+[[ $(nm -D --defined-only "$lib/libridgeline.so" | grep -oE 'rl_[a-z_]+' | sort -u) == \
+   $(sed -n 's/^function //p' "cmake/abi/$abi.txt") ]] || fail "libridgeline.so shows other functions than cmake/abi/$abi.txt"
 python3 tools/third_party_notices.py --check "$root/usr/bin/ridgeline" "$lib/libridgeline.so"
 
 # From here on in the fresh root alone.

@@ -20,6 +20,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 NOTICES = ROOT / "THIRD_PARTY_NOTICES"
 COPYRIGHT = "/usr/share/doc/{}/copyright"
+# Where another package's file speaks of it.
+COPYRIGHT_OF = {"libboost-dev": "/usr/share/doc/libboost1.74-dev/copyright"}
+# Of a package of many libraries, the files of those that are compiled in.
+COMPILED = {
+    "libboost-dev": re.compile(
+        r"\*$|libs/(asio|assert|beast|config|container_hash|core|detail|exception|intrusive|io|move|mp11|optional"
+        r"|preprocessor|smart_ptr|static_assert|system|throw_exception|type_traits|utility)/\*$"
+    )
+}
 
 # Library, the Debian package whose copyright file speaks of it, and its shared library (none: headers alone).
 LIBRARIES = (
@@ -32,6 +41,7 @@ LIBRARIES = (
     ("zlib", "zlib1g-dev", "libz"),
     ("Zstandard", "libzstd-dev", "libzstd"),
     ("protozero", "libprotozero-dev", None),
+    ("Boost", "libboost-dev", None),
 )
 # Of the system itself: used where it stands, never part of what we give away.
 SYSTEM = {
@@ -41,6 +51,7 @@ SYSTEM = {
     "libm": "LGPL-2.1",
     "ld-linux-x86-64": "LGPL-2.1",
     "libCbcSolver": "EPL-1.0, with the libraries of COIN-OR that it needs; only where mixes of GPUs are asked for",
+    "libcurl": "curl (an MIT licence), with the libraries that it needs; only where a server is measured",
 }
 NEVER_COMPILED = re.compile(
     r"(debian|docs?|tests?|examples|fuzz|benchmark|windows|contrib|amiga|support|dependencies|zlibWrapper)/|xxhsum\.c$"
@@ -82,7 +93,8 @@ def plain(text: str) -> str:
 
 def notice(title: str, package: str) -> str:
     """The holders of a library and its parts, then each licence once."""
-    found = paragraphs(Path(COPYRIGHT.format(package)).read_text(encoding="utf-8"))
+    file = COPYRIGHT_OF.get(package, COPYRIGHT.format(package))
+    found = paragraphs(Path(file).read_text(encoding="utf-8"))
     source = next((plain(each["Source"]) for each in found if "Source" in each), "")
     parts, names, texts = [], [], {}
     for each in found:
@@ -91,7 +103,10 @@ def notice(title: str, package: str) -> str:
         if text:
             texts[name] = text.strip()
         globs = plain(each.get("Files", "")).split()
-        kept = [glob for glob in globs if not NEVER_COMPILED.match(glob)]
+        compiled = COMPILED.get(package)
+        kept = [
+            glob for glob in globs if not NEVER_COMPILED.match(glob) and (compiled is None or compiled.match(glob))
+        ]
         if kept:
             holders = plain(each.get("Copyright", ""))
             parts.append(f"{', '.join(kept)}: {name}\n" + "".join(f"  {line}\n" for line in holders.splitlines()))

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,21 +14,30 @@
 
 #include <fmt/format.h>
 
+#include "api/base_scenario.hpp"
 #include "api/batch_text.hpp"
 #include "api/call_document.hpp"
 #include "api/errors.hpp"
+#include "api/file_calls.hpp"
 #include "api/guard.hpp"
 #include "api/live_run.hpp"
 #include "api/measured_calls.hpp"
+#include "api/policies.hpp"
+#include "api/searches.hpp"
 #include "api/step.hpp"
+#include "api/tables.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
+#include "metrics/timeline.hpp"
+#include "report/figures/figure.hpp"
+#include "report/registry.hpp"
 #include "report/result_json.hpp"
 #include "report/result_tree.hpp"
 #include "report/results/choices.hpp"
 #include "report/results/explanation.hpp"
 #include "report/results/run.hpp"
 #include "report/results/schema_text.hpp"
+#include "report/run_result.hpp"
 #include "ridgeline/error.hpp"
 #include "ridgeline/ridgeline.hpp"
 #include "scenario/resolve.hpp"
@@ -41,37 +54,125 @@ Reply answered(const document::Node& tree) {
   return {.code = 0, .json = report::json_text(tree)};
 }
 
-Outcome run_for(scenario::Purpose purpose, CallDocument& document, const Hooks& hooks) {
+struct Kept {
+  Keep tables;
+  std::optional<std::size_t> series_windows;
+  bool shows_series = false;
+};
+
+/// The keys of `run` and `replay` that say what is kept.
+Kept take_kept(CallDocument& document, core::Errors& errors) {
+  using metrics::Timeline;
+  Kept kept;
+  for (const std::string& word : document.take_texts("keep")) {
+    if (word == "requests") {
+      kept.tables.requests = kUsualRequests;
+    } else if (word == "all-requests") {
+      kept.tables.requests = std::numeric_limits<std::int64_t>::max();
+    } else if (word == "steps") {
+      kept.tables.steps = true;
+    } else if (word == "series" || word == "figures") {
+      kept.shows_series = kept.shows_series || word == "series";
+      kept.series_windows = Timeline::kUsualWindows;
+    } else {
+      errors.push_back({.field = "keep",
+                        .message = fmt::format("found \"{}\", expected requests, all-requests, "
+                                               "steps, series or figures",
+                                               word)});
+    }
+  }
+  const std::int64_t windows =
+      document.take_count("series_buckets", 0, static_cast<std::int64_t>(Timeline::kMostWindows));
+  if (windows > 0) {
+    if (windows < static_cast<std::int64_t>(Timeline::kLeastWindows)) {
+      errors.push_back({.field = "series_buckets",
+                        .message = fmt::format("found {}, expected {} to {}",
+                                               windows,
+                                               Timeline::kLeastWindows,
+                                               Timeline::kMostWindows)});
+    }
+    kept.series_windows = static_cast<std::size_t>(windows);
+  }
+  return kept;
+}
+
+/// The result of a run with all that can be asked of it.
+Reply run_reply(report::RunResult&& result, bool shows_series) {
+  const auto whole = std::make_shared<const report::RunResult>(std::move(result));
+  Reply reply;
+  if (whole->series && !shows_series) {
+    report::RunResult bare = *whole;
+    bare.series.reset();
+    reply = answered(report::result_tree(bare));
+  } else {
+    reply = answered(report::result_tree(*whole));
+  }
+  reply.digest = whole->digest;
+  reply.figures = [whole] { return report::figures::all_figures(report::result_tree(*whole)); };
+  reply.report = [whole, json = reply.json](std::string_view name) -> std::optional<std::string> {
+    const auto exporter = report::find_exporter(name);
+    if (!exporter || ((*exporter)->needs_series && !whole->series)) {
+      return std::nullopt;
+    }
+    return name == "json" ? json : (*exporter)->render(*whole, {});
+  };
+  return reply;
+}
+
+Outcome run_for(scenario::Purpose purpose, CallDocument& document, const CallHost& host) {
+  core::Errors errors;
+  const Kept kept = take_kept(document, errors);
+  const document::Node said = document.take("policies");
+  errors.insert(errors.end(), document.errors().begin(), document.errors().end());
   auto loaded = scenario::read_scenario(document.scenario(), {}, purpose);
   if (!loaded) {
-    return core::fail(loaded.error());
+    errors.insert(errors.end(), loaded.error().begin(), loaded.error().end());
+  }
+  if (!errors.empty()) {
+    return core::fail(std::move(errors));
   }
   const auto resolved = scenario::resolve(std::move(*loaded));
   if (!resolved) {
     return core::fail(resolved.error());
   }
-  const auto result = live_run(*resolved, hooks);
+  const auto tables = std::make_shared<KeptTables>(kept.tables);
+  std::optional<HostPolicies> policies;
+  if (host.policies != nullptr) {
+    policies.emplace(*host.policies);
+  }
+  const bool has_policies = policies && policies->any();
+  auto result = live_run(*resolved,
+                         host.hooks,
+                         {.policies = has_policies ? &*policies : nullptr,
+                          .tables = kept.tables.any() ? tables.get() : nullptr,
+                          .series_windows = kept.series_windows});
   if (!result) {
     return core::fail(result.error());
   }
-  Reply reply = answered(report::result_tree(*result));
-  if (result->partial) {
+  if (has_policies) {
+    policies->tell(said, *result);
+  }
+  const bool partial = result->partial;
+  const bool unanswered = report::unanswered(*resolved, result->summary).has_value();
+  Reply reply = run_reply(std::move(*result), kept.shows_series);
+  reply.tables = tables;
+  if (partial) {
     reply.code = kInterrupted;
-  } else if (report::unanswered(*resolved, result->summary)) {
+  } else if (unanswered) {
     reply.code = static_cast<int>(ErrorCode::kInfeasible);
   }
   return reply;
 }
 
-Outcome run(CallDocument& document, const Hooks& hooks) {
-  return run_for(scenario::Purpose::kRun, document, hooks);
+Outcome run(CallDocument& document, const CallHost& host) {
+  return run_for(scenario::Purpose::kRun, document, host);
 }
 
-Outcome replay(CallDocument& document, const Hooks& hooks) {
-  return run_for(scenario::Purpose::kReplay, document, hooks);
+Outcome replay(CallDocument& document, const CallHost& host) {
+  return run_for(scenario::Purpose::kReplay, document, host);
 }
 
-Outcome explain(CallDocument& document, const Hooks& /*hooks*/) {
+Outcome explain(CallDocument& document, const CallHost& /*host*/) {
   auto loaded = scenario::read_scenario(document.scenario(), {}, scenario::Purpose::kLook);
   if (!loaded) {
     return core::fail(loaded.error());
@@ -83,7 +184,7 @@ Outcome explain(CallDocument& document, const Hooks& /*hooks*/) {
   return answered(report::explanation_tree(*resolved));
 }
 
-Outcome step(CallDocument& document, const Hooks& /*hooks*/) {
+Outcome step(CallDocument& document, const CallHost& /*host*/) {
   const std::string decode = document.take_text("decode");
   const std::string prefill = document.take_text("prefill");
   const bool samples = document.take_bool("samples", true);
@@ -108,7 +209,7 @@ Outcome step(CallDocument& document, const Hooks& /*hooks*/) {
   return answered(steps_tree(*steps, !models.empty()));
 }
 
-Outcome list_choices(CallDocument& document, const Hooks& /*hooks*/) {
+Outcome list_choices(CallDocument& document, const CallHost& /*host*/) {
   const std::vector<std::string> words = {document.take_text("kind")};
   document.end();
   if (!document.errors().empty()) {
@@ -125,7 +226,7 @@ Outcome list_choices(CallDocument& document, const Hooks& /*hooks*/) {
   return answered(report::choices_tree(*choices));
 }
 
-Outcome show_schema(CallDocument& document, const Hooks& /*hooks*/) {
+Outcome show_schema(CallDocument& document, const CallHost& /*host*/) {
   const std::string name = document.take_text("name");
   document.end();
   if (!document.errors().empty()) {
@@ -141,17 +242,29 @@ Outcome show_schema(CallDocument& document, const Hooks& /*hooks*/) {
   return Reply{.code = 0, .json = *text};
 }
 
-Outcome validate_runs(CallDocument& document, const Hooks& /*hooks*/) {
+Outcome validate_runs(CallDocument& document, const CallHost& /*host*/) {
   return validate(document);
 }
 
-Outcome calibrate_server(CallDocument& document, const Hooks& /*hooks*/) {
+Outcome calibrate_server(CallDocument& document, const CallHost& /*host*/) {
   return calibrate(document);
+}
+
+Outcome show_trace(CallDocument& document, const CallHost& /*host*/) {
+  return describe_trace(document);
+}
+
+Outcome conform_files(CallDocument& document, const CallHost& /*host*/) {
+  return conform(document);
+}
+
+Outcome load(CallDocument& document, const CallHost& /*host*/) {
+  return load_result(document);
 }
 
 struct CallVerb {
   std::string_view name;
-  Outcome (*call)(CallDocument& document, const Hooks& hooks);
+  Outcome (*call)(CallDocument& document, const CallHost& host);
 };
 constexpr auto kCallVerbs = std::to_array<CallVerb>({{"run", run},
                                                      {"replay", replay},
@@ -160,9 +273,14 @@ constexpr auto kCallVerbs = std::to_array<CallVerb>({{"run", run},
                                                      {"list", list_choices},
                                                      {"schema", show_schema},
                                                      {"validate", validate_runs},
-                                                     {"calibrate", calibrate_server}});
+                                                     {"calibrate", calibrate_server},
+                                                     {"sweep", sweep_points},
+                                                     {"plan", plan_deployment},
+                                                     {"trace", show_trace},
+                                                     {"conform", conform_files},
+                                                     {"report", load}});
 
-Outcome answer(std::string_view verb, std::string_view json, const Hooks& hooks) {
+Outcome answer(std::string_view verb, std::string_view json, const CallHost& host) {
   const auto* const found = std::ranges::find(kCallVerbs, verb, &CallVerb::name);
   if (found == kCallVerbs.end()) {
     std::vector<std::string_view> names;
@@ -182,14 +300,18 @@ Outcome answer(std::string_view verb, std::string_view json, const Hooks& hooks)
         core::Error{.message = fmt::format("found {}, expected a JSON object", parsed->describe()),
                     .where = parsed->where()});
   }
-  CallDocument document(*parsed);
-  return found->call(document, hooks);
+  const auto whole = over_base(*parsed);
+  if (!whole) {
+    return core::fail(whole.error());
+  }
+  CallDocument document(*whole);
+  return found->call(document, host);
 }
 
 }  // namespace
 
-Reply call(std::string_view verb, std::string_view json, const Hooks& hooks) {
-  auto reply = guarded_result([&] { return answer(verb, json, hooks); });
+Reply call(std::string_view verb, std::string_view json, const CallHost& host) {
+  auto reply = guarded_result([&] { return answer(verb, json, host); });
   if (reply) {
     return std::move(*reply);
   }

@@ -1,16 +1,19 @@
 #include "api/live_run.hpp"
 
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <optional>
 #include <utility>
 
+#include "api/clock.hpp"
+#include "api/policies.hpp"
 #include "api/simulate.hpp"
+#include "api/tables.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "domain/record.hpp"
+#include "metrics/listeners.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/summary.hpp"
 #include "report/run_result.hpp"
@@ -23,7 +26,7 @@ namespace ridgeline::api {
 namespace {
 
 /// Between two calls of a host's progress.
-constexpr std::chrono::milliseconds kBetweenReports(50);
+constexpr double kBetweenReports = 0.05;  // seconds
 
 std::optional<double> milliseconds(const std::optional<core::Duration>& duration) {
   constexpr double kMillisecond = 1e-3;
@@ -61,18 +64,18 @@ class RequestEnds final : public metrics::Listener {
 /// Asks the host whether to stop, and tells it how far the run is, at most so often.
 class Contact {
  public:
-  explicit Contact(const Hooks& hooks) : hooks_(hooks) { ask(); }
+  Contact(const Hooks& hooks, const HostPolicies* policies) : hooks_(hooks), policies_(policies) {
+    ask();
+  }
 
   void on_progress(const sim::Progress& progress) {
     ask();
     if (!hooks_.progress) {
       return;
     }
-    const Clock::time_point now = Clock::now();
-    if (last_ && now - *last_ < kBetweenReports) {
+    if (!reports_.now()) {
       return;
     }
-    last_ = now;
     hooks_.progress(
         {.simulated_s = progress.now.to_seconds(), .done = progress.done, .total = progress.total});
   }
@@ -80,22 +83,24 @@ class Contact {
   [[nodiscard]] const std::atomic<bool>& stop() const { return stop_; }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   void ask() {
-    if (hooks_.interrupted && hooks_.interrupted()) {
+    const bool failed = policies_ != nullptr && policies_->failure();
+    if (failed || (hooks_.interrupted && hooks_.interrupted())) {
       stop_ = true;
     }
   }
 
   const Hooks& hooks_;
+  const HostPolicies* policies_;
+  AtMostEvery reports_{kBetweenReports};
   std::atomic<bool> stop_{false};
-  std::optional<Clock::time_point> last_;
 };
 
 }  // namespace
 
-core::Result<report::RunResult> live_run(const scenario::Resolved& resolved, const Hooks& hooks) {
+core::Result<report::RunResult> live_run(const scenario::Resolved& resolved,
+                                         const Hooks& hooks,
+                                         const LiveOptions& options) {
   if (!has_workload(resolved.scenario().workload)) {
     return core::fail(
         core::Error{.field = "workload",
@@ -105,13 +110,29 @@ core::Result<report::RunResult> live_run(const scenario::Resolved& resolved, con
   if (!source) {
     return core::fail(source.error());
   }
-  Contact contact(hooks);
+  Contact contact(hooks, options.policies);
   RequestEnds ends(hooks.request);
   sim::RunControls controls;
   controls.interrupt = &contact.stop();
   controls.progress = [&](const sim::Progress& progress) { contact.on_progress(progress); };
-  controls.listener = hooks.request ? &ends : nullptr;
-  return api::simulate(resolved, **source, controls);
+  metrics::Listeners listeners;
+  if (hooks.request) {
+    listeners.add(&ends);
+  }
+  if (options.tables != nullptr) {
+    listeners.add(options.tables);
+  }
+  controls.listener = listeners.empty() ? nullptr : &listeners;
+  controls.series_windows = options.series_windows;
+  if (options.policies == nullptr) {
+    return api::simulate(resolved, **source, controls);
+  }
+  controls.host_parts = options.policies->parts();
+  auto result = api::simulate(resolved, **source, controls);
+  if (const auto& failure = options.policies->failure()) {
+    return core::fail(*failure);
+  }
+  return result;
 }
 
 }  // namespace ridgeline::api

@@ -1,11 +1,11 @@
 #include "api/simulate.hpp"
 
 #include <array>
-#include <chrono>
 #include <optional>
 #include <string>
 #include <unistd.h>
 
+#include "api/clock.hpp"
 #include "core/result.hpp"
 #include "engine/instance.hpp"
 #include "report/results/run.hpp"
@@ -30,17 +30,16 @@ std::optional<std::string> host_name() {
 core::Result<report::RunResult> simulate(const scenario::Resolved& resolved,
                                          workload::Source& source,
                                          const sim::RunControls& controls) {
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point start = Clock::now();
+  const StopWatch clock;
   const auto outcome = sim::simulate(resolved, source, controls);
   if (!outcome) {
     return core::fail(outcome.error());
   }
-  const std::chrono::duration<double> wall = Clock::now() - start;
+  const double wall_time_s = clock.seconds();
   return report::run_result(
       resolved,
       *outcome,
-      {.wall_time_s = wall.count(),
+      {.wall_time_s = wall_time_s,
        .host = host_name(),
        .engine_core = controls.core == engine::EngineCore::kReference ? "reference" : "fast"});
 }

@@ -257,15 +257,15 @@ core::Result<std::vector<scenario::Override>> imported_overrides(const Arguments
 }  // namespace
 
 core::Result<StatedScenario> stated_scenario(const Arguments& given, scenario::Purpose purpose) {
-  if (given.positionals.size() > 1) {
-    return core::fail({.message = fmt::format("expected one scenario file, found {}: {}",
-                                              given.positionals.size(),
-                                              fmt::join(given.positionals, " ")),
-                       .where = {.file = "command line"}});
-  }
   Arguments named = given;
   if (purpose != scenario::Purpose::kLook) {
     take_trace(named);
+  }
+  if (named.positionals.size() > 1) {
+    return core::fail({.message = fmt::format("expected one scenario file, found {}: {}",
+                                              named.positionals.size(),
+                                              fmt::join(named.positionals, " ")),
+                       .where = {.file = "command line"}});
   }
   const bool beside_file = !named.positionals.empty();
   core::Errors errors;

@@ -139,6 +139,30 @@ void ProgressDisplay::update(const plan::PlanProgress& progress) {
   show(std::move(text), wall_s);
 }
 
+void ProgressDisplay::update(const observe::ObserveProgress& progress) {
+  const double wall_s = wall_seconds();
+  if (!is_due(wall_s)) {
+    return;
+  }
+  std::string text = fmt::format("{}, {} sent",
+                                 report::human_duration(progress.elapsed.to_seconds()),
+                                 report::grouped(progress.sent));
+  if (progress.total) {
+    text += fmt::format(" of {}", report::grouped(*progress.total));
+  }
+  text += fmt::format(", {} in flight, {} done, {} failed",
+                      report::grouped(progress.in_flight),
+                      report::grouped(progress.done),
+                      report::grouped(progress.failed));
+  if (progress.ttft_p50_ms && progress.ttft_p99_ms && progress.lag_p99_ms) {
+    text += fmt::format(", TTFT p50 {} p99 {} ms, lag p99 {} ms",
+                        report::significant(*progress.ttft_p50_ms),
+                        report::significant(*progress.ttft_p99_ms),
+                        report::significant(*progress.lag_p99_ms));
+  }
+  show(std::move(text), wall_s);
+}
+
 void ProgressDisplay::show(std::string text, double wall_s) {
   if (mode_ == Mode::kPlain) {
     next_s_ = wall_s + kPlainEveryS;

@@ -9,6 +9,7 @@
 #include "cli/arguments.hpp"
 #include "cli/terminal.hpp"
 #include "core/result.hpp"
+#include "observe/observation.hpp"
 #include "plan/planner.hpp"
 #include "sim/simulation.hpp"
 #include "sweep/runner.hpp"
@@ -31,6 +32,8 @@ class ProgressDisplay {
   void update(const sweep::Tally& tally);
   /// Stages of a plan.
   void update(const plan::PlanProgress& progress);
+  /// A measurement of a server.
+  void update(const observe::ObserveProgress& progress);
   /// Takes the line away again.
   void finish();
   /// Seconds since the start.

@@ -1,7 +1,9 @@
 #include "cli/trace_flags.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -85,13 +87,15 @@ core::Result<core::Duration> time_of(const Arguments& arguments, std::string_vie
 }  // namespace
 
 void take_trace(Arguments& arguments) {
-  if (arguments.positionals.size() != 1 || arguments.has("trace") ||
-      !is_trace(arguments.positionals.front())) {
+  auto& words = arguments.positionals;
+  constexpr std::size_t kTraceAndScenario = 2;
+  if (words.size() > kTraceAndScenario || arguments.has("trace") ||
+      std::ranges::count_if(words, is_trace) != 1) {
     return;
   }
-  const std::string path = arguments.positionals.front();
-  arguments.flags.push_back({.name = "trace", .value = path, .typed = path});
-  arguments.positionals.clear();
+  const auto trace = std::ranges::find_if(words, is_trace);
+  arguments.flags.push_back({.name = "trace", .value = *trace, .typed = *trace});
+  words.erase(trace);
 }
 
 std::vector<FlagSpec> trace_flags() {

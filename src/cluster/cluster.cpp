@@ -497,6 +497,14 @@ SimTime Cluster::next_event() const {
   return next;
 }
 
+SimTime Cluster::next_instant() const {
+  SimTime next = next_event();
+  for (const auto& instance : instances_) {
+    next = std::min(next, instance->next_instant());
+  }
+  return next;
+}
+
 bool Cluster::have_parts_a_duty() const {
   return std::ranges::any_of(
       parts_, [](const OwnPart& own) { return own.part->next_duty() != SimTime::never(); });

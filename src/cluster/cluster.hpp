@@ -98,6 +98,7 @@ class Cluster final : public engine::Server,
                         std::int64_t max_segments) override;
   /// Of all instances together.
   [[nodiscard]] engine::InstanceState state(core::SimTime at) const override;
+  [[nodiscard]] core::SimTime next_instant() const override;
   [[nodiscard]] core::SimTime now() const override;
   /// When the last request that has been reported had ended: later than that, how the cluster went
   /// on depends on how it was advanced.

@@ -77,7 +77,7 @@ class Instance final : public Server, private domain::RecordSink, private domain
 
   [[nodiscard]] core::InstanceId id() const { return id_; }
   /// As Engine::next_instant() and Engine::next_visible(), with the requests in the frontend.
-  [[nodiscard]] core::SimTime next_instant() const;
+  [[nodiscard]] core::SimTime next_instant() const override;
   [[nodiscard]] core::SimTime next_visible() const;
   /// As Engine::cached_prefix().
   [[nodiscard]] core::Tokens cached_prefix(const domain::Request& request) {

@@ -82,6 +82,8 @@ class Server {
   /// advance(at) has returned kLimit or kIdle.
   [[nodiscard]] virtual InstanceState state(core::SimTime at) const = 0;
 
+  /// When it next acts, unless a request is submitted or aborted before: never() where it is idle.
+  [[nodiscard]] virtual core::SimTime next_instant() const = 0;
   /// The instant reached.
   [[nodiscard]] virtual core::SimTime now() const = 0;
   [[nodiscard]] virtual EngineTotals totals() const = 0;

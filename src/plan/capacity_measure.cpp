@@ -22,8 +22,6 @@
 namespace ridgeline::plan {
 namespace {
 
-/// Of each run (planner.md, section 11).
-constexpr std::int64_t kSweepRequests = 32'000;
 /// Where the estimate finds no rate: a quarter of what could be served.
 constexpr double kUnknownShare = 0.25;
 
@@ -44,6 +42,7 @@ Targets targets_of(const scenario::SloSection& slo) {
 }
 
 core::Result<std::optional<document::Node>> find(const scenario::Resolved& resolved,
+                                                 std::int64_t requests,
                                                  const std::atomic<bool>& interrupt) {
   const Targets targets = targets_of(resolved.run.slo);
   if (targets.empty()) {
@@ -64,7 +63,7 @@ core::Result<std::optional<document::Node>> find(const scenario::Resolved& resol
   const auto capacity = find_capacity(
       resolved,
       targets,
-      {.requests = std::min(kSweepRequests, demand->trace_requests.value_or(kSweepRequests)),
+      {.requests = std::min(requests, demand->trace_requests.value_or(requests)),
        .guess = estimate > 0.0 ? std::min(estimate, ceiling) : ceiling * kUnknownShare,
        .ceiling = ceiling,
        .seed = static_cast<std::uint64_t>(resolved.run.seed),
@@ -94,13 +93,14 @@ core::Result<std::optional<document::Node>> find(const scenario::Resolved& resol
 
 }  // namespace
 
-sweep::Measure capacity_measure() {
-  return {.name = "capacity",
-          .settings = scenario::MapBuilder()
-                          .add("measure", "capacity")
-                          .add("requests", kSweepRequests)
-                          .finish(),
-          .find = find};
+sweep::Measure capacity_measure(std::int64_t requests) {
+  return {
+      .name = "capacity",
+      .settings =
+          scenario::MapBuilder().add("measure", "capacity").add("requests", requests).finish(),
+      .find = [requests](const scenario::Resolved& resolved, const std::atomic<bool>& interrupt) {
+        return find(resolved, requests, interrupt);
+      }};
 }
 
 }  // namespace ridgeline::plan

@@ -5,12 +5,14 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "core/math.hpp"
 #include "core/result.hpp"
+#include "core/time.hpp"
 #include "domain/record.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/slo.hpp"
@@ -19,7 +21,7 @@
 #include "plan/target.hpp"
 #include "scenario/resolve.hpp"
 #include "sim/simulation.hpp"
-#include "statistics/quantiles.hpp"
+#include "statistics/quantile_sketch.hpp"
 
 namespace ridgeline::plan {
 namespace {
@@ -38,8 +40,10 @@ class Windows final : public metrics::Listener {
     windows_.resize(static_cast<std::size_t>(options.windows));
     for (Window& window : windows_) {
       window.counts.resize(targets.size());
-      window.values_ms.resize(targets.size());
+      window.values.resize(targets.size());
+      window.statistic_ms.resize(targets.size());
     }
+    all_.resize(targets.size());
     const double share = core::real(options.windows) * (1.0 - options.confidence);
     // A whole number of windows may fail, though 0.1 * 10 is a little less than 1 in binary.
     constexpr double kRounding = 1e-9;
@@ -68,6 +72,9 @@ class Windows final : public metrics::Listener {
         stop_ = true;
       }
     }
+    if (window.ended == options_.window_requests) {
+      close(window);
+    }
   }
 
   [[nodiscard]] const std::atomic<bool>& stop() const { return stop_; }
@@ -92,21 +99,21 @@ class Windows final : public metrics::Listener {
     TargetResult result{.target = i, .value_ms = std::nullopt, .exceed_share = 0.0, .met = false};
     BatchCount total;
     std::vector<double> of_windows;
-    std::vector<double> all;
     for (Window& window : windows_) {
+      close(window);
       total.add(window.counts[i]);
-      std::vector<double>& values = window.values_ms[i];
-      if (!values.empty()) {
-        of_windows.push_back(statistic(target, values));
-        all.insert(all.end(), values.begin(), values.end());
+      if (window.statistic_ms[i]) {
+        of_windows.push_back(*window.statistic_ms[i]);
       }
     }
     result.exceed_share =
         core::real(total.exceeded) / core::real(std::max<std::int64_t>(1, total.requests));
-    if (!all.empty()) {
+    if (!of_windows.empty()) {
       std::ranges::sort(of_windows);
+      const double value = target.is_mean() ? all_[i].moments().mean()
+                                            : all_[i].quantile(1.0 - target.allowed_share);
       result.value_ms = Interval{
-          .value = statistic(target, all), .lo = of(of_windows, kLow), .hi = of(of_windows, kHigh)};
+          .value = milliseconds(value), .lo = of(of_windows, kLow), .hi = of(of_windows, kHigh)};
     }
     result.met = target.is_mean()
                      ? result.value_ms && result.value_ms->value <=
@@ -118,10 +125,31 @@ class Windows final : public metrics::Listener {
  private:
   struct Window {
     std::vector<BatchCount> counts;
-    std::vector<std::vector<double>> values_ms;  ///< By target; of an attainment none.
+    /// Ticks of each request, by target; of an attainment none. Empty in a window that is closed.
+    std::vector<std::vector<std::int64_t>> values;
+    std::vector<std::optional<double>> statistic_ms;  ///< By target, of a window that is closed.
     std::int64_t ended = 0;
     bool failed = false;
   };
+
+  static double milliseconds(double ticks) {
+    return ticks * core::Duration::ticks(1).to_milliseconds();
+  }
+
+  /// Keeps of a window's requests its statistics, and their values in a sketch of all windows:
+  /// few windows are open at once, and their requests are most of what a plan holds.
+  void close(Window& window) {
+    for (std::size_t i = 0; i < targets_.size(); ++i) {
+      const std::vector<std::int64_t> values = std::exchange(window.values[i], {});
+      if (values.empty()) {
+        continue;
+      }
+      for (const std::int64_t value : values) {
+        all_[i].add(value);
+      }
+      window.statistic_ms[i] = milliseconds(statistic(targets_[i], values));
+    }
+  }
 
   static double of(const std::vector<double>& sorted, double share) {
     const double at = share * core::real(static_cast<std::int64_t>(sorted.size()) - 1);
@@ -130,16 +158,16 @@ class Windows final : public metrics::Listener {
     return sorted[below] + (at - std::floor(at)) * (sorted[above] - sorted[below]);
   }
 
-  static double statistic(const Target& target, std::vector<double>& values) {
+  /// In ticks.
+  static double statistic(const Target& target, const std::vector<std::int64_t>& values) {
+    std::vector<double> sorted(values.size());
+    std::ranges::transform(values, sorted.begin(), core::real);
     if (target.is_mean()) {
-      double sum = 0.0;
-      for (const double value : values) {
-        sum += value;
-      }
-      return sum / core::real(static_cast<std::int64_t>(values.size()));
+      return std::accumulate(sorted.begin(), sorted.end(), 0.0) /
+             core::real(static_cast<std::int64_t>(sorted.size()));
     }
-    std::ranges::sort(values);
-    return of(values, 1.0 - target.allowed_share);
+    std::ranges::sort(sorted);
+    return of(sorted, 1.0 - target.allowed_share);
   }
 
   static void add(const Target& target,
@@ -158,14 +186,14 @@ class Windows final : public metrics::Listener {
       if (value) {
         count.requests += 1;
         count.sum_s += value->to_seconds();
-        window.values_ms[i].push_back(value->to_milliseconds());
+        window.values[i].push_back(value->count());
       }
       return;
     }
     count.requests += 1;
     count.exceeded += target.is_exceeded(request) ? 1 : 0;
     if (value && !target.is_attainment) {
-      window.values_ms[i].push_back(value->to_milliseconds());
+      window.values[i].push_back(value->count());
     }
   }
 
@@ -186,6 +214,7 @@ class Windows final : public metrics::Listener {
   const CertifyOptions& options_;
   const std::atomic<bool>& interrupt_;
   std::vector<Window> windows_;
+  std::vector<statistics::QuantileSketch> all_;  ///< By target, of the windows that are closed.
   std::int64_t may_fail_ = 0;
   std::int64_t failed_ = 0;
   std::atomic<bool> stop_ = false;
@@ -255,7 +284,6 @@ core::Result<std::optional<Certification>> certify_run(scenario::Resolved run,
                                                        const Targets& targets,
                                                        const CertifyOptions& options,
                                                        const std::atomic<bool>& interrupt) {
-  run.run.percentiles = "sketch";  // The windows keep what is asked for: no need to keep it twice.
   Windows windows(targets, options, interrupt);
   sim::RunControls controls;
   controls.interrupt = &windows.stop();

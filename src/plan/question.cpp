@@ -111,11 +111,12 @@ class QuestionReader {
   }
 
   bool read_file() {
-    if (!words_.file) {
+    if (!words_.file && !words_.document) {
       base_ = Node::map({}, {});
       return true;
     }
-    auto document = document::read_document(*words_.file);
+    auto document = words_.document ? core::Result<Node>(*words_.document)
+                                    : document::read_document(*words_.file);
     if (!document) {
       errors_ = std::move(document).error();
       return false;
@@ -124,7 +125,7 @@ class QuestionReader {
       errors_.push_back({.message = fmt::format("found {}, expected a map of settings, `space` and "
                                                 "`slo`",
                                                 document->describe()),
-                         .where = {.file = *words_.file}});
+                         .where = {.file = document->where().file}});
       return false;
     }
     Members members(document->members());

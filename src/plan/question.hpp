@@ -58,6 +58,7 @@ struct Question {
 /// What a file and flags say.
 struct QuestionWords {
   std::optional<std::string> file = {};
+  std::optional<document::Node> document = {};     ///< In place of a file.
   std::vector<scenario::Override> overrides = {};  ///< Lists by commas are searched.
   std::vector<std::string> axes = {};              ///< `--axis KEY=V,V`, beside the space.
   std::optional<std::string> objective = {};       ///< Several by commas.

@@ -114,6 +114,7 @@ scenario::Resolved with_load(const scenario::Resolved& resolved, const ShareOpti
   run.run.seed = run.workload.seed;
   run.run.warmup.reset();
   run.run.slo = {};
+  run.run.percentiles = "sketch";  // The cheaper ones: none is read.
   if (options.instances > 1) {
     run.run.cluster.instances = options.instances;
     run.workload.ranks = 1;

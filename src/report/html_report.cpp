@@ -330,4 +330,23 @@ core::Result<Node> result_in_page(std::string_view page, const std::string& file
   return map.build();
 }
 
+core::Result<Node> checked_result(Node tree, const std::string& file) {
+  if (tree.find("summary") == nullptr || tree.find("config") == nullptr) {
+    return core::fail(core::Error{.message = "no result of `ridgeline run`: it has no summary and "
+                                             "config",
+                                  .where = {.file = file}});
+  }
+  return tree;
+}
+
+core::Result<Node> read_result(const std::string& path) {
+  const auto text = document::read_file(path);
+  if (!text) {
+    return core::fail(text.error());
+  }
+  auto result = text->starts_with("<!doctype html>") ? result_in_page(*text, path)
+                                                     : document::parse_json(*text, path);
+  return result ? checked_result(std::move(*result), path) : result;
+}
+
 }  // namespace ridgeline::report

@@ -33,6 +33,12 @@ struct PageWords {
 [[nodiscard]] core::Result<document::Node> result_in_page(std::string_view page,
                                                           const std::string& file);
 
+/// The result in a file that `run` wrote: its JSON, or its page.
+[[nodiscard]] core::Result<document::Node> read_result(const std::string& path);
+/// A tree that is a result, as far as a page needs it; `file` names it in errors.
+[[nodiscard]] core::Result<document::Node> checked_result(document::Node tree,
+                                                          const std::string& file);
+
 /// A number of a result as a page shows it: integers in groups of three digits, others to three or
 /// four digits, a share as a percentage where the key says so; "–" where there is none.
 [[nodiscard]] std::string number_text(const document::Node* value, std::string_view key);

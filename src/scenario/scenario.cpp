@@ -252,7 +252,7 @@ core::Result<LoadedScenario> read_scenario(const document::Node& document,
   }
   if (loader.errors().empty()) {
     check_rules(loader.loaded, purpose, loader.errors());
-    if (!loader.errors().empty()) {
+    if (!loader.errors().empty() || purpose == Purpose::kSend) {
       // The resolver, which looks the names up, does not run then.
       check_names(loader.loaded, loader.errors());
     }

@@ -205,6 +205,7 @@ enum class Purpose {
   kRun,     ///< A workload is required.
   kReplay,  ///< A workload with a trace is.
   kLook,    ///< `step`, `explain`: network and GPU are enough.
+  kSend,    ///< `observe`: a workload is; network and GPU are a server's, and may be unknown.
 };
 
 /// Reads a scenario document and lays the overrides over it. Every problem of both is noted:

@@ -171,7 +171,7 @@ class Rules {
              "prefix_choice is not zipf"}});
     if (purpose == Purpose::kReplay) {
       missing("workload.trace", "--trace FILE");
-    } else if (purpose == Purpose::kRun) {
+    } else if (purpose != Purpose::kLook) {
       requests_needed(closed, at_once);
     }
   }
@@ -250,7 +250,9 @@ std::string why_no_cache_state(const Scenario& scenario) {
 void check_rules(LoadedScenario& loaded, Purpose purpose, core::Errors& errors) {
   Rules rules(loaded, errors);
   rules.engine_name();
-  rules.network_and_gpu();
+  if (purpose != Purpose::kSend) {
+    rules.network_and_gpu();
+  }
   rules.kv_capacity();
   rules.cache_state();
   rules.adapters();

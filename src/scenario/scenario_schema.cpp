@@ -159,4 +159,32 @@ document::Node scenario_schema() {
   return schema.add("required", text_list({"model", "gpu"})).finish();
 }
 
+document::Node options_schema() {
+  MapBuilder properties;
+  for (const Option& option : options()) {
+    std::string keyword(option.flag);
+    std::ranges::replace(keyword, '-', '_');
+    MapBuilder schema;
+    schema.add("path", option.path)
+        .add("kind", option.kind())
+        .add("unit", option.unit)
+        .add("required", option.unset == "required")
+        .add("default_text", option.default_text())
+        .add("range_text", option.range_text())
+        .add("example", option.example);
+    const document::Node values = option_schema(option);
+    for (const auto& member : values.members()) {
+      schema.add(member.key, member.value);
+    }
+    properties.add(keyword, std::move(schema));
+  }
+  return MapBuilder()
+      .add("$schema", "https://json-schema.org/draft/2020-12/schema")
+      .add("title", "Ridgeline options by keyword: the flags with underscores")
+      .add("type", "object")
+      .add("additionalProperties", false)
+      .add("properties", std::move(properties))
+      .finish();
+}
+
 }  // namespace ridgeline::scenario

@@ -87,6 +87,11 @@ Driver::End Driver::run_to_end(engine::Server& server) {
     if (closed_loop_) {
       send_due(server, next);
     }
+    if (!cancellations_.empty()) [[unlikely]] {
+      // Requests are sent ahead again when those that were have been sent.
+      wants_more = wants_more && next >= source_.next_arrival().value_or(SimTime::never());
+      cancel_due(server, next);
+    }
   }
   return End::kInterrupted;
 }
@@ -118,16 +123,33 @@ void Driver::send_due(engine::Server& server, SimTime now) {
 
 void Driver::send_next(engine::Server& server) {
   source_.pop_into(request_);
-  if (inputs_.listener != nullptr) [[unlikely]] {
-    inputs_.listener->on_arrival(request_);
+  if (request_.gives_up != SimTime::never()) [[unlikely]] {
+    cancellations_.push({request_.gives_up, request_.id});
   }
-  server.submit(request_);
+  send(server, request_);
+}
+
+void Driver::send(engine::Server& server, const domain::Request& request) {
+  if (inputs_.listener != nullptr) [[unlikely]] {
+    inputs_.listener->on_arrival(request);
+  }
+  server.submit(request);
+}
+
+/// Of equal instants, requests are sent first.
+void Driver::cancel_due(engine::Server& server, SimTime now) {
+  for (; !cancellations_.empty() && cancellations_.top().first <= now; cancellations_.pop()) {
+    server.abort(cancellations_.top().second, now);
+  }
 }
 
 SimTime Driver::next_event() {
   SimTime next = source_.next_arrival().value_or(SimTime::never());
   if (!completions_.empty()) {
     next = std::min(next, completions_.top().first);
+  }
+  if (!cancellations_.empty()) [[unlikely]] {
+    next = std::min(next, cancellations_.top().first);
   }
   return next;
 }
@@ -137,6 +159,9 @@ void Driver::on_request(const domain::RequestRecord& record) {
   if (closed_loop_) [[unlikely]] {
     note_completion(record);
   }
+  if (inputs_.records != nullptr) [[unlikely]] {
+    inputs_.records->on_request(record);
+  }
   ended_[num_ended_++] = record;
   if (num_ended_ == ended_.size()) [[unlikely]] {
     record_ended();
@@ -145,6 +170,9 @@ void Driver::on_request(const domain::RequestRecord& record) {
 
 void Driver::on_steps(const domain::StepRecord& record) {
   recorder_.on_steps(record);
+  if (inputs_.records != nullptr) [[unlikely]] {
+    inputs_.records->on_steps(record);
+  }
   if (inputs_.steps != nullptr) {
     inputs_.steps->on_segment(inputs_.watch->segment(record));
   }

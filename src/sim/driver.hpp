@@ -41,6 +41,7 @@ struct DriverInputs {
   metrics::Listener* listener = nullptr;  ///< Gets each request as it is sent.
   StepListener* steps = nullptr;          ///< Gets each logged step taken apart ...
   StepWatch* watch = nullptr;             ///< ... by this.
+  domain::RecordSink* records = nullptr;  ///< Gets each record at once.
 };
 
 /// Drives a server through a workload: submits requests in the order in which clients send them,
@@ -53,19 +54,32 @@ class Driver final : public domain::RecordSink {
 
   /// Until every request has ended, an interrupt, or the horizon. Once only.
   End run(engine::Server& server);
+  /// For callers that drive the server themselves: sends a request that comes from outside, the
+  /// first one after start().
+  void start(core::SimTime first_arrival) { recorder_.start(first_arrival); }
+  void send(engine::Server& server, const domain::Request& request);
+  /// Hands over the records that are held back. When the server is done.
+  void end() { record_ended(); }
 
   void on_request(const domain::RequestRecord& record) override;
   void on_steps(const domain::StepRecord& record) override;
-  void on_token_gaps(const domain::TokenGaps& gaps) override { recorder_.on_token_gaps(gaps); }
+  void on_token_gaps(const domain::TokenGaps& gaps) override {
+    recorder_.on_token_gaps(gaps);
+    if (inputs_.records != nullptr) [[unlikely]] {
+      inputs_.records->on_token_gaps(gaps);
+    }
+  }
 
  private:
   using Completion = std::pair<core::SimTime, core::RequestId>;
+  using Completions = std::priority_queue<Completion, std::vector<Completion>, std::greater<>>;
 
   End run_to_end(engine::Server& server);
   [[nodiscard]] bool interrupted() const;
   void send_ahead(engine::Server& server);
   void send_due(engine::Server& server, core::SimTime now);
   void send_next(engine::Server& server);
+  void cancel_due(engine::Server& server, core::SimTime now);
   [[nodiscard]] core::SimTime next_event();
   void note_completion(const domain::RequestRecord& record);
   void record_ended();
@@ -83,7 +97,8 @@ class Driver final : public domain::RecordSink {
   std::array<domain::RequestRecord, kRecordsTogether> ended_;  ///< Not in the recorder yet.
   std::size_t num_ended_ = 0;
   /// Of a closed loop: what its clients do not know yet, by the time at which they will.
-  std::priority_queue<Completion, std::vector<Completion>, std::greater<>> completions_;
+  Completions completions_;
+  Completions cancellations_;  ///< Of requests sent, by the time at which their clients give up.
   std::int64_t done_ = 0;
   std::int64_t rounds_ = 0;
 };

@@ -73,9 +73,9 @@ std::unique_ptr<cluster::Cluster> make_cluster(const scenario::Resolved& resolve
   setup->predictor = predictor_of(resolved);
   setup->connections = gateway.connections.value_or(0);
   setup->gateways = gateway.gateways.value_or(1);
-  const auto make_all = [make = (*router)->make,
-                         setup = *setup,
-                         num = instances.groups.members.size()] {
+  const auto make_own = [host = controls.make_router, make = (*router)->make](
+                            const routing::RouterSetup& one) { return host ? host() : make(one); };
+  const auto make_all = [make = make_own, setup = *setup, num = instances.groups.members.size()] {
     cluster::Gateway::Routers all;
     routing::RouterSetup one = setup;
     for (one.gateway = 0; one.gateway < one.gateways; ++one.gateway) {
@@ -121,7 +121,7 @@ std::unique_ptr<cluster::Cluster> make_cluster(const scenario::Resolved& resolve
   }
   inputs.ranks_in_lock_step = scenario::ranks_in_lock_step(resolved.deployment->network,
                                                            resolved.deployment->execution.sharding);
-  add_operations(resolved, make_all, inputs);
+  add_operations(resolved, make_all, controls.make_scaler, inputs);
   return std::make_unique<cluster::Cluster>(std::move(inputs));
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -17,6 +18,8 @@
 #include "domain/tenants.hpp"
 #include "engine/instance.hpp"
 #include "metrics/summary.hpp"
+#include "routing/router.hpp"
+#include "scaling/scaler.hpp"
 #include "scenario/resolve.hpp"
 
 namespace ridgeline::sim {
@@ -37,6 +40,10 @@ struct FleetControls {
   bool audit = false;  ///< Every decision is made again on views of age 0.
   cluster::DecisionSink* decisions = nullptr;
   cluster::StorySink* stories = nullptr;
+  /// Each as in HostParts.
+  std::function<std::unique_ptr<routing::Router>()> make_router = {};
+  std::function<std::unique_ptr<scaling::Scaler>(std::unique_ptr<scaling::Scaler>)> make_scaler =
+      {};
 };
 
 /// What differs between the instances of a cluster, each as in cluster::ClusterInputs.

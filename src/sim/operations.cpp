@@ -412,9 +412,12 @@ std::int64_t num_prefill_places(const scenario::Resolved& resolved) {
                                   : prefill);
 }
 
-void add_operations(const scenario::Resolved& resolved,
-                    std::function<cluster::Gateway::Routers()> new_routers,
-                    cluster::ClusterInputs& inputs) {
+void add_operations(
+    const scenario::Resolved& resolved,
+    std::function<cluster::Gateway::Routers()> new_routers,
+    const std::function<std::unique_ptr<scaling::Scaler>(std::unique_ptr<scaling::Scaler>)>&
+        make_scaler,
+    cluster::ClusterInputs& inputs) {
   if (!has_operations(resolved.run.cluster)) {
     return;
   }
@@ -431,6 +434,9 @@ void add_operations(const scenario::Resolved& resolved,
                             return part;
                           }});
   const auto scale = [&](cluster::ScalingInputs one) {
+    if (make_scaler) {
+      one.scaler = make_scaler(std::move(one.scaler));
+    }
     const auto scaling = std::make_shared<cluster::ScalingInputs>(std::move(one));
     inputs.parts.push_back(
         {.kind = cluster::PartKind::kScaling, .make = [=](cluster::Fleet& fleet) {

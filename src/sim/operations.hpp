@@ -7,6 +7,7 @@
 #include "cluster/cluster.hpp"
 #include "metrics/summary.hpp"
 #include "routing/router.hpp"
+#include "scaling/scaler.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/sections/cluster.hpp"
 
@@ -22,10 +23,14 @@ namespace ridgeline::sim {
 [[nodiscard]] std::int64_t num_prefill_places(const scenario::Resolved& resolved);
 
 /// Adds to a cluster what makes its instances come, fail and go, where the scenario says so.
-/// `new_routers` makes the gateways' policies anew.
-void add_operations(const scenario::Resolved& resolved,
-                    std::function<cluster::Gateway::Routers()> new_routers,
-                    cluster::ClusterInputs& inputs);
+/// `new_routers` makes the gateways' policies anew; `make_scaler`, if any, what stands in for each
+/// autoscaler.
+void add_operations(
+    const scenario::Resolved& resolved,
+    std::function<cluster::Gateway::Routers()> new_routers,
+    const std::function<std::unique_ptr<scaling::Scaler>(std::unique_ptr<scaling::Scaler>)>&
+        make_scaler,
+    cluster::ClusterInputs& inputs);
 
 /// Adds to the summary's fleet, which there must be, what these parts did.
 void fill_operations(const scenario::Resolved& resolved,

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -11,12 +12,16 @@
 #include "cluster/request_story.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
+#include "domain/record.hpp"
 #include "domain/token_sink.hpp"
 #include "engine/instance.hpp"
 #include "engine/server.hpp"
+#include "latency/step_time_model.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/series.hpp"
 #include "metrics/summary.hpp"
+#include "routing/router.hpp"
+#include "scaling/scaler.hpp"
 #include "scenario/resolve.hpp"
 #include "sim/driver.hpp"
 #include "sim/step_watch.hpp"
@@ -24,7 +29,17 @@
 
 namespace ridgeline::sim {
 
-/// How to run, as far as it changes no result.
+/// Parts of a run that its host brings, in place of those that the scenario names. They decide, so
+/// the result is theirs: `config` does not hold them.
+struct HostParts {
+  const latency::StepTimeModel* step_time_model = nullptr;  ///< Of a deployment without pools.
+  std::function<std::unique_ptr<routing::Router>()> make_router = {};  ///< One for each gateway.
+  /// Gets the scenario's own, which knows when decisions are due.
+  std::function<std::unique_ptr<scaling::Scaler>(std::unique_ptr<scaling::Scaler>)> make_scaler =
+      {};
+};
+
+/// How to run, as far as it changes no result; and what the host brings.
 struct RunControls {
   engine::EngineCore core = engine::EngineCore::kFast;
   bool jump = true;                              ///< Advance equal steps in closed form.
@@ -39,6 +54,9 @@ struct RunControls {
   /// Gather the run over simulated time, in at most so many windows (metrics::Timeline).
   std::optional<std::size_t> series_windows = {};
   domain::TokenSink* tokens = nullptr;  ///< Gets tokens as they come out: slow, without jumps.
+  domain::RecordSink* records = nullptr;  ///< Gets each record at once, those of steps too.
+  bool is_pushed = false;  ///< Requests come from outside: none is known before it arrives.
+  HostParts host_parts = {};
 };
 
 /// What a run gave.

@@ -42,10 +42,11 @@ struct Parts {
 core::Result<Parts> parts_of(const SweepWords& words) {
   Parts parts;
   parts.axes_at = {.file = "command line"};
-  if (!words.file) {
+  if (!words.file && !words.document) {
     return parts;
   }
-  const auto document = document::read_document(*words.file);
+  const auto document = words.document ? core::Result<document::Node>(*words.document)
+                                       : document::read_document(*words.file);
   if (!document) {
     return core::fail(document.error());
   }
@@ -53,7 +54,7 @@ core::Result<Parts> parts_of(const SweepWords& words) {
     return core::fail(core::Error{.message = fmt::format("found {}, expected a map of settings and "
                                                          "`axes`",
                                                          document->describe()),
-                                  .where = {.file = *words.file}});
+                                  .where = {.file = document->where().file}});
   }
   for (const auto& member : document->members()) {
     if (member.key == kAxesKey) {

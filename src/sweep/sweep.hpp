@@ -16,7 +16,8 @@ namespace ridgeline::sweep {
 
 /// What a file of a sweep and its flags say.
 struct SweepWords {
-  std::optional<std::string> file = {};  ///< A scenario with `axes`, and `measure`.
+  std::optional<std::string> file = {};         ///< A scenario with `axes`, and `measure`.
+  std::optional<document::Node> document = {};  ///< The same in place of a file.
   std::vector<scenario::Override> overrides = {};
   std::vector<std::string> axes = {};       ///< Flags `--axis KEY=V,V`.
   std::optional<std::string> measure = {};  ///< Flag `--measure`.

@@ -20,10 +20,16 @@ namespace ridgeline::workload {
 /// their place in it, from 0, and stand after those that they wait for. Groups come in the order in
 /// which they start.
 struct Item {
+  static constexpr core::Duration kEndless = core::Duration::max();
+
   /// Not before this time since the start of its stage.
   core::Duration arrival = {};
   core::Tokens input_tokens;
   core::Tokens output_tokens;
+  /// What the client asks for at most, where that is more; 0: output_tokens.
+  core::Tokens limit_tokens = {};
+  /// How long after it was sent the client cancels it.
+  core::Duration patience = kEndless;
 
   bool starts_group = true;
   /// How long after the last of `parents` has its answer the request is sent.
@@ -58,6 +64,8 @@ inline void make_new(Item& item) {
   item.arrival = {};
   item.input_tokens = {};
   item.output_tokens = {};
+  item.limit_tokens = {};
+  item.patience = Item::kEndless;
   item.starts_group = true;
   item.delay = {};
   item.parents.clear();

@@ -31,7 +31,8 @@ domain::Request request_of(Item& item, core::RequestId id) {
   request.arrival = core::SimTime::at(item.arrival);
   request.prompt_tokens = item.input_tokens;
   request.output_tokens = item.output_tokens;
-  request.max_tokens = item.output_tokens;
+  request.max_tokens = std::max(item.output_tokens, item.limit_tokens);
+  request.gives_up = core::SimTime::saturating_sum(request.arrival, item.patience);
   request.priority = item.priority;
   if (item.adapter >= 0) {
     request.lora = core::LoraId(static_cast<core::LoraId::Rep>(item.adapter));
@@ -48,13 +49,14 @@ domain::Request request_of(Item& item, core::RequestId id) {
 /// A replay, as far as it is about what requests carry.
 class Replay : public Source {
  public:
-  explicit Replay(Carries carries) : carries_(carries) {}
+  Replay(Carries carries, Patience patience) : carries_(carries), patience_(patience) {}
 
   [[nodiscard]] const domain::LabelSets* label_sets() const override {
     return carries_ == Carries::kSomething ? &tally_.label_sets() : nullptr;
   }
   [[nodiscard]] Carried carried() const override { return tally_.counts(labels()); }
   [[nodiscard]] bool names_prompts() const override { return names_prompts_; }
+  [[nodiscard]] bool may_give_up() const override { return patience_ == Patience::kLimited; }
 
  protected:
   /// The request that an item becomes; takes the prompt.
@@ -69,6 +71,7 @@ class Replay : public Source {
 
  private:
   Carries carries_;
+  Patience patience_;
   bool names_prompts_ = false;
   CarriedTally tally_;
 };
@@ -76,8 +79,8 @@ class Replay : public Source {
 /// A flat stream that waits for nothing: one item ahead.
 class FlatReplay final : public Replay {
  public:
-  FlatReplay(std::unique_ptr<ItemStream> stream, Carries carries)
-      : Replay(carries), stream_(std::move(stream)) {
+  FlatReplay(std::unique_ptr<ItemStream> stream, Carries carries, Patience patience)
+      : Replay(carries, patience), stream_(std::move(stream)) {
     has_next_ = stream_->next(next_);
   }
   std::optional<core::SimTime> next_arrival() override {
@@ -94,6 +97,9 @@ class FlatReplay final : public Replay {
   [[nodiscard]] std::optional<std::int64_t> size() const override { return stream_->size(); }
   [[nodiscard]] core::Warnings warnings() const override { return stream_->warnings(); }
   [[nodiscard]] const Labels& labels() const override { return stream_->labels(); }
+  [[nodiscard]] bool prompts_hold_answers() const override {
+    return stream_->answers_are_absolute();
+  }
 
  private:
   std::unique_ptr<ItemStream> stream_;
@@ -104,8 +110,10 @@ class FlatReplay final : public Replay {
 
 class GroupReplay final : public Replay {
  public:
-  GroupReplay(std::unique_ptr<ItemStream> stream, Carries carries)
-      : Replay(carries), waits_(stream->waits_for_answers()), schedule_(std::move(stream)) {}
+  GroupReplay(std::unique_ptr<ItemStream> stream, Carries carries, Patience patience)
+      : Replay(carries, patience),
+        waits_(stream->waits_for_answers()),
+        schedule_(std::move(stream)) {}
 
   std::optional<core::SimTime> next_arrival() override { return schedule_.next_time(); }
   domain::Request pop() override {
@@ -191,11 +199,13 @@ class FlattenedStream final : public ItemStream {
 
 }  // namespace
 
-std::unique_ptr<Source> make_replay(std::unique_ptr<ItemStream> stream, Carries carries) {
+std::unique_ptr<Source> make_replay(std::unique_ptr<ItemStream> stream,
+                                    Carries carries,
+                                    Patience patience) {
   if (stream->is_flat() && !stream->waits_for_answers()) {
-    return std::make_unique<FlatReplay>(std::move(stream), carries);
+    return std::make_unique<FlatReplay>(std::move(stream), carries, patience);
   }
-  return std::make_unique<GroupReplay>(std::move(stream), carries);
+  return std::make_unique<GroupReplay>(std::move(stream), carries, patience);
 }
 
 std::unique_ptr<ItemStream> flattened(std::unique_ptr<ItemStream> stream) {

@@ -47,6 +47,7 @@ class RequestMaker {
     request.turn = 0;
     request.label_set = {};
     request.images = 0;
+    request.gives_up = core::SimTime::never();
     request.prompt.clear();
     if (prefix_) {
       request.prompt.push_back(prefix_->draw());

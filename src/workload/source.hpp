@@ -68,6 +68,9 @@ class Source {
   /// Whether a prompt may hold answers to earlier requests (domain::output_content).
   [[nodiscard]] virtual bool prompts_hold_answers() const { return false; }
 
+  /// Whether some client may cancel a request (domain::Request::gives_up).
+  [[nodiscard]] virtual bool may_give_up() const { return false; }
+
   /// Requests read so far that belong to other data-parallel ranks.
   [[nodiscard]] virtual std::int64_t of_other_ranks() const { return 0; }
 

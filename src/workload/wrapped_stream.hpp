@@ -26,6 +26,9 @@ class WrappedStream : public ItemStream {
   [[nodiscard]] const std::vector<Stage>& stages() const override { return inner_->stages(); }
   [[nodiscard]] bool waits_for_answers() const override { return inner_->waits_for_answers(); }
   [[nodiscard]] bool is_flat() const override { return inner_->is_flat(); }
+  [[nodiscard]] bool answers_are_absolute() const override {
+    return inner_->answers_are_absolute();
+  }
   [[nodiscard]] bool is_endless() const override { return inner_->is_endless(); }
   [[nodiscard]] std::optional<core::Duration> sends_before() const override {
     return inner_->sends_before();

@@ -36,6 +36,9 @@ class Ridgeline:
             **options,
         )
 
+    def command(self):
+        return [BINARY]
+
     def start(self, *words):
         return subprocess.Popen(
             [BINARY, *map(str, words)],
@@ -77,3 +80,14 @@ ACCEPTANCE = (
 ).split()
 # A run of a few milliseconds.
 SMALL = "--model llama-3.1-8b --gpu h100 --request-rate 8 --num-prompts 20 --input-len 64 --output-len 16".split()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """One server for all tests of a file that ask for it."""
+    from serving import FAST, serving
+
+    if not BINARY:
+        pytest.skip("RIDGELINE_BINARY is not set")
+    with serving(Ridgeline(tmp_path_factory.mktemp("serve")), *FAST, "--served-model-name", "test-model") as one:
+        yield one

@@ -172,8 +172,6 @@ def test_every_listed_model_and_gpu_can_be_explained(ridgeline):
         (["rnu"], "did you mean 'run'?"),
         (["--model", "x"], "the verb comes first"),
         (["sweep"], "run, list, status, merge"),
-        (["serve", "--port", "80"], "'serve' is not in this version"),
-        (["help", "serve"], '"serve"'),
     ],
 )
 def test_bad_words(ridgeline, words, piece):
@@ -226,10 +224,11 @@ def test_licences_are_those_of_every_library(ridgeline):
     assert shown == (root / "THIRD_PARTY_NOTICES").read_text(encoding="utf-8")
     # The libraries of [build] in apt-packages.txt are those that tools/third_party_notices.py names.
     build = (root / "apt-packages.txt").read_text(encoding="utf-8").split("[build]")[1].split("\n[")[0]
-    libraries = set(re.findall(r"^(\S+-dev)\b", build, re.MULTILINE))
+    # curl is loaded where `observe` asks for it, and no part of the program.
+    libraries = set(re.findall(r"^(\S+-dev)\b", build, re.MULTILINE)) - {"libcurl4-openssl-dev"}
     noted = set(re.findall(r'"(\S+-dev)"', (root / "tools/third_party_notices.py").read_text(encoding="utf-8")))
     assert libraries == noted
-    for name in ("fmt", "tl::expected", "yaml-cpp", "simdjson", "robin-map", "xxHash", "zlib", "Zstandard"):
+    for name in ("fmt", "tl::expected", "yaml-cpp", "simdjson", "robin-map", "xxHash", "zlib", "Zstandard", "Boost"):
         assert f"\n{name}\n" in shown
 
 

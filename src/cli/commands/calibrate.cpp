@@ -68,6 +68,19 @@ core::Result<std::vector<OutputFile>> server_files(const Arguments& arguments) {
   return files;
 }
 
+/// Constants of a server are not fitted to what a client measured of itself.
+core::Errors unsound_records(const MeasuredJob& job) {
+  core::Errors errors;
+  for (const auto& record : job.evidence) {
+    if (!record.unsound.empty()) {
+      errors.push_back({.message = fmt::format("is unsound: {}", record.unsound),
+                        .where = {.file = record.file},
+                        .hint = "measure again, or --allow-unsound"});
+    }
+  }
+  return errors;
+}
+
 Opening calibrate_opening() {
   Opening opening{
       .usage = "calibrate FILE... -o my-server.yaml [flags]",
@@ -85,6 +98,10 @@ Opening calibrate_opening() {
   for (auto& flag : measured_flags()) {
     opening.flags.push_back(std::move(flag));
   }
+  opening.flags.push_back(
+      {.name = "allow-unsound",
+       .takes = FlagSpec::Takes::kNothing,
+       .help = "Takes measurements, too, whose client was too slow or which were cut off"});
   opening.flags.push_back(output_flag());
   for (auto& flag : manner_flags("table|json")) {
     opening.flags.push_back(std::move(flag));
@@ -104,6 +121,10 @@ ExitCode calibrate_command(Words words) {
   auto job = read_measured(arguments);
   if (!job) {
     return give_up(job.error(), manners);
+  }
+  if (const auto errors = unsound_records(*job);
+      !errors.empty() && !arguments.has("allow-unsound")) {
+    return give_up(errors, manners);
   }
   auto files = server_files(arguments);
   if (!files) {

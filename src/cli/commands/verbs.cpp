@@ -36,8 +36,8 @@ std::span<const Verb> verbs() {
       {"sweep", "many scenarios from one: run, list, status, merge, submit", sweep_command},
       {"deploy", "the files that deploy a scenario: vllm, docker, kubernetes ...", deploy_command},
       {"plan", "which deployment serves a workload within its targets at least cost", plan_command},
-      {"observe", "load a running server", nullptr},
-      {"serve", "answer over HTTP", nullptr},
+      {"observe", "send a workload to a running server and measure it", observe_command},
+      {"serve", "answer over HTTP as the simulated deployment would", serve_command},
   });
   return kVerbs;
 }

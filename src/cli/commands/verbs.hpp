@@ -43,6 +43,8 @@ ExitCode completions_command(Words words);
 ExitCode man_command(Words words);
 ExitCode sweep_command(Words words);
 ExitCode deploy_command(Words words);
+ExitCode observe_command(Words words);
 ExitCode plan_command(Words words);
+ExitCode serve_command(Words words);
 
 }  // namespace ridgeline::cli

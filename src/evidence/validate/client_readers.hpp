@@ -24,6 +24,11 @@ namespace ridgeline::evidence::validate {
 [[nodiscard]] bool is_aiperf_request(const document::Node& record);
 [[nodiscard]] Evidence read_aiperf_requests(const std::vector<ResultLine>& lines);
 
+/// Whether a document is the first line of a record of `ridgeline observe`; and the run of all its
+/// lines, with the server that its flags described.
+[[nodiscard]] bool is_observed(const document::Node& record);
+[[nodiscard]] Evidence read_observed(const std::vector<ResultLine>& lines);
+
 /// What the server sampled with, where a file says so ("generation_config", which
 /// `--client-results` writes).
 [[nodiscard]] std::optional<std::string> sampling_of(const document::Node& document);

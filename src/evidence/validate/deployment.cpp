@@ -167,6 +167,11 @@ class Deployer {
     server();
     generator();
     first_requests();
+    for (const auto& [path, text] : evidence_.stated) {
+      std::erase_if(overrides_,
+                    [&](const scenario::Override& known) { return known.path == path; });
+      set(path, text);
+    }
     for (const auto& change : overrides) {
       if (change.path != "set" && change.path != "latency.set") {
         std::erase_if(overrides_,

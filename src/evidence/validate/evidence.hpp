@@ -167,6 +167,10 @@ struct Evidence {
   Figures measured;
   std::optional<double> completed_per_s;
   std::optional<double> offered_per_s;
+  /// What the record says of its server by paths of a scenario ("engine.max_num_seqs", "64"); wins
+  /// over what is derived, and what-ifs win over it.
+  std::vector<std::pair<std::string, std::string>> stated = {};
+  std::string unsound = {};  ///< Why its times are not to be trusted; empty: nothing speaks so.
   std::vector<PeerPrediction> peers;
   std::vector<std::string> flags;
   std::vector<std::string> assumed;   ///< What the record leaves open, and what was taken for it.

@@ -20,8 +20,13 @@ namespace ridgeline::evidence::validate {
 namespace {
 
 /// Texts and gaps of single requests: most of a file's bytes.
-constexpr auto kSteppedOver = std::to_array<std::string_view>(
-    {"itls", "generated_texts", "request", "response", "request_args", "inter_chunk_latency"});
+constexpr auto kSteppedOver = std::to_array<std::string_view>({"itls",
+                                                               "gaps_us",
+                                                               "generated_texts",
+                                                               "request",
+                                                               "response",
+                                                               "request_args",
+                                                               "inter_chunk_latency"});
 constexpr auto kEndsOf = std::to_array<std::string_view>({"output_token_times"});
 
 /// The second of two members of one map with the same key, or nullptr.

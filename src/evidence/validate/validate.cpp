@@ -46,6 +46,7 @@ std::vector<Evidence> read_lines(std::string_view text, const std::string& path)
   std::vector<Evidence> evidence;
   std::vector<ResultLine> requests;  // Of AIPerf, with the lines that are no document.
   bool is_aiperf = false;
+  bool is_own = false;  // A record of ours.
   RequestLogs logs(folder_of(path));
   std::map<std::string_view, std::int64_t> known;  // Lines by their text.
   std::int64_t line = 0;
@@ -71,14 +72,20 @@ std::vector<Evidence> read_lines(std::string_view text, const std::string& path)
     if (is_new) {
       node = parse_result(record, path);
     }
-    if (!node || is_aiperf_request(*node)) {
-      is_aiperf = is_aiperf || node;
+    is_own = is_own || (node && is_observed(*node));
+    if (!node || is_own || is_aiperf_request(*node)) {
+      is_aiperf = is_aiperf || (node && !is_own);
       requests.push_back({.number = line, .node = std::move(node)});
     } else if (const auto kind = kind_of_result(*node); kind != ResultKind::kUnknown) {
       std::ranges::for_each(read_benchmark_result(*node, kind, path), add);
     } else {
       add(read_experiment(*node, logs));
     }
+  }
+  if (is_own) {
+    line = 0;
+    add(read_observed(requests));
+    return evidence;
   }
   if (is_aiperf) {
     line = 0;
@@ -135,7 +142,9 @@ core::Result<std::vector<Evidence>> read_evidence(const std::string& path) {
     return core::fail(core::Error{
         .message =
             "holds no record, expected measured runs (one JSON object a line) or a result of "
-            "vllm bench serve, guidellm, inference-perf, AIPerf or the original evaluator",
+            "vllm bench serve, guidellm, inference-perf, AIPerf, the original evaluator or "
+            "ridgeline "
+            "observe",
         .where = {.file = path}});
   }
   std::ranges::for_each(evidence, check_limits);

@@ -47,6 +47,7 @@ class RowParser {
   [[nodiscard]] virtual const std::vector<Stage>& stages() const;
   [[nodiscard]] virtual bool waits_for_answers() const { return false; }
   [[nodiscard]] virtual bool is_flat() const { return true; }
+  [[nodiscard]] virtual bool answers_are_absolute() const { return false; }
   [[nodiscard]] const Labels& labels() const { return labels_; }
 
  protected:
@@ -123,6 +124,7 @@ enum class Field : std::uint32_t {
   kImages = 1U << 11U,      ///< The number of images alone.
   kArrival = 1U << 12U,     ///< When requests come.
   kFineTime = 1U << 13U,    ///< To the picosecond.
+  kPatience = 1U << 15U,    ///< When clients cancel their requests.
 };
 using Fields = std::uint32_t;
 [[nodiscard]] constexpr Fields fields(std::initializer_list<Field> list) {
@@ -215,6 +217,8 @@ extern const TraceFormat kInferencePerfLifecycle;
 extern const TraceFormat kGuidellm;
 /// AIPerf's profile_export.jsonl.
 extern const TraceFormat kAiperf;
+/// The record of `ridgeline observe`.
+extern const TraceFormat kObserved;
 /// The detailed result of `vllm bench serve`.
 extern const TraceFormat kVllmBench;
 /// OpenTelemetry spans with GenAI attributes.

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -95,7 +96,25 @@ ReadOptions read_options(const TraceOptions& options) {
   return {.skip_bad_rows = options.skip_bad_rows,
           .session_times = options.session_times,
           .seed = options.seed,
-          .part = options.part};
+          .part = options.part,
+          .keep_absolute_answers = true};
+}
+
+/// What would give requests other numbers than the trace, where prompts hold answers by number.
+core::Result<void> check_absolute(const ItemStream& stream, const TraceOptions& options) {
+  if (!stream.answers_are_absolute()) {
+    return {};
+  }
+  const std::string_view setting = !options.part.is_whole()  ? "trace_start"
+                                   : options.ranks > 1       ? "trace"
+                                   : options.skip_bad_rows   ? "skip_bad_rows"
+                                   : options.max_concurrency ? "max_concurrency"
+                                                             : "";
+  return setting.empty() ? core::Result<void>()
+                         : core::fail(option_problem(
+                               std::string(setting),
+                               "the prompts of the trace hold answers by the number of their "
+                               "request, expected the whole trace on one engine"));
 }
 
 }  // namespace
@@ -124,6 +143,7 @@ core::Result<TraceScan> scan_trace(const std::string& path, const ReadOptions& o
     scan.output_tokens += item.output_tokens;
     scan.longest_input = std::max(scan.longest_input, item.input_tokens);
     scan.longest_output = std::max(scan.longest_output, item.output_tokens);
+    scan.some_give_up = scan.some_give_up || item.patience != Item::kEndless;
     scan.carries_anything = scan.carries_anything || carries_anything(item);
     if (scan.is_endless) {
       // One client's requests: the others carry what the first carries.
@@ -150,6 +170,9 @@ core::Result<std::unique_ptr<Source>> open_trace(const std::string& path,
     return core::fail(std::move(opened.error()));
   }
   std::unique_ptr<ItemStream> stream = std::move(*opened);
+  if (const auto fits = check_absolute(*stream, options); !fits) {
+    return core::fail(fits.error());
+  }
   if (!scanned->is_endless) {
     stream = std::make_unique<ScannedStream>(std::move(stream), *scanned, path);
   }
@@ -179,7 +202,8 @@ core::Result<std::unique_ptr<Source>> open_trace(const std::string& path,
     stream = limited(std::move(stream), *options.max_concurrency);
   }
   return make_replay(std::move(stream),
-                     scanned->carries_anything ? Carries::kSomething : Carries::kNothing);
+                     scanned->carries_anything ? Carries::kSomething : Carries::kNothing,
+                     scanned->some_give_up ? Patience::kLimited : Patience::kEndless);
 }
 
 }  // namespace ridgeline::workload

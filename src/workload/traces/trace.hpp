@@ -31,6 +31,9 @@ struct ReadOptions {
   std::uint64_t seed = 0;
   TracePart part = {};
   LineLimits limits = {};
+  /// Leave ItemStream::answers_are_absolute() as it is: for callers that read all items as they
+  /// stand.
+  bool keep_absolute_answers = false;
   bool whole_folder = false;  ///< Set by open_items where the path is a folder.
 };
 
@@ -55,7 +58,8 @@ struct TraceScan {
   core::Tokens output_tokens;   ///< Sum.
   core::Tokens longest_input;
   core::Tokens longest_output;
-  bool is_endless = false;  ///< ItemStream::is_endless(): the counts are of the first item alone.
+  bool is_endless = false;    ///< ItemStream::is_endless(): the counts are of the first item alone.
+  bool some_give_up = false;  ///< Some client cancels a request.
   bool carries_anything = false;  ///< Some request carries a label, a priority or media.
 };
 

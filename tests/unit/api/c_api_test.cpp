@@ -106,10 +106,11 @@ void on_progress(void* user, const rl_progress* progress) {
 
 TEST(CApi, AHostInterruptsAndSurvivesAFailedCheck) {
   Host host;
-  rl_hooks hooks = {.size = sizeof(rl_hooks),
-                    .user = &host,
-                    .interrupt = &host.interrupt,
-                    .progress = on_progress};
+  rl_hooks hooks = {};
+  hooks.size = sizeof(rl_hooks);
+  hooks.user = &host;
+  hooks.interrupt = &host.interrupt;
+  hooks.progress = on_progress;
   const Answer partial = ask("run", small_scenario(1'000'000), &hooks);
   EXPECT_EQ(partial.code, 130);
   EXPECT_TRUE(tree_of(partial).find("partial")->as_bool());
@@ -124,10 +125,11 @@ TEST(CApi, AHostInterruptsAndSurvivesAFailedCheck) {
 
 TEST(CApi, AnOlderHostHasFewerHooks) {
   Host host;
-  const rl_hooks hooks = {.size = offsetof(rl_hooks, progress),
-                          .user = &host,
-                          .interrupt = &host.interrupt,
-                          .progress = on_progress};
+  rl_hooks hooks = {};
+  hooks.size = offsetof(rl_hooks, progress);
+  hooks.user = &host;
+  hooks.interrupt = &host.interrupt;
+  hooks.progress = on_progress;
   EXPECT_EQ(ask("run", small_scenario(5), &hooks).code, 0);
   EXPECT_EQ(host.reports, 0);
 }

@@ -48,10 +48,11 @@ int one_run(int number) {
   const bool fails = number % 30 == 7;
   const bool is_interrupted = number % 50 == 11;
   Misfortune misfortune{.check_fails = fails};
-  const rl_hooks hooks = {.size = sizeof(rl_hooks),
-                          .user = &misfortune,
-                          .interrupt = &misfortune.interrupt,
-                          .progress = fails || is_interrupted ? befall : nullptr};
+  rl_hooks hooks = {};
+  hooks.size = sizeof(rl_hooks);
+  hooks.user = &misfortune;
+  hooks.interrupt = &misfortune.interrupt;
+  hooks.progress = fails || is_interrupted ? befall : nullptr;
   // A run that something befalls is long enough to report its progress.
   const std::string json = small_scenario(fails || is_interrupted ? 2000 : 20);
   rl_result* result = nullptr;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -37,7 +38,7 @@ class TenMilliseconds final : public engine::Server {
     submitted.push_back(request.arrival);
     inside_.push_back(request);
   }
-  void abort(core::RequestId /*id*/, core::SimTime /*at*/) override {}
+  void abort(core::RequestId id, core::SimTime at) override { aborted.emplace_back(id, at); }
   Pause advance(core::SimTime limit, bool pause_at_completion, std::int64_t /*most*/) override {
     limits.push_back(limit);
     while (!inside_.empty() && end_of(inside_.front()) < limit) {
@@ -57,6 +58,9 @@ class TenMilliseconds final : public engine::Server {
     state.at = at;
     return state;
   }
+  [[nodiscard]] core::SimTime next_instant() const override {
+    return inside_.empty() ? core::SimTime::never() : end_of(inside_.front());
+  }
   [[nodiscard]] core::SimTime now() const override { return now_; }
   [[nodiscard]] engine::EngineTotals totals() const override { return {}; }
   void drop_all() override {
@@ -68,6 +72,7 @@ class TenMilliseconds final : public engine::Server {
   domain::RecordSink* sink = nullptr;
   std::vector<core::SimTime> submitted;
   std::vector<core::SimTime> limits;
+  std::vector<std::pair<core::RequestId, core::SimTime>> aborted;
 
  private:
   static core::SimTime end_of(const domain::Request& request) {
@@ -97,7 +102,8 @@ class TenMilliseconds final : public engine::Server {
 /// Requests every 3 ms; in a closed loop each at the end of the one before.
 class Clients final : public workload::Source {
  public:
-  Clients(std::int64_t count, bool closed) : left_(count), closed_(closed) {}
+  Clients(std::int64_t count, bool closed, core::Duration patience = core::Duration::max())
+      : left_(count), closed_(closed), patience_(patience) {}
 
   std::optional<core::SimTime> next_arrival() override {
     return left_ == 0 || (closed_ && busy_) ? std::nullopt : std::optional(next_);
@@ -109,6 +115,7 @@ class Clients final : public workload::Source {
     request.prompt_tokens = core::Tokens(1);
     request.output_tokens = core::Tokens(1);
     request.max_tokens = core::Tokens(1);
+    request.gives_up = core::SimTime::saturating_sum(request.arrival, patience_);
     next_ += core::Duration::milliseconds(3);
     --left_;
     busy_ = true;
@@ -123,6 +130,7 @@ class Clients final : public workload::Source {
  private:
   std::int64_t left_;
   bool closed_;
+  core::Duration patience_;
   bool busy_ = false;
   core::SimTime next_;
   std::uint32_t next_id_ = 0;
@@ -167,6 +175,20 @@ TEST(Driver, StopsWhereTheServerPassesTheHorizon) {
   const Driven run = drive(server, Clients(10, false));
   EXPECT_EQ(run.end, Driver::End::kPastHorizon);
   EXPECT_EQ(run.summary.completed, 6);  // Sent at 0, 3, ..., 15 ms.
+}
+
+TEST(Driver, CancelsRequestsWhenTheirClientsGiveUp) {
+  TenMilliseconds server;
+  const Driven run = drive(server, Clients(20, false, core::Duration::milliseconds(4)));
+  EXPECT_EQ(run.end, Driver::End::kComplete);
+  ASSERT_EQ(server.aborted.size(), 20);
+  for (std::uint32_t i = 0; i < 20; ++i) {
+    EXPECT_EQ(server.aborted[i].first, core::RequestId(i));
+    EXPECT_EQ(server.aborted[i].second, millisecond(3 * i + 4));
+  }
+  TenMilliseconds closed;
+  drive(closed, Clients(3, true, core::Duration::milliseconds(4)));
+  EXPECT_EQ(closed.aborted.size(), 3);
 }
 
 TEST(Driver, AnInterruptEndsBeforeAnythingIsSent) {

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +49,7 @@ class RequestJsonlParser final : public RowParser {
       }
     }
     max_tokens_ = core::Tokens(0);
+    aborted_.reset();
     JsonCursor json(line);
     seen_ = 0;
     bool sound = true;
@@ -68,6 +70,9 @@ class RequestJsonlParser final : public RowParser {
   [[nodiscard]] const std::vector<Stage>& stages() const override { return settings_.stages; }
   [[nodiscard]] bool waits_for_answers() const override { return settings_.waits; }
   [[nodiscard]] bool is_flat() const override { return !settings_.groups; }
+  [[nodiscard]] bool answers_are_absolute() const override {
+    return settings_.answers_are_absolute;
+  }
 
  private:
   static constexpr std::uint32_t bit(JsonlKey key) { return 1U << static_cast<unsigned>(key); }
@@ -123,6 +128,14 @@ class RequestJsonlParser final : public RowParser {
         return read_after(json, key, row);
       case JsonlKey::kDelay:
         return json.time(key, kSecondsUnit, row.delay);
+      case JsonlKey::kLimit:
+        return json.tokens(key, row.limit_tokens);
+      case JsonlKey::kAbort:
+        if (json.kind() == 'n') {
+          return json.null();
+        }
+        aborted_.emplace();
+        return json.time(key, kSecondsUnit, *aborted_);
       case JsonlKey::kPrompt:
         return read_prompt(json, key, row);
       case JsonlKey::kReasoning:
@@ -205,7 +218,7 @@ class RequestJsonlParser final : public RowParser {
       domain::Segment segment;
       const bool sound =
           json.enter('[', key) && json.next_item() &&
-          json.integer(key, -kMostInGroup, static_cast<std::int64_t>(kContentLimit) - 1, content) &&
+          json.integer(key, -kMostItems, static_cast<std::int64_t>(kContentLimit) - 1, content) &&
           json.next_item() && json.tokens(key, segment.length) && !json.next_item();
       if (!sound) {
         return json.fail(key, "pairs of a content and a number of tokens");
@@ -246,6 +259,8 @@ class RequestJsonlParser final : public RowParser {
   /// The row keeps the rules of its group and of the first line.
   bool fits(const TraceLine& line, TraceRow& row) {
     state_.place = row.starts_group ? 0 : state_.place + 1;
+    const std::int64_t answered = settings_.answers_are_absolute ? state_.rows : state_.place;
+    ++state_.rows;
     const auto refuse = [&](JsonlKey key, std::string_view found, std::string_view expected) {
       line.problem(kJsonlKeys[static_cast<std::size_t>(key)], line.text(), found, expected);
       return false;
@@ -265,8 +280,10 @@ class RequestJsonlParser final : public RowParser {
     for (const auto& segment : row.prompt) {
       held += segment.length;
       if (is_output(segment.content) &&
-          static_cast<std::int64_t>(segment.content & ~output_of(0)) >= state_.place) {
-        return refuse(JsonlKey::kPrompt, "the answer of no earlier request", "one of the group");
+          static_cast<std::int64_t>(segment.content & ~output_of(0)) >= answered) {
+        return refuse(JsonlKey::kPrompt,
+                      "the answer of no earlier request",
+                      settings_.answers_are_absolute ? "one of the file" : "one of the group");
       }
       if (held > row.input_tokens) {
         return refuse(
@@ -279,18 +296,24 @@ class RequestJsonlParser final : public RowParser {
           JsonlKey::kStage, fmt::format("{}", row.stage), "stages of the first line in order");
     }
     state_.last_stage = row.stage;
+    if (aborted_ && *aborted_ < row.arrival) {
+      return refuse(JsonlKey::kAbort, "a time before arrival_s", "one not before it");
+    }
+    row.patience = aborted_ ? *aborted_ - row.arrival : Item::kEndless;
     return true;
   }
 
   /// What the rows so far say of the next one.
   struct State {
     std::int64_t place = 0;  ///< In its group.
+    std::int64_t rows = 0;   ///< Before it.
     std::int32_t last_stage = 0;
   };
 
   bool first_ = true;
   std::uint32_t seen_ = 0;
   core::Tokens max_tokens_;
+  std::optional<core::Duration> aborted_;
   std::string_view output_text_;  ///< The number of output_tokens, as it stands in the line.
   State state_;
   JsonlSettings settings_;

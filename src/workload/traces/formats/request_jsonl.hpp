@@ -38,13 +38,15 @@ enum class JsonlKey : std::uint8_t {
   kVideoTokens,
   kStage,
   kMaxTokens,
+  kAbort,
+  kLimit,
 };
-inline constexpr std::array<std::string_view, 23> kJsonlKeys = {
+inline constexpr std::array<std::string_view, 25> kJsonlKeys = {
     "arrival_s",    "input_tokens", "output_tokens",    "group",        "after",
     "delay_s",      "prompt",       "reasoning_tokens", "session",      "turn",
     "priority",     "slo_class",    "tenant",           "model",        "adapter",
     "images",       "audios",       "videos",           "image_tokens", "audio_tokens",
-    "video_tokens", "stage",        "max_tokens"};
+    "video_tokens", "stage",        "max_tokens",       "abort_s",      "limit_tokens"};
 /// What `--requests-out` writes beside them: measured, and read over.
 inline constexpr std::array<std::string_view, 10> kMeasuredKeys = {"request_id",
                                                                    "cached_tokens",
@@ -73,6 +75,8 @@ inline constexpr std::string_view kJsonlHeaderKey = "ridgeline_workload";
 struct JsonlSettings {
   bool groups = false;  ///< Requests stand in groups.
   bool waits = false;   ///< Some wait for answers.
+  /// Content -1 - k is the answer of the file's request k, not of the group's.
+  bool answers_are_absolute = false;
   core::Tokens block_tokens = core::Tokens(0);
   std::vector<Stage> stages = {Stage{}};
 };

@@ -38,6 +38,15 @@ bool read_jsonl_stages(JsonCursor& json, std::vector<Stage>& stages) {
   return json.sound() && sound;
 }
 
+bool read_jsonl_answers(JsonCursor& json, bool& absolute) {
+  std::string_view text;
+  if (!json.string("answers", text)) {
+    return false;
+  }
+  absolute = text == "absolute";
+  return absolute || text == "group" || json.fail("answers", "\"absolute\" or \"group\"");
+}
+
 }  // namespace
 
 bool read_jsonl_settings(const TraceLine& line, JsonlSettings& settings) {
@@ -54,6 +63,8 @@ bool read_jsonl_settings(const TraceLine& line, JsonlSettings& settings) {
       sound = json.boolean(key, settings.waits) && sound;
     } else if (key == "block_tokens") {
       sound = json.tokens(key, settings.block_tokens, 0) && sound;
+    } else if (key == "answers") {
+      sound = read_jsonl_answers(json, settings.answers_are_absolute) && sound;
     } else if (key == "stages") {
       settings.stages.clear();
       sound = read_jsonl_stages(json, settings.stages) && sound;
@@ -61,9 +72,13 @@ bool read_jsonl_settings(const TraceLine& line, JsonlSettings& settings) {
       json.line().problem("",
                           key,
                           fmt::format("the unknown name {}", core::quote(key)),
-                          "ridgeline_workload, groups, waits, block_tokens, stages");
+                          "ridgeline_workload, groups, waits, answers, block_tokens, stages");
       sound = json.skip() && false;
     }
+  }
+  if (settings.answers_are_absolute && (settings.groups || settings.waits)) {
+    line.problem("answers", line.text(), "\"absolute\" beside groups", "requests without groups");
+    sound = false;
   }
   if (settings.stages.empty()) {
     line.problem("stages", line.text(), "no stage", "at least one");

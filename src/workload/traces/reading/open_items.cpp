@@ -1,3 +1,4 @@
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "core/result.hpp"
 #include "core/units.hpp"
 #include "document/reader.hpp"
+#include "domain/prompt.hpp"
 #include "workload/item.hpp"
 #include "workload/item_stream.hpp"
 #include "workload/trace_part.hpp"
@@ -58,6 +60,9 @@ class RowStream final : public ItemStream {
     return reader_.parser().waits_for_answers();
   }
   [[nodiscard]] bool is_flat() const override { return reader_.parser().is_flat(); }
+  [[nodiscard]] bool answers_are_absolute() const override {
+    return reader_.parser().answers_are_absolute();
+  }
   [[nodiscard]] core::Tokens block_tokens() const override {
     return reader_.parser().block_tokens();
   }
@@ -153,6 +158,29 @@ class Noted final : public WrappedStream {
   core::Warning note_;
 };
 
+/// Answers by contents of their own: prompts that hold the same answer share it still, and no
+/// request finds what another has generated.
+class AnswersAsContents final : public WrappedStream {
+ public:
+  using WrappedStream::WrappedStream;
+  bool next(Item& item) override {
+    if (!inner().next(item)) {
+      return false;
+    }
+    for (domain::Segment& segment : item.prompt.own()) {
+      if (is_output(segment.content)) {
+        segment.content = content_of(kAnswers, segment.content);
+      }
+    }
+    return true;
+  }
+  [[nodiscard]] bool answers_are_absolute() const override { return false; }
+  [[nodiscard]] std::optional<std::int64_t> size() const override { return inner().size(); }
+
+ private:
+  static constexpr std::uint64_t kAnswers = 0x616E7377657273;  ///< A space of contents of its own.
+};
+
 /// The file of a folder with which its format begins.
 core::Result<std::string> file_of_folder(const std::string& path, const TraceFormat*& format) {
   for (const TraceFormat* candidate : trace_formats()) {
@@ -206,6 +234,9 @@ core::Result<std::unique_ptr<ItemStream>> open_items(std::unique_ptr<ByteInput> 
         .message = "missing, expected it where a part of the workload is taken: the horizon alone "
                    "does not say how many requests there are",
         .where = {.file = name}});
+  }
+  if (stream && (*stream)->answers_are_absolute() && !options.keep_absolute_answers) {
+    stream = std::make_unique<AnswersAsContents>(std::move(*stream));
   }
   return stream ? part_of(std::move(*stream), options.part) : std::move(stream);
 }

@@ -50,6 +50,9 @@ constexpr auto kItemKinds = std::to_array<Kind>({
               item.audio_tokens.value() > 0 || item.video_tokens.value() > 0;
      }},
     {"number of images", Field::kImages, [](const Item& item) { return item.images > 0; }},
+    {"cancelled by the client",
+     Field::kPatience,
+     [](const Item& item) { return item.patience != Item::kEndless; }},
     {"arrival time",
      Field::kArrival,
      [](const Item& item) { return item.arrival > core::Duration(); }},

@@ -24,15 +24,16 @@ class RequestJsonlWriter final : public TraceWriter {
   void begin(std::ostream& out, const ItemStream& stream) override {
     stream_ = &stream;
     const bool plain = stream.is_flat() && !stream.waits_for_answers() &&
-                       stream.block_tokens().value() == 0 && stream.stages().size() == 1 &&
-                       stream.stages().front() == Stage{};
+                       !stream.answers_are_absolute() && stream.block_tokens().value() == 0 &&
+                       stream.stages().size() == 1 && stream.stages().front() == Stage{};
     if (plain) {
       return;
     }
-    out << fmt::format(R"({{"{}":1,"groups":{},"waits":{},"block_tokens":{},"stages":[)",
+    out << fmt::format(R"({{"{}":1,"groups":{},"waits":{},{}"block_tokens":{},"stages":[)",
                        kJsonlHeaderKey,
                        !stream.is_flat(),
                        stream.waits_for_answers(),
+                       stream.answers_are_absolute() ? R"("answers":"absolute",)" : "",
                        stream.block_tokens().value());
     const char* separator = "";
     for (const Stage& stage : stream.stages()) {
@@ -60,6 +61,9 @@ class RequestJsonlWriter final : public TraceWriter {
     if (!item.parents.empty()) {
       text_ += fmt::format(
           R"(,"after":[{}],"delay_s":{})", fmt::join(item.parents, ","), seconds_text(item.delay));
+    }
+    if (item.patience != Item::kEndless) {
+      text_ += fmt::format(R"(,"abort_s":{})", seconds_text(item.arrival + item.patience));
     }
     write_prompt(item.prompt);
     write_counts(item);
@@ -112,6 +116,7 @@ class RequestJsonlWriter final : public TraceWriter {
     count(JsonlKey::kAudioTokens, item.audio_tokens.value());
     count(JsonlKey::kVideoTokens, item.video_tokens.value());
     count(JsonlKey::kStage, item.stage);
+    count(JsonlKey::kLimit, item.limit_tokens.value());
   }
 
   void write_labels(const Item& item) {

@@ -10,8 +10,11 @@
 
 #include "core/result.hpp"
 #include "core/time.hpp"
+#include "core/units.hpp"
 #include "support/paths.hpp"
 #include "unit/workload/traces/trace_text.hpp"
+#include "workload/item.hpp"
+#include "workload/item_stream.hpp"
 #include "workload/traces/reading/json_records.hpp"
 #include "workload/traces/reading/timed_items.hpp"
 #include "workload/traces/trace.hpp"
@@ -115,6 +118,72 @@ TEST(Aiperf, LeavesOtherPhasesAndErrorsOut) {
   ASSERT_THAT(list->warnings, SizeIs(2));
   EXPECT_THAT(list->warnings[0].message, HasSubstr("2 requests with an error"));
   EXPECT_THAT(list->warnings[1].message, HasSubstr("1 requests before the phase"));
+}
+
+/// A record of `ridgeline observe` with these lines behind its first.
+std::string observed(const std::string& rows) {
+  return "{\"ridgeline_observed\":1,\"model\":\"m\"}\n" + rows +
+         "{\"ridgeline_observed_end\":1,\"unsound\":[]}\n";
+}
+
+TEST(Observed, TakesWhatWasAnsweredInTheOrderOfSending) {
+  const auto list = read_document_text(observed(
+      R"({"id":1,"send_s":2.5,"input_tokens":8,"prompt_tokens":9,"output_tokens":4,"completion_tokens":3})"
+      "\n"
+      R"({"id":0,"send_s":1.25,"input_tokens":8,"output_tokens":4,"gaps_us":[1,2]})"
+      "\n"
+      R"({"scrape_s":1.5,"running":3})"
+      "\n"
+      R"({"id":2,"send_s":3,"input_tokens":8,"output_tokens":4,"error":"HTTP 503"})"
+      "\n"
+      R"({"id":3,"send_s":3,"input_tokens":8,"output_tokens":4,"warmup":true})"
+      "\n"));
+  ASSERT_TRUE(list.has_value()) << problem_of(list);
+  EXPECT_THAT(starts(*list), ElementsAre(0.0, 1.25));
+  EXPECT_EQ(list->items[0].input_tokens, core::Tokens(8));
+  EXPECT_EQ(list->items[1].input_tokens, core::Tokens(9));
+  EXPECT_EQ(list->items[1].output_tokens, core::Tokens(3));
+  ASSERT_THAT(list->warnings, SizeIs(2));
+  EXPECT_THAT(list->warnings[0].message, HasSubstr("1 request that failed"));
+  EXPECT_THAT(list->warnings[1].message, HasSubstr("1 request of the warm-up"));
+}
+
+TEST(Observed, KeepsWhatPromptsShare) {
+  const auto list = read_document_text(observed(
+      R"({"id":5,"session":0,"turn":0,"send_s":1,"input_tokens":8,"output_tokens":4,"prompt":[[7,8]]})"
+      "\n"
+      R"({"id":6,"session":1,"turn":0,"send_s":2,"input_tokens":9,"output_tokens":4,"prompt":[[7,8],[-3,1]]})"
+      "\n"
+      R"({"id":9,"session":0,"turn":1,"send_s":3,"input_tokens":20,"output_tokens":4,"prompt":[[7,8],[-6,4]]})"
+      "\n"));
+  ASSERT_TRUE(list.has_value()) << problem_of(list);
+  const auto& items = list->items;
+  ASSERT_THAT(items, SizeIs(3));
+  EXPECT_TRUE(keeps_group_rules(*list));
+  // The answer to request 2 is not in the file.
+  EXPECT_EQ(items[1].prompt.size(), 1U);
+  ASSERT_EQ(items[2].prompt.size(), 2U);
+  EXPECT_EQ(items[2].prompt[1].content, output_of(0));
+  EXPECT_EQ(items[2].session, 0);
+  EXPECT_EQ(items[2].turn, 1);
+}
+
+TEST(Observed, ARequestThatLacksAFactIsABadRow) {
+  for (const char* row : {R"({"send_s":1,"input_tokens":8,"output_tokens":4})",
+                          R"({"id":1,"input_tokens":8,"output_tokens":4})",
+                          R"({"id":1,"send_s":1,"output_tokens":4})",
+                          R"({"id":1,"send_s":1,"input_tokens":8})"}) {
+    EXPECT_THAT(problem_of(read_document_text(observed(row + std::string("\n")))),
+                HasSubstr("lacks one of its facts"))
+        << row;
+  }
+  for (const char* row :
+       {R"({"id":1,"send_s":-1,"input_tokens":8,"output_tokens":4})",
+        R"({"id":1,"send_s":1,"input_tokens":8,"output_tokens":4,"prompt":[[1]]})",
+        R"({"id":1,"send_s":1,"input_tokens":8,"output_tokens":4,"session":"x"})",
+        R"({"id":1,"send_s":1,"input_tokens":8,)"}) {
+    EXPECT_FALSE(read_document_text(observed(row + std::string("\n"))).has_value()) << row;
+  }
 }
 
 TEST(OtelSpans, MakesAGraphOfWhatHadEnded) {

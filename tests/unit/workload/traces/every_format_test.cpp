@@ -244,6 +244,8 @@ std::vector<FormatSample> format_samples() {
           {&kInferencePerfConfig, "inference_perf_config/sound"},
           {&kInferencePerfLifecycle, "inference_perf_lifecycle/sound"},
           {&kAiperf, "aiperf/sound"},
+          {&kObserved, "observed/sound"},
+          {&kObserved, "observed/session"},
           {&kGuidellm, "guidellm/sound"},
           {&kVllmBench, "vllm_bench/sound"},
           {&kOtelSpans, "otel_spans/sound"},

@@ -6,7 +6,10 @@
 #include <gtest/gtest.h>
 
 #include "core/result.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
 #include "unit/workload/traces/trace_text.hpp"
+#include "workload/item.hpp"
 
 namespace ridgeline::workload {
 namespace {
@@ -149,6 +152,34 @@ TEST(RequestJsonl, RefusesArrivalsOutOfOrder) {
 }
 
 // A row that says nothing of its stage is of the first, wherever it stands.
+TEST(RequestJsonl, ReadsCancellationsAndLimits) {
+  const auto text = read_trace_text(
+      R"({"arrival_s":1,"input_tokens":5,"output_tokens":7,"abort_s":   1.5,"limit_tokens":9})"
+      "\n"
+      R"({"arrival_s":2,"input_tokens":5,"output_tokens":7,"abort_s":null})");
+  EXPECT_THAT(text.errors, IsEmpty());
+  ASSERT_THAT(text.rows, SizeIs(2));
+  EXPECT_EQ(text.rows[0].patience, core::Duration::milliseconds(500));
+  EXPECT_EQ(text.rows[0].limit_tokens, core::Tokens(9));
+  EXPECT_EQ(text.rows[1].patience, Item::kEndless);
+  EXPECT_THAT(jsonl_problems(R"({"arrival_s":1,"input_tokens":5,"output_tokens":7,"abort_s":0.5})"),
+              ElementsAre(HasSubstr("abort_s")));
+}
+
+TEST(RequestJsonl, AnswersOfTheWholeFileAreThoseOfEarlierRows) {
+  const std::string head = R"({"ridgeline_workload":1,"answers":"absolute","stages":[{}]})"
+                           "\n" +
+                           kRow + "\n";
+  const auto row = [](int answer) {
+    return R"({"arrival_s":1,"input_tokens":5,"output_tokens":7,"prompt":[[)" +
+           std::to_string(answer) + ",3]]}";
+  };
+  EXPECT_THAT(jsonl_problems(head + row(-1)), IsEmpty());
+  EXPECT_THAT(jsonl_problems(head + row(-2)), ElementsAre(HasSubstr("of no earlier request")));
+  EXPECT_THAT(jsonl_problems(kRow + "\n" + row(-1)),
+              ElementsAre(HasSubstr("of no earlier request")));
+}
+
 TEST(RequestJsonl, StagesDoNotGoBack) {
   const std::string head = "{\"ridgeline_workload\":1,\"stages\":[{},{}]}\n";
   const std::string first = "{\"arrival_s\":0,\"input_tokens\":1,\"output_tokens\":1}\n";

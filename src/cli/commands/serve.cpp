@@ -1,0 +1,187 @@
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/arguments.hpp"
+#include "cli/commands/serve_words.hpp"
+#include "cli/commands/verbs.hpp"
+#include "cli/common.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/terminal.hpp"
+#include "core/result.hpp"
+#include "document/json_writer.hpp"
+#include "metrics/summary.hpp"
+#include "scenario/resolve.hpp"
+#include "scenario/scenario.hpp"
+#include "serve/emulator.hpp"
+#include "serve/settings.hpp"
+
+namespace ridgeline::cli {
+namespace {
+
+void say(const std::string& line) {
+  static_cast<void>(write_all(STDERR_FILENO, line + "\n"));
+}
+
+/// What to know of the server before the first request.
+core::Warnings start_warnings(const serve::Settings& settings, const serve::Emulator& emulator) {
+  core::Warnings warnings;
+  if (!emulator.listener().is_loopback()) {
+    warnings.push_back(
+        {.code = "W-open-server",
+         .message = fmt::format("other machines can reach {}", emulator.listener().name()),
+         .hint =
+             settings.api_keys.empty() ? "--host 127.0.0.1, or --api-key" : "--host 127.0.0.1"});
+  }
+  return warnings;
+}
+
+core::Warnings end_warnings(const serve::ServeOutcome& outcome) {
+  core::Warnings warnings;
+  if (outcome.estimated_prompts > 0) {
+    warnings.push_back(
+        {.code = "W-estimated-lengths",
+         .message = fmt::format("{} requests had text of which the tokens were estimated",
+                                outcome.estimated_prompts),
+         .hint = "prompts of listed words or token ids are exact"});
+  }
+  constexpr double kLateShare = 0.05;
+  if (outcome.mean_step > 0.0 && outcome.lateness_p99 > kLateShare * outcome.mean_step) {
+    warnings.push_back({.code = "W-late",
+                        .message = fmt::format("1 % of the steps were written up to {:g} ms late "
+                                               "or more, and a step takes {:.3g} ms here",
+                                               outcome.lateness_p99 * 1e3,
+                                               outcome.mean_step * 1e3),
+                        .hint = "a lower --speed, or a machine with less other work"});
+  }
+  if (outcome.clock_jumps > 0) {
+    warnings.push_back({.code = "W-clock-jump",
+                        .message = fmt::format("the process stood still {} times, and simulated "
+                                               "time with it",
+                                               outcome.clock_jumps)});
+  }
+  if (!outcome.is_log_whole) {
+    warnings.push_back({.code = "W-arrival-log",
+                        .message = "the arrival log could not be written to its end: its replay is "
+                                   "another run"});
+  }
+  return warnings;
+}
+
+std::string outcome_json(const serve::ServeOutcome& outcome) {
+  document::JsonWriter json;
+  const metrics::Summary& summary = outcome.run.summary;
+  json.begin_object();
+  json.member("schema_version", 1);
+  json.member("digest", std::string_view(outcome.run.digest));
+  json.member("partial", outcome.was_cut);
+  json.member("requests", outcome.num_requests);
+  json.member("completed", summary.completed);
+  json.member("input_tokens", summary.total_input_tokens);
+  json.member("output_tokens", summary.total_output_tokens);
+  json.member("preemptions", summary.preemptions);
+  json.key("responses").begin_object();
+  for (const auto& [status, count] : outcome.responses) {
+    json.member(fmt::format("{}", status), count);
+  }
+  json.end_object();
+  json.member("lateness_p50_s", outcome.lateness_p50);
+  json.member("lateness_p99_s", outcome.lateness_p99);
+  json.member("merged_events", outcome.merged_events);
+  json.member("estimated_prompts", outcome.estimated_prompts);
+  json.member("turned_away", outcome.turned_away);
+  json.member("clock_jumps", outcome.clock_jumps);
+  json.end_object();
+  return json.text() + "\n";
+}
+
+std::string outcome_table(const serve::ServeOutcome& outcome) {
+  const metrics::Summary& summary = outcome.run.summary;
+  std::string responses;
+  for (const auto& [status, count] : outcome.responses) {
+    responses += fmt::format("{}{} x {}", responses.empty() ? "" : ", ", count, status);
+  }
+  return fmt::format(
+      "requests     {} of the engine, {} completed\n"
+      "answers      {}\n"
+      "tokens       {} in, {} out, {} preemptions\n"
+      "lateness     p50 {} ms, p99 {} ms at most, {} merged events\n"
+      "digest       {}\n",
+      outcome.num_requests,
+      summary.completed,
+      responses.empty() ? "none" : responses,
+      summary.total_input_tokens,
+      summary.total_output_tokens,
+      summary.preemptions,
+      outcome.lateness_p50 * 1e3,
+      outcome.lateness_p99 * 1e3,
+      outcome.merged_events,
+      outcome.run.digest);
+}
+
+}  // namespace
+
+ExitCode serve_command(Words words) {
+  Opening opening{.usage = "serve [scenario.yaml] [flags]",
+                  .about =
+                      "Answers OpenAI's API over HTTP as vLLM does, in the time that the "
+                      "simulated deployment takes.",
+                  .flags = all_serve_flags(),
+                  .formats = {"table", "json"}};
+  for (auto& flag : manner_flags("table|json|quiet")) {
+    opening.flags.push_back(std::move(flag));
+  }
+  Arguments arguments;
+  Manners manners;
+  if (const auto code = open_verb(opening, words, arguments, manners)) {
+    return *code;
+  }
+  auto loaded = load(arguments, scenario::Purpose::kLook);
+  if (!loaded) {
+    return give_up(loaded.error(), manners);
+  }
+  auto resolved = scenario::resolve(std::move(*loaded));
+  if (!resolved) {
+    return give_up(resolved.error(), manners);
+  }
+  resolved->run.percentiles = "sketch";  // Memory follows what is open, not what was.
+  auto settings = serve_settings(arguments, *resolved);
+  if (!settings) {
+    return give_up(settings.error(), manners);
+  }
+  const InterruptGuard guard;
+  ignore_broken_pipes();
+  auto emulator = serve::Emulator::make(*resolved, *settings);
+  if (!emulator) {
+    return give_up(emulator.error(), manners);
+  }
+  const auto show = [&](const core::Warnings& warnings) {
+    for (const core::Warning& warning : warnings) {
+      static_cast<void>(write_all(STDERR_FILENO, render(warning, manners.err)));
+    }
+  };
+  show(resolved->warnings);
+  show(start_warnings(*settings, **emulator));
+  say(fmt::format("serving {} at {} as vllm {} does, {} simulated seconds a second; Ctrl-C ends",
+                  settings->model_names.front(),
+                  (*emulator)->listener().name(),
+                  settings->version_text,
+                  settings->speed));
+  (*emulator)->run(InterruptGuard::flag());
+  const auto outcome = (*emulator)->finish();
+  if (!outcome) {
+    return give_up(outcome.error(), manners);
+  }
+  show(end_warnings(*outcome));
+  const ExitCode code =
+      put_out(manners.format == "json" ? outcome_json(*outcome) : outcome_table(*outcome), manners);
+  return outcome->was_cut ? ExitCode::kInterrupted : code;
+}
+
+}  // namespace ridgeline::cli

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <vector>
+
+#include "cli/arguments.hpp"
+#include "core/result.hpp"
+#include "scenario/resolve.hpp"
+#include "serve/settings.hpp"
+
+namespace ridgeline::cli {
+
+/// The flags of `serve` beside those of a scenario: vLLM's own names where it has them.
+[[nodiscard]] std::vector<FlagSpec> serve_flags();
+/// All flags of `serve`: those of a scenario but for its workload, with serve_flags() in place of
+/// those of the same name that elsewhere mean nothing.
+[[nodiscard]] std::vector<FlagSpec> all_serve_flags();
+
+/// What they say, and what follows from the deployment.
+[[nodiscard]] core::Result<serve::Settings> serve_settings(const Arguments& arguments,
+                                                           const scenario::Resolved& resolved);
+
+}  // namespace ridgeline::cli

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "core/ids.hpp"
+#include "core/result.hpp"
+#include "core/time.hpp"
+#include "domain/record.hpp"
+#include "domain/request.hpp"
+#include "domain/token_sink.hpp"
+#include "engine/instance.hpp"
+#include "engine/server.hpp"
+#include "live/arrival_log.hpp"
+#include "live/clock.hpp"
+#include "scenario/resolve.hpp"
+#include "sim/simulation.hpp"
+#include "sim/wired_run.hpp"
+
+namespace ridgeline::live {
+
+/// What becomes of requests, as it happens on simulated time. Called from within the session's
+/// functions, which must not be called from here.
+class Events {
+ public:
+  virtual ~Events() = default;
+  /// As domain::TokenSink::on_tokens().
+  virtual void on_tokens(core::SimTime end, std::span<const domain::TokenEvent> events) = 0;
+  /// A request has ended, in whatever way.
+  virtual void on_end(const domain::RequestRecord& record) = 0;
+  virtual void on_steps(const domain::StepRecord& record) = 0;
+};
+
+/// A deployment that serves requests as they come, by a clock. Its law: a replay of the arrival log
+/// under the same scenario gives the same digest, whatever the clock showed when. It holds because
+/// a request's or a cancellation's simulated time is given here, once, later than all before it and
+/// than everything simulated so far, and is all that the simulation knows of when it came. One
+/// thread.
+class Session {
+ public:
+  /// `resolved`, `clock` and `events` outlive it; `log` may be null. Fails as sim::simulate() does
+  /// before its first request.
+  [[nodiscard]] static core::Result<std::unique_ptr<Session>> open(
+      const scenario::Resolved& resolved,
+      Clock& clock,
+      Events& events,
+      std::unique_ptr<ArrivalLog> log,
+      engine::EngineCore core = engine::EngineCore::kFast);
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  ~Session();
+
+  /// A request comes now: its id and its arrival are given here; `adapter` is the name of
+  /// request.lora. Its prompt may hold answers of requests before it (domain::output_content).
+  core::RequestId submit(domain::Request request, std::string_view adapter = {});
+  /// The client of a request cancels it now. One that has ended stays as it is.
+  void abort(core::RequestId id);
+  /// Simulates what has happened by now.
+  void advance();
+  /// When something happens next, unless something comes before: never() where nothing is left.
+  [[nodiscard]] core::SimTime next_instant() const;
+  /// Whether the run has reached the end of simulated time: nothing happens any more.
+  [[nodiscard]] bool is_over() const { return is_over_; }
+
+  /// The simulated time of the last request or cancellation.
+  [[nodiscard]] core::SimTime last_stamp() const { return last_stamp_; }
+  /// How many requests have come: the id of the next one.
+  [[nodiscard]] std::int64_t num_requests() const { return num_requests_; }
+  /// As engine::Server, now.
+  [[nodiscard]] engine::InstanceState state();
+  [[nodiscard]] engine::EngineTotals totals() { return run_->server().totals(); }
+
+  /// Writes the log as far as it goes; false where it could not be written.
+  bool flush_log() { return log_ == nullptr || log_->flush(); }
+  /// Simulates to the end of all that has come, at once, and sums up. Once, the last call.
+  [[nodiscard]] core::Result<sim::RunOutcome> finish();
+
+ private:
+  class Requests;
+  class Watcher;
+
+  Session(Clock& clock, std::unique_ptr<ArrivalLog> log, Events& events);
+
+  core::SimTime stamp();
+  void advance_to(core::SimTime limit);
+
+  Clock& clock_;
+  std::unique_ptr<ArrivalLog> log_;
+  std::unique_ptr<Requests> requests_;
+  std::unique_ptr<Watcher> watcher_;
+  std::unique_ptr<sim::WiredRun> run_;
+  core::SimTime last_stamp_;
+  core::SimTime reached_;  ///< Everything before it is simulated.
+  std::int64_t num_requests_ = 0;
+  bool is_over_ = false;
+};
+
+}  // namespace ridgeline::live

@@ -1,0 +1,123 @@
+#include "openai/prompt_builder.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "core/units.hpp"
+#include "domain/prompt.hpp"
+#include "domain/request.hpp"
+#include "openai/request.hpp"
+#include "text/chat_tokens.hpp"
+#include "text/pieces.hpp"
+
+namespace ridgeline::openai {
+namespace {
+
+/// SplitMix64's scrambler (G. L. Steele, D. Lea, C. H. Flood, OOPSLA 2014).
+constexpr std::uint64_t scramble(std::uint64_t x) {
+  x += 0x9E3779B97F4A7C15;
+  x = (x ^ (x >> 30U)) * 0xBF58476D1CE4E5B9;
+  x = (x ^ (x >> 27U)) * 0x94D049BB133111EB;
+  return x ^ (x >> 31U);
+}
+
+/// Contents of segments lie below it (workload::kContentLimit).
+constexpr std::uint64_t kContents = std::uint64_t{1} << 62U;
+/// Spaces of hashes: equal numbers of different kinds are different tokens.
+constexpr std::uint64_t kIds = 1;
+constexpr std::uint64_t kSpecial = 2;
+
+}  // namespace
+
+std::uint64_t hash_text(std::string_view text, std::uint64_t seed) {
+  // FNV-1a, 64 bits (G. Fowler, L. C. Noll, K.-P. Vo), scrambled.
+  std::uint64_t hash = 0xCBF29CE484222325 ^ scramble(seed);
+  for (const char c : text) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
+  }
+  return scramble(hash);
+}
+
+PromptBuilder::PromptBuilder(core::Tokens block_size, std::uint64_t salt)
+    : block_size_(block_size.value()), salt_(scramble(salt)), hash_(salt_) {}
+
+void PromptBuilder::add_text(std::string_view text) {
+  text::Pieces pieces(text);
+  while (const auto piece = pieces.next()) {
+    add_token(hash_text(*piece));
+  }
+  is_estimate_ = is_estimate_ || pieces.is_estimate();
+}
+
+void PromptBuilder::add_ids(std::span<const std::int64_t> ids) {
+  for (const std::int64_t id : ids) {
+    add_token(scramble(scramble(kIds) ^ static_cast<std::uint64_t>(id)));
+  }
+}
+
+void PromptBuilder::add_special(std::int64_t count, std::string_view tag) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    add_token(hash_text(tag, kSpecial + static_cast<std::uint64_t>(i)));
+  }
+}
+
+void PromptBuilder::add_answer(const KnownAnswer& answer) {
+  if (answer.tokens > core::Tokens(0)) {
+    end_segment();
+    prompt_.push_back({domain::output_content(answer.request), answer.tokens});
+    tokens_ += answer.tokens.value();
+  }
+}
+
+domain::Prompt PromptBuilder::take() {
+  end_segment();
+  return std::move(prompt_);
+}
+
+void PromptBuilder::add_token(std::uint64_t hash) {
+  hash_ = scramble(hash_ ^ hash);
+  ++in_segment_;
+  if (++tokens_ % block_size_ == 0) {
+    end_segment();
+  }
+}
+
+void PromptBuilder::end_segment() {
+  if (in_segment_ > 0) {
+    prompt_.push_back({hash_ % kContents, core::Tokens(in_segment_)});
+    in_segment_ = 0;
+    hash_ = salt_;
+  }
+}
+
+void add_chat(PromptBuilder& builder,
+              std::span<const Message> messages,
+              std::string_view tools,
+              const text::ChatTokens& special,
+              bool begins_answer,
+              std::int64_t image_tokens,
+              const FindAnswer& find_answer) {
+  constexpr std::string_view kAssistant = "assistant";
+  builder.add_special(special.fixed, "begin");
+  builder.add_text(tools);
+  for (const Message& message : messages) {
+    const text::Around around = text::around(special, message.role);
+    builder.add_special(around.before, message.role);
+    builder.add_special(message.images * image_tokens, "image");
+    const auto answer = message.role == kAssistant ? find_answer(message.text) : std::nullopt;
+    if (answer) {
+      builder.add_answer(*answer);
+    } else {
+      builder.add_text(message.text);
+    }
+    builder.add_special(around.behind, "end");
+  }
+  if (begins_answer) {
+    builder.add_special(special.start, kAssistant);
+  }
+}
+
+}  // namespace ridgeline::openai

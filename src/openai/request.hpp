@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "openai/api_error.hpp"
+#include "openai/api_version.hpp"
+
+namespace ridgeline::openai {
+
+/// A prompt of a completion: a text, or the ids of its tokens.
+using PromptInput = std::variant<std::string, std::vector<std::int64_t>>;
+
+/// A message of a chat.
+struct Message {
+  std::string role;
+  std::string text;  ///< Its parts of text, one after the other, tool calls included.
+  std::int64_t images = 0;
+};
+
+/// How `tool_choice` was put.
+enum class ToolChoice : std::uint8_t { kNone, kAuto, kRequired, kNamed };
+
+/// A request for a generation, of either kind, as its body states it. Unknown keys were passed
+/// over, and of keys that come twice the last one counts.
+struct GenerationRequest {
+  bool is_chat = false;
+  std::optional<std::string> model;
+  std::vector<PromptInput> prompts;        ///< Of a completion.
+  std::vector<Message> messages;           ///< Of a chat.
+  std::optional<std::int64_t> max_tokens;  ///< max_completion_tokens where a chat has it.
+  std::int64_t min_tokens = 0;
+  bool ignore_eos = false;
+  std::vector<std::string> stop;
+  bool include_stop = false;  ///< include_stop_str_in_output.
+  std::int64_t n = 1;
+  bool stream = false;
+  bool include_usage = false;
+  bool continuous_usage = false;
+  std::optional<std::int64_t> stream_interval;
+  std::optional<std::int64_t> logprobs;  ///< How many alternatives of each token; 0: of it alone.
+  bool echo = false;
+  std::int64_t priority = 0;
+  std::string cache_salt;
+  std::optional<std::string> request_id;
+  bool add_generation_prompt = true;
+  bool return_token_ids = false;
+  std::optional<std::int64_t> output_tokens;  ///< vllm_xargs.ridgeline_output_tokens.
+  // Structured outputs and tools: JSON texts, read again where they are used.
+  std::optional<std::string> schema;  ///< The answer is its smallest instance; "{}": any object.
+  std::vector<std::string> choices;   ///< The answer is one of these (the first).
+  std::vector<std::string> tools;     ///< The functions, in order.
+  std::string tools_text;             ///< As it stands in the prompt.
+  std::string tool_name;              ///< Of kNamed.
+  ToolChoice tool_choice = ToolChoice::kNone;
+  bool do_remote_decode = false;  ///< kv_transfer_params.
+};
+
+/// What a body may ask for at most.
+struct RequestLimits {
+  std::int64_t prompts = 1024;
+  std::int64_t n = 128;
+};
+
+/// Read bodies as vLLM does: what its schema refuses has the phrase as its type.
+[[nodiscard]] ApiResult<GenerationRequest> parse_completion(std::string_view body,
+                                                            ApiVersion version,
+                                                            const RequestLimits& limits = {});
+[[nodiscard]] ApiResult<GenerationRequest> parse_chat(std::string_view body,
+                                                      ApiVersion version,
+                                                      const RequestLimits& limits = {});
+
+/// The body of /tokenize: a text, or messages.
+struct TokenizeRequest {
+  std::optional<std::string> model;
+  std::optional<std::string> prompt;
+  std::vector<Message> messages;
+  bool add_special_tokens = true;
+  bool return_token_strings = false;
+  bool add_generation_prompt = true;
+};
+[[nodiscard]] ApiResult<TokenizeRequest> parse_tokenize(std::string_view body);
+
+/// The body of /detokenize.
+struct DetokenizeRequest {
+  std::optional<std::string> model;
+  std::vector<std::int64_t> tokens;
+};
+[[nodiscard]] ApiResult<DetokenizeRequest> parse_detokenize(std::string_view body);
+
+/// The body of /v1/load_lora_adapter and /v1/unload_lora_adapter.
+struct AdapterRequest {
+  std::string name;
+  std::string path;
+};
+[[nodiscard]] ApiResult<AdapterRequest> parse_adapter(std::string_view body);
+
+}  // namespace ridgeline::openai

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/ids.hpp"
+#include "openai/answer_text.hpp"
+#include "openai/stream_events.hpp"
+#include "serve/net/connection.hpp"
+#include "serve/settings.hpp"
+
+namespace ridgeline::serve {
+
+/// One choice of an answer: one request of the engine.
+struct ChoiceState {
+  core::RequestId id;
+  openai::AnswerText text;
+  std::int64_t length = 0;      ///< Tokens that the client gets.
+  std::int64_t released = 0;    ///< Of those, due so far.
+  std::int64_t sent = 0;        ///< Of those, written.
+  std::int64_t characters = 0;  ///< Written.
+  bool has_role = false;        ///< The role event of a chat is written.
+  bool has_ended = false;       ///< In the engine.
+  std::int64_t reasoning_tokens = 0;
+  std::string prefix = {};  ///< The prompt, where it is echoed.
+  openai::Finish finish = {};
+  std::optional<std::string> whole = {};  ///< The text, where a stop string cut it.
+  std::size_t prompt = 0;
+
+  /// Whether the client has got, or may get, all of it.
+  [[nodiscard]] bool is_whole(std::int64_t tokens) const {
+    return tokens >= length && (length > 0 || has_ended);
+  }
+};
+
+/// An answer that is under way.
+struct Generation {
+  std::uint64_t serial = 0;               ///< 0: the slot is free.
+  net::Connection* connection = nullptr;  ///< Until the answer has ended.
+  openai::StreamHead head;
+  std::optional<openai::StreamEvents> events;  ///< Where it is streamed.
+  bool is_streamed = false;
+  bool has_begun = false;  ///< The head of the answer is written.
+  bool shows_usage = false;
+  bool shows_usage_always = false;
+  bool is_tool_call = false;
+  bool is_due = false;        ///< The end is due.
+  std::int64_t interval = 1;  ///< Tokens of an event.
+  std::optional<std::int64_t> logprobs;
+  bool returns_token_ids = false;
+  bool has_remote_decode = false;
+  std::vector<std::int64_t> prompt_tokens;  ///< Of each prompt.
+  std::vector<ChoiceState> choices;
+  std::optional<Fault> fault;  ///< That strikes it.
+  std::int64_t cached_tokens = 0;
+  net::HeaderList headers;
+};
+
+}  // namespace ridgeline::serve

@@ -1,0 +1,149 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/ids.hpp"
+#include "core/time.hpp"
+#include "domain/record.hpp"
+#include "domain/request.hpp"
+#include "domain/token_sink.hpp"
+#include "engine/frontend.hpp"
+#include "engine/options.hpp"
+#include "live/clock.hpp"
+#include "live/session.hpp"
+#include "openai/api_error.hpp"
+#include "serve/generation.hpp"
+#include "serve/known_answers.hpp"
+#include "serve/server_metrics.hpp"
+#include "serve/settings.hpp"
+
+namespace ridgeline::serve {
+
+/// What is asked of the engine for one choice.
+struct EngineRequest {
+  domain::Request request;
+  std::string adapter;
+  Finished how = Finished::kLength;  ///< How it is counted when it ends well.
+  std::int64_t n = 1;
+  std::int64_t visible_tokens = 0;  ///< That the client gets.
+  std::int64_t asked_tokens = 0;    ///< max_tokens of its client.
+};
+
+/// The answers under way: what the simulation gives, written when it is due. A token is due when
+/// its step has ended and the way to the client is over (engine::RequestPath), the end of an answer
+/// `close` later. Memory follows the answers, not their tokens: of a reader that is slow only a
+/// count is kept, and what it missed comes as one event.
+class Generations final : public live::Events {
+ public:
+  /// All outlive it. `touch` gets the connections that were written to.
+  Generations(const Settings& settings,
+              const engine::RequestPath& path,
+              live::WallClock& clock,
+              ServerMetrics& metrics,
+              std::function<void(const net::Connection&)> touch);
+
+  /// Begins an answer to the request of this connection. `generation.choices` and `requests` belong
+  /// together.
+  void begin(live::Session& session,
+             net::Connection& connection,
+             Generation generation,
+             std::vector<EngineRequest> requests);
+  /// The client has gone: its requests are cancelled.
+  void cancel(live::Session& session, net::Connection& connection);
+  /// The connection takes bytes again.
+  void resume(net::Connection& connection);
+  /// Writes what is due. When the next thing is: SimTime::never() where nothing waits.
+  core::SimTime write_due();
+  /// Ends every answer with an error, and cancels its requests.
+  void cut_all(live::Session& session, const openai::ApiError& error);
+
+  [[nodiscard]] std::int64_t num_open() const { return num_open_; }
+  [[nodiscard]] std::int64_t num_running_of(std::string_view adapter) const;
+  [[nodiscard]] const KnownAnswers& answers() const { return known_; }
+
+  void on_tokens(core::SimTime end, std::span<const domain::TokenEvent> events) override;
+  void on_end(const domain::RequestRecord& record) override;
+  void on_steps(const domain::StepRecord& record) override;
+
+ private:
+  /// Answers that later prompts are looked up in.
+  static constexpr std::size_t kMostKnown = 1'000'000;
+
+  /// A choice of a generation that may be gone.
+  struct Ref {
+    std::uint32_t slot = 0;
+    std::uint32_t choice = 0;
+    std::uint64_t serial = 0;
+  };
+  struct Due {
+    Ref ref;
+    std::int64_t tokens = 0;
+  };
+  /// What a step gives, by when it is due.
+  struct DueStep {
+    core::SimTime at;
+    std::vector<Due> tokens;
+  };
+  struct DueEnd {
+    core::SimTime at;
+    Ref ref;
+    bool is_failure = false;
+  };
+  /// A request of the engine.
+  struct Inside {
+    Ref ref;
+    core::SimTime stamped;  ///< By the server, when it came.
+    core::SimTime last = core::SimTime::never();
+    std::int64_t visible = 0;  ///< Tokens that the client is still to get.
+    std::int64_t given = 0;
+    EngineRequest facts;  ///< Without its prompt.
+  };
+
+  Generation* find(const Ref& ref);
+  Generation* of(const net::Connection& connection);
+  void write(Generation& generation, ChoiceState& choice);
+  void write_events(Generation& generation, ChoiceState& choice, std::int64_t upto);
+  void note_if_whole(Generation& generation, std::uint32_t slot, core::SimTime at);
+  void end(Generation& generation);
+  void fail(Generation& generation, const openai::ApiError& error);
+  void finish(Generation& generation);
+  void release(Generation& generation);
+  void begin_stream(Generation& generation);
+  void remember(const ChoiceState& choice);
+  void cancel_lost();
+  [[nodiscard]] openai::Usage usage_of(const Generation& generation) const;
+  [[nodiscard]] openai::Usage usage_of(const Generation& generation,
+                                       const ChoiceState& choice) const;
+
+  const Settings& settings_;
+  const engine::RequestPath& path_;
+  live::WallClock& clock_;
+  ServerMetrics& metrics_;
+  std::function<void(const net::Connection&)> touch_;
+  engine::Frontend frontend_;
+  std::vector<std::unique_ptr<Generation>> slots_;
+  std::vector<std::uint32_t> free_slots_;
+  std::uint64_t serials_ = 0;
+  std::int64_t num_open_ = 0;
+  std::unordered_map<std::uint32_t, Inside> inside_;  ///< By request.
+  std::deque<DueStep> due_steps_;
+  std::vector<std::vector<Due>> spare_;  ///< Lists of steps that are over.
+  std::deque<DueEnd> due_ends_;
+  std::deque<DueEnd> failures_;
+  KnownAnswers known_{kMostKnown};
+  live::Session* session_ = nullptr;    ///< Of the answers.
+  std::vector<net::Connection*> lost_;  ///< To faults: their requests are to be cancelled.
+  std::string scratch_;
+  std::string text_;
+};
+
+}  // namespace ridgeline::serve

@@ -1,0 +1,323 @@
+#include "serve/net/connection.hpp"
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "live/clock.hpp"
+#include "serve/net/http_parser.hpp"
+
+namespace ridgeline::serve::net {
+namespace {
+
+/// Bytes read at once.
+constexpr std::size_t kReadBytes = 64 * 1024;
+/// Bytes of requests to come that are kept while one is answered.
+constexpr std::size_t kMostAhead = 64 * 1024;
+
+}  // namespace
+
+std::string_view phrase_of(int status) {
+  switch (status) {
+    case 200:
+      return "OK";
+    case 400:
+      return "Bad Request";
+    case 401:
+      return "Unauthorized";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 408:
+      return "Request Timeout";
+    case 409:
+      return "Conflict";
+    case 413:
+      return "Content Too Large";
+    case 422:
+      return "Unprocessable Entity";
+    case 429:
+      return "Too Many Requests";
+    case 431:
+      return "Request Header Fields Too Large";
+    case 500:
+      return "Internal Server Error";
+    case 501:
+      return "Not Implemented";
+    case 503:
+      return "Service Unavailable";
+    default:
+      return "Error";
+  }
+}
+
+Connection::Connection(int descriptor, const HttpLimits& limits, Handler& handler)
+    : descriptor_(descriptor),
+      handler_(handler),
+      parser_(limits),
+      since_(live::wall_now()),
+      progress_(since_) {}
+
+Connection::~Connection() {
+  ::close(descriptor_);
+}
+
+bool Connection::wants_input() const {
+  return !is_dead_ && !ends_when_written_ && (!is_busy_ || in_.size() < kMostAhead);
+}
+
+void Connection::on_readable() {
+  std::array<char, kReadBytes> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  const ssize_t got = ::recv(descriptor_, buffer.data(), buffer.size(), 0);
+  if (got > 0) {
+    in_.append(buffer.data(), static_cast<std::size_t>(got));
+    parse();
+  } else if (got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) {
+    on_hang_up();
+  }
+}
+
+void Connection::on_hang_up() {
+  if (is_dead_) {
+    return;
+  }
+  if (is_busy_) {
+    handler_.on_gone(*this);
+  }
+  die();
+}
+
+void Connection::die() {
+  is_dead_ = true;
+  is_busy_ = false;
+  out_.clear();
+}
+
+void Connection::kill() {
+  if (is_busy_) {
+    const linger reset{.l_onoff = 1, .l_linger = 0};
+    ::setsockopt(descriptor_, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+  }
+  die();
+}
+
+/// Requests are taken while none is being answered; an answer given at once comes back here.
+void Connection::parse() {
+  if (is_parsing_) {
+    return;
+  }
+  is_parsing_ = true;
+  std::size_t begin = 0;
+  while (!is_busy_ && !is_dead_ && !ends_when_written_ && begin < in_.size()) {
+    if (!in_request_) {
+      in_request_ = true;
+      since_ = live::wall_now();
+    }
+    std::size_t used = 0;
+    const auto status = parser_.feed(std::string_view(in_).substr(begin), used);
+    begin += used;
+    if (status == HttpParser::Status::kBad) {
+      refuse(parser_.error_status());
+      break;
+    }
+    if (status == HttpParser::Status::kMore) {
+      if (parser_.wants_continue()) {
+        write("HTTP/1.1 100 Continue\r\n\r\n");
+      }
+      if (parser_.has_header() && !in_body_) {
+        in_body_ = true;
+        since_ = live::wall_now();
+      }
+      break;
+    }
+    HttpRequest request = parser_.take();
+    in_request_ = false;
+    in_body_ = false;
+    is_busy_ = true;
+    is_head_ = request.method == "HEAD";
+    keep_alive_ = request.keep_alive;
+    is_chunked_ = !request.is_http_1_0;
+    handler_.on_request(*this, std::move(request));
+  }
+  in_.erase(0, begin);
+  is_parsing_ = false;
+}
+
+void Connection::refuse(int status) {
+  closes_ = true;
+  is_busy_ = true;
+  respond(status,
+          kJsonType,
+          fmt::format(R"({{"error":{{"message":"Invalid HTTP request received.","type":"{}",)"
+                      R"("param":null,"code":{}}}}})",
+                      phrase_of(status),
+                      status));
+}
+
+void Connection::respond(int status,
+                         std::string_view content_type,
+                         std::string_view body,
+                         const HeaderList& headers) {
+  last_status_ = status;
+  const bool closes = closes_ || !keep_alive_;
+  std::string text = fmt::format("HTTP/1.1 {} {}\r\nserver: ridgeline\r\ncontent-length: {}\r\n",
+                                 status,
+                                 phrase_of(status),
+                                 body.size());
+  if (!content_type.empty()) {
+    text += fmt::format("content-type: {}\r\n", content_type);
+  }
+  for (const auto& [name, value] : headers) {
+    text += fmt::format("{}: {}\r\n", name, value);
+  }
+  if (closes) {
+    text += "connection: close\r\n";
+  } else if (!is_chunked_) {
+    text += "connection: keep-alive\r\n";
+  }
+  text += "\r\n";
+  if (!is_head_) {
+    text += body;
+  }
+  write(text);
+  end_answer();
+}
+
+void Connection::begin_stream(std::string_view content_type, const HeaderList& headers) {
+  constexpr int kOk = 200;
+  last_status_ = kOk;
+  is_streaming_ = true;
+  closes_ = closes_ || !is_chunked_;
+  std::string text =
+      fmt::format("HTTP/1.1 200 OK\r\nserver: ridgeline\r\ncontent-type: {}\r\n", content_type);
+  for (const auto& [name, value] : headers) {
+    text += fmt::format("{}: {}\r\n", name, value);
+  }
+  if (is_chunked_) {
+    text += "transfer-encoding: chunked\r\n";
+  }
+  if (closes_ || !keep_alive_) {
+    text += "connection: close\r\n";
+  }
+  text += "\r\n";
+  write(text);
+}
+
+void Connection::send(std::string_view event) {
+  static thread_local std::string chunk;
+  if (!is_chunked_) {
+    write(event);
+    return;
+  }
+  chunk.clear();
+  fmt::format_to(std::back_inserter(chunk), "{:x}\r\n", event.size());
+  chunk += event;
+  chunk += "\r\n";
+  write(chunk);
+}
+
+void Connection::end_stream() {
+  is_streaming_ = false;
+  if (is_chunked_) {
+    write("0\r\n\r\n");
+  }
+  end_answer();
+}
+
+void Connection::end_answer() {
+  is_busy_ = false;
+  context = 0;
+  since_ = live::wall_now();
+  in_request_ = !in_.empty();
+  if (closes_ || !keep_alive_) {
+    ends_when_written_ = true;
+    if (out_.empty()) {
+      ::shutdown(descriptor_, SHUT_WR);
+      die();
+    }
+    return;
+  }
+  parse();
+}
+
+void Connection::write(std::string_view bytes) {
+  if (is_dead_) {
+    return;
+  }
+  if (out_.empty()) {
+    const ssize_t sent = ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent >= 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(sent));
+    } else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
+      // The loop reports the hang-up, never a call of the handler.
+      ::shutdown(descriptor_, SHUT_RDWR);
+      return;
+    }
+    if (bytes.empty()) {
+      return;
+    }
+    progress_ = live::wall_now();
+  }
+  out_ += bytes;
+}
+
+void Connection::on_writable() {
+  if (out_.empty() || is_dead_) {
+    return;
+  }
+  const ssize_t sent = ::send(descriptor_, out_.data(), out_.size(), MSG_NOSIGNAL);
+  if (sent < 0) {
+    if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
+      on_hang_up();
+    }
+    return;
+  }
+  progress_ = live::wall_now();
+  out_.erase(0, static_cast<std::size_t>(sent));
+  if (!out_.empty()) {
+    return;
+  }
+  out_.shrink_to_fit();
+  if (ends_when_written_) {
+    ::shutdown(descriptor_, SHUT_WR);
+    die();
+  } else if (is_busy_) {
+    handler_.on_writable(*this);
+  }
+}
+
+void Connection::check_patience(live::WallClock::Wall now, const Patience& patience) {
+  constexpr int kTimeout = 408;
+  if (is_dead_) {
+    return;
+  }
+  if (!out_.empty()) {
+    if (now - progress_ > patience.write) {
+      on_hang_up();
+    }
+  } else if (!is_busy_ && in_request_) {
+    if (now - since_ > (in_body_ ? patience.body : patience.header)) {
+      refuse(kTimeout);
+    }
+  } else if (!is_busy_ && now - since_ > patience.idle) {
+    die();
+  }
+}
+
+void Connection::drain() {
+  closes_ = true;
+  if (!is_busy_ && out_.empty()) {
+    die();
+  }
+}
+
+}  // namespace ridgeline::serve::net

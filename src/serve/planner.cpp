@@ -1,0 +1,372 @@
+#include "serve/planner.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/units.hpp"
+#include "openai/answer_text.hpp"
+#include "openai/answers.hpp"
+#include "openai/api_error.hpp"
+#include "openai/prompt_builder.hpp"
+#include "openai/request.hpp"
+#include "openai/schema_instance.hpp"
+#include "openai/tools.hpp"
+#include "serve/generation.hpp"
+#include "serve/generations.hpp"
+#include "serve/settings.hpp"
+#include "text/pieces.hpp"
+#include "workload/lengths.hpp"
+#include "workload/options.hpp"
+
+namespace ridgeline::serve {
+namespace {
+
+using openai::ApiError;
+using openai::ApiResult;
+using openai::GenerationRequest;
+using openai::ToolChoice;
+
+/// vLLM's default of a completion.
+constexpr std::int64_t kCompletionTokens = 16;
+
+/// Where a client states no limit, answers have this mean and this standard deviation.
+constexpr double kMeanAnswer = 256.0;
+constexpr double kAnswerSpread = 256.0;
+
+/// One prompt of a request.
+struct PlannedPrompt {
+  domain::Prompt prompt;
+  std::int64_t tokens = 0;
+  std::string text;
+  std::int64_t images = 0;
+};
+
+ApiError too_long(std::int64_t prompt, std::int64_t output, std::int64_t longest) {
+  return openai::refused(
+      fmt::format("This model's maximum context length is {} tokens. However, you requested {} "
+                  "output tokens and your prompt contains at least {} input tokens, for a total of "
+                  "at least {} tokens. Please reduce the length of the input prompt or the number "
+                  "of requested output tokens.",
+                  longest,
+                  output,
+                  prompt,
+                  prompt + output),
+      "input_tokens");
+}
+
+class Planner {
+ public:
+  Planner(const GenerationRequest& wanted,
+          const Settings& settings,
+          const PlanFacts& facts,
+          const openai::FindAnswer& find_answer)
+      : wanted_(wanted), settings_(settings), facts_(facts), find_answer_(find_answer) {}
+
+  ApiResult<Plan> make() {
+    if (auto done = check_tools(); !done) {
+      return tl::unexpected(done.error());
+    }
+    for (const auto step : {&Planner::add_prompts, &Planner::fix_text}) {
+      if (auto done = (this->*step)(); !done) {
+        return tl::unexpected(done.error());
+      }
+    }
+    fill_head();
+    for (std::size_t i = 0; i < prompts_.size(); ++i) {
+      for (std::int64_t k = 0; k < wanted_.n; ++k) {
+        if (auto done = add_choice(i); !done) {
+          return tl::unexpected(done.error());
+        }
+      }
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  /// Which tool the answer calls; none where it answers in words.
+  ApiResult<void> check_tools() {
+    if (wanted_.tools.empty() || wanted_.tool_choice == ToolChoice::kNone) {
+      return {};
+    }
+    if (wanted_.tool_choice == ToolChoice::kAuto &&
+        !(settings_.has_auto_tools && settings_.has_tool_parser)) {
+      return tl::unexpected(openai::refused(
+          "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be "
+          "set"));
+    }
+    if (!settings_.has_tool_parser) {
+      return tl::unexpected(openai::refused(fmt::format(
+          "tool_choice=\"{}\" requires --tool-call-parser to be set",
+          wanted_.tool_choice == ToolChoice::kRequired ? "required" : wanted_.tool_name)));
+    }
+    return {};
+  }
+
+  ApiResult<void> add_prompts() {
+    const std::uint64_t salt =
+        openai::hash_text(wanted_.cache_salt, openai::hash_text(facts_.adapter));
+    const auto finish = [&](openai::PromptBuilder& builder, PlannedPrompt prompt) {
+      prompt.tokens = builder.tokens().value();
+      plan_.is_estimate = plan_.is_estimate || builder.is_estimate();
+      prompt.prompt = builder.take();
+      prompts_.push_back(std::move(prompt));
+    };
+    if (wanted_.is_chat) {
+      openai::PromptBuilder builder(facts_.block_size, salt);
+      openai::add_chat(builder,
+                       wanted_.messages,
+                       wanted_.tools_text,
+                       settings_.chat_tokens,
+                       wanted_.add_generation_prompt,
+                       settings_.image_tokens,
+                       find_answer_);
+      PlannedPrompt prompt;
+      for (const openai::Message& message : wanted_.messages) {
+        prompt.images += message.images;
+      }
+      prompt.text = wanted_.messages.back().text;
+      finish(builder, std::move(prompt));
+      return {};
+    }
+    for (const openai::PromptInput& input : wanted_.prompts) {
+      openai::PromptBuilder builder(facts_.block_size, salt);
+      PlannedPrompt prompt;
+      if (const auto* const text = std::get_if<std::string>(&input)) {
+        builder.add_special(settings_.bos_tokens, "begin");
+        builder.add_text(*text);
+        prompt.text = *text;
+      } else {
+        const auto& ids = std::get<std::vector<std::int64_t>>(input);
+        builder.add_ids(ids);
+      }
+      if (builder.tokens().value() == 0) {
+        return tl::unexpected(openai::refused("The decoder prompt cannot be empty", "prompt"));
+      }
+      finish(builder, std::move(prompt));
+    }
+    return {};
+  }
+
+  /// The text that the answer must have: a tool's arguments, an instance of a schema, a choice, or
+  /// what is kept for the prompt.
+  ApiResult<void> fix_text() {
+    if (!wanted_.tools.empty() && wanted_.tool_choice != ToolChoice::kNone) {
+      return fix_tool_call();
+    }
+    if (!wanted_.choices.empty()) {
+      fixed_ = openai::AnswerText::of_text(wanted_.choices.front());
+    } else if (wanted_.schema) {
+      auto instance = openai::schema_instance(*wanted_.schema);
+      if (!instance) {
+        return tl::unexpected(instance.error());
+      }
+      fixed_ = openai::AnswerText::of_text(*instance);
+    }
+    return {};
+  }
+
+  ApiResult<void> fix_tool_call() {
+    const std::string& function =
+        wanted_.tool_choice == ToolChoice::kNamed
+            ? *std::ranges::find_if(wanted_.tools,
+                                    [&](const std::string& tool) {
+                                      return openai::name_of_tool(tool) == wanted_.tool_name;
+                                    })
+            : wanted_.tools.front();
+    auto arguments = openai::schema_instance(openai::parameters_of_tool(function));
+    if (!arguments) {
+      return tl::unexpected(arguments.error());
+    }
+    plan_.generation.is_tool_call = true;
+    plan_.generation.head.tool_name = openai::name_of_tool(function);
+    plan_.generation.head.tool_id =
+        fmt::format("chatcmpl-tool-{:016x}{:016x}", facts_.random, ~facts_.random);
+    std::vector<std::string> pieces = {""};  // The name is a token of its own.
+    text::Pieces parts(*arguments);
+    while (const auto part = parts.next()) {
+      pieces.emplace_back(*part);
+    }
+    fixed_ = openai::AnswerText::of_pieces(std::move(pieces));
+    return {};
+  }
+
+  void fill_head() {
+    Generation& generation = plan_.generation;
+    openai::StreamHead& head = generation.head;
+    const std::string own = !facts_.request_id.empty() ? facts_.request_id
+                            : wanted_.request_id
+                                ? *wanted_.request_id
+                                : fmt::format("{:016x}{:016x}", facts_.random, ~facts_.random);
+    head.id = fmt::format("{}-{}", wanted_.is_chat ? "chatcmpl" : "cmpl", own);
+    head.created = static_cast<std::int64_t>(facts_.unix_seconds);
+    head.model = wanted_.model.value_or(settings_.model_names.front());
+    head.is_chat = wanted_.is_chat;
+    head.version = settings_.version;
+    generation.shows_usage = wanted_.stream && (wanted_.include_usage || settings_.forces_usage);
+    generation.shows_usage_always =
+        generation.shows_usage && (wanted_.continuous_usage || settings_.forces_usage);
+    head.has_usage_at_end = generation.shows_usage;
+    generation.is_streamed = wanted_.stream;
+    generation.interval = wanted_.stream_interval.value_or(settings_.stream_interval);
+    generation.logprobs = wanted_.logprobs;
+    generation.returns_token_ids = wanted_.return_token_ids;
+    generation.has_remote_decode = wanted_.do_remote_decode;
+    if (settings_.echoes_request_ids) {
+      generation.headers.emplace_back("x-request-id", own);
+    }
+    for (const PlannedPrompt& prompt : prompts_) {
+      generation.prompt_tokens.push_back(prompt.tokens);
+    }
+  }
+
+  /// Tokens of an answer with this text, of which its client asks for so many at most.
+  std::int64_t length_of(const openai::AnswerText& text,
+                         std::uint64_t id,
+                         std::int64_t asked,
+                         bool is_all,
+                         bool& ends_by_itself) const {
+    std::int64_t tokens = 0;
+    if (is_all) {
+      const std::int64_t whole = std::max<std::int64_t>(*text.length(), 1);
+      tokens = std::min(whole, asked);
+      ends_by_itself = whole <= asked;
+    } else if (wanted_.output_tokens) {
+      tokens = std::min(*wanted_.output_tokens, asked);
+      ends_by_itself = tokens < asked;
+    } else if (wanted_.ignore_eos || wanted_.min_tokens == asked || asked == 0) {
+      tokens = asked;
+    } else {
+      tokens = std::clamp(drawn_length(settings_, id, asked, wanted_.max_tokens.has_value()),
+                          std::min(std::max<std::int64_t>(wanted_.min_tokens, 1), asked),
+                          asked);
+      ends_by_itself = tokens < asked;
+    }
+    return tokens;
+  }
+
+  ApiResult<void> add_choice(std::size_t of_prompt) {
+    const PlannedPrompt& prompt = prompts_[of_prompt];
+    const std::int64_t room = facts_.max_model_len - prompt.tokens;
+    const std::int64_t asked =
+        wanted_.max_tokens.value_or(wanted_.is_chat ? room : kCompletionTokens);
+    if (room < std::max<std::int64_t>(asked, 1)) {
+      return tl::unexpected(
+          too_long(prompt.tokens, std::max<std::int64_t>(asked, 1), facts_.max_model_len));
+    }
+    const auto id = static_cast<std::uint64_t>(facts_.first_id) + plan_.requests.size();
+    ChoiceState choice;
+    choice.prompt = of_prompt;
+    bool is_all = fixed_.has_value();  // The text is as long as it is.
+    choice.text = text_for(prompt, id, is_all);
+    bool ends_by_itself = false;
+    const std::int64_t tokens = length_of(choice.text, id, asked, is_all, ends_by_itself);
+    choice.length = tokens;
+    std::int64_t computed = std::max<std::int64_t>(tokens, 1);
+    choice.finish.reason = ends_by_itself ? "stop" : "length";
+    if (plan_.generation.is_tool_call && ends_by_itself) {
+      choice.finish.reason = wanted_.tool_choice == ToolChoice::kNamed ? "stop" : "tool_calls";
+    }
+    if (auto stopped = openai::find_stop(
+            choice.text, tokens, wanted_.min_tokens, wanted_.stop, wanted_.include_stop)) {
+      // The server finds it a step after the engine made it, which makes one token more.
+      computed = std::min(stopped->tokens + 1, tokens);
+      choice.length = stopped->tokens;
+      choice.whole = std::move(stopped->text);
+      choice.finish = {.reason = "stop", .stop = std::move(stopped->stop)};
+      ends_by_itself = true;
+    }
+    if (settings_.reasoning_share > 0.0 && wanted_.is_chat && !fixed_ && !choice.whole) {
+      choice.reasoning_tokens = static_cast<std::int64_t>(
+          std::floor(static_cast<double>(choice.length) * settings_.reasoning_share));
+    }
+    if (wanted_.echo && !wanted_.is_chat) {
+      choice.prefix = prompt.text;
+    }
+    EngineRequest one;
+    one.request.prompt = prompt.prompt;
+    one.request.prompt_tokens = core::Tokens(prompt.tokens);
+    one.request.output_tokens = core::Tokens(computed);
+    one.request.max_tokens = core::Tokens(std::max(asked, computed));
+    one.request.priority = static_cast<std::int32_t>(
+        std::clamp<std::int64_t>(wanted_.priority, -kMostPriority, kMostPriority));
+    one.request.images = static_cast<std::int32_t>(prompt.images);
+    one.adapter = facts_.adapter;
+    one.how = ends_by_itself ? Finished::kStop : Finished::kLength;
+    one.n = wanted_.n;
+    one.visible_tokens = choice.length;
+    one.asked_tokens = asked;
+    plan_.requests.push_back(std::move(one));
+    plan_.generation.choices.push_back(std::move(choice));
+    return {};
+  }
+
+  [[nodiscard]] openai::AnswerText text_for(const PlannedPrompt& prompt,
+                                            std::uint64_t id,
+                                            bool& is_all) const {
+    if (fixed_) {
+      return *fixed_;
+    }
+    if (settings_.answer == AnswerKind::kEcho && !prompt.text.empty()) {
+      return openai::AnswerText::of_text(prompt.text);
+    }
+    if (settings_.answer == AnswerKind::kFile) {
+      const auto found = settings_.answers.find(openai::hash_text(prompt.text));
+      if (found != settings_.answers.end()) {
+        is_all = true;
+        return openai::AnswerText::of_text(found->second);
+      }
+    }
+    return openai::AnswerText::of_words(settings_.seed, id);
+  }
+
+  /// A trace holds priorities within it.
+  static constexpr std::int64_t kMostPriority = 1'000'000'000;
+
+  const GenerationRequest& wanted_;
+  const Settings& settings_;
+  const PlanFacts& facts_;
+  const openai::FindAnswer& find_answer_;
+  std::vector<PlannedPrompt> prompts_;
+  std::optional<openai::AnswerText> fixed_;
+  Plan plan_;
+};
+
+}  // namespace
+
+ApiResult<Plan> make_plan(const GenerationRequest& wanted,
+                          const Settings& settings,
+                          const PlanFacts& facts,
+                          const openai::FindAnswer& find_answer) {
+  return Planner(wanted, settings, facts, find_answer).make();
+}
+
+std::int64_t drawn_length(const Settings& settings,
+                          std::uint64_t request,
+                          std::int64_t limit,
+                          bool is_limit_stated) {
+  if (!settings.output_len) {
+    if (is_limit_stated) {
+      return limit;
+    }
+    const workload::Length usual = workload::LognormalLength{.mean = kMeanAnswer,
+                                                             .std = kAnswerSpread,
+                                                             .lowest = core::Tokens(1),
+                                                             .highest = core::Tokens(limit)};
+    return workload::LengthSampler(usual, settings.seed, request, "answers").draw().value();
+  }
+  return workload::LengthSampler(*settings.output_len, settings.seed, request, "answers")
+      .draw()
+      .value();
+}
+
+}  // namespace ridgeline::serve

@@ -1,0 +1,110 @@
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "openai/answer_text.hpp"
+#include "openai/answers.hpp"
+#include "openai/request.hpp"
+#include "serve/emulator.hpp"
+#include "serve/net/connection.hpp"
+#include "serve/net/http_parser.hpp"
+#include "serve/routes/routes.hpp"
+#include "text/chat_tokens.hpp"
+#include "text/pieces.hpp"
+
+namespace ridgeline::serve {
+namespace {
+
+/// The id of special tokens, which no text has.
+constexpr std::int64_t kSpecialId = 1;
+
+}  // namespace
+
+void answer_tokenize(Emulator& emulator,
+                     net::Connection& connection,
+                     const net::HttpRequest& request) {
+  if (!is_json(emulator, connection, request)) {
+    return;
+  }
+  const auto wanted = openai::parse_tokenize(request.body);
+  if (!wanted) {
+    emulator.answer_error(connection, wanted.error());
+    return;
+  }
+  if (const auto known = emulator.check_model(wanted->model); !known) {
+    emulator.answer_error(connection, known.error());
+    return;
+  }
+  std::vector<std::int64_t> ids;
+  std::vector<std::string> strings;
+  const auto add_special = [&](std::int64_t count) {
+    ids.insert(ids.end(), static_cast<std::size_t>(count), kSpecialId);
+    strings.insert(strings.end(), static_cast<std::size_t>(count), "");
+  };
+  const auto add_text = [&](std::string_view text) {
+    text::Pieces pieces(text);
+    while (const auto piece = pieces.next()) {
+      ids.push_back(openai::token_id_of(*piece));
+      if (openai::word_of(ids.back()).empty()) {
+        emulator.remember_piece(ids.back(), *piece);
+      }
+      strings.emplace_back(*piece);
+    }
+  };
+  if (wanted->prompt) {
+    if (wanted->add_special_tokens) {
+      add_special(emulator.settings().bos_tokens);
+    }
+    add_text(*wanted->prompt);
+  } else {
+    const text::ChatTokens& special = emulator.settings().chat_tokens;
+    add_special(special.fixed);
+    for (const openai::Message& message : wanted->messages) {
+      const text::Around around = text::around(special, message.role);
+      add_special(around.before);
+      add_text(message.text);
+      add_special(around.behind);
+    }
+    if (wanted->add_generation_prompt) {
+      add_special(special.start);
+    }
+  }
+  emulator.answer(
+      connection,
+      200,
+      net::kJsonType,
+      openai::tokenize_answer(
+          ids,
+          wanted->return_token_strings ? std::optional(std::move(strings)) : std::nullopt,
+          emulator.max_model_len()));
+}
+
+void answer_detokenize(Emulator& emulator,
+                       net::Connection& connection,
+                       const net::HttpRequest& request) {
+  if (!is_json(emulator, connection, request)) {
+    return;
+  }
+  const auto wanted = openai::parse_detokenize(request.body);
+  if (!wanted) {
+    emulator.answer_error(connection, wanted.error());
+    return;
+  }
+  if (const auto known = emulator.check_model(wanted->model); !known) {
+    emulator.answer_error(connection, known.error());
+    return;
+  }
+  std::string text;
+  for (const std::int64_t id : wanted->tokens) {
+    const std::string piece = emulator.piece_of(id);
+    // A word stands behind a space, but for the first one.
+    text += text.empty() && piece.starts_with(' ') ? piece.substr(1) : piece;
+  }
+  emulator.answer(connection, 200, net::kJsonType, openai::detokenize_answer(text));
+}
+
+}  // namespace ridgeline::serve

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/time.hpp"
+#include "openai/api_version.hpp"
+#include "serve/net/event_loop.hpp"
+#include "serve/net/listener.hpp"
+#include "text/chat_tokens.hpp"
+#include "workload/options.hpp"
+
+namespace ridgeline::serve {
+
+/// What the text of answers is.
+enum class AnswerKind : std::uint8_t { kWords, kEcho, kFile };
+
+/// A fault that strikes a share of the requests, drawn from (seed, request number).
+struct Fault {
+  enum class Kind : std::uint8_t { kError, kStall, kDisconnect };
+  Kind kind = Kind::kError;
+  double share = 0.0;
+  int status = 500;                         ///< kError.
+  std::optional<std::int64_t> retry_after;  ///< Seconds; kError.
+  core::Duration stall = {};                ///< kStall: before the first token.
+  std::int64_t after_tokens = 0;            ///< kDisconnect.
+};
+
+/// How a server answers, beside what its scenario says.
+struct Settings {
+  net::Address address;
+  std::vector<std::string> model_names;  ///< At least one; the first is shown in answers.
+  std::string root;                      ///< What the first one's card calls its root.
+  openai::ApiVersion version;
+  std::string version_text;           ///< "0.15.0"
+  std::vector<std::string> api_keys;  ///< Empty: none is asked for.
+  double speed = 1.0;
+  bool has_full_path = true;  ///< Tokens come when `run` says that a client sees them.
+  AnswerKind answer = AnswerKind::kWords;
+  /// Answers by the hash of their prompt's text (openai::hash_text); kFile.
+  std::unordered_map<std::uint64_t, std::string> answers = {};
+  std::optional<workload::Length> output_len;
+  text::ChatTokens chat_tokens;
+  std::int64_t bos_tokens = 0;  ///< Of completions.
+  std::int64_t image_tokens = 576;
+  std::int64_t max_waiting = 0;  ///< 0: no limit.
+  std::int64_t stream_interval = 1;
+  bool echoes_request_ids = false;   ///< --enable-request-id-headers
+  bool forces_usage = false;         ///< --enable-force-include-usage
+  bool shows_cached_tokens = false;  ///< --enable-prompt-tokens-details
+  bool tracks_load = false;          ///< --enable-server-load-tracking
+  bool has_auto_tools = false;       ///< --enable-auto-tool-choice
+  bool has_tool_parser = false;      ///< --tool-call-parser
+  bool has_dev_mode = false;         ///< VLLM_SERVER_DEV_MODE
+  bool updates_adapters = false;     ///< VLLM_ALLOW_RUNTIME_LORA_UPDATING
+  bool heeds_fault_headers = false;
+  double reasoning_share = 0.0;  ///< Of an answer's tokens, with --reasoning-parser.
+  std::int64_t max_loras = 0;    ///< 0: no adapters.
+  std::vector<std::string> adapters = {};
+  std::vector<Fault> faults = {};
+  std::optional<core::Duration> startup_time;  ///< Before it /health says 503.
+  core::Duration shutdown_timeout = core::Duration::seconds(30);
+  std::optional<std::string> arrival_log;
+  net::LoopOptions loop = {};
+  std::uint64_t seed = 0;
+};
+
+}  // namespace ridgeline::serve

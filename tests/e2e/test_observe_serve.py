@@ -1,0 +1,79 @@
+"""`observe` measures `serve`: the loop is closed. What was served is predicted, and a constant that was set is found."""
+
+import json
+
+import pytest
+
+from serving import serving
+
+SERVER = ["--model", "llama-3.1-8b", "--gpu", "h100"]
+# As observe asks for temperature 0, the server samples without the network's own settings.
+GREEDY = ["--generation-config", "vllm"]
+
+
+def load(rate):
+    return ["--request-rate", rate, "--num-prompts", 8 * rate, "--input-len", 256, "--output-len", 24, "--seed", 7]
+
+
+def observe(ridgeline, server, record, *words):
+    host, port = server.address
+    done = ridgeline("observe", f"http://{host}:{port}", *words, *SERVER, "-o", record, "--format", "json")
+    assert done.returncode in (0, 99), done.stderr
+    result = json.loads(done.stdout)
+    assert result["failed"] == 0 and "W-prompt-lengths" not in done.stderr
+    return result
+
+
+def late_ms(server):
+    """How late the server wrote what was due, on average."""
+    page = server.ask("GET", "/metrics")[2].decode()
+    value = {line.split(" ")[0].split("{")[0]: float(line.split(" ")[1]) for line in page.splitlines()
+             if line.startswith("ridgeline:emission_lateness_seconds_")}
+    return 1e3 * value["ridgeline:emission_lateness_seconds_sum"] / value["ridgeline:emission_lateness_seconds_count"]
+
+
+def skip_unless_sound(result):
+    if not result["sound"]:
+        pytest.skip(f"the machine is too busy to measure: {result['unsound']}")
+
+
+def test_what_was_served_is_predicted(ridgeline):
+    with serving(ridgeline, *GREEDY) as server:
+        result = observe(ridgeline, server, "run.jsonl", *load(8))
+        late = late_ms(server)
+    skip_unless_sound(result)
+    validated = json.loads(ridgeline("validate", "run.jsonl", "--histories", "1", "--format", "json").stdout)
+    (record,) = validated["records"]
+    allowed = 1.0 + late + result["latencies"]["lag_ms"]["mean"]
+    for figure in ("e2e", "ttft"):
+        measured, predicted = (record[side][figure]["mean"] for side in ("measured", "predicted"))
+        assert abs(measured - predicted) <= 0.005 * predicted + allowed, (figure, measured, predicted, late)
+    measured, predicted = (record[side]["tpot"]["mean"] for side in ("measured", "predicted"))
+    assert abs(measured - predicted) <= 0.005 * predicted + allowed / 23
+
+
+def test_replay_of_the_record_is_what_was_measured(ridgeline):
+    with serving(ridgeline, *GREEDY) as server:
+        result = observe(ridgeline, server, "run.jsonl", "--endpoint", "chat", *load(4))
+        late = late_ms(server)
+    skip_unless_sound(result)
+    done = ridgeline("replay", "run.jsonl", *SERVER, *GREEDY, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    predicted = json.loads(done.stdout)["summary"]["ttft_ms"]["mean"]
+    assert abs(result["latencies"]["ttft_ms"]["mean"] - predicted) <= 0.005 * predicted + 1.0 + late
+
+
+def test_calibrate_finds_a_constant_that_was_set(ridgeline):
+    fitted = {}
+    for name, words in (("usual", []), ("slow", ["--delivery-time", "3.95ms"])):  # 1.95 ms by default
+        with serving(ridgeline, *GREEDY, *words) as server:
+            for rate in (4, 12):
+                skip_unless_sound(observe(ridgeline, server, f"{name}{rate}.jsonl", *load(rate)))
+        done = ridgeline("calibrate", f"{name}4.jsonl", f"{name}12.jsonl", "--fit", "delivery_time", "--format", "json")
+        assert done.returncode == 0, done.stdout + done.stderr
+        (constant,) = json.loads(done.stdout)["fitted"]
+        fitted[name] = constant
+    # Both hold what the client and the server need themselves; their difference is what was set.
+    found = fitted["slow"]["value"] - fitted["usual"]["value"]
+    width = sum(constant["highest"] - constant["lowest"] for constant in fitted.values())
+    assert abs(found - 2000.0) <= max(width, 300.0), fitted

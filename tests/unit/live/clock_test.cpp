@@ -1,0 +1,55 @@
+#include "live/clock.hpp"
+
+#include <chrono>
+
+#include <gtest/gtest.h>
+
+#include "core/time.hpp"
+
+namespace ridgeline::live {
+namespace {
+
+TEST(ManualClock, ShowsWhatItIsSetTo) {
+  ManualClock clock;
+  EXPECT_EQ(clock.now(), core::SimTime());
+  clock.set(core::SimTime::at(core::Duration::seconds(3)));
+  EXPECT_EQ(clock.now(), core::SimTime::at(core::Duration::seconds(3)));
+}
+
+TEST(WallClock, NeverGoesBack) {
+  WallClock clock(1000.0);
+  core::SimTime before = clock.now();
+  for (int i = 0; i < 1000; ++i) {
+    const core::SimTime now = clock.now();
+    EXPECT_LE(before, now);
+    before = now;
+  }
+}
+
+TEST(WallClock, DuesAreAsFarApartAsTheSpeedSays) {
+  const WallClock clock(10.0);
+  const auto apart =
+      clock.due(core::SimTime::at(core::Duration::seconds(20))) - clock.due(core::SimTime());
+  EXPECT_EQ(apart, std::chrono::seconds(2));
+}
+
+TEST(WallClock, AnInstantHasPassedWhenItIsDue) {
+  WallClock clock(1.0);
+  const core::SimTime soon = clock.now() + core::Duration::milliseconds(2);
+  while (wall_now() < clock.due(soon)) {
+  }
+  EXPECT_GT(clock.now(), soon);
+  EXPECT_EQ(clock.jumps(), 0);
+}
+
+TEST(WallClock, NeverIsFar) {
+  const WallClock clock(1.0);
+  EXPECT_GT(clock.due(core::SimTime::never()), wall_now() + std::chrono::hours(1000));
+}
+
+TEST(UnixSeconds, AreOfThisCentury) {
+  EXPECT_GT(unix_seconds(), 1.6e9);
+}
+
+}  // namespace
+}  // namespace ridgeline::live

@@ -40,8 +40,8 @@ LIBRARIES = (
     ("xxHash", "libxxhash-dev", "libxxhash"),
     ("zlib", "zlib1g-dev", "libz"),
     ("Zstandard", "libzstd-dev", "libzstd"),
-    ("Boost", "libboost-dev", None),
     ("protozero", "libprotozero-dev", None),
+    ("Boost", "libboost-dev", None),
 )
 # Of the system itself: used where it stands, never part of what we give away.
 SYSTEM = {

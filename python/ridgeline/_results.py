@@ -1289,6 +1289,7 @@ class Quantiles(_Part):
     probabilities: tuple[float, ...]
     ttft_ms: tuple[float, ...]
     tpot_ms: tuple[float, ...]
+    itl_ms: tuple[float, ...]
     e2e_ms: tuple[float, ...]
     queue_time_ms: tuple[float, ...]
 
@@ -1296,6 +1297,7 @@ class Quantiles(_Part):
         ("probabilities", "list:float", None),
         ("ttft_ms", "list:float", None),
         ("tpot_ms", "list:float", None),
+        ("itl_ms", "list:float", None),
         ("e2e_ms", "list:float", None),
         ("queue_time_ms", "list:float", None),
     )
@@ -1529,6 +1531,78 @@ class Series(_Part):
 
 
 @dataclass(frozen=True)
+class Part(_Part):
+    """The part `Part` of a result."""
+
+    operator: str
+    phase: str
+    shape: str
+    calls: int
+    flops: float
+    bytes: float
+    us: float
+    bottleneck: str
+    source: str
+    distance: float
+
+    _FIELDS = (
+        ("operator", "plain", None),
+        ("phase", "plain", None),
+        ("shape", "plain", None),
+        ("calls", "plain", None),
+        ("flops", "float", None),
+        ("bytes", "float", None),
+        ("us", "float", None),
+        ("bottleneck", "plain", None),
+        ("source", "plain", None),
+        ("distance", "float", None),
+    )
+
+
+@dataclass(frozen=True)
+class MeanStep(_Part):
+    """The part `MeanStep` of a result."""
+
+    requests: int
+    context_tokens: int
+    """Tokens whose KV exists before the step, of all its requests."""
+    prompt_tokens: int
+    """Prompt tokens computed in the step."""
+    us: float
+    """GPU time of the step in microseconds."""
+    parts: tuple[Part, ...]
+
+    _FIELDS = (
+        ("requests", "plain", None),
+        ("context_tokens", "plain", None),
+        ("prompt_tokens", "plain", None),
+        ("us", "float", None),
+        ("parts", "list:object", Part),
+    )
+
+
+@dataclass(frozen=True)
+class MeanSteps(_Part):
+    """Beside series, without pools: one step of the mean decode batch while steps ran, and one of the mean
+    prompt, less its tokens in the prefix cache, alone; each as the run's step-time model takes it apart. null
+    where the run has none."""
+
+    decode: MeanStep | None
+    prompt: MeanStep | None
+    roofs: dict[str, float]
+    """Dense peak of the GPU in FLOP per second, by the number formats that the network is multiplied in."""
+    bytes_per_s: float
+    """Memory bandwidth of the GPU."""
+
+    _FIELDS = (
+        ("decode", "object", MeanStep),
+        ("prompt", "object", MeanStep),
+        ("roofs", "map:float", None),
+        ("bytes_per_s", "float", None),
+    )
+
+
+@dataclass(frozen=True)
 class Deployment(_Part):
     """Present where the deployment has several data-parallel ranks, of which the summary covers one: rates in
     requests and tokens per second of all ranks together, and the simulated rank's share."""
@@ -1624,6 +1698,13 @@ class ResultTree(_Part):
     series: Series | None = None
     """The run over simulated time, where --series asked for it: one list per number, an item per window
     (docs/series.md). Equal between the engine cores, with and without jumps, on any number of threads."""
+    mean_steps: MeanSteps | None = None
+    """Beside series, without pools: one step of the mean decode batch while steps ran, and one of the mean
+    prompt, less its tokens in the prefix cache, alone; each as the run's step-time model takes it apart. null
+    where the run has none."""
+    gpu_memory: dict[str, float] | None = None
+    """Beside series, without pools: what lies in the memory of one GPU, in GiB. `free_gib` is what no part
+    takes; of an engine that is not vLLM, `other_gib` is all but weights and KV cache."""
     engine_metrics: dict[str, float] | None = None
     """Present where the engine is not vLLM and no pools differ: numbers of the summary by the names of the
     engine's own metrics; gauges and histograms by their mean over the run, times in seconds."""
@@ -1645,6 +1726,8 @@ class ResultTree(_Part):
         ("warnings", "list:object", Warning),
         ("digest", "plain", None),
         ("series", "object", Series),
+        ("mean_steps", "object", MeanSteps),
+        ("gpu_memory", "map:float", None),
         ("engine_metrics", "map:float", None),
         ("deployment", "object", Deployment),
         ("expected_error", "object", ExpectedError),

@@ -406,6 +406,11 @@ void Operations::on_end(const Ticket& ticket, domain::RequestRecord& record) {
     record.attempts += retried->second;
     retries_.erase(retried);
   }
+  if (ticket.is_counted) {
+    // It ends on its way to an instance, which may have waited for nothing else.
+    seen_ = std::max(seen_, fleet_.end_of(record));
+    check_drained(ticket.counted.instance, seen_);
+  }
 }
 
 void Operations::on_abort(const Ticket& ticket) {

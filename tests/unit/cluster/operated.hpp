@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "cluster/cluster.hpp"
+#include "cluster/gateway.hpp"
 #include "cluster/lifecycle.hpp"
 #include "cluster/operations.hpp"
 #include "cluster/part.hpp"
@@ -80,7 +81,7 @@ class Operated : public testing::Test {
                      .may_slow_down = true},
         .num_instances = places,
         .router = new_router(),
-        .times = {},
+        .times = times_,
         .seed = 1,
         .eager = eager_};
     inputs.parts.push_back({.kind = PartKind::kFaults, .make = [&](Fleet& fleet) {
@@ -132,6 +133,7 @@ class Operated : public testing::Test {
   std::vector<faults::RandomFaults> random_;
   std::unique_ptr<scaling::Scaler> scaler_;
   std::int64_t fewest_ = 1;
+  GatewayTimes times_;
   bool eager_ = false;
   Operations* operations_ = nullptr;
   std::unique_ptr<Cluster> cluster_;

@@ -78,6 +78,19 @@ TEST_F(Updated, ADrainTimeoutLosesRequestsThatMayBeSentAgain) {
   EXPECT_EQ(operations_->totals().held_requests, 2);
 }
 
+/// It is counted where it was sent, so that the instance drains; it ends without having come there.
+TEST_F(Updated, ADrainEndsWithARequestThatIsCutOnItsWay) {
+  times_.gateway_latency = Duration::milliseconds(4);
+  strike({.kind = FaultKind::kGatewayRestart, .at = in_ms(4), .cuts_requests = true});
+  update_at(3, 0, 2);
+  send(0, 2);
+  run_to(40);
+  EXPECT_EQ(record(0).outcome, domain::Outcome::kFailed);
+  EXPECT_EQ(report().replaced, 2);
+  // They are gone a tick after 4 ms, and starts take 7 ms.
+  EXPECT_EQ(report().over, in_ms(11) + Duration::ticks(1));
+}
+
 TEST_F(Updated, AnOldInstanceThatCrashedIsReplacedFirst) {
   strike({.kind = FaultKind::kCrash,
           .at = in_ms(2),

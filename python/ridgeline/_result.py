@@ -21,7 +21,7 @@ class Figure:
 
     >>> r = rl.run(model="llama-3.1-8b", gpu="h100", request_rate=8, num_prompts=50, input_len=99, output_len=9)
     >>> r.figures
-    ('distributions', 'clock', 'time', 'requests')
+    ('distributions', 'clock', 'time', 'operators', 'roofline', 'memory', 'requests')
     >>> r.figure("clock").svg.startswith("<svg")
     True
     """

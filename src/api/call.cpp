@@ -103,6 +103,8 @@ Reply run_reply(report::RunResult&& result, bool shows_series) {
   if (whole->series && !shows_series) {
     report::RunResult bare = *whole;
     bare.series.reset();
+    bare.mean_steps.reset();
+    bare.gpu_memory.reset();
     reply = answered(report::result_tree(bare));
   } else {
     reply = answered(report::result_tree(*whole));

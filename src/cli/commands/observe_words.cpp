@@ -267,7 +267,7 @@ std::vector<FlagSpec> observe_flags() {
        .help = "Requests due before it, or the first N, are sent and not counted"},
       {.name = "max-in-flight",
        .value = "N",
-       .help = "Requests beyond it wait at the client, and are told [16384]"},
+       .help = "Requests beyond it wait at the client [16384]"},
       {.name = "max-rate", .value = "N", .help = "Requests sent within any second, at most [1000]"},
       {.name = "connections",
        .value = "reuse|new|N",

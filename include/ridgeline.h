@@ -135,7 +135,7 @@ typedef struct rl_scale {
  * while a call goes on; what a handler raised is left in `raised` (type, value, traceback), and the
  * call ends with what there is. */
 typedef struct rl_python {
-  size_t size;                 /* sizeof(rl_python) */
+  size_t size; /* sizeof(rl_python) */
   int (*PyGILState_Ensure)(void);
   void (*PyGILState_Release)(int state);
   int (*PyErr_CheckSignals)(void);
@@ -158,7 +158,8 @@ typedef struct rl_hooks {
    * something other than 0. */
   int (*poll)(void* user);
   rl_python* python;
-  /* Policies in place of the scenario's, of `run` and `replay`. Called on the thread of the call. */
+  /* Policies in place of the scenario's, of `run` and `replay`. Called on the thread of the call.
+   */
   void (*route)(void* user, rl_route* route);
   int router_reads_cache;
   int model_reads_lengths;

@@ -15,7 +15,8 @@ namespace ridgeline::cli {
 [[nodiscard]] std::vector<FlagSpec> trace_flags();
 [[nodiscard]] core::Result<workload::ReadOptions> read_options(const Arguments& arguments);
 
-/// A trace that stands in place of a scenario file, or beside one, becomes --trace, if there is none.
+/// A trace that stands in place of a scenario file, or beside one, becomes --trace, if there is
+/// none.
 void take_trace(Arguments& arguments);
 
 /// The one positional of a verb that takes a file; `expected` says what it should be.

@@ -384,7 +384,7 @@ class PerfettoTrace::Writer {
   }
 
   void begin(const std::string& name, field::EventType type, pbf_writer& out) {
-    out.add_enum(field::kType, type);
+    out.add_enum(field::kType, static_cast<std::int32_t>(type));
     out.add_uint64(field::kNameIid, names_.number(name, news_));
   }
   void annotate(const char* name, std::int64_t value, pbf_writer& out) {

@@ -113,8 +113,8 @@ inline constexpr double kMaxSeconds = 9'000'000;
 
 /// The JSON Schema (draft 2020-12) of a scenario document, generated from the table.
 [[nodiscard]] document::Node scenario_schema();
-/// The JSON Schema of a flat map of options, each by its flag with underscores, with its path, kind,
-/// unit, range and default: what a binding of another language is generated from.
+/// The JSON Schema of a flat map of options, each by its flag with underscores, with its path,
+/// kind, unit, range and default: what a binding of another language is generated from.
 [[nodiscard]] document::Node options_schema();
 
 }  // namespace ridgeline::scenario

@@ -53,7 +53,7 @@ struct RunControls {
   cluster::StorySink* stories = nullptr;       ///< Gets what happened to each request of a cluster.
   /// Gather the run over simulated time, in at most so many windows (metrics::Timeline).
   std::optional<std::size_t> series_windows = {};
-  domain::TokenSink* tokens = nullptr;  ///< Gets tokens as they come out: slow, without jumps.
+  domain::TokenSink* tokens = nullptr;    ///< Gets tokens as they come out: slow, without jumps.
   domain::RecordSink* records = nullptr;  ///< Gets each record at once, those of steps too.
   bool is_pushed = false;  ///< Requests come from outside: none is known before it arrives.
   HostParts host_parts = {};

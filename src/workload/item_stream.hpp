@@ -35,8 +35,8 @@ class ItemStream {
   [[nodiscard]] virtual bool waits_for_answers() const { return false; }
   /// Whether every group is a single item; known before the first item.
   [[nodiscard]] virtual bool is_flat() const { return true; }
-  /// Whether output_of() in a prompt counts items from the start of the stream, each then a group of
-  /// its own, and not places in a group; known before the first item.
+  /// Whether output_of() in a prompt counts items from the start of the stream, each then a group
+  /// of its own, and not places in a group; known before the first item.
   [[nodiscard]] virtual bool answers_are_absolute() const { return false; }
   /// Whether items go on for as long as they are asked for, because only their stage's `end` ends
   /// them: how many there are depends on how long answers take. Known before the first item.

@@ -452,13 +452,13 @@ class MixPlanner {
 
   /// Keeps what a pool is, for its files.
   core::Result<bool> keep(MixPool& pool) {
-    std::size_t main = 0;
     for (std::size_t c = 1; c < classes_.size(); ++c) {
-      if (pool.shares[c] * answer_.rates[c] > pool.shares[main] * answer_.rates[main]) {
-        main = c;
+      const std::size_t most = pool.main_class;
+      if (pool.shares[c] * answer_.rates[c] > pool.shares[most] * answer_.rates[most]) {
+        pool.main_class = c;
       }
     }
-    const Space& space = *classes_[main]->space;
+    const Space& space = *classes_[pool.main_class]->space;
     auto found = space.resolve(space.point(ordinals_[pool.candidate]), pool.replicas);
     if (!found) {
       return core::fail(std::move(found).error());

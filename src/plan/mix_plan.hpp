@@ -36,8 +36,8 @@ struct MixPool {
   double p_feasible = 0.0;     ///< That the replicas suffice.
   Certificate certificate = {};
   std::vector<TargetResult> targets = {};
-  /// Its replicas with the requests of the class of which it serves most, at the rate of all; null
-  /// before it was run.
+  std::size_t main_class = 0;  ///< Of which it serves most requests.
+  /// Its replicas with the requests of that class at the rate of all; null before it was run.
   std::shared_ptr<const scenario::Resolved> resolved = {};
 };
 

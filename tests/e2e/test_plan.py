@@ -5,6 +5,8 @@ import signal
 import time
 import xml.etree.ElementTree
 
+import pytest
+
 SMALL = ["--model", "llama-3.1-8b", "--gpu", "h100,h200", "--tensor-parallel-size", "1", "--request-rate", "8",
          "--input-len", "512", "--output-len", "64", "--effort", "quick", "--objective", "gpus"]
 

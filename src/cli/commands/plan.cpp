@@ -269,6 +269,11 @@ core::Result<std::vector<std::string>> save_pools(const plan::MixAnswer& answer,
              .p_feasible = pool.p_feasible},
             answer.question.slo.targets,
             input);
+    if (std::ranges::count_if(pool.shares, [](double share) { return share > 0.0; }) > 1) {
+      input.predicted.push_back(
+          fmt::format("  scenario.yaml and bench.sh have requests of {} alone",
+                      answer.question.classes[pool.main_class].name));
+    }
     input.plan_digest = answer.digest;
     auto files = deploy::deployment_files(input, job.targets);
     if (!files) {

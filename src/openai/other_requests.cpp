@@ -167,7 +167,7 @@ class ResponseReader {
     }
   }
 
-  /// Answers are kept only by a server that was told to (VLLM_ENABLE_RESPONSES_API_STORE).
+  /// Answers are kept only with VLLM_ENABLE_RESPONSES_API_STORE.
   void refuse_previous(std::string_view id) {
     const bool is_id = id.starts_with("resp_");
     reader_.fail(

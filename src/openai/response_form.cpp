@@ -45,7 +45,7 @@ std::string text_part(std::string_view text, std::string_view logprobs) {
 
 }  // namespace
 
-/// Items of one answer are told apart by their kind.
+/// Items of one answer differ by their kind.
 std::string ResponseForm::item_id(DeltaKind kind) const {
   const std::string_view prefix = is_tool(kind)                   ? "fc_"
                                   : kind == DeltaKind::kReasoning ? "rs_"

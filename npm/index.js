@@ -327,7 +327,7 @@ export class Ridgeline {
   /** Options at their places in a scenario, laid over `scenario`; `own` are the keys of the verb itself. */
   #document({ scenario, ...options }, own = []) {
     this.#paths ??= new Map(Object.entries(this.schema("options").properties).map(([name, { path }]) => [name, path]));
-    const document = {};
+    const document = Object.create(null);
     if (scenario !== undefined && scenario !== null) {
       document.base = scenario instanceof Result ? scenario.config : plain(scenario, "scenario");
     }
@@ -335,7 +335,7 @@ export class Ridgeline {
       if (value === undefined || value === null) {
         continue;
       }
-      const path = own.includes(name) ? [name] : (this.#paths.get(name) ?? name).split(".");
+      const path = (!own.includes(name) && this.#paths.get(name)?.split(".")) || [name];
       const section = path.slice(0, -1).reduce((place, key) => (place[key] ??= {}), document);
       section[path.at(-1)] = plain(value, name);
     }

@@ -24,7 +24,9 @@ def without_exports(text: str) -> str:
 
 def main() -> int:
     wasm, out = Path(sys.argv[1]), Path(sys.argv[2])
-    worker = without_exports((SOURCE / "npm" / "index.js").read_text()) + (UI / "worker.js").read_text()
+    # A worker from a page of a file is a plain script, and is sent the module that index.js would load.
+    library = without_exports((SOURCE / "npm" / "index.js").read_text().partition("async function moduleFrom")[0])
+    worker = library + (UI / "worker.js").read_text()
     script = "\n".join((
         '"use strict";',
         # A script ends at the first such tag, even inside a text.

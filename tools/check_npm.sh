@@ -28,8 +28,8 @@ node first.mjs | tee first.txt
 grep -q "$digest" first.txt || fail "the example's digest is not that of the program"
 
 if npm install --silent --no-audit --no-fund --ignore-scripts "typescript@$typescript" 2>/dev/null; then
-  cp ../../../npm/test/types.ts .
-  npx tsc --strict --noEmit --target es2022 --module nodenext --skipLibCheck false types.ts
+  cp ../../../npm/test/types.ts types.mts
+  npx tsc --strict --noEmit --target es2022 --module nodenext --skipLibCheck false types.mts
   echo "check_npm: types hold under tsc --strict"
 else
   echo "check_npm: TypeScript cannot be had here: types not checked"

@@ -131,7 +131,7 @@ let compiled, worker, asked, waiting;
 let count = 0;
 
 function start(onReady) {
-  worker = new Worker(URL.createObjectURL(new Blob([WORKER], { type: "text/javascript" })), { type: "module" });
+  worker = new Worker(URL.createObjectURL(new Blob([WORKER], { type: "text/javascript" })));
   worker.onmessage = ({ data }) => {
     if (data.table) {
       onReady?.(data);

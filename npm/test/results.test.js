@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { ConfigError, Infeasible, Result, load } from "ridgeline";
+import { ConfigError, Infeasible, InternalError, Result, load } from "ridgeline";
 
 const rl = await load();
 const usual = { model: "llama-3.1-8b", gpu: "h100", request_rate: 8, num_prompts: 200, input_len: 512, output_len: 64, seed: 1 };
@@ -117,6 +117,21 @@ test("what does not fit, and what is not here", () => {
   assert.throws(() => rl.explain({ model: "llama-3.1-405b", gpu: "l40s" }), Infeasible);
   assert.throws(() => rl.call("validate", {}), /not in the WebAssembly build/);
   assert.throws(() => rl.call("no-such-verb"), /expected one of/);
+});
+
+test("a fault ends the instance, and the next call has a new one", async () => {
+  const { Instance } = WebAssembly;
+  WebAssembly.Instance = function (module, imports) {
+    const { exports } = new Instance(module, imports);
+    const trap = () => {
+      throw new WebAssembly.RuntimeError("unreachable");
+    };
+    return { exports: { ...exports, rl_call: trap, rl_free: trap } };
+  };
+  const faulty = await load();
+  WebAssembly.Instance = Instance;
+  assert.throws(() => faulty.run(usual), (error) => error instanceof InternalError && /unreachable/.test(error.message));
+  assert.equal(faulty.run(usual).digest, rl.run(usual).digest);
 });
 
 test("random documents never end the module", () => {

@@ -22,7 +22,7 @@ const TILES = [
   ["end to end p99", "summary.e2e_ms.p99", "ms", "e2e"],
   ["output", "summary.output_throughput", "tok/s"],
   ["goodput", "summary.goodput", "req/s"],
-  ["KV cache peak", "summary.kv_cache.peak", ""],
+  ["KV cache peak", "summary.kv_cache.peak", "%"],
 ];
 
 const $ = (id) => document.getElementById(id);
@@ -175,7 +175,10 @@ function changed() {
 
 // Answers
 
-const text = (value) => (typeof value === "number" ? String(Number(value.toPrecision(4))) : "–");
+/** A number of the result in its unit; shares are percent. */
+function text(value, unit) {
+  return typeof value === "number" ? `${Number((unit === "%" ? 100 * value : value).toPrecision(4))} ${unit}` : "–";
+}
 
 function answer({ tree, text: printed, figures, errors, ms }) {
   $("errors").replaceChildren(
@@ -187,13 +190,18 @@ function answer({ tree, text: printed, figures, errors, ms }) {
       ...TILES.map(([name, path, unit, target]) => {
         const slo = tree.summary.slo?.[target];
         const verdict = slo ? (slo.met ? "met" : "missed") : "";
-        return make("div", { class: `tile ${verdict}`, "data-key": path }, make("span", {}, name), make("b", {}, `${text(at(tree, path))} ${unit}`), make("span", {}, verdict && `target ${verdict}`));
+        return make("div", { class: `tile ${verdict}`, "data-key": path }, make("span", {}, name), make("b", {}, text(at(tree, path), unit)), make("span", {}, verdict && `target ${verdict}`));
       }),
     );
     $("warnings").replaceChildren(...tree.warnings.map(({ message, hint }) => make("li", {}, hint ? `${message} (${hint})` : message)));
     $("figures").replaceChildren(
       ...figures.filter(({ svg }) => svg).map(({ title, description, name, svg }) =>
-        make("img", { src: `data:image/svg+xml,${encodeURIComponent(svg)}`, alt: `${title || name}. ${description}`, "data-figure": name }),
+        make(
+          "figure",
+          {},
+          make("figcaption", {}, title || name),
+          make("img", { src: `data:image/svg+xml,${encodeURIComponent(svg)}`, alt: description || name, "data-figure": name }),
+        ),
       ),
     );
     $("printed").textContent = printed;

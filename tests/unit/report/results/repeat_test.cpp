@@ -21,6 +21,9 @@ scenario::Resolved resolved(std::vector<scenario::Override> more) {
                                          {"workload.request_rate", "2"},
                                          {"workload.input_len", "100"},
                                          {"workload.output_len", "10"}};
+  for (const scenario::Override& one : more) {
+    std::erase_if(all, [&](const scenario::Override& usual) { return usual.path == one.path; });
+  }
   all.insert(all.end(), more.begin(), more.end());
   auto loaded = scenario::load_scenario(std::nullopt, all, scenario::Purpose::kRun);
   EXPECT_TRUE(loaded.has_value()) << (loaded ? "" : loaded.error().front().message);

@@ -42,11 +42,12 @@ std::vector<document::Node> two_gpus() {
 TEST(RateCurves, SayWhereTargetsBeginToBeMissed) {
   const Figure figure = rate_curves(two_gpus());
   EXPECT_THAT(figure.description,
-              HasSubstr("gpu h100: targets are met up to 4 req/s and missed at 8."));
+              HasSubstr("gpu h100: targets are met up to 4.00 req/s and missed at 8.00."));
   EXPECT_THAT(figure.description, HasSubstr("gpu h200: 3 rates."));
   EXPECT_EQ(figure.rows.size(), 6U);
-  EXPECT_EQ(figure.rows[2],
-            (std::vector<std::string>{"gpu h100", "8", "40", "80", "9", "4"}));  // By rate.
+  EXPECT_EQ(
+      figure.rows[2],
+      (std::vector<std::string>{"gpu h100", "8.00", "40.0", "80.0", "9.00", "4.00"}));  // By rate.
   EXPECT_THAT(figure.marks, HasSubstr("class=\"la\""));
   EXPECT_THAT(figure.marks, HasSubstr("class=\"lb\""));
   EXPECT_THAT(figure.marks, HasSubstr("class=\"ba\""));

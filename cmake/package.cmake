@@ -79,6 +79,9 @@ install(FILES ${_made}/ridgeline.fish DESTINATION ${_share}/fish/vendor_completi
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${_share}/doc/ridgeline RENAME copyright)
 install(FILES ${PROJECT_SOURCE_DIR}/THIRD_PARTY_NOTICES DESTINATION ${_share}/doc/ridgeline)
 
+# Where ./dev page has built it.
+install(FILES ${PROJECT_SOURCE_DIR}/out/page/ui.html DESTINATION ${_share}/ridgeline OPTIONAL)
+
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME ridgeline)
 set(CPACK_PACKAGE_CONTACT "The Ridgeline authors <ridgeline@localhost>")

@@ -20,7 +20,25 @@ WallClock::WallClock(double speed)
   RIDGELINE_CHECK(speed > 0.0, "a clock that stands still");
 }
 
+void WallClock::pause() {
+  if (!held_) {
+    held_ = now();
+  }
+}
+
+void WallClock::resume() {
+  if (held_) {
+    const Wall wall = std::chrono::steady_clock::now();
+    start_ += wall - last_;
+    last_ = wall;
+    held_.reset();
+  }
+}
+
 core::SimTime WallClock::now() {
+  if (held_) {
+    return *held_;
+  }
   const Wall wall = std::chrono::steady_clock::now();
   const Wall::duration passed = wall - last_;
   last_ = wall;
@@ -38,6 +56,9 @@ core::SimTime WallClock::now() {
 
 WallClock::Wall WallClock::due(core::SimTime time) const {
   constexpr std::chrono::hours kFar(24 * 365);
+  if (held_) {
+    return std::chrono::steady_clock::now() + kFar;
+  }
   const double nanoseconds = static_cast<double>(time.count()) / (kTicksPerNanosecond * speed_);
   const auto far = static_cast<double>(std::chrono::duration_cast<WallTicks>(kFar).count());
   // One more: never before it is due.

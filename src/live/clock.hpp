@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 
 #include "core/time.hpp"
 
@@ -30,6 +31,11 @@ class WallClock final : public Clock {
   [[nodiscard]] core::SimTime now() override;
   /// When an instant is due; a far one for never().
   [[nodiscard]] Wall due(core::SimTime time) const;
+  /// Simulated time stands still until resume(); nothing is due meanwhile. Either may be called
+  /// twice.
+  void pause();
+  void resume();
+  [[nodiscard]] bool is_paused() const { return held_.has_value(); }
   [[nodiscard]] double speed() const { return speed_; }
   /// How often simulated time was held because the process stood still.
   [[nodiscard]] std::int64_t jumps() const { return jumps_; }
@@ -42,6 +48,7 @@ class WallClock final : public Clock {
   Wall start_;
   Wall last_;
   std::int64_t jumps_ = 0;
+  std::optional<core::SimTime> held_;  ///< The time at which it stands still.
 };
 
 /// The machine's steady time, for time-outs.

@@ -12,6 +12,7 @@
 
 #include "document/json_writer.hpp"
 #include "openai/answer_text.hpp"
+#include "openai/api.hpp"
 #include "openai/api_version.hpp"
 #include "openai/stream_events.hpp"
 
@@ -83,25 +84,27 @@ std::string message_json(const Choice& choice, ApiVersion version) {
 
 }  // namespace
 
-std::string completion_answer(const StreamHead& head,
-                              std::span<const Choice> choices,
-                              const Usage& usage,
-                              std::string_view kv_transfer_params) {
+std::string whole_answer(const StreamHead& head,
+                         std::span<const Choice> choices,
+                         const Usage& usage,
+                         std::string_view kv_transfer_params) {
   const bool is_new = head.version >= kTokenIdsInChoices;
-  std::string text = answer_head(head, "text_completion");
+  const bool is_chat = head.api == Api::kChat;
+  std::string text = answer_head(head, is_chat ? "chat.completion" : "text_completion");
   for (std::size_t i = 0; i < choices.size(); ++i) {
     const Choice& choice = choices[i];
-    text += fmt::format(R"({}{{"index":{},"text":{},{})",
+    text += fmt::format(R"({}{{"index":{},"{}":{},{})",
                         i > 0 ? "," : "",
                         i,
-                        quote(choice.text),
+                        is_chat ? "message" : "text",
+                        is_chat ? message_json(choice, head.version) : quote(choice.text),
                         finish_members(choice));
     if (is_new) {
       text += R"(,"token_ids":)" + choice.token_ids;
     }
-    text += R"(,"prompt_logprobs":null)";
-    if (is_new) {
-      text += R"(,"prompt_token_ids":)" + choice.prompt_token_ids;
+    if (!is_chat) {
+      text += R"(,"prompt_logprobs":null)";
+      text += is_new ? R"(,"prompt_token_ids":)" + choice.prompt_token_ids : std::string();
     }
     text += '}';
   }
@@ -110,40 +113,12 @@ std::string completion_answer(const StreamHead& head,
     text += R"(,"service_tier":null,"system_fingerprint":null)";
   }
   text += "," + usage_members(usage);
-  if (head.version >= kPriorityAccepted) {
-    text += fmt::format(R"(,"kv_transfer_params":{})", kv_transfer_params);
-  }
-  return text + "}";
-}
-
-std::string chat_answer(const StreamHead& head,
-                        std::span<const Choice> choices,
-                        const Usage& usage,
-                        std::string_view kv_transfer_params) {
-  const bool is_new = head.version >= kTokenIdsInChoices;
-  std::string text = answer_head(head, "chat.completion");
-  for (std::size_t i = 0; i < choices.size(); ++i) {
-    const Choice& choice = choices[i];
-    text += fmt::format(R"({}{{"index":{},"message":{},{})",
-                        i > 0 ? "," : "",
-                        i,
-                        message_json(choice, head.version),
-                        finish_members(choice));
+  if (is_chat) {
+    text += R"(,"prompt_logprobs":null)";
     if (is_new) {
-      text += R"(,"token_ids":)" + choice.token_ids;
+      text += R"(,"prompt_token_ids":)" + (choices.empty() ? "null" : choices[0].prompt_token_ids);
     }
-    text += '}';
-  }
-  text += ']';
-  if (is_new) {
-    text += R"(,"service_tier":null,"system_fingerprint":null)";
-  }
-  text += "," + usage_members(usage) + R"(,"prompt_logprobs":null)";
-  if (is_new) {
-    text += R"(,"prompt_token_ids":)" + (choices.empty() ? "null" : choices[0].prompt_token_ids);
-  }
-  if (head.version >= kPromptText) {
-    text += R"(,"prompt_text":null)";
+    text += head.version >= kPromptText ? R"(,"prompt_text":null)" : "";
   }
   if (head.version >= kPriorityAccepted) {
     text += fmt::format(R"(,"kv_transfer_params":{})", kv_transfer_params);

@@ -23,18 +23,15 @@ struct Choice {
   std::string prompt_token_ids = "null";  ///< JSON.
   std::string tool_name = {};             ///< Of a tool call; its arguments are `text`.
   std::string tool_id = {};
+  std::int64_t reasoning_tokens = 0;
 };
 
-/// The body of an answer that is not streamed: every key of its version, nulls included.
-/// `kv_transfer_params`: JSON.
-[[nodiscard]] std::string completion_answer(const StreamHead& head,
-                                            std::span<const Choice> choices,
-                                            const Usage& usage,
-                                            std::string_view kv_transfer_params = "null");
-[[nodiscard]] std::string chat_answer(const StreamHead& head,
-                                      std::span<const Choice> choices,
-                                      const Usage& usage,
-                                      std::string_view kv_transfer_params = "null");
+/// The body of a completion or a chat that is not streamed: every key of its version, nulls
+/// included. `kv_transfer_params`: JSON.
+[[nodiscard]] std::string whole_answer(const StreamHead& head,
+                                       std::span<const Choice> choices,
+                                       const Usage& usage,
+                                       std::string_view kv_transfer_params = "null");
 
 /// Log probabilities of tokens [first, last): well-formed, and the same for every token. `top`: so
 /// many alternatives of each. `offset`: characters of the choice's text before them.

@@ -57,6 +57,13 @@ ApiError not_found(std::string message, std::optional<std::string> param) {
           .param = std::move(param)};
 }
 
+ApiError dead_engine() {
+  return {.status = 500,
+          .type = "InternalServerError",
+          .message = "EngineCore encountered an issue. See stack trace (above) for the root cause.",
+          .param = std::nullopt};
+}
+
 std::string error_body(const ApiError& error, ApiVersion version) {
   document::JsonWriter json(document::JsonWriter::Layout::kOneLine);
   json.begin_object();

@@ -26,6 +26,9 @@ using ApiResult = tl::expected<T, ApiError>;
 [[nodiscard]] ApiError refused(std::string message, std::optional<std::string> param = {});
 [[nodiscard]] ApiError not_found(std::string message, std::optional<std::string> param = {});
 
+/// What a request gets that a dead engine should have answered.
+[[nodiscard]] ApiError dead_engine();
+
 /// Texts of clients are shown up to here.
 inline constexpr std::size_t kLongestMessage = 1024;
 

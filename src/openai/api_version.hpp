@@ -22,8 +22,13 @@ struct ApiVersion {
 inline constexpr ApiVersion kPriorityAccepted{.minor = 9, .patch = 0};
 inline constexpr ApiVersion kNestedErrors{.minor = 10, .patch = 1};       // 2025-08-06
 inline constexpr ApiVersion kTokenIdsInChoices{.minor = 10, .patch = 2};  // 2025-08-19
+inline constexpr ApiVersion kResponses{.minor = 10, .patch = 0};          // 2025-07
+inline constexpr ApiVersion kMessages{.minor = 11, .patch = 1};           // 2025-10
+inline constexpr ApiVersion kResponseTurns{.minor = 11, .patch = 1};      // 2025-10
 inline constexpr ApiVersion kReasoningRenamed{.minor = 12, .patch = 0};   // 2025-11-08
 inline constexpr ApiVersion kPromptText{.minor = 20, .patch = 0};         // 2026
+inline constexpr ApiVersion kPauses{.minor = 13, .patch = 0};             // 2025-12
+inline constexpr ApiVersion kCountsTokens{.minor = 18, .patch = 0};       // 2026-03
 inline constexpr ApiVersion kFingerprintAtEnd{.minor = 20, .patch = 0};   // 2026-04-27
 inline constexpr ApiVersion kFourStops{.minor = 27, .patch = 0};          // 2026-08
 

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <simdjson.h>
 
+#include "openai/api.hpp"
 #include "openai/api_error.hpp"
 #include "openai/api_version.hpp"
 #include "openai/body.hpp"
@@ -60,13 +61,13 @@ class GenerationReader {
   void read_member(std::string_view key, Element value) {
     if (key == "model") {
       reader_.text(key, value, request_.model);
-    } else if (key == "prompt" && !request_.is_chat) {
+    } else if (key == "prompt" && !request_.is_chat()) {
       read_prompt(value);
-    } else if (key == "messages" && request_.is_chat) {
+    } else if (key == "messages" && request_.is_chat()) {
       read_messages(value);
     } else if (key == "max_tokens") {
       reader_.integer(key, value, max_tokens_);
-    } else if (key == "max_completion_tokens" && request_.is_chat) {
+    } else if (key == "max_completion_tokens" && request_.is_chat()) {
       reader_.integer(key, value, max_completion_tokens_);
     } else if (key == "min_tokens") {
       if (!is_null(value)) {
@@ -98,7 +99,7 @@ class GenerationReader {
   void read_rare(std::string_view key, Element value) {
     if (key == "logprobs") {
       read_logprobs(key, value);
-    } else if (key == "top_logprobs" && request_.is_chat) {
+    } else if (key == "top_logprobs" && request_.is_chat()) {
       reader_.integer(key, value, top_logprobs_);
     } else if (key == "temperature" || key == "repetition_penalty") {
       reader_.number(key, value, 0.0, kInfinity);
@@ -139,9 +140,9 @@ class GenerationReader {
       reader_.fail(not_emulated(key));
     } else if (key == "structured_outputs") {
       read_structured_outputs(key, value);
-    } else if (key == "tools" && request_.is_chat) {
+    } else if (key == "tools" && request_.is_chat()) {
       read_tools(key, value);
-    } else if (key == "tool_choice" && request_.is_chat) {
+    } else if (key == "tool_choice" && request_.is_chat()) {
       read_tool_choice(key, value);
     }
   }
@@ -269,7 +270,7 @@ class GenerationReader {
   }
 
   void read_logprobs(std::string_view key, Element value) {
-    if (!request_.is_chat) {
+    if (!request_.is_chat()) {
       reader_.integer(key, value, request_.logprobs);
       return;
     }
@@ -402,9 +403,9 @@ class GenerationReader {
           bad_request("Value error, Stream options can only be defined when "
                       "`stream=True`.",
                       "stream_options"));
-    } else if (request_.is_chat && request_.messages.empty()) {
+    } else if (request_.is_chat() && request_.messages.empty()) {
       reader_.fail(bad_request("messages: Field required, and not empty", "messages"));
-    } else if (!request_.is_chat && request_.prompts.empty()) {
+    } else if (!request_.is_chat() && request_.prompts.empty()) {
       reader_.fail(
           bad_request("Value error, Either prompt or prompt_embeds must be provided and "
                       "non-empty.",
@@ -419,7 +420,7 @@ class GenerationReader {
   }
 
   void check_numbers() {
-    const std::int64_t lowest = request_.echo && !request_.is_chat ? 0 : 1;
+    const std::int64_t lowest = request_.echo && !request_.is_chat() ? 0 : 1;
     const auto refuse = [&](std::string message, std::optional<std::string> param) {
       reader_.fail(refused(std::move(message), std::move(param)));
     };
@@ -489,7 +490,7 @@ class GenerationReader {
 };
 
 ApiResult<GenerationRequest> parse(std::string_view text,
-                                   bool is_chat,
+                                   Api api,
                                    ApiVersion version,
                                    const RequestLimits& limits) {
   const auto body = Body::parse(text);
@@ -497,7 +498,7 @@ ApiResult<GenerationRequest> parse(std::string_view text,
     return tl::unexpected(body.error());
   }
   GenerationRequest request;
-  request.is_chat = is_chat;
+  request.api = api;
   if (const auto done = GenerationReader(version, limits, request).read(body->object()); !done) {
     return tl::unexpected(done.error());
   }
@@ -509,13 +510,13 @@ ApiResult<GenerationRequest> parse(std::string_view text,
 ApiResult<GenerationRequest> parse_completion(std::string_view body,
                                               ApiVersion version,
                                               const RequestLimits& limits) {
-  return parse(body, false, version, limits);
+  return parse(body, Api::kCompletions, version, limits);
 }
 
 ApiResult<GenerationRequest> parse_chat(std::string_view body,
                                         ApiVersion version,
                                         const RequestLimits& limits) {
-  return parse(body, true, version, limits);
+  return parse(body, Api::kChat, version, limits);
 }
 
 ApiResult<TokenizeRequest> parse_tokenize(std::string_view text) {

@@ -1,12 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "openai/api.hpp"
 #include "openai/api_error.hpp"
 #include "openai/api_version.hpp"
 
@@ -25,10 +28,10 @@ struct Message {
 /// How `tool_choice` was put.
 enum class ToolChoice : std::uint8_t { kNone, kAuto, kRequired, kNamed };
 
-/// A request for a generation, of either kind, as its body states it. Unknown keys were passed
+/// A request for a generation, of any kind, as its body states it. Unknown keys were passed
 /// over, and of keys that come twice the last one counts.
 struct GenerationRequest {
-  bool is_chat = false;
+  Api api = Api::kCompletions;
   std::optional<std::string> model;
   std::vector<PromptInput> prompts;        ///< Of a completion.
   std::vector<Message> messages;           ///< Of a chat.
@@ -58,6 +61,11 @@ struct GenerationRequest {
   std::string tool_name;              ///< Of kNamed.
   ToolChoice tool_choice = ToolChoice::kNone;
   bool do_remote_decode = false;  ///< kv_transfer_params.
+  /// What a response repeats of its request: keys and their JSON.
+  std::map<std::string, std::string, std::less<>> echoed = {};
+
+  /// Whether it asks with messages.
+  [[nodiscard]] bool is_chat() const { return api != Api::kCompletions; }
 };
 
 /// What a body may ask for at most.

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "document/json_writer.hpp"
+#include "openai/api.hpp"
 #include "openai/api_version.hpp"
 
 namespace ridgeline::openai {
@@ -64,14 +65,14 @@ void append_escaped(std::string_view text, std::string& out) {
 }
 
 StreamEvents::StreamEvents(const StreamHead& head)
-    : is_chat_(head.is_chat),
+    : is_chat_(head.api != Api::kCompletions),
       has_token_ids_(head.version >= kTokenIdsInChoices),
       has_prompt_text_(head.version >= kPromptText),
       has_fingerprint_(head.version >= kFingerprintAtEnd && !head.has_usage_at_end),
       reasoning_key_(head.version >= kReasoningRenamed ? "reasoning" : "reasoning_content"),
       head_(fmt::format(R"(data: {{"id":{},"object":"{}","created":{},"model":{},"choices":[)",
                         json_text(head.id),
-                        head.is_chat ? "chat.completion.chunk" : "text_completion",
+                        head.api == Api::kChat ? "chat.completion.chunk" : "text_completion",
                         head.created,
                         json_text(head.model))) {
   if (!head.tool_name.empty()) {

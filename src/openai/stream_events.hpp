@@ -1,10 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "openai/answer_text.hpp"
+#include "openai/api.hpp"
 #include "openai/api_version.hpp"
 
 namespace ridgeline::openai {
@@ -32,12 +36,15 @@ struct StreamHead {
   std::string id;
   std::int64_t created = 0;  ///< Seconds since 1970.
   std::string model;
-  bool is_chat = false;
+  Api api = Api::kCompletions;
   ApiVersion version;
   bool has_token_ids = false;     ///< The client asked for them.
   bool has_usage_at_end = false;  ///< A usage event follows the last token.
   std::string tool_name = {};     ///< Of a tool call.
   std::string tool_id = {};
+  /// What a response repeats of its request: keys and their JSON.
+  std::map<std::string, std::string, std::less<>> echoed = {};
+  std::int64_t most_tokens = 0;  ///< That the answer may have.
 };
 
 /// One event of a choice.
@@ -49,6 +56,8 @@ struct TokenEventText {
   std::string_view token_ids = "null";            ///< JSON.
   const std::optional<Finish>* finish = nullptr;  ///< Null or empty: it goes on.
   const Usage* usage = nullptr;                   ///< With continuous_usage_stats.
+  const AnswerText* answer = nullptr;             ///< That the tokens are of.
+  std::int64_t first = 0;                         ///< The number of the first one.
 };
 
 /// Writes the events of one stream: keys, their order and nulls as vLLM's version writes them. What

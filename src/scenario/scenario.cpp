@@ -70,6 +70,9 @@ class Loader {
         path.empty() ? read_patches(*set) : read_latency_settings(*set);
       }
     }
+    if (path.empty()) {
+      reader.node("serve");  // The section of the verb `serve`, which reads it itself.
+    }
     finish(reader);
   }
 

@@ -19,15 +19,20 @@
 #include "core/ids.hpp"
 #include "core/result.hpp"
 #include "core/rng.hpp"
+#include "core/sha256.hpp"
 #include "core/time.hpp"
 #include "live/arrival_log.hpp"
 #include "live/clock.hpp"
 #include "live/session.hpp"
+#include "openai/api.hpp"
 #include "openai/api_error.hpp"
+#include "openai/message_form.hpp"
 #include "openai/prompt_builder.hpp"
 #include "openai/request.hpp"
 #include "scenario/deployment.hpp"
 #include "scenario/resolve.hpp"
+#include "serve/admin.hpp"
+#include "serve/fault.hpp"
 #include "serve/generation.hpp"
 #include "serve/generations.hpp"
 #include "serve/net/connection.hpp"
@@ -52,15 +57,20 @@ constexpr int kUnavailable = 503;
 /// Paths that ask for a key, where the server has one.
 constexpr std::array<std::string_view, 4> kGuarded = {"/v1", "/v2", "/inference", "/cohere"};
 
-/// Takes as long wherever the texts differ.
-bool same_secret(std::string_view a, std::string_view b) {
-  unsigned difference = a.size() == b.size() ? 0U : 1U;
-  for (std::size_t i = 0; i < b.size(); ++i) {
-    const char other = i < a.size() ? a[i] : '\0';
-    difference |= static_cast<unsigned>(static_cast<unsigned char>(other)) ^
-                  static_cast<unsigned>(static_cast<unsigned char>(b[i]));
+/// Takes as long wherever the hashes differ.
+bool is_same(const core::Sha256& a, const core::Sha256& b) {
+  std::uint32_t difference = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    difference |= a[i] ^ b[i];
   }
   return difference == 0;
+}
+
+openai::ApiError shutting_down() {
+  return {.status = kUnavailable,
+          .type = "Service Unavailable",
+          .message = "The server is shutting down.",
+          .param = std::nullopt};
 }
 
 MetricsFacts metrics_facts(const scenario::Resolved& resolved,
@@ -91,63 +101,72 @@ MetricsFacts metrics_facts(const scenario::Resolved& resolved,
 
 }  // namespace
 
-Emulator::Emulator(const scenario::Resolved& resolved, Settings settings)
+Emulator::Emulator(const scenario::Resolved& resolved, Settings settings, net::EventLoop& loop)
     : resolved_(resolved),
       settings_(std::move(settings)),
       created_(live::unix_seconds()),
       clock_(settings_.speed),
-      metrics_(metrics_facts(resolved, settings_, created_)) {}
+      metrics_(metrics_facts(resolved, settings_, created_)),
+      loop_(loop) {}
 
 Emulator::~Emulator() = default;
 
 core::Result<std::unique_ptr<Emulator>> Emulator::make(const scenario::Resolved& resolved,
-                                                       Settings settings) {
-  std::unique_ptr<Emulator> emulator(new Emulator(resolved, std::move(settings)));
-  Emulator& own = *emulator;
-  auto listener = net::Listener::open(own.settings_.address);
+                                                       Settings settings,
+                                                       net::EventLoop& loop) {
+  std::unique_ptr<Emulator> emulator(new Emulator(resolved, std::move(settings), loop));
+  if (auto opened = emulator->open(); !opened) {
+    return core::fail(opened.error());
+  }
+  return emulator;
+}
+
+core::Result<void> Emulator::open() {
+  auto listener = net::Listener::open(settings_.address);
   if (!listener) {
     return core::fail(listener.error());
   }
-  own.listener_ = std::make_unique<net::Listener>(std::move(*listener));
-  auto loop = net::EventLoop::make(own.settings_.loop);
-  if (!loop) {
-    return core::fail(loop.error());
+  listener_ = std::make_unique<net::Listener>(std::move(*listener));
+  if (settings_.admin_port) {
+    auto admin = net::Listener::open({.port = *settings_.admin_port});
+    if (!admin) {
+      return core::fail(admin.error());
+    }
+    admin_listener_ = std::make_unique<net::Listener>(std::move(*admin));
+    admin_ = std::make_unique<AdminRoutes>(*this);
   }
-  own.loop_ = std::move(*loop);
   std::unique_ptr<live::ArrivalLog> log;
-  if (own.settings_.arrival_log) {
-    auto file = live::open_log_file(*own.settings_.arrival_log);
+  if (settings_.arrival_log) {
+    auto file = live::open_log_file(*settings_.arrival_log);
     if (!file) {
       return core::fail(file.error());
     }
     log = std::make_unique<live::ArrivalLog>(std::move(*file));
   }
-  own.generations_ = std::make_unique<Generations>(
-      own.settings_,
-      resolved.deployment->path,
-      own.clock_,
-      own.metrics_,
-      [loop = own.loop_.get()](const net::Connection& connection) { loop->touch(connection); });
-  auto session = live::Session::open(resolved, own.clock_, *own.generations_, std::move(log));
+  generations_ = std::make_unique<Generations>(
+      settings_,
+      resolved_.deployment->path,
+      clock_,
+      metrics_,
+      [loop = &loop_](const net::Connection& connection) { loop->touch(connection); });
+  auto session = live::Session::open(resolved_, clock_, *generations_, std::move(log));
   if (!session) {
     return core::fail(session.error());
   }
-  own.session_ = std::move(*session);
-  own.session_->flush_log();
-  own.ready_at_ =
-      own.clock_.due(core::SimTime::at(own.settings_.startup_time.value_or(core::Duration())));
-  own.loop_->listen(*own.listener_, own);
-  return emulator;
-}
-
-void Emulator::run(const std::atomic<bool>& interrupt) {
-  interrupt_ = &interrupt;
-  loop_->run(*this);
+  session_ = std::move(*session);
+  session_->flush_log();
+  ready_at_ = clock_.due(core::SimTime::at(settings_.startup_time.value_or(core::Duration())));
+  loop_.listen(*listener_, *this);
+  if (admin_) {
+    loop_.listen(*admin_listener_, *admin_);
+  }
+  return {};
 }
 
 void Emulator::pump() {
   session_->advance();
   next_write_ = generations_->write_due();
+  settle_pause();
 }
 
 live::WallClock::Wall Emulator::run() {
@@ -156,28 +175,25 @@ live::WallClock::Wall Emulator::run() {
 }
 
 bool Emulator::tick() {
+  die_if_due();
   if (!session_->flush_log()) {
     is_log_broken_ = true;
   }
   if (!drain_until_) {
-    if (!interrupt_->load(std::memory_order_relaxed) && !session_->is_over()) {
+    if (!interrupt_->load(std::memory_order_relaxed) && !is_drain_wanted_ && !session_->is_over()) {
       return true;
     }
     begin_drain();
   }
   if (generations_->num_open() == 0) {
-    return loop_->num_connections() > 0 && live::wall_now() < *drain_until_;
+    return loop_.num_connections(*this) > 0 && live::wall_now() < *drain_until_;
   }
   if (live::wall_now() < *drain_until_ && !session_->is_over()) {
     return true;
   }
   was_cut_ = true;
-  generations_->cut_all(*session_,
-                        {.status = kUnavailable,
-                         .type = "Service Unavailable",
-                         .message = "The server is shutting down.",
-                         .param = std::nullopt});
-  loop_->drain();
+  generations_->cut_all(*session_, shutting_down());
+  loop_.drain(*this);
   // Once more round the loop, so that what was written leaves.
   drain_until_ = live::wall_now();
   return true;
@@ -188,8 +204,12 @@ void Emulator::begin_drain() {
   const std::chrono::duration<double> wait(settings_.shutdown_timeout.to_seconds());
   drain_until_ =
       live::wall_now() + std::chrono::duration_cast<live::WallClock::Wall::duration>(wait);
-  loop_->stop_listening();
-  loop_->drain();
+  clock_.resume();  // What was halted may end.
+  for (Held& held : std::exchange(held_, {})) {
+    answer_error(*held.connection, shutting_down(), {}, held.wanted.api);
+  }
+  loop_.stop_listening(*this);
+  loop_.drain(*this);
 }
 
 core::Result<ServeOutcome> Emulator::finish() {
@@ -197,13 +217,14 @@ core::Result<ServeOutcome> Emulator::finish() {
   outcome.num_requests = session_->num_requests();
   outcome.merged_events = metrics_.merged_events();
   outcome.estimated_prompts = metrics_.estimated_prompts();
-  outcome.turned_away = loop_->turned_away();
+  outcome.turned_away = loop_.turned_away();
   outcome.responses.assign(metrics_.responses().begin(), metrics_.responses().end());
   constexpr double kHalf = 0.5;
   constexpr double kNearlyAll = 0.99;
   outcome.lateness_p50 = metrics_.lateness().quantile_bound(kHalf);
   outcome.lateness_p99 = metrics_.lateness().quantile_bound(kNearlyAll);
   outcome.clock_jumps = clock_.jumps();
+  outcome.are_steps_short = metrics_.are_steps_short();
   outcome.was_cut = was_cut_;
   auto run = session_->finish();
   if (!run) {
@@ -222,8 +243,8 @@ std::int64_t Emulator::max_model_len() const {
   return resolved_.deployment->engine.max_model_len.value();
 }
 
-bool Emulator::is_ready() const {
-  return !drain_until_ && live::wall_now() >= ready_at_;
+bool Emulator::is_ready() {
+  return !drain_until_ && live::wall_now() >= ready_at_ && clock_.now() >= dead_until_;
 }
 
 std::string Emulator::metrics_page() {
@@ -232,7 +253,8 @@ std::string Emulator::metrics_page() {
   now.state = session_->state();
   now.totals = session_->totals();
   now.simulated_seconds = clock_.now().to_seconds();
-  now.open_connections = loop_->num_connections();
+  now.sleep_level = sleeps_.level;
+  now.open_connections = loop_.num_connections(*this);
   now.open_streams = generations_->num_open();
   now.unix_seconds = live::unix_seconds();
   now.adapters.max_loras = settings_.max_loras;
@@ -255,23 +277,29 @@ bool Emulator::may(const net::HttpRequest& request) const {
   if (!given.starts_with(kBearer)) {
     return false;
   }
-  bool known = false;
-  for (const std::string& key : settings_.api_keys) {
-    known = same_secret(given.substr(kBearer.size()), key) || known;
+  const core::Sha256 hash = core::sha256(given.substr(kBearer.size()));
+  bool is_known = false;
+  for (const core::Sha256& key : settings_.api_keys) {
+    is_known = is_same(hash, key) || is_known;
   }
-  return known;
+  return is_known;
 }
 
 void Emulator::on_request(net::Connection& connection, net::HttpRequest request) {
   request_began_ = live::wall_now();
+  const bool is_of_page = !request.header("origin").empty();
+  if (is_of_page && request.method == "OPTIONS" &&
+      !request.header("access-control-request-method").empty()) {
+    answer_preflight(connection, request);
+    return;
+  }
+  if (is_of_page) {
+    connection.add_headers("access-control-allow-origin: *\r\n");
+  }
   if (drain_until_) {
     connection.close_after_answer();
     if (request.path != "/metrics") {
-      answer_error(connection,
-                   {.status = kUnavailable,
-                    .type = "Service Unavailable",
-                    .message = "The server is shutting down.",
-                    .param = std::nullopt});
+      answer_error(connection, shutting_down());
       return;
     }
   }
@@ -287,7 +315,7 @@ void Emulator::on_request(net::Connection& connection, net::HttpRequest request)
     const bool has_it = route.where == RouteOf::kAll ||
                         (route.where == RouteOf::kDevMode && settings_.has_dev_mode) ||
                         (route.where == RouteOf::kAdapterUpdates && settings_.updates_adapters);
-    if (!has_it || route.path != request.path) {
+    if (!has_it || route.path != request.path || settings_.version < route.since) {
       continue;
     }
     if (route.method == method) {
@@ -311,6 +339,10 @@ void Emulator::on_request(net::Connection& connection, net::HttpRequest request)
 }
 
 void Emulator::on_gone(net::Connection& connection) {
+  std::erase_if(held_, [&](const Held& held) { return held.connection == &connection; });
+  if (pending_ && pending_->connection == &connection) {
+    pending_->connection = nullptr;
+  }
   generations_->cancel(*session_, connection);
 }
 
@@ -329,11 +361,13 @@ void Emulator::answer(net::Connection& connection,
 
 void Emulator::answer_error(net::Connection& connection,
                             const openai::ApiError& error,
-                            const net::HeaderList& headers) {
+                            const net::HeaderList& headers,
+                            openai::Api api) {
   answer(connection,
          error.status,
          net::kJsonType,
-         openai::error_body(error, settings_.version),
+         api == openai::Api::kMessages ? openai::message_error(error, settings_.version)
+                                       : openai::error_body(error, settings_.version),
          headers);
 }
 
@@ -355,7 +389,7 @@ std::optional<Fault> Emulator::draw_fault() {
   core::RngStream draws(
       settings_.seed, 0, "serve-faults", static_cast<std::uint64_t>(num_http_requests_));
   for (const Fault& fault : settings_.faults) {
-    if (draws.uniform() < fault.share) {
+    if (fault.kind != Fault::Kind::kDie && draws.uniform() < fault.share) {
       return fault;
     }
   }
@@ -392,15 +426,13 @@ void Emulator::mark(const net::HttpRequest& request, std::vector<EngineRequest>&
   }
 }
 
-void Emulator::generate(net::Connection& connection,
-                        const net::HttpRequest& request,
-                        openai::GenerationRequest wanted) {
-  ++num_http_requests_;
-  if (const auto known = check_model(wanted.model); !known) {
-    answer_error(connection, known.error());
-    return;
+std::optional<openai::ApiError> Emulator::refusal(const net::HttpRequest& request,
+                                                  net::HeaderList& headers,
+                                                  std::optional<Fault>& fault) {
+  if (is_dead()) {
+    return openai::dead_engine();
   }
-  std::optional<Fault> fault = draw_fault();
+  fault = draw_fault();
   if (settings_.heeds_fault_headers) {
     int status = 0;
     const std::string_view stated = request.header("x-return-error");
@@ -411,33 +443,48 @@ void Emulator::generate(net::Connection& connection,
     }
   }
   if (fault) {
-    constexpr std::array<std::string_view, 3> kKinds = {"error", "stall", "disconnect"};
-    metrics_.on_fault(kKinds[static_cast<std::size_t>(fault->kind)]);
+    metrics_.on_fault(name(fault->kind));
   }
   if (fault && fault->kind == Fault::Kind::kError) {
-    net::HeaderList headers;
     if (fault->retry_after) {
       headers.emplace_back("retry-after", fmt::format("{}", *fault->retry_after));
     }
-    answer_error(connection,
-                 {.status = fault->status,
-                  .type = std::string(net::phrase_of(fault->status)),
-                  .message = "an injected fault",
-                  .param = std::nullopt},
-                 headers);
-    return;
+    return openai::ApiError{.status = fault->status,
+                            .type = std::string(net::phrase_of(fault->status)),
+                            .message = "an injected fault",
+                            .param = std::nullopt};
   }
   if (settings_.max_waiting > 0) {
     session_->advance();
-    if (session_->state().waiting >= settings_.max_waiting) {
-      answer_error(connection,
-                   {.status = 429,
-                    .type = "Too Many Requests",
-                    .message = fmt::format("{} requests wait already", settings_.max_waiting),
-                    .param = std::nullopt},
-                   {{"retry-after", "1"}});
-      return;
+    if (session_->state().waiting + std::ssize(held_) >= settings_.max_waiting) {
+      headers.emplace_back("retry-after", "1");
+      return openai::ApiError{
+          .status = 429,
+          .type = "Too Many Requests",
+          .message = fmt::format("{} requests wait already", settings_.max_waiting),
+          .param = std::nullopt};
     }
+  }
+  return std::nullopt;
+}
+
+void Emulator::generate(net::Connection& connection,
+                        const net::HttpRequest& request,
+                        openai::GenerationRequest wanted) {
+  if (const auto known = check_model(wanted.model); !known) {
+    answer_error(connection, known.error(), {}, wanted.api);
+    return;
+  }
+  if (holds_requests()) {
+    held_.push_back({.connection = &connection, .request = request, .wanted = std::move(wanted)});
+    return;
+  }
+  ++num_http_requests_;
+  std::optional<Fault> fault;
+  net::HeaderList headers;
+  if (const auto refused = refusal(request, headers, fault)) {
+    answer_error(connection, *refused, headers, wanted.api);
+    return;
   }
   PlanFacts facts;
   facts.max_model_len = max_model_len();
@@ -445,6 +492,7 @@ void Emulator::generate(net::Connection& connection,
   facts.first_id = session_->num_requests();
   facts.unix_seconds = live::unix_seconds();
   facts.request_id = std::string(request.header("x-request-id"));
+  facts.cache_epoch = cache_epoch_;
   facts.random = openai::hash_text(fmt::format("{}/{}", created_, num_http_requests_));
   if (wanted.model &&
       std::ranges::find(settings_.adapters, *wanted.model) != settings_.adapters.end()) {
@@ -454,7 +502,7 @@ void Emulator::generate(net::Connection& connection,
     return generations_->answers().find(text);
   });
   if (!plan) {
-    answer_error(connection, plan.error());
+    answer_error(connection, plan.error(), {}, wanted.api);
     return;
   }
   if (plan->is_estimate) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,12 +14,14 @@
 #include "core/result.hpp"
 #include "live/clock.hpp"
 #include "live/session.hpp"
+#include "openai/api.hpp"
 #include "openai/api_error.hpp"
 #include "openai/request.hpp"
 #include "scenario/resolve.hpp"
 #include "serve/generations.hpp"
 #include "serve/net/connection.hpp"
 #include "serve/net/event_loop.hpp"
+#include "serve/net/http_parser.hpp"
 #include "serve/net/listener.hpp"
 #include "serve/server_metrics.hpp"
 #include "serve/settings.hpp"
@@ -38,23 +41,32 @@ struct ServeOutcome {
   double lateness_p99 = 0.0;
   double mean_step = 0.0;  ///< Wall seconds of a step; 0 where there was none.
   std::int64_t clock_jumps = 0;
-  bool is_log_whole = true;  ///< The arrival log could be written.
-  bool was_cut = false;      ///< Answers were still under way when the time to drain was over.
+  bool is_log_whole = true;      ///< The arrival log could be written.
+  bool are_steps_short = false;  ///< Most lasted less than ServerMetrics::kShortStep here.
+  bool was_cut = false;          ///< Answers were still under way when the time to drain was over.
 };
+
+/// What requests that run do when the server is paused.
+enum class PauseMode : std::uint8_t { kAbort, kWait, kKeep };
 
 /// A server that answers as vLLM does, and takes the time that the simulated deployment takes. One
 /// thread: sockets, the simulation and what is due take turns.
-class Emulator final : public net::Handler, private net::EventLoop::Work {
+class Emulator final : public net::Handler, public net::EventLoop::Work {
  public:
-  /// Listens from here on. `resolved` outlives it. Fails where it cannot listen, and as
+  /// Listens from here on. `resolved` and `loop` outlive it. Fails where it cannot listen, and as
   /// live::Session::open() does.
   [[nodiscard]] static core::Result<std::unique_ptr<Emulator>> make(
-      const scenario::Resolved& resolved, Settings settings);
+      const scenario::Resolved& resolved, Settings settings, net::EventLoop& loop);
   ~Emulator() override;
 
   [[nodiscard]] const net::Listener& listener() const { return *listener_; }
-  /// Serves until `interrupt` is set, and the answers under way have ended or their time is over.
-  void run(const std::atomic<bool>& interrupt);
+  /// Null where it has no admin port.
+  [[nodiscard]] const net::Listener* admin_listener() const { return admin_listener_.get(); }
+  /// From here on tick() ends it when `interrupt` is set, and the answers under way have ended or
+  /// their time is over.
+  void watch(const std::atomic<bool>& interrupt) { interrupt_ = &interrupt; }
+  live::WallClock::Wall run() override;
+  bool tick() override;
   /// What it did. Once, after run().
   [[nodiscard]] core::Result<ServeOutcome> finish();
 
@@ -62,10 +74,30 @@ class Emulator final : public net::Handler, private net::EventLoop::Work {
   void on_gone(net::Connection& connection) override;
   void on_writable(net::Connection& connection) override;
 
+  // For the admin's routes.
+  [[nodiscard]] std::string state_json();
+  void set_faults(std::vector<Fault> faults) { settings_.faults = std::move(faults); }
+  /// As a signal does it.
+  void drain() { is_drain_wanted_ = true; }
+
   // For the routes.
   [[nodiscard]] const Settings& settings() const { return settings_; }
   [[nodiscard]] std::int64_t max_model_len() const;
-  [[nodiscard]] bool is_ready() const;
+  [[nodiscard]] bool is_ready();
+  [[nodiscard]] const scenario::Resolved& resolved() const { return resolved_; }
+  /// No request is begun until resume(); the answer to `connection` says when that holds: at once,
+  /// or when all that runs has ended (kWait). kAbort ends what runs as far as it is, kKeep halts
+  /// it.
+  void pause(net::Connection& connection, PauseMode mode, bool loses_cache, std::string_view body);
+  void resume();
+  [[nodiscard]] bool is_paused() const { return is_paused_; }
+  /// vLLM's level: 0 awake, 1 and 2 asleep. Requests wait while it sleeps.
+  void sleep(net::Connection& connection, PauseMode mode, int level);
+  /// Of the two things that sleep, "weights" and "kv_cache".
+  void wake_up(bool weights, bool kv_cache);
+  [[nodiscard]] bool is_sleeping() const { return sleeps_.weights || sleeps_.kv_cache; }
+  /// What was cached before is found by no later prompt.
+  void lose_cache();
   [[nodiscard]] std::int64_t num_open() const { return generations_->num_open(); }
   [[nodiscard]] std::string metrics_page();
   [[nodiscard]] double created() const { return created_; }
@@ -82,7 +114,8 @@ class Emulator final : public net::Handler, private net::EventLoop::Work {
               const net::HeaderList& headers = {});
   void answer_error(net::Connection& connection,
                     const openai::ApiError& error,
-                    const net::HeaderList& headers = {});
+                    const net::HeaderList& headers = {},
+                    openai::Api api = openai::Api::kChat);
   /// Fails where no model has this name.
   [[nodiscard]] openai::ApiResult<void> check_model(const std::optional<std::string>& model) const;
   /// The text of a token that this server has handed out as this id; empty for others.
@@ -90,12 +123,39 @@ class Emulator final : public net::Handler, private net::EventLoop::Work {
   void remember_piece(std::int64_t id, std::string_view piece);
 
  private:
-  Emulator(const scenario::Resolved& resolved, Settings settings);
+  /// A request that came while the server takes none.
+  struct Held {
+    net::Connection* connection;
+    net::HttpRequest request;
+    openai::GenerationRequest wanted;
+  };
+  /// A pause that waits for what runs.
+  struct Pending {
+    net::Connection* connection;
+    bool loses_cache;
+    std::string body;
+  };
+  struct Sleeps {
+    int level = 0;
+    bool weights = false;
+    bool kv_cache = false;
+  };
 
-  live::WallClock::Wall run() override;
-  bool tick() override;
+  Emulator(const scenario::Resolved& resolved, Settings settings, net::EventLoop& loop);
+
+  [[nodiscard]] core::Result<void> open();
   void pump();
   void begin_drain();
+  void die_if_due();
+  [[nodiscard]] bool is_dead() { return clock_.now() < dead_until_; }
+  [[nodiscard]] bool holds_requests() const { return is_paused_ || is_sleeping(); }
+  void settle_pause();
+  void take_held();
+  void answer_preflight(net::Connection& connection, const net::HttpRequest& request);
+  /// The refusal of a request before any work on it; its fault, where one strikes it later.
+  [[nodiscard]] std::optional<openai::ApiError> refusal(const net::HttpRequest& request,
+                                                        net::HeaderList& headers,
+                                                        std::optional<Fault>& fault);
   [[nodiscard]] bool may(const net::HttpRequest& request) const;
   /// The fault that strikes the next request.
   [[nodiscard]] std::optional<Fault> draw_fault();
@@ -107,8 +167,10 @@ class Emulator final : public net::Handler, private net::EventLoop::Work {
   double created_;
   live::WallClock clock_;
   ServerMetrics metrics_;
+  net::EventLoop& loop_;
   std::unique_ptr<net::Listener> listener_;
-  std::unique_ptr<net::EventLoop> loop_;
+  std::unique_ptr<net::Listener> admin_listener_;
+  std::unique_ptr<net::Handler> admin_;
   std::unique_ptr<Generations> generations_;
   std::unique_ptr<live::Session> session_;
   const std::atomic<bool>* interrupt_ = nullptr;
@@ -122,6 +184,14 @@ class Emulator final : public net::Handler, private net::EventLoop::Work {
   std::unordered_map<std::int64_t, std::string> pieces_;
   std::unordered_map<std::string, std::uint32_t> sessions_;  ///< X-Session-ID by number.
   std::uint32_t num_sessions_ = 0;
+  std::vector<Held> held_;  ///< In order of arrival.
+  std::optional<Pending> pending_;
+  Sleeps sleeps_;
+  bool is_paused_ = false;
+  std::uint64_t cache_epoch_ = 0;
+  core::SimTime dead_until_;  ///< Of a `die` fault.
+  std::size_t num_deaths_ = 0;
+  bool is_drain_wanted_ = false;
   std::unordered_map<std::string, std::uint32_t> adapter_numbers_;
 };
 

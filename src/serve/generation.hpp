@@ -1,11 +1,14 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/ids.hpp"
+#include "openai/answer_form.hpp"
 #include "openai/answer_text.hpp"
 #include "openai/stream_events.hpp"
 #include "serve/net/connection.hpp"
@@ -21,7 +24,8 @@ struct ChoiceState {
   std::int64_t released = 0;    ///< Of those, due so far.
   std::int64_t sent = 0;        ///< Of those, written.
   std::int64_t characters = 0;  ///< Written.
-  bool has_role = false;        ///< The role event of a chat is written.
+  bool has_start = false;       ///< What stands before its first token is written.
+  bool has_finish = false;      ///< How it ended is written.
   bool has_ended = false;       ///< In the engine.
   std::int64_t reasoning_tokens = 0;
   std::string prefix = {};  ///< The prompt, where it is echoed.
@@ -40,7 +44,7 @@ struct Generation {
   std::uint64_t serial = 0;               ///< 0: the slot is free.
   net::Connection* connection = nullptr;  ///< Until the answer has ended.
   openai::StreamHead head;
-  std::optional<openai::StreamEvents> events;  ///< Where it is streamed.
+  std::unique_ptr<openai::AnswerForm> form;
   bool is_streamed = false;
   bool has_begun = false;  ///< The head of the answer is written.
   bool shows_usage = false;

@@ -34,8 +34,6 @@ namespace {
 
 using core::SimTime;
 
-constexpr std::string_view kEventStream = "text/event-stream; charset=utf-8";
-
 /// vLLM's words for a generation that its engine could not do.
 openai::ApiError engine_error() {
   return {.status = 500,
@@ -56,6 +54,7 @@ Generations::Generations(const Settings& settings,
       clock_(clock),
       metrics_(metrics),
       touch_(std::move(touch)),
+      writer_(settings, touch_),
       frontend_(path) {}
 
 Generation* Generations::find(const Ref& ref) {
@@ -90,9 +89,7 @@ void Generations::begin(live::Session& session,
   ++num_open_;
   Generation& own = *slots_[slot];
   own = std::move(generation);
-  if (own.is_streamed) {
-    own.events.emplace(own.head);
-  }
+  own.form = openai::make_answer_form(own.head);
   for (std::size_t i = 0; i < requests.size(); ++i) {
     EngineRequest& one = requests[i];
     const core::Tokens prompt = one.request.prompt_tokens;
@@ -151,7 +148,7 @@ void Generations::on_tokens(SimTime end, std::span<const domain::TokenEvent> eve
     const Generation* const generation = find(inside.ref);
     if (generation != nullptr && generation->fault &&
         generation->fault->kind == Fault::Kind::kStall) [[unlikely]] {
-      insert(due + generation->fault->stall, {{.ref = inside.ref, .tokens = tokens}});
+      insert(due + generation->fault->lasts, {{.ref = inside.ref, .tokens = tokens}});
     } else {
       list.push_back({.ref = inside.ref, .tokens = tokens});
     }
@@ -212,7 +209,9 @@ void Generations::on_end(const domain::RequestRecord& record) {
 }
 
 void Generations::on_steps(const domain::StepRecord& record) {
-  metrics_.on_steps(record.num_decodes + record.prefill_tokens.value(), record.steps);
+  metrics_.on_steps(record.num_decodes + record.prefill_tokens.value(),
+                    record.steps,
+                    record.period.to_seconds() / clock_.speed());
 }
 
 /// When all of an answer is due at `at`, its end is due a little later.
@@ -255,7 +254,7 @@ SimTime Generations::write_due() {
         ChoiceState& choice = generation->choices[one.ref.choice];
         choice.released += one.tokens;
         if (generation->is_streamed) {
-          write(*generation, choice);
+          writer_.write(*generation, choice);
         }
         // The client may have lost its connection to a fault meanwhile.
         if (find(one.ref) != nullptr && choice.released >= choice.length) {
@@ -278,102 +277,6 @@ SimTime Generations::write_due() {
   }
 }
 
-void Generations::begin_stream(Generation& generation) {
-  if (!generation.has_begun) {
-    generation.has_begun = true;
-    generation.connection->begin_stream(kEventStream, generation.headers);
-    touch_(*generation.connection);
-  }
-}
-
-/// Writes what is released of a choice, as far as the connection takes it.
-void Generations::write(Generation& generation, ChoiceState& choice) {
-  const std::int64_t pending = choice.released - choice.sent;
-  const bool is_first = choice.sent == 0;
-  const bool is_last = choice.released >= choice.length;
-  if (pending == 0 || (!is_first && !is_last && pending < generation.interval)) {
-    return;
-  }
-  begin_stream(generation);
-  net::Connection& connection = *generation.connection;
-  if (!connection.can_send()) {
-    return;
-  }
-  if (generation.head.is_chat && !choice.has_role) {
-    choice.has_role = true;
-    scratch_.clear();
-    const openai::Usage usage = usage_of(generation, choice);
-    generation.events->add_role(&choice - generation.choices.data(),
-                                generation.shows_usage_always ? &usage : nullptr,
-                                scratch_);
-    connection.send(scratch_);
-  }
-  write_events(generation, choice, choice.released);
-  if (generation.fault && generation.fault->kind == Fault::Kind::kDisconnect &&
-      choice.sent >= generation.fault->after_tokens) [[unlikely]] {
-    connection.kill();
-    lost_.push_back(&connection);
-  }
-  if (!connection.can_send() || connection.is_dead()) {
-    touch_(connection);
-  }
-}
-
-void Generations::write_events(Generation& generation, ChoiceState& choice, std::int64_t upto) {
-  net::Connection& connection = *generation.connection;
-  while (choice.sent < upto && connection.can_send()) {
-    std::int64_t end = upto;
-    openai::DeltaKind kind = openai::DeltaKind::kContent;
-    if (generation.is_tool_call) {
-      kind = choice.sent == 0 ? openai::DeltaKind::kToolName : openai::DeltaKind::kToolArguments;
-      end = choice.sent == 0 ? 1 : upto;
-    } else if (choice.sent < choice.reasoning_tokens) {
-      kind = openai::DeltaKind::kReasoning;
-      end = std::min(upto, choice.reasoning_tokens);
-    }
-    text_.clear();
-    if (choice.sent == 0) {
-      text_ = choice.prefix;
-    }
-    const std::size_t own = text_.size();
-    for (std::int64_t i = choice.sent; i < end; ++i) {
-      choice.text.append(i, text_);
-    }
-    if (choice.whole) {
-      // Nothing of a stop string is shown, wherever in it a token begins.
-      const auto from = static_cast<std::size_t>(choice.characters);
-      const std::size_t room = choice.whole->size() > from ? choice.whole->size() - from : 0;
-      text_.resize(own + std::min(text_.size() - own, room));
-    }
-    const std::optional<openai::Finish> finish =
-        end >= choice.length ? std::optional(choice.finish) : std::nullopt;
-    const std::string logprobs = generation.logprobs
-                                     ? openai::logprobs_json(choice.text,
-                                                             choice.sent,
-                                                             end,
-                                                             *generation.logprobs,
-                                                             generation.head.is_chat,
-                                                             choice.characters)
-                                     : "null";
-    const std::string ids = generation.returns_token_ids
-                                ? openai::token_ids_json(choice.text, choice.sent, end)
-                                : "null";
-    choice.characters += std::ssize(text_) - static_cast<std::int64_t>(own);
-    choice.sent = end;
-    const openai::Usage usage = usage_of(generation, choice);
-    scratch_.clear();
-    generation.events->add_tokens({.index = &choice - generation.choices.data(),
-                                   .text = text_,
-                                   .kind = kind,
-                                   .logprobs = logprobs,
-                                   .token_ids = ids,
-                                   .finish = &finish,
-                                   .usage = generation.shows_usage_always ? &usage : nullptr},
-                                  scratch_);
-    connection.send(scratch_);
-  }
-}
-
 void Generations::resume(net::Connection& connection) {
   Generation* const generation = of(connection);
   if (generation == nullptr || !generation->is_streamed) {
@@ -383,7 +286,7 @@ void Generations::resume(net::Connection& connection) {
     if (choice.released - choice.sent > generation->interval) {
       metrics_.on_merged_event();
     }
-    write(*generation, choice);
+    writer_.write(*generation, choice);
   }
   if (generation->is_due) {
     finish(*generation);
@@ -392,109 +295,46 @@ void Generations::resume(net::Connection& connection) {
 }
 
 void Generations::cancel_lost() {
-  for (net::Connection* const connection : std::exchange(lost_, {})) {
+  for (net::Connection* const connection : writer_.take_lost()) {
     cancel(*session_, *connection);
   }
 }
 
 /// The end is due: writes it, if all before it is written.
 void Generations::finish(Generation& generation) {
+  constexpr int kOk = 200;
   net::Connection& connection = *generation.connection;
   touch_(connection);
-  if (!generation.is_streamed) {
-    end(generation);
+  if (generation.is_streamed) {
+    if (writer_.write_end(generation)) {
+      release(generation);
+      metrics_.on_response(kOk);
+      connection.end_stream();
+    }
     return;
   }
-  begin_stream(generation);
-  for (ChoiceState& choice : generation.choices) {
-    write(generation, choice);
-    if (choice.length == 0 && choice.sent == 0 && connection.can_send() && !choice.prefix.empty()) {
-      // Of a prompt that comes back alone.
-      const std::optional<openai::Finish> finish = choice.finish;
-      scratch_.clear();
-      generation.events->add_tokens(
-          {.index = &choice - generation.choices.data(), .text = choice.prefix, .finish = &finish},
-          scratch_);
-      connection.send(scratch_);
-      choice.prefix.clear();
-    }
-  }
-  const bool is_written = std::ranges::all_of(
-      generation.choices, [](const ChoiceState& choice) { return choice.sent >= choice.length; });
-  if (!is_written || !connection.can_send()) {
-    return;
-  }
-  if (generation.shows_usage) {
-    scratch_.clear();
-    generation.events->add_usage(usage_of(generation), scratch_);
-    connection.send(scratch_);
-  }
-  connection.send(openai::StreamEvents::kDone);
-  for (const ChoiceState& choice : generation.choices) {
-    remember(choice);
-  }
-  release(generation);
-  metrics_.on_response(200);
-  connection.end_stream();
-}
-
-/// Answers at once, whole.
-void Generations::end(Generation& generation) {
-  net::Connection& connection = *generation.connection;
-  std::vector<openai::Choice> choices;
-  for (const ChoiceState& state : generation.choices) {
-    openai::Choice choice;
-    choice.finish = state.finish;
-    std::string text = state.whole ? *state.whole : state.text.text(state.length);
-    if (state.reasoning_tokens > 0) {
-      choice.reasoning = state.text.text(state.reasoning_tokens);
-      text.erase(0, choice.reasoning.size());
-    }
-    choice.text = state.prefix + text;
-    if (generation.logprobs) {
-      choice.logprobs = openai::logprobs_json(
-          state.text, 0, state.length, *generation.logprobs, generation.head.is_chat, 0);
-    }
-    if (generation.returns_token_ids) {
-      choice.token_ids = openai::token_ids_json(state.text, 0, state.length);
-    }
-    if (generation.is_tool_call) {
-      choice.tool_name = generation.head.tool_name;
-      choice.tool_id = generation.head.tool_id;
-    }
-    choices.push_back(std::move(choice));
-    remember(state);
-  }
-  const openai::Usage usage = usage_of(generation);
-  std::string transfer = "null";
-  if (generation.has_remote_decode) {
-    transfer = R"({"do_remote_prefill":true,"do_remote_decode":false,"remote_engine_id":)"
-               R"("ridgeline","remote_block_ids":[],"remote_host":"127.0.0.1","remote_port":0})";
-  }
-  const std::string body =
-      generation.head.is_chat
-          ? openai::chat_answer(generation.head, choices, usage, transfer)
-          : openai::completion_answer(generation.head, choices, usage, transfer);
+  const std::string body = writer_.whole(generation);
   const net::HeaderList headers = std::move(generation.headers);
   release(generation);
-  metrics_.on_response(200);
-  connection.respond(200, net::kJsonType, body, headers);
+  metrics_.on_response(kOk);
+  connection.respond(kOk, net::kJsonType, body, headers);
 }
 
 void Generations::fail(Generation& generation, const openai::ApiError& error) {
+  constexpr int kOk = 200;
   net::Connection& connection = *generation.connection;
   touch_(connection);
-  const bool has_begun = generation.has_begun;
-  const openai::ApiVersion version = generation.head.version;
-  release(generation);
-  metrics_.on_response(has_begun ? 200 : error.status);
-  if (!has_begun) {
-    connection.respond(error.status, net::kJsonType, openai::error_body(error, version));
+  if (generation.has_begun) {
+    writer_.write_failure(generation, error);
+    release(generation);
+    metrics_.on_response(kOk);
+    connection.end_stream();
     return;
   }
-  connection.send("data: " + openai::error_event(error, version) + "\n\n");
-  connection.send(openai::StreamEvents::kDone);
-  connection.end_stream();
+  const std::string body = generation.form->error(error);
+  release(generation);
+  metrics_.on_response(error.status);
+  connection.respond(error.status, net::kJsonType, body);
 }
 
 void Generations::release(Generation& generation) {
@@ -510,30 +350,56 @@ void Generations::cancel(live::Session& session, net::Connection& connection) {
   if (generation == nullptr) {
     return;
   }
-  std::vector<core::RequestId> open;
-  for (const ChoiceState& choice : generation->choices) {
-    if (!choice.has_ended) {
-      open.push_back(choice.id);
-    }
-  }
+  const std::vector<core::RequestId> open = open_requests(*generation);
   release(*generation);
   for (const core::RequestId id : open) {
     session.abort(id);
   }
 }
 
-void Generations::cut_all(live::Session& session, const openai::ApiError& error) {
-  for (const auto& slot : slots_) {
-    if (slot->serial == 0) {
-      continue;
+std::vector<core::RequestId> Generations::open_requests(const Generation& generation) {
+  std::vector<core::RequestId> open;
+  for (const ChoiceState& choice : generation.choices) {
+    if (!choice.has_ended) {
+      open.push_back(choice.id);
     }
-    std::vector<core::RequestId> open;
-    for (const ChoiceState& choice : slot->choices) {
-      if (!choice.has_ended) {
-        open.push_back(choice.id);
+  }
+  return open;
+}
+
+void Generations::cut_all(live::Session& session, const openai::ApiError& error) {
+  // By index: the end of one answer may begin another.
+  const std::size_t count = slots_.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    if (slots_[i]->serial != 0) {
+      const std::vector<core::RequestId> open = open_requests(*slots_[i]);
+      fail(*slots_[i], error);
+      for (const core::RequestId id : open) {
+        session.abort(id);
       }
     }
-    fail(*slot, error);
+  }
+}
+
+void Generations::abort_all(live::Session& session) {
+  const std::size_t count = slots_.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    Generation& generation = *slots_[i];
+    if (generation.serial == 0) {
+      continue;
+    }
+    const std::vector<core::RequestId> open = open_requests(generation);
+    for (ChoiceState& choice : generation.choices) {
+      if (!choice.has_ended || choice.released < choice.length) {
+        choice.length = choice.released;
+        choice.has_ended = true;
+        choice.finish = {.reason = "abort"};
+        choice.whole.reset();
+        choice.reasoning_tokens = std::min(choice.reasoning_tokens, choice.length);
+      }
+    }
+    generation.is_due = true;
+    finish(generation);
     for (const core::RequestId id : open) {
       session.abort(id);
     }
@@ -543,34 +409,6 @@ void Generations::cut_all(live::Session& session, const openai::ApiError& error)
 std::int64_t Generations::num_running_of(std::string_view adapter) const {
   return std::ranges::count_if(
       inside_, [&](const auto& entry) { return entry.second.facts.adapter == adapter; });
-}
-
-/// Later prompts may go on from this answer.
-void Generations::remember(const ChoiceState& choice) {
-  if (choice.length > 0) {
-    known_.remember(choice.whole ? *choice.whole : choice.text.text(choice.length),
-                    {.request = choice.id, .tokens = core::Tokens(choice.length)});
-  }
-}
-
-openai::Usage Generations::usage_of(const Generation& generation) const {
-  openai::Usage usage;
-  for (const std::int64_t tokens : generation.prompt_tokens) {
-    usage.prompt_tokens += tokens;
-  }
-  for (const ChoiceState& choice : generation.choices) {
-    usage.completion_tokens += choice.length;
-  }
-  if (settings_.shows_cached_tokens) {
-    usage.cached_tokens = generation.cached_tokens;
-  }
-  return usage;
-}
-
-openai::Usage Generations::usage_of(const Generation& generation, const ChoiceState& choice) const {
-  return {.prompt_tokens = generation.prompt_tokens[choice.prompt],
-          .completion_tokens = choice.sent,
-          .cached_tokens = std::nullopt};
 }
 
 }  // namespace ridgeline::serve

@@ -21,6 +21,7 @@
 #include "live/clock.hpp"
 #include "live/session.hpp"
 #include "openai/api_error.hpp"
+#include "serve/answer_writer.hpp"
 #include "serve/generation.hpp"
 #include "serve/known_answers.hpp"
 #include "serve/server_metrics.hpp"
@@ -38,10 +39,10 @@ struct EngineRequest {
   std::int64_t asked_tokens = 0;    ///< max_tokens of its client.
 };
 
-/// The answers under way: what the simulation gives, written when it is due. A token is due when
-/// its step has ended and the way to the client is over (engine::RequestPath), the end of an answer
-/// `close` later. Memory follows the answers, not their tokens: of a reader that is slow only a
-/// count is kept, and what it missed comes as one event.
+/// The answers under way: what the simulation gives, handed to the writer when it is due. A token
+/// is due when its step has ended and the way to the client is over (engine::RequestPath), the end
+/// of an answer `close` later. Memory follows the answers, not their tokens: of a reader that is
+/// slow only a count is kept, and what it missed comes as one event.
 class Generations final : public live::Events {
  public:
   /// All outlive it. `touch` gets the connections that were written to.
@@ -63,21 +64,22 @@ class Generations final : public live::Events {
   void resume(net::Connection& connection);
   /// Writes what is due. When the next thing is: SimTime::never() where nothing waits.
   core::SimTime write_due();
+  /// Ends every answer where it is, and cancels its requests: vLLM's pause.
+  void abort_all(live::Session& session);
   /// Ends every answer with an error, and cancels its requests.
   void cut_all(live::Session& session, const openai::ApiError& error);
 
   [[nodiscard]] std::int64_t num_open() const { return num_open_; }
   [[nodiscard]] std::int64_t num_running_of(std::string_view adapter) const;
-  [[nodiscard]] const KnownAnswers& answers() const { return known_; }
+  [[nodiscard]] const KnownAnswers& answers() const { return writer_.answers(); }
+  /// No prompt finds an earlier answer in the cache any more.
+  void forget_answers() { writer_.forget_answers(); }
 
   void on_tokens(core::SimTime end, std::span<const domain::TokenEvent> events) override;
   void on_end(const domain::RequestRecord& record) override;
   void on_steps(const domain::StepRecord& record) override;
 
  private:
-  /// Answers that later prompts are looked up in.
-  static constexpr std::size_t kMostKnown = 1'000'000;
-
   /// A choice of a generation that may be gone.
   struct Ref {
     std::uint32_t slot = 0;
@@ -110,25 +112,19 @@ class Generations final : public live::Events {
 
   Generation* find(const Ref& ref);
   Generation* of(const net::Connection& connection);
-  void write(Generation& generation, ChoiceState& choice);
-  void write_events(Generation& generation, ChoiceState& choice, std::int64_t upto);
   void note_if_whole(Generation& generation, std::uint32_t slot, core::SimTime at);
-  void end(Generation& generation);
+  [[nodiscard]] static std::vector<core::RequestId> open_requests(const Generation& generation);
   void fail(Generation& generation, const openai::ApiError& error);
   void finish(Generation& generation);
   void release(Generation& generation);
-  void begin_stream(Generation& generation);
-  void remember(const ChoiceState& choice);
   void cancel_lost();
-  [[nodiscard]] openai::Usage usage_of(const Generation& generation) const;
-  [[nodiscard]] openai::Usage usage_of(const Generation& generation,
-                                       const ChoiceState& choice) const;
 
   const Settings& settings_;
   const engine::RequestPath& path_;
   live::WallClock& clock_;
   ServerMetrics& metrics_;
   std::function<void(const net::Connection&)> touch_;
+  AnswerWriter writer_;
   engine::Frontend frontend_;
   std::vector<std::unique_ptr<Generation>> slots_;
   std::vector<std::uint32_t> free_slots_;
@@ -139,11 +135,7 @@ class Generations final : public live::Events {
   std::vector<std::vector<Due>> spare_;  ///< Lists of steps that are over.
   std::deque<DueEnd> due_ends_;
   std::deque<DueEnd> failures_;
-  KnownAnswers known_{kMostKnown};
-  live::Session* session_ = nullptr;    ///< Of the answers.
-  std::vector<net::Connection*> lost_;  ///< To faults: their requests are to be cancelled.
-  std::string scratch_;
-  std::string text_;
+  live::Session* session_ = nullptr;  ///< Of the answers.
 };
 
 }  // namespace ridgeline::serve

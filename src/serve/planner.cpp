@@ -16,6 +16,7 @@
 #include "core/units.hpp"
 #include "openai/answer_text.hpp"
 #include "openai/answers.hpp"
+#include "openai/api.hpp"
 #include "openai/api_error.hpp"
 #include "openai/prompt_builder.hpp"
 #include "openai/request.hpp"
@@ -62,6 +63,20 @@ ApiError too_long(std::int64_t prompt, std::int64_t output, std::int64_t longest
                   prompt,
                   prompt + output),
       "input_tokens");
+}
+
+/// The answer's id. One of a response that its client chose stands as it is.
+std::string id_of(const GenerationRequest& wanted, const std::string& own) {
+  switch (wanted.api) {
+    case openai::Api::kCompletions:
+      return "cmpl-" + own;
+    case openai::Api::kResponses:
+      return own.starts_with("resp_") ? own : "resp_" + own;
+    case openai::Api::kChat:
+    case openai::Api::kMessages:
+      break;
+  }
+  return "chatcmpl-" + own;
 }
 
 class Planner {
@@ -113,15 +128,15 @@ class Planner {
   }
 
   ApiResult<void> add_prompts() {
-    const std::uint64_t salt =
-        openai::hash_text(wanted_.cache_salt, openai::hash_text(facts_.adapter));
+    const std::uint64_t salt = openai::hash_text(
+        wanted_.cache_salt, openai::hash_text(facts_.adapter, facts_.cache_epoch));
     const auto finish = [&](openai::PromptBuilder& builder, PlannedPrompt prompt) {
       prompt.tokens = builder.tokens().value();
       plan_.is_estimate = plan_.is_estimate || builder.is_estimate();
       prompt.prompt = builder.take();
       prompts_.push_back(std::move(prompt));
     };
-    if (wanted_.is_chat) {
+    if (wanted_.is_chat()) {
       openai::PromptBuilder builder(facts_.block_size, salt);
       openai::add_chat(builder,
                        wanted_.messages,
@@ -190,7 +205,10 @@ class Planner {
     plan_.generation.is_tool_call = true;
     plan_.generation.head.tool_name = openai::name_of_tool(function);
     plan_.generation.head.tool_id =
-        fmt::format("chatcmpl-tool-{:016x}{:016x}", facts_.random, ~facts_.random);
+        fmt::format("{}{:016x}{:016x}",
+                    wanted_.api == openai::Api::kResponses ? "call_" : "chatcmpl-tool-",
+                    facts_.random,
+                    ~facts_.random);
     std::vector<std::string> pieces = {""};  // The name is a token of its own.
     text::Pieces parts(*arguments);
     while (const auto part = parts.next()) {
@@ -207,10 +225,11 @@ class Planner {
                             : wanted_.request_id
                                 ? *wanted_.request_id
                                 : fmt::format("{:016x}{:016x}", facts_.random, ~facts_.random);
-    head.id = fmt::format("{}-{}", wanted_.is_chat ? "chatcmpl" : "cmpl", own);
+    head.id = id_of(wanted_, own);
     head.created = static_cast<std::int64_t>(facts_.unix_seconds);
     head.model = wanted_.model.value_or(settings_.model_names.front());
-    head.is_chat = wanted_.is_chat;
+    head.api = wanted_.api;
+    head.echoed = wanted_.echoed;
     head.version = settings_.version;
     generation.shows_usage = wanted_.stream && (wanted_.include_usage || settings_.forces_usage);
     generation.shows_usage_always =
@@ -258,11 +277,12 @@ class Planner {
     const PlannedPrompt& prompt = prompts_[of_prompt];
     const std::int64_t room = facts_.max_model_len - prompt.tokens;
     const std::int64_t asked =
-        wanted_.max_tokens.value_or(wanted_.is_chat ? room : kCompletionTokens);
+        wanted_.max_tokens.value_or(wanted_.is_chat() ? room : kCompletionTokens);
     if (room < std::max<std::int64_t>(asked, 1)) {
       return tl::unexpected(
           too_long(prompt.tokens, std::max<std::int64_t>(asked, 1), facts_.max_model_len));
     }
+    plan_.generation.head.most_tokens = asked;
     const auto id = static_cast<std::uint64_t>(facts_.first_id) + plan_.requests.size();
     ChoiceState choice;
     choice.prompt = of_prompt;
@@ -285,11 +305,11 @@ class Planner {
       choice.finish = {.reason = "stop", .stop = std::move(stopped->stop)};
       ends_by_itself = true;
     }
-    if (settings_.reasoning_share > 0.0 && wanted_.is_chat && !fixed_ && !choice.whole) {
+    if (settings_.reasoning_share > 0.0 && wanted_.is_chat() && !fixed_ && !choice.whole) {
       choice.reasoning_tokens = static_cast<std::int64_t>(
           std::floor(static_cast<double>(choice.length) * settings_.reasoning_share));
     }
-    if (wanted_.echo && !wanted_.is_chat) {
+    if (wanted_.echo && !wanted_.is_chat()) {
       choice.prefix = prompt.text;
     }
     EngineRequest one;

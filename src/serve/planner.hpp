@@ -24,6 +24,9 @@ struct PlanFacts {
   std::string request_id;    ///< X-Request-Id, or empty.
   std::uint64_t random = 0;  ///< For an id where the client gives none.
   std::string adapter;       ///< That the model's name means, or empty.
+  /// Prompts share blocks with those of the same number alone: it counts how often the cache was
+  /// lost. The log of arrivals holds what follows from it, so that a replay loses it too.
+  std::uint64_t cache_epoch = 0;
 };
 
 /// A request for a generation made into what is asked of the engine, and what its client gets.

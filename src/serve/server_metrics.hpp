@@ -54,8 +54,11 @@ class ServerMetrics {
   void on_first_token(double ttft, std::int64_t prompt_tokens);
   void on_token_gap(double gap) { inter_token_.observe(gap); }
   void on_tokens(std::int64_t tokens) { generation_tokens_ += tokens; }
-  void on_steps(std::int64_t tokens, std::int64_t steps) {
+  /// `period`: wall seconds of each.
+  void on_steps(std::int64_t tokens, std::int64_t steps, double period) {
     iteration_tokens_.observe(static_cast<double>(tokens), steps);
+    steps_ += steps;
+    short_steps_ += period < kShortStep ? steps : 0;
   }
   /// `times` counts where the request had its first token.
   void on_end(Finished how,
@@ -75,6 +78,10 @@ class ServerMetrics {
   [[nodiscard]] std::int64_t generation_tokens() const { return generation_tokens_; }
   [[nodiscard]] std::int64_t estimated_prompts() const { return estimated_prompts_; }
   [[nodiscard]] std::int64_t merged_events() const { return merged_events_; }
+  /// Whether more than half of the steps lasted less than kShortStep.
+  [[nodiscard]] bool are_steps_short() const { return 2 * short_steps_ > steps_; }
+  /// Below it, the wake-ups of the machine are no longer small beside a step. Seconds.
+  static constexpr double kShortStep = 1e-3;
   [[nodiscard]] const Histogram& lateness() const { return lateness_; }
   [[nodiscard]] const std::map<int, std::int64_t>& responses() const { return responses_; }
   [[nodiscard]] const std::map<std::string, std::int64_t>& faults() const { return faults_; }
@@ -127,6 +134,8 @@ class ServerMetrics {
   std::map<std::string, std::int64_t> faults_;
   std::int64_t estimated_prompts_ = 0;
   std::int64_t merged_events_ = 0;
+  std::int64_t steps_ = 0;
+  std::int64_t short_steps_ = 0;
 };
 
 }  // namespace ridgeline::serve

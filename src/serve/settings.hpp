@@ -6,8 +6,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/sha256.hpp"
 #include "core/time.hpp"
 #include "openai/api_version.hpp"
+#include "serve/fault.hpp"
 #include "serve/net/event_loop.hpp"
 #include "serve/net/listener.hpp"
 #include "text/chat_tokens.hpp"
@@ -18,25 +20,15 @@ namespace ridgeline::serve {
 /// What the text of answers is.
 enum class AnswerKind : std::uint8_t { kWords, kEcho, kFile };
 
-/// A fault that strikes a share of the requests, drawn from (seed, request number).
-struct Fault {
-  enum class Kind : std::uint8_t { kError, kStall, kDisconnect };
-  Kind kind = Kind::kError;
-  double share = 0.0;
-  int status = 500;                         ///< kError.
-  std::optional<std::int64_t> retry_after;  ///< Seconds; kError.
-  core::Duration stall = {};                ///< kStall: before the first token.
-  std::int64_t after_tokens = 0;            ///< kDisconnect.
-};
-
 /// How a server answers, beside what its scenario says.
 struct Settings {
   net::Address address;
   std::vector<std::string> model_names;  ///< At least one; the first is shown in answers.
   std::string root;                      ///< What the first one's card calls its root.
   openai::ApiVersion version;
-  std::string version_text;           ///< "0.15.0"
-  std::vector<std::string> api_keys;  ///< Empty: none is asked for.
+  std::string version_text;            ///< "0.15.0"
+  std::vector<core::Sha256> api_keys;  ///< Hashes; empty: none is asked for.
+  std::optional<int> admin_port;       ///< Of the admin's routes, on loopback.
   double speed = 1.0;
   bool has_full_path = true;  ///< Tokens come when `run` says that a client sees them.
   AnswerKind answer = AnswerKind::kWords;

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -20,6 +22,8 @@
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
 #include "serve/emulator.hpp"
+#include "serve/server_metrics.hpp"
+#include "serve/servers.hpp"
 #include "serve/settings.hpp"
 
 namespace ridgeline::cli {
@@ -42,6 +46,26 @@ core::Warnings start_warnings(const serve::Settings& settings, const serve::Emul
   return warnings;
 }
 
+/// Of --listen each: one instance as each port serves it, and how many there are.
+core::Result<std::int64_t> split_fleet(scenario::LoadedScenario& loaded) {
+  scenario::ClusterSection& cluster = loaded.scenario.run.cluster;
+  const std::int64_t count = cluster.instances.value_or(1);
+  constexpr std::int64_t kMost = 256;
+  const bool is_plain = !cluster.pools && !cluster.disaggregation.prefill_instances &&
+                        !cluster.autoscaling.name && !cluster.faults;
+  if (!is_plain || count > kMost) {
+    return core::fail(
+        {.field = "--listen",
+         .message = fmt::format("each: expected at most {} instances that are alike, without "
+                                "pools, prefill instances, autoscaling or faults",
+                                kMost),
+         .where = {.file = "command line"},
+         .hint = "--listen one, or one server for each kind"});
+  }
+  cluster = scenario::ClusterSection();
+  return count;
+}
+
 core::Warnings end_warnings(const serve::ServeOutcome& outcome) {
   core::Warnings warnings;
   if (outcome.estimated_prompts > 0) {
@@ -59,6 +83,14 @@ core::Warnings end_warnings(const serve::ServeOutcome& outcome) {
                                                outcome.lateness_p99 * 1e3,
                                                outcome.mean_step * 1e3),
                         .hint = "a lower --speed, or a machine with less other work"});
+  }
+  if (outcome.are_steps_short) {
+    warnings.push_back({.code = "W-speed",
+                        .message = fmt::format("more than half of the steps lasted less than {:g} "
+                                               "ms here: what wakes the machine late is not small "
+                                               "beside that",
+                                               serve::ServerMetrics::kShortStep * 1e3),
+                        .hint = "a lower --speed"});
   }
   if (outcome.clock_jumps > 0) {
     warnings.push_back({.code = "W-clock-jump",
@@ -125,6 +157,48 @@ std::string outcome_table(const serve::ServeOutcome& outcome) {
       outcome.run.digest);
 }
 
+/// How many servers there are to be.
+core::Result<std::int64_t> listeners(const Arguments& arguments, scenario::LoadedScenario& loaded) {
+  static const std::array<std::string, 2> kListens = {"one", "each"};
+  const std::string listen = arguments.value("listen", kListens[0]);
+  if (std::ranges::find(kListens, listen) == kListens.end()) {
+    return core::fail(bad_choice("listen", listen, kListens));
+  }
+  if (listen == kListens[0]) {
+    return 1;
+  }
+  if (arguments.has("uds")) {
+    return core::fail({.field = "--listen",
+                       .message = "each: expected ports, found --uds",
+                       .where = {.file = "command line"}});
+  }
+  return split_fleet(loaded);
+}
+
+/// Shows what each of them did: a table or an object for each.
+template <class Show>
+ExitCode show_ends(const serve::Servers& servers, const Manners& manners, Show show) {
+  std::string text;
+  bool was_cut = false;
+  for (const auto& emulator : servers.all()) {
+    const std::string address = emulator->listener().name();
+    const auto outcome = emulator->finish();
+    if (!outcome) {
+      return give_up(outcome.error(), manners);
+    }
+    show(end_warnings(*outcome));
+    was_cut = was_cut || outcome->was_cut;
+    if (manners.format == "json") {
+      text += outcome_json(*outcome);
+    } else {
+      text += servers.all().size() > 1 ? fmt::format("{}\n", address) : "";
+      text += outcome_table(*outcome);
+    }
+  }
+  const ExitCode code = put_out(text, manners);
+  return was_cut ? ExitCode::kInterrupted : code;
+}
+
 }  // namespace
 
 ExitCode serve_command(Words words) {
@@ -142,9 +216,16 @@ ExitCode serve_command(Words words) {
   if (const auto code = open_verb(opening, words, arguments, manners)) {
     return *code;
   }
+  if (auto added = add_serve_section(arguments); !added) {
+    return give_up(added.error(), manners);
+  }
   auto loaded = load(arguments, scenario::Purpose::kLook);
   if (!loaded) {
     return give_up(loaded.error(), manners);
+  }
+  const auto count = listeners(arguments, *loaded);
+  if (!count) {
+    return give_up(count.error(), manners);
   }
   auto resolved = scenario::resolve(std::move(*loaded));
   if (!resolved) {
@@ -157,9 +238,9 @@ ExitCode serve_command(Words words) {
   }
   const InterruptGuard guard;
   ignore_broken_pipes();
-  auto emulator = serve::Emulator::make(*resolved, *settings);
-  if (!emulator) {
-    return give_up(emulator.error(), manners);
+  auto servers = serve::Servers::make(*resolved, *settings, *count);
+  if (!servers) {
+    return give_up(servers.error(), manners);
   }
   const auto show = [&](const core::Warnings& warnings) {
     for (const core::Warning& warning : warnings) {
@@ -167,21 +248,19 @@ ExitCode serve_command(Words words) {
     }
   };
   show(resolved->warnings);
-  show(start_warnings(*settings, **emulator));
-  say(fmt::format("serving {} at {} as vllm {} does, {} simulated seconds a second; Ctrl-C ends",
-                  settings->model_names.front(),
-                  (*emulator)->listener().name(),
-                  settings->version_text,
-                  settings->speed));
-  (*emulator)->run(InterruptGuard::flag());
-  const auto outcome = (*emulator)->finish();
-  if (!outcome) {
-    return give_up(outcome.error(), manners);
+  for (const auto& emulator : (*servers)->all()) {
+    show(start_warnings(*settings, *emulator));
+    if (emulator->admin_listener() != nullptr) {
+      say(fmt::format("its admin at {}", emulator->admin_listener()->name()));
+    }
+    say(fmt::format("serving {} at {} as vllm {} does, {} simulated seconds a second; Ctrl-C ends",
+                    settings->model_names.front(),
+                    emulator->listener().name(),
+                    settings->version_text,
+                    settings->speed));
   }
-  show(end_warnings(*outcome));
-  const ExitCode code =
-      put_out(manners.format == "json" ? outcome_json(*outcome) : outcome_table(*outcome), manners);
-  return outcome->was_cut ? ExitCode::kInterrupted : code;
+  (*servers)->run(InterruptGuard::flag());
+  return show_ends(**servers, manners, show);
 }
 
 }  // namespace ridgeline::cli

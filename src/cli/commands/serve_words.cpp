@@ -21,6 +21,7 @@
 #include "cli/arguments.hpp"
 #include "cli/common.hpp"
 #include "core/result.hpp"
+#include "core/sha256.hpp"
 #include "core/time.hpp"
 #include "document/document.hpp"
 #include "document/reader.hpp"
@@ -29,6 +30,7 @@
 #include "scenario/deployment.hpp"
 #include "scenario/options.hpp"
 #include "scenario/resolve.hpp"
+#include "serve/fault.hpp"
 #include "serve/settings.hpp"
 #include "text/chat_tokens.hpp"
 
@@ -86,7 +88,11 @@ class SettingsReader {
                  "found '{}', expected a number from {} to {}", given->value, lowest, highest));
       return;
     }
-    value = static_cast<std::remove_cvref_t<decltype(value)>>(number);
+    if constexpr (std::is_integral_v<std::remove_cvref_t<decltype(value)>>) {
+      value = static_cast<std::remove_cvref_t<decltype(value)>>(number);
+    } else {
+      value = static_cast<typename std::remove_cvref_t<decltype(value)>::value_type>(number);
+    }
   }
 
   void real(std::string_view flag, double lowest, double highest, double& value) {
@@ -122,11 +128,14 @@ class SettingsReader {
     if (!address.uds.empty() && (arguments_.has("host") || arguments_.has("port"))) {
       refuse("uds", "stands beside --host or --port", "one of them");
     }
-    settings_.api_keys = arguments_.values("api-key");
+    for (const std::string& key : arguments_.values("api-key")) {
+      settings_.api_keys.push_back(core::sha256(key));
+    }
     if (const char* const key = std::getenv("VLLM_API_KEY");
         settings_.api_keys.empty() && key != nullptr && *key != '\0') {
-      settings_.api_keys.emplace_back(key);
+      settings_.api_keys.push_back(core::sha256(key));
     }
+    integer("admin-port", 0, kMostPort, settings_.admin_port);
     constexpr double kSlowest = 0.001;
     constexpr double kFastest = 100'000.0;
     real("speed", kSlowest, kFastest, settings_.speed);
@@ -298,68 +307,24 @@ class SettingsReader {
   /// --request-fault kind=error,share=0.01,status=429,retry-after=1
   void read_faults() {
     for (const std::string& text : arguments_.values("request-fault")) {
-      serve::Fault fault;
-      bool has_kind = false;
+      std::vector<std::pair<std::string, std::string>> parts;
       std::string_view rest = text;
       while (!rest.empty()) {
         const std::size_t comma = rest.find(',');
         const std::string_view part = rest.substr(0, comma);
         rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
-        const std::size_t equals = part.find('=');
-        const std::string_view key = part.substr(0, equals);
-        const std::string value(equals == std::string_view::npos ? std::string_view()
-                                                                 : part.substr(equals + 1));
-        if (!read_fault_part(key, value, fault, has_kind)) {
-          refuse("request-fault",
-                 fmt::format("found '{}' in '{}'", part, text),
-                 "kind=error,share=0.01,status=429,retry-after=1; kind=stall,share=0.001,for=30s; "
-                 "kind=disconnect,share=0.001,after-tokens=20");
-          break;
-        }
+        const std::size_t equals = std::min(part.find('='), part.size());
+        parts.emplace_back(part.substr(0, equals), part.substr(std::min(equals + 1, part.size())));
       }
-      if (!has_kind) {
+      std::string wrong;
+      if (const auto fault = serve::read_fault(parts, wrong)) {
+        settings_.faults.push_back(*fault);
+      } else {
         refuse("request-fault",
-               fmt::format("'{}' has no kind", text),
-               "kind=error, stall or disconnect");
+               fmt::format("found '{}' in '{}'", wrong, text),
+               std::string(serve::kFaultExamples));
       }
-      settings_.faults.push_back(fault);
     }
-  }
-
-  static bool read_fault_part(std::string_view key,
-                              const std::string& value,
-                              serve::Fault& fault,
-                              bool& has_kind) {
-    using Kind = serve::Fault::Kind;
-    if (key == "kind") {
-      has_kind = value == "error" || value == "stall" || value == "disconnect";
-      fault.kind = value == "stall"        ? Kind::kStall
-                   : value == "disconnect" ? Kind::kDisconnect
-                                           : Kind::kError;
-      return has_kind;
-    }
-    if (key == "for") {
-      const auto seconds = document::parse_quantity(value, "seconds");
-      const auto exact = seconds ? core::Duration::from_seconds(*seconds) : std::nullopt;
-      fault.stall = exact.value_or(core::Duration());
-      return exact.has_value();
-    }
-    const auto number = parse_real(value);
-    if (!number) {
-      return false;
-    }
-    if (key == "share" && *number >= 0.0 && *number <= 1.0) {
-      fault.share = *number;
-    } else if (key == "status" && *number >= 400.0 && *number < 600.0) {
-      fault.status = static_cast<int>(*number);
-    } else if (key == "retry-after" && *number >= 0.0 && *number < 1e6) {
-      fault.retry_after = static_cast<std::int64_t>(*number);
-    } else if (key == "after-tokens" && *number >= 1.0 && *number < 1e9) {
-      fault.after_tokens = static_cast<std::int64_t>(*number);
-    } else {
-      return false;
-    }
-    return true;
   }
 
   const Arguments& arguments_;
@@ -386,6 +351,9 @@ std::vector<FlagSpec> answer_flags() {
        .repeatable = true,
        .value = "KEY",
        .help = "Asked of clients under /v1 [VLLM_API_KEY, else none]"},
+      {.name = "listen",
+       .value = "one|each",
+       .help = "One port for all instances, or one for each, for a gateway in front [one]"},
       {.name = "speed", .value = "FACTOR", .help = "Simulated seconds in a second [1]"},
       {.name = "path",
        .value = "full|server",
@@ -425,10 +393,13 @@ std::vector<FlagSpec> limit_flags() {
       {.name = "arrival-log",
        .value = "FILE.jsonl",
        .help = "Every request with its time, for replay --trace"},
+      {.name = "admin-port",
+       .value = "N",
+       .help = "A port of loopback for GET /state, PUT /faults and PUT /drain [none]"},
       {.name = "request-fault",
        .repeatable = true,
        .value = "kind=KIND,share=P,...",
-       .help = "Strikes a share of the requests: error, stall, disconnect"},
+       .help = "Strikes a share of the requests (error, stall, disconnect) or the server (die)"},
       {.name = "allow-fault-headers",
        .takes = Takes::kNothing,
        .help = "A request with X-Return-Error: N gets N"},
@@ -488,6 +459,102 @@ std::vector<FlagSpec> all_serve_flags() {
     }
   }
   return flags;
+}
+
+namespace {
+
+/// A value of the section as the flag of the same name takes it; nothing for maps.
+std::optional<std::string> flag_text(const document::Node& node) {
+  using Kind = document::Node::Kind;
+  switch (node.kind()) {
+    case Kind::kString:
+      return node.as_string();
+    case Kind::kBool:
+      return node.as_bool() ? "true" : "false";
+    case Kind::kInteger:
+    case Kind::kReal:
+      return node.describe();
+    case Kind::kMap: {
+      // A fault, as --request-fault writes it.
+      std::string text;
+      for (const document::Node::Member& member : node.members()) {
+        const auto value = member.value.is_map() ? std::nullopt : flag_text(member.value);
+        if (!value) {
+          return std::nullopt;
+        }
+        text += fmt::format("{}{}={}", text.empty() ? "" : ",", member.key, *value);
+      }
+      return text;
+    }
+    case Kind::kNull:
+    case Kind::kList:
+      break;
+  }
+  return std::nullopt;
+}
+
+/// Adds one key of the section to the flags, unless the command line gave it.
+void add_key(const document::Node::Member& member, Arguments& arguments, core::Errors& errors) {
+  const auto refuse = [&](std::string message) {
+    errors.push_back({.field = fmt::format("serve.{}", member.key),
+                      .message = std::move(message),
+                      .where = member.where});
+  };
+  std::string flag = member.key == "faults" ? "request-fault" : member.key;
+  std::ranges::replace(flag, '_', '-');
+  const auto specs = serve_flags();
+  const auto spec = std::ranges::find(specs, flag, &FlagSpec::name);
+  if (spec == specs.end()) {
+    refuse("unknown key: the section takes the flags of `serve`, with _ for -");
+    return;
+  }
+  if (arguments.has(flag) || member.value.is_null()) {
+    return;
+  }
+  const bool is_list = member.value.is_list();
+  if (is_list && !spec->repeatable) {
+    refuse("found a list, expected one value");
+    return;
+  }
+  const std::vector<document::Node> one = {member.value};
+  for (const document::Node& item : is_list ? member.value.items() : one) {
+    const auto text = flag_text(item);
+    if (!text || (item.is_map() && flag != "request-fault")) {
+      refuse(fmt::format("found {}, expected a value", item.describe()));
+      return;
+    }
+    if (spec->takes == FlagSpec::Takes::kNothing && *text != "true" && *text != "false") {
+      refuse(fmt::format("found {}, expected true or false", item.describe()));
+      return;
+    }
+    if (spec->takes != FlagSpec::Takes::kNothing || *text == "true") {
+      arguments.flags.push_back({.name = flag, .value = *text, .typed = "serve." + member.key});
+    }
+  }
+}
+
+}  // namespace
+
+core::Result<void> add_serve_section(Arguments& arguments) {
+  if (arguments.positionals.empty()) {
+    return {};
+  }
+  // What else is wrong with the file is said where the scenario is read.
+  const auto file = document::read_document(arguments.positionals.front());
+  const document::Node* const section = file ? file->find("serve") : nullptr;
+  core::Errors errors;
+  if (section != nullptr && !section->is_null()) {
+    if (!section->is_map()) {
+      errors.push_back({.field = "serve",
+                        .message = fmt::format("found {}, expected a map", section->describe()),
+                        .where = section->where()});
+    } else {
+      for (const document::Node::Member& member : section->members()) {
+        add_key(member, arguments, errors);
+      }
+    }
+  }
+  return errors.empty() ? core::Result<void>() : core::fail(std::move(errors));
 }
 
 core::Result<serve::Settings> serve_settings(const Arguments& arguments,

@@ -15,6 +15,9 @@ namespace ridgeline::cli {
 /// those of the same name that elsewhere mean nothing.
 [[nodiscard]] std::vector<FlagSpec> all_serve_flags();
 
+/// Adds what the section `serve` of the scenario file says, where the command line does not.
+[[nodiscard]] core::Result<void> add_serve_section(Arguments& arguments);
+
 /// What they say, and what follows from the deployment.
 [[nodiscard]] core::Result<serve::Settings> serve_settings(const Arguments& arguments,
                                                            const scenario::Resolved& resolved);

@@ -80,6 +80,7 @@ void Connection::on_readable() {
   const ssize_t got = ::recv(descriptor_, buffer.data(), buffer.size(), 0);
   if (got > 0) {
     in_.append(buffer.data(), static_cast<std::size_t>(got));
+    body_bytes_ += in_body_ ? static_cast<std::uint64_t>(got) : 0;
     parse();
   } else if (got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) {
     on_hang_up();
@@ -135,6 +136,7 @@ void Connection::parse() {
       }
       if (parser_.has_header() && !in_body_) {
         in_body_ = true;
+        body_bytes_ = 0;
         since_ = live::wall_now();
       }
       break;
@@ -179,6 +181,7 @@ void Connection::respond(int status,
   for (const auto& [name, value] : headers) {
     text += fmt::format("{}: {}\r\n", name, value);
   }
+  text += std::exchange(more_headers_, {});
   if (closes) {
     text += "connection: close\r\n";
   } else if (!is_chunked_) {
@@ -202,6 +205,7 @@ void Connection::begin_stream(std::string_view content_type, const HeaderList& h
   for (const auto& [name, value] : headers) {
     text += fmt::format("{}: {}\r\n", name, value);
   }
+  text += std::exchange(more_headers_, {});
   if (is_chunked_) {
     text += "transfer-encoding: chunked\r\n";
   }
@@ -305,7 +309,10 @@ void Connection::check_patience(live::WallClock::Wall now, const Patience& patie
       on_hang_up();
     }
   } else if (!is_busy_ && in_request_) {
-    if (now - since_ > (in_body_ ? patience.body : patience.header)) {
+    const std::chrono::duration<double> taken = now - since_;
+    const bool is_slow = in_body_ && taken > patience.header &&
+                         static_cast<double>(body_bytes_) < patience.body_rate * taken.count();
+    if (taken > (in_body_ ? patience.body : patience.header) || is_slow) {
       refuse(kTimeout);
     }
   } else if (!is_busy_ && now - since_ > patience.idle) {

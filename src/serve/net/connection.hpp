@@ -37,6 +37,8 @@ class Handler {
 struct Patience {
   std::chrono::seconds header{10};  ///< For a request's head.
   std::chrono::seconds body{60};    ///< For its body, at most.
+  /// And after `header`, so many bytes of the body for each second.
+  double body_rate = 1024.0;
   std::chrono::seconds idle{5};     ///< Between two requests: uvicorn's.
   std::chrono::seconds write{120};  ///< Without a byte taken of an answer.
 };
@@ -74,6 +76,8 @@ class Connection {
   void end_stream();
   /// Ends the connection at once, with a reset where an answer is under way.
   void kill();
+  /// Adds lines of a header, each with its end, to the next answer.
+  void add_headers(std::string_view lines) { more_headers_ += lines; }
   /// The next answer is the last one.
   void close_after_answer() { closes_ = true; }
 
@@ -82,6 +86,7 @@ class Connection {
   [[nodiscard]] bool is_dead() const { return is_dead_; }
   [[nodiscard]] bool is_busy() const { return is_busy_; }
   [[nodiscard]] bool is_streaming() const { return is_streaming_; }
+  [[nodiscard]] const Handler& handler() const { return handler_; }
   [[nodiscard]] int descriptor() const { return descriptor_; }
   /// Whether it wants to read and to write.
   [[nodiscard]] bool wants_input() const;
@@ -121,6 +126,8 @@ class Connection {
   bool is_head_ = false;
   bool in_request_ = false;  ///< Some bytes of the next request have come.
   bool in_body_ = false;
+  std::uint64_t body_bytes_ = 0;  ///< Of the body that is coming, so far.
+  std::string more_headers_;
   int last_status_ = 0;
 };
 

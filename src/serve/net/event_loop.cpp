@@ -88,18 +88,29 @@ void EventLoop::listen(Listener& listener, Handler& handler) {
   watch(epoll_, EPOLL_CTL_ADD, listener.descriptor(), EPOLLIN);
 }
 
-void EventLoop::stop_listening() {
-  for (const Door& door : doors_) {
-    door.listener->close();
-  }
-  doors_.clear();
+void EventLoop::stop_listening(const Handler& handler) {
+  std::erase_if(doors_, [&](const Door& door) {
+    const bool is_its = door.handler == &handler;
+    if (is_its) {
+      door.listener->close();
+    }
+    return is_its;
+  });
 }
 
-void EventLoop::drain() {
+void EventLoop::drain(const Handler& handler) {
   for (auto& [descriptor, entry] : connections_) {
-    entry.connection->drain();
-    touched_.push_back(descriptor);
+    if (&entry.connection->handler() == &handler) {
+      entry.connection->drain();
+      touched_.push_back(descriptor);
+    }
   }
+}
+
+std::int64_t EventLoop::num_connections(const Handler& handler) const {
+  return std::ranges::count_if(connections_, [&](const auto& entry) {
+    return &entry.second.connection->handler() == &handler;
+  });
 }
 
 void EventLoop::accept_all(const Door& door) {

@@ -43,10 +43,10 @@ class EventLoop {
 
   /// Accepts connections for this handler. Both outlive the loop.
   void listen(Listener& listener, Handler& handler);
-  /// Takes no connection any more.
-  void stop_listening();
-  /// Connections with no answer under way end; the others after it.
-  void drain();
+  /// Takes no connection for this handler any more.
+  void stop_listening(const Handler& handler);
+  /// Its connections with no answer under way end; the others after it.
+  void drain(const Handler& handler);
   void run(Work& work);
 
   /// Looks at a connection again, after something was written to it or it was ended.
@@ -55,6 +55,7 @@ class EventLoop {
   [[nodiscard]] std::int64_t num_connections() const {
     return static_cast<std::int64_t>(connections_.size());
   }
+  [[nodiscard]] std::int64_t num_connections(const Handler& handler) const;
   /// Connections turned away because there were too many.
   [[nodiscard]] std::int64_t turned_away() const { return turned_away_; }
 

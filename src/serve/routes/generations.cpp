@@ -1,6 +1,14 @@
+#include <optional>
+#include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "openai/api.hpp"
+#include "openai/other_requests.hpp"
+#include "openai/prompt_builder.hpp"
 #include "openai/request.hpp"
+#include "scenario/deployment.hpp"
 #include "serve/emulator.hpp"
 #include "serve/net/connection.hpp"
 #include "serve/net/http_parser.hpp"
@@ -13,13 +21,14 @@ template <class Parse>
 void generate_as(Emulator& emulator,
                  net::Connection& connection,
                  const net::HttpRequest& request,
+                 openai::Api api,
                  Parse parse) {
   if (!is_json(emulator, connection, request)) {
     return;
   }
   auto wanted = parse(request.body, emulator.settings().version, openai::RequestLimits{});
   if (!wanted) {
-    emulator.answer_error(connection, wanted.error());
+    emulator.answer_error(connection, wanted.error(), {}, api);
     return;
   }
   emulator.generate(connection, request, std::move(*wanted));
@@ -30,11 +39,47 @@ void generate_as(Emulator& emulator,
 void answer_completions(Emulator& emulator,
                         net::Connection& connection,
                         const net::HttpRequest& request) {
-  generate_as(emulator, connection, request, openai::parse_completion);
+  generate_as(emulator, connection, request, openai::Api::kCompletions, openai::parse_completion);
 }
 
 void answer_chat(Emulator& emulator, net::Connection& connection, const net::HttpRequest& request) {
-  generate_as(emulator, connection, request, openai::parse_chat);
+  generate_as(emulator, connection, request, openai::Api::kChat, openai::parse_chat);
+}
+
+void answer_responses(Emulator& emulator,
+                      net::Connection& connection,
+                      const net::HttpRequest& request) {
+  generate_as(emulator, connection, request, openai::Api::kResponses, openai::parse_response);
+}
+
+void answer_messages(Emulator& emulator,
+                     net::Connection& connection,
+                     const net::HttpRequest& request) {
+  generate_as(emulator, connection, request, openai::Api::kMessages, openai::parse_message);
+}
+
+void count_tokens(Emulator& emulator,
+                  net::Connection& connection,
+                  const net::HttpRequest& request) {
+  const auto wanted = read_json(emulator, connection, request, [&](std::string_view body) {
+    return openai::parse_message_to_count(body, emulator.settings().version);
+  });
+  if (!wanted) {
+    return;
+  }
+  constexpr int kOk = 200;
+  openai::PromptBuilder builder(emulator.resolved().deployment->engine.block_size, 0);
+  openai::add_chat(builder,
+                   wanted->messages,
+                   wanted->tools_text,
+                   emulator.settings().chat_tokens,
+                   true,
+                   emulator.settings().image_tokens,
+                   [](std::string_view) { return std::nullopt; });
+  emulator.answer(connection,
+                  kOk,
+                  net::kJsonType,
+                  fmt::format(R"({{"input_tokens":{}}})", builder.tokens().value()));
 }
 
 }  // namespace ridgeline::serve

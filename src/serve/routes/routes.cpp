@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "openai/api_error.hpp"
+#include "openai/api_version.hpp"
 #include "serve/emulator.hpp"
 #include "serve/net/connection.hpp"
 #include "serve/net/http_parser.hpp"
@@ -22,10 +23,23 @@ std::span<const Route> routes() {
       {"GET", "/v1/models", answer_models},
       {"POST", "/v1/completions", answer_completions},
       {"POST", "/v1/chat/completions", answer_chat},
+      {"POST", "/v1/responses", answer_responses, RouteOf::kAll, openai::kResponses},
+      {"POST", "/v1/messages", answer_messages, RouteOf::kAll, openai::kMessages},
+      {"POST", "/v1/messages/count_tokens", count_tokens, RouteOf::kAll, openai::kCountsTokens},
       {"POST", "/tokenize", answer_tokenize},
       {"POST", "/detokenize", answer_detokenize},
       {"POST", "/v1/load_lora_adapter", load_adapter, RouteOf::kAdapterUpdates},
       {"POST", "/v1/unload_lora_adapter", unload_adapter, RouteOf::kAdapterUpdates},
+      {"POST", "/sleep", answer_sleep, RouteOf::kDevMode},
+      {"POST", "/wake_up", answer_wake_up, RouteOf::kDevMode},
+      {"GET", "/is_sleeping", answer_is_sleeping, RouteOf::kDevMode},
+      {"POST", "/pause", answer_pause, RouteOf::kDevMode, openai::kPauses},
+      {"POST", "/resume", answer_resume, RouteOf::kDevMode, openai::kPauses},
+      {"GET", "/is_paused", answer_is_paused, RouteOf::kDevMode, openai::kPauses},
+      {"POST", "/reset_prefix_cache", reset_prefix_cache, RouteOf::kDevMode},
+      {"POST", "/reset_mm_cache", reset_other_cache, RouteOf::kDevMode},
+      {"POST", "/reset_encoder_cache", reset_other_cache, RouteOf::kDevMode, openai::kPauses},
+      {"GET", "/server_info", answer_server_info, RouteOf::kDevMode},
   });
   return kRoutes;
 }

@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 
+#include "openai/api_version.hpp"
 #include "serve/emulator.hpp"
 #include "serve/net/connection.hpp"
 #include "serve/net/http_parser.hpp"
@@ -19,6 +22,7 @@ struct Route {
   std::string_view path;
   void (*answer)(Emulator& emulator, net::Connection& connection, const net::HttpRequest& request);
   RouteOf where = RouteOf::kAll;
+  openai::ApiVersion since = {};
 };
 [[nodiscard]] std::span<const Route> routes();
 
@@ -40,6 +44,13 @@ void answer_completions(Emulator& emulator,
                         net::Connection& connection,
                         const net::HttpRequest& request);
 void answer_chat(Emulator& emulator, net::Connection& connection, const net::HttpRequest& request);
+void answer_responses(Emulator& emulator,
+                      net::Connection& connection,
+                      const net::HttpRequest& request);
+void answer_messages(Emulator& emulator,
+                     net::Connection& connection,
+                     const net::HttpRequest& request);
+void count_tokens(Emulator& emulator, net::Connection& connection, const net::HttpRequest& request);
 void answer_tokenize(Emulator& emulator,
                      net::Connection& connection,
                      const net::HttpRequest& request);
@@ -51,9 +62,56 @@ void unload_adapter(Emulator& emulator,
                     net::Connection& connection,
                     const net::HttpRequest& request);
 
+void answer_sleep(Emulator& emulator, net::Connection& connection, const net::HttpRequest& request);
+void answer_wake_up(Emulator& emulator,
+                    net::Connection& connection,
+                    const net::HttpRequest& request);
+void answer_is_sleeping(Emulator& emulator,
+                        net::Connection& connection,
+                        const net::HttpRequest& request);
+void answer_pause(Emulator& emulator, net::Connection& connection, const net::HttpRequest& request);
+void answer_resume(Emulator& emulator,
+                   net::Connection& connection,
+                   const net::HttpRequest& request);
+void answer_is_paused(Emulator& emulator,
+                      net::Connection& connection,
+                      const net::HttpRequest& request);
+void reset_prefix_cache(Emulator& emulator,
+                        net::Connection& connection,
+                        const net::HttpRequest& request);
+void reset_other_cache(Emulator& emulator,
+                       net::Connection& connection,
+                       const net::HttpRequest& request);
+void answer_server_info(Emulator& emulator,
+                        net::Connection& connection,
+                        const net::HttpRequest& request);
+
 /// Answers with 400 and false where the content is not said to be JSON.
 [[nodiscard]] bool is_json(Emulator& emulator,
                            net::Connection& connection,
                            const net::HttpRequest& request);
+
+/// What `parse` makes of a body that asks something of a model. Nothing, and the error is answered,
+/// where it is no such body or there is no such model.
+template <class Parse>
+auto read_json(Emulator& emulator,
+               net::Connection& connection,
+               const net::HttpRequest& request,
+               Parse parse)
+    -> std::optional<typename decltype(parse(std::string_view()))::value_type> {
+  if (!is_json(emulator, connection, request)) {
+    return std::nullopt;
+  }
+  auto wanted = parse(request.body);
+  if (!wanted) {
+    emulator.answer_error(connection, wanted.error());
+    return std::nullopt;
+  }
+  if (const auto known = emulator.check_model(wanted->model); !known) {
+    emulator.answer_error(connection, known.error());
+    return std::nullopt;
+  }
+  return std::move(*wanted);
+}
 
 }  // namespace ridgeline::serve

@@ -27,16 +27,8 @@ constexpr std::int64_t kSpecialId = 1;
 void answer_tokenize(Emulator& emulator,
                      net::Connection& connection,
                      const net::HttpRequest& request) {
-  if (!is_json(emulator, connection, request)) {
-    return;
-  }
-  const auto wanted = openai::parse_tokenize(request.body);
+  const auto wanted = read_json(emulator, connection, request, openai::parse_tokenize);
   if (!wanted) {
-    emulator.answer_error(connection, wanted.error());
-    return;
-  }
-  if (const auto known = emulator.check_model(wanted->model); !known) {
-    emulator.answer_error(connection, known.error());
     return;
   }
   std::vector<std::int64_t> ids;
@@ -86,16 +78,8 @@ void answer_tokenize(Emulator& emulator,
 void answer_detokenize(Emulator& emulator,
                        net::Connection& connection,
                        const net::HttpRequest& request) {
-  if (!is_json(emulator, connection, request)) {
-    return;
-  }
-  const auto wanted = openai::parse_detokenize(request.body);
+  const auto wanted = read_json(emulator, connection, request, openai::parse_detokenize);
   if (!wanted) {
-    emulator.answer_error(connection, wanted.error());
-    return;
-  }
-  if (const auto known = emulator.check_model(wanted->model); !known) {
-    emulator.answer_error(connection, known.error());
     return;
   }
   std::string text;

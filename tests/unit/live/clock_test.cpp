@@ -47,6 +47,21 @@ TEST(WallClock, NeverIsFar) {
   EXPECT_GT(clock.due(core::SimTime::never()), wall_now() + std::chrono::hours(1000));
 }
 
+TEST(WallClock, StandsStillWhilePaused) {
+  WallClock clock(1000.0);
+  clock.pause();
+  const core::SimTime held = clock.now();
+  const auto end = wall_now() + std::chrono::milliseconds(3);
+  while (wall_now() < end) {
+  }
+  EXPECT_EQ(clock.now(), held);
+  EXPECT_GT(clock.due(held), wall_now() + std::chrono::hours(1000));
+  clock.resume();
+  // Three seconds of simulated time did not pass.
+  EXPECT_LT(clock.now() - held, core::Duration::seconds(2));
+  EXPECT_GE(clock.now(), held);
+}
+
 TEST(UnixSeconds, AreOfThisCentury) {
   EXPECT_GT(unix_seconds(), 1.6e9);
 }

@@ -15,7 +15,7 @@ StreamHead head_of(bool is_chat, int minor) {
   head.id = "x-1";
   head.created = 5;
   head.model = "m";
-  head.is_chat = is_chat;
+  head.api = is_chat ? Api::kChat : Api::kCompletions;
   head.version = {.minor = minor, .patch = 0};
   return head;
 }
@@ -29,19 +29,19 @@ std::vector<Choice> one_choice() {
 
 TEST(CompletionAnswer, HasTheKeysOfItsVersion) {
   const Usage usage{.prompt_tokens = 1, .completion_tokens = 2, .cached_tokens = {}};
-  EXPECT_EQ(completion_answer(head_of(false, 8), one_choice(), usage),
+  EXPECT_EQ(whole_answer(head_of(false, 8), one_choice(), usage),
             R"({"id":"x-1","object":"text_completion","created":5,"model":"m","choices":[)"
             R"({"index":0,"text":"hi","logprobs":null,"finish_reason":"length",)"
             R"("stop_reason":null,"prompt_logprobs":null}],"usage":{"prompt_tokens":1,)"
             R"("total_tokens":3,"completion_tokens":2,"prompt_tokens_details":null}})");
-  EXPECT_NE(completion_answer(head_of(false, 15), one_choice(), usage)
+  EXPECT_NE(whole_answer(head_of(false, 15), one_choice(), usage)
                 .find(R"("service_tier":null,"system_fingerprint":null,"usage")"),
             std::string::npos);
 }
 
 TEST(ChatAnswer, LeavesToolCallsOutWhereThereAreNone) {
   const Usage usage{.prompt_tokens = 1, .completion_tokens = 2, .cached_tokens = 4};
-  const std::string answer = chat_answer(head_of(true, 15), one_choice(), usage);
+  const std::string answer = whole_answer(head_of(true, 15), one_choice(), usage);
   EXPECT_EQ(answer.find("tool_calls"), std::string::npos);
   EXPECT_NE(answer.find(R"("message":{"role":"assistant","content":"hi","refusal":null)"),
             std::string::npos);
@@ -53,7 +53,7 @@ TEST(ChatAnswer, HoldsAToolCall) {
   choices[0].text = R"({"a": 1})";
   choices[0].tool_name = "f";
   choices[0].tool_id = "t";
-  EXPECT_NE(chat_answer(head_of(true, 15), choices, {})
+  EXPECT_NE(whole_answer(head_of(true, 15), choices, {})
                 .find(R"("tool_calls":[{"id":"t","type":"function","function":{"name":"f",)"
                       R"("arguments":"{\"a\": 1}"}}])"),
             std::string::npos);

@@ -14,7 +14,7 @@ StreamHead events_head(bool is_chat, int minor, bool has_usage = false) {
   head.id = "x-1";
   head.created = 5;
   head.model = "m";
-  head.is_chat = is_chat;
+  head.api = is_chat ? Api::kChat : Api::kCompletions;
   head.version = {.minor = minor, .patch = 0};
   head.has_usage_at_end = has_usage;
   return head;

@@ -61,7 +61,7 @@ TEST(ServerMetrics, CountWhatHappened) {
   metrics.on_first_token(0.03, 100);
   metrics.on_token_gap(0.02);
   metrics.on_tokens(2);
-  metrics.on_steps(101, 1);
+  metrics.on_steps(101, 1, 0.01);
   const RequestTimes times{
       .e2e = 0.4, .queue = 0.0, .prefill = 0.02, .decode = 0.02, .inference = 0.04};
   metrics.on_end(Finished::kLength, &times, 100, 2, 40, 16, 1);
@@ -88,6 +88,16 @@ TEST(ServerMetrics, ShowAdaptersWhereThereAreSome) {
   EXPECT_THAT(ServerMetrics(facts_of(15)).page(now),
               HasSubstr("vllm:lora_requests_info{max_lora=\"2\",running_lora_adapters=\"a\","
                         "waiting_lora_adapters=\"\"} 5.0"));
+}
+
+TEST(ServerMetrics, StepsAreShortWhereMostAre) {
+  ServerMetrics metrics(MetricsFacts{});
+  EXPECT_FALSE(metrics.are_steps_short());
+  metrics.on_steps(1, 2, 2e-3);
+  metrics.on_steps(1, 2, 0.5e-3);
+  EXPECT_FALSE(metrics.are_steps_short());
+  metrics.on_steps(1, 1, 0.5e-3);
+  EXPECT_TRUE(metrics.are_steps_short());
 }
 
 }  // namespace

@@ -1,0 +1,256 @@
+#include "serve/answer_writer.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/units.hpp"
+#include "openai/answer_text.hpp"
+#include "openai/answers.hpp"
+#include "openai/api.hpp"
+#include "openai/api_error.hpp"
+#include "openai/stream_events.hpp"
+#include "serve/generation.hpp"
+#include "serve/net/connection.hpp"
+#include "serve/settings.hpp"
+
+namespace ridgeline::serve {
+namespace {
+
+constexpr std::string_view kEventStream = "text/event-stream; charset=utf-8";
+
+/// A chunk for each event: a client that reads chunks gets them one by one.
+void send_events(net::Connection& connection, std::string_view events) {
+  constexpr std::string_view kEnd = "\n\n";
+  while (!events.empty()) {
+    const std::size_t end = events.find(kEnd);
+    const std::size_t size = end == std::string_view::npos ? events.size() : end + kEnd.size();
+    connection.send(events.substr(0, size));
+    events.remove_prefix(size);
+  }
+}
+
+}  // namespace
+
+AnswerWriter::AnswerWriter(const Settings& settings,
+                           const std::function<void(const net::Connection&)>& touch)
+    : settings_(settings), touch_(touch) {}
+
+void AnswerWriter::begin_stream(Generation& generation) {
+  if (!generation.has_begun) {
+    generation.has_begun = true;
+    generation.connection->begin_stream(kEventStream, generation.headers);
+    touch_(*generation.connection);
+  }
+}
+
+void AnswerWriter::write(Generation& generation, ChoiceState& choice) {
+  const std::int64_t pending = choice.released - choice.sent;
+  const bool is_first = choice.sent == 0;
+  const bool is_last = choice.released >= choice.length;
+  if (pending == 0 || (!is_first && !is_last && pending < generation.interval)) {
+    return;
+  }
+  begin_stream(generation);
+  net::Connection& connection = *generation.connection;
+  if (!connection.can_send()) {
+    return;
+  }
+  write_start(generation, choice);
+  write_events(generation, choice, choice.released);
+  if (generation.fault && generation.fault->kind == Fault::Kind::kDisconnect &&
+      choice.sent >= generation.fault->after_tokens) [[unlikely]] {
+    connection.kill();
+    lost_.push_back(&connection);
+  }
+  if (!connection.can_send() || connection.is_dead()) {
+    touch_(connection);
+  }
+}
+
+void AnswerWriter::write_start(Generation& generation, ChoiceState& choice) {
+  if (!choice.has_start) {
+    choice.has_start = true;
+    scratch_.clear();
+    generation.form->add_start(&choice - generation.choices.data(),
+                               usage_of(generation, choice),
+                               generation.shows_usage_always,
+                               scratch_);
+    send_events(*generation.connection, scratch_);
+  }
+}
+
+void AnswerWriter::write_events(Generation& generation, ChoiceState& choice, std::int64_t upto) {
+  net::Connection& connection = *generation.connection;
+  const bool is_chat = generation.head.api != openai::Api::kCompletions;
+  while (choice.sent < upto && connection.can_send()) {
+    std::int64_t end = upto;
+    openai::DeltaKind kind = openai::DeltaKind::kContent;
+    if (generation.is_tool_call) {
+      kind = choice.sent == 0 ? openai::DeltaKind::kToolName : openai::DeltaKind::kToolArguments;
+      end = choice.sent == 0 ? 1 : upto;
+    } else if (choice.sent < choice.reasoning_tokens) {
+      kind = openai::DeltaKind::kReasoning;
+      end = std::min(upto, choice.reasoning_tokens);
+    }
+    text_.clear();
+    if (choice.sent == 0) {
+      text_ = choice.prefix;
+    }
+    const std::size_t own = text_.size();
+    for (std::int64_t i = choice.sent; i < end; ++i) {
+      choice.text.append(i, text_);
+    }
+    if (choice.whole) {
+      // Nothing of a stop string is shown, wherever in it a token begins.
+      const auto from = static_cast<std::size_t>(choice.characters);
+      const std::size_t room = choice.whole->size() > from ? choice.whole->size() - from : 0;
+      text_.resize(own + std::min(text_.size() - own, room));
+    }
+    const std::optional<openai::Finish> finish =
+        end >= choice.length ? std::optional(choice.finish) : std::nullopt;
+    choice.has_finish = finish.has_value();
+    const std::string logprobs =
+        generation.logprobs
+            ? openai::logprobs_json(
+                  choice.text, choice.sent, end, *generation.logprobs, is_chat, choice.characters)
+            : "null";
+    const std::string ids = generation.returns_token_ids
+                                ? openai::token_ids_json(choice.text, choice.sent, end)
+                                : "null";
+    choice.characters += std::ssize(text_) - static_cast<std::int64_t>(own);
+    const std::int64_t first = std::exchange(choice.sent, end);
+    const openai::Usage usage = usage_of(generation, choice);
+    scratch_.clear();
+    generation.form->add_tokens({.index = &choice - generation.choices.data(),
+                                 .text = text_,
+                                 .kind = kind,
+                                 .logprobs = logprobs,
+                                 .token_ids = ids,
+                                 .finish = &finish,
+                                 .usage = generation.shows_usage_always ? &usage : nullptr,
+                                 .answer = &choice.text,
+                                 .first = first},
+                                scratch_);
+    send_events(connection, scratch_);
+  }
+}
+
+bool AnswerWriter::write_end(Generation& generation) {
+  net::Connection& connection = *generation.connection;
+  begin_stream(generation);
+  for (ChoiceState& choice : generation.choices) {
+    write(generation, choice);
+    if (!choice.has_finish && choice.sent >= choice.length && connection.can_send()) {
+      // No token carries its end: a prompt that comes back alone, or a request that was aborted.
+      choice.has_finish = true;
+      write_start(generation, choice);
+      const std::optional<openai::Finish> finish = choice.finish;
+      scratch_.clear();
+      generation.form->add_tokens(
+          {.index = &choice - generation.choices.data(),
+           .text = choice.sent == 0 ? std::string_view(choice.prefix) : std::string_view(),
+           .finish = &finish},
+          scratch_);
+      send_events(connection, scratch_);
+    }
+  }
+  const bool is_written = std::ranges::all_of(
+      generation.choices, [](const ChoiceState& choice) { return choice.sent >= choice.length; });
+  if (!is_written || !connection.can_send()) {
+    return false;
+  }
+  scratch_.clear();
+  const bool has_choices = generation.head.api == openai::Api::kResponses ||
+                           generation.head.api == openai::Api::kMessages;
+  generation.form->add_end(has_choices ? choices_of(generation) : std::vector<openai::Choice>(),
+                           usage_of(generation),
+                           generation.shows_usage,
+                           scratch_);
+  send_events(connection, scratch_);
+  remember(generation);
+  return true;
+}
+
+void AnswerWriter::write_failure(Generation& generation, const openai::ApiError& error) {
+  scratch_.clear();
+  generation.form->add_failure(error, scratch_);
+  send_events(*generation.connection, scratch_);
+}
+
+std::vector<openai::Choice> AnswerWriter::choices_of(const Generation& generation) const {
+  const bool is_chat = generation.head.api != openai::Api::kCompletions;
+  std::vector<openai::Choice> choices;
+  for (const ChoiceState& state : generation.choices) {
+    openai::Choice choice;
+    choice.finish = state.finish;
+    std::string text = state.whole ? *state.whole : state.text.text(state.length);
+    if (state.reasoning_tokens > 0) {
+      choice.reasoning = state.text.text(state.reasoning_tokens);
+      choice.reasoning_tokens = state.reasoning_tokens;
+      text.erase(0, choice.reasoning.size());
+    }
+    choice.text = state.prefix + text;
+    if (generation.logprobs) {
+      choice.logprobs =
+          openai::logprobs_json(state.text, 0, state.length, *generation.logprobs, is_chat, 0);
+    }
+    if (generation.returns_token_ids) {
+      choice.token_ids = openai::token_ids_json(state.text, 0, state.length);
+    }
+    if (generation.is_tool_call) {
+      choice.tool_name = generation.head.tool_name;
+      choice.tool_id = generation.head.tool_id;
+    }
+    choices.push_back(std::move(choice));
+  }
+  return choices;
+}
+
+std::string AnswerWriter::whole(Generation& generation) {
+  std::string transfer = "null";
+  if (generation.has_remote_decode) {
+    transfer = R"({"do_remote_prefill":true,"do_remote_decode":false,"remote_engine_id":)"
+               R"("ridgeline","remote_block_ids":[],"remote_host":"127.0.0.1","remote_port":0})";
+  }
+  remember(generation);
+  return generation.form->whole(choices_of(generation), usage_of(generation), transfer);
+}
+
+/// Later prompts may go on from these answers.
+void AnswerWriter::remember(const Generation& generation) {
+  for (const ChoiceState& choice : generation.choices) {
+    if (choice.length > 0) {
+      known_.remember(choice.whole ? *choice.whole : choice.text.text(choice.length),
+                      {.request = choice.id, .tokens = core::Tokens(choice.length)});
+    }
+  }
+}
+
+openai::Usage AnswerWriter::usage_of(const Generation& generation) const {
+  openai::Usage usage;
+  for (const std::int64_t tokens : generation.prompt_tokens) {
+    usage.prompt_tokens += tokens;
+  }
+  for (const ChoiceState& choice : generation.choices) {
+    usage.completion_tokens += choice.length;
+  }
+  if (settings_.shows_cached_tokens) {
+    usage.cached_tokens = generation.cached_tokens;
+  }
+  return usage;
+}
+
+openai::Usage AnswerWriter::usage_of(const Generation& generation, const ChoiceState& choice) {
+  return {.prompt_tokens = generation.prompt_tokens[choice.prompt],
+          .completion_tokens = choice.sent,
+          .cached_tokens = std::nullopt};
+}
+
+}  // namespace ridgeline::serve

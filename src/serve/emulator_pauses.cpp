@@ -1,0 +1,174 @@
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/time.hpp"
+#include "document/json_writer.hpp"
+#include "engine/server.hpp"
+#include "openai/api_error.hpp"
+#include "serve/emulator.hpp"
+#include "serve/fault.hpp"
+#include "serve/net/connection.hpp"
+#include "serve/net/http_parser.hpp"
+#include "serve/server_metrics.hpp"
+
+namespace ridgeline::serve {
+namespace {
+
+constexpr int kOk = 200;
+
+}  // namespace
+
+void Emulator::pause(net::Connection& connection,
+                     PauseMode mode,
+                     bool loses_cache,
+                     std::string_view body) {
+  is_paused_ = true;
+  if (mode == PauseMode::kAbort) {
+    pump();
+    generations_->abort_all(*session_);
+  } else if (mode == PauseMode::kKeep) {
+    clock_.pause();
+  }
+  pending_ = {.connection = &connection, .loses_cache = loses_cache, .body = std::string(body)};
+  settle_pause();
+}
+
+/// Answers the pause that waits, where nothing runs any more.
+void Emulator::settle_pause() {
+  if (!pending_ || (generations_->num_open() > 0 && !clock_.is_paused())) {
+    return;
+  }
+  const Pending pending = std::move(*pending_);
+  pending_.reset();
+  if (pending.loses_cache) {
+    lose_cache();
+  }
+  if (pending.connection != nullptr) {
+    loop_.touch(*pending.connection);
+    answer(*pending.connection,
+           kOk,
+           pending.body.empty() ? std::string_view() : net::kJsonType,
+           pending.body);
+  }
+}
+
+void Emulator::resume() {
+  is_paused_ = false;
+  clock_.resume();
+  take_held();
+}
+
+void Emulator::sleep(net::Connection& connection, PauseMode mode, int level) {
+  sleeps_ = {.level = level, .weights = level > 0, .kv_cache = level > 0};
+  const bool was_paused = is_paused_;
+  // The cache goes with the memory that it lies in.
+  pause(connection, mode, level > 0, "");
+  is_paused_ = was_paused;
+}
+
+void Emulator::wake_up(bool weights, bool kv_cache) {
+  sleeps_.weights = sleeps_.weights && !weights;
+  sleeps_.kv_cache = sleeps_.kv_cache && !kv_cache;
+  if (!is_sleeping()) {
+    sleeps_.level = 0;
+    if (!is_paused_) {
+      clock_.resume();
+    }
+    take_held();
+  }
+}
+
+void Emulator::take_held() {
+  if (holds_requests()) {
+    return;
+  }
+  for (Held& held : std::exchange(held_, {})) {
+    loop_.touch(*held.connection);
+    request_began_ = live::wall_now();
+    generate(*held.connection, held.request, std::move(held.wanted));
+  }
+}
+
+void Emulator::lose_cache() {
+  ++cache_epoch_;
+  generations_->forget_answers();
+}
+
+/// `die` faults: what runs ends with an error, and the cache is lost.
+void Emulator::die_if_due() {
+  std::size_t number = 0;
+  for (const Fault& fault : settings_.faults) {
+    if (fault.kind != Fault::Kind::kDie || number++ < num_deaths_ ||
+        clock_.now() < core::SimTime::at(fault.at)) {
+      continue;
+    }
+    ++num_deaths_;
+    dead_until_ = clock_.now() + fault.lasts;
+    metrics_.on_fault(name(fault.kind));
+    pump();
+    generations_->cut_all(*session_, openai::dead_engine());
+    lose_cache();
+  }
+}
+
+void Emulator::answer_preflight(net::Connection& connection, const net::HttpRequest& request) {
+  // As starlette's CORSMiddleware does where every origin is allowed.
+  constexpr std::string_view kMethods = "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT";
+  constexpr std::string_view kText = "text/plain; charset=utf-8";
+  constexpr int kBadRequest = 400;
+  net::HeaderList headers = {{"access-control-allow-origin", "*"},
+                             {"access-control-allow-methods", std::string(kMethods)},
+                             {"access-control-max-age", "600"}};
+  if (const auto asked = request.header("access-control-request-headers"); !asked.empty()) {
+    headers.emplace_back("access-control-allow-headers", asked);
+  }
+  const std::string method = fmt::format(" {},", request.header("access-control-request-method"));
+  const bool is_method = fmt::format(" {},", kMethods).find(method) != std::string::npos;
+  answer(connection,
+         is_method ? kOk : kBadRequest,
+         kText,
+         is_method ? "OK" : "Disallowed CORS method",
+         headers);
+}
+
+std::string Emulator::state_json() {
+  pump();
+  const engine::InstanceState state = session_->state();
+  document::JsonWriter json(document::JsonWriter::Layout::kOneLine);
+  json.begin_object();
+  json.member("ready", is_ready());
+  json.member("draining", drain_until_.has_value());
+  json.member("dead", is_dead());
+  json.member("paused", is_paused_);
+  json.member("sleep_level", sleeps_.level);
+  json.member("simulated_s", clock_.now().to_seconds());
+  json.member("speed", settings_.speed);
+  json.member("connections", loop_.num_connections(*this));
+  json.member("answers", generations_->num_open());
+  json.member("held", held_.size());
+  json.member("running", state.running);
+  json.member("waiting", state.waiting);
+  json.member("used_blocks", state.used_blocks.value());
+  json.member("free_blocks", state.free_blocks.value());
+  json.member("requests", session_->num_requests());
+  json.key("responses").begin_object();
+  for (const auto& [status, count] : metrics_.responses()) {
+    json.member(fmt::format("{}", status), count);
+  }
+  json.end_object();
+  json.key("faults").begin_array();
+  for (const Fault& fault : settings_.faults) {
+    json.begin_object().member("kind", name(fault.kind)).member("share", fault.share).end_object();
+  }
+  json.end_array();
+  json.end_object();
+  return json.text();
+}
+
+}  // namespace ridgeline::serve

@@ -1284,7 +1284,7 @@ class LatencyCounts(_Part):
 @dataclass(frozen=True)
 class Quantiles(_Part):
     """Latencies in milliseconds at each probability: p50, p90, p95, p99 and the maximum are those of the
-    summary, the others within 0.1 %. Empty without a request that has the latency."""
+    summary, the others within 0.4 %. Empty without a request that has the latency."""
 
     probabilities: tuple[float, ...]
     ttft_ms: tuple[float, ...]
@@ -1507,7 +1507,7 @@ class Series(_Part):
     a bin is 3 to 6 % wide."""
     quantiles: Quantiles
     """Latencies in milliseconds at each probability: p50, p90, p95, p99 and the maximum are those of the
-    summary, the others within 0.1 %. Empty without a request that has the latency."""
+    summary, the others within 0.4 %. Empty without a request that has the latency."""
     requests: Requests
     """The 20 completed requests with the longest TTFT, TPOT and E2E, longest first, and a sample of 200 by a
     hash of seed and id."""

@@ -244,12 +244,12 @@ Outcome show_schema(CallDocument& document, const CallHost& /*host*/) {
   return Reply{.code = 0, .json = *text};
 }
 
-Outcome validate_runs(CallDocument& document, const CallHost& /*host*/) {
-  return validate(document);
+Outcome validate_runs(CallDocument& document, const CallHost& host) {
+  return validate(document, host);
 }
 
-Outcome calibrate_server(CallDocument& document, const CallHost& /*host*/) {
-  return calibrate(document);
+Outcome calibrate_server(CallDocument& document, const CallHost& host) {
+  return calibrate(document, host);
 }
 
 Outcome show_trace(CallDocument& document, const CallHost& /*host*/) {

@@ -9,6 +9,8 @@
 
 #include "api/call.hpp"
 #include "api/call_document.hpp"
+#include "api/errors.hpp"
+#include "api/search_contact.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "evidence/calibrate/alternatives.hpp"
@@ -92,17 +94,19 @@ core::Result<Measured> measured(CallDocument& document) {
 
 }  // namespace
 
-core::Result<Reply> validate(CallDocument& document) {
-  const auto job = measured(document);
+core::Result<Reply> validate(CallDocument& document, const CallHost& host) {
+  auto job = measured(document);
   if (!job) {
     return core::fail(job.error());
   }
-  return Reply{
-      .code = 0,
-      .json = report::validation_json(evidence::validate::validate(job->records, job->options))};
+  SearchContact contact(host.hooks);
+  job->options.interrupt = &contact.stop();
+  const SearchContact::Watch watch(contact);
+  const auto found = evidence::validate::validate(std::move(job->records), job->options);
+  return Reply{.code = contact.stop() ? kStopped : 0, .json = report::validation_json(found)};
 }
 
-core::Result<Reply> calibrate(CallDocument& document) {
+core::Result<Reply> calibrate(CallDocument& document, const CallHost& host) {
   evidence::calibrate::CalibrateOptions options;
   options.wanted = document.take_texts("fit");
   const auto job = measured(document);
@@ -112,12 +116,22 @@ core::Result<Reply> calibrate(CallDocument& document) {
   options.histories = job->options.histories;
   options.threads = job->options.threads;
   options.overrides = job->options.overrides;
+  SearchContact contact(host.hooks);
+  options.interrupt = &contact.stop();
+  const SearchContact::Watch watch(contact);
+  const auto stopped = [](const core::Errors& errors) {
+    return Reply{.code = kStopped, .json = report::json_text(errors_tree(errors))};
+  };
   const auto calibration = evidence::calibrate::calibrate(job->records, options);
   if (!calibration) {
-    return core::fail(calibration.error());
+    return contact.stop() ? core::Result<Reply>(stopped(calibration.error()))
+                          : core::fail(calibration.error());
   }
   const auto alternatives =
       evidence::calibrate::find_alternatives(job->records, options, *calibration);
+  if (contact.stop()) {
+    return stopped({core::Error{.message = "interrupted: nothing is calibrated"}});
+  }
   const auto tree =
       document::parse_json(report::calibration_json(*calibration, alternatives), "calibration");
   if (!tree) {

@@ -1,12 +1,10 @@
 #include "api/searches.hpp"
 
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +17,7 @@
 #include "api/call.hpp"
 #include "api/call_document.hpp"
 #include "api/clock.hpp"
+#include "api/search_contact.hpp"
 #include "core/parallel.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
@@ -42,60 +41,9 @@
 namespace ridgeline::api {
 namespace {
 
-constexpr int kStopped = 130;
 /// Where nothing meets the targets surely enough (docs/cli.md).
 constexpr int kNotSure = 99;
 constexpr std::int64_t kMostJobs = 1024;
-
-/// Tells the host how far a search is, from any thread, and asks it whether to stop (Watch).
-class SearchContact {
- public:
-  explicit SearchContact(const Hooks& hooks) : hooks_(hooks) {}
-
-  void update(std::int64_t done, std::int64_t total) {
-    const std::lock_guard lock(mutex_);
-    if (hooks_.progress) {
-      hooks_.progress({.simulated_s = 0.0, .done = done, .total = total});
-    }
-  }
-  [[nodiscard]] const std::atomic<bool>& stop() const { return stop_; }
-
-  /// Asks the host while something else runs on this thread's behalf.
-  class Watch {
-   public:
-    explicit Watch(SearchContact& contact) {
-      if (!contact.hooks_.interrupted) {
-        return;
-      }
-      thread_ = std::thread([this, &contact] {
-        constexpr std::chrono::milliseconds kBetween(20);
-        while (!over_) {
-          if (contact.hooks_.interrupted()) {
-            contact.stop_ = true;
-          }
-          std::this_thread::sleep_for(kBetween);
-        }
-      });
-    }
-    Watch(const Watch&) = delete;
-    Watch& operator=(const Watch&) = delete;
-    ~Watch() {
-      over_ = true;
-      if (thread_.joinable()) {
-        thread_.join();
-      }
-    }
-
-   private:
-    std::atomic<bool> over_ = false;
-    std::thread thread_;
-  };
-
- private:
-  const Hooks& hooks_;
-  std::mutex mutex_;
-  std::atomic<bool> stop_ = false;
-};
 
 std::int64_t usual_jobs() {
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::thread::hardware_concurrency()));

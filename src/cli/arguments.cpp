@@ -128,11 +128,19 @@ class Parser {
         found_.ignored.push_back({.name = typed, .help = spec.help});
         return;
       case FlagSpec::Takes::kNothing:
-        if (value) {
-          errors_.push_back(problem(typed, fmt::format("takes no value, found \"{}\"", *value)));
+        if (!value && !spec.value.empty() && at_ < words_.size() && words_[at_] == spec.value) {
+          value = words_[at_++];
+        }
+        if (value && (spec.value.empty() || *value != spec.value)) {
+          errors_.push_back(
+              spec.value.empty()
+                  ? problem(typed, fmt::format("takes no value, found \"{}\"", *value))
+                  : problem(
+                        typed,
+                        fmt::format("found \"{}\", expected nothing or {}", *value, spec.value)));
           return;
         }
-        store(spec, typed, "true");
+        store(spec, typed, value.value_or("true"));
         return;
       case FlagSpec::Takes::kTruth:
         if (!value && at_ < words_.size() && (words_[at_] == "true" || words_[at_] == "false")) {

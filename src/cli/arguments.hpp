@@ -13,7 +13,7 @@ namespace ridgeline::cli {
 /// One flag that a verb understands.
 struct FlagSpec {
   enum class Takes {
-    kNothing,  ///< A switch: `--no-jump`.
+    kNothing,  ///< A switch: `--no-jump`; with FlagSpec::value that one word may follow it.
     kValue,    ///< `--seed 1` or `--seed=1`.
     kTruth,    ///< `--x`, `--x=true`, `--x=false`, and `--no-x` for the last.
     kRefused,  ///< Known, but answered with `help` as an error: not in this version.

@@ -79,8 +79,10 @@ std::string verb_page(std::string_view usage,
   std::string text = fmt::format("usage: ridgeline {}\n\n{}\n\n", usage, about);
   const auto left_of = [](const FlagSpec& flag) {
     const std::string letter = flag.letter == 0 ? "" : fmt::format("-{}, ", flag.letter);
-    const std::string value =
-        flag.takes == FlagSpec::Takes::kValue ? fmt::format(" {}", flag.value) : std::string();
+    const bool may_take = flag.takes == FlagSpec::Takes::kNothing && !flag.value.empty();
+    const std::string value = flag.takes == FlagSpec::Takes::kValue ? fmt::format(" {}", flag.value)
+                              : may_take ? fmt::format(" [{}]", flag.value)
+                                         : std::string();
     const std::string_view negation = flag.takes == FlagSpec::Takes::kTruth ? "[no-]" : "";
     return fmt::format("{}--{}{}{}", letter, negation, flag.name, value);
   };

@@ -53,9 +53,11 @@ std::string paragraphs(std::string_view text) {
 std::string flag_entry(const FlagSpec& flag) {
   const std::string letter = flag.letter == 0 ? "" : fmt::format("\\fB\\-{}\\fR, ", flag.letter);
   const std::string negation = flag.takes == FlagSpec::Takes::kTruth ? "[no\\-]" : "";
+  const bool may_take = flag.takes == FlagSpec::Takes::kNothing && !flag.value.empty();
   const std::string value = flag.takes == FlagSpec::Takes::kValue
                                 ? fmt::format(" \\fI{}\\fR", roff(flag.value))
-                                : std::string();
+                            : may_take ? fmt::format(" [{}]", roff(flag.value))
+                                       : std::string();
   return fmt::format(".TP\n{}\\fB\\-\\-{}{}\\fR{}\n{}\n",
                      letter,
                      negation,

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unistd.h>
 #include <utility>
 
@@ -18,6 +19,7 @@
 #include "cli/terminal.hpp"
 #include "core/result.hpp"
 #include "report/format.hpp"
+#include "report/terminal_plot.hpp"
 #include "sim/simulation.hpp"
 #include "workload/item.hpp"
 #include "workload/item_stream.hpp"
@@ -30,6 +32,10 @@ namespace {
 constexpr double kFirstLineS = 1.0;
 constexpr double kLineEveryS = 0.1;
 constexpr double kPlainEveryS = 10.0;
+/// A run as long as this shows its rates: so many, one per so many seconds.
+constexpr double kRatesFromS = 5.0;
+constexpr double kRateEveryS = 0.5;
+constexpr std::size_t kRates = 24;
 
 std::string time_left(double share_done, double wall_s) {
   const double left_s = wall_s * (1.0 / share_done - 1.0);
@@ -89,7 +95,8 @@ double ProgressDisplay::wall_seconds() const {
 
 void ProgressDisplay::update(const sim::Progress& progress) {
   if (const double wall_s = wall_seconds(); is_due(wall_s)) {
-    show(describe(progress, wall_s), wall_s);
+    const std::string rates = rates_line(progress, wall_s);
+    show(describe(progress, wall_s), wall_s, rates);
   }
 }
 
@@ -163,14 +170,36 @@ void ProgressDisplay::update(const observe::ObserveProgress& progress) {
   show(std::move(text), wall_s);
 }
 
-void ProgressDisplay::show(std::string text, double wall_s) {
+std::string ProgressDisplay::rates_line(const sim::Progress& progress, double wall_s) {
+  if (wall_s >= next_rate_s_ && progress.now > rated_.now) {
+    next_rate_s_ = wall_s + kRateEveryS;
+    rates_.push_back(static_cast<double>(progress.done - rated_.done) /
+                     (progress.now - rated_.now).to_seconds());
+    rated_ = progress;
+    if (rates_.size() > kRates) {
+      rates_.erase(rates_.begin());
+    }
+  }
+  if (wall_s < kRatesFromS || rates_.empty()) {
+    return {};
+  }
+  return fmt::format("  {} {} req/s",
+                     report::sparkline(rates_, !terminal_.unicode),
+                     report::significant(rates_.back()));
+}
+
+void ProgressDisplay::show(std::string text, double wall_s, std::string_view tail) {
   if (mode_ == Mode::kPlain) {
     next_s_ = wall_s + kPlainEveryS;
-    text += '\n';
+    text.append(tail) += '\n';
   } else {
     next_s_ = wall_s + kLineEveryS;
     const auto width = static_cast<std::size_t>(std::max(terminal_.columns - 1, 1));
-    text = "\r\033[K" + text.substr(0, width);
+    text = text.substr(0, width);
+    if (text.size() + report::display_width(tail) <= width) {
+      text += tail;
+    }
+    text.insert(0, "\r\033[K");
     shown_ = true;
   }
   static_cast<void>(write_all(STDERR_FILENO, text));

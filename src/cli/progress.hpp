@@ -5,6 +5,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "cli/arguments.hpp"
 #include "cli/terminal.hpp"
@@ -45,13 +47,20 @@ class ProgressDisplay {
   [[nodiscard]] bool is_due(double wall_s) const {
     return mode_ != Mode::kNever && wall_s >= next_s_;
   }
-  void show(std::string text, double wall_s);
+  void show(std::string text, double wall_s, std::string_view tail = {});
+  /// Takes a value of rates_ where one is due; the last ones as a line, once the run is long.
+  [[nodiscard]] std::string rates_line(const sim::Progress& progress, double wall_s);
 
   Mode mode_;
   Terminal terminal_;
   Clock::time_point start_;
   double next_s_;
   bool shown_ = false;
+  /// Of a run: requests done per simulated second, a value per kRateEveryS; and where the last one
+  /// was taken.
+  std::vector<double> rates_;
+  sim::Progress rated_;
+  double next_rate_s_ = 0.0;
   std::string stage_;  ///< Of a plan, and when it began.
   double stage_start_s_ = 0.0;
 };

@@ -14,13 +14,12 @@
 
 #include "core/check.hpp"
 #include "document/document.hpp"
-#include "document/json_writer.hpp"
-#include "document/node_json.hpp"
 #include "report/figures/compare.hpp"
 #include "report/figures/figure.hpp"
 #include "report/format.hpp"
 #include "report/html_page.hpp"
 #include "report/html_report.hpp"
+#include "report/leaves.hpp"
 #include "report/svg.hpp"
 #include "report/tree.hpp"
 
@@ -31,28 +30,6 @@ using document::Node;
 using figures::at_path;
 
 constexpr std::int64_t kComparisonSchemaVersion = 1;
-
-std::string value_text(const Node& value) {
-  if (value.is_string()) {
-    return value.as_string();
-  }
-  document::JsonWriter json(document::JsonWriter::Layout::kOneLine);
-  write(value, json);
-  return json.text();
-}
-
-/// The leaves of a document by their paths, in its order.
-void collect_leaves(const Node& node,
-                    const std::string& path,
-                    std::vector<std::pair<std::string, std::string>>& leaves) {
-  if (!node.is_map() || node.members().empty()) {
-    leaves.emplace_back(path, value_text(node));
-    return;
-  }
-  for (const auto& member : node.members()) {
-    collect_leaves(member.value, path.empty() ? member.key : path + "." + member.key, leaves);
-  }
-}
 
 struct Setting {
   std::string path;
@@ -68,9 +45,7 @@ std::vector<Setting> differing_settings(const std::vector<PageRun>& runs) {
     if (runs[i].measured || config == nullptr) {
       continue;
     }
-    std::vector<std::pair<std::string, std::string>> leaves;
-    collect_leaves(*config, "", leaves);
-    for (auto& [path, value] : leaves) {
+    for (auto& [path, value] : leaves_of(*config)) {
       const auto [place, is_new] = places.emplace(path, all.size());
       if (is_new) {
         all.push_back({.path = path, .values = std::vector<std::string>(runs.size(), "\u2013")});

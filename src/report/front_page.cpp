@@ -12,12 +12,12 @@
 #include <fmt/format.h>
 
 #include "document/document.hpp"
-#include "document/json_writer.hpp"
-#include "document/node_json.hpp"
 #include "report/figures/figure.hpp"
 #include "report/figures/front.hpp"
+#include "report/figures/sweep_pictures.hpp"
 #include "report/format.hpp"
 #include "report/html_page.hpp"
+#include "report/leaves.hpp"
 #include "report/svg.hpp"
 
 namespace ridgeline::report {
@@ -45,16 +45,8 @@ struct Found {
   std::string statistic;  ///< What TPOT and E2E are.
   std::vector<Choice> choices = {};
   std::vector<std::vector<std::string>> refused = {};  ///< Label and reason.
+  std::vector<figures::Figure> pictures = {};          ///< Beside the fronts.
 };
-
-std::string leaf_text(const Node& value) {
-  if (value.is_string()) {
-    return value.as_string();
-  }
-  document::JsonWriter json(document::JsonWriter::Layout::kOneLine);
-  write(value, json);
-  return json.text();
-}
 
 /// "tensor_parallel_size 2, request_rate 8": the last words of the paths; the GPU apart.
 std::string label_of_point(const Node& point) {
@@ -145,7 +137,7 @@ std::string refused_html(const Found& found) {
 std::string page_of(const Found& found, const std::string& title, std::string_view what) {
   std::string page = page_opening(title);
   page += fmt::format("<p>{}</p>\n", what);
-  const std::array<figures::Figure, 2> all = {
+  std::vector<figures::Figure> all = {
       figures::front(
           points_of(found, &Choice::speed),
           {.id = "interactivity",
@@ -163,6 +155,7 @@ std::string page_of(const Found& found, const std::string& title, std::string_vi
                       .x_name = "E2E, ms",
                       .y_name = found.served_name,
                       .less_is_better = true})};
+  all.insert(all.end(), found.pictures.begin(), found.pictures.end());
   bool drawn = false;
   for (const figures::Figure& figure : all) {
     if (!figure.marks.empty()) {
@@ -207,6 +200,7 @@ std::string sweep_page(const std::vector<Node>& rows, std::string_view file) {
                              .served = number_at(*result, "output_throughput") /
                                        std::max(number_at(*result, "gpus", 1.0), 1.0)});
   }
+  found.pictures = {figures::rate_curves(rows), figures::sweep_map(rows)};
   return page_of(found,
                  fmt::format("Sweep of {} points: {}", rows.size(), file),
                  "A sweep: every point ran once, by its own load.");

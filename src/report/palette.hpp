@@ -36,6 +36,8 @@ struct TextStyle {
   int width = 100;
   bool ascii = false;
   Palette palette;
+  /// Beside the latencies of a run with series, how they are spread: for wide terminals.
+  bool histograms = false;
   std::string saved_to;  ///< Where the result was written, if it was.
 };
 

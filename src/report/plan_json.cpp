@@ -12,6 +12,7 @@
 #include "plan/answer.hpp"
 #include "plan/cost.hpp"
 #include "plan/target.hpp"
+#include "report/plan_nodes.hpp"
 #include "report/plan_report.hpp"
 #include "report/result_json.hpp"
 #include "report/tree.hpp"
@@ -330,6 +331,23 @@ Node ids_node(const Answer& answer, const std::vector<std::size_t>& which) {
 
 }  // namespace
 
+Node plan_run_info_node(const PlanRunInfo& info) {
+  return MapBuilder()
+      .add("version", text_node(version()))
+      .add("wall_time_s", number_node(info.wall_time_s))
+      .add("core_seconds", number_node(info.core_seconds))
+      .add("jobs", integer_node(info.jobs))
+      .build();
+}
+
+Node plan_config_node(const Node& scenario, const Node& space, std::string_view engine) {
+  return MapBuilder()
+      .add("scenario", scenario)
+      .add("space", space)
+      .add("engine", text_node(engine))
+      .build();
+}
+
 std::string plan_json(const Answer& answer,
                       const PlanRunInfo& info,
                       const std::vector<std::string>& files) {
@@ -339,19 +357,8 @@ std::string plan_json(const Answer& answer,
   }
   MapBuilder map;
   map.add("schema_version", integer_node(kPlanSchemaVersion))
-      .add("run_info",
-           MapBuilder()
-               .add("version", text_node(version()))
-               .add("wall_time_s", number_node(info.wall_time_s))
-               .add("core_seconds", number_node(info.core_seconds))
-               .add("jobs", integer_node(info.jobs))
-               .build())
-      .add("config",
-           MapBuilder()
-               .add("scenario", answer.question.base)
-               .add("space", answer.question.axes)
-               .add("engine", text_node(answer.engine))
-               .build())
+      .add("run_info", plan_run_info_node(info))
+      .add("config", plan_config_node(answer.question.base, answer.question.axes, answer.engine))
       .add("question", question_node(answer))
       .add("answer", answer_node(answer, files))
       .add("ranking", ids_node(answer, answer.ranking))

@@ -17,10 +17,10 @@
 #include "plan/target.hpp"
 #include "report/format.hpp"
 #include "report/grid.hpp"
+#include "report/plan_nodes.hpp"
 #include "report/result_json.hpp"
 #include "report/text_lines.hpp"
 #include "report/tree.hpp"
-#include "report/version.hpp"
 #include "report/warning_lines.hpp"
 
 namespace ridgeline::report {
@@ -262,19 +262,8 @@ std::string mix_json(const MixAnswer& answer,
   }
   MapBuilder map;
   map.add("schema_version", integer_node(kMixSchemaVersion))
-      .add("run_info",
-           MapBuilder()
-               .add("version", text_node(version()))
-               .add("wall_time_s", number_node(info.wall_time_s))
-               .add("core_seconds", number_node(info.core_seconds))
-               .add("jobs", integer_node(info.jobs))
-               .build())
-      .add("config",
-           MapBuilder()
-               .add("scenario", answer.question.base)
-               .add("space", answer.question.axes)
-               .add("engine", text_node(answer.engine))
-               .build())
+      .add("run_info", plan_run_info_node(info))
+      .add("config", plan_config_node(answer.question.base, answer.question.axes, answer.engine))
       .add("question",
            MapBuilder()
                .add("classes", classes_node(answer))

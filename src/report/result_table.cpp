@@ -13,6 +13,7 @@
 
 #include "core/result.hpp"
 #include "core/time.hpp"
+#include "document/document.hpp"
 #include "domain/record.hpp"
 #include "domain/step.hpp"
 #include "metrics/slo.hpp"
@@ -23,7 +24,9 @@
 #include "report/group_table.hpp"
 #include "report/palette.hpp"
 #include "report/power.hpp"
+#include "report/result_tree.hpp"
 #include "report/run_result.hpp"
+#include "report/terminal_plot.hpp"
 #include "report/text_lines.hpp"
 #include "report/warning_lines.hpp"
 
@@ -42,11 +45,13 @@ constexpr std::size_t kNumberWidth = 9;  ///< The least, with the gap before it.
 constexpr std::size_t kNumberGap = 2;
 constexpr std::size_t kTextLabelWidth = 13;
 constexpr std::string_view kColumnGap = "   ";
+constexpr std::size_t kHistogramColumns = 20;
 
 struct Row {
   std::string_view label;
   const std::optional<Distribution>* values;
   std::optional<Metric> metric;  ///< To find its verdicts; the queue has none.
+  std::string_view series = {};  ///< Its name in the series; the gaps between tokens have none.
 };
 
 std::size_t asked_width(const TextStyle& style) {
@@ -75,11 +80,19 @@ class LatencyTable {
   LatencyTable(const RunResult& result, const TextStyle& style)
       : summary_(result.summary), style_(style) {
     const auto& client = summary_.client;
-    rows_ = {{"TTFT", &client.of(Metric::kTtft), Metric::kTtft},
-             {"TPOT", &client.of(Metric::kTpot), Metric::kTpot},
+    rows_ = {{"TTFT", &client.of(Metric::kTtft), Metric::kTtft, "ttft"},
+             {"TPOT", &client.of(Metric::kTpot), Metric::kTpot, "tpot"},
              {"ITL", &client.of(Metric::kItl), Metric::kItl},
-             {"E2E", &client.of(Metric::kE2e), Metric::kE2e},
-             {"queue", &summary_.queue_time_ms, std::nullopt}};
+             {"E2E", &client.of(Metric::kE2e), Metric::kE2e, "e2e"},
+             {"queue", &summary_.queue_time_ms, std::nullopt, "queue_time"}};
+    if (style.histograms && result.series) {
+      const document::Node tree = result_tree(result);
+      for (const Row& row : rows_) {
+        const auto spread =
+            row.series.empty() ? std::nullopt : latency_spread(tree, row.series, kHistogramColumns);
+        histograms_.push_back(spread ? sparkline(spread->columns, style.ascii) : std::string());
+      }
+    }
     for (const Row& row : rows_) {
       targets_.push_back(target_cells(row));
       for (const auto& cell : targets_.back()) {
@@ -93,7 +106,7 @@ class LatencyTable {
   [[nodiscard]] std::string render() const {
     std::string text = header();
     for (std::size_t r = 0; r < rows_.size(); ++r) {
-      text += row_text(rows_[r], targets_[r]);
+      text += row_text(r);
     }
     return text;
   }
@@ -140,7 +153,7 @@ class LatencyTable {
   [[nodiscard]] std::size_t total_width() const {
     const std::size_t slo_width =
         target_width_ == 0 ? 0 : 2 * kColumnGap.size() + target_width_ + verdict_width_;
-    return kResultLabelWidth + kUnitWidth + numbers_width() + slo_width;
+    return kResultLabelWidth + kUnitWidth + numbers_width() + histogram_width() + slo_width;
   }
 
   [[nodiscard]] std::string number_text(const Row& row, Statistic column) const {
@@ -165,10 +178,17 @@ class LatencyTable {
     return sum;
   }
 
+  [[nodiscard]] std::size_t histogram_width() const {
+    return histograms_.empty() ? 0 : kColumnGap.size() + kHistogramColumns;
+  }
+
   void drop_columns() {
     if (target_width_ > 0) {
       target_width_ = std::max(target_width_, display_width("target"));
       verdict_width_ = std::max(verdict_width_, display_width("verdict"));
+    }
+    if (total_width() > asked_width(style_)) {
+      histograms_.clear();
     }
     for (const Statistic least_needed :
          {Statistic::kP90, Statistic::kMean, Statistic::kP50, Statistic::kMax}) {
@@ -184,6 +204,9 @@ class LatencyTable {
       line += pad_left(metrics::kStatisticNames[static_cast<std::size_t>(column)],
                        number_width(column));
     }
+    if (!histograms_.empty()) {
+      line.append(kColumnGap).append(pad_right("least to greatest", kHistogramColumns));
+    }
     if (target_width_ > 0) {
       line.append(kColumnGap).append(pad_right("target", target_width_));
       line.append(kColumnGap).append("verdict");
@@ -191,13 +214,18 @@ class LatencyTable {
     return style_.palette.paint(style_.palette.dim, line) + "\n";
   }
 
-  [[nodiscard]] std::string row_text(const Row& row, const std::vector<TargetCell>& cells) const {
+  [[nodiscard]] std::string row_text(std::size_t index) const {
+    const Row& row = rows_[index];
+    const std::vector<TargetCell>& cells = targets_[index];
     const TimeUnit unit = unit_of(row);
     std::string line = pad_right(row.label, kResultLabelWidth) + pad_left(unit.name, kUnitWidth);
     for (const Statistic column : columns_) {
       line += pad_left(number_text(row, column), number_width(column));
     }
-    const std::size_t blank = kResultLabelWidth + kUnitWidth + numbers_width();
+    if (!histograms_.empty()) {
+      line.append(kColumnGap).append(pad_right(histograms_[index], kHistogramColumns));
+    }
+    const std::size_t blank = kResultLabelWidth + kUnitWidth + numbers_width() + histogram_width();
     for (std::size_t c = 0; c < cells.size(); ++c) {
       line.append(c == 0 ? "" : "\n" + std::string(blank, ' '));
       line.append(kColumnGap).append(pad_right(cells[c].target, target_width_));
@@ -212,6 +240,7 @@ class LatencyTable {
   std::vector<std::vector<TargetCell>> targets_;
   std::vector<Statistic> columns_ = {
       Statistic::kMean, Statistic::kP50, Statistic::kP90, Statistic::kP99, Statistic::kMax};
+  std::vector<std::string> histograms_;  ///< Of each row, or none at all.
   std::size_t target_width_ = 0;
   std::size_t verdict_width_ = 0;
 };

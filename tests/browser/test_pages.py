@@ -203,6 +203,34 @@ def test_the_line_follows_pointer_and_keys(browser, tmp_path):
     assert browser.get_log("browser") == []
 
 
+def test_a_part_of_the_run_fills_the_picture(browser, tmp_path):
+    set_size(browser, 1280, 900)
+    browser.get(written("report", tmp_path).as_uri())
+    region = browser.find_element("css selector", "#clock div[role=region]")
+    inner = browser.find_element("css selector", "#clock svg svg")
+
+    def part():
+        left, _, width, _ = map(float, inner.get_dom_attribute("viewBox").split())
+        return left, width
+
+    def labels():
+        return [text.text for text in browser.find_elements("css selector", "#clock svg > text")]
+
+    whole, said = part(), labels()
+    picture = browser.find_element("css selector", "#clock svg")
+    mouse = webdriver.ActionChains(browser)
+    mouse.move_to_element_with_offset(picture, -100, 0).click_and_hold().move_by_offset(200, 0).release().perform()
+    dragged = part()
+    assert dragged[0] > whole[0] and 0 < dragged[1] < whole[1] / 2 and labels() != said
+    region.send_keys("+")
+    assert part()[1] == pytest.approx(dragged[1] / 2)
+    region.send_keys("-")
+    assert part()[1] == pytest.approx(dragged[1])
+    region.send_keys(Keys.ESCAPE)
+    assert part() == whole and labels() == said
+    assert browser.get_log("browser") == []
+
+
 def test_names_with_markup_are_text(browser, tmp_path):
     page = tmp_path / "names.html"
     runs = []

@@ -21,6 +21,7 @@
 #include "cli/commands/run_files.hpp"
 #include "cli/commands/series_words.hpp"
 #include "cli/commands/verbs.hpp"
+#include "cli/commands/watch_runs.hpp"
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/faults.hpp"
@@ -34,6 +35,7 @@
 #include "metrics/timeline.hpp"
 #include "report/palette.hpp"
 #include "report/registry.hpp"
+#include "report/result_tree.hpp"
 #include "report/results/headline.hpp"
 #include "report/results/run.hpp"
 #include "report/run_result.hpp"
@@ -73,7 +75,14 @@ std::vector<FlagSpec> simulation_flags() {
   }
   flags.push_back({.name = "plot",
                    .takes = Takes::kNothing,
-                   .help = "Below the table, latencies and the run over time in characters"});
+                   .value = "tall",
+                   .help = "Below the table, latencies and the run over time in characters; tall: "
+                           "four lines each"});
+  flags.push_back({.name = "watch",
+                   .takes = Takes::kNothing,
+                   .help =
+                       "Run again whenever the scenario's file is saved, and show what changed; "
+                       "Ctrl-C ends"});
   flags.push_back({.name = "no-header",
                    .takes = Takes::kNothing,
                    .help = "CSV without its line of names, for loops that append"});
@@ -126,8 +135,16 @@ class Simulation {
     if (!result) {
       return give_up(result.error(), manners_);
     }
-    return show(*result);
+    const ExitCode code = show(*result);
+    watched_ = {.code = code, .interrupted = result->partial, .result = {}};
+    if (arguments_.has("watch")) {
+      watched_.result = report::result_tree(*result);
+    }
+    return code;
   }
+
+  /// After run().
+  [[nodiscard]] WatchedRun watched() && { return std::move(watched_); }
 
  private:
   core::Result<void> read_controls() {
@@ -156,7 +173,7 @@ class Simulation {
       return core::fail(std::move(errors));
     }
     progress_ = *progress;
-    if (arguments_.has("plot") && manners_.format != "table") {
+    if (arguments_.has("plot") && manners_.format != "table" && manners_.format != kQuiet) {
       return core::fail(core::Error{.field = "--plot",
                                     .message = "stands below the table, which is not shown",
                                     .where = {.file = "command line"},
@@ -216,7 +233,14 @@ class Simulation {
   /// Whether an output has pictures over simulated time.
   [[nodiscard]] bool shows_series() const {
     const auto printed = report::find_exporter(manners_.format);
-    return arguments_.has("plot") || files_.shows_series() || (printed && (*printed)->needs_series);
+    return arguments_.has("plot") || shows_histograms() || files_.shows_series() ||
+           (printed && (*printed)->needs_series);
+  }
+
+  /// Whether the table has room for how latencies are spread.
+  [[nodiscard]] bool shows_histograms() const {
+    constexpr int kWide = 120;
+    return manners_.format == "table" && manners_.out.is_terminal && manners_.out.columns >= kWide;
   }
 
   core::Result<report::RunResult> simulate() {
@@ -252,12 +276,16 @@ class Simulation {
   ExitCode show(const report::RunResult& result) {
     core::Errors errors;
     report::TextStyle style = text_style(manners_.out);
+    style.histograms = shows_histograms();
     files_.write(result, style, errors);
     const auto exporter = report::find_exporter(manners_.format);
     if (!OutputFile::has_standard_output()) {
       std::string text = rendered(arguments_, **exporter, result, style);
       if (arguments_.has("plot")) {
-        text += "\n" + report::terminal_plot(result, style);
+        const bool is_tall = arguments_.value("plot") == "tall";
+        text += "\n" +
+                report::terminal_plot(
+                    result, style, is_tall ? report::PlotHeight::kTall : report::PlotHeight::kLine);
       }
       keep_errors(write_all(STDOUT_FILENO, text), errors);
     }
@@ -305,7 +333,38 @@ class Simulation {
   scenario::Resolved resolved_;
   std::unique_ptr<workload::Source> source_;
   RunFiles files_{arguments_, manners_, resolved_};
+  WatchedRun watched_;
 };
+
+ExitCode watch_simulation(const SimulationVerb& verb, Arguments arguments, Manners manners) {
+  const auto refuse = [&](std::string message, std::string hint) {
+    return give_up({{.field = "--watch",
+                     .message = std::move(message),
+                     .where = {.file = "command line"},
+                     .hint = std::move(hint)}},
+                   manners);
+  };
+  if (arguments.positionals.size() != 1 || arguments.positionals.front() == "-") {
+    return refuse("needs the file of a scenario to watch", "ridgeline run scenario.yaml --watch");
+  }
+  if (manners.format != "table") {
+    return refuse("shows tables and what changes in them", "--format table");
+  }
+  const std::string file = arguments.positionals.front();
+  return watch_runs(file, manners, [&](bool first) {
+    Manners quiet = manners;
+    if (!first) {
+      quiet.format = kQuiet;
+    }
+    Arguments words = arguments;
+    take_saved_result(words);
+    Simulation simulation(verb, std::move(words), std::move(quiet));
+    const ExitCode code = simulation.run();
+    WatchedRun run = std::move(simulation).watched();
+    run.code = code;
+    return run;
+  });
+}
 
 }  // namespace
 
@@ -321,6 +380,9 @@ ExitCode simulate_command(const SimulationVerb& verb, Words words) {
   }
   if (arguments.has("compare")) {
     return compare_runs(verb, arguments, manners);
+  }
+  if (arguments.has("watch")) {
+    return watch_simulation(verb, std::move(arguments), std::move(manners));
   }
   take_saved_result(arguments);
   return Simulation(verb, std::move(arguments), std::move(manners)).run();

@@ -163,7 +163,8 @@ class Fitter {
     return {.histories = options.histories,
             .seed = options.seed,
             .threads = options.threads,
-            .overrides = options.overrides};
+            .overrides = options.overrides,
+            .interrupt = options.interrupt};
   }
 
   [[nodiscard]] std::vector<double> residuals_with(const Constants& constants) const {
@@ -353,7 +354,11 @@ bool Calibration::kernels_match() const {
 
 core::Result<Calibration> calibrate(const std::vector<Evidence>& evidence,
                                     const CalibrateOptions& options) {
-  return Fitter(evidence, options).run();
+  auto found = Fitter(evidence, options).run();
+  if (options.interrupt != nullptr && *options.interrupt) {
+    return core::fail(core::Error{.message = "interrupted: nothing is calibrated"});
+  }
+  return found;
 }
 
 }  // namespace ridgeline::evidence::calibrate

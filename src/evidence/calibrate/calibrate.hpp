@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -127,6 +128,7 @@ struct CalibrateOptions {
   std::vector<scenario::Override> overrides;  ///< The deployment, where the records lack it.
   /// Whether a fit that leaves much, or ends at a bound, is tried with other constants too.
   bool tries_others = true;
+  const std::atomic<bool>* interrupt = nullptr;  ///< Set: the fit ends soon, and fails.
 };
 
 /// Gauss-Newton on the relative errors of the means of end-to-end time, time to first token and

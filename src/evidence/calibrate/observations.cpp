@@ -99,9 +99,11 @@ std::vector<double> Observations::residuals(const std::vector<scenario::Override
   std::vector<double> residuals;
   residuals.reserve(all_.size());
   for (const auto& observation : all_) {
-    const double predicted = predictions[observation.record]
-                                 .prediction->figures.at(observation.figure, Level::kMean)
-                                 .value_or(observation.measured);
+    // Of an interrupted fit, whose end does not matter, some have none.
+    const auto& prediction = predictions[observation.record].prediction;
+    const double predicted = prediction ? prediction->figures.at(observation.figure, Level::kMean)
+                                              .value_or(observation.measured)
+                                        : observation.measured;
     residuals.push_back(predicted / observation.measured - 1.0);
   }
   return residuals;

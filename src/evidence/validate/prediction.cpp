@@ -357,6 +357,9 @@ std::vector<PartPrediction> predict(std::vector<Evidence>& evidence,
   // Servers first: each notes what it assumes in its own records.
   std::vector<std::optional<scenario::Resolved>> servers(runs.size());
   core::for_each_job(runs.size(), options.threads, [&](std::size_t i) {
+    if (options.is_interrupted()) {
+      return;
+    }
     for (const auto& part : runs[i].parts) {
       auto server = deploy(evidence[part.evidence], options.overrides);
       if (server) {
@@ -374,15 +377,22 @@ std::vector<PartPrediction> predict(std::vector<Evidence>& evidence,
       runs.size(), std::vector<std::vector<PartPrediction>>(histories));
   core::for_each_job(runs.size() * histories, options.threads, [&](std::size_t job) {
     const std::size_t run = job / histories;
-    if (servers[run]) {
+    if (servers[run] && !options.is_interrupted()) {
       played[run][job % histories] =
           play(*servers[run], runs[run], evidence, options.seed + job % histories);
     }
   });
+  const auto is_played = [](const auto& parts) { return !parts.empty(); };
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    for (std::size_t j = 0; servers[i] && j < runs[i].parts.size(); ++j) {
+    const bool is_whole = servers[i] && std::ranges::all_of(played[i], is_played);
+    for (std::size_t j = 0; j < runs[i].parts.size(); ++j) {
       const std::size_t record = runs[i].parts[j].evidence;
-      if (results[record].problem.empty()) {
+      if (!results[record].problem.empty()) {
+        continue;
+      }
+      if (!is_whole) {  // Nothing else leaves a history out.
+        results[record].problem = "interrupted before it was predicted";
+      } else {
         results[record] = merge(played[i], j);
         results[record].notes = table_notes(*servers[i]->deployment->latency);
       }

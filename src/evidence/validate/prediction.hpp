@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -42,6 +43,10 @@ struct PredictOptions {
   std::uint64_t seed = 0;
   std::int64_t threads = 1;
   std::vector<scenario::Override> overrides;  ///< What-ifs that win over every record.
+  /// Set: no further run begins, and records without all their histories have no prediction.
+  const std::atomic<bool>* interrupt = nullptr;
+
+  [[nodiscard]] bool is_interrupted() const { return interrupt != nullptr && *interrupt; }
 };
 
 /// Simulates every run over several histories and reads each record's stages off. The results

@@ -85,12 +85,13 @@ void Lanes::time_axis() {
   canvas_.axis_below(time_, bottom(last), bottom(last), "seconds of simulated time");
 }
 
-std::string Lanes::place() const {
-  return fmt::format(" data-seconds=\"{}\" data-plot=\"{:.0f} {:.0f} {:.0f}\"",
+std::string Lanes::place(std::size_t first) const {
+  return fmt::format(" data-seconds=\"{}\" data-plot=\"{:.0f} {:.0f} {:.0f} {:.0f}\"",
                      time_.high,
                      kLeft,
                      kRight,
-                     bottom(heights_.size() - 1));
+                     bottom(heights_.size() - 1),
+                     top(first));
 }
 
 std::vector<double> window_lengths(const document::Node& result) {

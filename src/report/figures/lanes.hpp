@@ -46,8 +46,8 @@ class Lanes {
             std::string_view css_class);
   /// The time below the last lane.
   void time_axis();
-  /// Figure::time_axis of a picture of these lanes.
-  [[nodiscard]] std::string place() const;
+  /// Figure::time_axis of a picture of these lanes, of which those from `first` on have the axis.
+  [[nodiscard]] std::string place(std::size_t first = 0) const;
 
  private:
   std::vector<double> heights_;

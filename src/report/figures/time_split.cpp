@@ -119,7 +119,7 @@ Figure time_split(const document::Node& result) {
   lanes.name(1, "over time", {});
   lanes.time_axis();
   figure.draw(lanes.canvas());
-  figure.time_axis = lanes.place();
+  figure.time_axis = lanes.place(1);  // The bar above has none.
   return figure;
 }
 

@@ -53,6 +53,19 @@ TEST(MeasuredCalls, CalibrateReturnsTheServerAsAScenario) {
   EXPECT_TRUE(tree.find("scenario")->find("serving") != nullptr);
 }
 
+TEST(MeasuredCalls, AHostCanInterruptThem) {
+  Hooks hooks;
+  hooks.interrupted = [] { return true; };
+  const std::string document =
+      "{\"files\": [\"" + bench_file() + R"("], "gpu": "h100", "histories": 1000, "threads": 1})";
+  const Reply validation = call("validate", document, hooks);
+  EXPECT_EQ(validation.code, 130);
+  EXPECT_THAT(validation.json, HasSubstr("interrupted before it was predicted"));
+  const Reply calibration = call("calibrate", document, hooks);
+  EXPECT_EQ(calibration.code, 130);
+  EXPECT_THAT(calibration.json, HasSubstr("interrupted: nothing is calibrated"));
+}
+
 TEST(MeasuredCalls, WrongKeysAreErrorsInTheWordsOfADocument) {
   const auto first = [](const document::Node& tree, const char* key) {
     return tree.find("errors")->items()[0].find(key)->as_string();

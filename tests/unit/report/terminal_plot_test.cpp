@@ -1,5 +1,6 @@
 #include "report/terminal_plot.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 
@@ -37,6 +38,29 @@ TEST(TerminalPlot, HasALinePerQuestion) {
     begin = end + 1;
   }
   EXPECT_THAT(plot, Each(Le('\x7e')));
+}
+
+TEST(TallBars, FillFromBelow) {
+  // A half and a whole of sixteen dots beside each other.
+  const auto bars = tall_bars({1.0, 2.0}, false);
+  ASSERT_EQ(bars.size(), 4U);
+  EXPECT_EQ(bars[0], "\u28b8");  // The right column alone.
+  EXPECT_EQ(bars[1], "\u28b8");
+  EXPECT_EQ(bars[2], "\u28ff");
+  EXPECT_EQ(bars[3], "\u28ff");
+  EXPECT_EQ(tall_bars({1.0, 2.0}, true)[1], " #");
+  EXPECT_EQ(tall_bars({1.0, 2.0}, true)[3], "##");
+  EXPECT_EQ(tall_bars({0.0}, true)[3], " ");
+}
+
+TEST(TerminalPlot, TallTakesFourLinesEach) {
+  TextStyle style;
+  style.ascii = true;
+  const std::string line = terminal_plot(testing::a_run(), style);
+  const std::string tall = terminal_plot(testing::a_run(), style, PlotHeight::kTall);
+  const auto lines = [](const std::string& text) { return std::ranges::count(text, '\n'); };
+  EXPECT_EQ(lines(tall) - 1, 4 * (lines(line) - 1));  // The axis stands once.
+  EXPECT_THAT(tall, HasSubstr("target 50.0"));
 }
 
 TEST(TerminalPlot, WithoutSeriesThereIsNone) {

@@ -32,10 +32,10 @@ core::Result<Reply> conform(CallDocument& /*document*/) {
 core::Result<Reply> load_result(CallDocument& /*document*/) {
   return not_here("report");
 }
-core::Result<Reply> validate(CallDocument& /*document*/) {
+core::Result<Reply> validate(CallDocument& /*document*/, const CallHost& /*host*/) {
   return not_here("validate");
 }
-core::Result<Reply> calibrate(CallDocument& /*document*/) {
+core::Result<Reply> calibrate(CallDocument& /*document*/, const CallHost& /*host*/) {
   return not_here("calibrate");
 }
 core::Result<Reply> sweep_points(CallDocument& /*document*/, const CallHost& /*host*/) {

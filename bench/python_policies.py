@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What policies in Python cost: processor time per request beside native ones, the best of several runs. Needs the package.
 
-    RIDGELINE_LIBRARY=build/package/libridgeline.so PYTHONPATH=python bench/python_policies.py
+    RIDGELINE_LIBRARY=build/release/libridgeline.so PYTHONPATH=python bench/python_policies.py
 """
 
 from __future__ import annotations

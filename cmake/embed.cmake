@@ -1,8 +1,14 @@
 # ridgeline_embed(<layer> <symbol> FILES...): compiles data files into the binary, so that it needs no data
 # directory. Gives `std::span<const core::EmbeddedFile> <layer>::<symbol>()`, declared by the layer itself. A YAML
 # file keeps its name and is embedded as the JSON of the same values (tools/embed_yaml.cpp).
-add_executable(embed_yaml ${PROJECT_SOURCE_DIR}/tools/embed_yaml.cpp)
-target_link_libraries(embed_yaml PRIVATE ridgeline_flags ridgeline_document)
+if(CMAKE_CROSSCOMPILING)
+  set(RIDGELINE_EMBED_YAML "" CACHE FILEPATH "embed_yaml of a native build")
+  add_executable(embed_yaml IMPORTED)
+  set_target_properties(embed_yaml PROPERTIES IMPORTED_LOCATION ${RIDGELINE_EMBED_YAML})
+else()
+  add_executable(embed_yaml ${PROJECT_SOURCE_DIR}/tools/embed_yaml.cpp)
+  target_link_libraries(embed_yaml PRIVATE ridgeline_flags ridgeline_document)
+endif()
 
 function(ridgeline_embed LAYER SYMBOL)
   set(_out ${CMAKE_CURRENT_BINARY_DIR}/embedded_${LAYER}_${SYMBOL}.cpp)

@@ -18,6 +18,23 @@ set_target_properties(ridgeline_shared PROPERTIES
   OUTPUT_NAME ridgeline EXPORT_NAME ridgeline LINKER_LANGUAGE CXX LINK_DEPENDS ${_exports}
   VERSION ${PROJECT_VERSION} SOVERSION ${RIDGELINE_ABI} LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 
+# Of the Python wheel: a library with the program's code too, so that the wheel has all of it once, and a program that
+# is one call into it. Built on demand (target wheel_program).
+set(_program ${PROJECT_SOURCE_DIR}/cmake/program.map)
+add_library(wheel_library SHARED EXCLUDE_FROM_ALL
+  $<TARGET_OBJECTS:ridgeline_api> $<TARGET_OBJECTS:ridgeline_cli> ${PROJECT_SOURCE_DIR}/src/cli/main.cpp)
+foreach(_layer IN LISTS RIDGELINE_LAYER_api RIDGELINE_LAYER_cli)
+  target_link_libraries(wheel_library PRIVATE ridgeline_${_layer})
+endforeach()
+target_link_libraries(wheel_library PRIVATE ridgeline_flags)
+target_link_options(wheel_library PRIVATE -Wl,--version-script=${_exports} -Wl,--version-script=${_program})
+add_executable(wheel_program EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/cmake/wheel_main.cpp)
+target_link_libraries(wheel_program PRIVATE ridgeline_flags wheel_library)
+set_target_properties(wheel_library wheel_program PROPERTIES
+  OUTPUT_NAME ridgeline LINKER_LANGUAGE CXX LINK_DEPENDS "${_exports};${_program}"
+  LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/wheel RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/wheel)
+set_target_properties(wheel_library PROPERTIES SOVERSION ${RIDGELINE_ABI})
+
 install(TARGETS ridgeline RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS ridgeline_shared EXPORT ridgelineTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
@@ -61,6 +78,9 @@ install(FILES ${_made}/_ridgeline DESTINATION ${_share}/zsh/vendor-completions)
 install(FILES ${_made}/ridgeline.fish DESTINATION ${_share}/fish/vendor_completions.d)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${_share}/doc/ridgeline RENAME copyright)
 install(FILES ${PROJECT_SOURCE_DIR}/THIRD_PARTY_NOTICES DESTINATION ${_share}/doc/ridgeline)
+
+# Where ./dev page has built it.
+install(FILES ${PROJECT_SOURCE_DIR}/out/page/ui.html DESTINATION ${_share}/ridgeline OPTIONAL)
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME ridgeline)

@@ -2,7 +2,7 @@
 # Unpacks the .deb into a fresh root (dpkg -x: no root's rights, nothing of the system changes) and uses it as a stranger
 # would: the program, the manual page, the library from C by plain cc and from C and C++ by find_package.
 #
-#   tools/check_package.sh build/package
+#   tools/check_package.sh build/release
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 readonly build=$1

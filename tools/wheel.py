@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Builds the Python wheel from a build of the package preset, without a network: the package, libridgeline.so, the
-program, and the shared libraries that neither Python nor every Linux brings, which find each other beside themselves.
+"""Builds the Python wheel from target wheel_program of the package preset, without a network: the package,
+libridgeline.so, the program that is one call into it, and the shared libraries that neither Python nor every Linux
+brings, which find each other beside themselves.
 
-    tools/wheel.py build/package out/python
+    tools/wheel.py build/release out/python
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # Of every Linux system; THIRD_PARTY_NOTICES lists them as no part of what is given away.
 SYSTEM = ("linux-vdso", "ld-linux", "libc.so", "libm.so", "libgcc_s", "libstdc++", "libpthread", "libdl")
 ABI = re.search(r"^#define RL_ABI (\d+)$", (ROOT / "include/ridgeline.h").read_text(), re.M)
-MOST_BYTES = 12_000_000  # The library and the program hold the same code and data each.
+MOST_BYTES = 7_000_000
 
 
 def output(*words: str) -> str:
@@ -57,8 +58,8 @@ def main() -> int:
     assert ABI is not None
     library = lib / f"libridgeline.so.{ABI[1]}"
     program = lib / "ridgeline"
-    shutil.copy(build / "libridgeline.so", library)
-    shutil.copy(build / "ridgeline", program)
+    shutil.copy(build / "wheel" / "libridgeline.so", library)
+    shutil.copy(build / "wheel" / "ridgeline", program)
     for file in (library, program):
         for name, path in needed(file).items():
             if not (lib / name).exists():

@@ -16,6 +16,7 @@ from ._errors import ConfigError, Error, Infeasible, InternalError, Problem, Res
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from . import gym as gym
     from ._columns import Requests, Steps, Table
     from ._options import calibrate, explain, plan, replay, run, step, sweep, validate
     from ._policies import (
@@ -74,6 +75,10 @@ if not TYPE_CHECKING:
 
     def __getattr__(name):
         """What is asked for is loaded then: `import ridgeline` alone takes milliseconds."""
+        if name == "gym":
+            from importlib import import_module
+
+            return import_module(".gym", __name__)
         for home, names in _HOMES.items():
             if name in names:
                 from importlib import import_module

@@ -73,8 +73,7 @@ void fill_schema(ArrowSchema& schema, const char* format, std::unique_ptr<Schema
             .children = parts->places.empty() ? nullptr : parts->places.data(),
             .dictionary = parts->dictionary.release == nullptr ? nullptr : &parts->dictionary,
             .release = release_schema,
-            .private_data = parts.get()};
-  static_cast<void>(parts.release());
+            .private_data = parts.release()};
 }
 
 const char* format_of(int type) {
@@ -154,8 +153,7 @@ void fill_array(ArrowArray& array,
            .children = parts->places.empty() ? nullptr : parts->places.data(),
            .dictionary = parts->dictionary.release == nullptr ? nullptr : &parts->dictionary,
            .release = release_array,
-           .private_data = parts.get()};
-  static_cast<void>(parts.release());
+           .private_data = parts.release()};
 }
 
 /// Whether a row of a column has no value.

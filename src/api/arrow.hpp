@@ -10,7 +10,7 @@
 // (arrow.apache.org/docs/format/CDataInterface.html, CStreamInterface.html).
 extern "C" {
 #ifndef ARROW_C_DATA_INTERFACE
-#define ARROW_C_DATA_INTERFACE
+#define ARROW_C_DATA_INTERFACE  // NOLINT(readability-identifier-naming): the standard's name
 struct ArrowSchema {
   const char* format;
   const char* name;
@@ -36,7 +36,7 @@ struct ArrowArray {
 };
 #endif
 #ifndef ARROW_C_STREAM_INTERFACE
-#define ARROW_C_STREAM_INTERFACE
+#define ARROW_C_STREAM_INTERFACE  // NOLINT(readability-identifier-naming): the standard's name
 struct ArrowArrayStream {
   int (*get_schema)(struct ArrowArrayStream*, struct ArrowSchema* out);
   int (*get_next)(struct ArrowArrayStream*, struct ArrowArray* out);

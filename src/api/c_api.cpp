@@ -52,6 +52,7 @@ rl_hooks known_fields(const rl_hooks* given) {
       offsetof(rl_hooks, interrupt) + sizeof(hooks.interrupt),
       offsetof(rl_hooks, progress) + sizeof(hooks.progress),
       offsetof(rl_hooks, poll) + sizeof(hooks.poll),
+      // NOLINTNEXTLINE(bugprone-sizeof-expression): the field is a pointer
       offsetof(rl_hooks, python) + sizeof(hooks.python),
       offsetof(rl_hooks, route) + sizeof(hooks.route),
       offsetof(rl_hooks, router_reads_cache) + sizeof(hooks.router_reads_cache),

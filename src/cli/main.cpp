@@ -11,7 +11,9 @@
 #include "cli/interrupt.hpp"
 #include "cli/terminal.hpp"
 
-int main(int argc, char** argv) {
+/// From the words of main() to the exit code. A C name that a shared library can show: the program
+/// of the Python wheel is one call into the library beside it.
+extern "C" [[gnu::visibility("default")]] int ridgeline_program(int argc, char** argv) {
   using ridgeline::cli::ExitCode;
   ridgeline::cli::hold_standard_descriptors();
   ridgeline::cli::ignore_broken_pipes();
@@ -25,4 +27,8 @@ int main(int argc, char** argv) {
         STDERR_FILENO, fmt::format("error: a fault of this program: {}\n", problem.what())));
   }
   return static_cast<int>(ExitCode::kInternal);
+}
+
+int main(int argc, char** argv) {
+  return ridgeline_program(argc, argv);
 }

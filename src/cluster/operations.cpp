@@ -195,6 +195,7 @@ void Operations::become_gone(core::InstanceId id, SimTime now) {
   close_report(one.slow, now);
   close_report(one.unread, now);
   hear_events(id, now);
+  one.hangs = false;
   one.existed += now - one.created;
   one.state = Lifecycle::kGone;
   ++one.life;

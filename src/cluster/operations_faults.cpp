@@ -91,7 +91,8 @@ void Operations::strike_host(std::int64_t number, SimTime now) {
   } else {
     fault.host.reset();
     const std::int64_t first = host * inputs_.instances_per_host;
-    const std::int64_t last = std::min(first + inputs_.instances_per_host, std::ssize(lives_));
+    const std::int64_t last =
+        std::min<std::int64_t>(first + inputs_.instances_per_host, std::ssize(lives_));
     for (std::int64_t place = first; place < last; ++place) {
       fault.instance = core::InstanceId(static_cast<core::InstanceId::Rep>(place));
       strike_now(fault, now);

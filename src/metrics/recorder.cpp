@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -34,6 +35,12 @@ double to_seconds(core::Duration time) {
 }
 double to_milliseconds(core::Duration time) {
   return static_cast<double>(time.count()) / 1e9;
+}
+
+constexpr std::array<bool, kNumMetrics> kAllMet = {true, true, true, true};
+
+bool all_of(const std::array<bool, kNumMetrics>& met) {
+  return std::ranges::all_of(met, std::identity());
 }
 
 /// GPU time by kind, and on top what of the busy time the GPU spent waiting for the host.
@@ -82,6 +89,9 @@ void Recorder::on_request(const domain::RequestRecord& record, const RequestLate
   work_.add(record);
   if (options_.warmup && record.arrival < *options_.warmup) {
     ++warmup_requests_;
+    if (options_.timeline != nullptr) {
+      options_.timeline->on_request(record, latency, kAllMet);
+    }
     if (options_.listener != nullptr) {
       options_.listener->on_request(record, measure(record, latency));
     }
@@ -90,9 +100,7 @@ void Recorder::on_request(const domain::RequestRecord& record, const RequestLate
   by_outcome_[static_cast<std::size_t>(record.outcome)] += 1;
   preemptions_ += record.preemptions;
   first_arrival_ = std::min(first_arrival_, record.arrival);
-  const bool exact = options_.percentiles == Percentiles::kExact;
-  const bool counts = completed(record.outcome);
-  if (counts) {
+  if (completed(record.outcome)) {
     completed_ += 1;
     input_tokens_ += record.prompt_tokens.value();
     output_tokens_ += record.output_tokens.value();
@@ -101,25 +109,40 @@ void Recorder::on_request(const domain::RequestRecord& record, const RequestLate
       gateway_waits_.add(record.gateway_wait);
     }
     last_end_ = std::max(last_end_, latency.client_end);
-    if (exact) {
+    if (options_.percentiles == Percentiles::kExact) {
       latencies_.add(record, latency);
     }
   }
   if (options_.open_loop) {
     note_in_queue(record);
   }
+  hand_on(record, latency);
+}
+
+void Recorder::hand_on(const domain::RequestRecord& record, const RequestLatency& latency) {
+  const bool exact = options_.percentiles == Percentiles::kExact;
+  const bool counts = completed(record.outcome);
   const bool needed = options_.listener != nullptr || groups_.any() || fleet_.any() ||
                       tenants_.any() || (counts && (!exact || options_.slo.any()));
-  if (!needed) {
-    return;  // Nothing needs this request's own numbers.
+  if (!needed) {  // Nothing needs this request's own numbers.
+    if (options_.timeline != nullptr) {
+      options_.timeline->on_request(record, latency, kAllMet);
+    }
+    return;
   }
   const RequestMetrics metrics = measure(record, latency);
-  bool good = false;
+  auto within = kAllMet;
   if (counts) {
     if (!exact) {
       latencies_.add(metrics);
     }
-    good = !options_.slo.any() || judge(metrics);
+    if (options_.slo.any()) {
+      within = judge(metrics);
+    }
+  }
+  const bool good = counts && all_of(within);
+  if (options_.timeline != nullptr) {
+    options_.timeline->on_request(record, latency, within);
   }
   if (groups_.any()) {
     groups_.add(record, latency, metrics, good);
@@ -145,21 +168,13 @@ void Recorder::note_in_queue(const domain::RequestRecord& record) {
   }
 }
 
-void Recorder::on_steps(const domain::StepRecord& record) {
-  if (options_.listener != nullptr) {
-    options_.listener->on_steps(record);
-  }
-}
-
-bool Recorder::judge(const RequestMetrics& metrics) {
-  bool good = true;
+std::array<bool, kNumMetrics> Recorder::judge(const RequestMetrics& metrics) {
   const auto within = within_limits(options_.slo, metrics);
   for (std::size_t m = 0; m < kNumMetrics; ++m) {
     within_limit_[m] += within[m] ? 1 : 0;
-    good = good && within[m];
   }
-  good_ += good ? 1 : 0;
-  return good;
+  good_ += all_of(within) ? 1 : 0;
+  return within;
 }
 
 std::int64_t Recorder::num_failed() const {

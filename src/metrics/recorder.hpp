@@ -25,6 +25,7 @@
 #include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
 #include "metrics/tenant_table.hpp"
+#include "metrics/timeline.hpp"
 #include "metrics/work_done.hpp"
 #include "statistics/queue_growth.hpp"
 
@@ -48,6 +49,7 @@ struct RecorderOptions {
   bool gateway_queues = false;         ///< Requests can wait in a gateway.
   bool curves = false;                 ///< Recorder::curves() are asked for.
   Listener* listener = nullptr;        ///< Gets everything too, as it comes; outlives the recorder.
+  Timeline* timeline = nullptr;        ///< Likewise, of requests and steps.
 };
 
 /// Gathers what a run reports and sums it up. Feeds as domain::RecordSink does, with the latencies
@@ -61,7 +63,14 @@ class Recorder {
   void start(core::SimTime first_arrival) { queue_.start(first_arrival); }
   /// A request ended. The latencies are as measure() requires them.
   void on_request(const domain::RequestRecord& record, const RequestLatency& latency);
-  void on_steps(const domain::StepRecord& record);
+  void on_steps(const domain::StepRecord& record) {
+    if (options_.timeline != nullptr) {
+      options_.timeline->on_steps(record);
+    }
+    if (options_.listener != nullptr) {
+      options_.listener->on_steps(record);
+    }
+  }
   /// All gaps count, those of requests that do not complete too.
   void on_token_gaps(const domain::TokenGaps& gaps) { gaps_.add(gaps); }
 
@@ -87,8 +96,10 @@ class Recorder {
 
  private:
   void note_in_queue(const domain::RequestRecord& record);
-  /// Whether it met every target.
-  bool judge(const RequestMetrics& metrics);
+  /// What needs the request's own numbers: parts of the fleet, targets, listeners.
+  void hand_on(const domain::RequestRecord& record, const RequestLatency& latency);
+  /// Which targets it met.
+  std::array<bool, kNumMetrics> judge(const RequestMetrics& metrics);
   [[nodiscard]] std::optional<core::Duration> duration() const;
   /// Requests that ended without an answer.
   [[nodiscard]] std::int64_t num_failed() const;

@@ -22,7 +22,7 @@ RequestMetrics measure(const domain::RequestRecord& record, const RequestLatency
   metrics.server_e2e = latency.server_e2e;
   const std::int64_t gaps = record.output_tokens.value() - 1;
   if (gaps > 0) {
-    metrics.tpot = mean_of_gaps(latency.client_e2e - latency.client_ttft, gaps);
+    metrics.tpot = tpot_of(record, latency);
     metrics.server_tpot = mean_of_gaps(latency.server_e2e - latency.server_ttft, gaps);
     metrics.mean_gap = mean_of_gaps(record.last_token - record.first_token, gaps);
   }

@@ -78,6 +78,14 @@ inline void check_latency(const RequestLatency& latency) {
   return core::Duration::ticks(quotient + (remainder >= gaps - remainder ? 1 : 0));
 }
 
+/// RequestMetrics::tpot of a completed request.
+[[nodiscard]] inline std::optional<core::Duration> tpot_of(const domain::RequestRecord& record,
+                                                           const RequestLatency& latency) {
+  const std::int64_t gaps = record.output_tokens.value() - 1;
+  return gaps > 0 ? std::optional(mean_of_gaps(latency.client_e2e - latency.client_ttft, gaps))
+                  : std::nullopt;
+}
+
 /// Whether a completed request is within each limit. A latency that it does not have is.
 [[nodiscard]] inline std::array<bool, kNumMetrics> within_limits(const SloTargets& slo,
                                                                  const RequestMetrics& metrics) {

@@ -32,8 +32,8 @@ bool GreatestRequests::before(const Kept& a, const Kept& b) {
 
 void GreatestRequests::take(std::uint64_t key,
                             const domain::RequestRecord& record,
-                            const RequestMetrics& metrics) {
-  kept_.push_back({.key = key, .story = {.record = record, .metrics = metrics}});
+                            const RequestLatency& latency) {
+  kept_.push_back({.key = key, .story = {.record = record, .metrics = measure(record, latency)}});
   std::ranges::push_heap(kept_, before);
   if (kept_.size() > most_) {
     std::ranges::pop_heap(kept_, before);
@@ -52,15 +52,15 @@ std::vector<RequestStory> GreatestRequests::sorted() const {
   return stories;
 }
 
-void RequestPicks::add(const domain::RequestRecord& record, const RequestMetrics& metrics) {
-  const std::array<std::optional<core::Duration>, 3> keys = {
-      metrics.ttft, metrics.tpot, metrics.e2e};
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    if (keys[i]) {
-      worst_[i].offer(static_cast<std::uint64_t>(keys[i]->count()), record, metrics);
-    }
+void RequestPicks::add(const domain::RequestRecord& record,
+                       const RequestLatency& latency,
+                       const std::optional<core::Duration>& tpot) {
+  worst_[0].offer(static_cast<std::uint64_t>(latency.client_ttft.count()), record, latency);
+  if (tpot) {
+    worst_[1].offer(static_cast<std::uint64_t>(tpot->count()), record, latency);
   }
-  sample_.offer(scrambled(seed_, record.id.value()), record, metrics);
+  worst_[2].offer(static_cast<std::uint64_t>(latency.client_e2e.count()), record, latency);
+  sample_.offer(scrambled(seed_, record.id.value()), record, latency);
 }
 
 void RequestPicks::fill(Series& series) const {

@@ -3,8 +3,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "core/time.hpp"
 #include "domain/record.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/series.hpp"
@@ -19,9 +21,9 @@ class GreatestRequests {
 
   void offer(std::uint64_t key,
              const domain::RequestRecord& record,
-             const RequestMetrics& metrics) {
+             const RequestLatency& latency) {
     if (key >= least_) [[unlikely]] {
-      take(key, record, metrics);
+      take(key, record, latency);
     }
   }
   /// Greatest key first.
@@ -34,7 +36,7 @@ class GreatestRequests {
   };
   /// Whether `a` is to be kept rather than `b`.
   static bool before(const Kept& a, const Kept& b);
-  void take(std::uint64_t key, const domain::RequestRecord& record, const RequestMetrics& metrics);
+  void take(std::uint64_t key, const domain::RequestRecord& record, const RequestLatency& latency);
 
   std::size_t most_;
   std::uint64_t least_ = 0;  ///< Less is not kept.
@@ -49,7 +51,10 @@ class RequestPicks {
 
   explicit RequestPicks(std::uint64_t seed) : seed_(seed) {}
 
-  void add(const domain::RequestRecord& record, const RequestMetrics& metrics);
+  /// A completed request, and its tpot_of().
+  void add(const domain::RequestRecord& record,
+           const RequestLatency& latency,
+           const std::optional<core::Duration>& tpot);
   void fill(Series& series) const;
 
  private:

@@ -6,15 +6,8 @@
 
 #include "domain/step.hpp"
 #include "metrics/slo.hpp"
-#include "statistics/quantile_buckets.hpp"
 
 namespace ridgeline::metrics {
-namespace {
-
-using Bins = statistics::LogBuckets<LatencyHistogram::kBits>;
-constexpr std::size_t kFirstBin = Bins::of(LatencyHistogram::kLeast);
-
-}  // namespace
 
 void Window::add(const Window& other) {
   running += other.running;
@@ -38,14 +31,6 @@ void Window::add(const Window& other) {
   for (std::size_t metric = 0; metric < kNumMetrics; ++metric) {
     within[metric] += other.within[metric];
   }
-}
-
-void LatencyHistogram::add_bin(std::size_t bin) {
-  const std::size_t kept = std::max(bin, kFirstBin) - kFirstBin;
-  if (kept >= counts.size()) [[unlikely]] {
-    counts.resize(kept + 1);
-  }
-  ++counts[kept];
 }
 
 void LatencyHistogram::add(const LatencyHistogram& other) {

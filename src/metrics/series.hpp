@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include "domain/step.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/slo.hpp"
+#include "statistics/quantile_buckets.hpp"
 
 namespace ridgeline::metrics {
 
@@ -54,16 +56,23 @@ inline constexpr std::size_t kNumLatencies = 4;
 inline constexpr std::array<std::string_view, kNumLatencies> kLatencyNames = {
     "ttft", "tpot", "e2e", "queue_time"};
 
-/// Requests per bin of statistics::LogBuckets<kBits>, less the bins before kFirstBin, whose
-/// requests are in the first one kept. Without zeros at the end.
+/// Requests per bin of statistics::LogBuckets, 16 to every power of two, less the bins before that
+/// of a microsecond, whose requests are in the first one kept. Without zeros at the end.
 struct LatencyHistogram {
-  static constexpr int kBits = 4;                    ///< 16 bins to every power of two.
-  static constexpr std::int64_t kLeast = 1'000'000;  ///< Ticks: a microsecond.
+  using Bins = statistics::LogBuckets<4>;
+  static constexpr std::size_t kFirstBin = Bins::of(1'000'000);  ///< Ticks.
 
   std::vector<std::uint32_t> counts;
 
-  /// One request in a bin of statistics::LogBuckets<kBits>.
-  void add_bin(std::size_t bin);
+  /// One request, of so many ticks.
+  void add(std::int64_t ticks) {
+    const std::size_t bin =
+        std::max(Bins::of(static_cast<std::uint64_t>(ticks)), kFirstBin) - kFirstBin;
+    if (bin >= counts.size()) [[unlikely]] {
+      counts.resize(bin + 1);
+    }
+    ++counts[bin];
+  }
   void add(const LatencyHistogram& other);
   /// The least value of a bin, in ticks; 0 of the first.
   [[nodiscard]] static std::int64_t first_of(std::size_t bin);

@@ -10,21 +10,8 @@
 #include "metrics/series.hpp"
 
 namespace ridgeline::metrics {
-namespace {
 
 using core::Int128;
-
-/// 0 + 1 + ... below `n`, and of the squares.
-constexpr std::int64_t sum_below(std::int64_t n) {
-  return n * (n - 1) / 2;
-}
-constexpr Int128 squares_below(std::int64_t n) {
-  constexpr std::int64_t kSmall = std::int64_t{1} << 20;  // The product fits 64 bits.
-  return n < kSmall ? Int128{n * (n - 1) * (2 * n - 1) / 6}
-                    : Int128{n} * (n - 1) * (Int128{2} * n - 1) / 6;
-}
-
-}  // namespace
 
 std::int64_t StepRun::steps_within(std::int64_t ticks, std::int64_t least) const {
   std::int64_t low = least;  // That many do.
@@ -56,24 +43,11 @@ void StepRun::add_steps(std::int64_t from, std::int64_t to, Window& window) cons
   }
   note_extremes(from, to, window);
   window.running += Int128{requests()} * ticks;
-  const std::int64_t steps = to - from;
-  const std::int64_t numbers = sum_below(to) - sum_below(from);
-  for (std::size_t kind = 0; kind < domain::kNumBottlenecks; ++kind) {
-    window.busy[kind] += record_.time.by_bottleneck[kind].count() * steps;
-  }
   window.kv_tokens += Int128{kv_tokens(0)} * ticks;
-  if (numbers == 0) {
-    return;  // The first step alone.
+  for (std::size_t kind = 0; kind < domain::kNumBottlenecks; ++kind) {
+    window.busy[kind] += record_.time.by_bottleneck[kind].count() * (to - from);
   }
-  window.busy[static_cast<std::size_t>(record_.growth_kind)] +=
-      record_.gpu_growth.count() * numbers;
-  window.busy[static_cast<std::size_t>(domain::Bottleneck::kOverhead)] +=
-      (record_.period_growth - record_.gpu_growth).count() * numbers;
-  // Step i takes p + g i ticks and holds num_decodes times i tokens more than the first.
-  const Int128 weighted =
-      Int128{record_.period.count()} * numbers +
-      Int128{record_.period_growth.count()} * (squares_below(to) - squares_below(from));
-  window.kv_tokens += Int128{record_.num_decodes} * weighted;
+  add_growth(sum_below(to) - sum_below(from), squares_below(to) - squares_below(from), window);
 }
 
 /// Of the first x ticks of a step that takes p, the first kinds together get x / p of their time,

@@ -32,12 +32,23 @@ class StepRun {
 
   [[nodiscard]] std::int64_t steps() const { return record_.steps; }
 
-  /// All steps, which lie in one window.
+  /// All steps, which lie in one window: add_steps() with the sums below the first left out, as
+  /// nearly every record comes here.
   void add_all(Window& window) const {
-    if (record_.steps == 1) [[likely]] {
-      add_one(window);
-    } else {
-      add_steps(0, record_.steps, window);
+    const std::int64_t steps = record_.steps;
+    const std::int64_t ticks = length(steps);
+    count_steps(0, steps, window);
+    if (ticks == 0) [[unlikely]] {
+      return;
+    }
+    note_extremes(0, steps, window);
+    window.running += core::Int128{requests()} * ticks;
+    window.kv_tokens += core::Int128{kv_tokens(0)} * ticks;
+    for (std::size_t kind = 0; kind < domain::kNumBottlenecks; ++kind) {
+      window.busy[kind] += record_.time.by_bottleneck[kind].count() * steps;
+    }
+    if (steps > 1) {
+      add_growth(sum_below(steps), squares_below(steps), window);
     }
   }
   /// Steps from number `from` to before `to`, all in one window.
@@ -62,19 +73,23 @@ class StepRun {
                .value() +
            record_.num_decodes * (step + 1);
   }
-  /// add_steps() of the only step: most records of a server under load have one.
-  void add_one(Window& window) const {
-    const std::int64_t ticks = record_.period.count();
-    count_steps(0, 1, window);
-    if (ticks == 0) [[unlikely]] {
-      return;
-    }
-    note_extremes(0, 1, window);
-    window.running += core::Int128{requests()} * ticks;
-    window.kv_tokens += core::Int128{kv_tokens(0)} * ticks;
-    for (std::size_t kind = 0; kind < domain::kNumBottlenecks; ++kind) {
-      window.busy[kind] += record_.time.by_bottleneck[kind].count();
-    }
+  /// 0 + 1 + ... below `n`, and of the squares.
+  static constexpr std::int64_t sum_below(std::int64_t n) { return n * (n - 1) / 2; }
+  static constexpr core::Int128 squares_below(std::int64_t n) {
+    constexpr std::int64_t kSmall = std::int64_t{1} << 20;  // The product fits 64 bits.
+    return n < kSmall ? core::Int128{n * (n - 1) * (2 * n - 1) / 6}
+                      : core::Int128{n} * (n - 1) * (core::Int128{2} * n - 1) / 6;
+  }
+  /// What steps have beyond as many of the first one, of the sum of their numbers and of the
+  /// squares of these: step i takes p + g i ticks and holds num_decodes times i tokens more.
+  void add_growth(std::int64_t numbers, core::Int128 squares, Window& window) const {
+    window.busy[static_cast<std::size_t>(record_.growth_kind)] +=
+        record_.gpu_growth.count() * numbers;
+    window.busy[static_cast<std::size_t>(domain::Bottleneck::kOverhead)] +=
+        (record_.period_growth - record_.gpu_growth).count() * numbers;
+    const core::Int128 weighted = core::Int128{record_.period.count()} * numbers +
+                                  core::Int128{record_.period_growth.count()} * squares;
+    window.kv_tokens += core::Int128{record_.num_decodes} * weighted;
   }
   void note_extremes(std::int64_t from, std::int64_t to, Window& window) const {
     window.running_min = std::min(window.running_min, requests());

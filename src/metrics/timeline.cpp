@@ -44,7 +44,9 @@ Timeline::Timeline(const TimelineOptions& options)
   }
 }
 
-void Timeline::on_request(const domain::RequestRecord& record, const RequestMetrics& metrics) {
+void Timeline::on_request(const domain::RequestRecord& record,
+                          const RequestLatency& latency,
+                          const std::array<bool, kNumMetrics>& within) {
   const std::int64_t ended = end_of(record);
   note(std::max(record.arrival.count(), ended));
   if (record.first_scheduled != core::SimTime::never()) {
@@ -69,7 +71,6 @@ void Timeline::on_request(const domain::RequestRecord& record, const RequestMetr
   }
   if (options_.slo.any()) {
     bool good = true;
-    const auto within = within_limits(options_.slo, metrics);
     for (std::size_t metric = 0; metric < kNumMetrics; ++metric) {
       window.within[metric] += within[metric] ? 1 : 0;
       good = good && within[metric];
@@ -77,11 +78,14 @@ void Timeline::on_request(const domain::RequestRecord& record, const RequestMetr
     window.good += good ? 1 : 0;
   }
   const std::size_t histogram = in_arrival / Series::kWindowsPerHistogram;
-  add_latency(Latency::kTtft, histogram, metrics.ttft);
-  add_latency(Latency::kTpot, histogram, metrics.tpot);
-  add_latency(Latency::kE2e, histogram, metrics.e2e);
-  add_latency(Latency::kQueue, histogram, metrics.queue_time);
-  picks_.add(record, metrics);
+  add_latency(Latency::kTtft, histogram, latency.client_ttft);
+  const auto tpot = tpot_of(record, latency);
+  if (tpot) [[likely]] {
+    add_latency(Latency::kTpot, histogram, *tpot);
+  }
+  add_latency(Latency::kE2e, histogram, latency.client_e2e);
+  add_latency(Latency::kQueue, histogram, record.first_scheduled - record.queued);
+  picks_.add(record, latency, tpot);
 }
 
 void Timeline::on_steps(const domain::StepRecord& record) {

@@ -13,7 +13,6 @@
 #include "metrics/series.hpp"
 #include "metrics/slo.hpp"
 #include "metrics/step_run.hpp"
-#include "statistics/quantile_buckets.hpp"
 
 namespace ridgeline::metrics {
 
@@ -29,7 +28,7 @@ struct TimelineOptions {
 /// Gathers a run over simulated time, in windows of equal length. When the run outgrows them,
 /// neighbours are added up and the length doubles, so that memory does not follow the run: the
 /// windows are the shortest of a millisecond times a power of two of which so many hold the run.
-class Timeline final : public Listener {
+class Timeline {
  public:
   static constexpr std::size_t kLeastWindows = 64;
   static constexpr std::size_t kMostWindows = 4096;
@@ -37,9 +36,12 @@ class Timeline final : public Listener {
 
   explicit Timeline(const TimelineOptions& options);
 
-  void on_request(const domain::RequestRecord& record, const RequestMetrics& metrics) override;
-  [[nodiscard]] bool needs_steps() const override { return true; }
-  void on_steps(const domain::StepRecord& record) override;
+  /// The latencies are as measure() requires them. `within`, of a completed request: each target
+  /// that it met.
+  void on_request(const domain::RequestRecord& record,
+                  const RequestLatency& latency,
+                  const std::array<bool, kNumMetrics>& within);
+  void on_steps(const domain::StepRecord& record);
 
   /// Of all that came. The caller fills in the quantiles and the capacity.
   [[nodiscard]] Series series() const;
@@ -67,14 +69,8 @@ class Timeline final : public Listener {
   void double_length();
   void settle_waiting();
   void add_waiting(std::int64_t from, std::int64_t to);
-  void add_latency(Latency latency,
-                   std::size_t histogram,
-                   const std::optional<core::Duration>& value) {
-    if (value) {
-      using Bins = statistics::LogBuckets<LatencyHistogram::kBits>;
-      latencies_[static_cast<std::size_t>(latency)][histogram].add_bin(
-          Bins::of(static_cast<std::uint64_t>(value->count())));
-    }
+  void add_latency(Latency latency, std::size_t histogram, core::Duration value) {
+    latencies_[static_cast<std::size_t>(latency)][histogram].add(value.count());
   }
   void note(std::int64_t ticks) { end_ = ticks > end_ ? ticks : end_; }
 

@@ -447,6 +447,25 @@ class MixPlanner {
     }
     const LogCapacity capacity{.mean = 0.0, .sd = spread / busy};
     pool.p_feasible = normal_probability(capacity.margin(core::log(busy), pool.replicas));
+    return keep(pool);
+  }
+
+  /// Keeps what a pool is, for its files.
+  core::Result<bool> keep(MixPool& pool) {
+    for (std::size_t c = 1; c < classes_.size(); ++c) {
+      const std::size_t most = pool.main_class;
+      if (pool.shares[c] * answer_.rates[c] > pool.shares[most] * answer_.rates[most]) {
+        pool.main_class = c;
+      }
+    }
+    const Space& space = *classes_[pool.main_class]->space;
+    auto found = space.resolve(space.point(ordinals_[pool.candidate]), pool.replicas);
+    if (!found) {
+      return core::fail(std::move(found).error());
+    }
+    auto resolved = std::make_shared<scenario::Resolved>(std::move(found->resolved));
+    resolved->workload.section.request_rate = pool.rate;
+    pool.resolved = std::move(resolved);
     return true;
   }
 

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "plan/answer.hpp"
 #include "plan/planner.hpp"
 #include "plan/question.hpp"
+#include "scenario/resolve.hpp"
 
 namespace ridgeline::plan {
 
@@ -34,6 +36,9 @@ struct MixPool {
   double p_feasible = 0.0;     ///< That the replicas suffice.
   Certificate certificate = {};
   std::vector<TargetResult> targets = {};
+  std::size_t main_class = 0;  ///< Of which it serves most requests.
+  /// Its replicas with the requests of that class at the rate of all; null before it was run.
+  std::shared_ptr<const scenario::Resolved> resolved = {};
 };
 
 /// Every class served by one deployment, by the same estimate.

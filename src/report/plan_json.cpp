@@ -291,14 +291,6 @@ Node cheaper_node(const Answer& answer) {
 }
 
 Node answer_node(const Answer& answer, const std::vector<std::string>& files) {
-  std::vector<Node> written;
-  for (const std::string& file : files) {
-    written.push_back(text_node(file));
-  }
-  std::vector<Node> nearest;
-  for (const std::string& text : answer.nearest) {
-    nearest.push_back(text_node(text));
-  }
   MapBuilder map;
   map.add("id", answer.pick ? text_node(answer.candidates[*answer.pick].id) : Node::null({}))
       .add("expected_regret_pct",
@@ -308,8 +300,8 @@ Node answer_node(const Answer& answer, const std::vector<std::string>& files) {
       .add("amplification", number_node(answer.amplification))
       .add("cheaper", cheaper_node(answer))
       .add("failure", answer.failure.empty() ? Node::null({}) : text_node(answer.failure))
-      .add("nearest", list_node(std::move(nearest)))
-      .add("files", list_node(std::move(written)));
+      .add("nearest", texts_node(answer.nearest))
+      .add("files", texts_node(files));
   return map.build();
 }
 

@@ -84,13 +84,6 @@ std::string mix_grid(const MixAnswer& answer, const TextStyle& style) {
   for (std::size_t i = 0; i < answer.pools.size(); ++i) {
     const MixPool& pool = answer.pools[i];
     const MixCandidate& candidate = answer.candidates[pool.candidate];
-    std::vector<std::string> serves;
-    for (std::size_t c = 0; c < pool.shares.size(); ++c) {
-      if (pool.shares[c] > 0.0) {
-        serves.push_back(
-            fmt::format("{:.0f} % of {}", pool.shares[c] * 100.0, answer.question.classes[c].name));
-      }
-    }
     std::vector<std::string> cells = {
         fmt::format("{}", i + 1),
         replicas_text(pool.replicas, candidate.label, style.ascii),
@@ -98,7 +91,7 @@ std::string mix_grid(const MixAnswer& answer, const TextStyle& style) {
         counts_gpus(answer)
             ? ""
             : fmt::format("{:.2f}", static_cast<double>(pool.replicas) * candidate.cost),
-        fmt::format("{}", fmt::join(serves, ", ")),
+        served_text(answer, pool),
         significant(pool.rate)};
     for (const plan::TargetResult& result : pool.targets) {
       cells.push_back(result.value_ms ? fmt::format("{} ms", significant(result.value_ms->value))
@@ -156,7 +149,7 @@ Node pool_node(const MixAnswer& answer, const MixPool& pool) {
       .build();
 }
 
-Node mix_answer_node(const MixAnswer& answer) {
+Node mix_answer_node(const MixAnswer& answer, const std::vector<std::string>& files) {
   std::vector<Node> pools;
   for (const MixPool& pool : answer.pools) {
     pools.push_back(pool_node(answer, pool));
@@ -166,6 +159,7 @@ Node mix_answer_node(const MixAnswer& answer) {
           number_node(answer.failure.empty() && !answer.partial ? std::optional(answer.cost)
                                                                 : std::nullopt))
       .add("pools", list_node(std::move(pools)))
+      .add("files", texts_node(files))
       .add("failure", answer.failure.empty() ? Node::null({}) : text_node(answer.failure));
   if (answer.alone) {
     map.add("alone",
@@ -194,7 +188,20 @@ Node classes_node(const MixAnswer& answer) {
 
 }  // namespace
 
-std::string mix_table(const MixAnswer& answer, const TextStyle& style) {
+std::string served_text(const MixAnswer& answer, const MixPool& pool) {
+  std::vector<std::string> serves;
+  for (std::size_t c = 0; c < pool.shares.size(); ++c) {
+    if (pool.shares[c] > 0.0) {
+      serves.push_back(
+          fmt::format("{:.0f} % of {}", pool.shares[c] * 100.0, answer.question.classes[c].name));
+    }
+  }
+  return fmt::format("{}", fmt::join(serves, ", "));
+}
+
+std::string mix_table(const MixAnswer& answer,
+                      const TextStyle& style,
+                      const std::vector<std::string>& files) {
   LineLayout layout = sentence_layout(style);
   layout.separator = " ";
   std::string text = wrapped("", words(mix_headline(answer, style.ascii)), layout) + "\n";
@@ -223,13 +230,21 @@ std::string mix_table(const MixAnswer& answer, const TextStyle& style) {
                         counted(static_cast<std::int64_t>(answer.candidates.size()), "deployment"),
                         counted(answer.requests_simulated, "request"))),
       layout);
+  if (!files.empty()) {
+    text += "\n";
+    for (const std::string& file : files) {
+      text += printable(file, style.ascii) + "\n";
+    }
+  }
   if (!answer.warnings.empty()) {
     text += "\n" + warning_lines(answer.warnings, style);
   }
   return text;
 }
 
-std::string mix_json(const MixAnswer& answer, const PlanRunInfo& info) {
+std::string mix_json(const MixAnswer& answer,
+                     const PlanRunInfo& info,
+                     const std::vector<std::string>& files) {
   std::vector<Node> candidates;
   for (const MixCandidate& candidate : answer.candidates) {
     candidates.push_back(MapBuilder()
@@ -267,7 +282,7 @@ std::string mix_json(const MixAnswer& answer, const PlanRunInfo& info) {
                .add("confidence", number_node(answer.question.confidence))
                .add("objective", text_node(counts_gpus(answer) ? "gpus" : "usd_per_hour"))
                .build())
-      .add("mix", mix_answer_node(answer))
+      .add("mix", mix_answer_node(answer, files))
       .add("candidates", list_node(std::move(candidates)))
       .add("requests_simulated", integer_node(answer.requests_simulated))
       .add("partial", bool_node(answer.partial))

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "plan/mix_plan.hpp"
 #include "report/palette.hpp"
@@ -9,10 +10,17 @@
 namespace ridgeline::report {
 
 /// A mix on one screen: its pools, what each serves and how sure that is, and what one deployment
-/// for all classes would cost.
-[[nodiscard]] std::string mix_table(const plan::MixAnswer& answer, const TextStyle& style);
+/// for all classes would cost, and the files that were written.
+[[nodiscard]] std::string mix_table(const plan::MixAnswer& answer,
+                                    const TextStyle& style,
+                                    const std::vector<std::string>& files = {});
 
 /// The same as JSON, with the capacities behind it; only `run_info` may differ between two runs.
-[[nodiscard]] std::string mix_json(const plan::MixAnswer& answer, const PlanRunInfo& info);
+[[nodiscard]] std::string mix_json(const plan::MixAnswer& answer,
+                                   const PlanRunInfo& info,
+                                   const std::vector<std::string>& files = {});
+
+/// What a pool of a mix serves, as "100 % of chat, 20 % of documents".
+[[nodiscard]] std::string served_text(const plan::MixAnswer& answer, const plan::MixPool& pool);
 
 }  // namespace ridgeline::report

@@ -34,6 +34,15 @@ document::Node list_node(std::vector<document::Node> items) {
   return document::Node::list(std::move(items), {});
 }
 
+document::Node texts_node(const std::vector<std::string>& texts) {
+  std::vector<document::Node> items;
+  items.reserve(texts.size());
+  for (const std::string& text : texts) {
+    items.push_back(text_node(text));
+  }
+  return list_node(std::move(items));
+}
+
 MapBuilder& MapBuilder::add(std::string_view key, document::Node value) {
   members_.push_back({.key = std::string(key), .value = std::move(value), .where = {}});
   return *this;

@@ -18,6 +18,7 @@ namespace ridgeline::report {
 [[nodiscard]] document::Node number_node(std::optional<double> value);
 [[nodiscard]] document::Node bool_node(std::optional<bool> value);
 [[nodiscard]] document::Node list_node(std::vector<document::Node> items);
+[[nodiscard]] document::Node texts_node(const std::vector<std::string>& texts);
 
 /// Builds a map in the order of the calls.
 class MapBuilder {

@@ -23,7 +23,6 @@
 #include "engine/options.hpp"
 #include "engine/server.hpp"
 #include "latency/step_time_model.hpp"
-#include "metrics/listeners.hpp"
 #include "metrics/recorder.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/samples.hpp"
@@ -225,7 +224,6 @@ struct WiredRun::Parts {
   workload::Source& source;
   domain::Tenants tenants;
   std::optional<metrics::Timeline> timeline;
-  metrics::Listeners both;
   std::vector<std::vector<domain::Request>> warm;
   LoggedModel logged;
   std::optional<metrics::Recorder> recorder;
@@ -268,7 +266,6 @@ core::Result<WiredRun> WiredRun::make(const scenario::Resolved& resolved,
                                          .source = source,
                                          .tenants = std::move(tenants),
                                          .timeline = {},
-                                         .both = {},
                                          .warm = std::move(*warm),
                                          .logged = LoggedModel(*deployment.latency),
                                          .recorder = {},
@@ -282,13 +279,8 @@ core::Result<WiredRun> WiredRun::make(const scenario::Resolved& resolved,
   metrics::RecorderOptions recorder_inputs = recorder_options(resolved, source, controls.listener);
   if (controls.series_windows) {
     run.timeline.emplace(timeline_options(resolved, recorder_inputs.slo, *controls.series_windows));
-    run.both.add(&*run.timeline);
-    recorder_inputs.listener = &*run.timeline;
+    recorder_inputs.timeline = &*run.timeline;
     recorder_inputs.curves = true;
-    if (controls.listener != nullptr) {
-      run.both.add(controls.listener);
-      recorder_inputs.listener = &run.both;
-    }
   }
   recorder_inputs.tenants = resolved.run.cluster.tenants ? &run.tenants : nullptr;
   run.recorder.emplace(recorder_inputs);
@@ -302,10 +294,9 @@ core::Result<WiredRun> WiredRun::make(const scenario::Resolved& resolved,
     engine::EngineOptions options = one.engine;
     options.kv_transfer = is_disaggregated(resolved) || has_kv_tiers(resolved);
     options.acceptance_seed = static_cast<std::uint64_t>(resolved.run.seed);
-    const bool wanted =
-        recorder_inputs.listener != nullptr && recorder_inputs.listener->needs_steps();
-    options.log_steps =
-        options.log_steps || wanted || controls.steps != nullptr || controls.records != nullptr;
+    const bool wanted = controls.listener != nullptr && controls.listener->needs_steps();
+    options.log_steps = options.log_steps || wanted || run.timeline.has_value() ||
+                        controls.steps != nullptr || controls.records != nullptr;
     return options;
   };
   run.options = options_of(deployment);

@@ -5,6 +5,8 @@ import signal
 import time
 import xml.etree.ElementTree
 
+import pytest
+
 SMALL = ["--model", "llama-3.1-8b", "--gpu", "h100,h200", "--tensor-parallel-size", "1", "--request-rate", "8",
          "--input-len", "512", "--output-len", "64", "--effort", "quick", "--objective", "gpus"]
 
@@ -119,6 +121,15 @@ def test_mix(ridgeline):
     mix = json.loads(done.stdout)["mix"]
     assert all(pool["certificate"]["holds"] for pool in mix["pools"])
     assert mix["cost"] <= mix["alone"]["cost"]
+    done = ridgeline("plan", "mix.yaml", "--effort", "quick", "--save-dir", "out", "--deployment-target", "kubernetes", "--format", "json")
+    saved = json.loads(done.stdout)["mix"]
+    assert {key: value for key, value in saved.items() if key != "files"} == {key: value for key, value in mix.items() if key != "files"}
+    assert mix["files"] == [] and saved["files"]
+    for number, pool in enumerate(saved["pools"], 1):
+        folder = ridgeline.folder / "out" / f"pool{number}"
+        assert f"replicas: {pool['replicas']}" in (folder / "deployment.yaml").read_text()
+        ran = ridgeline("run", folder / "scenario.yaml", "--num-prompts", "50", "--format", "json")
+        assert json.loads(ran.stdout)["config"]["workload"]["request_rate"] == pytest.approx(pool["rate_rps"])
     (ridgeline.folder / "bad.yaml").write_text(MIX.replace("request_rate: 2,", ""))
     bad = ridgeline("plan", "bad.yaml", "--request-rate", "5")
     assert bad.returncode == 2 and "mix.documents.request_rate" in bad.stderr and "workload.request_rate" in bad.stderr

@@ -94,3 +94,11 @@ def test_kernels_check_reads_what_the_cpu_backend_wrote(ridgeline, tmp_path):
         assert kernels[name]["convention"]["agreeing_rows"] == rows
         assert kernels[name]["convention"]["peak_tflops"] == pytest.approx(peak, rel=1e-4)
         assert kernels[name]["convention"]["flops"] == convention
+
+
+def test_the_shipped_tables_of_an_h100_fit_the_kernel_model(ridgeline):
+    result = ridgeline("kernels", "fit", SOURCE / "data" / "kernels" / "h100", "--format", "json")
+    fits = {fit["operator"]: fit for fit in json.loads(result.stdout)["fits"]}
+    assert {"gemm_16bit", "gemm_8bit", "decode_attention", "prefill_attention"} <= fits.keys()
+    for name, fit in fits.items():
+        assert fit["median_error"] < 0.06, name

@@ -16,6 +16,9 @@ class Event:
         self.at = self._gpu.now
         self._gpu.log.append("event")
 
+    def synchronize(self):
+        pass
+
     def elapsed_time(self, end):
         return end.at - self.at
 
@@ -39,6 +42,7 @@ class Gpu:
     def __init__(self, name="NVIDIA H100 80GB HBM3", capability=(9, 0), count=1):
         self.now, self.log, self.captured = 0.0, [], None
         self.capability, self.count, self.broken = capability, count, False
+        self.counts_no_energy = False
         self.name = name
         self.reserved, self.allocated, self.emptied = 100, 90, 0
 

@@ -20,6 +20,10 @@ class Reading:
         self._gpu.log.append("read")
         return Conditions(clock_mhz=1755.0)
 
+    def joules(self):
+        """500 W, counted in steps of 0.1 s."""
+        return None if self._gpu.counts_no_energy else 500.0 * (self._gpu.now // 100 * 100) / 1000.0
+
     def close(self):
         self.closed = True
 
@@ -29,7 +33,13 @@ def make(monkeypatch):
     def make(gpu, **options):
         monkeypatch.setitem(sys.modules, "torch", gpu.module())
         monkeypatch.setattr(cuda, "open_telemetry", lambda device: Reading(gpu))
-        return cuda.CudaBackend(seed=1, device_index=options.get("index", 0), folder=options.get("folder"))
+        monkeypatch.setattr(cuda.time, "monotonic", lambda: gpu.now / 1000.0)
+        return cuda.CudaBackend(
+            seed=1,
+            device_index=options.get("index", 0),
+            folder=options.get("folder"),
+            sustain_seconds=options.get("sustain_seconds", 0.0),
+        )
 
     return make
 
@@ -69,6 +79,22 @@ def test_eager_cases_are_launched_and_never_captured(make):
 def test_work_that_times_itself_is_asked(make):
     measurement = make(fake_torch.Gpu()).measure(Case("nccl", [], sampler=lambda: [3.0, 4.0]), 1.0)
     assert measurement.samples_us == [3.0, 4.0]
+
+
+def test_sustained_work_has_mean_power_and_time(make):
+    gpu = fake_torch.Gpu()
+    case = Case("pretended", [gpu.call, gpu.call])
+    sustained = make(gpu, sustain_seconds=3.0).measure(case, expected_us=500.0).sustained
+    assert sustained.latency_us == pytest.approx(500.0)
+    # The counter's steps are seen at the ends of batches of 20 ms.
+    assert sustained.power_w == pytest.approx(500.0, rel=0.02)
+
+
+def test_power_is_left_out_where_no_energy_is_counted_or_none_was_asked(make):
+    gpu = fake_torch.Gpu()
+    assert make(gpu).measure(Case("pretended", [gpu.call]), 500.0).sustained is None
+    gpu.counts_no_energy = True
+    assert make(gpu, sustain_seconds=3.0).measure(Case("pretended", [gpu.call]), 500.0).sustained is None
 
 
 def test_target_is_what_the_device_says(make):

@@ -154,6 +154,8 @@ def test_full_csv_has_everything_once(tmp_path):
         "memory_clock_mhz": "2619",
         "temperature_c": "41",
         "power_w": "",
+            "sustained_us": "",
+            "sustained_w": "",
         "date": DATE,
         "device": "NVIDIA H100 80GB HBM3",
         "versions": "driver 1.2; torch 2.9",

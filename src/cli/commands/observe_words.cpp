@@ -36,7 +36,7 @@ constexpr std::int64_t kDefaultRate = 1000;
 constexpr std::int64_t kHighestRate = 1'000'000;
 /// Descriptors that are not connections: files, the clock, the terminal.
 constexpr std::int64_t kOtherDescriptors = 64;
-constexpr core::Duration kDefaultTimeout = core::Duration::seconds(6 * 3600);
+constexpr core::Duration kDefaultTimeout = core::Duration::seconds(21'600);
 constexpr core::Duration kDefaultScrape = core::Duration::seconds(1);
 constexpr std::size_t kMostKeyBytes = 4096;
 constexpr std::int64_t kMostWarmUp = 1'000'000'000;

@@ -151,13 +151,17 @@ core::Result<PlanJob> read_plan_job(const Arguments& arguments, const Manners& m
 }
 
 /// What is predicted of a deployment, for people and for programs.
-void predict(const plan::Answer& answer,
-             const plan::PlanCandidate& candidate,
-             deploy::Input& input) {
+struct Predicted {
+  std::string load;  ///< "5 req/s of ..."
+  const std::vector<plan::TargetResult>& results;
+  double p_feasible = 0.0;
+};
+
+void predict(const Predicted& predicted, const plan::Targets& targets, deploy::Input& input) {
   report::MapBuilder tree;
-  std::vector<std::string> lines = {fmt::format("Predicted at {}:", answer.workload)};
-  for (const plan::TargetResult& result : candidate.targets) {
-    const std::string target = answer.question.slo.targets[result.target].text();
+  std::vector<std::string> lines = {fmt::format("Predicted at {}:", predicted.load)};
+  for (const plan::TargetResult& result : predicted.results) {
+    const std::string target = targets[result.target].text();
     if (result.value_ms) {
       lines.push_back(fmt::format("  {}: {} ms (80 % of windows: {} to {})",
                                   target,
@@ -167,15 +171,10 @@ void predict(const plan::Answer& answer,
       tree.add(target, report::number_node(result.value_ms->value));
     }
   }
-  lines.push_back(fmt::format("  sure to suffice with {:.0f} %", candidate.p_feasible * 100.0));
-  tree.add("p_feasible", report::number_node(candidate.p_feasible));
+  lines.push_back(fmt::format("  sure to suffice with {:.0f} %", predicted.p_feasible * 100.0));
+  tree.add("p_feasible", report::number_node(predicted.p_feasible));
   input.predicted = std::move(lines);
   input.prediction = tree.build();
-  input.plan_digest = answer.digest;
-  if (candidate.capacity) {
-    input.capacity_rps =
-        candidate.capacity->value * static_cast<double>(answer.serving(candidate.replicas));
-  }
 }
 
 /// How many replicas an autoscaler may run, where the question says: from those that serve, to as
@@ -223,7 +222,15 @@ core::Result<Saved> save_deployments(const plan::Answer& answer,
     }
     deploy::Input input{.resolved = *candidate.resolved,
                         .ridgeline = std::string(report::version())};
-    predict(answer, candidate, input);
+    predict(
+        {.load = answer.workload, .results = candidate.targets, .p_feasible = candidate.p_feasible},
+        answer.question.slo.targets,
+        input);
+    input.plan_digest = answer.digest;
+    if (candidate.capacity) {
+      input.capacity_rps =
+          candidate.capacity->value * static_cast<double>(answer.serving(candidate.replicas));
+    }
     limit_replicas(answer, candidate, input);
     const auto files = deploy::deployment_files(input, job.targets);
     if (!files && i > 0) {
@@ -246,6 +253,45 @@ core::Result<Saved> save_deployments(const plan::Answer& answer,
     }
   }
   return saved;
+}
+
+/// The files of a mix: FOLDER/pool1 and so on, all or none.
+core::Result<std::vector<std::string>> save_pools(const plan::MixAnswer& answer,
+                                                  const PlanJob& job,
+                                                  std::string folder) {
+  folder += folder.ends_with('/') ? "" : "/";
+  std::vector<std::vector<deploy::File>> all;
+  for (const plan::MixPool& pool : answer.pools) {
+    deploy::Input input{.resolved = *pool.resolved, .ridgeline = std::string(report::version())};
+    predict({.load = fmt::format(
+                 "{} req/s, {}", report::significant(pool.rate), report::served_text(answer, pool)),
+             .results = pool.targets,
+             .p_feasible = pool.p_feasible},
+            answer.question.slo.targets,
+            input);
+    if (std::ranges::count_if(pool.shares, [](double share) { return share > 0.0; }) > 1) {
+      input.predicted.push_back(
+          fmt::format("  scenario.yaml and bench.sh have requests of {} alone",
+                      answer.question.classes[pool.main_class].name));
+    }
+    input.plan_digest = answer.digest;
+    auto files = deploy::deployment_files(input, job.targets);
+    if (!files) {
+      return core::fail(std::move(files).error());
+    }
+    all.push_back(std::move(*files));
+  }
+  std::vector<std::string> written;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::string own = fmt::format("{}pool{}", folder, i + 1);
+    if (auto done = deploy::save_files("--save-dir", own, all[i]); !done) {
+      return core::fail(std::move(done).error());
+    }
+    for (const deploy::File& file : all[i]) {
+      written.push_back(fmt::format("{}/{}", own, file.name));
+    }
+  }
+  return written;
 }
 
 /// All that --save-dir writes.
@@ -319,7 +365,7 @@ ExitCode run_mix(const PlanJob& job,
                  VerbOutputs& outputs,
                  const Manners& manners) {
   core::Errors errors;
-  for (const char* flag : {"explain", "what-to-measure", "save-dir", "replicas", "svg", "store"}) {
+  for (const char* flag : {"explain", "what-to-measure", "replicas", "svg", "store"}) {
     if (arguments.has(flag)) {
       errors.push_back({.field = fmt::format("--{}", flag),
                         .message = "is not taken of a mix: `mix` of the plan asks for one",
@@ -340,14 +386,26 @@ ExitCode run_mix(const PlanJob& job,
   if (!answer) {
     return give_up(answer.error(), manners);
   }
+  std::vector<std::string> files;
+  core::Errors unsaved;  // Said behind the answer, which stands.
+  if (arguments.has("save-dir") && !answer->partial && answer->failure.empty()) {
+    if (auto saved = save_pools(*answer, job, arguments.value("save-dir"))) {
+      files = std::move(*saved);
+    } else {
+      unsaved = std::move(saved).error();
+    }
+  }
   const report::PlanRunInfo info{
       .wall_time_s = display.wall_seconds(), .core_seconds = core_seconds(), .jobs = job.jobs};
   const ExitCode shown = outputs.put_out(
       [&](std::string_view format, const report::TextStyle& style) {
-        return format == "json" ? report::mix_json(*answer, info)
-                                : report::mix_table(*answer, style);
+        return format == "json" ? report::mix_json(*answer, info, files)
+                                : report::mix_table(*answer, style, files);
       },
       manners);
+  if (!unsaved.empty()) {
+    return give_up(unsaved, manners);
+  }
   if (shown != ExitCode::kOk) {
     return shown;
   }

@@ -37,6 +37,7 @@ std::span<const Verb> verbs() {
       {"deploy", "the files that deploy a scenario: vllm, docker, kubernetes ...", deploy_command},
       {"plan", "which deployment serves a workload within its targets at least cost", plan_command},
       {"observe", "send a workload to a running server and measure it", observe_command},
+      {"ui", "a page with the simulator inside: sliders, pictures, every option", ui_command},
       {"serve", "answer over HTTP as the simulated deployment would", serve_command},
   });
   return kVerbs;

@@ -46,5 +46,6 @@ ExitCode deploy_command(Words words);
 ExitCode observe_command(Words words);
 ExitCode plan_command(Words words);
 ExitCode serve_command(Words words);
+ExitCode ui_command(Words words);
 
 }  // namespace ridgeline::cli

@@ -1,11 +1,13 @@
 #include "latency/fit/table_rows.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -211,6 +213,27 @@ core::Result<std::vector<Sample>> read_published_attention(const TableText& tabl
   return samples;
 }
 
+/// The samples whose kernel an engine would run. PyTorch has only its FlashAttention 2 for a chunk
+/// behind a prefix, where engines run one kernel for all prompts: such samples count only if the
+/// sample of the highest rate ran it, too.
+std::vector<Sample> of_engines_kernels(const std::vector<Sample>& samples,
+                                       const std::vector<std::string>& kernels) {
+  const auto rate = [](const Sample& sample) {
+    const auto& [call, shape] = std::get<PrefillAttentionCall>(sample.call);
+    return call.pairs * kernel::real(shape.heads * shape.head_dim) / sample.time.value();
+  };
+  const auto fastest = std::ranges::max_element(samples, {}, rate);
+  std::vector<Sample> found;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const kernel::PrefillCall& call = std::get<PrefillAttentionCall>(samples[i].call).call;
+    if (call.kv_tokens == call.new_tokens ||
+        kernels[i] == kernels[static_cast<std::size_t>(fastest - samples.begin())]) {
+      found.push_back(samples[i]);
+    }
+  }
+  return found;
+}
+
 core::Result<std::vector<Sample>> read_profiled_attention(const TableText& table, bool decode) {
   std::vector<CsvColumn> columns = {{"dtype", CellKind::kWord},
                                     {"heads"},
@@ -223,12 +246,14 @@ core::Result<std::vector<Sample>> read_profiled_attention(const TableText& table
   } else {
     columns.push_back({"past", CellKind::kFraction});
     columns.push_back({"new"});
+    columns.push_back({"kernel", CellKind::kText, true});
   }
   auto rows = rows_of(table, columns);
   if (!rows) {
     return core::fail(std::move(rows).error());
   }
   std::vector<Sample> samples;
+  std::vector<std::string> kernels;
   for (std::size_t row = 0; row < rows->lines.size(); ++row) {
     if (measured_dtype(rows->words[0][row]) != model::DType::kBf16) {
       continue;
@@ -239,11 +264,15 @@ core::Result<std::vector<Sample>> read_profiled_attention(const TableText& table
                                  .kv = model::DType::kBf16};
     const double seconds = rows->numbers[5][row] * kSecondsPerMicrosecond;
     const std::int64_t batch = rows->count(4, row);
-    samples.push_back(
-        decode ? decode_sample(batch, rows->count(6, row), shape, seconds)
-               : prefill_sample(batch, rows->count(6, row), rows->count(7, row), shape, seconds));
+    if (decode) {
+      samples.push_back(decode_sample(batch, rows->count(6, row), shape, seconds));
+    } else {
+      samples.push_back(
+          prefill_sample(batch, rows->count(6, row), rows->count(7, row), shape, seconds));
+      kernels.emplace_back(rows->words[8][row]);
+    }
   }
-  return samples;
+  return decode ? samples : of_engines_kernels(samples, kernels);
 }
 
 core::Result<std::vector<Sample>> read_experts(const TableText& table) {

@@ -42,6 +42,7 @@ std::string expectation(CellKind kind) {
     case CellKind::kFraction:
       return "a number from 0 to 2^40";
     case CellKind::kWord:
+    case CellKind::kText:
       break;
   }
   return "a word of letters, digits, '_', '.' and '-'";
@@ -217,6 +218,9 @@ class CsvColumnsReader {
         continue;
       }
       const std::string_view cell = cells_[places_[i]];
+      if (column.kind == CellKind::kText) {
+        continue;
+      }
       const bool is_text = column.kind == CellKind::kWord;
       const auto value = is_text ? std::nullopt : read_number(cell, column.kind);
       if (is_text ? !is_word(cell) : !value) {
@@ -232,7 +236,7 @@ class CsvColumnsReader {
     }
     rows_.lines.push_back(number);
     for (std::size_t i = 0; i < columns_.size(); ++i) {
-      if (columns_[i].kind == CellKind::kWord) {
+      if (columns_[i].kind == CellKind::kWord || columns_[i].kind == CellKind::kText) {
         rows_.words[i].push_back(places_[i] < width_ ? cells_[places_[i]] : std::string_view());
       } else {
         rows_.numbers[i].push_back(values[i]);

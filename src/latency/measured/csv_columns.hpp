@@ -23,6 +23,7 @@ enum class CellKind : std::uint8_t {
   kMfu,           ///< Achieved over peak FLOP/s, from 0 to kLargestMfu.
   kFraction,      ///< A number from 0 to 2^40.
   kWord,          ///< Letters, digits and _ . -
+  kText,          ///< Anything.
 };
 
 /// Longest measured call of a kernel: beyond it stands a slip of unit. Published tables end at a
@@ -35,14 +36,14 @@ inline constexpr double kLargestMfu = 10.0;
 struct CsvColumn {
   std::string_view name;
   CellKind kind = CellKind::kCount;
-  bool optional = false;  ///< Where it is absent, every cell of it is 0.
+  bool optional = false;  ///< Where it is absent, every cell of it is 0 or empty.
 };
 
 /// The sound rows of a table, column by column in the order of the columns asked for.
 struct CsvRows {
   std::vector<int> lines;                            ///< Of each row, from 1.
-  std::vector<std::vector<double>> numbers;          ///< Empty for kWord.
-  std::vector<std::vector<std::string_view>> words;  ///< Empty but for kWord; parts of the text.
+  std::vector<std::vector<double>> numbers;          ///< Empty for kWord and kText.
+  std::vector<std::vector<std::string_view>> words;  ///< Of kWord and kText; parts of the text.
   core::Errors errors;  ///< At most kMaxTableProblems; a row with a problem is left out.
 
   [[nodiscard]] std::int64_t count(std::size_t column, std::size_t row) const {

@@ -9,6 +9,8 @@
 
 #include "core/shell_word.hpp"
 #include "document/document.hpp"
+#include "document/json_writer.hpp"
+#include "document/node_json.hpp"
 #include "report/results/headline.hpp"
 #include "scenario/options.hpp"
 #include "scenario/resolve.hpp"
@@ -22,6 +24,18 @@ using scenario::Provenance;
 bool is_stated(const Provenance& provenance) {
   return provenance.origin == Provenance::Origin::kFile ||
          provenance.origin == Provenance::Origin::kFlag;
+}
+
+/// As a part of a URL: RFC 3986's unreserved characters stand for themselves.
+std::string percent_encoded(std::string_view text) {
+  constexpr std::string_view kUnreserved = "-._~";
+  std::string encoded;
+  for (const char c : text) {
+    const bool stands = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+                        (c >= 'A' && c <= 'Z') || kUnreserved.find(c) != std::string_view::npos;
+    encoded += stands ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return encoded;
 }
 
 }  // namespace
@@ -74,6 +88,26 @@ std::string repeat_command(const scenario::Resolved& resolved) {
     }
   }
   return command;
+}
+
+std::string settings_link(const scenario::Resolved& resolved) {
+  const scenario::Scenario scenario = resolved.scenario();
+  std::string link;
+  for (const Provenance& provenance : resolved.provenance) {
+    if (!is_stated(provenance)) {
+      continue;
+    }
+    const scenario::Option& option = *scenario::find_option(provenance.path);
+    const document::Node value = scenario::value_node(option, scenario);
+    std::string text = scenario::value_text(option, scenario);
+    if (value.is_map() || value.is_list()) {
+      document::JsonWriter json(document::JsonWriter::Layout::kOneLine);
+      document::write(value, json);
+      text = json.text();
+    }
+    link += fmt::format("{}{}={}", link.empty() ? "" : "&", option.flag, percent_encoded(text));
+  }
+  return link;
 }
 
 }  // namespace ridgeline::report

@@ -16,4 +16,8 @@ namespace ridgeline::report {
 /// flag that takes all of it, the command reads the settings from the result instead.
 [[nodiscard]] std::string repeat_command(const scenario::Resolved& resolved);
 
+/// The part of a link to the page of `ridgeline ui` behind its "#": the flag of each stated setting
+/// and its value, lists and maps as JSON.
+[[nodiscard]] std::string settings_link(const scenario::Resolved& resolved);
+
 }  // namespace ridgeline::report

@@ -103,6 +103,29 @@ TEST_F(Operated, ADrainThatTakesTooLongLosesRequests) {
   EXPECT_EQ(record(first_failed ? 1 : 0).outcome, domain::Outcome::kFinished);
 }
 
+/// Instance 1 hangs without a request, drains at once, and is started again.
+TEST_F(Operated, AnInstanceThatHungWhenItDrainedHangsAgain) {
+  scaling::ScalerSettings settings;
+  settings.replicas_at = {{in_ms(10), 1}, {in_ms(20), 2}};
+  scaler_ = scaling::make_schedule(settings);
+  for (const std::int64_t at : {5, 32}) {
+    strike({.kind = FaultKind::kHang,
+            .at = in_ms(at),
+            .instance = core::InstanceId(1),
+            .lasts = Duration::milliseconds(8)});
+  }
+  build(2, 2);
+  run_to(12);
+  EXPECT_EQ(state(1), Lifecycle::kGone);
+  send(0, 30);
+  send(1, 30);
+  run();
+  EXPECT_EQ(operations_->totals().faults[1].over, in_ms(40));
+  const auto& hung = record(record(0).instance == core::InstanceId(1) ? 0 : 1);
+  EXPECT_EQ(hung.instance, core::InstanceId(1));
+  EXPECT_EQ(hung.last_token, in_ms(46));  // 8 steps, and 8 ms between.
+}
+
 TEST_F(Operated, AnEmptyPoolWakesForARequest) {
   scaling::ScalerSettings settings;
   settings.scaling_interval = Duration::milliseconds(10);

@@ -34,8 +34,8 @@ TEST(FineCounts, QuantilesHoldTheExactPercentiles) {
     if (p == 0.5 || p == 0.99 || p == 1.0) {
       EXPECT_EQ(values[i], p == 0.5 ? 512.5 : p == 0.99 ? 1002.01 : 1012.0);
     }
-    // 13 ms to 1012 ms, evenly; a bin is up to 0.2 % of its value wide.
-    EXPECT_NEAR(values[i], 13.0 + p * 999.0, 1.0 + 0.002 * values[i]) << p;
+    // 13 ms to 1012 ms, evenly; a bin is up to 0.8 % of its value wide.
+    EXPECT_NEAR(values[i], 13.0 + p * 999.0, 1.0 + 0.008 * values[i]) << p;
   }
 }
 

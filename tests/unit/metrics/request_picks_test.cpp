@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -18,9 +19,13 @@ namespace ridgeline::metrics {
 namespace {
 
 void add(RequestPicks& picks, std::uint32_t id, std::int64_t ttft_ms) {
-  RequestMetrics metrics;
-  metrics.ttft = core::Duration::milliseconds(ttft_ms);
-  picks.add(testing::finished(id, 0, 10, 20, 4), metrics);
+  const auto ttft = core::Duration::milliseconds(ttft_ms);
+  const RequestLatency latency = {.client_ttft = ttft,
+                                  .client_e2e = ttft,
+                                  .server_ttft = ttft,
+                                  .server_e2e = ttft,
+                                  .client_end = {}};
+  picks.add(testing::finished(id, 0, 10, 20, 1), latency, std::nullopt);
 }
 
 Series picked(std::uint64_t seed, const std::vector<std::uint32_t>& ids) {

@@ -51,8 +51,9 @@ Timeline timeline(std::size_t windows = 64) {
   return Timeline(TimelineOptions{.windows = windows, .slo = {}});
 }
 
-void feed(Timeline& line, const domain::RequestRecord& record) {
-  line.on_request(record, measure(record, latency_of(record)));
+void feed(Timeline& line, const domain::RequestRecord& record, const SloTargets& slo = {}) {
+  const RequestLatency latency = latency_of(record);
+  line.on_request(record, latency, within_limits(slo, measure(record, latency)));
 }
 
 std::int64_t busy(const Window& window) {
@@ -186,9 +187,9 @@ TEST(Timeline, TargetsAreCountedWhereARequestArrives) {
   options.slo.limits[static_cast<std::size_t>(Metric::kTtft)] = Duration::milliseconds(20);
   options.slo.limits[static_cast<std::size_t>(Metric::kE2e)] = Duration::milliseconds(44);
   Timeline line(options);
-  feed(line, finished(0, 0, 10, 40, 4));
-  feed(line, finished(1, 20, 40, 50, 2));
-  feed(line, testing::rejected(2, 20));
+  feed(line, finished(0, 0, 10, 40, 4), options.slo);
+  feed(line, finished(1, 20, 40, 50, 2), options.slo);
+  feed(line, testing::rejected(2, 20), options.slo);
   const Series series = line.series();
   ASSERT_EQ(series.window, Duration::milliseconds(1));
   EXPECT_EQ(series.windows[0].good, 1);

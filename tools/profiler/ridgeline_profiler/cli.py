@@ -52,6 +52,13 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--seed", type=int, default=1, metavar="N", help="order of the points and random inputs (1)")
     made.add_argument("--peak-bf16", type=_tera, metavar="TFLOPS", help="what MFU is a fraction of (datasheet)")
     made.add_argument("--peak-fp8", type=_tera, metavar="TFLOPS", help="the same of FP8")
+    made.add_argument(
+        "--sustain",
+        type=_seconds,
+        default=0.0,
+        metavar="SECONDS",
+        help="also repeat each point for so long, for its mean power and its time at settled clocks",
+    )
     made.add_argument("--retry-failed", action="store_true", help="try again what failed in an earlier run")
     made.add_argument(
         "--compare", metavar="RIDGELINE", help="measure nothing: the passes under --out beside what this binary predicts"
@@ -66,6 +73,10 @@ def parser() -> argparse.ArgumentParser:
 
 def _minutes(text: str) -> float:
     return _positive(text, "minutes")
+
+
+def _seconds(text: str) -> float:
+    return _positive(text, "seconds")
 
 
 def _tera(text: str) -> float:
@@ -94,10 +105,12 @@ def _backend(options: argparse.Namespace) -> Backend:
     if options.backend == "cpu":
         from ridgeline_profiler.backends.cpu import CpuBackend
 
+        if options.sustain:
+            raise UsageError("--sustain measures power, which the cpu backend cannot")
         return CpuBackend(options.seed)
     from ridgeline_profiler.backends.cuda import CudaBackend
 
-    return CudaBackend(options.seed, options.device, options.gpu)
+    return CudaBackend(options.seed, options.device, options.gpu, options.sustain)
 
 
 def _planning_target(options: argparse.Namespace) -> Target:
@@ -142,6 +155,7 @@ def _resume(
         key: result
         for key, result in previous.results.items()
         if not (options.retry_failed and result.status == "failed")
+        and not (options.sustain and result.status == "ok" and result.sustained is None)
     }
     return previous.header, previous, kept
 
@@ -161,7 +175,7 @@ def _write_tables(
 def _measure(options: argparse.Namespace, backend: Backend) -> int:
     budget = None if options.budget is None else options.budget * 60.0
     header, previous, results = _resume(options, backend)
-    whole_plan = planning.make_plan(ALL, backend.target, header.seed)
+    whole_plan = planning.make_plan(ALL, backend.target, header.seed, options.sustain)
     plan = [each for each in whole_plan if each.operator in options.ops]
     todo = planning.remaining(plan, results)
     if results and not options.quiet:
@@ -209,7 +223,7 @@ def main(arguments: list[str]) -> int:
     try:
         if options.dry_run:
             target = _planning_target(options)
-            plan = planning.make_plan(options.ops, target, options.seed)
+            plan = planning.make_plan(options.ops, target, options.seed, options.sustain)
             budget = None if options.budget is None else options.budget * 60.0
             print_plan(plan, target, budget, sys.stdout)
             return OK

@@ -12,8 +12,9 @@ from ridgeline_profiler.state import measured
 from ridgeline_profiler.statistics import percentile
 from ridgeline_profiler.whole.pass_shape import PassShape, pass_shape
 
-# A replayed pass has no pause of the engine before it; every other part of a step is in it.
-NOT_IN_A_PASS = ("step_gap",)
+# A replayed pass has no pause of the engine before it, and no kernel that waits for the host to launch it; every other
+# part of a step is in it.
+NOT_IN_A_PASS = ("step_gap", "uncaptured_gaps")
 # The passes sample by argmax.
 PLAIN_SAMPLING = ("--generation-config", "vllm")
 SECONDS = 60.0

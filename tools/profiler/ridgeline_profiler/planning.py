@@ -37,13 +37,16 @@ def order_key(seed: int, point: Point) -> tuple[int, bytes]:
     return point.tier, hashlib.sha256(f"{seed}/{point.key}".encode()).digest()
 
 
-def make_plan(operators: Iterable[Operator], target: Target, seed: int) -> list[Planned]:
+def make_plan(
+    operators: Iterable[Operator], target: Target, seed: int, sustain_seconds: float = 0.0
+) -> list[Planned]:
     """Every point of the operators, in the order of measurement."""
     planned = []
     for operator in operators:
         for point in operator.points(target):
             expected = expected_call_us(operator.cost(point), target)
-            planned.append(Planned(point, operator, expected, timing.estimated_seconds(expected)))
+            seconds = timing.estimated_seconds(expected, sustain_seconds)
+            planned.append(Planned(point, operator, expected, seconds))
     return sorted(planned, key=lambda each: order_key(seed, each.point))
 
 

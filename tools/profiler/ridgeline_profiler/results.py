@@ -22,6 +22,16 @@ class Conditions:
 
 
 @dataclass(frozen=True)
+class Sustained:
+    """The same calls repeated without a pause for seconds: clocks and power have settled under the power limit."""
+
+    # Mean time of a call.
+    latency_us: float
+    # Mean power, from the device's energy counter.
+    power_w: float
+
+
+@dataclass(frozen=True)
 class Result:
     point: Point
     status: str
@@ -37,3 +47,5 @@ class Result:
     # Relative error of a kernel of ours against a plain one.
     check_error: float | None = None
     conditions: Conditions = Conditions()
+    # None where it was not asked for, or the device counts no energy.
+    sustained: Sustained | None = None

@@ -53,6 +53,7 @@ def measure_point(backend: Backend, planned: Planned) -> Result:
             summary=summarize(measurement.samples_us),
             check_error=error,
             conditions=measurement.conditions,
+            sustained=measurement.sustained,
         )
     except Unsupported as problem:
         return result("unsupported", reason=str(problem))

@@ -14,7 +14,7 @@ from typing import Any, TextIO
 
 from ridgeline_profiler.errors import UsageError
 from ridgeline_profiler.points import ITEM_BYTES, Point
-from ridgeline_profiler.results import MODES, STATUSES, Conditions, Result
+from ridgeline_profiler.results import MODES, STATUSES, Conditions, Result, Sustained
 from ridgeline_profiler.statistics import Summary
 
 FORMAT = "ridgeline-profile"
@@ -110,6 +110,13 @@ def _parse_summary(record: dict[str, Any]) -> Summary:
     return summary
 
 
+def _parse_sustained(record: dict[str, Any]) -> Sustained | None:
+    if record.get("sustained") is None:
+        return None
+    sustained = _field(record, "sustained", dict, "an object")
+    return Sustained(_number(sustained, "latency_us"), _number(sustained, "power_w"))
+
+
 def parse_result(record: dict[str, Any]) -> Result:
     status = _field(record, "status", str, "text")
     _expect(status in STATUSES, f"'status' is '{status}', expected one of {', '.join(STATUSES)}")
@@ -133,6 +140,7 @@ def parse_result(record: dict[str, Any]) -> Result:
         conditions=Conditions(
             *(_optional(conditions, name) for name in ("clock_mhz", "memory_clock_mhz", "temperature_c", "power_w"))
         ),
+        sustained=_parse_sustained(record),
     )
 
 
@@ -159,6 +167,7 @@ def result_to_json(result: Result) -> dict[str, Any]:
         },
         "check_error": result.check_error,
         "conditions": asdict(result.conditions),
+        "sustained": None if result.sustained is None else asdict(result.sustained),
     }
 
 

@@ -15,6 +15,9 @@ class Telemetry(Protocol):
     def read(self) -> Conditions:
         """The latest values."""
 
+    def joules(self) -> float | None:
+        """What the GPU has used up since some fixed time; None where it does not count."""
+
     def close(self) -> None:
         """Ends what reads them."""
 
@@ -22,6 +25,9 @@ class Telemetry(Protocol):
 class NoTelemetry:
     def read(self) -> Conditions:
         return Conditions()
+
+    def joules(self) -> float | None:
+        return None
 
     def close(self) -> None:
         pass
@@ -71,6 +77,9 @@ class SmiTelemetry:
     def read(self) -> Conditions:
         return self._latest
 
+    def joules(self) -> float | None:
+        return None
+
     def close(self) -> None:
         self._process.terminate()
         self._process.wait()
@@ -89,22 +98,25 @@ class NvmlTelemetry:
             else nvml.nvmlDeviceGetHandleByUUID(device)
         )
 
+    def _value(self, read: Any, *arguments: Any) -> float | None:
+        try:
+            return float(read(self._handle, *arguments))
+        except self._nvml.NVMLError:
+            return None
+
     def read(self) -> Conditions:
-        nvml, handle = self._nvml, self._handle
-
-        def value(read: Any, *arguments: Any) -> float | None:
-            try:
-                return float(read(handle, *arguments))
-            except nvml.NVMLError:
-                return None
-
-        power = value(nvml.nvmlDeviceGetPowerUsage)
+        nvml = self._nvml
+        power = self._value(nvml.nvmlDeviceGetPowerUsage)
         return Conditions(
-            clock_mhz=value(nvml.nvmlDeviceGetClockInfo, nvml.NVML_CLOCK_SM),
-            memory_clock_mhz=value(nvml.nvmlDeviceGetClockInfo, nvml.NVML_CLOCK_MEM),
-            temperature_c=value(nvml.nvmlDeviceGetTemperature, nvml.NVML_TEMPERATURE_GPU),
+            clock_mhz=self._value(nvml.nvmlDeviceGetClockInfo, nvml.NVML_CLOCK_SM),
+            memory_clock_mhz=self._value(nvml.nvmlDeviceGetClockInfo, nvml.NVML_CLOCK_MEM),
+            temperature_c=self._value(nvml.nvmlDeviceGetTemperature, nvml.NVML_TEMPERATURE_GPU),
             power_w=None if power is None else power / 1000.0,
         )
+
+    def joules(self) -> float | None:
+        millijoules = self._value(self._nvml.nvmlDeviceGetTotalEnergyConsumption)
+        return None if millijoules is None else millijoules / 1000.0
 
     def close(self) -> None:
         self._nvml.nvmlShutdown()

@@ -11,6 +11,8 @@ MAX_REPLAYS = 200
 # A replay holds at least this many calls, unless they take long: what surrounds a replay is then a small part of it.
 CALLS_IN_REPLAY = 20
 LONG_REPLAY_US = 2000.0
+# Batches of replays between two readings of the energy counter, which moves every few dozen milliseconds.
+SUSTAINED_BATCH_SECONDS = 0.02
 # Building inputs, capturing, tuning and checking, as an estimate until the run itself has shown better.
 SETUP_SECONDS = 0.3
 # Share of a peak that an estimate assumes.
@@ -35,7 +37,7 @@ def warm_up_replays(seconds_per_replay: float) -> int:
     return max(WARM_UP_REPLAYS, min(MAX_REPLAYS, wanted))
 
 
-def estimated_seconds(call_us: float) -> float:
+def estimated_seconds(call_us: float, sustain_seconds: float = 0.0) -> float:
     """Wall time of a point whose call takes `call_us`."""
     replay = call_us * 1e-6 * rounds(call_us, 1)
-    return SETUP_SECONDS + replay * (replays(replay) + warm_up_replays(replay) + 1)
+    return SETUP_SECONDS + sustain_seconds + replay * (replays(replay) + warm_up_replays(replay) + 1)

@@ -132,7 +132,7 @@ class FastEngine final : public Engine {
   inline void end_batches(const Run& run);
   inline void put_in_flight(const Run& run);
   inline void count(const Run& run);
-  [[gnu::noinline, gnu::cold]] void log_run(const Run& run);
+  [[gnu::noinline]] void log_run(const Run& run);
   void hold_blocks_until(core::SimTime now) {
     RIDGELINE_CHECK(now >= now_, "engine: its clock goes forward");
     used_block_ticks_ +=

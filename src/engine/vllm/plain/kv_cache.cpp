@@ -57,7 +57,7 @@ void KvCache::begin_lookups() {
 }
 
 void KvCache::set_num_buckets(std::size_t buckets) {
-  bucket_shift_ = std::countl_zero(buckets) + 1;
+  bucket_shift_ = std::countl_zero(std::uint64_t{buckets}) + 1;
   buckets_.assign(buckets, kNullBlock);
 }
 

@@ -100,6 +100,23 @@ TEST(FitTables, MessagesAreElementsOf16Bit) {
   EXPECT_EQ(std::get<AllReduceCall>(samples[0].call).message.value(), 2048.0);
 }
 
+/// PyTorch runs a chunk behind a prefix by a slower kernel than whole prompts, unlike engines.
+TEST(FitTables, ProfiledChunksOfAnotherKernelDoNotCount) {
+  const std::string header = "dtype,heads,kv_heads,head_dim,batch,past,new,latency_us,kernel\n";
+  const auto rows_of_chunk = [&](const std::string& kernel) {
+    return read_samples(header + "bf16,8,8,128,1,0,128,9,flash\n" +
+                            "bf16,8,8,128,1,0,4096,60,cudnn\n" + "bf16,8,8,128,1,1024,128,30," +
+                            kernel + "\n",
+                        "t.csv",
+                        TableKind::kPrefillAttention,
+                        TableSource::kProfiler)
+        .value()
+        .size();
+  };
+  EXPECT_EQ(rows_of_chunk("flash"), 2U);
+  EXPECT_EQ(rows_of_chunk("cudnn"), 3U);
+}
+
 TEST(FitTables, BadCellsAreNamed) {
   EXPECT_THAT(refused("gemm_dtype,m,n,latency\nfp8,1,2,3\n", TableKind::kGemm), HasSubstr("k"));
   const std::string problem =

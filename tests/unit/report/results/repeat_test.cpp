@@ -52,5 +52,16 @@ TEST(StatedSettings, SayWhereTheyCameFrom) {
   EXPECT_EQ(stated.front(), std::pair(std::string("model"), std::string("llama-3.1-8b (flag)")));
 }
 
+TEST(SettingsLink, HasEachStatedSettingAsAPartOfAUrl) {
+  const std::string link =
+      settings_link(resolved({{"workload.output_len", "{distribution: uniform, min: 1, max: 9}"}}));
+  EXPECT_THAT(link, ::testing::StartsWith("model=llama-3.1-8b&gpu=h100&"));
+  EXPECT_THAT(
+      link,
+      ::testing::HasSubstr("output-len=%7B%22distribution%22%3A%22uniform%22%2C%22min%22%3A1%2C%22"
+                           "max%22%3A9%7D"));
+  EXPECT_THAT(link, ::testing::Not(::testing::HasSubstr("seed=")));
+}
+
 }  // namespace
 }  // namespace ridgeline::report

@@ -7,7 +7,7 @@ from ridgeline_profiler.cases import Case
 from ridgeline_profiler.devices import Target
 from ridgeline_profiler.operators.base import Operator
 from ridgeline_profiler.points import Point
-from ridgeline_profiler.results import Conditions
+from ridgeline_profiler.results import Conditions, Sustained
 
 
 @dataclass(frozen=True)
@@ -17,6 +17,7 @@ class Measurement:
     samples_us: list[float]
     mode: str
     conditions: Conditions
+    sustained: Sustained | None = None
 
 
 class Backend(Protocol):

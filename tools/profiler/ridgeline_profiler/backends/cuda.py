@@ -1,10 +1,11 @@
 """PyTorch on an NVIDIA GPU: CUDA events around graph replays."""
 
 import os
+import time
 from collections.abc import Callable
 from typing import Any
 
-from ridgeline_profiler import VERSION, timing
+from ridgeline_profiler import VERSION, energy, timing
 from ridgeline_profiler.backends.base import Measurement
 from ridgeline_profiler.backends.torch_env import TorchEnv
 from ridgeline_profiler.cases import Case
@@ -12,7 +13,7 @@ from ridgeline_profiler.devices import Target, datasheet_of, folder_name
 from ridgeline_profiler.errors import DeviceLost, UsageError
 from ridgeline_profiler.operators.base import Operator
 from ridgeline_profiler.points import Point
-from ridgeline_profiler.results import Conditions
+from ridgeline_profiler.results import Conditions, Sustained
 from ridgeline_profiler.telemetry import open_telemetry
 
 # First compute capability with FP8 matrix units (Ada), and the first that PyTorch's bfloat16 kernels are made for.
@@ -36,7 +37,7 @@ class CudaBackend:
         " medians; kernels of our own were checked against a plain computation on the same inputs."
     )
 
-    def __init__(self, seed: int, device_index: int, folder: str | None):
+    def __init__(self, seed: int, device_index: int, folder: str | None, sustain_seconds: float = 0.0):
         try:
             import torch
         except ImportError as problem:
@@ -46,6 +47,7 @@ class CudaBackend:
         if device_index >= torch.cuda.device_count():
             raise UsageError(f"--device {device_index}: PyTorch sees {torch.cuda.device_count()} GPUs")
         self._torch: Any = torch
+        self._sustain_seconds = sustain_seconds
         self._device = torch.device("cuda", device_index)
         torch.cuda.set_device(self._device)
         torch.manual_seed(seed)
@@ -90,8 +92,9 @@ class CudaBackend:
                     all_calls()
                 run = graph.replay
             samples, conditions = self._time(run)
+            sustained = self._sustain(run, min(samples) * 1e-3, calls_per_replay) if self._sustain_seconds else None
         mode = "graph" if case.graph else "eager"
-        return Measurement([each * 1e3 / calls_per_replay for each in samples], mode, conditions)
+        return Measurement([each * 1e3 / calls_per_replay for each in samples], mode, conditions, sustained)
 
     def _time(self, run: Callable[[], None]) -> tuple[list[float], Conditions]:
         """Milliseconds of each replay after the warm-up. Telemetry is read while the GPU works on the queue."""
@@ -106,6 +109,35 @@ class CudaBackend:
         conditions = self._telemetry.read()
         torch.cuda.synchronize(self._device)
         return [start.elapsed_time(end) for start, end in pairs], conditions
+
+    def _sustain(self, run: Callable[[], None], replay_seconds: float, calls_per_replay: int) -> Sustained | None:
+        """Replays without a pause, and reads the energy counter between batches. The first part lets clocks settle."""
+        torch = self._torch
+        per_batch = max(1, int(timing.SUSTAINED_BATCH_SECONDS / replay_seconds))
+        readings: list[energy.Reading] = []
+        ends: list[Any] = []
+        begin = time.monotonic()
+        while time.monotonic() - begin < self._sustain_seconds:
+            for _ in range(per_batch):
+                run()
+            ends.append(torch.cuda.Event(enable_timing=True))
+            ends[-1].record(self._stream)
+            # One batch runs while the next is launched.
+            if len(ends) > 1:
+                ends[-2].synchronize()
+                joules = self._telemetry.joules()
+                if joules is None:
+                    break
+                readings.append(energy.Reading(time.monotonic(), joules, len(ends) - 1))
+        self._stream.synchronize()
+        span = energy.settled_span(readings)
+        if span is None:
+            return None
+        first, last = span
+        milliseconds = ends[first.batches - 1].elapsed_time(ends[last.batches - 1])
+        calls = (last.batches - first.batches) * per_batch * calls_per_replay
+        watts = (last.joules - first.joules) / (last.seconds - first.seconds)
+        return Sustained(milliseconds * 1e3 / calls, watts)
 
     def _enqueue(self, run: Callable[[], None]) -> tuple[Any, Any]:
         """One replay between two events, behind a read that pushes everything else out of the L2 cache. It reads and

@@ -1,0 +1,154 @@
+"""The page of `ridgeline ui` in headless Chromium: it answers, follows its controls, asks nothing of any server, and
+exports the command that gives the same run. `./dev page` builds it."""
+
+import json
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from test_pages import AXE, PICTURES, browser, requested, set_size  # noqa: F401 (browser is a fixture)
+
+SOURCE = Path(__file__).resolve().parents[2]
+BINARY = Path(os.environ.get("RIDGELINE_BINARY", SOURCE / "build" / "release" / "ridgeline"))
+PAGE = Path(os.environ.get("RIDGELINE_PAGE", SOURCE / "out" / "page" / "ui.html"))
+LINK = "model=llama-3.1-8b&gpu=h100&request-rate=8&num-prompts=500&input-len=512&output-len=64&slo-ttft=50ms&seed=1"
+LONGEST_WAIT_S = 60
+
+pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="the page is not built: ./dev page")
+
+
+def state_of(browser, wanted):
+    """Waits until the page has come to that state."""
+    end = time.monotonic() + LONGEST_WAIT_S
+    while time.monotonic() < end:
+        if browser.execute_script("return document.body.dataset.state") == wanted:
+            return
+        time.sleep(0.02)
+    pytest.fail(f"the page is {browser.execute_script('return document.body.dataset.state')}, expected {wanted}: "
+                f"{browser.get_log('browser')}")
+
+
+def opened(browser, link, wanted="answered"):
+    browser.get("about:blank")
+    browser.get(f"{PAGE.as_uri()}#{link}")
+    state_of(browser, wanted)
+
+
+def text(browser, selector):
+    return browser.execute_script("return document.querySelector(arguments[0]).textContent", selector)
+
+
+def type_into(browser, name, value):
+    browser.execute_script(
+        """const field = document.getElementById(arguments[0]);
+        field.value = arguments[1];
+        field.dispatchEvent(new Event(field.tagName === 'SELECT' ? 'change' : 'input', {bubbles: true}));""", name, value)
+
+
+def native(command):
+    words = command.replace("ridgeline", f"'{BINARY}'", 1)
+    run = subprocess.run(["sh", "-c", words + " --format json"], capture_output=True, text=True, timeout=120, check=True)
+    return json.loads(run.stdout)
+
+
+def test_it_answers_and_exports(browser):
+    requested(browser)
+    opened(browser, LINK)
+    asked = [url.split("#")[0] for url in requested(browser) if not url.startswith(("data:", "blob:", "about:"))]
+    assert asked == [PAGE.as_uri()]
+    tree = native(text(browser, "#command"))
+    assert text(browser, "#digest") == tree["digest"]
+    shown = text(browser, '[data-key="summary.ttft_ms.p99"] b')
+    assert float(shown.split()[0]) == pytest.approx(tree["summary"]["ttft_ms"]["p99"], rel=1e-3)
+    assert "missed" in text(browser, '[data-key="summary.ttft_ms.p99"]') or tree["summary"]["slo"]["ttft"]["met"]
+    drawn = browser.execute_script("return [...document.querySelectorAll('#figures img')].map(i => [i.naturalWidth, i.alt.length])")
+    assert len(drawn) >= 5 and all(width > 100 and words > 10 for width, words in drawn), drawn
+    assert browser.get_log("browser") == []
+
+
+def test_controls_change_the_run_and_the_link(browser):
+    opened(browser, LINK)
+    for name, value in (("main-gpu", "h200"), ("main-tensor_parallel_size", "2"), ("more-max_num_seqs", "16"),
+                        ("more-enable_prefix_caching", "false")):
+        type_into(browser, name, value)
+    state_of(browser, "answered")
+    command = text(browser, "#command")
+    assert "--gpu=h200" in command and "--max-num-seqs=16" in command and "--enable-prefix-caching=false" in command
+    assert text(browser, "#digest") == native(command)["digest"]
+    link = browser.execute_script("return location.hash.slice(1)")
+    digest = text(browser, "#digest")
+    opened(browser, link)
+    assert text(browser, "#digest") == digest
+
+
+def test_sliders_give_the_newest_run(browser):
+    opened(browser, LINK)
+    browser.execute_script(
+        """const slider = document.querySelector('[aria-label="request_rate, slider"]');
+        for (let step = 0; step <= 20; ++step) {
+          slider.value = -1 + step / 10;
+          slider.dispatchEvent(new Event('input'));
+        }""")
+    state_of(browser, "answered")
+    assert "--request-rate=10" in text(browser, "#command")
+    assert text(browser, "#digest") == native(text(browser, "#command"))["digest"]
+
+
+def test_every_option_has_a_control(browser):
+    opened(browser, LINK)
+    options = json.loads(subprocess.run([BINARY, "schema", "options"], capture_output=True, text=True, check=True).stdout)
+    shown = set(browser.execute_script("return [...document.querySelectorAll('[data-option]')].map(e => e.dataset.option)"))
+    assert shown == set(options["properties"])
+
+
+def test_what_is_wrong_is_said_and_is_no_markup(browser):
+    opened(browser, "model=<img src=x onerror=alert(1)>&gpu=h10&request-rate=8", "refused")
+    said = text(browser, "#errors")
+    assert "did you mean" in said and "<img" in said
+    assert browser.execute_script("return document.querySelectorAll('#errors img').length") == 0
+    assert browser.get_log("browser") == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_reads_on_a_phone_and_axe_finds_nothing(browser, scheme):
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+    for width, height in ((1280, 900), (380, 800)):
+        set_size(browser, width, height)
+        opened(browser, LINK)
+        browser.save_screenshot(str(PICTURES / f"ui-{scheme}-{width}.png"))
+        assert browser.execute_script("return document.scrollingElement.scrollWidth") <= width
+    if not AXE.exists():
+        pytest.skip("axe-core is not installed: ./dev browser does it where there is npm")
+    browser.execute_cdp_cmd("Page.setBypassCSP", {"enabled": True})
+    try:
+        opened(browser, LINK)
+        browser.execute_script(AXE.read_text())
+        found = browser.execute_async_script(
+            """const done = arguments[arguments.length - 1];
+            axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']}).then(result => done(
+              result.violations.map(v => [v.id, v.nodes.length, v.nodes[0].html.slice(0, 200), v.nodes[0].failureSummary])));""")
+    finally:
+        browser.execute_cdp_cmd("Page.setBypassCSP", {"enabled": False})
+        browser.get_log("browser")
+    assert found == []
+
+
+def test_the_verb_opens_the_page_with_the_settings(browser, tmp_path):
+    beside = tmp_path / "ridgeline"
+    beside.write_bytes(BINARY.read_bytes())
+    beside.chmod(0o755)
+    words = [beside, "ui", "--model", "qwen3-8b", "--gpu", "h200", "--request-rate", "2", "--num-prompts", "50",
+             "--input-len", "100", "--output-len", "{distribution: uniform, min: 5, max: 50}", "-o", tmp_path / "p.html"]
+    refused = subprocess.run(words, capture_output=True, text=True)
+    assert refused.returncode == 2 and "./dev page" in refused.stderr and not (tmp_path / "p.html").exists()
+    (tmp_path / "ui.html").write_text(PAGE.read_text())
+    subprocess.run(words, check=True, capture_output=True)
+    browser.get((tmp_path / "p.html").as_uri())
+    state_of(browser, "answered")
+    run = subprocess.run([str(word) for word in [BINARY, "run", *words[2:-2], "--format", "json"]], capture_output=True,
+                         text=True, check=True)
+    assert text(browser, "#digest") == json.loads(run.stdout)["digest"]

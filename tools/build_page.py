@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""Writes the page of `ridgeline ui`: one HTML file with the simulator inside.
+
+    tools/build_page.py build/wasm/ridgeline.wasm out/page/ui.html
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+import sys
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parent.parent
+UI = SOURCE / "web" / "ui"
+
+
+def without_exports(text: str) -> str:
+    return re.sub(r"^export ", "", text, flags=re.MULTILINE)
+
+
+def main() -> int:
+    wasm, out = Path(sys.argv[1]), Path(sys.argv[2])
+    # A worker from a page of a file is a plain script, and is sent the module that index.js would load.
+    library = without_exports((SOURCE / "npm" / "index.js").read_text().partition("async function moduleFrom")[0])
+    worker = library + (UI / "worker.js").read_text()
+    script = "\n".join((
+        '"use strict";',
+        # A script ends at the first such tag, even inside a text.
+        f"const WORKER = {json.dumps(worker)};".replace("</", "<\\/"),
+        without_exports((UI / "state.js").read_text()),
+        (UI / "page.js").read_text(),
+    ))
+    parts = {
+        "@SCRIPT_HASH@": "'sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() + "'",
+        "@STYLE@": (UI / "page.css").read_text(),
+        "@WASM@": base64.b64encode(gzip.compress(wasm.read_bytes(), 9, mtime=0)).decode(),
+        "@SCRIPT@": script,
+    }
+    text = re.sub("|".join(parts), lambda match: parts[match[0]], (UI / "page.html").read_text())
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(text)
+    print(f"{out}: {len(text)} bytes")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,231 @@
+// The page: controls from the option table, one run in flight, the newest wins.
+const PATIENCE_MS = 250; // A run that takes longer is ended when a newer one is asked for.
+
+// The controls at the top; the others are below "more settings". Sliders run over powers of ten between two ends.
+const MAIN = [
+  { name: "model", list: "models" },
+  { name: "gpu", list: "gpus" },
+  { name: "tensor_parallel_size", choices: ["1", "2", "4", "8"] },
+  { name: "request_rate", from: 0.1, to: 1000 },
+  { name: "input_len", from: 1, to: 100000, whole: true },
+  { name: "output_len", from: 1, to: 10000, whole: true },
+  { name: "num_prompts", from: 10, to: 100000, whole: true },
+  { name: "slo_ttft" },
+  { name: "slo_tpot" },
+  { name: "seed" },
+];
+
+// Numbers of the result that stand on top: what they are called, their place in the JSON, their unit.
+const TILES = [
+  ["TTFT p99", "summary.ttft_ms.p99", "ms", "ttft"],
+  ["TPOT p99", "summary.tpot_ms.p99", "ms", "tpot"],
+  ["end to end p99", "summary.e2e_ms.p99", "ms", "e2e"],
+  ["output", "summary.output_throughput", "tok/s"],
+  ["goodput", "summary.goodput", "req/s"],
+  ["KV cache peak", "summary.kv_cache.peak", ""],
+];
+
+const $ = (id) => document.getElementById(id);
+const at = (tree, path) => path.split(".").reduce((place, key) => place?.[key], tree);
+
+/** An element with attributes and children; texts are text, never markup. */
+function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) {
+      element.addEventListener(name.slice(2), value);
+    } else if (value !== undefined) {
+      element.setAttribute(name, value);
+    }
+  }
+  element.append(...children);
+  return element;
+}
+
+let state = stateOf(location.hash || document.body.dataset.link);
+let table = {};
+const fields = new Map(); // Of every option: the elements that show it.
+
+// Controls
+
+function set(name, text) {
+  if (text === "") {
+    delete state[name];
+  } else {
+    state[name] = text;
+  }
+  show(name);
+  changed();
+}
+
+/** Writes an option's text where it is shown, but not where it is being typed. */
+function show(name) {
+  for (const element of fields.get(name) ?? []) {
+    const text = state[name] ?? "";
+    if (element.type === "range") {
+      const value = Number(text);
+      element.disabled = text !== "" && !Number.isFinite(value);
+      element.value = value > 0 ? Math.log10(value) : element.min;
+    } else if (element !== document.activeElement) {
+      element.value = text;
+    }
+  }
+}
+
+function control(name, { list, choices, from, to, whole } = {}) {
+  const option = table[name];
+  const id = `${from || list || choices ? "main" : "more"}-${name}`;
+  const known = choices ?? option.anyOf?.find((either) => either.enum)?.enum ?? (option.kind === "true or false" ? ["true", "false"] : null);
+  const title = `${option.description} (${[option.unit, option.range_text, `default: ${option.default_text}`].filter(Boolean).join("; ")})`;
+  const input = known
+    ? make("select", { id }, ...["", ...known].map((word) => make("option", { value: word }, String(word) || `(${option.default_text})`)))
+    : make("input", { id, type: "text", list, spellcheck: "false", autocomplete: "off", placeholder: option.default_text });
+  input.addEventListener(known ? "change" : "input", () => set(name, input.value));
+  const shown = [input];
+  if (from) {
+    const range = make("input", { type: "range", min: Math.log10(from), max: Math.log10(to), step: 0.01, "aria-label": `${name}, slider` });
+    range.addEventListener("input", () => {
+      const value = 10 ** range.value;
+      set(name, whole ? String(Math.round(value)) : String(Number(value.toPrecision(3))));
+    });
+    shown.push(range);
+  }
+  fields.set(name, [...(fields.get(name) ?? []), ...shown]);
+  return make("div", { class: "control", title, "data-option": name }, make("label", { for: id }, name.replaceAll("_", " ")), ...shown);
+}
+
+function build({ models, gpus, version }) {
+  $("version").textContent = version;
+  for (const [id, all] of Object.entries({ models, gpus })) {
+    document.body.append(make("datalist", { id }, ...all.map(({ name, summary }) => make("option", { value: name }, summary))));
+  }
+  $("main").append(...MAIN.map((how) => control(how.name, how)));
+  const sections = new Map();
+  for (const [name, option] of Object.entries(table)) {
+    const section = option.path.includes(".") ? option.path.slice(0, option.path.lastIndexOf(".")) : "run";
+    sections.set(section, [...(sections.get(section) ?? []), name]);
+  }
+  const main = new Set(MAIN.map(({ name }) => name));
+  for (const [section, names] of sections) {
+    const others = names.filter((name) => !main.has(name));
+    if (others.length > 0) {
+      $("more").append(make("details", {}, make("summary", {}, section), ...others.map((name) => control(name))));
+    }
+  }
+  $("filter").addEventListener("input", () => {
+    const word = $("filter").value.trim().replaceAll(" ", "_").toLowerCase();
+    for (const group of $("more").children) {
+      const found = [...group.querySelectorAll(".control")].filter((element) => {
+        element.hidden = !`${element.dataset.option} ${element.title}`.toLowerCase().includes(word);
+        return !element.hidden;
+      });
+      group.hidden = found.length === 0;
+      group.open = word !== "" && found.length > 0;
+    }
+  });
+}
+
+// Runs
+
+let compiled, worker, asked, waiting;
+let count = 0;
+
+function start(onReady) {
+  worker = new Worker(URL.createObjectURL(new Blob([WORKER], { type: "text/javascript" })));
+  worker.onmessage = ({ data }) => {
+    if (data.table) {
+      onReady?.(data);
+      return;
+    }
+    asked = undefined;
+    clearTimeout(waiting);
+    if (data.id === count) {
+      answer(data);
+    } else {
+      ask();
+    }
+  };
+  worker.postMessage({ module: compiled });
+}
+
+function ask() {
+  if (asked) {
+    // The newest is asked for when the run in flight ends, or is ended.
+    const left = Math.max(0, asked.start + PATIENCE_MS - performance.now());
+    clearTimeout(waiting);
+    waiting = setTimeout(() => {
+      worker.terminate();
+      asked = undefined;
+      start();
+      ask();
+    }, left);
+    return;
+  }
+  asked = { start: performance.now() };
+  worker.postMessage({ id: count, options: optionsOf(state, table) });
+}
+
+function changed() {
+  history.replaceState(null, "", `#${linkOf(state)}`);
+  $("command").textContent = commandOf(state);
+  document.body.dataset.state = "asked";
+  ++count;
+  ask();
+}
+
+// Answers
+
+const text = (value) => (typeof value === "number" ? String(Number(value.toPrecision(4))) : "–");
+
+function answer({ tree, text: printed, figures, errors, ms }) {
+  $("errors").replaceChildren(
+    ...(errors ?? []).map(({ field, message, hint }) => make("li", {}, [field, message].filter(Boolean).join(": "), hint ? make("small", {}, ` ${hint}`) : "")),
+  );
+  $("results").hidden = Boolean(errors);
+  if (!errors) {
+    $("tiles").replaceChildren(
+      ...TILES.map(([name, path, unit, target]) => {
+        const slo = tree.summary.slo?.[target];
+        const verdict = slo ? (slo.met ? "met" : "missed") : "";
+        return make("div", { class: `tile ${verdict}`, "data-key": path }, make("span", {}, name), make("b", {}, `${text(at(tree, path))} ${unit}`), make("span", {}, verdict && `target ${verdict}`));
+      }),
+    );
+    $("warnings").replaceChildren(...tree.warnings.map(({ message, hint }) => make("li", {}, hint ? `${message} (${hint})` : message)));
+    $("figures").replaceChildren(
+      ...figures.filter(({ svg }) => svg).map(({ title, description, name, svg }) =>
+        make("img", { src: `data:image/svg+xml,${encodeURIComponent(svg)}`, alt: `${title || name}. ${description}`, "data-figure": name }),
+      ),
+    );
+    $("printed").textContent = printed;
+    $("digest").textContent = tree.digest;
+    $("time").textContent = `${ms.toFixed(0)} ms in this browser`;
+  }
+  document.body.dataset.state = errors ? "refused" : "answered";
+}
+
+async function open() {
+  const packed = Uint8Array.from(atob($("wasm").textContent.trim()), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  compiled = await WebAssembly.compile(await new Response(stream).arrayBuffer());
+  start((ready) => {
+    table = ready.table;
+    build(ready);
+    const showAll = () => {
+      for (const name of fields.keys()) {
+        show(name);
+      }
+      changed();
+    };
+    addEventListener("hashchange", () => {
+      state = stateOf(location.hash);
+      showAll();
+    });
+    showAll();
+  });
+  $("copy-command").addEventListener("click", () => navigator.clipboard.writeText(commandOf(state)));
+  $("copy-link").addEventListener("click", () => navigator.clipboard.writeText(location.href));
+}
+
+open().catch((error) => {
+  $("errors").replaceChildren(make("li", {}, `This browser cannot run the simulator: ${error}`));
+});

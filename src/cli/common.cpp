@@ -165,6 +165,13 @@ FlagSpec output_flag() {
       .help = "Also writes the result to a file, in the format of its extension; may be repeated"};
 }
 
+Opening with_manner_flags(Opening opening, std::string_view formats) {
+  for (auto& flag : manner_flags(formats)) {
+    opening.flags.push_back(std::move(flag));
+  }
+  return opening;
+}
+
 std::optional<ExitCode> open_verb(const Opening& opening,
                                   std::span<const std::string> words,
                                   Arguments& arguments,

@@ -54,6 +54,8 @@ struct Opening {
                                                 Manners& manners);
 /// What a verb opens with; it does nothing else. `run` begins with open_verb().
 [[nodiscard]] Opening describe(ExitCode (*run)(std::span<const std::string> words));
+/// The same with the flags of manner_flags() behind its own.
+[[nodiscard]] Opening with_manner_flags(Opening opening, std::string_view formats);
 /// Prints and maps to the exit code.
 [[nodiscard]] ExitCode give_up(const core::Errors& errors, const Manners& manners);
 /// Writes the result to standard output, unless an output file has that ("-") or the format is

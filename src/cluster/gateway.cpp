@@ -239,7 +239,14 @@ std::optional<Gateway::Counted> Gateway::route(const domain::Request& request,
   }
   core::RngStream draws(seed_, 0, "routing", request.id.value());
   const core::RngStream again = draws;
-  const routing::Pick pick = desk.router->pick(input, draws);
+  const bool is_pinned =
+      request.rank >= 0 && static_cast<std::size_t>(request.rank) < desk.views.size() &&
+      may_get(core::InstanceId(static_cast<core::InstanceId::Rep>(request.rank)), group);
+  const routing::Pick pick =
+      is_pinned
+          ? routing::Pick{.instance =
+                              core::InstanceId(static_cast<core::InstanceId::Rep>(request.rank))}
+          : desk.router->pick(input, draws);
   RIDGELINE_CHECK(pick.is_refusal() ||
                       (pick.instance.value() < desk.views.size() && may_get(pick.instance, group)),
                   "a policy chooses an instance that exists, is ready and serves the request");

@@ -118,6 +118,9 @@ void ArrivalLog::arrive(const domain::Request& request, std::string_view adapter
   if (request.session.valid()) {
     rows_text_ += fmt::format(R"(,"session":{})", request.session.value());
   }
+  if (request.rank >= 0) {
+    rows_text_ += fmt::format(R"(,"data_parallel_rank":{})", request.rank);
+  }
   if (request.images > 0) {
     rows_text_ += fmt::format(R"(,"images":{})", request.images);
   }

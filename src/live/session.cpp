@@ -93,8 +93,8 @@ core::Result<std::unique_ptr<Session>> Session::open(const scenario::Resolved& r
 }
 
 /// Later than every stamp before: the order of the log is the order of the simulation.
-core::SimTime Session::stamp() {
-  last_stamp_ = std::max({clock_.now(), reached_, last_stamp_ + kTick});
+core::SimTime Session::stamp(core::SimTime came) {
+  last_stamp_ = std::max({came, reached_, last_stamp_ + kTick});
   advance_to(last_stamp_);
   return last_stamp_;
 }
@@ -108,8 +108,10 @@ void Session::advance_to(core::SimTime limit) {
   reached_ = limit;
 }
 
-core::RequestId Session::submit(domain::Request request, std::string_view adapter) {
-  request.arrival = stamp();
+core::RequestId Session::submit(domain::Request request,
+                                core::SimTime came,
+                                std::string_view adapter) {
+  request.arrival = stamp(came);
   request.id = core::RequestId(static_cast<core::RequestId::Rep>(num_requests_));
   if (num_requests_++ == 0) {
     run_->driver().start(request.arrival);
@@ -122,7 +124,7 @@ core::RequestId Session::submit(domain::Request request, std::string_view adapte
 }
 
 void Session::abort(core::RequestId id) {
-  const core::SimTime at = stamp();
+  const core::SimTime at = stamp(clock_.now());
   if (log_ != nullptr) {
     log_->cancel(id, at);
   }

@@ -53,9 +53,16 @@ class Session {
   Session& operator=(const Session&) = delete;
   ~Session();
 
-  /// A request comes now: its id and its arrival are given here; `adapter` is the name of
-  /// request.lora. Its prompt may hold answers of requests before it (domain::output_content).
-  core::RequestId submit(domain::Request request, std::string_view adapter = {});
+  /// A request has come at `came` on the clock: its id and its arrival are given here, `came` where
+  /// nothing later is simulated yet; `adapter` is the name of request.lora. Its prompt may hold
+  /// answers of requests before it (domain::output_content).
+  core::RequestId submit(domain::Request request,
+                         core::SimTime came,
+                         std::string_view adapter = {});
+  /// The same of one that comes now.
+  core::RequestId submit(domain::Request request, std::string_view adapter = {}) {
+    return submit(std::move(request), clock_.now(), adapter);
+  }
   /// The client of a request cancels it now. One that has ended stays as it is.
   void abort(core::RequestId id);
   /// Simulates what has happened by now.
@@ -84,7 +91,7 @@ class Session {
 
   Session(Clock& clock, std::unique_ptr<ArrivalLog> log, Events& events);
 
-  core::SimTime stamp();
+  core::SimTime stamp(core::SimTime came);
   void advance_to(core::SimTime limit);
 
   Clock& clock_;

@@ -270,6 +270,9 @@ void Observation::finish(Flight& flight) {
   if (record_ != nullptr) {
     *record_ << row_line(row);
   }
+  if (options_.on_row) {
+    options_.on_row(row);
+  }
   const core::RequestId id = row.request.id;
   if (quotes_answers_ && !row.failed()) {
     answers_[id.value()] = row.answer.text;

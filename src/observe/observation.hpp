@@ -51,6 +51,7 @@ struct ObserveOptions {
   const Earlier* earlier = nullptr;  ///< What an interrupted measurement has already.
   const std::atomic<bool>* interrupt = nullptr;
   std::function<void(const ObserveProgress&)> progress;  ///< Once a second.
+  std::function<void(const Row&)> on_row = {};           ///< Each request, when it has ended.
 };
 
 /// Sends a workload to a server, each request when it is due whatever became of those before it

@@ -46,6 +46,12 @@ void ClientResults::on_request(const domain::RequestRecord& record,
   rows_.push_back(row);
 }
 
+void ClientResults::add(Row row, std::vector<double> gaps) {
+  row.gaps = gaps_.size();
+  gaps_.push_back(std::move(gaps));
+  rows_.push_back(row);
+}
+
 void ClientResults::put_in_order() {
   std::ranges::sort(rows_, {}, &Row::id);
 }
@@ -65,6 +71,9 @@ void ClientResults::stand_for_all(const scenario::RankShare& share,
 }
 
 std::vector<double> ClientResults::gaps_of(const Row& row) const {
+  if (row.gaps) {
+    return gaps_[*row.gaps];
+  }
   if (!row.mean_gap) {
     return {};
   }

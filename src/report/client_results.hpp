@@ -41,7 +41,10 @@ class ClientResults final : public metrics::Listener {
     core::SimTime first_step_end;    ///< Of the step that gave the first token, in the server.
     core::SimTime last_step_end;
     bool preempted = false;
+    std::optional<std::size_t> gaps = {};  ///< The place of its gaps, where they are known.
   };
+  /// A request as a client has measured it, and what lies between its events, in seconds.
+  void add(Row row, std::vector<double> gaps);
   [[nodiscard]] const std::vector<Row>& rows() const { return rows_; }
   /// Puts the rows, which come as requests end, in the order in which these were sent: of those
   /// sent at once, the first is served first.
@@ -59,6 +62,7 @@ class ClientResults final : public metrics::Listener {
 
  private:
   std::vector<Row> rows_;
+  std::vector<std::vector<double>> gaps_;
   StepEnds steps_;
 };
 

@@ -169,9 +169,10 @@ void Emulator::pump() {
   settle_pause();
 }
 
-live::WallClock::Wall Emulator::run() {
+net::EventLoop::Wish Emulator::run() {
   pump();
-  return clock_.due(std::min(session_->next_instant(), next_write_));
+  // What a step gives is due some time after its end: that way is slack.
+  return {.exact = clock_.due(next_write_), .rough = clock_.due(session_->next_instant())};
 }
 
 bool Emulator::tick() {
@@ -287,6 +288,7 @@ bool Emulator::may(const net::HttpRequest& request) const {
 
 void Emulator::on_request(net::Connection& connection, net::HttpRequest request) {
   request_began_ = live::wall_now();
+  request_came_ = clock_.now();
   const bool is_of_page = !request.header("origin").empty();
   if (is_of_page && request.method == "OPTIONS" &&
       !request.header("access-control-request-method").empty()) {
@@ -394,6 +396,22 @@ std::optional<Fault> Emulator::draw_fault() {
     }
   }
   return std::nullopt;
+}
+
+openai::ApiResult<std::int32_t> Emulator::rank_of(const net::HttpRequest& request) const {
+  std::int32_t rank = 0;
+  const std::string_view stated = request.header("x-data-parallel-rank");
+  const char* const end = stated.data() + stated.size();
+  const auto read = std::from_chars(stated.data(), end, rank);
+  if (stated.empty() || read.ec != std::errc() || read.ptr != end) {
+    return -1;  // As vLLM, which passes over what is no number.
+  }
+  const std::int64_t ranks = resolved_.deployment->section.engine.data_parallel_size;
+  if (rank < 0 || rank >= ranks) {
+    return tl::unexpected(openai::refused(
+        fmt::format("data_parallel_rank {} is out of range [0, {}).", rank, ranks)));
+  }
+  return rank;
 }
 
 void Emulator::mark(const net::HttpRequest& request, std::vector<EngineRequest>& requests) {
@@ -505,13 +523,21 @@ void Emulator::generate(net::Connection& connection,
     answer_error(connection, plan.error(), {}, wanted.api);
     return;
   }
+  const auto rank = rank_of(request);
+  if (!rank) {
+    answer_error(connection, rank.error(), {}, wanted.api);
+    return;
+  }
   if (plan->is_estimate) {
     metrics_.on_estimate();
   }
   mark(request, plan->requests);
+  for (EngineRequest& one : plan->requests) {
+    one.request.rank = *rank;
+  }
   plan->generation.fault = fault;
   generations_->begin(
-      *session_, connection, std::move(plan->generation), std::move(plan->requests));
+      *session_, connection, request_came_, std::move(plan->generation), std::move(plan->requests));
   metrics_.on_injection(std::chrono::duration<double>(live::wall_now() - request_began_).count());
 }
 

@@ -65,7 +65,7 @@ class Emulator final : public net::Handler, public net::EventLoop::Work {
   /// From here on tick() ends it when `interrupt` is set, and the answers under way have ended or
   /// their time is over.
   void watch(const std::atomic<bool>& interrupt) { interrupt_ = &interrupt; }
-  live::WallClock::Wall run() override;
+  net::EventLoop::Wish run() override;
   bool tick() override;
   /// What it did. Once, after run().
   [[nodiscard]] core::Result<ServeOutcome> finish();
@@ -161,6 +161,8 @@ class Emulator final : public net::Handler, public net::EventLoop::Work {
   [[nodiscard]] std::optional<Fault> draw_fault();
   /// What of the headers the engine's requests carry.
   void mark(const net::HttpRequest& request, std::vector<EngineRequest>& requests);
+  /// The rank that X-data-parallel-rank asks for, -1 for none; an error where there is no such one.
+  [[nodiscard]] openai::ApiResult<std::int32_t> rank_of(const net::HttpRequest& request) const;
 
   const scenario::Resolved& resolved_;
   Settings settings_;
@@ -178,6 +180,7 @@ class Emulator final : public net::Handler, public net::EventLoop::Work {
   live::WallClock::Wall ready_at_;
   bool was_cut_ = false;
   live::WallClock::Wall request_began_;
+  core::SimTime request_came_;
   std::int64_t num_http_requests_ = 0;
   core::SimTime next_write_ = core::SimTime::never();
   bool is_log_broken_ = false;

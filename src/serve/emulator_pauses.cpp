@@ -91,6 +91,7 @@ void Emulator::take_held() {
   for (Held& held : std::exchange(held_, {})) {
     loop_.touch(*held.connection);
     request_began_ = live::wall_now();
+    request_came_ = clock_.now();
     generate(*held.connection, held.request, std::move(held.wanted));
   }
 }

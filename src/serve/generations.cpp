@@ -72,6 +72,7 @@ Generation* Generations::of(const net::Connection& connection) {
 
 void Generations::begin(live::Session& session,
                         net::Connection& connection,
+                        SimTime came,
                         Generation generation,
                         std::vector<EngineRequest> requests) {
   session_ = &session;
@@ -93,7 +94,7 @@ void Generations::begin(live::Session& session,
   for (std::size_t i = 0; i < requests.size(); ++i) {
     EngineRequest& one = requests[i];
     const core::Tokens prompt = one.request.prompt_tokens;
-    const core::RequestId id = session.submit(std::move(one.request), one.adapter);
+    const core::RequestId id = session.submit(std::move(one.request), came, one.adapter);
     own.choices[i].id = id;
     const SimTime arrival = session.last_stamp();
     const SimTime queued = frontend_.admit(arrival, prompt);

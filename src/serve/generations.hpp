@@ -52,10 +52,11 @@ class Generations final : public live::Events {
               ServerMetrics& metrics,
               std::function<void(const net::Connection&)> touch);
 
-  /// Begins an answer to the request of this connection. `generation.choices` and `requests` belong
-  /// together.
+  /// Begins an answer to the request of this connection, which was read at `came`.
+  /// `generation.choices` and `requests` belong together.
   void begin(live::Session& session,
              net::Connection& connection,
+             core::SimTime came,
              Generation generation,
              std::vector<EngineRequest> requests);
   /// The client has gone: its requests are cancelled.

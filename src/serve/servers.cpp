@@ -72,10 +72,11 @@ void Servers::run(const std::atomic<bool>& interrupt) {
   loop_->run(*this);
 }
 
-live::WallClock::Wall Servers::run() {
-  live::WallClock::Wall next = live::WallClock::Wall::max();
-  for (const auto& emulator : emulators_) {
-    next = std::min(next, emulator->run());
+net::EventLoop::Wish Servers::run() {
+  net::EventLoop::Wish next = emulators_.front()->run();
+  for (std::size_t i = 1; i < emulators_.size(); ++i) {
+    const net::EventLoop::Wish other = emulators_[i]->run();
+    next = {.exact = std::min(next.exact, other.exact), .rough = std::min(next.rough, other.rough)};
   }
   return next;
 }

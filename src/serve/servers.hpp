@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "core/result.hpp"
-#include "live/clock.hpp"
 #include "scenario/resolve.hpp"
 #include "serve/emulator.hpp"
 #include "serve/net/event_loop.hpp"
@@ -29,7 +28,7 @@ class Servers final : private net::EventLoop::Work {
 
  private:
   Servers() = default;
-  live::WallClock::Wall run() override;
+  net::EventLoop::Wish run() override;
   bool tick() override;
 
   std::unique_ptr<net::EventLoop> loop_;

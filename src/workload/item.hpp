@@ -54,6 +54,7 @@ struct Item {
   core::Tokens image_tokens;  ///< Of input_tokens, like the next two.
   core::Tokens audio_tokens;
   core::Tokens video_tokens;
+  std::int32_t rank = -1;  ///< As domain::Request::rank.
   std::int32_t stage = 0;  ///< In the stream's stages.
 
   friend bool operator==(const Item&, const Item&) = default;
@@ -74,6 +75,7 @@ inline void make_new(Item& item) {
   item.session = -1;
   item.turn = 0;
   item.priority = 0;
+  item.rank = -1;
   item.slo_class = -1;
   item.tenant = -1;
   item.model = -1;

@@ -34,6 +34,7 @@ domain::Request request_of(Item& item, core::RequestId id) {
   request.max_tokens = std::max(item.output_tokens, item.limit_tokens);
   request.gives_up = core::SimTime::saturating_sum(request.arrival, item.patience);
   request.priority = item.priority;
+  request.rank = item.rank;
   if (item.adapter >= 0) {
     request.lora = core::LoraId(static_cast<core::LoraId::Rep>(item.adapter));
   }

@@ -52,6 +52,32 @@ def test_what_was_served_is_predicted(ridgeline):
     assert abs(measured - predicted) <= 0.005 * predicted + allowed / 23
 
 
+def test_files_of_other_clients_say_what_was_measured(ridgeline):
+    files = ["vllm-bench=v.json", "guidellm=g.json", "inference-perf=i.json", "aiperf=a.json"]
+    words = [word for file in files for word in ("--client-results", file)]
+    with serving(ridgeline, *GREEDY) as server:
+        result = observe(ridgeline, server, "run.jsonl", *load(4), *words)
+    rows = [json.loads(line) for line in (ridgeline.folder / "run.jsonl").read_text().splitlines()]
+    rows = sorted((row for row in rows if "send_s" in row), key=lambda row: row["id"])
+    bench = json.loads((ridgeline.folder / "v.json").read_text())
+    assert (bench["completed"], bench["failed"], bench["total_output_tokens"]) == (32, 0, 32 * 24)
+    assert bench["model_id"] == "meta-llama/Llama-3.1-8B-Instruct" and bench["request_rate"] == 4
+    assert bench["mean_ttft_ms"] == pytest.approx(sum(row["ttft_ms"] for row in rows) / 32)
+    assert bench["p99_itl_ms"] >= bench["median_itl_ms"] > 0
+    assert [1e3 * value for value in bench["ttfts"]] == pytest.approx([row["ttft_ms"] for row in rows])
+    assert [1e6 * gap for gap in bench["itls"][5]] == pytest.approx(rows[5]["gaps_us"], abs=1)
+    assert result["completed"] == 32
+    for file in ["v.json", "g.json", "a.json"]:
+        done = ridgeline("validate", file, *SERVER, "--histories", "1", "--format", "json")
+        assert done.returncode == 0, done.stderr
+        (record,) = json.loads(done.stdout)["records"]
+        measured = record["measured"]["ttft"]["mean"]
+        assert measured == pytest.approx(bench["mean_ttft_ms"], rel=1e-3), file
+    assert json.loads((ridgeline.folder / "i.json").read_text())["successes"]["count"] == 32
+    done = ridgeline("observe", "http://127.0.0.1:1", *load(4), "--client-results", "guidelm=x")
+    assert done.returncode == 2
+
+
 def test_replay_of_the_record_is_what_was_measured(ridgeline):
     with serving(ridgeline, *GREEDY) as server:
         result = observe(ridgeline, server, "run.jsonl", "--endpoint", "chat", *load(4))

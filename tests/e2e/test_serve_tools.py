@@ -9,6 +9,7 @@ import shutil
 import socket
 import subprocess
 import time
+import urllib.error
 import urllib.parse
 import urllib.request
 
@@ -181,8 +182,12 @@ def test_prometheus_scrapes_and_answers(ridgeline):
 
             def ask(query):
                 url = f"http://127.0.0.1:{port}/api/v1/query?query={urllib.parse.quote(query)}"
-                with urllib.request.urlopen(url, timeout=30) as answer:
-                    return json.load(answer)["data"]["result"]
+                try:
+                    with urllib.request.urlopen(url, timeout=30) as answer:
+                        return json.load(answer)["data"]["result"]
+                except urllib.error.HTTPError as error:
+                    assert error.code == 503, query  # It is starting.
+                    return []
 
             wait_for(lambda: ask("up"))  # Some 5 s after its start.
             tokens = 0

@@ -13,14 +13,12 @@
 namespace ridgeline::cli {
 
 ExitCode explain_command(Words words) {
-  Opening opening{
-      .usage = "explain [scenario.yaml] [flags]",
-      .about = "Resolves a scenario without running it: what fits, what holds, and why.",
-      .flags = scenario_flags(ScenarioPart::kWhole),
-      .formats = {"table", "json"}};
-  for (auto& flag : manner_flags("table|json")) {
-    opening.flags.push_back(std::move(flag));
-  }
+  const Opening opening = with_manner_flags(
+      {.usage = "explain [scenario.yaml] [flags]",
+       .about = "Resolves a scenario without running it: what fits, what holds, and why.",
+       .flags = scenario_flags(ScenarioPart::kWhole),
+       .formats = {"table", "json"}},
+      "table|json");
   Arguments arguments;
   Manners manners;
   if (const auto code = open_verb(opening, words, arguments, manners)) {

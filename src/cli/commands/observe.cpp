@@ -15,7 +15,9 @@
 #include <fmt/format.h>
 
 #include "cli/arguments.hpp"
+#include "cli/commands/client_files.hpp"
 #include "cli/commands/observe_words.hpp"
+#include "cli/commands/observed_results.hpp"
 #include "cli/commands/verbs.hpp"
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
@@ -363,6 +365,15 @@ class Measurement {
     if (server_.metrics.empty()) {
       options.scrape_every = {};
     }
+    core::Errors errors;
+    std::vector<ClientFile> client_files = open_client_files(arguments_, errors);
+    if (!errors.empty()) {
+      return give_up(errors, manners_);
+    }
+    ObservedResults observed;
+    if (!client_files.empty()) {
+      options.on_row = [&observed](const observe::Row& row) { observed.add(row); };
+    }
     const observe::RecordHead head = this->head();
     if (std::ostream* const record = file.stream(); record != nullptr && !earlier_) {
       *record << observe::head_line(head) << std::flush;
@@ -376,9 +387,16 @@ class Measurement {
     if (std::ostream* const record = file.stream()) {
       *record << observe::tail_line(tail);
     }
-    const auto closed = file.close();
-    if (!closed) {
-      return give_up(closed.error(), manners_);
+    keep_errors(file.close(), errors);
+    if (!tail.partial) {
+      observed.results().put_in_order();
+      write_client_files(
+          client_files, observed.result(loaded_->scenario, head), observed.results(), errors);
+    } else if (!client_files.empty()) {
+      warn("W-partial", "the measurement ended early: no file of --client-results is written");
+    }
+    if (!errors.empty()) {
+      return give_up(errors, manners_);
     }
     if (!source_->errors().empty()) {
       return give_up(source_->errors(), manners_);
@@ -501,11 +519,9 @@ Opening observe_opening() {
   for (auto& flag : own) {
     opening.flags.push_back(std::move(flag));
   }
+  opening.flags.push_back(client_results_flag());
   opening.flags.push_back(progress_flag());
-  for (auto& flag : manner_flags("table|json")) {
-    opening.flags.push_back(std::move(flag));
-  }
-  return opening;
+  return with_manner_flags(std::move(opening), "table|json");
 }
 
 }  // namespace

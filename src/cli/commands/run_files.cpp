@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "cli/arguments.hpp"
+#include "cli/commands/client_files.hpp"
 #include "cli/commands/perfetto_words.hpp"
 #include "cli/commands/prompt_count.hpp"
 #include "cli/common.hpp"
@@ -58,11 +59,7 @@ std::vector<FlagSpec> run_file_flags() {
       {.name = "cache-state-out",
        .value = "FILE.json",
        .help = "What the prefix caches hold at the end, for --cache-state of a later run"});
-  flags.push_back({.name = "client-results",
-                   .repeatable = true,
-                   .value = "CLIENT=FILE",
-                   .help = "As that client would write it: vllm-bench, guidellm, inference-perf, "
-                           "aiperf (the last two: and one record per request beside it)"});
+  flags.push_back(client_results_flag());
   flags.push_back(
       {.name = "steps-out",
        .value = "FILE.jsonl",
@@ -95,7 +92,7 @@ core::Result<void> RunFiles::open(const workload::Source& source) {
     caches_.emplace(resolved_);
   }
   open_trace(errors);
-  open_client_files(errors);
+  client_targets_ = open_client_files(arguments_, errors);
   return errors.empty() ? core::Result<void>() : core::fail(std::move(errors));
 }
 
@@ -160,42 +157,6 @@ void RunFiles::open_trace(core::Errors& errors) {
   if (open_file("perfetto-out", trace_file_, errors) && options) {
     options->is_fleet = resolved_.run.cluster.instances.has_value();
     trace_.emplace(*options);
-  }
-}
-
-void RunFiles::open_client_files(core::Errors& errors) {
-  for (const auto& word : arguments_.values("client-results")) {
-    const std::size_t equals = word.find('=');
-    if (equals == std::string::npos || equals + 1 == word.size()) {
-      errors.push_back({.field = "--client-results",
-                        .message = fmt::format("found '{}', expected CLIENT=FILE", word),
-                        .where = {.file = "command line"}});
-      continue;
-    }
-    const auto format = report::find_client_format(word.substr(0, equals));
-    if (!format) {
-      errors.insert(errors.end(), format.error().begin(), format.error().end());
-      continue;
-    }
-    open_client_file(**format, word.substr(equals + 1), errors);
-  }
-}
-
-void RunFiles::open_client_file(const report::ClientFormat& format,
-                                const std::string& path,
-                                core::Errors& errors) {
-  const auto open = [&](const std::string& name) -> std::optional<OutputFile> {
-    auto file = OutputFile::open("--client-results", name);
-    keep_errors(file, errors);
-    return file ? std::optional<OutputFile>(std::move(*file)) : std::nullopt;
-  };
-  auto file = open(path);
-  auto requests = format.render_requests == nullptr
-                      ? std::nullopt
-                      : open(evidence::validate::requests_file(format.name, path));
-  if (file) {
-    client_targets_.push_back(
-        {.file = std::move(*file), .requests = std::move(requests), .format = &format});
   }
 }
 
@@ -324,17 +285,9 @@ void RunFiles::write_client_files(const report::RunResult& result, core::Errors&
   if (result.deployment) {
     client_results_.stand_for_all(resolved_.workload.share(), result.deployment->requests);
   }
-  for (auto& [file, requests, format] : client_targets_) {
-    if (result.partial) {
-      continue;
-    }
-    file.stream() << format->render(report::seen_by_client(result, client_results_),
-                                    client_results_);
-    keep_errors(file.commit(), errors);
-    if (requests) {
-      requests->stream() << format->render_requests(client_results_);
-      keep_errors(requests->commit(), errors);
-    }
+  if (!result.partial) {
+    cli::write_client_files(
+        client_targets_, report::seen_by_client(result, client_results_), client_results_, errors);
   }
 }
 

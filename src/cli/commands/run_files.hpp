@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/arguments.hpp"
+#include "cli/commands/client_files.hpp"
 #include "cli/commands/prompt_count.hpp"
 #include "cli/common.hpp"
 #include "cli/output_file.hpp"
@@ -59,20 +60,10 @@ class RunFiles {
     OutputFile file;
     const report::Exporter* exporter;
   };
-  /// A file in the schema of a benchmark client, and the one beside it where it writes two.
-  struct ClientTarget {
-    OutputFile file;
-    std::optional<OutputFile> requests;
-    const report::ClientFormat* format;
-  };
 
   void open_results(core::Errors& errors);
   void open_request_log(const workload::Source& source, core::Errors& errors);
   void open_trace(core::Errors& errors);
-  void open_client_files(core::Errors& errors);
-  void open_client_file(const report::ClientFormat& format,
-                        const std::string& path,
-                        core::Errors& errors);
   /// Opens the file of a flag; false where it is not given or cannot be opened.
   bool open_file(std::string_view flag,
                  std::optional<OutputFile>& place,
@@ -99,7 +90,7 @@ class RunFiles {
   std::optional<sim::CacheStateKeeper> caches_;
   std::optional<OutputFile> decisions_file_;
   std::unique_ptr<cluster::DecisionSink> decisions_;
-  std::vector<ClientTarget> client_targets_;
+  std::vector<ClientFile> client_targets_;
   report::ClientResults client_results_;
 };
 

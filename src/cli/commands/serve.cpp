@@ -157,8 +157,14 @@ std::string outcome_table(const serve::ServeOutcome& outcome) {
       outcome.run.digest);
 }
 
-/// How many servers there are to be.
+/// How many servers there are to be. A deployment of data-parallel ranks has all of them: another
+/// verb simulates one rank, with its share of a load that is known.
 core::Result<std::int64_t> listeners(const Arguments& arguments, scenario::LoadedScenario& loaded) {
+  auto& instances = loaded.scenario.run.cluster.instances;
+  const std::int64_t ranks = loaded.scenario.deployment.engine.data_parallel_size;
+  if (!instances && !loaded.scenario.run.cluster.pools && ranks > 1) {
+    instances = ranks;
+  }
   static const std::array<std::string, 2> kListens = {"one", "each"};
   const std::string listen = arguments.value("listen", kListens[0]);
   if (std::ranges::find(kListens, listen) == kListens.end()) {
@@ -202,15 +208,13 @@ ExitCode show_ends(const serve::Servers& servers, const Manners& manners, Show s
 }  // namespace
 
 ExitCode serve_command(Words words) {
-  Opening opening{.usage = "serve [scenario.yaml] [flags]",
-                  .about =
-                      "Answers OpenAI's API over HTTP as vLLM does, in the time that the "
-                      "simulated deployment takes.",
-                  .flags = all_serve_flags(),
-                  .formats = {"table", "json"}};
-  for (auto& flag : manner_flags("table|json|quiet")) {
-    opening.flags.push_back(std::move(flag));
-  }
+  const Opening opening = with_manner_flags(
+      {.usage = "serve [scenario.yaml] [flags]",
+       .about = "Answers OpenAI's API over HTTP as vLLM does, in the time that the "
+                "simulated deployment takes.",
+       .flags = all_serve_flags(),
+       .formats = {"table", "json"}},
+      "table|json|quiet");
   Arguments arguments;
   Manners manners;
   if (const auto code = open_verb(opening, words, arguments, manners)) {

@@ -128,6 +128,7 @@ class Connection {
   bool in_body_ = false;
   std::uint64_t body_bytes_ = 0;  ///< Of the body that is coming, so far.
   std::string more_headers_;
+  std::string head_;  ///< Of a stream, until it leaves with the first event.
   int last_status_ = 0;
 };
 

@@ -30,6 +30,11 @@ namespace {
 using Wall = live::WallClock::Wall;
 
 constexpr std::chrono::milliseconds kTick{100};
+/// A timer wakes a thread 65 us late (median) to 170 us (p99; design of serve, measured on a
+/// virtual machine): what is to happen exactly is waited for awake for the last part, at most a
+/// twentieth of the time.
+constexpr std::chrono::microseconds kAwake{150};
+constexpr int kAwakeShare = 20;
 /// Events taken at once, and connections accepted at once: what is due is looked at in between.
 constexpr std::size_t kEvents = 256;
 constexpr int kAccepts = 64;
@@ -200,6 +205,20 @@ void EventLoop::set_timer(Wall until) {
   ::timerfd_settime(timer_, TFD_TIMER_ABSTIME, &when, nullptr);
 }
 
+/// Sets the timer; whether to look at the sockets without sleeping, as what is to happen exactly is
+/// near.
+bool EventLoop::prepare_wait(const Wish& next, Wall next_tick) {
+  const Wall early = next.exact - kAwake;
+  const bool may = next.exact == awake_for_ || early >= awake_again_;
+  const bool is_near = may && live::wall_now() >= early;
+  if (is_near && next.exact != awake_for_) {
+    awake_for_ = next.exact;
+    awake_again_ = early + kAwakeShare * kAwake;
+  }
+  set_timer(std::min({may ? early : next.exact, next.rough, next_tick}));
+  return is_near;
+}
+
 void EventLoop::check_patience() {
   const Wall now = live::wall_now();
   for (auto& [descriptor, entry] : connections_) {
@@ -214,7 +233,7 @@ void EventLoop::run(Work& work) {
   std::array<epoll_event, kEvents> events{};
   Wall next_tick = live::wall_now() + kTick;
   for (;;) {
-    const Wall next = work.run();
+    const Wish next = work.run();
     const auto settle_touched = [this] {
       // Settling calls no handler.
       for (const int descriptor : touched_) {
@@ -223,8 +242,8 @@ void EventLoop::run(Work& work) {
       touched_.clear();
     };
     settle_touched();
-    set_timer(std::min(next, next_tick));
-    const int count = ::epoll_wait(epoll_, events.data(), static_cast<int>(kEvents), -1);
+    const int most_ms = prepare_wait(next, next_tick) ? 0 : -1;
+    const int count = ::epoll_wait(epoll_, events.data(), static_cast<int>(kEvents), most_ms);
     for (int i = 0; i < count; ++i) {
       const int descriptor = events[static_cast<std::size_t>(i)].data.fd;
       if (descriptor == timer_) {

@@ -23,6 +23,11 @@ struct LoopOptions {
 /// The one loop of a server: waits for sockets and for an instant, and calls.
 class EventLoop {
  public:
+  /// When something is to be done: at once where either has come.
+  struct Wish {
+    live::WallClock::Wall exact;  ///< As soon after it as the machine can.
+    live::WallClock::Wall rough;  ///< A little later does no harm.
+  };
   /// What the loop does besides handling sockets.
   class Work {
    public:
@@ -30,8 +35,8 @@ class EventLoop {
     Work(const Work&) = delete;
     Work& operator=(const Work&) = delete;
     virtual ~Work() = default;
-    /// Does what is due. When it next wants to be called, at the latest.
-    virtual live::WallClock::Wall run() = 0;
+    /// Does what is due. When it next wants to be called.
+    virtual Wish run() = 0;
     /// Every 100 ms. False ends the loop.
     virtual bool tick() = 0;
   };
@@ -75,6 +80,7 @@ class EventLoop {
   void handle(int descriptor, std::uint32_t events);
   void settle(int descriptor);
   void set_timer(live::WallClock::Wall until);
+  bool prepare_wait(const Wish& next, live::WallClock::Wall next_tick);
   void check_patience();
 
   LoopOptions options_;
@@ -84,6 +90,8 @@ class EventLoop {
   std::vector<Door> doors_;
   std::map<int, Entry> connections_;
   live::WallClock::Wall timer_set_;
+  live::WallClock::Wall awake_for_;    ///< That the loop stays awake for, or did last.
+  live::WallClock::Wall awake_again_;  ///< Before it the loop sleeps through.
   std::int64_t turned_away_ = 0;
   std::vector<int> touched_;
 };

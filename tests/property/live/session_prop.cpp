@@ -237,7 +237,11 @@ Lived live_through(Draws& draws, const scenario::Resolved& resolved) {
         break;
       default: {
         domain::Request request = random_request(draws, sent);
-        request.id = live.submit(request);
+        // As a server that has read it, and was busy with others since.
+        const core::SimTime now = clock.now();
+        const core::Duration since = core::Duration::ticks(draws.between(0, pace));
+        request.id =
+            live.submit(request, since > now.since_start() ? core::SimTime() : now - since);
         sent.push_back(std::move(request));
         break;
       }

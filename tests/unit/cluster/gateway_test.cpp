@@ -141,6 +141,24 @@ TEST(Gateway, ChoosesAmongTheReadyInstancesAlone) {
   EXPECT_EQ(gateway.totals().decisions, 7);
 }
 
+TEST(Gateway, ARequestMayNameItsInstance) {
+  Gateway gateway(routing::make_least_request(), {.num_instances = 3, .may_change = true}, {}, 0);
+  auto request = asked(0);
+  request.rank = 2;
+  for (core::RequestId::Rep id = 0; id < 3; ++id) {
+    request.id = core::RequestId(id);
+    EXPECT_EQ(gateway.route(request, ms(0))->instance, core::InstanceId(2));
+  }
+  EXPECT_EQ(gateway.views()[2].own.requests, 3);
+  // One that is not there, or does not exist, leaves the choice to the policy.
+  gateway.set_ready(core::InstanceId(2), false, ms(1));
+  request.id = core::RequestId(3);
+  EXPECT_NE(gateway.route(request, ms(1))->instance, core::InstanceId(2));
+  request.id = core::RequestId(4);
+  request.rank = 7;
+  EXPECT_TRUE(gateway.route(request, ms(1)).has_value());
+}
+
 TEST(Gateway, WithOneInstanceNeedsToKnowNothing) {
   const Gateway gateway(std::make_unique<ByGauge>(), {.num_instances = 1}, {}, 0);
   EXPECT_TRUE(gateway.needs().nothing());

@@ -100,11 +100,12 @@ TEST(ArrivalLog, WritesAllThatARequestIs) {
   request.images = 1;
   request.prompt.push_back({12, core::Tokens(3)});
   request.prompt.push_back({domain::output_content(core::RequestId(1)), core::Tokens(2)});
+  request.rank = 1;
   log.arrive(request, "an \"adapter\"");
   log.flush();
   EXPECT_THAT(text, HasSubstr("\"limit_tokens\":16"));
   EXPECT_THAT(text,
-              HasSubstr("\"priority\":-3,\"session\":4,\"images\":1,"
+              HasSubstr("\"priority\":-3,\"session\":4,\"data_parallel_rank\":1,\"images\":1,"
                         "\"adapter\":\"an \\\"adapter\\\"\",\"prompt\":[[12,3],[-2,2]]}"));
 }
 

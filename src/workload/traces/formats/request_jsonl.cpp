@@ -169,6 +169,7 @@ class RequestJsonlParser final : public RowParser {
     (which == JsonlKey::kSession    ? row.session
      : which == JsonlKey::kTurn     ? row.turn
      : which == JsonlKey::kPriority ? row.priority
+     : which == JsonlKey::kRank     ? row.rank
      : which == JsonlKey::kImages   ? row.images
      : which == JsonlKey::kAudios   ? row.audios
      : which == JsonlKey::kVideos   ? row.videos

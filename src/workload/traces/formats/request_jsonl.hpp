@@ -40,13 +40,22 @@ enum class JsonlKey : std::uint8_t {
   kMaxTokens,
   kAbort,
   kLimit,
+  kRank,
 };
-inline constexpr std::array<std::string_view, 25> kJsonlKeys = {
-    "arrival_s",    "input_tokens", "output_tokens",    "group",        "after",
-    "delay_s",      "prompt",       "reasoning_tokens", "session",      "turn",
-    "priority",     "slo_class",    "tenant",           "model",        "adapter",
-    "images",       "audios",       "videos",           "image_tokens", "audio_tokens",
-    "video_tokens", "stage",        "max_tokens",       "abort_s",      "limit_tokens"};
+inline constexpr std::array<std::string_view, 26> kJsonlKeys = {
+    "arrival_s",     "input_tokens",
+    "output_tokens", "group",
+    "after",         "delay_s",
+    "prompt",        "reasoning_tokens",
+    "session",       "turn",
+    "priority",      "slo_class",
+    "tenant",        "model",
+    "adapter",       "images",
+    "audios",        "videos",
+    "image_tokens",  "audio_tokens",
+    "video_tokens",  "stage",
+    "max_tokens",    "abort_s",
+    "limit_tokens",  "data_parallel_rank"};
 /// What `--requests-out` writes beside them: measured, and read over.
 inline constexpr std::array<std::string_view, 10> kMeasuredKeys = {"request_id",
                                                                    "cached_tokens",

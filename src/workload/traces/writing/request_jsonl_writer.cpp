@@ -117,6 +117,7 @@ class RequestJsonlWriter final : public TraceWriter {
     count(JsonlKey::kVideoTokens, item.video_tokens.value());
     count(JsonlKey::kStage, item.stage);
     count(JsonlKey::kLimit, item.limit_tokens.value());
+    count(JsonlKey::kRank, item.rank, -1);
   }
 
   void write_labels(const Item& item) {

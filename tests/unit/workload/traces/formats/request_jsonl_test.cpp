@@ -154,13 +154,15 @@ TEST(RequestJsonl, RefusesArrivalsOutOfOrder) {
 // A row that says nothing of its stage is of the first, wherever it stands.
 TEST(RequestJsonl, ReadsCancellationsAndLimits) {
   const auto text = read_trace_text(
-      R"({"arrival_s":1,"input_tokens":5,"output_tokens":7,"abort_s":   1.5,"limit_tokens":9})"
+      R"({"arrival_s":1,"input_tokens":5,"output_tokens":7,"abort_s":   1.5,"limit_tokens":9,"data_parallel_rank":3})"
       "\n"
       R"({"arrival_s":2,"input_tokens":5,"output_tokens":7,"abort_s":null})");
   EXPECT_THAT(text.errors, IsEmpty());
   ASSERT_THAT(text.rows, SizeIs(2));
   EXPECT_EQ(text.rows[0].patience, core::Duration::milliseconds(500));
   EXPECT_EQ(text.rows[0].limit_tokens, core::Tokens(9));
+  EXPECT_EQ(text.rows[0].rank, 3);
+  EXPECT_EQ(text.rows[1].rank, -1);
   EXPECT_EQ(text.rows[1].patience, Item::kEndless);
   EXPECT_THAT(jsonl_problems(R"({"arrival_s":1,"input_tokens":5,"output_tokens":7,"abort_s":0.5})"),
               ElementsAre(HasSubstr("abort_s")));

@@ -215,7 +215,7 @@ export interface Series {
   };
   /**
    * Latencies in milliseconds at each probability: p50, p90, p95, p99 and the maximum are those of the summary,
-   * the others within 0.1 %. Empty without a request that has the latency.
+   * the others within 0.4 %. Empty without a request that has the latency.
    */
   quantiles: {
     probabilities: Numbers;

@@ -14,7 +14,7 @@
 namespace ridgeline::report {
 namespace {
 
-scenario::Resolved resolved(std::vector<scenario::Override> more) {
+scenario::Resolved small_run(std::vector<scenario::Override> more) {
   std::vector<scenario::Override> all = {{"model", "llama-3.1-8b"},
                                          {"gpu", "h100"},
                                          {"workload.num_prompts", "10"},
@@ -34,7 +34,7 @@ scenario::Resolved resolved(std::vector<scenario::Override> more) {
 
 TEST(RepeatCommand, HasAFlagForEachStatedSetting) {
   const std::string command =
-      repeat_command(resolved({{"engine.enable_prefix_caching", "false"}, {"slo.ttft", "50ms"}}));
+      repeat_command(small_run({{"engine.enable_prefix_caching", "false"}, {"slo.ttft", "50ms"}}));
   for (const char* const word : {"ridgeline run --model llama-3.1-8b --gpu h100",
                                  " --num-prompts 10",
                                  " --request-rate 2",
@@ -45,19 +45,19 @@ TEST(RepeatCommand, HasAFlagForEachStatedSetting) {
 }
 
 TEST(RepeatCommand, ReadsTheResultWhereAFlagDoesNotSayAll) {
-  EXPECT_THAT(repeat_command(resolved({{"set", "model.num_hidden_layers=16"}})),
+  EXPECT_THAT(repeat_command(small_run({{"set", "model.num_hidden_layers=16"}})),
               ::testing::HasSubstr("--format json | ridgeline run -"));
 }
 
 TEST(StatedSettings, SayWhereTheyCameFrom) {
-  const auto stated = stated_settings(resolved({}));
+  const auto stated = stated_settings(small_run({}));
   ASSERT_FALSE(stated.empty());
   EXPECT_EQ(stated.front(), std::pair(std::string("model"), std::string("llama-3.1-8b (flag)")));
 }
 
 TEST(SettingsLink, HasEachStatedSettingAsAPartOfAUrl) {
-  const std::string link =
-      settings_link(resolved({{"workload.output_len", "{distribution: uniform, min: 1, max: 9}"}}));
+  const std::string link = settings_link(
+      small_run({{"workload.output_len", "{distribution: uniform, min: 1, max: 9}"}}));
   EXPECT_THAT(link, ::testing::StartsWith("model=llama-3.1-8b&gpu=h100&"));
   EXPECT_THAT(
       link,

@@ -88,7 +88,7 @@ void ObservedResults::add(const observe::Row& row) {
       add(Metric::kItl, gaps.back());
     }
   }
-  results_.add(std::move(one), std::move(gaps));
+  results_.add(one, std::move(gaps));
 }
 
 report::RunResult ObservedResults::result(const scenario::Scenario& scenario,

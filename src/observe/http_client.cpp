@@ -102,8 +102,8 @@ Curl load() {
 
 /// Never unloaded.
 const Curl& curl() {
-  static const Curl loaded = load();
-  return loaded;
+  static const Curl kLoaded = load();
+  return kLoaded;
 }
 
 struct EasyCloser {

@@ -51,12 +51,12 @@ double cpu_seconds() {
 /// A request between its sending and its end.
 class Observation::Flight final : public HttpExchange {
  public:
-  Flight(Observation& owner, Row row, bool keep_text)
-      : row_(std::move(row)), owner_(owner), reader_(keep_text) {}
+  Flight(Observation& owner, Row first, bool keep_text)
+      : row(std::move(first)), owner_(owner), reader_(keep_text) {}
 
   void on_send(core::SimTime now) override {
-    row_.attempt = row_.sent ? row_.attempt + 1 : row_.attempt;
-    row_.sent = core::SimTime::at(now - owner_.start_);
+    row.attempt = row.sent ? row.attempt + 1 : row.attempt;
+    row.sent = core::SimTime::at(now - owner_.start_);
   }
   bool on_bytes(int status,
                 std::string_view content_type,
@@ -66,14 +66,14 @@ class Observation::Flight final : public HttpExchange {
   }
   void on_end(const HttpEnd& end) override {
     reader_.end(end.status, end.problem, core::SimTime::at(end.at - owner_.start_));
-    row_.answer = reader_.take_answer();
-    row_.status = end.status;
-    row_.connect = end.connect;
-    row_.connection_failed = end.never_sent;
+    row.answer = reader_.take_answer();
+    row.status = end.status;
+    row.connect = end.connect;
+    row.connection_failed = end.never_sent;
     owner_.finish(*this);  // This is gone then.
   }
 
-  Row row_;
+  Row row;
 
  private:
   Observation& owner_;
@@ -265,7 +265,7 @@ core::SimTime Observation::wake_up_at(core::SimTime now) const {
 }
 
 void Observation::finish(Flight& flight) {
-  const Row& row = flight.row_;
+  const Row& row = flight.row;
   tally_.on_row(row);
   if (record_ != nullptr) {
     *record_ << row_line(row);

@@ -236,9 +236,7 @@ class GenerationReader {
     }
     for (const Element part : parts) {
       std::string_view kind;
-      if (part.get(text) == simdjson::SUCCESS) {
-        message.text += text;
-      } else if (part["text"].get(text) == simdjson::SUCCESS) {
+      if (part.get(text) == simdjson::SUCCESS || part["text"].get(text) == simdjson::SUCCESS) {
         message.text += text;
       } else if (part["type"].get(kind) == simdjson::SUCCESS &&
                  (kind == "image_url" || kind == "input_image" || kind == "image_embeds")) {

@@ -21,16 +21,16 @@ document::Node measured_run_tree(const evidence::validate::Evidence& evidence) {
     MapBuilder levels;
     for (std::size_t level = 0; level < evidence::validate::kNumLevels; ++level) {
       if (const auto& value = evidence.measured.at(figure, static_cast<Level>(level))) {
-        levels.add(evidence::validate::kLevelNames[level], number_node(*value));
+        levels.add(evidence::validate::kLevelNames[level], number_node(value));
       }
     }
     summary.add(std::string(evidence::validate::kFigureNames[i]) + "_ms", levels.build());
   }
   if (const auto& output = evidence.measured.at(Figure::kOutputThroughput, Level::kMean)) {
-    summary.add("output_throughput", number_node(*output));
+    summary.add("output_throughput", number_node(output));
   }
   if (evidence.completed_per_s) {
-    summary.add("request_throughput", number_node(*evidence.completed_per_s));
+    summary.add("request_throughput", number_node(evidence.completed_per_s));
   }
   return MapBuilder().add("summary", summary.build()).build();
 }

@@ -63,8 +63,9 @@ void draw_run_keys(const std::vector<OneOf>& runs, Spot at, Canvas& canvas) {
   constexpr double kKeyRow = 17.0;
   constexpr double kKeyColumn = 310.0;
   for (std::size_t i = 0; i < runs.size(); ++i) {
+    const std::size_t line = i / 3;
     const Spot key = {.x = at.x + kKeyColumn * static_cast<double>(i % 3),
-                      .y = at.y + kKeyRow * static_cast<double>(i / 3)};
+                      .y = at.y + kKeyRow * static_cast<double>(line)};
     canvas.line(key, {.x = key.x + 24.0, .y = key.y}, line_of(i, runs[i].measured));
     canvas.text({.x = key.x + 30.0, .y = key.y + 4.0},
                 "start",

@@ -47,8 +47,8 @@ Figure gpu_memory(const document::Node& result) {
     return figure;
   }
   const std::size_t parts = memory->members().size() - 1;
-  Canvas canvas(kRight,
-                kBottom + 12.0 + kRowHeight * static_cast<double>((parts - 1) / kColumns + 1));
+  const std::size_t rows = (parts - 1) / kColumns + 1;
+  Canvas canvas(kRight, kBottom + 12.0 + kRowHeight * static_cast<double>(rows));
   double x = kLeft;
   std::size_t number = 0;
   for (const auto& member : memory->members()) {
@@ -63,7 +63,8 @@ Figure gpu_memory(const document::Node& result) {
     canvas.bar({.x = x, .y = kTop}, {.x = to, .y = kBottom}, colour, text);
     x = to;
     const double key_x = kLeft + kColumnWidth * static_cast<double>(number % kColumns);
-    const double key_y = kBottom + 22.0 + kRowHeight * static_cast<double>(number / kColumns);
+    const std::size_t row = number / kColumns;
+    const double key_y = kBottom + 22.0 + kRowHeight * static_cast<double>(row);
     canvas.bar({.x = key_x, .y = key_y - 10.0}, {.x = key_x + 12.0, .y = key_y}, colour);
     canvas.text({.x = key_x + 16.0, .y = key_y}, "start", "", text);
     figure.description += (number == 0 ? "" : ", ") + text;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -336,7 +337,7 @@ document::Node summary_tree(const StepSummary& summary) {
 std::string folded_stacks(const StepSummary& summary) {
   std::string text;
   for (const auto& [stack, us] : summary.us_by_stack) {
-    const auto whole = static_cast<std::int64_t>(us + 0.5);
+    const std::int64_t whole = std::llround(us);
     if (whole > 0) {
       text += fmt::format("{} {}\n", stack, whole);
     }

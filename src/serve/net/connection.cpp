@@ -19,9 +19,9 @@ namespace ridgeline::serve::net {
 namespace {
 
 /// Bytes read at once.
-constexpr std::size_t kReadBytes = 64 * 1024;
+constexpr std::size_t kReadBytes = 65'536;
 /// Bytes of requests to come that are kept while one is answered.
-constexpr std::size_t kMostAhead = 64 * 1024;
+constexpr std::size_t kMostAhead = 65'536;
 
 }  // namespace
 

@@ -181,13 +181,16 @@ void Gateway::look_at_caches(Desk& desk,
                              const domain::Request& request,
                              SimTime now,
                              std::uint32_t group) {
-  const bool is_new = request.id.value() >= next_id_;
+  const bool is_own = request.prompt.empty() && request.id.value() >= next_id_;
   next_id_ = std::max(next_id_, request.id.value() + 1);
+  Reported known = reported(desk.views.front().id, now);
   for (routing::InstanceView& view : desk.views) {
-    const Reported known = reported(view.id, now);
+    if (times_.may_forget_events) {
+      known = reported(view.id, now);
+    }
     view.cache_as_of = known.as_of;
     view.cached_tokens = 0;
-    if (may_get(view.id, group) && !(is_new && request.prompt.empty())) {
+    if (!is_own && may_get(view.id, group)) {
       view.cached_tokens = look_at_cache_(request, view.id, known).value();
       RIDGELINE_CHECK(
           view.cached_tokens >= 0 && view.cached_tokens <= request.prompt_tokens.value(),
@@ -238,7 +241,6 @@ std::optional<Gateway::Counted> Gateway::route(const domain::Request& request,
     return std::nullopt;
   }
   core::RngStream draws(seed_, 0, "routing", request.id.value());
-  const core::RngStream again = draws;
   const bool is_pinned =
       request.rank >= 0 && static_cast<std::size_t>(request.rank) < desk.views.size() &&
       may_get(core::InstanceId(static_cast<core::InstanceId::Rep>(request.rank)), group);
@@ -252,6 +254,7 @@ std::optional<Gateway::Counted> Gateway::route(const domain::Request& request,
                   "a policy chooses an instance that exists, is ready and serves the request");
   report(input, pick, gateway);
   if (!audits_.empty()) {
+    const core::RngStream again(seed_, 0, "routing", request.id.value());
     audits_[gateway].on_decision(request, input, pick, again);
   }
   if (pick.is_refusal()) {

@@ -62,7 +62,7 @@ template <class Value>
 /// The same of a row of numbers.
 [[nodiscard]] inline Drawn draw_highest(std::span<const double> numbers, core::RngStream& draws) {
   RIDGELINE_CHECK(!numbers.empty(), "there is an instance to choose");
-  const double best = extent_of(numbers).highest;
+  const double best = highest_of(numbers);
   const auto equals = static_cast<std::uint32_t>(std::ranges::count(numbers, best));
   auto place = std::ranges::find(numbers, best);
   for (std::uint64_t left = equals == 1 ? 0 : draws.below(equals); left > 0; --left) {

@@ -72,14 +72,14 @@ void fill_dynamo_costs(const DynamoColumns& workers,
   add(costs, workers.disk_blocks, weights.disk);
   add(costs, workers.shared_blocks, weights.shared);
   // Each cost from the credit that stands in its place.
-  for (std::size_t i = 0; i < costs.size(); ++i) {
-    if (weights.tracks_prefill) {
-      const double tokens = workers.prefill_tokens[i] + prompt;
-      const double load = std::max(0.0, tokens / weights.block_tokens - costs[i]);
-      costs[i] = weights.prefill_scale * load + workers.decode_blocks[i];
-    } else {
-      costs[i] = std::max(0.0, workers.decode_blocks[i] - costs[i]);
-    }
+  const std::size_t size = costs.size();
+  for (std::size_t i = 0; weights.tracks_prefill && i < size; ++i) {
+    const double tokens = workers.prefill_tokens[i] + prompt;
+    const double load = std::max(0.0, tokens / weights.block_tokens - costs[i]);
+    costs[i] = weights.prefill_scale * load + workers.decode_blocks[i];
+  }
+  for (std::size_t i = 0; !weights.tracks_prefill && i < size; ++i) {
+    costs[i] = std::max(0.0, workers.decode_blocks[i] - costs[i]);
   }
   add(costs, workers.requests, weights.request);
 }

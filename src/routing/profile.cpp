@@ -51,6 +51,8 @@ void add_needs(Needs& all, const Needs& more) {
 struct WeightedScorer {
   Scorer score;
   double weight = 1.0;
+  bool zero_unmatched = false;  ///< As in ScorerEntry, like the next.
+  bool may_exceed_1 = false;
 };
 
 class ProfileRouter final : public Router {
@@ -73,11 +75,19 @@ class ProfileRouter final : public Router {
       RIDGELINE_CHECK(scorer != nullptr, name);
       const bool is_latency = profile_.predicts && name == kLatencyScorer;
       scorers_.push_back({.score = is_latency ? latency_scorer() : scorer->make(setup),
-                          .weight = profile_.normalised ? weight / weights : weight});
+                          .weight = profile_.normalised ? weight / weights : weight,
+                          .zero_unmatched = scorer->zero_unmatched,
+                          .may_exceed_1 = scorer->may_exceed_1});
       add_needs(needs_, scorer->needs);
+      if (scorer->needs.gauges) {
+        add_rows(scorer->rows);
+      }
       reads_prefix_ = reads_prefix_ || scorer->reads_prefix;
       reads_session_ = reads_session_ || scorer->reads_session;
       reads_sites_ = reads_sites_ || scorer->reads_sites;
+    }
+    if (profile_.sticky || profile_.predicts || !filters_.empty()) {
+      add_rows({});
     }
     for (const NamedFilter& filter : filters_) {
       const FilterEntry* entry = find_filter(filter.name);
@@ -115,8 +125,17 @@ class ProfileRouter final : public Router {
     const Columns& left = filters() ? few_ : all_;
     sums_.assign(left.size, 0.0);
     for (const WeightedScorer& scorer : scorers_) {
+      if (!is_matched_ && scorer.zero_unmatched) {
+        continue;
+      }
       scores_ = scorer.score(left, std::move(scores_));
-      add_weighted(sums_, scores_, scorer.weight);
+      if (scorer.may_exceed_1) {
+        add_weighted(sums_, scores_, scorer.weight);
+      } else {
+        for (std::size_t i = 0; i < left.size; ++i) {
+          sums_[i] += scorer.weight * scores_[i];
+        }
+      }
     }
     report_sums(input);
     replace_by_keys(draws);
@@ -156,6 +175,11 @@ class ProfileRouter final : public Router {
  private:
   [[nodiscard]] bool filters() const {
     return profile_.sticky || predictor_ != nullptr || !filters_.empty();
+  }
+  void add_rows(const GaugeRows& more) {
+    rows_.waiting = rows_.waiting || more.waiting;
+    rows_.running = rows_.running || more.running;
+    rows_.kv_usage = rows_.kv_usage || more.kv_usage;
   }
 
   /// Leaves in kept_ the places that pass every filter, and in few_ what is known of them: those of
@@ -284,9 +308,13 @@ class ProfileRouter final : public Router {
       }
     };
     const std::span<const InstanceView> views = input.instances;
-    if (needs_.gauges) {
+    if (needs_.gauges && rows_.waiting) {
       fill(all_.waiting, [&](std::size_t i) { return views[i].gauges.waiting; });
+    }
+    if (needs_.gauges && rows_.running) {
       fill(all_.running, [&](std::size_t i) { return views[i].gauges.running; });
+    }
+    if (needs_.gauges && rows_.kv_usage) {
       fill(all_.kv_usage, [&](std::size_t i) { return views[i].gauges.kv_usage; });
     }
     if (needs_.own) {
@@ -311,20 +339,29 @@ class ProfileRouter final : public Router {
 
   void read_matches(const RouteInput& input) {
     const std::size_t size = input.instances.size();
-    all_.matched.assign(size, 0.0);
+    const auto fill = [&](const auto& blocks) {
+      for (std::size_t i = 0; i < size; ++i) {
+        all_.matched[i] = static_cast<double>(blocks(i));
+      }
+    };
+    const bool was_matched = is_matched_;
+    is_matched_ = false;
     std::int64_t total = 0;
     if (needs_.cache) {
       total = input.request.prompt_tokens.value() / profile_.block_tokens;
-      for (std::size_t i = 0; i < size; ++i) {
-        const std::int64_t tokens = input.instances[i].cached_tokens;
-        const std::int64_t blocks = tokens == 0 ? 0 : tokens / profile_.block_tokens;
-        all_.matched[i] = static_cast<double>(blocks);
-      }
+      is_matched_ = std::ranges::any_of(
+          input.instances, [](const InstanceView& view) { return view.cached_tokens > 0; });
     } else if (reads_prefix_) {
       total = sent_.prompt().size();
-      for (std::size_t i = 0; i < size; ++i) {
-        all_.matched[i] = static_cast<double>(matches_[input.instances[i].id.value()]);
-      }
+      is_matched_ = !sent_.prompt().keys.empty();  // Own blocks are on no instance.
+    }
+    if (was_matched || all_.matched.size() != size) {
+      all_.matched.assign(size, 0.0);
+    }
+    if (is_matched_ && needs_.cache) {
+      fill([&](std::size_t i) { return input.instances[i].cached_tokens / profile_.block_tokens; });
+    } else if (is_matched_) {
+      fill([&](std::size_t i) { return matches_[input.instances[i].id.value()]; });
     }
     if (all_.total.size() != size || all_.total.front() != static_cast<double>(total)) {
       all_.total.assign(size, static_cast<double>(total));
@@ -340,12 +377,14 @@ class ProfileRouter final : public Router {
   bool reads_prefix_ = false;  ///< What it sent itself; not what KV events tell.
   bool reads_session_ = false;
   bool reads_sites_ = false;
+  GaugeRows rows_ = {.waiting = false, .running = false, .kv_usage = false};  ///< That are read.
   SentPrompts sent_;
   SessionMemory sessions_;
   std::shared_ptr<const LatencyPredictor> predictor_;  ///< Where the profile predicts.
   // Of the decision at hand.
   std::span<const std::int64_t> matches_;  ///< Blocks of the prompt, by instance.
   Columns all_;
+  bool is_matched_ = false;         ///< Some instance may have a block of the prompt.
   Places kept_;                     ///< That pass every filter, where there is one.
   std::size_t num_before_own_ = 0;  ///< That pass those of the setup.
   Columns few_;

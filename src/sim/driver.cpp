@@ -21,7 +21,7 @@ using engine::Pause;
 /// Segments between two looks at the clock and the interrupt flag: milliseconds of work.
 constexpr std::int64_t kSegmentsPerCall = 1024;
 /// Requests of an open loop that are sent ahead of time, together, for each instance.
-constexpr std::int64_t kSentAhead = 8;
+constexpr std::int64_t kSentAhead = 64;
 /// Calls of advance() between two progress reports: each costs a look at a clock.
 constexpr std::int64_t kRoundsPerReport = 8;
 

@@ -98,9 +98,9 @@ class ActiveBlocks {
       }
     }
   }
-  /// The blocks in flight at an instance once that prompt is there too.
-  [[nodiscard]] std::int64_t with(std::size_t instance, const PromptBlocks& prompt) const {
-    return sizes_[instance] + prompt.size() - held_[instance];
+  /// The blocks in flight at an instance once that prompt of so many blocks is there too.
+  [[nodiscard]] std::int64_t with(std::size_t instance, std::int64_t blocks) const {
+    return sizes_[instance] + blocks - held_[instance];
   }
   void begin(core::RequestId request, std::size_t instance, const PromptBlocks& prompt) {
     // A request may be sent again before the router learns that it has ended elsewhere.
@@ -255,6 +255,7 @@ class Dynamo final : public Router {
 
   void read_workers(const RouteInput& input, std::span<const std::int64_t> matches) {
     const std::size_t size = input.instances.size();
+    const std::int64_t blocks = sent_.prompt().size();
     workers_.device_blocks.resize(size);
     workers_.prefill_tokens.resize(size);
     workers_.decode_blocks.resize(size);
@@ -263,7 +264,7 @@ class Dynamo final : public Router {
       const std::size_t id = view.id.value();
       workers_.device_blocks[i] = static_cast<double>(matches[id]);
       workers_.prefill_tokens[i] = static_cast<double>(view.own.prefill_tokens);
-      workers_.decode_blocks[i] = static_cast<double>(active_.with(id, sent_.prompt()));
+      workers_.decode_blocks[i] = static_cast<double>(active_.with(id, blocks));
     }
     if (weights_.request != 0.0) {
       workers_.requests.resize(size);

@@ -82,4 +82,19 @@ Extent extent_of(std::span<const double> numbers) {
   return {.lowest = std::ranges::min(low), .highest = std::ranges::max(high)};
 }
 
+double highest_of(std::span<const double> numbers) {
+  std::array<double, kChains> high{};
+  high.fill(numbers.front());
+  std::size_t i = 0;
+  for (; i + kChains <= numbers.size(); i += kChains) {
+    for (std::size_t chain = 0; chain < kChains; ++chain) {
+      high[chain] = std::max(high[chain], numbers[i + chain]);
+    }
+  }
+  for (; i < numbers.size(); ++i) {
+    high[0] = std::max(high[0], numbers[i]);
+  }
+  return std::ranges::max(high);
+}
+
 }  // namespace ridgeline::routing

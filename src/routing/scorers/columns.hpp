@@ -44,5 +44,7 @@ struct Columns {
 
 /// The lowest and the highest number; zeros without any.
 [[nodiscard]] Extent extent_of(std::span<const double> numbers);
+/// The highest number. Requires one.
+[[nodiscard]] double highest_of(std::span<const double> numbers);
 
 }  // namespace ridgeline::routing

@@ -104,32 +104,56 @@ Scores latency_by_default(const Columns& all, Scores room) {
 }
 
 constexpr Needs kGauges{.gauges = true};
+constexpr GaugeRows kWaiting{.waiting = true, .running = false, .kv_usage = false};
+constexpr GaugeRows kRunning{.waiting = false, .running = true, .kv_usage = false};
+constexpr GaugeRows kKvUsage{.waiting = false, .running = false, .kv_usage = true};
 constexpr Needs kOwn{.own = true};
 constexpr Needs kOwnTokens{.own = true, .first_token = true};
 constexpr Needs kOwnAndGauges{.own = true, .gauges = true};
 
 // One line per scorer.
 constexpr auto kScorerEntries = std::to_array<ScorerEntry>({
-    {"queue-scorer", plain<queue_scores>, kGauges},
-    {"running-requests-size-scorer", plain<running_scores>, kGauges},
-    {"kv-cache-utilization-scorer", plain<kv_utilization_scores>, kGauges},
-    {"load-aware-scorer", load_aware, kGauges},
+    {.name = "queue-scorer", .make = plain<queue_scores>, .needs = kGauges, .rows = kWaiting},
+    {.name = "running-requests-size-scorer",
+     .make = plain<running_scores>,
+     .needs = kGauges,
+     .rows = kRunning},
+    {.name = "kv-cache-utilization-scorer",
+     .make = plain<kv_utilization_scores>,
+     .needs = kGauges,
+     .rows = kKvUsage},
+    {.name = "load-aware-scorer", .make = load_aware, .needs = kGauges, .rows = kWaiting},
     {"active-request-scorer", active_request, kOwn},
     {"token-load-scorer", token_load, kOwnTokens, true},
-    {"prefix-cache-scorer", prefix_cache, {}, true},
-    {"latency-scorer", plain<latency_by_default>, kOwnAndGauges},
+    {.name = "prefix-cache-scorer",
+     .make = prefix_cache,
+     .reads_prefix = true,
+     .zero_unmatched = true},
+    {.name = "latency-scorer",
+     .make = plain<latency_by_default>,
+     .needs = kOwnAndGauges,
+     .may_exceed_1 = true},
     {"session-affinity-scorer", plain<session_affinity_scores>, {}, false, true},
     {"topology-affinity-scorer", plain<topology_affinity_scores>, {}, false, false, true},
     // inference-sim's names.
-    {"queue-depth", plain<queue_scores>, kGauges},
-    {"running-requests", plain<running_scores>, kGauges},
-    {"kv-utilization", plain<kv_utilization_scores>, kGauges},
-    {"load-aware", plain<load_aware_by_default>, kGauges},
+    {.name = "queue-depth", .make = plain<queue_scores>, .needs = kGauges, .rows = kWaiting},
+    {.name = "running-requests", .make = plain<running_scores>, .needs = kGauges, .rows = kRunning},
+    {.name = "kv-utilization",
+     .make = plain<kv_utilization_scores>,
+     .needs = kGauges,
+     .rows = kKvUsage},
+    {.name = "load-aware",
+     .make = plain<load_aware_by_default>,
+     .needs = kGauges,
+     .rows = kWaiting},
     {"load-balance", plain<load_balance_scores>, kOwnAndGauges},
     {"active-requests", plain<active_requests_scores>, kOwn},
     {"vllm-dp", plain<vllm_dp_scores>, kGauges},
     {"precise-prefix-cache", plain<precise_prefix_scores>, {}, true},
-    {"prefix-affinity", plain<prefix_by_default>, {}, true},
+    {.name = "prefix-affinity",
+     .make = plain<prefix_by_default>,
+     .reads_prefix = true,
+     .zero_unmatched = true},
 });
 
 }  // namespace

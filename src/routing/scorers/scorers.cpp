@@ -39,13 +39,14 @@ Scores lowest_first(const Columns& all, const std::vector<double>& row, Scores&&
 }
 
 /// (x - min) / (max - min); 1 where all are equal.
-Scores highest_first(std::span<const double> row) {
+Scores highest_first(std::span<const double> row, Scores&& room) {
   const Extent extent = extent_of(row);
-  Scores scores;
-  for (const double number : row) {
-    scores.push_back(extent.highest > extent.lowest
-                         ? (number - extent.lowest) / (extent.highest - extent.lowest)
-                         : 1.0);
+  Scores scores = std::move(room);
+  scores.assign(row.size(), 1.0);
+  if (extent.highest > extent.lowest) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      scores[i] = (row[i] - extent.lowest) / (extent.highest - extent.lowest);
+    }
   }
   return scores;
 }
@@ -195,8 +196,7 @@ Scores vllm_dp_scores(const Columns& all, Scores room) {
 }
 
 Scores precise_prefix_scores(const Columns& all, Scores room) {
-  static_cast<void>(room);
-  return highest_first(all.matched);
+  return highest_first(all.matched, std::move(room));
 }
 
 Scores resident_adapter_scores(Candidates candidates, const std::string& adapter) {
@@ -207,7 +207,7 @@ Scores resident_adapter_scores(Candidates candidates, const std::string& adapter
   for (const Candidate& one : candidates) {
     holds.push_back(has(one.adapters.active, adapter) ? 1.0 : 0.0);
   }
-  return highest_first(holds);
+  return highest_first(holds, {});
 }
 
 void add_weighted(Scores& sums, const Scores& scores, double weight) {

@@ -1,12 +1,19 @@
 #include "routing/scorers/scorers.hpp"
 
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/rng.hpp"
 #include "routing/scorers/candidate.hpp"
+#include "routing/scorers/columns.hpp"
 #include "routing/scorers/registry.hpp"
 
 namespace ridgeline::routing {
@@ -88,6 +95,71 @@ TEST(Scorers, OfTwoSitesIsTheNearestLevelThatBothShare) {
   EXPECT_EQ(nearness(here, {.host = 99, .rack = 49, .zone = 7, .region = 0}), 0.02);
   EXPECT_EQ(nearness(here, {.host = 999, .rack = 499, .zone = 77, .region = 2}), 0.0);
   EXPECT_EQ(nearness({}, {}), 0.0);  // What is not known is not shared.
+}
+
+/// Candidates with a few blocks, requests and tokens each.
+std::vector<Candidate> drawn_candidates(core::RngStream& draws) {
+  std::vector<Candidate> all(1 + draws.below(6));
+  const auto blocks = static_cast<std::int64_t>(draws.below(20));
+  for (Candidate& one : all) {
+    const auto below = [&](std::uint64_t most) {
+      return static_cast<std::int64_t>(draws.below(most));
+    };
+    one.gauges = {.waiting = below(300), .running = below(300), .kv_usage = draws.uniform()};
+    one.inflight_requests = below(3);
+    one.inflight_tokens = below(8'000'000);
+    one.uncached_tokens = below(8'000'000);
+    one.prefix = {.matched = below(static_cast<std::uint64_t>(blocks) + 1),
+                  .total = blocks,
+                  .block_tokens = 64};
+    one.served_session = draws.uniform() < 0.5;
+  }
+  return all;
+}
+
+TEST(Scorers, ScoreBetweenZeroAndOneUnlessTheySayOtherwise) {
+  core::RngStream draws(1, 0, "candidates");
+  for (int i = 0; i < 1000; ++i) {
+    std::vector<Candidate> candidates = drawn_candidates(draws);
+    Columns all(candidates);
+    all.nearness.assign(all.size, draws.uniform());
+    std::vector<Candidate> unmatched = candidates;
+    for (Candidate& one : unmatched) {
+      one.prefix.matched = 0;
+    }
+    for (const ScorerEntry& entry : scorers()) {
+      const Scores scores = entry.make({})(all, {});
+      ASSERT_EQ(scores.size(), all.size) << entry.name;
+      EXPECT_TRUE(
+          entry.may_exceed_1 ||
+          std::ranges::all_of(scores, [](double score) { return score >= 0.0 && score <= 1.0; }))
+          << entry.name;
+      EXPECT_TRUE(!entry.zero_unmatched ||
+                  std::ranges::count(entry.make({})(Columns(unmatched), {}), 0.0) ==
+                      std::ssize(unmatched))
+          << entry.name;
+    }
+  }
+}
+
+TEST(Scorers, ReadTheRowsThatTheirEntriesName) {
+  core::RngStream draws(2, 0, "candidates");
+  for (const ScorerEntry& entry : scorers()) {
+    if (!entry.needs.gauges) {
+      continue;
+    }
+    Columns all(drawn_candidates(draws));
+    all.nearness.assign(all.size, 0.0);
+    const Scores scores = entry.make({})(all, {});
+    for (const auto& [row, is_read] : {std::pair(&all.waiting, entry.rows.waiting),
+                                       std::pair(&all.running, entry.rows.running),
+                                       std::pair(&all.kv_usage, entry.rows.kv_usage)}) {
+      if (!is_read) {
+        std::ranges::fill(*row, std::numeric_limits<double>::quiet_NaN());
+      }
+    }
+    EXPECT_EQ(entry.make({})(all, {}), scores) << entry.name;
+  }
 }
 
 TEST(Scorers, AreFoundByNameAndClampedInSums) {

@@ -42,6 +42,8 @@ struct KernelChoice {
   bool fuse_allreduce_rms = false;
   /// FP32 products run on tensor cores, as TF32 (VLLM_FLOAT32_MATMUL_PRECISION=high).
   bool fp32_as_tf32 = false;
+  /// Prompts are random tokens, not text: a router sends them to some experts far more often.
+  bool random_tokens = false;
 };
 
 /// How the engine executes a step, as far as GPU time depends on it.

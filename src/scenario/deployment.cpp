@@ -461,6 +461,7 @@ std::string vllm_name(const std::string& version) {
 void build(Resolution& work) {
   work.out->execution.enforce_eager = runs_eagerly(work.engine());
   work.out->execution.kernels = kernel_choice(work.engine());
+  work.out->execution.kernels.random_tokens = work.section().latency.random_tokens;
   if (const auto choice = engine::find_engine(work.engine().version)) {
     work.out->execution.engine = choice->engine->own == nullptr ? vllm_name(work.engine().version)
                                                                 : std::string(choice->engine->name);

@@ -25,6 +25,7 @@ struct LatencySection {
   std::optional<std::string> bench_data;
   std::optional<std::string> hardware_config;
   std::optional<std::string> lookup;
+  bool random_tokens = false;
   std::vector<latency::ModelSetting> settings;  ///< Key `latency.set`.
 };
 

@@ -86,7 +86,8 @@ std::vector<Refitted> all_refitted() {
           {"penalty_us_per_million_logits",
            us(kernels.sampling.penalty_per_logit) * kPerMillion,
            false},
-          {"streamed_expert_fraction", kernels.step.streamed_expert_fraction, false}};
+          {"streamed_expert_fraction", kernels.step.streamed_expert_fraction, false},
+          {"random_tokens_popularity_shape", kernels.step.random_tokens_popularity_shape, false}};
 }
 
 /// The catalogue's name where it has one: one network and one GPU have many names.

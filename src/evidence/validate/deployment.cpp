@@ -376,6 +376,9 @@ class Deployer {
 
   void generator() {
     const GeneratorFacts* facts = facts_of(evidence_.generator);
+    if (mentions(evidence_.generator, "random")) {
+      set("latency.random_tokens", "true");
+    }
     if (evidence_.generation_config) {
       set("engine.generation_config", *evidence_.generation_config);
     } else if (facts != nullptr && facts->greedy) {

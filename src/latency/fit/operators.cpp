@@ -24,6 +24,9 @@ namespace {
 
 using core::microseconds;
 
+/// How the tables' tokens choose experts.
+constexpr kernel::ExpertChoice kTableChoice{.is_published_table = true};
+
 constexpr double kMegabyte = 1e6;
 constexpr double kGigabyte = 1e9;
 /// Smaller weights are rare in the networks that are served, and launch-bound.
@@ -82,7 +85,7 @@ bool selects_prefill(const Sample& sample, const hardware::GpuSpec& /*gpu*/) {
 /// The rows that show experts as they are served.
 bool selects_served_experts(const Sample& sample, const hardware::GpuSpec& gpu) {
   const auto& call = std::get<ExpertCall>(sample.call);
-  const double bytes = kernel::expected_experts(call.shape, call.tokens) *
+  const double bytes = kernel::expected_experts(call.shape, call.tokens, kTableChoice) *
                        kernel::real(call.shape.matrices) * kernel::real(call.shape.hidden) *
                        kernel::real(call.shape.width) *
                        kernel::matmul_format(call.shape.weights, gpu).weight_bytes;
@@ -482,13 +485,11 @@ core::Seconds predict(const Trial& trial, const Sample& sample, const hardware::
           .time;
     }
     core::Seconds operator()(const ExpertCall& call) const {
-      // The table's routing, not a network's.
-      constexpr double kAllStreamed = 1.0;
       return kernel::expert_gemm(call.shape,
                                  call.tokens,
                                  kernel::matmul_format(call.shape.weights, gpu),
                                  trial.experts,
-                                 kAllStreamed,
+                                 kTableChoice,
                                  gpu)
           .time;
     }

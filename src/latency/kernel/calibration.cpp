@@ -194,6 +194,7 @@ void spread_unevenly(Calibration& result) {
          result.experts_mxfp4_mxfp8,
          result.experts_mxfp4);
   spread(result.step.uneven_coarse_experts, coarse_16bit);
+  spread(result.step.uneven_marlin_experts, result.experts_weight_only);
 }
 
 }  // namespace

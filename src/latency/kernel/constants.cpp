@@ -207,9 +207,12 @@ void read(Numbers& numbers, StepConstants& set) {
   set.step_gap = numbers.microseconds("step_gap_us");
   set.elementwise_traffic_factor = numbers.real("elementwise_traffic_factor", kFactor);
   set.elementwise_bandwidth_efficiency = numbers.efficiency("elementwise_bandwidth_efficiency");
-  set.streamed_expert_fraction = numbers.real("streamed_expert_fraction", {0.0, 1.0});
+  set.streamed_expert_fraction = numbers.optional("streamed_expert_fraction", {0.0, 1.0}, 1.0);
+  set.random_tokens_popularity_shape =
+      numbers.optional("random_tokens_popularity_shape", {0.0, 1e6}, 0.0);
   set.uneven_experts = numbers.optional("uneven_experts", {1.0, 10.0}, 1.0);
   set.uneven_coarse_experts = numbers.optional("uneven_coarse_experts", {1.0, 10.0}, 1.0);
+  set.uneven_marlin_experts = numbers.optional("uneven_marlin_experts", {1.0, 10.0}, 1.0);
   set.unfused_routing = numbers.optional_microseconds("unfused_routing_us");
   set.wide_norm_kernels = numbers.optional_integer("wide_norm_kernels", {1, 100}, 1);
   set.fused_norm = numbers.optional_microseconds("fused_norm_us");

@@ -199,12 +199,14 @@ struct StepConstants {
   core::Seconds step_gap;
   double elementwise_traffic_factor = 1.0;
   double elementwise_bandwidth_efficiency = 1.0;
-  double streamed_expert_fraction = 1.0;
-  /// Times the rows that experts compute and move in the tables, whose tokens are spread mildly: of
-  /// networks with many experts (but in Marlin, where no server showed it), and in 16 bit of
-  /// those with few (in 8 bit none did).
+  double streamed_expert_fraction = 1.0;  ///< Of networks with few experts.
+  /// ExpertChoice::popularity_shape of networks with many experts, where prompts are random tokens.
+  double random_tokens_popularity_shape = 0.0;
+  /// Times the rows that experts compute and move in the tables: of networks with many experts (but
+  /// in Marlin), and in 16 bit of those with few (in 8 bit no server showed it).
   double uneven_experts = 1.0;
   double uneven_coarse_experts = 1.0;
+  double uneven_marlin_experts = 1.0;  ///< The same of many experts in Marlin.
   /// Choosing experts by FP32 scores in small kernels, of a layer and step, before one kernel did
   /// it all.
   core::Seconds unfused_routing;

@@ -106,6 +106,38 @@ double padding_rows(double pairs, double hit, double tile_rows) {
   return std::max(0.0, hit * tiles * tile_rows - pairs);
 }
 
+/// Experts that get a token in aiconfigurator's tables "power_law_1.01" (collector/helper.py,
+/// power_law_logits_v3): each expert draws a weight from a power law, from 1 to 0.8 times the
+/// tokens where there are more pairs than experts, else from 0.01 to 2; its pairs are its part of
+/// all, rounded, and what rounding leaves over goes one by one to the first ones.
+double published_hits(double pairs, double experts, double tokens) {
+  constexpr double kPower = 1.0 - 1.01;
+  const bool many = pairs > experts;
+  const double low = many ? 1.0 : 0.01;
+  const double high = many ? 0.8 * tokens : 2.0;
+  const double low_end = core::pow(low, kPower);
+  const double span = core::pow(high, kPower) - low_end;
+  const double mean = kPower / (kPower + 1.0) *
+                      (core::pow(high, kPower + 1.0) - core::pow(low, kPower + 1.0)) / span;
+  const double scale = pairs / (experts * mean);
+  // Share of the experts with at least so many pairs.
+  const auto at_least = [&](double count) {
+    const double weight = (count - 0.5) / scale;
+    return weight <= low    ? 1.0
+           : weight >= high ? 0.0
+                            : 1.0 - (core::pow(weight, kPower) - low_end) / span;
+  };
+  double hit = experts * at_least(1.0);
+  if (!many) {
+    double rounded = 0.0;
+    for (double count = 1.0; at_least(count) > 0.0; ++count) {
+      rounded += experts * at_least(count);
+    }
+    hit = std::max(hit, std::min(pairs - rounded, experts));
+  }
+  return std::max(hit, std::min(1.0, pairs));
+}
+
 /// By how many standard deviations the busiest of so many ranks exceeds the mean. The counts of the
 /// ranks sum to a constant, which stretches independent deviations by sqrt(n / (n - 1)).
 double busiest_deviations(double ranks) {
@@ -137,13 +169,23 @@ double busiest_share(const model::ExpertGemm& shape, std::int64_t tokens) {
   return std::clamp(busiest, std::min(1.0, pairs), pairs) / mean;
 }
 
-double expected_experts(const model::ExpertGemm& shape, std::int64_t tokens, double fresh_share) {
-  const double missed_by_one = 1.0 - real(shape.experts_per_token) / real(shape.experts);
+double expected_experts(const model::ExpertGemm& shape,
+                        std::int64_t tokens,
+                        const ExpertChoice& choice) {
+  const double pairs = pairs_on_rank(shape, tokens);
   const double held = real(shape.experts_on_rank);
+  if (choice.is_published_table) {
+    return published_hits(pairs, held, real(tokens * shape.token_sources));
+  }
+  const double missed_by_one = 1.0 - real(shape.experts_per_token) / real(shape.experts);
   const double drawn =
-      fresh_share * real(tokens * shape.token_sources) * busiest_share(shape, tokens);
-  const double hit = held * (1.0 - core::pow(std::max(0.0, missed_by_one), drawn));
-  return std::max(std::min(held, hit), std::min(1.0, pairs_on_rank(shape, tokens)));
+      choice.fresh_share * real(tokens * shape.token_sources) * busiest_share(shape, tokens);
+  double missed = core::pow(std::max(0.0, missed_by_one), drawn);
+  if (choice.popularity_shape > 0.0 && missed > 0.0) {
+    // The mean of missed^popularity.
+    missed = core::pow(1.0 - core::log(missed) / choice.popularity_shape, -choice.popularity_shape);
+  }
+  return std::max(std::min(held, held * (1.0 - missed)), std::min(1.0, pairs));
 }
 
 double pairs_on_rank(const model::ExpertGemm& shape, std::int64_t tokens) {
@@ -155,12 +197,11 @@ Cost expert_gemm(const model::ExpertGemm& shape,
                  std::int64_t tokens,
                  const MatmulFormat& format,
                  const ExpertConstants& constants,
-                 double streamed_fraction,
-                 const hardware::GpuSpec& gpu,
-                 double fresh_share) {
+                 const ExpertChoice& choice,
+                 const hardware::GpuSpec& gpu) {
   const double pairs = pairs_on_rank(shape, tokens);
-  const double hit = expected_experts(shape, tokens, fresh_share);
-  const double streamed = streamed_fraction * hit;
+  const double hit = expected_experts(shape, tokens, choice);
+  const double streamed = choice.streamed_fraction * hit;
   const double elements = real(shape.hidden) * real(shape.width);
   const double matrices = real(shape.matrices);
   const core::Bytes weights(streamed * matrices * elements * format.weight_bytes);

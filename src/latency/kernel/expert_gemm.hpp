@@ -17,22 +17,33 @@ namespace ridgeline::latency::kernel {
 /// (token, expert) pairs of the busiest rank.
 [[nodiscard]] double pairs_on_rank(const model::ExpertGemm& shape, std::int64_t tokens);
 
+/// How tokens choose experts. By default every expert is as likely.
+struct ExpertChoice {
+  /// Of a gamma law of mean 1 that the experts' popularity follows: the square of its standard
+  /// deviation is 1 over this. 0: all are as popular.
+  double popularity_shape = 0.0;
+  /// Share of the expected experts whose weights are read.
+  double streamed_fraction = 1.0;
+  /// Share of the tokens that choose experts as if no other token were near; the others choose none
+  /// besides.
+  double fresh_share = 1.0;
+  /// As in aiconfigurator's tables "power_law_1.01", instead of all that.
+  bool is_published_table = false;
+};
+
 /// Experts of the busiest rank that `tokens` tokens are expected to hit; at least one, or less
-/// where there is less than one pair. `fresh_share` of the tokens choose experts as if no other
-/// token were near; the others choose none besides.
+/// where there is less than one pair.
 [[nodiscard]] double expected_experts(const model::ExpertGemm& shape,
                                       std::int64_t tokens,
-                                      double fresh_share = 1.0);
+                                      const ExpertChoice& choice = {});
 
 /// The mixture of experts of one layer: routing, gate and up, down, and the weighted sum
-/// (docs/models/kernel.md, "Experts"). `streamed_fraction` is the share of the expected experts
-/// whose weights are really read, `fresh_share` as in expected_experts().
+/// (docs/models/kernel.md, "Experts").
 [[nodiscard]] Cost expert_gemm(const model::ExpertGemm& shape,
                                std::int64_t tokens,
                                const MatmulFormat& format,
                                const ExpertConstants& constants,
-                               double streamed_fraction,
-                               const hardware::GpuSpec& gpu,
-                               double fresh_share = 1.0);
+                               const ExpertChoice& choice,
+                               const hardware::GpuSpec& gpu);
 
 }  // namespace ridgeline::latency::kernel

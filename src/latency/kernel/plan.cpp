@@ -79,6 +79,14 @@ class Planner {
     const double run = real(tokens_in_a_row_);
     return (1.0 + (run - 1.0) * (1.0 - calibration_.step.verified_experts_in_common)) / run;
   }
+  [[nodiscard]] ExpertChoice expert_choice(const model::ExpertGemm& shape) const {
+    const bool coarse = shape.experts <= calibration_.coarse_experts;
+    return {.popularity_shape = coarse || !choice_.random_tokens
+                                    ? 0.0
+                                    : calibration_.step.random_tokens_popularity_shape,
+            .streamed_fraction = coarse ? calibration_.step.streamed_expert_fraction : 1.0,
+            .fresh_share = fresh_share()};
+  }
   [[nodiscard]] bool is_8bit(const model::Operator& op) const {
     if (const auto* gemm = std::get_if<model::Gemm>(&op.shape)) {
       return matmul_format(gemm->weights, gpu_).is_8bit;
@@ -166,14 +174,9 @@ class Planner {
     RowOperator& row =
         push(op,
              set.source,
-             [shape,
-              format,
-              &constants = set.values,
-              &step = calibration_.step,
-              &gpu = gpu_,
-              fresh = fresh_share()](std::int64_t rows) {
-               return expert_gemm(
-                   shape, rows, format, constants, step.streamed_expert_fraction, gpu, fresh);
+             [shape, format, &constants = set.values, &gpu = gpu_, choice = expert_choice(shape)](
+                 std::int64_t rows) {
+               return expert_gemm(shape, rows, format, constants, choice, gpu);
              });
     row.shape = [shape](std::int64_t rows) {
       return fmt::format("{}x{}x{}, {} of {} experts",

@@ -60,6 +60,12 @@ constexpr auto kSettings = std::to_array<Setting>({
      [](Constants& all, double share) {
        all.step.streamed_expert_fraction = std::min(share, 1.0);
      }},
+    {"random_tokens_popularity_shape",
+     [](Constants& all, double shape) {
+       all.step.random_tokens_popularity_shape = std::max(shape, 0.0);
+     }},
+    {"uneven_marlin_experts",
+     [](Constants& all, double factor) { all.step.uneven_marlin_experts = std::max(factor, 1.0); }},
     {"uneven_experts",
      [](Constants& all, double factor) { all.step.uneven_experts = std::max(factor, 1.0); }},
     {"uneven_coarse_experts",

@@ -1,11 +1,19 @@
 #include "latency/kernel/expert_gemm.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <numeric>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "core/math.hpp"
+#include "core/rng.hpp"
 #include "core/units.hpp"
 #include "domain/step.hpp"
 #include "hardware/gpu_spec.hpp"
@@ -33,6 +41,68 @@ TEST(ExpertGemm, ExpectedExpertsOfUniformRouting) {
   // 16 * (1 - (15/16)^2) = 16 - 225/16
   EXPECT_NEAR(expected_experts(shape, 2), 1.9375, 1e-12);
   EXPECT_NEAR(expected_experts(shape, 1'000'000), 16.0, 1e-12);
+}
+
+model::ExpertGemm many_experts() {
+  return {.experts = 256,
+          .experts_on_rank = 256,
+          .experts_per_token = 8,
+          .hidden = 3072,
+          .width = 1536,
+          .weights = model::DType::kFp8};
+}
+
+TEST(ExpertGemm, FewerExpertsAreHitWhereSomeAreMorePopular) {
+  const model::ExpertGemm shape = many_experts();
+  // Of all alike: 256 * (1 - (31/32)^32).
+  EXPECT_NEAR(expected_experts(shape, 32), 163.314, 1e-3);
+  EXPECT_NEAR(expected_experts(shape, 32, {.popularity_shape = 1e6}), 163.314, 1e-3);
+  // 256 * (1 - (1 + 32 * ln(32/31) / 0.5)^-0.5)
+  EXPECT_NEAR(expected_experts(shape, 32, {.popularity_shape = 0.5}), 108.978, 1e-3);
+  EXPECT_LT(expected_experts(shape, 1'000'000, {.popularity_shape = 0.5}), 256.0);
+}
+
+/// Experts with a token where the rule of power_law_logits_v3 is drawn.
+double drawn_hits(const model::ExpertGemm& shape, std::int64_t tokens, core::RngStream& draws) {
+  constexpr double kPower = 1.0 - 1.01;
+  const std::int64_t pairs = tokens * shape.experts_per_token;
+  const bool many = pairs > shape.experts;
+  const double low = core::pow(many ? 1.0 : 0.01, kPower);
+  const double high = core::pow(many ? 0.8 * static_cast<double>(tokens) : 2.0, kPower);
+  std::vector<double> weights(static_cast<std::size_t>(shape.experts));
+  for (double& weight : weights) {
+    weight = core::pow((high - low) * draws.uniform() + low, 1.0 / kPower);
+  }
+  const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+  std::vector<std::int64_t> counts;
+  for (const double weight : weights) {
+    counts.push_back(std::llround(weight / sum * static_cast<double>(pairs)));
+  }
+  std::ranges::sort(counts, std::greater());
+  std::int64_t left = pairs - std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  for (std::size_t i = 0; left > 0; i = (i + 1) % counts.size(), --left) {
+    ++counts[i];
+  }
+  return static_cast<double>(
+      std::ranges::count_if(counts, [](std::int64_t count) { return count > 0; }));
+}
+
+TEST(ExpertGemm, PublishedTablesHitTheExpertsThatTheirRuleDraws) {
+  constexpr int kDraws = 100;
+  core::RngStream draws(1, 0, "published tables");
+  for (const std::int64_t experts : {32, 128, 384}) {
+    model::ExpertGemm shape = many_experts();
+    shape.experts = shape.experts_on_rank = experts;
+    for (const std::int64_t tokens : {1, 4, 16, 64, 256, 4096}) {
+      double sum = 0.0;
+      for (int i = 0; i < kDraws; ++i) {
+        sum += drawn_hits(shape, tokens, draws);
+      }
+      EXPECT_NEAR(
+          expected_experts(shape, tokens, {.is_published_table = true}) / (sum / kDraws), 1.0, 0.1)
+          << tokens << " tokens, " << experts << " experts";
+    }
+  }
 }
 
 TEST(ExpertGemm, EveryTokenMayUseEveryExpert) {
@@ -75,7 +145,7 @@ TEST(ExpertGemm, StreamsTheExpertsHit) {
                                 32,
                                 format,
                                 calibration.experts(model::DType::kFp8, format, 16).values,
-                                0.92,
+                                {.streamed_fraction = 0.92},
                                 gpu);
   // Experts: 16*(1 - (15/16)^32) = 13.97138, times 0.92 = 12.85367 streamed.
   // Memory: 12.85367*3*5120*4096 bytes / (0.973*3.35e12) = 248.097 us; compute: 6*5120*4096*32 /
@@ -101,7 +171,7 @@ TEST(ExpertGemm, FewTokensTakeSmallTiles) {
   constants.few_tokens = FewTokenTiles{.compute_efficiency = 0.25, .tile_rows = 8.0};
   const auto us = [&](std::int64_t tokens) {
     const MatmulFormat format = matmul_format(shape.weights, gpu);
-    return core::as_microseconds(expert_gemm(shape, tokens, format, constants, 1.0, gpu).time);
+    return core::as_microseconds(expert_gemm(shape, tokens, format, constants, {}, gpu).time);
   };
   // Every token is at every expert: 64 tokens make 64 * 64 pairs, and each of 64 experts wastes 8
   // rows: (4,096 + 512) * 6 * 1024 * 512 FLOPs at a quarter of 989e12.
@@ -154,7 +224,7 @@ TEST(ExpertGemm, MultiprocessorsBoundWhatIsUnpacked) {
                                 .weights = model::DType::kInt4};
   const auto us = [&](const hardware::GpuSpec& gpu) {
     const MatmulFormat format = matmul_format(shape.weights, gpu);
-    return core::as_microseconds(expert_gemm(shape, 100, format, constants, 1.0, gpu).time);
+    return core::as_microseconds(expert_gemm(shape, 100, format, constants, {}, gpu).time);
   };
   const auto h200 = fixtures::gpu("h200");
   const auto l40s = fixtures::gpu("l40s");
@@ -180,7 +250,7 @@ TEST(ExpertGemm, InstructionsOfAWarpReachNoMoreThanTheyGive) {
   const auto tflops = [&](const std::string& name) {
     const auto gpu = fixtures::gpu(name);
     const Cost cost =
-        expert_gemm(shape, 1'000'000, matmul_format(shape.weights, gpu), constants, 1.0, gpu);
+        expert_gemm(shape, 1'000'000, matmul_format(shape.weights, gpu), constants, {}, gpu);
     return cost.flops.value() / cost.time.value() / 1e12;
   };
   // 132 multiprocessors * 1.755e9 clocks * 2,048 FLOPs on an H100, less than its 989e12.
@@ -202,7 +272,7 @@ TEST(ExpertGemm, MarlinPadsMxfp4) {
                                   .width = width,
                                   .weights = model::DType::kMxfp4};
     const MatmulFormat format = matmul_format(shape.weights, gpu);
-    return core::as_microseconds(expert_gemm(shape, 64, format, constants, 1.0, gpu).time);
+    return core::as_microseconds(expert_gemm(shape, 64, format, constants, {}, gpu).time);
   };
   // gpt-oss: 2,880 of hidden size become 3,072 and 720 of width 768 where Marlin runs, whose sets
   // state warp_macs.
@@ -224,7 +294,7 @@ TEST(ExpertGemm, ATileFitsTheRowsOfAnExpert) {
   const MatmulFormat format = matmul_format(shape.weights, gpu);
   const auto compute_us = [&](std::int64_t tokens) {
     constants.bandwidth_efficiency = 1e6;  // no memory time to speak of
-    return core::as_microseconds(expert_gemm(shape, tokens, format, constants, 1.0, gpu).time);
+    return core::as_microseconds(expert_gemm(shape, tokens, format, constants, {}, gpu).time);
   };
   // 1,024 tokens: 16 rows per expert, 16 / 0.9 of a tile of 32 rows, half of which is waste for
   // each of 64 experts: (1,024 + 1,024) * 6 * 1024 * 512 FLOPs at half of 989e12.

@@ -62,7 +62,7 @@ double grouped_error(const std::filesystem::path& data,
                                     row.tokens_per_gpu * row.gpus,
                                     matmul_format(shape.weights, gpu),
                                     set.experts_8bit_fine.values,
-                                    1.0,
+                                    {},
                                     gpu);
       ratios.push_back(core::as_microseconds(cost.time) / (row.up_us + row.down_us));
     }

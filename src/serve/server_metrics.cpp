@@ -318,16 +318,20 @@ void ServerMetrics::add_counters(Exposition& page, const Now& now) const {
                 }));
 }
 
+auto ServerMetrics::adder(Exposition& page) const {
+  return [this, &page](
+             std::string_view name, std::string_view help, Histogram EngineMetrics::* histogram) {
+    std::vector<std::pair<LabelList, const Histogram*>> all;
+    for (std::size_t i = 0; i < engines_.size(); ++i) {
+      all.emplace_back(labels_of(i), &(engines_[i].*histogram));
+    }
+    page.histograms(name, help, all);
+  };
+}
+
 void ServerMetrics::add_histograms(Exposition& page) const {
   const ApiVersion version = facts_.version;
-  const auto add =
-      [&](std::string_view name, std::string_view help, Histogram EngineMetrics::* histogram) {
-        std::vector<std::pair<LabelList, const Histogram*>> all;
-        for (std::size_t i = 0; i < engines_.size(); ++i) {
-          all.emplace_back(labels_of(i), &(engines_[i].*histogram));
-        }
-        page.histograms(name, help, all);
-      };
+  const auto add = adder(page);
   add("vllm:request_prompt_tokens",
       "Number of prefill tokens processed.",
       &EngineMetrics::prompt_lengths);
@@ -360,6 +364,17 @@ void ServerMetrics::add_histograms(Exposition& page) const {
         "Histogram of time_per_output_token_seconds per request.",
         &EngineMetrics::per_output_token);
   }
+  add_phases(page);
+  if (version >= kSleepState) {
+    add("vllm:request_prefill_kv_computed_tokens",
+        "Histogram of new KV tokens computed during prefill (excluding cached tokens).",
+        &EngineMetrics::computed);
+  }
+}
+
+/// What the time of a request was spent on.
+void ServerMetrics::add_phases(Exposition& page) const {
+  const auto add = adder(page);
   add("vllm:e2e_request_latency_seconds",
       "Histogram of e2e request latency in seconds.",
       &EngineMetrics::e2e);
@@ -375,11 +390,6 @@ void ServerMetrics::add_histograms(Exposition& page) const {
   add("vllm:request_decode_time_seconds",
       "Histogram of time spent in DECODE phase for request.",
       &EngineMetrics::decode);
-  if (version >= kSleepState) {
-    add("vllm:request_prefill_kv_computed_tokens",
-        "Histogram of new KV tokens computed during prefill (excluding cached tokens).",
-        &EngineMetrics::computed);
-  }
 }
 
 void ServerMetrics::add_own(Exposition& page, const Now& now) const {

@@ -152,7 +152,10 @@ class ServerMetrics {
   void add_gauges(Exposition& page, const Now& now) const;
   void add_cache_gauges(Exposition& page, const Now& now) const;
   void add_counters(Exposition& page, const Now& now) const;
+  /// Adds a histogram of each engine to the page.
+  [[nodiscard]] auto adder(Exposition& page) const;
   void add_histograms(Exposition& page) const;
+  void add_phases(Exposition& page) const;
   void add_own(Exposition& page, const Now& now) const;
 
   MetricsFacts facts_;

@@ -169,7 +169,8 @@ std::unique_ptr<engine::Instance> Cluster::new_instance(
       .may_slow_down = like_.may_slow_down,
       .in_lock_step = like_.in_lock_step,
       .pace = own_pace(pool.spread, id, seed_),
-      .warm_from = warm_from});
+      .warm_from = warm_from,
+      .kv_events = like_.kv_events});
 }
 
 void Cluster::submit(const domain::Request& request) {

@@ -12,6 +12,7 @@
 #include "domain/request.hpp"
 #include "domain/token_sink.hpp"
 #include "engine/kv_connector.hpp"
+#include "engine/kv_events.hpp"
 #include "engine/kv_look.hpp"
 #include "engine/leg.hpp"
 #include "engine/options.hpp"
@@ -123,6 +124,9 @@ struct EngineInputs {
   /// Of the prefix cache. Where there is one the step loop runs, without jumps.
   KvHistory kv_history = {};
   LoadSink* loads = nullptr;  ///< Needed where legs load.
+  /// Gets what changes in the prefix cache, where there is one: of vLLM alone, in the step loop,
+  /// without jumps.
+  KvEventSink* kv_events = nullptr;
 };
 
 /// The scheduler that the options name in the step loop (engine/loop), step by step: the plain

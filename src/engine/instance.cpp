@@ -30,7 +30,8 @@ EngineInputs own_inputs(const EngineInputs& given,
                         const latency::StepTimeModel& model,
                         const HostTime& host,
                         domain::RecordSink& sink,
-                        domain::FirstTokenSink* first_tokens) {
+                        domain::FirstTokenSink* first_tokens,
+                        KvEventSink* kv_events) {
   return {.options = given.options,
           .model = model,
           .host = host,
@@ -39,7 +40,8 @@ EngineInputs own_inputs(const EngineInputs& given,
           .tokens = given.tokens,
           .first_tokens = first_tokens,
           .kv_history = given.kv_history,
-          .loads = given.loads};
+          .loads = given.loads,
+          .kv_events = kv_events};
 }
 
 }  // namespace
@@ -62,7 +64,8 @@ Instance::Instance(const InstanceInputs& inputs)
                  is_warm ? host_ : inputs.engine.host,
                  *this,
                  is_warm && first_tokens_ != nullptr ? static_cast<domain::FirstTokenSink*>(this)
-                                                     : first_tokens_);
+                                                     : first_tokens_,
+                 inputs.kv_events != nullptr ? &inputs.kv_events->of(id_) : nullptr);
   const bool steps_alone = inputs.core == EngineCore::kReference;
   if (inputs.in_lock_step) {
     auto rank = std::make_unique<StepLoop>(
@@ -76,7 +79,7 @@ Instance::Instance(const InstanceInputs& inputs)
     slowed_->set_slowdown(pace_);
   }
   if (is_warm) {
-    RIDGELINE_CHECK(rank_ == nullptr && own.tokens == nullptr,
+    RIDGELINE_CHECK(rank_ == nullptr && own.tokens == nullptr && own.kv_events == nullptr,
                     "ranks in lock-step, and a run whose tokens are listed, start cold");
     warm(inputs.warm_from, inputs.engine.host);
   }

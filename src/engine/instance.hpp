@@ -15,6 +15,7 @@
 #include "engine/engine.hpp"
 #include "engine/frontend.hpp"
 #include "engine/kv_connector.hpp"
+#include "engine/kv_events.hpp"
 #include "engine/kv_look.hpp"
 #include "engine/leg.hpp"
 #include "engine/options.hpp"
@@ -38,6 +39,8 @@ struct InstanceInputs {
   /// Requests that were here before the run, in the order in which they ended: the prefix cache
   /// begins as they left it. Their ids are no request's of the run. Not with `in_lock_step`.
   std::span<const domain::Request> warm_from = {};
+  /// Have the sink of this instance's KV events; null: there are none. With them it starts cold.
+  KvEventSinks* kv_events = nullptr;
 };
 
 class StepLoop;

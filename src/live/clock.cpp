@@ -46,6 +46,15 @@ core::SimTime WallClock::now() {
     start_ += passed;
     ++jumps_;
   }
+  return passed_at(wall);
+}
+
+core::SimTime WallClock::at(Wall wall) {
+  const core::SimTime last = now();
+  return held_ ? last : std::min(passed_at(std::max(wall, start_)), last);
+}
+
+core::SimTime WallClock::passed_at(Wall wall) const {
   const auto elapsed =
       static_cast<double>(std::chrono::duration_cast<WallTicks>(wall - start_).count());
   const double ticks = elapsed * kTicksPerNanosecond * speed_;

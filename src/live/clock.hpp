@@ -29,6 +29,8 @@ class WallClock final : public Clock {
   /// Now, in simulated time. Where more than kJump of wall time has passed since the last call, the
   /// process stood still: simulated time goes on from where it was.
   [[nodiscard]] core::SimTime now() override;
+  /// A moment that has passed, in simulated time: now() while it stands still.
+  [[nodiscard]] core::SimTime at(Wall wall);
   /// When an instant is due; a far one for never().
   [[nodiscard]] Wall due(core::SimTime time) const;
   /// Simulated time stands still until resume(); nothing is due meanwhile. Either may be called
@@ -44,6 +46,8 @@ class WallClock final : public Clock {
   static constexpr std::chrono::milliseconds kJump{1000};
 
  private:
+  [[nodiscard]] core::SimTime passed_at(Wall wall) const;
+
   double speed_;
   Wall start_;
   Wall last_;

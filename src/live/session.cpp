@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "cluster/cluster.hpp"
+#include "cluster/decision.hpp"
 #include "core/check.hpp"
 #include "core/ids.hpp"
 #include "core/result.hpp"
@@ -17,6 +19,7 @@
 #include "domain/request.hpp"
 #include "domain/token_sink.hpp"
 #include "engine/instance.hpp"
+#include "engine/kv_events.hpp"
 #include "engine/server.hpp"
 #include "live/arrival_log.hpp"
 #include "live/clock.hpp"
@@ -45,7 +48,9 @@ class Session::Requests final : public workload::Source {
 };
 
 /// What the run reports, as the session hands it on.
-class Session::Watcher final : public domain::TokenSink, public domain::RecordSink {
+class Session::Watcher final : public domain::TokenSink,
+                               public domain::RecordSink,
+                               public cluster::DecisionSink {
  public:
   Watcher(Events& events, ArrivalLog* log) : events_(events), log_(log) {}
   void on_tokens(core::SimTime end, std::span<const domain::TokenEvent> events) override {
@@ -59,6 +64,11 @@ class Session::Watcher final : public domain::TokenSink, public domain::RecordSi
   }
   void on_steps(const domain::StepRecord& record) override { events_.on_steps(record); }
   void on_token_gaps(const domain::TokenGaps& gaps) override { static_cast<void>(gaps); }
+  void on_decision(const cluster::Decision& decision) override {
+    if (decision.pick.instance.valid()) {
+      events_.on_place(decision.request, decision.pick.instance);
+    }
+  }
 
  private:
   Events& events_;
@@ -77,12 +87,15 @@ core::Result<std::unique_ptr<Session>> Session::open(const scenario::Resolved& r
                                                      Clock& clock,
                                                      Events& events,
                                                      std::unique_ptr<ArrivalLog> log,
-                                                     engine::EngineCore core) {
+                                                     engine::EngineCore core,
+                                                     engine::KvEventSinks* kv_events) {
   std::unique_ptr<Session> session(new Session(clock, std::move(log), events));
   sim::RunControls controls;
   controls.core = core;
   controls.tokens = session->watcher_.get();
   controls.records = session->watcher_.get();
+  controls.kv_events = kv_events;
+  controls.decisions = session->watcher_.get();
   controls.is_pushed = true;
   auto run = sim::WiredRun::make(resolved, *session->requests_, controls);
   if (!run) {
@@ -141,6 +154,14 @@ core::SimTime Session::next_instant() const {
 
 engine::InstanceState Session::state() {
   return run_->server().state(reached_);
+}
+
+engine::InstanceState Session::state_of(core::InstanceId instance) const {
+  return run_->cluster()->instances()[instance.value()]->state(reached_);
+}
+
+engine::EngineTotals Session::totals_of(core::InstanceId instance) const {
+  return run_->cluster()->totals_of(instance);
 }
 
 core::Result<sim::RunOutcome> Session::finish() {

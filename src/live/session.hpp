@@ -13,6 +13,7 @@
 #include "domain/request.hpp"
 #include "domain/token_sink.hpp"
 #include "engine/instance.hpp"
+#include "engine/kv_events.hpp"
 #include "engine/server.hpp"
 #include "live/arrival_log.hpp"
 #include "live/clock.hpp"
@@ -32,6 +33,11 @@ class Events {
   /// A request has ended, in whatever way.
   virtual void on_end(const domain::RequestRecord& record) = 0;
   virtual void on_steps(const domain::StepRecord& record) = 0;
+  /// Of several instances, the one that a request goes to. Before its tokens.
+  virtual void on_place(core::RequestId request, core::InstanceId instance) {
+    static_cast<void>(request);
+    static_cast<void>(instance);
+  }
 };
 
 /// A deployment that serves requests as they come, by a clock. Its law: a replay of the arrival log
@@ -41,14 +47,16 @@ class Events {
 /// thread.
 class Session {
  public:
-  /// `resolved`, `clock` and `events` outlive it; `log` may be null. Fails as sim::simulate() does
+  /// `resolved`, `clock` and `events` outlive it; `log` may be null. `kv_events`, which
+  /// may be null, gets what changes in the prefix caches of vLLM. Fails as sim::simulate() does
   /// before its first request.
   [[nodiscard]] static core::Result<std::unique_ptr<Session>> open(
       const scenario::Resolved& resolved,
       Clock& clock,
       Events& events,
       std::unique_ptr<ArrivalLog> log,
-      engine::EngineCore core = engine::EngineCore::kFast);
+      engine::EngineCore core = engine::EngineCore::kFast,
+      engine::KvEventSinks* kv_events = nullptr);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   ~Session();
@@ -79,6 +87,9 @@ class Session {
   /// As engine::Server, now.
   [[nodiscard]] engine::InstanceState state();
   [[nodiscard]] engine::EngineTotals totals() { return run_->server().totals(); }
+  /// The same of one instance of several.
+  [[nodiscard]] engine::InstanceState state_of(core::InstanceId instance) const;
+  [[nodiscard]] engine::EngineTotals totals_of(core::InstanceId instance) const;
 
   /// Writes the log as far as it goes; false where it could not be written.
   bool flush_log() { return log_ == nullptr || log_->flush(); }

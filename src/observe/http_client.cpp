@@ -9,7 +9,9 @@
 #include <string>
 #include <string_view>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <system_error>
 #include <unistd.h>
@@ -25,6 +27,7 @@
 #include "core/time.hpp"
 #include "observe/run_clock.hpp"
 #include "observe/target.hpp"
+#include "openai/arrival_time.hpp"
 
 namespace ridgeline::observe {
 namespace {
@@ -32,6 +35,9 @@ namespace {
 /// Servers close connections that wait: uvicorn, which vLLM uses, after 5 s.
 constexpr long kLongestIdleSeconds = 4;
 constexpr long kConnectSeconds = 10;
+/// Bytes that libcurl reads at once (CURL_MAX_WRITE_SIZE).
+constexpr std::size_t kReadTogether = 16'384;
+constexpr std::int64_t kTicksPerNanosecond = 1000;
 constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
 
 constexpr const char* kLibrary = "libcurl.so.4";
@@ -135,6 +141,7 @@ class HttpClient::Engine {
         clock_(clock),
         epoll_(epoll_create1(EPOLL_CLOEXEC)),
         timer_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
+        wake_up_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         multi_(curl().multi_init()) {}
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -147,7 +154,7 @@ class HttpClient::Engine {
     }
     transfers_.clear();
     curl().multi_cleanup(multi_);
-    for (const int descriptor : {epoll_, timer_}) {
+    for (const int descriptor : {epoll_, timer_, wake_up_}) {
       if (descriptor >= 0) {
         close(descriptor);
       }
@@ -155,16 +162,18 @@ class HttpClient::Engine {
   }
 
   core::Result<void> open() {
-    if (epoll_ < 0 || timer_ < 0 || multi_ == nullptr) {
+    if (epoll_ < 0 || timer_ < 0 || wake_up_ < 0 || multi_ == nullptr) {
       return core::fail(core::Error{.message = "no file descriptor is left for the HTTP client",
                                     .hint = "ulimit -n"});
     }
     // The kernel may else put off a wake-up by 50 us.
     prctl(PR_SET_TIMERSLACK, 1UL);
-    epoll_event event{};
-    event.events = EPOLLIN;
-    event.data.fd = timer_;
-    epoll_ctl(epoll_, EPOLL_CTL_ADD, timer_, &event);
+    for (const int own : {timer_, wake_up_}) {
+      epoll_event event{};
+      event.events = EPOLLIN;
+      event.data.fd = own;
+      epoll_ctl(epoll_, EPOLL_CTL_ADD, own, &event);
+    }
     curl().multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &Engine::on_socket);
     curl().multi_setopt(multi_, CURLMOPT_SOCKETDATA, this);
     curl().multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &Engine::on_timer);
@@ -199,7 +208,6 @@ class HttpClient::Engine {
     transfer.sends = 0;
     transfer.error[0] = '\0';
     set_up(transfer);
-    ++in_flight_;
     ++running_;
     const CURLMcode added = curl().multi_add_handle(multi_, transfer.easy.get());
     RIDGELINE_CHECK(added == CURLM_OK, curl().multi_strerror(added));
@@ -216,10 +224,10 @@ class HttpClient::Engine {
     const int count = epoll_wait(epoll_, events.data(), kEventsTogether, -1);
     for (int i = 0; i < count; ++i) {
       const epoll_event& event = events[static_cast<std::size_t>(i)];
-      if (event.data.fd == timer_) {
-        std::uint64_t expirations = 0;
-        static_cast<void>(!read(timer_, &expirations, sizeof expirations));
-        timer_set_ = core::SimTime::never();
+      if (event.data.fd == timer_ || event.data.fd == wake_up_) {
+        std::uint64_t count_of_them = 0;
+        static_cast<void>(!read(event.data.fd, &count_of_them, sizeof count_of_them));
+        timer_set_ = event.data.fd == timer_ ? core::SimTime::never() : timer_set_;
         continue;
       }
       const std::uint32_t ready = event.events;
@@ -235,7 +243,10 @@ class HttpClient::Engine {
     static_cast<void>(report_ended());
   }
 
-  [[nodiscard]] std::size_t in_flight() const { return in_flight_; }
+  void wake() const {
+    const std::uint64_t one = 1;
+    static_cast<void>(!write(wake_up_, &one, sizeof one));
+  }
 
  private:
   struct Transfer {
@@ -278,6 +289,7 @@ class HttpClient::Engine {
     set(CURLOPT_USERAGENT, "ridgeline");
     set(CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
     set(CURLOPT_MAXAGE_CONN, kLongestIdleSeconds);
+    set(CURLOPT_SOCKOPTFUNCTION, &Engine::on_open);
     set(CURLOPT_WRITEFUNCTION, &Engine::on_bytes);
     set(CURLOPT_WRITEDATA, static_cast<void*>(&transfer));
     set(CURLOPT_PREREQFUNCTION, &Engine::on_send);
@@ -304,8 +316,16 @@ class HttpClient::Engine {
 
   /// Lets libcurl work on one socket, or on what is due.
   void act(curl_socket_t socket, int ready) {
-    // What is read from here on is read now: one read of a socket a call.
+    // What is read from here on came when the kernel got it: one read of a socket a call.
     read_at_ = clock_.now();
+    if ((ready & CURL_CSELECT_IN) != 0 && options_.target.socket.empty()) {
+      // With MSG_TRUNC, TCP copies nothing.
+      const openai::Received waiting =
+          openai::receive(socket, look_.data(), look_.size(), MSG_PEEK | MSG_TRUNC | MSG_DONTWAIT);
+      read_at_ = core::SimTime::at(std::max(
+          read_at_.since_start() - core::Duration::ticks(waiting.age.count() * kTicksPerNanosecond),
+          core::Duration()));
+    }
     int running = 0;
     curl().multi_socket_action(multi_, socket, ready, &running);
     if (running < running_) {
@@ -335,7 +355,6 @@ class HttpClient::Engine {
     const auto ended = std::exchange(ended_, {});
     for (const auto& [transfer, end] : ended) {
       HttpExchange* const exchange = std::exchange(transfer->exchange, nullptr);
-      --in_flight_;
       idle_.push_back(transfer);
       exchange->on_end(end);
     }
@@ -400,6 +419,13 @@ class HttpClient::Engine {
     return 0;
   }
 
+  static int on_open(void* user, curl_socket_t socket, curlsocktype purpose) {
+    static_cast<void>(user);
+    static_cast<void>(purpose);
+    openai::note_arrivals(socket);
+    return CURL_SOCKOPT_OK;
+  }
+
   static int on_timer(CURLM* multi, long ms, void* user) {
     static_cast<void>(multi);
     auto& engine = *static_cast<Engine*>(user);
@@ -438,6 +464,7 @@ class HttpClient::Engine {
   const RunClock& clock_;
   int epoll_;
   int timer_;
+  int wake_up_;  ///< An event of another thread's.
   CURLM* multi_;
   std::string base_url_;
   List headers_;
@@ -446,8 +473,8 @@ class HttpClient::Engine {
   core::SimTime curl_due_ = core::SimTime::never();
   core::SimTime timer_set_ = core::SimTime::never();
   core::SimTime read_at_;
-  std::size_t in_flight_ = 0;  ///< Until on_end() is called.
-  int running_ = 0;            ///< Until libcurl is done with them.
+  std::array<char, kReadTogether> look_{};
+  int running_ = 0;  ///< Until libcurl is done with them.
   std::vector<std::pair<Transfer*, HttpEnd>> ended_;
   std::vector<std::unique_ptr<Transfer>> transfers_;
   std::vector<Transfer*> idle_;
@@ -475,8 +502,8 @@ void HttpClient::run(core::SimTime until) {
   engine_->run(until);
 }
 
-std::size_t HttpClient::in_flight() const {
-  return engine_->in_flight();
+void HttpClient::wake() {
+  engine_->wake();
 }
 
 namespace {

@@ -44,9 +44,24 @@ class HttpExchange {
   virtual void on_end(const HttpEnd& end) = 0;
 };
 
+/// What sends requests to a server.
+class HttpSender {
+ public:
+  HttpSender() = default;
+  HttpSender(const HttpSender&) = delete;
+  HttpSender& operator=(const HttpSender&) = delete;
+  virtual ~HttpSender() = default;
+
+  /// Sends a request. `exchange` must live until its on_end(), or as long as this.
+  virtual void start(HttpRequest request, HttpExchange& exchange) = 0;
+  /// Does what there is to do, waiting for it until `until` at the latest. An exchange may start
+  /// others from on_end().
+  virtual void run(core::SimTime until) = 0;
+};
+
 /// HTTP/1.1 exchanges with one server, any number at a time, in one thread. Redirects and the
 /// environment's proxies are not followed; certificates are verified.
-class HttpClient {
+class HttpClient final : public HttpSender {
  public:
   struct Options {
     Target target;
@@ -56,16 +71,12 @@ class HttpClient {
   };
   [[nodiscard]] static core::Result<std::unique_ptr<HttpClient>> make(Options options,
                                                                       const RunClock& clock);
-  HttpClient(const HttpClient&) = delete;
-  HttpClient& operator=(const HttpClient&) = delete;
-  ~HttpClient();
+  ~HttpClient() override;
 
-  /// Sends a request. `exchange` must live until its on_end().
-  void start(HttpRequest request, HttpExchange& exchange);
-  /// Does what there is to do, waiting for it until `until` at the latest. An exchange may start
-  /// others from on_end().
-  void run(core::SimTime until);
-  [[nodiscard]] std::size_t in_flight() const;
+  void start(HttpRequest request, HttpExchange& exchange) override;
+  void run(core::SimTime until) override;
+  /// From another thread: run() returns soon.
+  void wake();
 
  private:
   class Engine;

@@ -114,7 +114,7 @@ class Observation::Scrape final : public HttpExchange {
 
 Observation::Observation(ObserveOptions options,
                          workload::Source& source,
-                         HttpClient& client,
+                         HttpSender& client,
                          const RunClock& clock,
                          std::ostream* record)
     : options_(std::move(options)),
@@ -326,7 +326,8 @@ RecordTail Observation::tail(double cpu_s) {
   tail.sent = sent_;
   tail.unfinished = std::ssize(flights_);
   tail.held = held_;
-  tail.cpu_share = tail.duration_s > 0.0 ? cpu_s / tail.duration_s : 0.0;
+  tail.cpu_share =
+      tail.duration_s > 0.0 ? cpu_s / tail.duration_s / static_cast<double>(options_.workers) : 0.0;
   const auto lag = tally_.spread(Tally::Figure::kLag);
   const auto ttft = tally_.spread(Tally::Figure::kTtft);
   if (lag && ttft) {
@@ -341,7 +342,7 @@ RecordTail Observation::tail(double cpu_s) {
   }
   if (tail.cpu_share > kMostCpu) {
     tail.unsound.push_back(
-        fmt::format("the client used {:.0f} % of a core, expected at most {:.0f} %",
+        fmt::format("the client used {:.0f} % of a core for each worker, expected at most {:.0f} %",
                     100.0 * tail.cpu_share,
                     100.0 * kMostCpu));
   }

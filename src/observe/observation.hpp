@@ -45,6 +45,7 @@ struct ObserveOptions {
   std::int64_t warm_up_requests = 0;  ///< The first so many are not counted ...
   core::Duration warm_up_time;        ///< ... nor those due before this.
   core::Duration timeout;             ///< Of one request.
+  std::int64_t workers = 1;           ///< Threads that send and read.
   core::Duration scrape_every;        ///< Between looks at /metrics; zero: none.
   std::vector<StopRule> stop_when;
   bool stop_when_gone = true;        ///< The server seems to be.
@@ -62,7 +63,7 @@ class Observation {
   /// All outlive this. `record` gets a line for each request, flushed every second; null: none.
   Observation(ObserveOptions options,
               workload::Source& source,
-              HttpClient& client,
+              HttpSender& client,
               const RunClock& clock,
               std::ostream* record);
   Observation(const Observation&) = delete;
@@ -103,7 +104,7 @@ class Observation {
 
   ObserveOptions options_;
   workload::Source& source_;
-  HttpClient& client_;
+  HttpSender& client_;
   const RunClock& clock_;
   std::ostream* record_;
   PromptMaker prompts_;

@@ -82,7 +82,7 @@ struct RecordTail {
   double lag_p50_ms = 0.0;
   double lag_p99_ms = 0.0;
   double lag_max_ms = 0.0;
-  double cpu_share = 0.0;      ///< Of one core, that the client used.
+  double cpu_share = 0.0;      ///< Of one core for each worker, that the client used.
   ServerMetrics metrics = {};  ///< After the last answer.
 };
 [[nodiscard]] std::string tail_line(const RecordTail& tail);

@@ -23,6 +23,10 @@ class RunClock {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(start_.time_since_epoch()).count() +
            time.count() / kTicksPerNanosecond;
   }
+  /// The instant as conditions are waited for.
+  [[nodiscard]] std::chrono::steady_clock::time_point steady(core::SimTime time) const {
+    return std::chrono::steady_clock::time_point(std::chrono::nanoseconds(monotonic_ns(time)));
+  }
   /// Seconds since 1970 at this moment, for records that people read.
   [[nodiscard]] static std::int64_t unix_ns() {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(

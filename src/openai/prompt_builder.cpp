@@ -1,6 +1,7 @@
 #include "openai/prompt_builder.hpp"
 
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -9,6 +10,7 @@
 #include "core/units.hpp"
 #include "domain/prompt.hpp"
 #include "domain/request.hpp"
+#include "openai/answer_text.hpp"
 #include "openai/request.hpp"
 #include "text/chat_tokens.hpp"
 #include "text/pieces.hpp"
@@ -29,6 +31,9 @@ constexpr std::uint64_t kContents = std::uint64_t{1} << 62U;
 /// Spaces of hashes: equal numbers of different kinds are different tokens.
 constexpr std::uint64_t kIds = 1;
 constexpr std::uint64_t kSpecial = 2;
+/// Ids of special tokens lie behind those of text.
+constexpr std::uint64_t kFirstSpecialId = 126'000;
+constexpr std::uint64_t kSpecialIds = 2'000;
 
 }  // namespace
 
@@ -48,6 +53,9 @@ void PromptBuilder::add_text(std::string_view text) {
   text::Pieces pieces(text);
   while (const auto piece = pieces.next()) {
     add_token(hash_text(*piece));
+    if (keeps_ids_) {
+      keep(token_id_of(*piece));
+    }
   }
   is_estimate_ = is_estimate_ || pieces.is_estimate();
 }
@@ -55,20 +63,32 @@ void PromptBuilder::add_text(std::string_view text) {
 void PromptBuilder::add_ids(std::span<const std::int64_t> ids) {
   for (const std::int64_t id : ids) {
     add_token(scramble(scramble(kIds) ^ static_cast<std::uint64_t>(id)));
+    if (keeps_ids_) {
+      keep(id);
+    }
   }
 }
 
 void PromptBuilder::add_special(std::int64_t count, std::string_view tag) {
   for (std::int64_t i = 0; i < count; ++i) {
-    add_token(hash_text(tag, kSpecial + static_cast<std::uint64_t>(i)));
+    const std::uint64_t hash = hash_text(tag, kSpecial + static_cast<std::uint64_t>(i));
+    add_token(hash);
+    if (keeps_ids_) {
+      keep(static_cast<std::int64_t>(kFirstSpecialId + hash % kSpecialIds));
+    }
   }
 }
 
-void PromptBuilder::add_answer(const KnownAnswer& answer) {
+void PromptBuilder::add_answer(const KnownAnswer& answer, std::string_view text) {
   if (answer.tokens > core::Tokens(0)) {
     end_segment();
     prompt_.push_back({domain::output_content(answer.request), answer.tokens});
     tokens_ += answer.tokens.value();
+    text::Pieces pieces(text);
+    while (keeps_ids_ && std::ssize(ids_) < tokens_) {
+      const auto piece = pieces.next();
+      keep(piece ? token_id_of(*piece) : 0);
+    }
   }
 }
 
@@ -109,7 +129,7 @@ void add_chat(PromptBuilder& builder,
     builder.add_special(message.images * image_tokens, "image");
     const auto answer = message.role == kAssistant ? find_answer(message.text) : std::nullopt;
     if (answer) {
-      builder.add_answer(*answer);
+      builder.add_answer(*answer, message.text);
     } else {
       builder.add_text(message.text);
     }

@@ -5,6 +5,8 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "core/ids.hpp"
 #include "core/units.hpp"
@@ -35,16 +37,23 @@ class PromptBuilder {
   void add_ids(std::span<const std::int64_t> ids);
   /// `count` special tokens that `tag` names.
   void add_special(std::int64_t count, std::string_view tag);
-  void add_answer(const KnownAnswer& answer);
+  /// `text`: what the answer is.
+  void add_answer(const KnownAnswer& answer, std::string_view text);
+  /// From here on the ids of the tokens are kept: as /tokenize gives them, and some from 126,000 on
+  /// for special tokens.
+  void keep_ids() { keeps_ids_ = true; }
 
   [[nodiscard]] core::Tokens tokens() const { return core::Tokens(tokens_); }
   /// Whether some of it is an estimate.
   [[nodiscard]] bool is_estimate() const { return is_estimate_; }
   /// Everything added. Once.
   [[nodiscard]] domain::Prompt take();
+  /// The ids that were kept. Once.
+  [[nodiscard]] std::vector<std::uint32_t> take_ids() { return std::move(ids_); }
 
  private:
   void add_token(std::uint64_t hash);
+  void keep(std::int64_t id) { ids_.push_back(static_cast<std::uint32_t>(id)); }
   void end_segment();
 
   std::int64_t block_size_;
@@ -53,6 +62,8 @@ class PromptBuilder {
   std::int64_t in_segment_ = 0;
   std::uint64_t hash_;
   bool is_estimate_ = false;
+  bool keeps_ids_ = false;
+  std::vector<std::uint32_t> ids_;
   domain::Prompt prompt_;
 };
 

@@ -21,6 +21,7 @@
 #include "core/rng.hpp"
 #include "core/sha256.hpp"
 #include "core/time.hpp"
+#include "engine/instance.hpp"
 #include "live/arrival_log.hpp"
 #include "live/clock.hpp"
 #include "live/session.hpp"
@@ -35,6 +36,7 @@
 #include "serve/fault.hpp"
 #include "serve/generation.hpp"
 #include "serve/generations.hpp"
+#include "serve/kv_events.hpp"
 #include "serve/net/connection.hpp"
 #include "serve/net/event_loop.hpp"
 #include "serve/net/http_parser.hpp"
@@ -80,6 +82,9 @@ MetricsFacts metrics_facts(const scenario::Resolved& resolved,
   constexpr std::int64_t kNull = 1;  // Holds no tokens.
   const std::int64_t blocks = deployment.engine.num_gpu_blocks.value();
   const std::int64_t instances = std::max<std::int64_t>(sim::num_places(resolved), 1);
+  // A fleet that is no engine of data-parallel ranks is shown as one.
+  const std::int64_t ranks = deployment.section.engine.data_parallel_size;
+  const std::int64_t engines = instances == ranks ? ranks : 1;
   const auto truth = [](bool flag) { return std::string(flag ? "True" : "False"); };
   const auto& engine = deployment.section.engine;
   return {
@@ -87,11 +92,11 @@ MetricsFacts metrics_facts(const scenario::Resolved& resolved,
       .version = settings.version,
       .created = created,
       .max_model_len = deployment.engine.max_model_len.value(),
-      .kv_blocks = (blocks - kNull) * instances,
+      .kv_blocks = (blocks - kNull) * instances / engines,
+      .engines = engines,
       .cache_config = {{"block_size", fmt::format("{}", deployment.engine.block_size.value())},
                        {"cache_dtype", engine.kv_cache_dtype},
                        {"enable_prefix_caching", truth(deployment.engine.enable_prefix_caching)},
-                       {"engine", "0"},
                        {"gpu_memory_utilization",
                         fmt::format("{}", engine.gpu_memory_utilization.value_or(0.9))},
                        {"num_gpu_blocks", fmt::format("{}", blocks)},
@@ -149,7 +154,15 @@ core::Result<void> Emulator::open() {
       clock_,
       metrics_,
       [loop = &loop_](const net::Connection& connection) { loop->touch(connection); });
-  auto session = live::Session::open(resolved_, clock_, *generations_, std::move(log));
+  if (auto opened = open_kv_events(); !opened) {
+    return opened;
+  }
+  auto session = live::Session::open(resolved_,
+                                     clock_,
+                                     *generations_,
+                                     std::move(log),
+                                     engine::EngineCore::kFast,
+                                     kv_events_.get());
   if (!session) {
     return core::fail(session.error());
   }
@@ -160,6 +173,28 @@ core::Result<void> Emulator::open() {
   if (admin_) {
     loop_.listen(*admin_listener_, *admin_);
   }
+  return {};
+}
+
+core::Result<void> Emulator::open_kv_events() {
+  if (!settings_.kv_events) {
+    return {};
+  }
+  auto events = KvEvents::open(
+      *settings_.kv_events,
+      {.block_size = resolved_.deployment->engine.block_size, .version = settings_.version},
+      settings_.first_instance,
+      std::max<std::int64_t>(sim::num_places(resolved_), 1),
+      settings_.address.host,
+      [this](core::SimTime time) {
+        return live::unix_seconds() +
+               std::chrono::duration<double>(clock_.due(time) - live::wall_now()).count();
+      });
+  if (!events) {
+    return core::fail(events.error());
+  }
+  kv_events_ = std::move(*events);
+  generations_->tell(*kv_events_);
   return {};
 }
 
@@ -177,6 +212,9 @@ net::EventLoop::Wish Emulator::run() {
 
 bool Emulator::tick() {
   die_if_due();
+  if (kv_events_) {
+    kv_events_->answer_replays();
+  }
   if (!session_->flush_log()) {
     is_log_broken_ = true;
   }
@@ -251,8 +289,15 @@ bool Emulator::is_ready() {
 std::string Emulator::metrics_page() {
   pump();
   ServerMetrics::Now now;
-  now.state = session_->state();
-  now.totals = session_->totals();
+  if (metrics_.num_engines() == 1) {
+    now.engines.push_back({.state = session_->state(), .totals = session_->totals()});
+  } else {
+    for (std::uint32_t i = 0; i < metrics_.num_engines(); ++i) {
+      const core::InstanceId instance(i);
+      now.engines.push_back(
+          {.state = session_->state_of(instance), .totals = session_->totals_of(instance)});
+    }
+  }
   now.simulated_seconds = clock_.now().to_seconds();
   now.sleep_level = sleeps_.level;
   now.open_connections = loop_.num_connections(*this);
@@ -264,7 +309,7 @@ std::string Emulator::metrics_page() {
       now.adapters.running += (now.adapters.running.empty() ? "" : ",") + adapter;
     }
   }
-  return metrics_.page(now);
+  return metrics_.page(std::move(now));
 }
 
 bool Emulator::may(const net::HttpRequest& request) const {
@@ -288,7 +333,7 @@ bool Emulator::may(const net::HttpRequest& request) const {
 
 void Emulator::on_request(net::Connection& connection, net::HttpRequest request) {
   request_began_ = live::wall_now();
-  request_came_ = clock_.now();
+  request_came_ = clock_.at(connection.arrived());
   const bool is_of_page = !request.header("origin").empty();
   if (is_of_page && request.method == "OPTIONS" &&
       !request.header("access-control-request-method").empty()) {

@@ -19,6 +19,7 @@
 #include "openai/request.hpp"
 #include "scenario/resolve.hpp"
 #include "serve/generations.hpp"
+#include "serve/kv_events.hpp"
 #include "serve/net/connection.hpp"
 #include "serve/net/event_loop.hpp"
 #include "serve/net/http_parser.hpp"
@@ -79,6 +80,9 @@ class Emulator final : public net::Handler, public net::EventLoop::Work {
   void set_faults(std::vector<Fault> faults) { settings_.faults = std::move(faults); }
   /// As a signal does it.
   void drain() { is_drain_wanted_ = true; }
+
+  /// Null where it has none.
+  [[nodiscard]] const KvEvents* kv_events() const { return kv_events_.get(); }
 
   // For the routes.
   [[nodiscard]] const Settings& settings() const { return settings_; }
@@ -144,6 +148,7 @@ class Emulator final : public net::Handler, public net::EventLoop::Work {
   Emulator(const scenario::Resolved& resolved, Settings settings, net::EventLoop& loop);
 
   [[nodiscard]] core::Result<void> open();
+  [[nodiscard]] core::Result<void> open_kv_events();
   void pump();
   void begin_drain();
   void die_if_due();
@@ -173,6 +178,7 @@ class Emulator final : public net::Handler, public net::EventLoop::Work {
   std::unique_ptr<net::Listener> listener_;
   std::unique_ptr<net::Listener> admin_listener_;
   std::unique_ptr<net::Handler> admin_;
+  std::unique_ptr<KvEvents> kv_events_;
   std::unique_ptr<Generations> generations_;
   std::unique_ptr<live::Session> session_;
   const std::atomic<bool>* interrupt_ = nullptr;

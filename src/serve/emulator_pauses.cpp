@@ -98,6 +98,9 @@ void Emulator::take_held() {
 
 void Emulator::lose_cache() {
   ++cache_epoch_;
+  if (kv_events_) {
+    kv_events_->clear();
+  }
   generations_->forget_answers();
 }
 

@@ -149,7 +149,22 @@ void Exposition::histogram(std::string_view name,
                            std::string_view help,
                            const LabelList& labels,
                            const Histogram& histogram) {
+  histograms(name, help, {{labels, &histogram}});
+}
+
+void Exposition::histograms(std::string_view name,
+                            std::string_view help,
+                            const std::vector<std::pair<LabelList, const Histogram*>>& samples) {
   head(name, help, "histogram");
+  std::vector<std::pair<LabelList, double>> made;
+  for (const auto& [labels, histogram] : samples) {
+    add(name, labels, *histogram);
+    made.emplace_back(labels, 0.0);
+  }
+  created(name, help, made);
+}
+
+void Exposition::add(std::string_view name, const LabelList& labels, const Histogram& histogram) {
   std::int64_t so_far = 0;
   const std::string bucket = fmt::format("{}_bucket", name);
   for (std::size_t i = 0; i < histogram.counts().size(); ++i) {
@@ -164,7 +179,6 @@ void Exposition::histogram(std::string_view name,
   }
   sample(fmt::format("{}_count", name), labels, static_cast<double>(histogram.count()));
   sample(fmt::format("{}_sum", name), labels, histogram.sum());
-  created(name, help, {{labels, 0.0}});
 }
 
 }  // namespace ridgeline::serve

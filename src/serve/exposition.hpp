@@ -47,6 +47,9 @@ class Exposition {
                  const LabelList& labels,
                  const Histogram& histogram);
   /// A family of several samples: a line of labels for each.
+  void histograms(std::string_view name,
+                  std::string_view help,
+                  const std::vector<std::pair<LabelList, const Histogram*>>& samples);
   void gauges(std::string_view name,
               std::string_view help,
               const std::vector<std::pair<LabelList, double>>& samples);
@@ -59,6 +62,7 @@ class Exposition {
 
  private:
   void head(std::string_view name, std::string_view help, std::string_view type);
+  void add(std::string_view name, const LabelList& labels, const Histogram& histogram);
   void sample(std::string_view name, const LabelList& labels, double value);
   void created(std::string_view name,
                std::string_view help,

@@ -94,7 +94,15 @@ void Generations::begin(live::Session& session,
   for (std::size_t i = 0; i < requests.size(); ++i) {
     EngineRequest& one = requests[i];
     const core::Tokens prompt = one.request.prompt_tokens;
+    const core::LoraId lora = one.request.lora;
     const core::RequestId id = session.submit(std::move(one.request), came, one.adapter);
+    if (kv_events_ != nullptr) {
+      kv_events_->begin(id,
+                        {.prompt = std::move(one.token_ids),
+                         .answer = own.choices[i].text,
+                         .adapter = one.adapter,
+                         .lora = lora});
+    }
     own.choices[i].id = id;
     const SimTime arrival = session.last_stamp();
     const SimTime queued = frontend_.admit(arrival, prompt);
@@ -133,16 +141,17 @@ void Generations::on_tokens(SimTime end, std::span<const domain::TokenEvent> eve
     }
     Inside& inside = found->second;
     if (inside.last == SimTime::never()) {
-      metrics_.on_first_token((end + path_.emit - inside.stamped).to_seconds(),
-                              inside.facts.request.prompt_tokens.value());
+      metrics_.engine(inside.instance)
+          .on_first_token((end + path_.emit - inside.stamped).to_seconds(),
+                          inside.facts.request.prompt_tokens.value());
     } else {
-      metrics_.on_token_gap((end - inside.last).to_seconds());
+      metrics_.engine(inside.instance).on_token_gap((end - inside.last).to_seconds());
     }
     inside.last = end;
     const std::int64_t tokens = std::min(event.tokens.value(), inside.visible);
     inside.visible -= tokens;
     inside.given += tokens;
-    metrics_.on_tokens(tokens);
+    metrics_.engine(inside.instance).on_tokens(tokens);
     if (tokens == 0) {
       continue;
     }
@@ -162,6 +171,9 @@ void Generations::on_tokens(SimTime end, std::span<const domain::TokenEvent> eve
 }
 
 void Generations::on_end(const domain::RequestRecord& record) {
+  if (kv_events_ != nullptr) {
+    kv_events_->end(record.id);
+  }
   const auto found = inside_.find(record.id.value());
   if (found == inside_.end()) {
     return;
@@ -182,13 +194,14 @@ void Generations::on_end(const domain::RequestRecord& record) {
              .decode = (record.last_token - record.first_token).to_seconds(),
              .inference = (record.last_token - record.first_scheduled).to_seconds()};
   }
-  metrics_.on_end(how,
-                  times ? &*times : nullptr,
-                  record.prompt_tokens.value(),
-                  inside.given,
-                  record.cached_tokens.value(),
-                  inside.facts.asked_tokens,
-                  inside.facts.n);
+  metrics_.engine(inside.instance)
+      .on_end(how,
+              times ? &*times : nullptr,
+              record.prompt_tokens.value(),
+              inside.given,
+              record.cached_tokens.value(),
+              inside.facts.asked_tokens,
+              inside.facts.n);
   Generation* const generation = find(inside.ref);
   if (generation == nullptr) {
     return;
@@ -210,9 +223,15 @@ void Generations::on_end(const domain::RequestRecord& record) {
 }
 
 void Generations::on_steps(const domain::StepRecord& record) {
-  metrics_.on_steps(record.num_decodes + record.prefill_tokens.value(),
-                    record.steps,
-                    record.period.to_seconds() / clock_.speed());
+  metrics_.engine(record.instance)
+      .on_steps(record.num_decodes + record.prefill_tokens.value(), record.steps);
+  metrics_.on_steps(record.steps, record.period.to_seconds() / clock_.speed());
+}
+
+void Generations::on_place(core::RequestId request, core::InstanceId instance) {
+  if (const auto found = inside_.find(request.value()); found != inside_.end()) {
+    found->second.instance = instance;
+  }
 }
 
 /// When all of an answer is due at `at`, its end is due a little later.

@@ -24,6 +24,7 @@
 #include "serve/answer_writer.hpp"
 #include "serve/generation.hpp"
 #include "serve/known_answers.hpp"
+#include "serve/kv_events.hpp"
 #include "serve/server_metrics.hpp"
 #include "serve/settings.hpp"
 
@@ -37,6 +38,8 @@ struct EngineRequest {
   std::int64_t n = 1;
   std::int64_t visible_tokens = 0;  ///< That the client gets.
   std::int64_t asked_tokens = 0;    ///< max_tokens of its client.
+  /// Of its prompt, where KV events list them.
+  std::shared_ptr<const std::vector<std::uint32_t>> token_ids = {};
 };
 
 /// The answers under way: what the simulation gives, handed to the writer when it is due. A token
@@ -52,6 +55,8 @@ class Generations final : public live::Events {
               ServerMetrics& metrics,
               std::function<void(const net::Connection&)> touch);
 
+  /// Requests that begin and end are made known to them, which outlive it.
+  void tell(KvEvents& events) { kv_events_ = &events; }
   /// Begins an answer to the request of this connection, which was read at `came`.
   /// `generation.choices` and `requests` belong together.
   void begin(live::Session& session,
@@ -79,6 +84,7 @@ class Generations final : public live::Events {
   void on_tokens(core::SimTime end, std::span<const domain::TokenEvent> events) override;
   void on_end(const domain::RequestRecord& record) override;
   void on_steps(const domain::StepRecord& record) override;
+  void on_place(core::RequestId request, core::InstanceId instance) override;
 
  private:
   /// A choice of a generation that may be gone.
@@ -108,6 +114,7 @@ class Generations final : public live::Events {
     core::SimTime last = core::SimTime::never();
     std::int64_t visible = 0;  ///< Tokens that the client is still to get.
     std::int64_t given = 0;
+    core::InstanceId instance = core::InstanceId(0);
     EngineRequest facts;  ///< Without its prompt.
   };
 
@@ -136,6 +143,7 @@ class Generations final : public live::Events {
   std::vector<std::vector<Due>> spare_;  ///< Lists of steps that are over.
   std::deque<DueEnd> due_ends_;
   std::deque<DueEnd> failures_;
+  KvEvents* kv_events_ = nullptr;
   live::Session* session_ = nullptr;  ///< Of the answers.
 };
 

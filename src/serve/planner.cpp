@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -50,6 +51,7 @@ struct PlannedPrompt {
   std::int64_t tokens = 0;
   std::string text;
   std::int64_t images = 0;
+  std::shared_ptr<const std::vector<std::uint32_t>> token_ids = {};
 };
 
 ApiError too_long(std::int64_t prompt, std::int64_t output, std::int64_t longest) {
@@ -127,6 +129,14 @@ class Planner {
     return {};
   }
 
+  [[nodiscard]] openai::PromptBuilder builder_of(std::uint64_t salt) const {
+    openai::PromptBuilder builder(facts_.block_size, salt);
+    if (settings_.kv_events) {
+      builder.keep_ids();
+    }
+    return builder;
+  }
+
   ApiResult<void> add_prompts() {
     const std::uint64_t salt = openai::hash_text(
         wanted_.cache_salt, openai::hash_text(facts_.adapter, facts_.cache_epoch));
@@ -134,10 +144,13 @@ class Planner {
       prompt.tokens = builder.tokens().value();
       plan_.is_estimate = plan_.is_estimate || builder.is_estimate();
       prompt.prompt = builder.take();
+      if (settings_.kv_events) {
+        prompt.token_ids = std::make_shared<const std::vector<std::uint32_t>>(builder.take_ids());
+      }
       prompts_.push_back(std::move(prompt));
     };
     if (wanted_.is_chat()) {
-      openai::PromptBuilder builder(facts_.block_size, salt);
+      openai::PromptBuilder builder = builder_of(salt);
       openai::add_chat(builder,
                        wanted_.messages,
                        wanted_.tools_text,
@@ -154,7 +167,7 @@ class Planner {
       return {};
     }
     for (const openai::PromptInput& input : wanted_.prompts) {
-      openai::PromptBuilder builder(facts_.block_size, salt);
+      openai::PromptBuilder builder = builder_of(salt);
       PlannedPrompt prompt;
       if (const auto* const text = std::get_if<std::string>(&input)) {
         builder.add_special(settings_.bos_tokens, "begin");
@@ -325,6 +338,7 @@ class Planner {
     one.n = wanted_.n;
     one.visible_tokens = choice.length;
     one.asked_tokens = asked;
+    one.token_ids = prompt.token_ids;
     plan_.requests.push_back(std::move(one));
     plan_.generation.choices.push_back(std::move(choice));
     return {};

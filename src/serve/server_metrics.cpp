@@ -98,60 +98,63 @@ double real(std::int64_t count) {
 
 }  // namespace
 
-ServerMetrics::ServerMetrics(MetricsFacts facts)
-    : facts_(std::move(facts)),
-      labels_({{"engine", "0"}, {"model_name", facts_.model_name}}),
-      ttft_(first_token_bounds()),
-      inter_token_(token_bounds()),
-      per_output_token_(token_bounds()),
-      e2e_(request_bounds()),
-      queue_(request_bounds()),
-      inference_(request_bounds()),
-      prefill_(request_bounds()),
-      decode_(request_bounds()),
-      prompt_lengths_(length_bounds(facts_.max_model_len)),
-      generation_lengths_(length_bounds(facts_.max_model_len)),
-      most_generation_(length_bounds(facts_.max_model_len)),
-      params_n_({1, 2, 5, 10, 20}),
-      params_max_tokens_(length_bounds(facts_.max_model_len)),
-      computed_(length_bounds(facts_.max_model_len)),
-      iteration_tokens_(iteration_bounds()),
-      lateness_(lateness_bounds()),
-      injection_lag_(lateness_bounds()) {}
+EngineMetrics::EngineMetrics(std::int64_t max_model_len)
+    : ttft(first_token_bounds()),
+      inter_token(token_bounds()),
+      per_output_token(token_bounds()),
+      e2e(request_bounds()),
+      queue(request_bounds()),
+      inference(request_bounds()),
+      prefill(request_bounds()),
+      decode(request_bounds()),
+      prompt_lengths(length_bounds(max_model_len)),
+      generation_lengths(length_bounds(max_model_len)),
+      most_generation(length_bounds(max_model_len)),
+      params_n({1, 2, 5, 10, 20}),
+      params_max_tokens(length_bounds(max_model_len)),
+      computed(length_bounds(max_model_len)),
+      iteration_tokens(iteration_bounds()) {}
 
-void ServerMetrics::on_first_token(double ttft, std::int64_t prompt_tokens) {
-  ttft_.observe(ttft);
-  prompt_tokens_ += prompt_tokens;
+void EngineMetrics::on_first_token(double time, std::int64_t prompt_length) {
+  ttft.observe(time);
+  prompt_tokens += prompt_length;
 }
 
-void ServerMetrics::on_end(Finished how,
+void EngineMetrics::on_end(Finished how,
                            const RequestTimes* times,
-                           std::int64_t prompt_tokens,
-                           std::int64_t generation_tokens,
-                           std::int64_t cached_tokens,
+                           std::int64_t prompt_length,
+                           std::int64_t generation_length,
+                           std::int64_t cached_length,
                            std::int64_t max_tokens,
                            std::int64_t n) {
-  ++finished_[static_cast<std::size_t>(how)];
-  cached_tokens_ += cached_tokens;
-  prompt_lengths_.observe(real(prompt_tokens));
-  generation_lengths_.observe(real(generation_tokens));
-  most_generation_.observe(real(generation_tokens));
-  params_n_.observe(real(n));
-  params_max_tokens_.observe(real(max_tokens));
-  computed_.observe(real(prompt_tokens - cached_tokens));
+  ++finished[static_cast<std::size_t>(how)];
+  cached_tokens += cached_length;
+  prompt_lengths.observe(real(prompt_length));
+  generation_lengths.observe(real(generation_length));
+  most_generation.observe(real(generation_length));
+  params_n.observe(real(n));
+  params_max_tokens.observe(real(max_tokens));
+  computed.observe(real(prompt_length - cached_length));
   if (times == nullptr) {
     return;
   }
-  e2e_.observe(times->e2e);
-  queue_.observe(times->queue);
-  prefill_.observe(times->prefill);
-  decode_.observe(times->decode);
-  inference_.observe(times->inference);
-  per_output_token_.observe(generation_tokens > 1 ? times->decode / real(generation_tokens - 1)
-                                                  : 0.0);
+  e2e.observe(times->e2e);
+  queue.observe(times->queue);
+  prefill.observe(times->prefill);
+  decode.observe(times->decode);
+  inference.observe(times->inference);
+  per_output_token.observe(generation_length > 1 ? times->decode / real(generation_length - 1)
+                                                 : 0.0);
 }
 
-std::string ServerMetrics::page(const Now& now) const {
+ServerMetrics::ServerMetrics(MetricsFacts facts)
+    : facts_(std::move(facts)),
+      engines_(static_cast<std::size_t>(facts_.engines), EngineMetrics(facts_.max_model_len)),
+      lateness_(lateness_bounds()),
+      injection_lag_(lateness_bounds()) {}
+
+std::string ServerMetrics::page(Now now) const {
+  now.engines.resize(engines_.size());
   Exposition page(facts_.created);
   add_gauges(page, now);
   add_counters(page, now);
@@ -160,62 +163,92 @@ std::string ServerMetrics::page(const Now& now) const {
   return page.text();
 }
 
-LabelList ServerMetrics::with(std::string_view label, std::string_view value) const {
-  LabelList labels = labels_;
-  labels.emplace_back(label, value);
-  std::ranges::sort(labels);
-  return labels;
+LabelList ServerMetrics::labels_of(std::size_t engine) const {
+  return {{"engine", fmt::format("{}", engine)}, {"model_name", facts_.model_name}};
+}
+
+template <class Value>
+ServerMetrics::Samples ServerMetrics::samples(const Value& value) const {
+  Samples all;
+  for (std::size_t i = 0; i < engines_.size(); ++i) {
+    all.emplace_back(labels_of(i), value(i));
+  }
+  return all;
+}
+
+template <class Value>
+ServerMetrics::Samples ServerMetrics::samples(std::string_view label,
+                                              std::span<const std::string_view> values,
+                                              const Value& value) const {
+  Samples all;
+  for (std::size_t i = 0; i < engines_.size(); ++i) {
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      LabelList labels = labels_of(i);
+      labels.emplace_back(label, values[k]);
+      std::ranges::sort(labels);
+      all.emplace_back(std::move(labels), value(i, k));
+    }
+  }
+  return all;
 }
 
 void ServerMetrics::add_gauges(Exposition& page, const Now& now) const {
   const ApiVersion version = facts_.version;
-  page.gauge("vllm:num_requests_running",
-             "Number of requests in model execution batches.",
-             labels_,
-             real(now.state.running));
-  page.gauge("vllm:num_requests_waiting",
-             "Number of requests waiting to be processed.",
-             labels_,
-             real(now.state.waiting));
+  const auto waiting = [&](std::size_t i) { return real(now.engines[i].state.waiting); };
+  page.gauges("vllm:num_requests_running",
+              "Number of requests in model execution batches.",
+              samples([&](std::size_t i) { return real(now.engines[i].state.running); }));
+  page.gauges(
+      "vllm:num_requests_waiting", "Number of requests waiting to be processed.", samples(waiting));
   if (version >= kWaitingByReason) {
-    page.gauges(
-        "vllm:num_requests_waiting_by_reason",
-        "Number of requests waiting to be processed, by reason.",
-        {{with("reason", "capacity"), real(now.state.waiting)}, {with("reason", "deferred"), 0.0}});
+    constexpr std::array<std::string_view, 2> kReasons = {"capacity", "deferred"};
+    page.gauges("vllm:num_requests_waiting_by_reason",
+                "Number of requests waiting to be processed, by reason.",
+                samples("reason", kReasons, [&](std::size_t i, std::size_t reason) {
+                  return reason == 0 ? waiting(i) : 0.0;
+                }));
   }
   if (version >= kSleepState) {
+    constexpr std::array<std::string_view, 3> kStates = {
+        "awake", "weights_offloaded", "discard_all"};
     page.gauges("vllm:engine_sleep_state",
                 "Engine sleep state; awake = 0 means engine is sleeping; awake = 1 means engine "
                 "is awake; weights_offloaded = 1 means sleep level 1; discard_all = 1 means sleep "
                 "level 2.",
-                {{with("sleep_state", "awake"), now.sleep_level == 0 ? 1.0 : 0.0},
-                 {with("sleep_state", "weights_offloaded"), now.sleep_level == 1 ? 1.0 : 0.0},
-                 {with("sleep_state", "discard_all"), now.sleep_level == 2 ? 1.0 : 0.0}});
+                samples("sleep_state", kStates, [&](std::size_t /*engine*/, std::size_t level) {
+                  return now.sleep_level == static_cast<int>(level) ? 1.0 : 0.0;
+                }));
   }
   if (version < kNewCacheNames) {
-    page.gauge("vllm:num_requests_swapped", "Number of requests swapped to CPU.", labels_, 0.0);
+    page.gauges("vllm:num_requests_swapped",
+                "Number of requests swapped to CPU.",
+                samples([](std::size_t /*engine*/) { return 0.0; }));
   }
   add_cache_gauges(page, now);
 }
 
 void ServerMetrics::add_cache_gauges(Exposition& page, const Now& now) const {
   const ApiVersion version = facts_.version;
-  const double usage =
-      facts_.kv_blocks > 0 ? real(now.state.used_blocks.value()) / real(facts_.kv_blocks) : 0.0;
+  const Samples usage = samples([&](std::size_t i) {
+    return facts_.kv_blocks > 0
+               ? real(now.engines[i].state.used_blocks.value()) / real(facts_.kv_blocks)
+               : 0.0;
+  });
   if (version < kOldNamesHidden) {
-    page.gauge("vllm:gpu_cache_usage_perc",
-               "GPU KV-cache usage. 1 means 100 percent usage.",
-               labels_,
-               usage);
+    page.gauges(
+        "vllm:gpu_cache_usage_perc", "GPU KV-cache usage. 1 means 100 percent usage.", usage);
   }
   if (version >= kNewCacheNames) {
-    page.gauge(
-        "vllm:kv_cache_usage_perc", "KV-cache usage. 1 means 100 percent usage.", labels_, usage);
+    page.gauges("vllm:kv_cache_usage_perc", "KV-cache usage. 1 means 100 percent usage.", usage);
   }
-  page.gauge("vllm:cache_config_info",
-             "Information of the LLMEngine CacheConfig",
-             facts_.cache_config,
-             1.0);
+  Samples configs;
+  for (std::size_t i = 0; i < engines_.size(); ++i) {
+    LabelList labels = facts_.cache_config;
+    labels.emplace_back("engine", fmt::format("{}", i));
+    std::ranges::sort(labels);
+    configs.emplace_back(std::move(labels), 1.0);
+  }
+  page.gauges("vllm:cache_config_info", "Information of the LLMEngine CacheConfig", configs);
   if (now.adapters.max_loras > 0) {
     page.gauge("vllm:lora_requests_info",
                "Running stats on lora requests.",
@@ -229,14 +262,14 @@ void ServerMetrics::add_cache_gauges(Exposition& page, const Now& now) const {
 void ServerMetrics::add_counters(Exposition& page, const Now& now) const {
   const ApiVersion version = facts_.version;
   const auto cache = [&](std::string_view prefix, std::string_view what) {
-    page.counter(fmt::format("vllm:{}prefix_cache_queries", prefix),
-                 fmt::format("{}, in terms of number of queried tokens.", what),
-                 labels_,
-                 real(now.totals.prefix_queries.value()));
-    page.counter(fmt::format("vllm:{}prefix_cache_hits", prefix),
-                 fmt::format("{}, in terms of number of cached tokens.", what),
-                 labels_,
-                 real(now.totals.prefix_hits.value()));
+    page.counters(
+        fmt::format("vllm:{}prefix_cache_queries", prefix),
+        fmt::format("{}, in terms of number of queried tokens.", what),
+        samples([&](std::size_t i) { return real(now.engines[i].totals.prefix_queries.value()); }));
+    page.counters(
+        fmt::format("vllm:{}prefix_cache_hits", prefix),
+        fmt::format("{}, in terms of number of cached tokens.", what),
+        samples([&](std::size_t i) { return real(now.engines[i].totals.prefix_hits.value()); }));
   };
   if (version < kOldNamesHidden) {
     cache("gpu_", "GPU prefix cache");
@@ -246,92 +279,117 @@ void ServerMetrics::add_counters(Exposition& page, const Now& now) const {
   }
   if (version >= kSleepState) {
     for (const std::string_view name : {"external_prefix_cache", "mm_cache"}) {
-      page.counter(fmt::format("vllm:{}_queries", name), "Queries of that cache.", labels_, 0.0);
-      page.counter(fmt::format("vllm:{}_hits", name), "Hits of that cache.", labels_, 0.0);
+      const Samples none = samples([](std::size_t /*engine*/) { return 0.0; });
+      page.counters(fmt::format("vllm:{}_queries", name), "Queries of that cache.", none);
+      page.counters(fmt::format("vllm:{}_hits", name), "Hits of that cache.", none);
     }
   }
-  page.counter("vllm:num_preemptions",
-               "Cumulative number of preemption from the engine.",
-               labels_,
-               real(now.totals.preemptions));
-  page.counter(
-      "vllm:prompt_tokens", "Number of prefill tokens processed.", labels_, real(prompt_tokens_));
+  page.counters("vllm:num_preemptions",
+                "Cumulative number of preemption from the engine.",
+                samples([&](std::size_t i) { return real(now.engines[i].totals.preemptions); }));
+  page.counters("vllm:prompt_tokens",
+                "Number of prefill tokens processed.",
+                samples([&](std::size_t i) { return real(engines_[i].prompt_tokens); }));
   if (version >= kTokensBySource) {
-    page.counters(
-        "vllm:prompt_tokens_by_source",
-        "Number of prompt tokens by source.",
-        {{with("source", "local_compute"), std::max(real(prompt_tokens_ - cached_tokens_), 0.0)},
-         {with("source", "local_cache_hit"), real(cached_tokens_)},
-         {with("source", "external_kv_transfer"), 0.0}});
-    page.counter("vllm:prompt_tokens_cached",
-                 "Number of cached prompt tokens.",
-                 labels_,
-                 real(cached_tokens_));
+    constexpr std::array<std::string_view, 3> kSources = {
+        "local_compute", "local_cache_hit", "external_kv_transfer"};
+    page.counters("vllm:prompt_tokens_by_source",
+                  "Number of prompt tokens by source.",
+                  samples("source", kSources, [&](std::size_t i, std::size_t source) {
+                    const EngineMetrics& engine = engines_[i];
+                    const std::int64_t computed =
+                        std::max<std::int64_t>(engine.prompt_tokens - engine.cached_tokens, 0);
+                    return source == 0 ? real(computed)
+                                       : real(source == 1 ? engine.cached_tokens : 0);
+                  }));
+    page.counters("vllm:prompt_tokens_cached",
+                  "Number of cached prompt tokens.",
+                  samples([&](std::size_t i) { return real(engines_[i].cached_tokens); }));
   }
-  page.counter("vllm:generation_tokens",
-               "Number of generation tokens processed.",
-               labels_,
-               real(generation_tokens_));
-  std::vector<std::pair<LabelList, double>> by_reason;
+  page.counters("vllm:generation_tokens",
+                "Number of generation tokens processed.",
+                samples([&](std::size_t i) { return real(engines_[i].generation_tokens); }));
   constexpr std::array<std::string_view, kNumFinished> kReasons = {
       "stop", "length", "abort", "error"};
-  for (std::size_t i = 0; i < kNumFinished; ++i) {
-    by_reason.emplace_back(with("finished_reason", kReasons[i]), real(finished_[i]));
-  }
-  page.counters("vllm:request_success", "Count of successfully processed requests.", by_reason);
+  page.counters("vllm:request_success",
+                "Count of successfully processed requests.",
+                samples("finished_reason", kReasons, [&](std::size_t i, std::size_t reason) {
+                  return real(engines_[i].finished[reason]);
+                }));
+}
+
+auto ServerMetrics::adder(Exposition& page) const {
+  return [this, &page](
+             std::string_view name, std::string_view help, Histogram EngineMetrics::* histogram) {
+    std::vector<std::pair<LabelList, const Histogram*>> all;
+    for (std::size_t i = 0; i < engines_.size(); ++i) {
+      all.emplace_back(labels_of(i), &(engines_[i].*histogram));
+    }
+    page.histograms(name, help, all);
+  };
 }
 
 void ServerMetrics::add_histograms(Exposition& page) const {
   const ApiVersion version = facts_.version;
-  const auto add = [&](std::string_view name, std::string_view help, const Histogram& histogram) {
-    page.histogram(name, help, labels_, histogram);
-  };
-  add("vllm:request_prompt_tokens", "Number of prefill tokens processed.", prompt_lengths_);
+  const auto add = adder(page);
+  add("vllm:request_prompt_tokens",
+      "Number of prefill tokens processed.",
+      &EngineMetrics::prompt_lengths);
   add("vllm:request_generation_tokens",
       "Number of generation tokens processed.",
-      generation_lengths_);
+      &EngineMetrics::generation_lengths);
   add("vllm:iteration_tokens_total",
       "Histogram of number of tokens per engine_step.",
-      iteration_tokens_);
+      &EngineMetrics::iteration_tokens);
   add("vllm:request_max_num_generation_tokens",
       "Histogram of maximum number of requested generation tokens.",
-      most_generation_);
-  add("vllm:request_params_n", "Histogram of the n request parameter.", params_n_);
+      &EngineMetrics::most_generation);
+  add("vllm:request_params_n", "Histogram of the n request parameter.", &EngineMetrics::params_n);
   add("vllm:request_params_max_tokens",
       "Histogram of the max_tokens request parameter.",
-      params_max_tokens_);
-  add("vllm:time_to_first_token_seconds", "Histogram of time to first token in seconds.", ttft_);
+      &EngineMetrics::params_max_tokens);
+  add("vllm:time_to_first_token_seconds",
+      "Histogram of time to first token in seconds.",
+      &EngineMetrics::ttft);
   if (version < kOldTpotGone) {
     add("vllm:time_per_output_token_seconds",
         "Histogram of time per output token in seconds.",
-        inter_token_);
+        &EngineMetrics::inter_token);
   }
   if (version >= kInterTokenName) {
     add("vllm:inter_token_latency_seconds",
         "Histogram of inter-token latency in seconds.",
-        inter_token_);
+        &EngineMetrics::inter_token);
     add("vllm:request_time_per_output_token_seconds",
         "Histogram of time_per_output_token_seconds per request.",
-        per_output_token_);
+        &EngineMetrics::per_output_token);
   }
-  add("vllm:e2e_request_latency_seconds", "Histogram of e2e request latency in seconds.", e2e_);
-  add("vllm:request_queue_time_seconds",
-      "Histogram of time spent in WAITING phase for request.",
-      queue_);
-  add("vllm:request_inference_time_seconds",
-      "Histogram of time spent in RUNNING phase for request.",
-      inference_);
-  add("vllm:request_prefill_time_seconds",
-      "Histogram of time spent in PREFILL phase for request.",
-      prefill_);
-  add("vllm:request_decode_time_seconds",
-      "Histogram of time spent in DECODE phase for request.",
-      decode_);
+  add_phases(page);
   if (version >= kSleepState) {
     add("vllm:request_prefill_kv_computed_tokens",
         "Histogram of new KV tokens computed during prefill (excluding cached tokens).",
-        computed_);
+        &EngineMetrics::computed);
   }
+}
+
+/// What the time of a request was spent on.
+void ServerMetrics::add_phases(Exposition& page) const {
+  const auto add = adder(page);
+  add("vllm:e2e_request_latency_seconds",
+      "Histogram of e2e request latency in seconds.",
+      &EngineMetrics::e2e);
+  add("vllm:request_queue_time_seconds",
+      "Histogram of time spent in WAITING phase for request.",
+      &EngineMetrics::queue);
+  add("vllm:request_inference_time_seconds",
+      "Histogram of time spent in RUNNING phase for request.",
+      &EngineMetrics::inference);
+  add("vllm:request_prefill_time_seconds",
+      "Histogram of time spent in PREFILL phase for request.",
+      &EngineMetrics::prefill);
+  add("vllm:request_decode_time_seconds",
+      "Histogram of time spent in DECODE phase for request.",
+      &EngineMetrics::decode);
 }
 
 void ServerMetrics::add_own(Exposition& page, const Now& now) const {

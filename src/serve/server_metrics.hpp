@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "core/ids.hpp"
 #include "engine/server.hpp"
 #include "openai/api_version.hpp"
 #include "serve/exposition.hpp"
@@ -25,7 +27,8 @@ struct MetricsFacts {
   openai::ApiVersion version;
   double created = 0.0;  ///< Seconds since 1970.
   std::int64_t max_model_len = 0;
-  std::int64_t kv_blocks = 0;   ///< For tokens, of all instances together.
+  std::int64_t kv_blocks = 0;   ///< For tokens, of one engine.
+  std::int64_t engines = 1;     ///< Data-parallel ranks with lines of their own.
   LabelList cache_config = {};  ///< Sorted.
   double speed = 1.0;
 };
@@ -46,28 +49,61 @@ struct RequestTimes {
   double inference = 0.0;
 };
 
+/// What one engine counts: vLLM's label `engine`.
+class EngineMetrics {
+ public:
+  explicit EngineMetrics(std::int64_t max_model_len);
+
+  void on_first_token(double ttft, std::int64_t prompt_tokens);
+  void on_token_gap(double gap) { inter_token.observe(gap); }
+  void on_tokens(std::int64_t count) { generation_tokens += count; }
+  void on_steps(std::int64_t tokens, std::int64_t steps) {
+    iteration_tokens.observe(static_cast<double>(tokens), steps);
+  }
+  /// `times` counts where the request had its first token.
+  void on_end(Finished how,
+              const RequestTimes* times,
+              std::int64_t prompt_length,
+              std::int64_t generation_length,
+              std::int64_t cached_length,
+              std::int64_t max_tokens,
+              std::int64_t n);
+
+  std::int64_t prompt_tokens = 0;
+  std::int64_t cached_tokens = 0;
+  std::int64_t generation_tokens = 0;
+  std::array<std::int64_t, kNumFinished> finished{};
+  Histogram ttft;
+  Histogram inter_token;
+  Histogram per_output_token;
+  Histogram e2e;
+  Histogram queue;
+  Histogram inference;
+  Histogram prefill;
+  Histogram decode;
+  Histogram prompt_lengths;
+  Histogram generation_lengths;
+  Histogram most_generation;
+  Histogram params_n;
+  Histogram params_max_tokens;
+  Histogram computed;
+  Histogram iteration_tokens;
+};
+
 /// vLLM's metrics, and this program's own beside them, by the names of its version.
 class ServerMetrics {
  public:
   explicit ServerMetrics(MetricsFacts facts);
 
-  void on_first_token(double ttft, std::int64_t prompt_tokens);
-  void on_token_gap(double gap) { inter_token_.observe(gap); }
-  void on_tokens(std::int64_t tokens) { generation_tokens_ += tokens; }
+  /// Of an instance: its own where each has lines of its own, else the one for all.
+  [[nodiscard]] EngineMetrics& engine(core::InstanceId instance) {
+    return engines_[engines_.size() > 1 ? instance.value() : 0];
+  }
   /// `period`: wall seconds of each.
-  void on_steps(std::int64_t tokens, std::int64_t steps, double period) {
-    iteration_tokens_.observe(static_cast<double>(tokens), steps);
+  void on_steps(std::int64_t steps, double period) {
     steps_ += steps;
     short_steps_ += period < kShortStep ? steps : 0;
   }
-  /// `times` counts where the request had its first token.
-  void on_end(Finished how,
-              const RequestTimes* times,
-              std::int64_t prompt_tokens,
-              std::int64_t generation_tokens,
-              std::int64_t cached_tokens,
-              std::int64_t max_tokens,
-              std::int64_t n);
   void on_response(int status) { ++responses_[status]; }
   void on_fault(std::string_view kind) { ++faults_[std::string(kind)]; }
   void on_estimate() { ++estimated_prompts_; }
@@ -75,7 +111,7 @@ class ServerMetrics {
   void on_emission(double lateness) { lateness_.observe(lateness); }
   void on_injection(double lag) { injection_lag_.observe(lag); }
 
-  [[nodiscard]] std::int64_t generation_tokens() const { return generation_tokens_; }
+  [[nodiscard]] std::size_t num_engines() const { return engines_.size(); }
   [[nodiscard]] std::int64_t estimated_prompts() const { return estimated_prompts_; }
   [[nodiscard]] std::int64_t merged_events() const { return merged_events_; }
   /// Whether more than half of the steps lasted less than kShortStep.
@@ -88,8 +124,11 @@ class ServerMetrics {
 
   /// What else the page shows at an instant.
   struct Now {
-    engine::InstanceState state = {};
-    engine::EngineTotals totals = {};
+    struct Engine {
+      engine::InstanceState state = {};
+      engine::EngineTotals totals = {};
+    };
+    std::vector<Engine> engines = {};  ///< As many as there are; fewer: the others do nothing.
     double simulated_seconds = 0.0;
     std::int64_t open_connections = 0;
     std::int64_t open_streams = 0;
@@ -97,37 +136,30 @@ class ServerMetrics {
     AdapterGauges adapters = {};
     double unix_seconds = 0.0;
   };
-  [[nodiscard]] std::string page(const Now& now) const;
+  [[nodiscard]] std::string page(Now now) const;
 
  private:
-  [[nodiscard]] LabelList with(std::string_view label, std::string_view value) const;
+  using Samples = std::vector<std::pair<LabelList, double>>;
+  /// A sample of each engine: `value` gets its number.
+  template <class Value>
+  [[nodiscard]] Samples samples(const Value& value) const;
+  /// Several of each engine: by the values of one more label.
+  template <class Value>
+  [[nodiscard]] Samples samples(std::string_view label,
+                                std::span<const std::string_view> values,
+                                const Value& value) const;
+  [[nodiscard]] LabelList labels_of(std::size_t engine) const;
   void add_gauges(Exposition& page, const Now& now) const;
   void add_cache_gauges(Exposition& page, const Now& now) const;
   void add_counters(Exposition& page, const Now& now) const;
+  /// Adds a histogram of each engine to the page.
+  [[nodiscard]] auto adder(Exposition& page) const;
   void add_histograms(Exposition& page) const;
+  void add_phases(Exposition& page) const;
   void add_own(Exposition& page, const Now& now) const;
 
   MetricsFacts facts_;
-  LabelList labels_;
-  std::int64_t prompt_tokens_ = 0;
-  std::int64_t cached_tokens_ = 0;
-  std::int64_t generation_tokens_ = 0;
-  std::array<std::int64_t, kNumFinished> finished_{};
-  Histogram ttft_;
-  Histogram inter_token_;
-  Histogram per_output_token_;
-  Histogram e2e_;
-  Histogram queue_;
-  Histogram inference_;
-  Histogram prefill_;
-  Histogram decode_;
-  Histogram prompt_lengths_;
-  Histogram generation_lengths_;
-  Histogram most_generation_;
-  Histogram params_n_;
-  Histogram params_max_tokens_;
-  Histogram computed_;
-  Histogram iteration_tokens_;
+  std::vector<EngineMetrics> engines_;
   Histogram lateness_;
   Histogram injection_lag_;
   std::map<int, std::int64_t> responses_;

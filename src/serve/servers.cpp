@@ -33,6 +33,7 @@ std::string numbered(const std::string& path, std::int64_t number) {
 Settings settings_of(const Settings& settings, std::int64_t number) {
   Settings own = settings;
   const int step = static_cast<int>(number);
+  own.first_instance = number;
   own.address.port += own.address.port > 0 ? step : 0;
   if (own.admin_port && *own.admin_port > 0) {
     *own.admin_port += step;

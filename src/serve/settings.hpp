@@ -9,6 +9,7 @@
 #include "core/sha256.hpp"
 #include "core/time.hpp"
 #include "openai/api_version.hpp"
+#include "serve/event_socket.hpp"
 #include "serve/fault.hpp"
 #include "serve/net/event_loop.hpp"
 #include "serve/net/listener.hpp"
@@ -56,6 +57,9 @@ struct Settings {
   std::optional<core::Duration> startup_time;  ///< Before it /health says 503.
   core::Duration shutdown_timeout = core::Duration::seconds(30);
   std::optional<std::string> arrival_log;
+  std::optional<KvEventsConfig> kv_events;
+  std::int64_t first_instance =
+      0;  ///< The number of its first instance among those of all servers.
   net::LoopOptions loop = {};
   std::uint64_t seed = 0;
 };

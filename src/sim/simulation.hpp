@@ -15,6 +15,7 @@
 #include "domain/record.hpp"
 #include "domain/token_sink.hpp"
 #include "engine/instance.hpp"
+#include "engine/kv_events.hpp"
 #include "engine/server.hpp"
 #include "latency/step_time_model.hpp"
 #include "metrics/request_metrics.hpp"
@@ -55,6 +56,7 @@ struct RunControls {
   std::optional<std::size_t> series_windows = {};
   domain::TokenSink* tokens = nullptr;    ///< Gets tokens as they come out: slow, without jumps.
   domain::RecordSink* records = nullptr;  ///< Gets each record at once, those of steps too.
+  engine::KvEventSinks* kv_events = nullptr;  ///< Get the prefix caches' changes; of vLLM alone.
   bool is_pushed = false;  ///< Requests come from outside: none is known before it arrives.
   HostParts host_parts = {};
 };

@@ -323,7 +323,8 @@ core::Result<WiredRun> WiredRun::make(const scenario::Resolved& resolved,
       .path = deployment.path,
       .id = core::InstanceId(0),
       .core = controls.core,
-      .jump = controls.jump};
+      .jump = controls.jump,
+      .kv_events = controls.kv_events};
   // A log of look-ups and a sink of tokens are for one thread.
   const bool alone = deployment.latency->logs() || run.pools->any_logs() ||
                      controls.tokens != nullptr || run.hosts != nullptr;
@@ -348,6 +349,10 @@ core::Result<WiredRun> WiredRun::make(const scenario::Resolved& resolved,
 
 engine::Server& WiredRun::server() {
   return parts_->servers->front();
+}
+
+const cluster::Cluster* WiredRun::cluster() const {
+  return parts_->servers->cluster();
 }
 
 Driver& WiredRun::driver() {

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "cluster/cluster.hpp"
 #include "core/result.hpp"
 #include "engine/server.hpp"
 #include "scenario/resolve.hpp"
@@ -29,6 +30,8 @@ class WiredRun {
 
   [[nodiscard]] engine::Server& server();
   [[nodiscard]] Driver& driver();
+  /// Null where one instance serves alone.
+  [[nodiscard]] const cluster::Cluster* cluster() const;
   /// What the run gave. Once, when the driver has ended.
   [[nodiscard]] core::Result<RunOutcome> finish(Driver::End end);
 

@@ -103,3 +103,21 @@ def test_calibrate_finds_a_constant_that_was_set(ridgeline):
     found = fitted["slow"]["value"] - fitted["usual"]["value"]
     width = sum(constant["highest"] - constant["lowest"] for constant in fitted.values())
     assert abs(found - 2000.0) <= max(width, 300.0), fitted
+
+
+def test_workers_change_no_record(ridgeline):
+    kept = ["id", "stage", "session", "turn", "due_s", "input_tokens", "prompt_tokens", "output_tokens",
+            "completion_tokens", "events", "finish_reason", "status", "attempt", "error"]
+    rows = {}
+    with serving(ridgeline, *GREEDY, "--speed", "20") as server:
+        for workers in (1, 2, 5):
+            record = f"w{workers}.jsonl"
+            observe(ridgeline, server, record, *load(40), "--workers", workers, "--prompt-salt", 3)
+            lines = [json.loads(line) for line in (ridgeline.folder / record).read_text().splitlines()]
+            rows[workers] = sorted(
+                [[row.get(key) for key in kept] for row in lines if "send_s" in row], key=lambda row: row[0]
+            )
+    assert len(rows[1]) == 320
+    assert rows[1] == rows[2] == rows[5]
+    done = ridgeline("observe", "http://127.0.0.1:1", *load(4), "--workers", "0")
+    assert done.returncode == 2 and "--workers" in done.stderr

@@ -55,6 +55,28 @@ def test_requests_come_in_order_on_one_connection(server):
     assert data.count(b"HTTP/1.1 200 OK") == 4
 
 
+def test_a_reader_that_trickles_is_hung_up(ridgeline):
+    words = ("--write-timeout", "1s", "--speed", "1000", "--max-model-len", "60000")
+    with serving(ridgeline, *words) as server:
+        body = json.dumps({"prompt": "the " * 50_000, "max_tokens": 1, "echo": True, "n": 40}).encode()
+        head = b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+        with socket.socket() as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            connection.settimeout(60)
+            connection.connect(server.address)
+            connection.sendall(head % len(body) + body)
+            wait_for(lambda: connection.recv(1) == b"H")
+            end = time.monotonic() + 30
+            taken = 1
+            # A byte now and then: its write time-out alone would never come.
+            while server.metrics()["ridgeline:open_connections"] > 1:
+                taken += len(connection.recv(1))
+                time.sleep(0.1)
+                assert time.monotonic() < end, taken
+        assert server.total("ridgeline:open_streams") == 0
+        assert server.ask("GET", "/health")[0] == 200
+
+
 def test_sigterm_lets_streams_end(ridgeline):
     with serving(ridgeline, "--max-model-len", "4096") as server:
         connection = server.connect()

@@ -320,3 +320,21 @@ def test_a_body_that_trickles_is_given_up(ridgeline):
             fast.setblocking(False)
             with pytest.raises(BlockingIOError):
                 fast.recv(100)
+
+
+def test_each_rank_has_its_lines(ridgeline):
+    with serving(ridgeline, *FAST, "--data-parallel-size", "2") as server:
+        for rank, tokens in ((1, 5), (1, 7), (0, 3)):
+            body = {"prompt": WORDS, "max_tokens": tokens, "ignore_eos": True}
+            assert server.json("POST", "/v1/completions", body, {"X-data-parallel-rank": str(rank)})[0] == 200
+        page = server.metrics()
+    for name, values in {
+        "vllm:generation_tokens_total": (3, 12),
+        "vllm:e2e_request_latency_seconds_count": (1, 2),
+        "vllm:inter_token_latency_seconds_count": (2, 10),
+        "vllm:num_requests_running": (0, 0),
+    }.items():
+        for rank, value in enumerate(values):
+            labels = f'engine="{rank}",model_name="meta-llama/Llama-3.1-8B-Instruct"'
+            assert page[f"{name}{{{labels}}}"] == value, (name, rank)
+    assert sum('cache_config_info{' in key and 'engine="1"' in key for key in page) == 1

@@ -32,6 +32,7 @@
 #include "document/node_json.hpp"
 #include "observe/earlier.hpp"
 #include "observe/http_client.hpp"
+#include "observe/http_workers.hpp"
 #include "observe/observation.hpp"
 #include "observe/probe.hpp"
 #include "observe/prompts.hpp"
@@ -285,11 +286,18 @@ class Measurement {
       }
       options.address = address->text();
     }
-    auto client = observe::HttpClient::make(std::move(options), clock_);
+    auto client = observe::HttpClient::make(options, clock_);
     if (!client) {
       return core::fail(client.error());
     }
     client_ = std::move(*client);
+    if (const std::int64_t count = words_->options.workers; count > 1) {
+      auto workers = observe::HttpWorkers::make(options, clock_, count);
+      if (!workers) {
+        return core::fail(workers.error());
+      }
+      workers_ = std::move(*workers);
+    }
     auto server = observe::look_at_server(*client_, clock_, words_->target);
     if (!server) {
       return core::fail(server.error());
@@ -378,8 +386,11 @@ class Measurement {
     if (std::ostream* const record = file.stream(); record != nullptr && !earlier_) {
       *record << observe::head_line(head) << std::flush;
     }
-    observe::Observation observation(options, *source_, *client_, clock_, file.stream());
+    observe::HttpSender& sender =
+        workers_ ? *workers_ : static_cast<observe::HttpSender&>(*client_);
+    observe::Observation observation(options, *source_, sender, clock_, file.stream());
     observe::RecordTail tail = observation.run();
+    workers_.reset();  // What they have not finished is over.
     display.finish();
     if (!server_.metrics.empty() && !tail.partial) {
       tail.metrics = observe::look_at_metrics(*client_, clock_);
@@ -497,6 +508,7 @@ class Measurement {
   std::optional<observe::Earlier> earlier_;
   observe::RunClock clock_;
   std::unique_ptr<observe::HttpClient> client_;
+  std::unique_ptr<observe::HttpWorkers> workers_;
   observe::ServerFacts server_;
   core::Warnings warnings_;
 };

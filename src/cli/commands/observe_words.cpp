@@ -152,6 +152,8 @@ class Reader {
                                  core::quote(use))));
     }
     words_.fresh_connections = use == "new";
+    constexpr std::int64_t kMostWorkers = 64;
+    options.workers = count("workers", 1, kMostWorkers);
   }
 
   void warm_up() {
@@ -272,6 +274,9 @@ std::vector<FlagSpec> observe_flags() {
       {.name = "connections",
        .value = "reuse|new|N",
        .help = "Open ones are used again, or each request opens one, or at most N [reuse]"},
+      {.name = "workers",
+       .value = "N",
+       .help = "Threads that send and read, each with connections of its own [1]"},
       {.name = "timeout", .value = "TIME", .help = "For one request [6h]"},
       {.name = "scrape",
        .value = "TIME",

@@ -66,6 +66,21 @@ core::Result<std::int64_t> split_fleet(scenario::LoadedScenario& loaded) {
   return count;
 }
 
+/// Where it listens.
+void introduce(const serve::Emulator& emulator, const serve::Settings& settings) {
+  if (emulator.admin_listener() != nullptr) {
+    say(fmt::format("its admin at {}", emulator.admin_listener()->name()));
+  }
+  if (emulator.kv_events() != nullptr) {
+    say(fmt::format("KV events at {}", fmt::join(emulator.kv_events()->names(), ", ")));
+  }
+  say(fmt::format("serving {} at {} as vllm {} does, {} simulated seconds a second; Ctrl-C ends",
+                  settings.model_names.front(),
+                  emulator.listener().name(),
+                  settings.version_text,
+                  settings.speed));
+}
+
 core::Warnings end_warnings(const serve::ServeOutcome& outcome) {
   core::Warnings warnings;
   if (outcome.estimated_prompts > 0) {
@@ -254,14 +269,7 @@ ExitCode serve_command(Words words) {
   show(resolved->warnings);
   for (const auto& emulator : (*servers)->all()) {
     show(start_warnings(*settings, *emulator));
-    if (emulator->admin_listener() != nullptr) {
-      say(fmt::format("its admin at {}", emulator->admin_listener()->name()));
-    }
-    say(fmt::format("serving {} at {} as vllm {} does, {} simulated seconds a second; Ctrl-C ends",
-                    settings->model_names.front(),
-                    emulator->listener().name(),
-                    settings->version_text,
-                    settings->speed));
+    introduce(*emulator, *settings);
   }
   (*servers)->run(InterruptGuard::flag());
   return show_ends(**servers, manners, show);

@@ -19,6 +19,7 @@
 #include <fmt/format.h>
 
 #include "cli/arguments.hpp"
+#include "cli/commands/kv_events_words.hpp"
 #include "cli/common.hpp"
 #include "core/result.hpp"
 #include "core/sha256.hpp"
@@ -60,6 +61,7 @@ class SettingsReader {
     read_limits();
     read_switches();
     read_faults();
+    read_kv_events_flag();
     if (!errors_.empty()) {
       return core::fail(std::move(errors_));
     }
@@ -304,6 +306,25 @@ class SettingsReader {
     settings_.max_loras = serves_adapters ? std::max<std::int64_t>(most, 1) : most;
   }
 
+  void read_kv_events_flag() {
+    const GivenFlag* const given = arguments_.find("kv-events-config");
+    if (given == nullptr) {
+      return;
+    }
+    auto config = read_kv_events(given->value);
+    if (!config) {
+      errors_.insert(errors_.end(), config.error().begin(), config.error().end());
+      return;
+    }
+    const std::string& engine = resolved_.deployment->section.engine.version;
+    if (*config && !engine.starts_with("vllm")) {
+      refuse("kv-events-config",
+             fmt::format("found {}, expected vLLM", engine),
+             "--engine-version vllm");
+    }
+    settings_.kv_events = std::move(*config);
+  }
+
   /// --request-fault kind=error,share=0.01,status=429,retry-after=1
   void read_faults() {
     for (const std::string& text : arguments_.values("request-fault")) {
@@ -413,6 +434,10 @@ std::vector<FlagSpec> vllm_flags() {
        .many = true,
        .value = "NAME=PATH",
        .help = "Adapters, served under their names"},
+      {.name = "kv-events-config",
+       .value = "JSON",
+       .help = "Tells over ZeroMQ which blocks the prefix cache has: enable_kv_cache_events, "
+               "endpoint, replay_endpoint, topic and more, as vLLM takes them; * is --host"},
       {.name = "enable-auto-tool-choice",
        .takes = Takes::kNothing,
        .help = "Answers call tools where the client leaves it open"},

@@ -32,7 +32,7 @@ StepLoop::StepLoop(const EngineInputs& inputs, std::unique_ptr<StepScheduler> sc
     : inputs_(inputs),
       scheduler_(std::move(scheduler)),
       keeps_history_(inputs.kv_history.kept > core::Duration()),
-      jump_(jump && inputs.tokens == nullptr && !keeps_history_),
+      jump_(jump && inputs.tokens == nullptr && inputs.kv_events == nullptr && !keeps_history_),
       needs_decode_lengths_(inputs.model.needs_decode_lengths()),
       delays_forming_(inputs.options.grammars && inputs.options.async_scheduling &&
                       inputs.options.pipeline_depth == 0),
@@ -41,6 +41,9 @@ StepLoop::StepLoop(const EngineInputs& inputs, std::unique_ptr<StepScheduler> sc
       first_use_(inputs.options.first_use) {
   if (keeps_history_) {
     scheduler_->keep_kv_changes(inputs.kv_history);
+  }
+  if (inputs.kv_events != nullptr) {
+    scheduler_->tell_kv_events(*inputs.kv_events);
   }
 }
 
@@ -415,6 +418,9 @@ bool StepLoop::complete_oldest() {
   const std::vector<SequencePtr> finished = scheduler_at(now_).update(in_flight(0).step, tokens_);
   for (const SequencePtr& sequence : finished) {
     report_end(sequence, sequence->outcome_at_stop);
+  }
+  if (inputs_.kv_events != nullptr) {
+    inputs_.kv_events->on_step_end(now_);
   }
   retire_oldest();
   return !finished.empty();

@@ -13,6 +13,7 @@
 #include "domain/record.hpp"
 #include "domain/request.hpp"
 #include "engine/kv_connector.hpp"
+#include "engine/kv_events.hpp"
 #include "engine/kv_look.hpp"
 #include "engine/leg.hpp"
 
@@ -139,6 +140,11 @@ class StepScheduler {
   /// set_now() then before each other call, with its instant.
   virtual void keep_kv_changes(const KvHistory& history) { static_cast<void>(history); }
   virtual void set_now(core::SimTime now) { static_cast<void>(now); }
+  /// Called once, before anything else, where the sink gets what changes in the prefix cache.
+  virtual void tell_kv_events(KvEventSink& sink) {
+    static_cast<void>(sink);
+    RIDGELINE_CHECK(false, "KV events are vLLM's alone");
+  }
 
   /// A round is: the oldest step in flight ends (update), and the next is formed (schedule). For
   /// how many rounds from here on, if nothing is added or aborted, the step formed has the requests

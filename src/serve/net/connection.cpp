@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <sys/socket.h>
@@ -13,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "live/clock.hpp"
+#include "openai/arrival_time.hpp"
 #include "serve/net/http_parser.hpp"
 
 namespace ridgeline::serve::net {
@@ -65,7 +67,8 @@ Connection::Connection(int descriptor, const HttpLimits& limits, Handler& handle
       handler_(handler),
       parser_(limits),
       since_(live::wall_now()),
-      progress_(since_) {}
+      progress_(since_),
+      arrived_(since_) {}
 
 Connection::~Connection() {
   ::close(descriptor_);
@@ -77,7 +80,9 @@ bool Connection::wants_input() const {
 
 void Connection::on_readable() {
   std::array<char, kReadBytes> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init)
-  const ssize_t got = ::recv(descriptor_, buffer.data(), buffer.size(), 0);
+  const openai::Received received = openai::receive(descriptor_, buffer.data(), buffer.size(), 0);
+  const ssize_t got = received.bytes;
+  arrived_ = live::wall_now() - received.age;
   if (got > 0) {
     in_.append(buffer.data(), static_cast<std::size_t>(got));
     body_bytes_ += in_body_ ? static_cast<std::uint64_t>(got) : 0;
@@ -269,6 +274,8 @@ void Connection::write(std::string_view bytes) {
       return;
     }
     progress_ = live::wall_now();
+    blocked_since_ = progress_;
+    blocked_bytes_ = 0;
   }
   out_ += bytes;
 }
@@ -285,6 +292,7 @@ void Connection::on_writable() {
     return;
   }
   progress_ = live::wall_now();
+  blocked_bytes_ += static_cast<std::uint64_t>(sent);
   out_.erase(0, static_cast<std::size_t>(sent));
   if (!out_.empty()) {
     return;
@@ -304,7 +312,10 @@ void Connection::check_patience(live::WallClock::Wall now, const Patience& patie
     return;
   }
   if (!out_.empty()) {
-    if (now - progress_ > patience.write) {
+    const std::chrono::duration<double> blocked = now - blocked_since_;
+    const bool is_slow = blocked > patience.write &&
+                         static_cast<double>(blocked_bytes_) < patience.body_rate * blocked.count();
+    if (now - progress_ > patience.write || is_slow) {
       on_hang_up();
     }
   } else if (!is_busy_ && in_request_) {

@@ -39,8 +39,10 @@ struct Patience {
   std::chrono::seconds body{60};    ///< For its body, at most.
   /// And after `header`, so many bytes of the body for each second.
   double body_rate = 1024.0;
-  std::chrono::seconds idle{5};     ///< Between two requests: uvicorn's.
-  std::chrono::seconds write{120};  ///< Without a byte taken of an answer.
+  std::chrono::seconds idle{5};  ///< Between two requests: uvicorn's.
+  /// Without a byte taken of what waits to be written; and while something waits for longer than
+  /// that, `body_rate` bytes for each second.
+  std::chrono::seconds write{120};
 };
 
 using HeaderList = std::vector<std::pair<std::string_view, std::string>>;
@@ -88,6 +90,8 @@ class Connection {
   [[nodiscard]] bool is_streaming() const { return is_streaming_; }
   [[nodiscard]] const Handler& handler() const { return handler_; }
   [[nodiscard]] int descriptor() const { return descriptor_; }
+  /// When the last bytes arrived, by the kernel's note where there is one.
+  [[nodiscard]] live::WallClock::Wall arrived() const { return arrived_; }
   /// Whether it wants to read and to write.
   [[nodiscard]] bool wants_input() const;
   [[nodiscard]] bool wants_output() const { return !out_.empty(); }
@@ -111,11 +115,14 @@ class Connection {
   int descriptor_;
   Handler& handler_;
   HttpParser parser_;
-  std::string in_;                  ///< Bytes that no request has taken.
-  std::string out_;                 ///< Bytes that the kernel has not taken.
-  live::WallClock::Wall since_;     ///< Of the phase: idle, head, body.
-  live::WallClock::Wall progress_;  ///< The last byte taken.
-  bool is_busy_ = false;            ///< A request is being answered.
+  std::string in_;                       ///< Bytes that no request has taken.
+  std::string out_;                      ///< Bytes that the kernel has not taken.
+  live::WallClock::Wall since_;          ///< Of the phase: idle, head, body.
+  live::WallClock::Wall progress_;       ///< The last byte taken.
+  live::WallClock::Wall blocked_since_;  ///< Something has waited to be written since then, ...
+  std::uint64_t blocked_bytes_ = 0;      ///< ... and so many bytes were taken.
+  live::WallClock::Wall arrived_;
+  bool is_busy_ = false;  ///< A request is being answered.
   bool is_streaming_ = false;
   bool is_chunked_ = true;
   bool keep_alive_ = true;

@@ -20,6 +20,7 @@
 #include <netinet/tcp.h>
 
 #include "core/result.hpp"
+#include "openai/arrival_time.hpp"
 
 namespace ridgeline::serve::net {
 namespace {
@@ -124,6 +125,7 @@ core::Result<Listener> Listener::open(const Address& address) {
     return core::fail(address_error(
         "--port", fmt::format("cannot listen at {}:{}: {}", address.host, address.port, reason())));
   }
+  openai::note_arrivals(listener.descriptor_);
   sockaddr_storage taken{};
   socklen_t length = sizeof taken;
   ::getsockname(listener.descriptor_, reinterpret_cast<sockaddr*>(&taken), &length);

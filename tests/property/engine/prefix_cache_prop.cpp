@@ -94,7 +94,7 @@ class CachePair final : private vllm::fast::PrefixCache::Keyed {
       return;
     }
     plain_.extend(entry.blocks, end);
-    plain_.hash_full_blocks(entry.blocks, entry.hashes, end);
+    plain_.hash_full_blocks(core::RequestId(0), entry.blocks, entry.hashes, end);
     rows_.allocate(needed);
     entry.computed = end;
     rows_.set_keyed(entry.table, id, caching_ ? end / kSize : 0);

@@ -45,7 +45,7 @@ class Request {
     manager.adopt(tables, manager.find_prefix(hashes_, 4), hashes_, tokens_);
     tables.last_aligned = 4;
     ASSERT_TRUE(manager.extend(tables, 5 * kBlock));
-    manager.hash_full_blocks(tables, hashes_, 5 * kBlock);
+    manager.hash_full_blocks(core::RequestId(0), tables, hashes_, 5 * kBlock);
   }
   [[nodiscard]] const TokenSequence& tokens() const { return tokens_; }
   [[nodiscard]] const BlockHashes& hashes() const { return hashes_; }

@@ -42,6 +42,19 @@ TEST(WallClock, AnInstantHasPassedWhenItIsDue) {
   EXPECT_EQ(clock.jumps(), 0);
 }
 
+TEST(WallClock, TellsWhenAMomentWas) {
+  WallClock clock(1000.0);
+  const WallClock::Wall then = wall_now();
+  const core::SimTime before = clock.now();
+  while (wall_now() < then + std::chrono::milliseconds(1)) {
+  }
+  EXPECT_LE(clock.at(then), before);
+  EXPECT_GE(clock.now() - clock.at(then), core::Duration::seconds(1));
+  const core::SimTime later = clock.at(wall_now() + std::chrono::hours(1));
+  EXPECT_LE(later, clock.now());
+  EXPECT_EQ(clock.at(then - std::chrono::hours(1)), core::SimTime());
+}
+
 TEST(WallClock, NeverIsFar) {
   const WallClock clock(1.0);
   EXPECT_GT(clock.due(core::SimTime::never()), wall_now() + std::chrono::hours(1000));

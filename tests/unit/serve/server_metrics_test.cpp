@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/ids.hpp"
 #include "core/units.hpp"
 
 namespace ridgeline::serve {
@@ -58,16 +59,19 @@ TEST(ServerMetrics, StandAtZeroFromTheStart) {
 
 TEST(ServerMetrics, CountWhatHappened) {
   ServerMetrics metrics(facts_of(20));
-  metrics.on_first_token(0.03, 100);
-  metrics.on_token_gap(0.02);
-  metrics.on_tokens(2);
-  metrics.on_steps(101, 1, 0.01);
+  EngineMetrics& engine = metrics.engine(core::InstanceId(0));
+  engine.on_first_token(0.03, 100);
+  engine.on_token_gap(0.02);
+  engine.on_tokens(2);
+  engine.on_steps(101, 1);
+  metrics.on_steps(1, 0.01);
   const RequestTimes times{
       .e2e = 0.4, .queue = 0.0, .prefill = 0.02, .decode = 0.02, .inference = 0.04};
-  metrics.on_end(Finished::kLength, &times, 100, 2, 40, 16, 1);
+  engine.on_end(Finished::kLength, &times, 100, 2, 40, 16, 1);
   ServerMetrics::Now now;
-  now.state.running = 3;
-  now.state.used_blocks = core::Blocks(50);
+  now.engines.emplace_back();
+  now.engines[0].state.running = 3;
+  now.engines[0].state.used_blocks = core::Blocks(50);
   const std::string page = metrics.page(now);
   const std::string labels = "{engine=\"0\",model_name=\"m\"} ";
   EXPECT_THAT(page, HasSubstr("vllm:num_requests_running" + labels + "3.0"));
@@ -78,6 +82,31 @@ TEST(ServerMetrics, CountWhatHappened) {
   EXPECT_THAT(page,
               HasSubstr("vllm:prompt_tokens_by_source_total{engine=\"0\",model_name=\"m\","
                         "source=\"local_compute\"} 60.0"));
+}
+
+TEST(ServerMetrics, EachRankHasItsLines) {
+  MetricsFacts facts = facts_of(15);
+  facts.engines = 2;
+  ServerMetrics metrics(facts);
+  metrics.engine(core::InstanceId(1)).on_tokens(5);
+  metrics.engine(core::InstanceId(0)).on_token_gap(0.02);
+  ServerMetrics::Now now;
+  now.engines.resize(2);
+  now.engines[1].state.running = 3;
+  const std::string page = metrics.page(now);
+  EXPECT_THAT(page,
+              HasSubstr("vllm:num_requests_running{engine=\"0\",model_name=\"m\"} 0.0\n"
+                        "vllm:num_requests_running{engine=\"1\",model_name=\"m\"} 3.0\n"));
+  EXPECT_THAT(page,
+              HasSubstr("vllm:generation_tokens_total{engine=\"0\",model_name=\"m\"} 0.0\n"
+                        "vllm:generation_tokens_total{engine=\"1\",model_name=\"m\"} 5.0\n"));
+  EXPECT_THAT(
+      page, HasSubstr("vllm:inter_token_latency_seconds_count{engine=\"0\",model_name=\"m\"} 1.0"));
+  EXPECT_THAT(
+      page, HasSubstr("vllm:inter_token_latency_seconds_count{engine=\"1\",model_name=\"m\"} 0.0"));
+  EXPECT_THAT(
+      page,
+      HasSubstr("vllm:cache_config_info{block_size=\"16\",engine=\"1\",num_gpu_blocks=\"201\"}"));
 }
 
 TEST(ServerMetrics, ShowAdaptersWhereThereAreSome) {
@@ -93,10 +122,10 @@ TEST(ServerMetrics, ShowAdaptersWhereThereAreSome) {
 TEST(ServerMetrics, StepsAreShortWhereMostAre) {
   ServerMetrics metrics(MetricsFacts{});
   EXPECT_FALSE(metrics.are_steps_short());
-  metrics.on_steps(1, 2, 2e-3);
-  metrics.on_steps(1, 2, 0.5e-3);
+  metrics.on_steps(2, 2e-3);
+  metrics.on_steps(2, 0.5e-3);
   EXPECT_FALSE(metrics.are_steps_short());
-  metrics.on_steps(1, 1, 0.5e-3);
+  metrics.on_steps(1, 0.5e-3);
   EXPECT_TRUE(metrics.are_steps_short());
 }
 

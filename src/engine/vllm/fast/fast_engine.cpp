@@ -391,7 +391,8 @@ void FastEngine::count(const Run& run) {
 }
 
 std::unique_ptr<Engine> make_engine(const EngineInputs& inputs, bool jump) {
-  if (!Scheduler::covers(inputs.options) || inputs.kv_history.kept > core::Duration()) {
+  if (!Scheduler::covers(inputs.options) || inputs.kv_history.kept > core::Duration() ||
+      inputs.kv_events != nullptr) {
     return nullptr;
   }
   return std::make_unique<FastEngine>(inputs, jump);

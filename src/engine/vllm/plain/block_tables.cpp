@@ -355,7 +355,8 @@ bool BlockManager::stays_findable(const BlockTables& tables,
   return is_before(multiple * *retention_ / block_size_);
 }
 
-void BlockManager::hash_full_blocks(BlockTables& tables,
+void BlockManager::hash_full_blocks(core::RequestId request,
+                                    BlockTables& tables,
                                     const BlockHashes& hashes,
                                     std::int64_t tokens) {
   if (tokens < tables.hashed_below) {
@@ -366,14 +367,39 @@ void BlockManager::hash_full_blocks(BlockTables& tables,
     ++full;
   }
   for (std::size_t group = 0; pool_.has_lookups() && group < windows_.size(); ++group) {
+    std::int64_t told = tables.num_hashed;
     for (std::int64_t i = tables.num_hashed; i < full; ++i) {
       const core::BlockId block = tables.groups[group][i];
       if (block != kNullBlock && stays_findable(tables, group, i)) {
         pool_.set_hash(block, hashes[static_cast<std::size_t>(i)], group);
+      } else {
+        tell_stored(request, hashes, told, i);
+        told = i + 1;
       }
     }
+    tell_stored(request, hashes, told, full);
   }
   note_hashed(tables, full);
+}
+
+/// The blocks from `begin` to `end`, less the latter, are in the prefix cache.
+void BlockManager::tell_stored(core::RequestId request,
+                               const BlockHashes& hashes,
+                               std::int64_t begin,
+                               std::int64_t end) {
+  if (events_ == nullptr || begin >= end) {
+    return;
+  }
+  std::vector<std::uint64_t> stored;
+  for (std::int64_t i = begin; i < end; ++i) {
+    stored.push_back(hashes[static_cast<std::size_t>(i)]);
+  }
+  events_->on_stored({.request = request,
+                      .first = begin,
+                      .hashes = stored,
+                      .parent = begin == 0
+                                    ? std::nullopt
+                                    : std::optional(hashes[static_cast<std::size_t>(begin - 1)])});
 }
 
 void BlockManager::hold(const BlockTables& tables, const BlockHashes& hashes) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/ids.hpp"
+#include "engine/kv_events.hpp"
 #include "engine/options.hpp"
 #include "engine/vllm/plain/block_hashes.hpp"
 #include "engine/vllm/plain/content.hpp"
@@ -102,7 +103,11 @@ class BlockManager {
                                               std::int64_t tokens) const {
     return blocks_missing(tables, tokens) * static_cast<std::int64_t>(tables.groups.size());
   }
-  void hash_full_blocks(BlockTables& tables, const BlockHashes& hashes, std::int64_t tokens);
+  /// Enters the full blocks of the first `tokens` tokens of a request into the prefix cache.
+  void hash_full_blocks(core::RequestId request,
+                        BlockTables& tables,
+                        const BlockHashes& hashes,
+                        std::int64_t tokens);
   /// Gives back what lies wholly left of the sliding windows once `computed` tokens are.
   void drop_left_of_windows(BlockTables& tables, const BlockHashes& hashes, std::int64_t computed) {
     if (computed >= tables.windows_rest_below) {
@@ -113,6 +118,11 @@ class BlockManager {
   /// From now on a request may find a block that another has, or had. Call hold() for the tables of
   /// all requests inside.
   void begin_lookups() { pool_.begin_lookups(); }
+  /// As StepScheduler::tell_kv_events().
+  void tell_kv_events(KvEventSink& sink) {
+    events_ = &sink;
+    pool_.tell_kv_events(sink);
+  }
   void hold(const BlockTables& tables, const BlockHashes& hashes);
   /// Forgets every cached block; refused, with false, while a block is held.
   bool reset_prefix_cache() { return pool_.reset(); }
@@ -150,6 +160,10 @@ class BlockManager {
     return blocks_for(std::max<std::int64_t>(tokens - tables.tokens_held, 0));
   }
   bool take_blocks(BlockTables& tables, std::int64_t tokens);
+  void tell_stored(core::RequestId request,
+                   const BlockHashes& hashes,
+                   std::int64_t begin,
+                   std::int64_t end);
   void give_back(std::vector<core::BlockId>& blocks);
   void move_windows(BlockTables& tables, const BlockHashes& hashes, std::int64_t computed);
   void note_hashed(BlockTables& tables, std::int64_t blocks) const;
@@ -165,6 +179,7 @@ class BlockManager {
   }
 
   KvCache pool_;
+  KvEventSink* events_ = nullptr;
   std::int64_t block_size_;
   bool enable_prefix_caching_;
   bool frees_in_order_;

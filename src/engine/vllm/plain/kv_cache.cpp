@@ -165,6 +165,19 @@ void KvCache::forget(core::BlockId id) {
   if (changes_ && !find_now(block.hash, block.group)) {
     changes_->note(block.hash, block.group, false);
   }
+  if (events_ != nullptr) {
+    events_->on_removed(block.hash);
+  }
+}
+
+std::vector<std::uint64_t> KvCache::cached_hashes() const {
+  std::vector<std::uint64_t> hashes;
+  for (const Block& block : blocks_) {
+    if (block.is_cached) {
+      hashes.push_back(block.hash);
+    }
+  }
+  return hashes;
 }
 
 std::int64_t KvCache::num_unheld(const std::vector<core::BlockId>& blocks) const {
@@ -383,6 +396,9 @@ bool KvCache::reset() {
     block.is_cached = false;
     block.references = 0;
     block.row = nullptr;
+  }
+  if (events_ != nullptr) {
+    events_->on_cleared();
   }
   return true;
 }

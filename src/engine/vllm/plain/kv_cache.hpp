@@ -12,6 +12,7 @@
 #include "core/ids.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
+#include "engine/kv_events.hpp"
 #include "engine/kv_look.hpp"
 #include "engine/vllm/plain/block_hashes.hpp"
 #include "engine/vllm/plain/content.hpp"
@@ -80,6 +81,10 @@ class KvCache {
   /// From now on changes are noted, so that find_at() knows what was there so long ago. Before any
   /// block is handed out.
   void keep_changes(const KvHistory& history) { changes_.emplace(history); }
+  /// The sink hears of what goes from now on. BlockManager says what comes.
+  void tell_kv_events(KvEventSink& sink) { events_ = &sink; }
+  /// The hashes of all blocks that can be found, in no order; one of several blocks several times.
+  [[nodiscard]] std::vector<std::uint64_t> cached_hashes() const;
   /// The instant of what happens next, for the notes.
   void set_now(core::SimTime now) {
     if (changes_) {
@@ -171,6 +176,7 @@ class KvCache {
   std::int64_t num_shared_ = 0;
   std::optional<KvChanges> changes_;
   std::optional<KvLook> look_;
+  KvEventSink* events_ = nullptr;
   /// By their first block.
   std::map<core::BlockId, std::vector<std::shared_ptr<HeldRow>>> rows_;
 };

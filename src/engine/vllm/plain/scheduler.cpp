@@ -482,6 +482,11 @@ void Scheduler::keep_kv_changes(const KvHistory& history) {
   manager_.pool().keep_changes(history);
 }
 
+void Scheduler::tell_kv_events(KvEventSink& sink) {
+  begin_lookups();
+  manager_.tell_kv_events(sink);
+}
+
 core::Tokens Scheduler::cached_prefix(const domain::Request& request, std::optional<KvLook> look) {
   if (!options_.enable_prefix_caching) {
     return {};
@@ -523,7 +528,7 @@ void Scheduler::hash_full_blocks(Sequence& sequence, std::int64_t tokens) {
     return;
   }
   extend_hash_chain(sequence);
-  manager_.hash_full_blocks(sequence.blocks, sequence.block_hashes, known);
+  manager_.hash_full_blocks(sequence.record.id, sequence.blocks, sequence.block_hashes, known);
   while (known >= (sequence.num_hashes_made + 1) * manager_.block_size()) {
     ++sequence.num_hashes_made;
   }

@@ -97,6 +97,7 @@ class Scheduler final : public QueueScheduler<Sequence> {
                                            std::optional<KvLook> look) override;
   void keep_kv_changes(const KvHistory& history) override;
   void set_now(core::SimTime now) override { manager_.pool().set_now(now); }
+  void tell_kv_events(KvEventSink& sink) override;
   [[nodiscard]] std::int64_t quiet_steps() const override;
   void advance_round(ScheduledStep& step, std::span<const std::int64_t> tokens) override;
   std::vector<BlockChange> advance_quiet(std::span<ScheduledStep* const> in_flight,

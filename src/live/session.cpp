@@ -77,10 +77,8 @@ core::Result<std::unique_ptr<Session>> Session::open(const scenario::Resolved& r
                                                      Clock& clock,
                                                      Events& events,
                                                      std::unique_ptr<ArrivalLog> log,
-                                                     engine::EngineCore core) {
+                                                     sim::RunControls controls) {
   std::unique_ptr<Session> session(new Session(clock, std::move(log), events));
-  sim::RunControls controls;
-  controls.core = core;
   controls.tokens = session->watcher_.get();
   controls.records = session->watcher_.get();
   controls.is_pushed = true;

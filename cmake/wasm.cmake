@@ -23,9 +23,9 @@ target_compile_definitions(simdjson PUBLIC SIMDJSON_EXCEPTIONS=0)
 add_library(simdjson::simdjson ALIAS simdjson)
 
 # What needs files, threads or measurements: whole layers, and in others the files that serve these layers.
-set(RIDGELINE_LAYERS_LEFT_OUT sweep plan deploy evidence studies)
+set(RIDGELINE_LAYERS_LEFT_OUT sweep plan deploy evidence studies live)
 set(RIDGELINE_FILES_LEFT_OUT
-    "api/(arrow|library|measured_calls|searches|tree)[.]cpp$"
+    "api/(arrow|library|measured_calls|searches|session_api|stepped_run|tree)[.]cpp$"
     "document/(gzip_writer|yaml_writer)[.]cpp$"
     "latency/fit/"
     "report/(client_|comparison_page|decision_log|front_page|ledger/|measured_run|perfetto|plan_|request_log)"

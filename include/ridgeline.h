@@ -243,9 +243,9 @@ RL_EXPORTED int rl_arrow(const rl_result* result, const char* name, struct Arrow
 RL_EXPORTED struct ArrowArrayStream* rl_arrow_new(const rl_result* result, const char* name);
 RL_EXPORTED void rl_arrow_capsule_free(void* capsule);
 
-/* A figure as SVG: "ttft_cdf" and so on; without a name a JSON list of what there is: [{name,
- * title, description}]. Pictures over time need `keep` "series" or "figures". 0 where there is
- * none; it lives as long as the result. */
+/* A figure as SVG: "distributions", "clock" and so on; without a name a JSON list of what there is:
+ * [{name, title, description}]. Pictures over time need `keep` "series" or "figures". 0 where there
+ * is none; it lives as long as the result. */
 RL_EXPORTED const char* rl_figure(rl_result* result, const char* name, size_t* n);
 
 /* The result in a format of `ridgeline list formats`: "table", "html", "csv" ...; of a plan "table"
@@ -254,6 +254,45 @@ RL_EXPORTED const char* rl_report(rl_result* result, const char* format, size_t*
 
 /* Ends a result; 0 is allowed. */
 RL_EXPORTED void rl_free(rl_result* result);
+
+/* A deployment that is simulated piece by piece: the host says what comes, and how far time goes.
+ * Not to be used from two threads at once. */
+typedef struct rl_session rl_session;
+
+/* Opens one. `json` is what rl_call() takes for `run`, without a workload; `hooks` may be 0, and
+ * what it points to lives as long as the session. `*session` stays as it is where the answer is an
+ * error. `*out` as rl_call(). */
+RL_EXPORTED int rl_session_open(
+    const char* json, size_t n, const rl_hooks* hooks, rl_session** session, rl_result** out);
+
+/* Goes on with it, and returns as rl_call(). Verbs, and the keys of `json`:
+ *
+ *   submit     A request comes now: prompt_tokens, output_tokens; max_tokens, the client's limit;
+ *              priority; session, a number that routers see; prefix_tokens and prefix_id: so many
+ *              tokens at the start of the prompt are those of all prompts with that number. The
+ *              answer is {id, arrival_s}.
+ *   step       To behind the next instant at which something happens: the end of a step, an event.
+ *   run_until  until_s: simulates all that happens before; without it until every request has
+ *              ended.
+ *              stop_at_request_end: true to stop behind the instant at which a request ends.
+ *   abort      id: its client gives up now.
+ *   observe    The answer is {now_s, next_s, requests, ended, running, waiting,
+ *              queued_prompt_tokens, used_blocks, free_blocks, steps, preemptions}: counts of all
+ *              instances together, as they are now.
+ *   trace      The answer is {trace}: what was submitted and aborted, as a file that `replay`
+ *              reads; under the same settings it gives the same digest.
+ *   finish     Simulates to the end of all that has come. The answer is that of `run`.
+ *
+ * The answer to step, run_until and abort is {now_s, next_s, steps, tokens, ended}: `next_s` is
+ * when something happens next, null for never; steps and tokens are what was computed since the
+ * last such answer; `ended` are the requests that have ended since: {id, outcome, instance,
+ * prompt_tokens, output_tokens, cached_tokens, preemptions, arrival_s, first_token_s, last_token_s,
+ * queue_time_ms, ttft_ms, tpot_ms, e2e_ms}. */
+RL_EXPORTED int rl_session_call(
+    rl_session* session, const char* verb, const char* json, size_t n, rl_result** out);
+
+/* Ends a session; 0 is allowed. */
+RL_EXPORTED void rl_session_free(rl_session* session);
 
 #ifdef __cplusplus
 }

@@ -135,5 +135,39 @@ export interface Ridgeline {
   call(verb: string, document?: object): any;
 }
 
-/** Loads the simulator: from beside this file, or from `wasm`: a URL, bytes, or a compiled module. */
-export function load(options?: { wasm?: string | URL | BufferSource | WebAssembly.Module }): Promise<Ridgeline>;
+/** A result in a worker: its JSON is here, the rest comes as promises. */
+export interface RemoteResult extends ResultTree {
+  readonly requests: Promise<RequestColumns>;
+  readonly steps: Promise<StepColumns>;
+  figures(): Promise<{ name: string; title: string; description: string }[]>;
+  figure(name: string): Promise<string | null>;
+  report(format: string): Promise<string | null>;
+  toJSON(): ResultTree;
+  /** Gives the worker's memory back now. */
+  free(): void;
+}
+export const RemoteResult: { readonly prototype: RemoteResult };
+
+type Remote<T> = T extends { scenario?: object | Result | null } ? Omit<T, "scenario"> & { scenario?: object | Result | RemoteResult | null } : T;
+
+/** The simulator in a worker: the calls of Ridgeline as promises. */
+export interface RemoteRidgeline {
+  readonly version: string;
+  run(options?: Remote<RunOptions>): Promise<RemoteResult>;
+  explain(options?: Remote<ScenarioOptions>): Promise<any>;
+  step(options?: Remote<StepOptions>): Promise<any>;
+  list(kind: string): Promise<any>;
+  schema(name: string): Promise<any>;
+  call(verb: string, document?: object): Promise<any>;
+  /** Ends the worker; what goes on is given up. */
+  close(): void;
+}
+export const RemoteRidgeline: { readonly prototype: RemoteRidgeline };
+
+export interface LoadOptions {
+  /** A URL, bytes, or a compiled module, in place of ridgeline.wasm beside index.js. */
+  wasm?: string | URL | BufferSource | WebAssembly.Module;
+}
+/** Loads the simulator. With `worker` it runs in a thread of its own, and its calls return promises. */
+export function load(options: LoadOptions & { worker: true }): Promise<RemoteRidgeline>;
+export function load(options?: LoadOptions & { worker?: false }): Promise<Ridgeline>;

@@ -7,6 +7,9 @@ const NO_FILE = 8; // EBADF of WASI: there are no files.
 const COLUMNS_SIZE = 32; // sizeof(rl_columns)
 const ARRAYS = { 1: Int32Array, 2: BigInt64Array, 3: Float64Array, 4: Uint8Array };
 const WORD = 4; // RL_WORD: an index into `words`
+// A run of 1,000,000 requests takes 84 MiB with exact percentiles; its tables double while they grow.
+const REQUEST_SIZE = 180;
+const MEMORY_SIZE = 2 ** 32;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -342,8 +345,20 @@ export class Ridgeline {
     return document;
   }
 
+  /** Refuses a run whose records would not fit into the memory that WebAssembly can have. */
+  #checkSize(document) {
+    const workload = { ...document.base?.workload, ...document.workload };
+    const percentiles = document.percentiles ?? document.base?.percentiles;
+    const most = Math.floor(MEMORY_SIZE / REQUEST_SIZE);
+    if (workload.num_prompts > most && percentiles !== "sketch") {
+      const message = `found ${workload.num_prompts}, expected at most ${most}: more do not fit into the 4 GiB that WebAssembly can have`;
+      throw new ConfigError([problem("usage", "num_prompts", message, 'percentiles: "sketch" keeps no requests')]);
+    }
+  }
+
   #simulate(verb, { requests = true, steps = false, series = false, figures = true, ...options }) {
     const document = this.#document(options);
+    this.#checkSize(document);
     document.keep = [
       ...(requests === false ? [] : ["requests"]),
       ...(steps ? ["steps"] : []),
@@ -394,7 +409,165 @@ async function moduleFrom(source) {
     : WebAssembly.compile(await response.arrayBuffer());
 }
 
-/** Loads the simulator: from beside this file, or from `wasm`: a URL, bytes, or a compiled module. */
-export async function load({ wasm } = {}) {
-  return new Ridgeline(await moduleFrom(wasm));
+// A simulator in a worker
+
+const KINDS = { RidgelineError, ConfigError, Infeasible, InternalError, TypeError };
+
+/** A thread of its own, in Node and in browsers: what it says goes to `hear`, what ends it to `fail`. */
+async function startWorker(hear, fail) {
+  const url = new URL("./worker.js", import.meta.url);
+  if (!globalThis.process?.versions?.node) {
+    const worker = new Worker(url, { type: "module" });
+    worker.onmessage = ({ data }) => hear(data);
+    worker.onerror = (event) => fail(event.message);
+    return { worker, keepAwake: () => {} };
+  }
+  const { Worker: Thread } = await import("node:worker_threads");
+  const worker = new Thread(url, { execArgv: [] });
+  worker.on("message", hear);
+  worker.on("error", (error) => fail(String(error)));
+  worker.unref(); // It does not keep the process, but while it computes.
+  return { worker, keepAwake: (isBusy) => (isBusy ? worker.ref() : worker.unref()) };
+}
+
+const remoteRegistry = new FinalizationRegistry(({ remote, number }) => remote.forget(number));
+
+/** A result in the worker: its JSON is here, the rest is asked for. */
+export class RemoteResult {
+  #remote;
+  #number;
+  #tree;
+  #tables = {};
+  constructor(remote, number, tree) {
+    this.#remote = remote;
+    this.#number = number;
+    this.#tree = tree;
+    for (const key of Object.keys(tree)) {
+      Object.defineProperty(this, key, { enumerable: true, value: tree[key] });
+    }
+    remoteRegistry.register(this, { remote, number }, this);
+  }
+  /** Its columns are handed over once. */
+  #table(name) {
+    return (this.#tables[name] ??= this.#remote.ask(name, this.#number));
+  }
+  get requests() {
+    return this.#table("requests");
+  }
+  get steps() {
+    return this.#table("steps");
+  }
+  figures() {
+    return this.#remote.ask("figures", this.#number);
+  }
+  figure(name) {
+    return this.#remote.ask("figure", this.#number, name);
+  }
+  report(format) {
+    return this.#remote.ask("report", this.#number, format);
+  }
+  toJSON() {
+    return this.#tree;
+  }
+  free() {
+    remoteRegistry.unregister(this);
+    this.#remote.forget(this.#number);
+  }
+}
+
+/** The simulator in a worker: the same calls, which return promises. */
+export class RemoteRidgeline {
+  #waiting = new Map();
+  #calls = 0;
+  #port;
+
+  /** For load(). */
+  static async start(module) {
+    const remote = new RemoteRidgeline();
+    remote.#port = await startWorker(
+      (answer) => remote.#hear(answer),
+      (why) => remote.#end(why),
+    );
+    remote.version = await remote.ask("start", module);
+    return remote;
+  }
+  /** One question to the worker. */
+  ask(verb, ...words) {
+    if (this.#port === null) {
+      return Promise.reject(new Error("the worker was closed"));
+    }
+    const id = ++this.#calls;
+    return new Promise((resolve, reject) => {
+      try {
+        this.#port.worker.postMessage({ id, verb, words });
+      } catch (error) {
+        reject(new TypeError(error.message)); // A value that cannot be sent: a function.
+        return;
+      }
+      this.#waiting.set(id, { resolve, reject });
+      this.#port.keepAwake(true);
+    });
+  }
+  forget(number) {
+    this.#port?.worker.postMessage({ verb: "free", words: [number] });
+  }
+  #hear({ id, value, result, error }) {
+    const { resolve, reject } = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    this.#port?.keepAwake(this.#waiting.size > 0);
+    const kept = result && new RemoteResult(this, result.number, result.tree);
+    if (!error) {
+      resolve(kept ?? value);
+      return;
+    }
+    const Kind = KINDS[error.name] ?? Error;
+    const raised = new Kind(error.errors ?? error.message);
+    if (kept) {
+      raised.result = kept;
+    }
+    reject(raised);
+  }
+  #end(why) {
+    this.#port = null;
+    for (const { reject } of this.#waiting.values()) {
+      reject(new InternalError([problem("internal", "worker", `the worker ended: ${why}`, "load() starts another")]));
+    }
+    this.#waiting.clear();
+  }
+  #scenario({ scenario, ...options }) {
+    return { scenario: scenario instanceof RemoteResult || scenario instanceof Result ? scenario.config : scenario, ...options };
+  }
+  run(options = {}) {
+    return this.ask("run", this.#scenario(options));
+  }
+  explain(options = {}) {
+    return this.ask("explain", this.#scenario(options));
+  }
+  step(options = {}) {
+    return this.ask("step", this.#scenario(options));
+  }
+  list(kind) {
+    return this.ask("list", kind);
+  }
+  schema(name) {
+    return this.ask("schema", name);
+  }
+  call(verb, document = {}) {
+    return this.ask("call", verb, document);
+  }
+  /** Ends the worker; what goes on is given up. */
+  close() {
+    const port = this.#port;
+    this.#end("it was closed");
+    port?.worker.terminate();
+  }
+}
+
+/**
+ * Loads the simulator: from beside this file, or from `wasm`: a URL, bytes, or a compiled module. With `worker` it runs
+ * in a thread of its own, and its calls return promises.
+ */
+export async function load({ wasm, worker = false } = {}) {
+  const module = await moduleFrom(wasm);
+  return worker ? RemoteRidgeline.start(module) : new Ridgeline(module);
 }

@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { RidgelineError, load } from "ridgeline";
 
-import { USUAL, commandOf, linkOf, optionsOf, stateOf } from "../../web/ui/state.js";
+import { USUAL, bytesOf, commandOf, linkOf, optionsOf, sidesOf, stateOf } from "../../web/ui/state.js";
 import { program, randomFrom, randomOptions } from "./scenarios.js";
 
 const SETTINGS = Number(process.env.RIDGELINE_PAGE_SETTINGS ?? 60);
@@ -57,5 +57,25 @@ test("random links never end the page", () => {
   for (let i = 0; i < 500; ++i) {
     const link = Array.from({ length: 40 }, () => letters[Math.floor(random() * letters.length)]).join("");
     assert.throws(() => rl.run(optionsOf(stateOf(`#x${link}`), table)), RidgelineError);
+  }
+});
+
+test("B is A but for what it says itself", () => {
+  const state = stateOf("#gpu=h100&B.gpu=h200&request-rate=8&B.max-num-seqs=16");
+  assert.deepEqual(sidesOf(state), {
+    a: { gpu: "h100", request_rate: "8" },
+    b: { gpu: "h200", request_rate: "8", max_num_seqs: "16" },
+  });
+  assert.deepEqual(stateOf(`#${linkOf(state)}`), state);
+  assert.equal(sidesOf(stateOf("#gpu=h100")).b, null);
+});
+
+test("the module is packed as letters and back", () => {
+  for (const size of [1, 6, 7, 8, 13, 255, 4096]) {
+    const bytes = Uint8Array.from({ length: size }, (_, i) => (i % 5 === 0 ? 0 : (i * 89 + 13) % 256));
+    const code = "import sys; sys.path.insert(0, 'tools'); import build_page; sys.stdout.buffer.write(build_page.packed(sys.stdin.buffer.read()).encode())";
+    const packed = execFileSync("python3", ["-c", code], { cwd: new URL("../..", import.meta.url), input: bytes }).toString("utf8");
+    assert.ok(!/[\0\r<]/.test(packed));
+    assert.deepEqual(bytesOf(packed, size), bytes);
   }
 });

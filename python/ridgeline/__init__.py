@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     )
     from ._result import Comparison, Figure, Plan, Record, Result, Rows, Sweep
     from ._results import Summary
+    from ._session import Session
     from ._verbs import (
         compare,
         conform,
@@ -60,13 +61,14 @@ _HOMES = {
     ),
     "_result": ("Comparison", "Figure", "Plan", "Record", "Result", "Rows", "Sweep"),
     "_results": ("Summary",),
+    "_session": ("Session",),
     "_columns": ("Requests", "Steps", "Table"),
 }
 
 __all__ = [
     "Autoscaler", "Batch", "Comparison", "ConfigError", "Error", "Figure", "Infeasible", "InternalError", "Plan",
     "PoolView", "Problem", "Record", "ReplicaView", "RequestView", "Requests", "Result", "ResultWarning", "Router",
-    "Rows", "StepModel", "StepTime", "Steps", "Summary", "Sweep", "Table", "Workload", "calibrate", "compare",
+    "Rows", "Session", "StepModel", "StepTime", "Steps", "Summary", "Sweep", "Table", "Workload", "calibrate", "compare",
     "conform", "empirical", "explain", "gpus", "load", "lognormal", "models", "normal", "options", "plan", "replay",
     "run", "step", "sweep", "trace", "uniform", "validate",
 ]

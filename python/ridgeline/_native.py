@@ -119,6 +119,10 @@ def _load() -> ctypes.CDLL:
     library.rl_table.argtypes = [c_void_p, c_char_p, POINTER(Columns)]
     library.rl_arrow_new.argtypes = [c_void_p, c_char_p]
     library.rl_arrow_new.restype = c_void_p
+    library.rl_session_open.argtypes = [c_char_p, c_size_t, POINTER(Hooks), POINTER(c_void_p), POINTER(c_void_p)]
+    library.rl_session_call.argtypes = [c_void_p, c_char_p, c_char_p, c_size_t, POINTER(c_void_p)]
+    library.rl_session_free.argtypes = [c_void_p]
+    library.rl_session_free.restype = None
     for name in ("rl_figure", "rl_report"):
         function = getattr(library, name)
         function.argtypes = [c_void_p, c_char_p, POINTER(c_size_t)]
@@ -296,6 +300,52 @@ def call(
     if not out.value:
         raise MemoryError
     return code, Handle(c_void_p(out.value)), raised[0] if raised else None
+
+
+class Session:
+    """A session of the library (rl_session), whose hooks live as long as it does."""
+
+    def __init__(self) -> None:
+        self._pointer = c_void_p()
+        self._free: Any = None
+        self._policies = Policies()
+
+    def open(self, json: bytes, policies: Policies | None) -> tuple[int, Handle, BaseException | None]:
+        """Opens it; the answer is empty, or the errors."""
+        self._policies = policies or Policies()
+        self._python = _python()
+        self._hooks = Hooks(size=ctypes.sizeof(Hooks), python=ctypes.pointer(self._python), **self._policies.hooks)
+        self._free = library().rl_session_free
+        return self._heard(library().rl_session_open, json, len(json), byref(self._hooks), byref(self._pointer))
+
+    def call(self, verb: str, json: bytes) -> tuple[int, Handle, BaseException | None]:
+        """One verb: the exit code, the answer, and what a signal handler or a policy raised."""
+        return self._heard(library().rl_session_call, self._pointer, verb.encode(), json, len(json))
+
+    def _heard(self, function: Any, *arguments: Any) -> tuple[int, Handle, BaseException | None]:
+        out = c_void_p()
+        if self._policies.hooks:
+            with _Unraisable(self._policies):
+                code = function(*arguments, byref(out))
+        else:
+            code = function(*arguments, byref(out))
+        raised = self._policies.raised
+        self._policies.raised = None
+        if self._python.raised[0] or self._python.raised[1]:
+            raised = _restored(self._python)
+            self._python.raised[0] = self._python.raised[1] = self._python.raised[2] = None
+        if not out.value:
+            raise MemoryError
+        return code, Handle(c_void_p(out.value)), raised
+
+    def close(self) -> None:
+        """Gives its memory back; it may be called twice."""
+        if self._pointer.value:
+            self._free(self._pointer)
+            self._pointer = c_void_p()
+
+    def __del__(self) -> None:
+        self.close()
 
 
 def _call_beside(run: Any, arguments: tuple[Any, ...], flag: c_int, raised: list[BaseException]) -> int:

@@ -200,6 +200,10 @@ def _raise(handle: _native.Handle, code: int) -> NoReturn:
     raise cls(problems)
 
 
+def _is_error(text: bytes) -> bool:
+    return text.lstrip()[:12].startswith(b"{") and b'"errors"' in text[:40]
+
+
 def _call(
     verb: str,
     document: dict[str, Any],
@@ -219,7 +223,7 @@ def _call(
         if bar:
             bar.close()
     text = handle.json()
-    is_error = text.lstrip()[:12].startswith(b'{') and b'"errors"' in text[:40]
+    is_error = _is_error(text)
     build = make or (lambda found, _: Record(json.loads(found)))
     if raised is not None:
         if isinstance(raised, KeyboardInterrupt):
@@ -236,7 +240,7 @@ def _warn(result: Result) -> None:
             continue  # NaN says the same.
         text = f"{warning['code']}: {warning['message']}" + (f" (hint: {warning['hint']})" if warning["hint"] else "")
         text = as_keywords(text)
-        python_warnings.warn(ResultWarning(text), stacklevel=5)
+        python_warnings.warn(ResultWarning(text), stacklevel=6)
 
 
 # What stands between the documents of the callers and those of the library for each verb.
@@ -268,14 +272,17 @@ def _simulate(verb: str, scenario: Any, given: dict[str, Any]) -> Result:
             document["series_buckets"] = _plain(series, "series")
         policies = _policies.install(hosts, document)
         code, result = _call(verb, document, progress, policies, make=Result)
+    return _simulated(code, result)
+
+
+def _simulated(code: int, result: Result) -> Result:
     if code == _INFEASIBLE:
         error = Infeasible((Problem("requests", "no request got an answer", "error.result holds the run",
                                     code="infeasible"),))
         error.result = result
         raise error
     _warn(result)
-    found: Result = result
-    return found
+    return result
 
 
 def _with_all(given: dict[str, Any]) -> dict[str, Any]:

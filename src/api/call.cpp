@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,21 +20,16 @@
 #include "api/live_run.hpp"
 #include "api/measured_calls.hpp"
 #include "api/policies.hpp"
+#include "api/run_reply.hpp"
 #include "api/searches.hpp"
 #include "api/step.hpp"
 #include "api/tables.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
-#include "metrics/timeline.hpp"
-#include "report/figures/figure.hpp"
-#include "report/registry.hpp"
 #include "report/result_json.hpp"
-#include "report/result_tree.hpp"
 #include "report/results/choices.hpp"
 #include "report/results/explanation.hpp"
-#include "report/results/run.hpp"
 #include "report/results/schema_text.hpp"
-#include "report/run_result.hpp"
 #include "ridgeline/error.hpp"
 #include "ridgeline/ridgeline.hpp"
 #include "scenario/resolve.hpp"
@@ -46,80 +38,7 @@
 namespace ridgeline::api {
 namespace {
 
-constexpr int kInterrupted = 130;
-
 using Outcome = core::Result<Reply>;
-
-Reply answered(const document::Node& tree) {
-  return {.code = 0, .json = report::json_text(tree)};
-}
-
-struct Kept {
-  Keep tables;
-  std::optional<std::size_t> series_windows;
-  bool shows_series = false;
-};
-
-/// The keys of `run` and `replay` that say what is kept.
-Kept take_kept(CallDocument& document, core::Errors& errors) {
-  using metrics::Timeline;
-  Kept kept;
-  for (const std::string& word : document.take_texts("keep")) {
-    if (word == "requests") {
-      kept.tables.requests = kUsualRequests;
-    } else if (word == "all-requests") {
-      kept.tables.requests = std::numeric_limits<std::int64_t>::max();
-    } else if (word == "steps") {
-      kept.tables.steps = true;
-    } else if (word == "series" || word == "figures") {
-      kept.shows_series = kept.shows_series || word == "series";
-      kept.series_windows = Timeline::kUsualWindows;
-    } else {
-      errors.push_back({.field = "keep",
-                        .message = fmt::format("found \"{}\", expected requests, all-requests, "
-                                               "steps, series or figures",
-                                               word)});
-    }
-  }
-  const std::int64_t windows =
-      document.take_count("series_buckets", 0, static_cast<std::int64_t>(Timeline::kMostWindows));
-  if (windows > 0) {
-    if (windows < static_cast<std::int64_t>(Timeline::kLeastWindows)) {
-      errors.push_back({.field = "series_buckets",
-                        .message = fmt::format("found {}, expected {} to {}",
-                                               windows,
-                                               Timeline::kLeastWindows,
-                                               Timeline::kMostWindows)});
-    }
-    kept.series_windows = static_cast<std::size_t>(windows);
-  }
-  return kept;
-}
-
-/// The result of a run with all that can be asked of it.
-Reply run_reply(report::RunResult&& result, bool shows_series) {
-  const auto whole = std::make_shared<const report::RunResult>(std::move(result));
-  Reply reply;
-  if (whole->series && !shows_series) {
-    report::RunResult bare = *whole;
-    bare.series.reset();
-    bare.mean_steps.reset();
-    bare.gpu_memory.reset();
-    reply = answered(report::result_tree(bare));
-  } else {
-    reply = answered(report::result_tree(*whole));
-  }
-  reply.digest = whole->digest;
-  reply.figures = [whole] { return report::figures::all_figures(report::result_tree(*whole)); };
-  reply.report = [whole, json = reply.json](std::string_view name) -> std::optional<std::string> {
-    const auto exporter = report::find_exporter(name);
-    if (!exporter || ((*exporter)->needs_series && !whole->series)) {
-      return std::nullopt;
-    }
-    return name == "json" ? json : (*exporter)->render(*whole, {});
-  };
-  return reply;
-}
 
 Outcome run_for(scenario::Purpose purpose, CallDocument& document, const CallHost& host) {
   core::Errors errors;
@@ -154,16 +73,7 @@ Outcome run_for(scenario::Purpose purpose, CallDocument& document, const CallHos
   if (has_policies) {
     policies->tell(said, *result);
   }
-  const bool partial = result->partial;
-  const bool unanswered = report::unanswered(*resolved, result->summary).has_value();
-  Reply reply = run_reply(std::move(*result), kept.shows_series);
-  reply.tables = tables;
-  if (partial) {
-    reply.code = kInterrupted;
-  } else if (unanswered) {
-    reply.code = static_cast<int>(ErrorCode::kInfeasible);
-  }
-  return reply;
+  return run_reply(*resolved, std::move(*result), kept, tables);
 }
 
 Outcome run(CallDocument& document, const CallHost& host) {
@@ -293,6 +203,16 @@ Outcome answer(std::string_view verb, std::string_view json, const CallHost& hos
         .field = "verb",
         .message = fmt::format("found \"{}\", expected one of: {}", verb, fmt::join(names, ", "))});
   }
+  auto document = read_call(json);
+  if (!document) {
+    return core::fail(document.error());
+  }
+  return found->call(*document, host);
+}
+
+}  // namespace
+
+core::Result<CallDocument> read_call(std::string_view json) {
   const auto parsed = document::parse_json(json.empty() ? "{}" : json, "");
   if (!parsed) {
     return core::fail(parsed.error());
@@ -306,11 +226,8 @@ Outcome answer(std::string_view verb, std::string_view json, const CallHost& hos
   if (!whole) {
     return core::fail(whole.error());
   }
-  CallDocument document(*whole);
-  return found->call(document, host);
+  return CallDocument(*whole);
 }
-
-}  // namespace
 
 Reply call(std::string_view verb, std::string_view json, const CallHost& host) {
   auto reply = guarded_result([&] { return answer(verb, json, host); });

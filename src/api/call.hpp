@@ -7,7 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "api/call_document.hpp"
 #include "api/tables.hpp"
+#include "core/result.hpp"
 #include "report/figures/figure.hpp"
 #include "ridgeline.h"
 #include "ridgeline/ridgeline.hpp"
@@ -34,6 +36,9 @@ struct CallHost {
   const Hooks& hooks;
   const rl_hooks* policies = nullptr;  ///< With policies of the host; null where it has none.
 };
+
+/// The keys of a call, laid over its `base`; of an empty text none.
+[[nodiscard]] core::Result<CallDocument> read_call(std::string_view json);
 
 /// One verb with its keys and its scenario as a JSON document (include/ridgeline.h). A fault of
 /// ours is a reply too.

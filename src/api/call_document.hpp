@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -69,16 +70,34 @@ class CallDocument {
   }
   /// A count of at least 1; `otherwise` where the key is not there.
   std::int64_t take_count(std::string_view key, std::int64_t otherwise, std::int64_t highest) {
+    return take_integer(key, otherwise, 1, highest);
+  }
+  std::int64_t take_integer(std::string_view key,
+                            std::int64_t otherwise,
+                            std::int64_t lowest,
+                            std::int64_t highest) {
     const document::Node value = take(key);
     if (value.is_null()) {
       return otherwise;
     }
-    if (value.kind() != document::Node::Kind::kInteger || value.as_integer() < 1 ||
+    if (value.kind() != document::Node::Kind::kInteger || value.as_integer() < lowest ||
         value.as_integer() > highest) {
-      expected(key, value, fmt::format("a whole number from 1 to {}", highest));
+      expected(key, value, fmt::format("a whole number from {} to {}", lowest, highest));
       return otherwise;
     }
     return value.as_integer();
+  }
+  std::optional<double> take_number(std::string_view key) {
+    const document::Node value = take(key);
+    if (value.is_null()) {
+      return std::nullopt;
+    }
+    if (value.kind() != document::Node::Kind::kInteger &&
+        value.kind() != document::Node::Kind::kReal) {
+      expected(key, value, "a number");
+      return std::nullopt;
+    }
+    return value.as_real();
   }
   /// Of a verb that has no scenario: whatever is left is an error.
   void end() {

@@ -33,12 +33,6 @@ std::optional<double> milliseconds(const std::optional<core::Duration>& duration
   return duration ? std::optional(duration->to_seconds() / kMillisecond) : std::nullopt;
 }
 
-/// A scenario that was loaded to be looked at may have none.
-bool has_workload(const scenario::WorkloadSection& workload) {
-  return workload.request_rate || workload.max_concurrency || workload.trace ||
-         workload.arrivals == "at-once";
-}
-
 class RequestEnds final : public metrics::Listener {
  public:
   explicit RequestEnds(const std::function<void(const RequestEnd&)>& hook) : hook_(hook) {}
@@ -97,6 +91,11 @@ class Contact {
 };
 
 }  // namespace
+
+bool has_workload(const scenario::WorkloadSection& workload) {
+  return workload.request_rate || workload.max_concurrency || workload.trace ||
+         workload.arrivals == "at-once";
+}
 
 core::Result<report::RunResult> live_run(const scenario::Resolved& resolved,
                                          const Hooks& hooks,

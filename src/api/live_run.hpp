@@ -19,6 +19,9 @@ struct LiveOptions {
   std::optional<std::size_t> series_windows = {};
 };
 
+/// A scenario that was loaded to be looked at may have none.
+[[nodiscard]] bool has_workload(const scenario::WorkloadSection& workload);
+
 /// Runs a resolved scenario with the hooks of a host. Fails where its workload cannot be read,
 /// where a policy of the host fails, and as simulate() does.
 [[nodiscard]] core::Result<report::RunResult> live_run(const scenario::Resolved& resolved,

@@ -327,15 +327,16 @@ std::vector<std::string> distinctions(const Profile& profile) {
 
 core::Result<Profile> find_profile(std::string_view version) {
   const auto wanted = parse_version(version);
-  std::string known;
-  const Profile* found = nullptr;
-  for (const auto& profile : table()) {
-    known += (known.empty() ? "" : ", ") + profile.name;
-    if (wanted && *parse_version(profile.name) <= *wanted) {
-      found = &profile;
+  const auto& all = table();
+  // The newest that is not above it.
+  const auto found = std::find_if(all.rbegin(), all.rend(), [&](const Profile& profile) {
+    return wanted && *parse_version(profile.name) <= *wanted;
+  });
+  if (found == all.rend()) {
+    std::string known;
+    for (const Profile& profile : all) {
+      known += (known.empty() ? "" : ", ") + profile.name;
     }
-  }
-  if (found == nullptr) {
     return core::fail({.field = "engine.version",
                        .message = fmt::format(
                            "\"{}\" is not an engine version, expected one of {}", version, known)});

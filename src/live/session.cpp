@@ -87,14 +87,10 @@ core::Result<std::unique_ptr<Session>> Session::open(const scenario::Resolved& r
                                                      Clock& clock,
                                                      Events& events,
                                                      std::unique_ptr<ArrivalLog> log,
-                                                     engine::EngineCore core,
-                                                     engine::KvEventSinks* kv_events) {
+                                                     sim::RunControls controls) {
   std::unique_ptr<Session> session(new Session(clock, std::move(log), events));
-  sim::RunControls controls;
-  controls.core = core;
   controls.tokens = session->watcher_.get();
   controls.records = session->watcher_.get();
-  controls.kv_events = kv_events;
   controls.decisions = session->watcher_.get();
   controls.is_pushed = true;
   auto run = sim::WiredRun::make(resolved, *session->requests_, controls);

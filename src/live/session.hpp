@@ -47,16 +47,15 @@ class Events {
 /// thread.
 class Session {
  public:
-  /// `resolved`, `clock` and `events` outlive it; `log` may be null. `kv_events`, which
-  /// may be null, gets what changes in the prefix caches of vLLM. Fails as sim::simulate() does
+  /// `resolved`, `clock`, `events` and what the controls point to outlive it; `log` may be null.
+  /// Their tokens, records, decisions and is_pushed are set here. Fails as sim::simulate() does
   /// before its first request.
   [[nodiscard]] static core::Result<std::unique_ptr<Session>> open(
       const scenario::Resolved& resolved,
       Clock& clock,
       Events& events,
       std::unique_ptr<ArrivalLog> log,
-      engine::EngineCore core = engine::EngineCore::kFast,
-      engine::KvEventSinks* kv_events = nullptr);
+      sim::RunControls controls = {});
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   ~Session();
@@ -91,6 +90,8 @@ class Session {
   [[nodiscard]] engine::InstanceState state_of(core::InstanceId instance) const;
   [[nodiscard]] engine::EngineTotals totals_of(core::InstanceId instance) const;
 
+  /// The listener of the controls gets the requests that have ended so far.
+  void hand_over() { run_->driver().end(); }
   /// Writes the log as far as it goes; false where it could not be written.
   bool flush_log() { return log_ == nullptr || log_->flush(); }
   /// Simulates to the end of all that has come, at once, and sums up. Once, the last call.

@@ -161,8 +161,7 @@ core::Result<void> Emulator::open() {
                                      clock_,
                                      *generations_,
                                      std::move(log),
-                                     engine::EngineCore::kFast,
-                                     kv_events_.get());
+                                     {.kv_events = kv_events_.get()});
   if (!session) {
     return core::fail(session.error());
   }

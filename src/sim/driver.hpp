@@ -58,7 +58,7 @@ class Driver final : public domain::RecordSink {
   /// first one after start().
   void start(core::SimTime first_arrival) { recorder_.start(first_arrival); }
   void send(engine::Server& server, const domain::Request& request);
-  /// Hands over the records that are held back. When the server is done.
+  /// Hands over the records that are held back.
   void end() { record_ended(); }
 
   void on_request(const domain::RequestRecord& record) override;

@@ -152,3 +152,57 @@ def test_the_verb_opens_the_page_with_the_settings(browser, tmp_path):
     run = subprocess.run([str(word) for word in [BINARY, "run", *words[2:-2], "--format", "json"]], capture_output=True,
                          text=True, check=True)
     assert text(browser, "#digest") == json.loads(run.stdout)["digest"]
+
+
+def test_each_headline_number_says_how_far_such_predictions_were_off(browser):
+    opened(browser, LINK)
+    tree = native(text(browser, "#command"))
+    for metric, key in (("ttft", "summary.ttft_ms.p99"), ("tpot", "summary.tpot_ms.p99"), ("e2e", "summary.e2e_ms.p99"),
+                        ("output_throughput", "summary.output_throughput")):
+        band = tree["expected_error"][metric]
+        said = text(browser, f'[data-key="{key}"] small')
+        assert f"off by {band['median_pct']} % (median of {band['records']})" in said, said
+    opened(browser, LINK.replace("gpu=h100", "gpu=mi300x"))
+    tree = native(text(browser, "#command"))
+    said = text(browser, '[data-key="summary.ttft_ms.p99"] small')
+    assert ("no measured run" in said) == ("ttft" not in tree["expected_error"])
+
+
+def test_two_settings_side_by_side(browser):
+    opened(browser, LINK + "&B.gpu=h200")
+    first, second = text(browser, "#command").split("\n")
+    assert "--gpu=h100" in first and "--gpu=h200" in second and "B." not in second
+    assert text(browser, "#digest") == native(first)["digest"]
+    assert text(browser, "#digest-b").split()[1] == native(second)["digest"]
+    tile = text(browser, '[data-key="summary.ttft_ms.p99"] [data-side="b"]')
+    assert float(tile.split()[1]) == pytest.approx(native(second)["summary"]["ttft_ms"]["p99"], rel=1e-3)
+    sides = browser.execute_script("return [...document.querySelectorAll('#figures img')].map(i => i.dataset.side)")
+    assert sides.count("A") == sides.count("B") >= 5
+    type_into(browser, "b-gpu", "b200")
+    state_of(browser, "answered")
+    assert "B.gpu=b200" in browser.execute_script("return location.hash") and "--gpu=b200" in text(browser, "#command")
+    browser.execute_script("document.querySelector('#side button').click()")
+    state_of(browser, "answered")
+    assert text(browser, "#digest-b") == "" and "\n" not in text(browser, "#command")
+    browser.execute_script("""const more = document.getElementById('compare'); more.value = 'tensor_parallel_size';
+        more.dispatchEvent(new Event('change'));""")
+    type_into(browser, "b-tensor_parallel_size", "2")
+    state_of(browser, "answered")
+    assert "--tensor-parallel-size=2" in text(browser, "#command").split("\n")[1]
+    assert browser.get_log("browser") == []
+
+
+def test_it_finds_the_highest_rate_within_the_targets(browser):
+    opened(browser, LINK.replace("slo-ttft=50ms", "slo-ttft=60ms").replace("num-prompts=500", "num-prompts=200"))
+    browser.execute_script("document.getElementById('find-capacity').click()")
+    state_of(browser, "answered")
+    said = text(browser, "#capacity")
+    rate = float(said.split(": ")[1].split()[0])
+    command = text(browser, "#command")
+    met = native(command.replace("--request-rate=8", f"--request-rate={rate}"))["summary"]["slo"]["ttft"]["met"]
+    missed = native(command.replace("--request-rate=8", f"--request-rate={rate * 1.03:.6g}"))["summary"]["slo"]["ttft"]["met"]
+    assert met and not missed, said
+    opened(browser, LINK.replace("&slo-ttft=50ms", ""))
+    browser.execute_script("document.getElementById('find-capacity').click()")
+    state_of(browser, "refused")
+    assert "needs a target" in text(browser, "#errors")

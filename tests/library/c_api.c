@@ -1,4 +1,5 @@
-/* The C interface as a C program sees it: columns, Arrow, figures, reports, policies, interrupts. Strict C11. */
+/* The C interface as a C program sees it: columns, Arrow, figures, reports, policies, interrupts.
+ * Strict C11. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,21 +38,24 @@ struct ArrowArrayStream {
   void* private_data;
 };
 
-#define EXPECT(what)                                                \
-  do {                                                              \
-    if (!(what)) {                                                  \
-      printf("%s:%d: not so: %s\n", __FILE__, __LINE__, #what);     \
-      exit(1);                                                      \
-    }                                                               \
+#define EXPECT(what)                                            \
+  do {                                                          \
+    if (!(what)) {                                              \
+      printf("%s:%d: not so: %s\n", __FILE__, __LINE__, #what); \
+      exit(1);                                                  \
+    }                                                           \
   } while (0)
 
 static const char* const kRun =
-    "{\"model\": \"llama-3.1-8b\", \"gpu\": \"h100\", \"seed\": 1, \"workload\": {\"request_rate\": 8,"
+    "{\"model\": \"llama-3.1-8b\", \"gpu\": \"h100\", \"seed\": 1, \"workload\": "
+    "{\"request_rate\": 8,"
     " \"input_len\": 128, \"output_len\": 32, \"num_prompts\": 50},"
     " \"keep\": [\"requests\", \"steps\", \"figures\"]}";
 static const char* const kFleet =
-    "{\"model\": \"llama-3.1-8b\", \"gpu\": \"h100\", \"seed\": 1, \"workload\": {\"request_rate\": 20,"
-    " \"input_len\": 128, \"output_len\": 32, \"num_prompts\": 90}, \"cluster\": {\"instances\": 3}}";
+    "{\"model\": \"llama-3.1-8b\", \"gpu\": \"h100\", \"seed\": 1, \"workload\": "
+    "{\"request_rate\": 20,"
+    " \"input_len\": 128, \"output_len\": 32, \"num_prompts\": 90}, \"cluster\": {\"instances\": "
+    "3}}";
 
 static rl_result* call(const char* verb, const char* json, const rl_hooks* hooks, int expected) {
   rl_result* result = NULL;
@@ -188,7 +192,8 @@ static void check_policies(void) {
   rl_hooks hooks = {.size = sizeof(hooks), .user = &turn, .route = in_turn};
   rl_result* ours = call("run", kFleet, &hooks, 0);
   char json[1024];
-  snprintf(json, sizeof(json), "%.*s, \"router\": \"round-robin\"}}", (int)strlen(kFleet) - 2, kFleet);
+  snprintf(
+      json, sizeof(json), "%.*s, \"router\": \"round-robin\"}}", (int)strlen(kFleet) - 2, kFleet);
   rl_result* native = call("run", json, NULL, 0);
   EXPECT(turn == 90);
   EXPECT(strncmp(digest_of(ours), digest_of(native), strlen("\"digest\": \"") + 32) == 0);
@@ -202,7 +207,8 @@ static void check_policies(void) {
   rl_free(failed);
   hooks.route = too_large;
   failed = call("run", kFleet, &hooks, 2);
-  EXPECT(strstr(rl_json(failed, NULL), "found 3 for request 0, expected an index from 0 to 2") != NULL);
+  EXPECT(strstr(rl_json(failed, NULL), "found 3 for request 0, expected an index from 0 to 2") !=
+         NULL);
   rl_free(failed);
 
   rl_hooks model = {.size = sizeof(model), .predict = price};
@@ -235,12 +241,12 @@ static void check_interrupts(void) {
 }
 
 static void check_other_verbs(void) {
-  rl_result* sweep =
-      call("sweep",
-           "{\"model\": \"llama-3.1-8b\", \"gpu\": \"h100\", \"workload\": {\"input_len\": 64,"
-           " \"output_len\": 8, \"num_prompts\": 20}, \"axes\": {\"workload.request_rate\": [1, 2, 4]}}",
-           NULL,
-           0);
+  rl_result* sweep = call(
+      "sweep",
+      "{\"model\": \"llama-3.1-8b\", \"gpu\": \"h100\", \"workload\": {\"input_len\": 64,"
+      " \"output_len\": 8, \"num_prompts\": 20}, \"axes\": {\"workload.request_rate\": [1, 2, 4]}}",
+      NULL,
+      0);
   EXPECT(strstr(rl_json(sweep, NULL), "\"size\": 3") != NULL);
   rl_free(sweep);
   rl_free(call("trace", "{\"file\": \"no/such/trace\"}", NULL, 2));
@@ -250,8 +256,36 @@ static void check_other_verbs(void) {
   rl_free(call("run", "{\"keep\": [\"all\"]}", NULL, 2));
 }
 
+static rl_result* go_on(rl_session* session, const char* verb, const char* json) {
+  rl_result* result = NULL;
+  EXPECT(rl_session_call(session, verb, json, strlen(json), &result) == 0);
+  EXPECT(result != NULL);
+  return result;
+}
+
+static void check_session(void) {
+  static const char kDeployment[] = "{\"model\": \"llama-3.1-8b\", \"gpu\": \"h100\"}";
+  rl_session* session = NULL;
+  rl_result* opened = NULL;
+  EXPECT(rl_session_open(kDeployment, strlen(kDeployment), NULL, &session, &opened) == 0);
+  EXPECT(session != NULL);
+  rl_free(opened);
+  rl_free(go_on(session, "submit", "{\"prompt_tokens\": 64, \"output_tokens\": 8}"));
+  rl_free(go_on(session, "step", "{}"));
+  rl_result* done = go_on(session, "run_until", "{}");
+  EXPECT(strstr(rl_json(done, NULL), "\"finished\"") != NULL);
+  rl_free(done);
+  rl_result* whole = go_on(session, "finish", "{}");
+  EXPECT(strstr(rl_json(whole, NULL), "\"digest\"") != NULL);
+  rl_session_free(session);
+  EXPECT(strlen(rl_json(whole, NULL)) > 1000); /* It outlives its session. */
+  rl_free(whole);
+  rl_session_free(NULL);
+}
+
 int main(void) {
   EXPECT(rl_abi() == RL_ABI);
+  check_session();
   rl_result* result = call("run", kRun, NULL, 0);
   check_columns(result);
   check_pictures(result);

@@ -20,10 +20,12 @@ const TILES = [
   ["TTFT p99", "summary.ttft_ms.p99", "ms", "ttft"],
   ["TPOT p99", "summary.tpot_ms.p99", "ms", "tpot"],
   ["end to end p99", "summary.e2e_ms.p99", "ms", "e2e"],
-  ["output", "summary.output_throughput", "tok/s"],
+  ["output", "summary.output_throughput", "tok/s", "output_throughput"],
   ["goodput", "summary.goodput", "req/s"],
   ["KV cache peak", "summary.kv_cache.peak", "%"],
 ];
+
+const LISTS = { model: "models", gpu: "gpus" };
 
 const $ = (id) => document.getElementById(id);
 const at = (tree, path) => path.split(".").reduce((place, key) => place?.[key], tree);
@@ -94,6 +96,27 @@ function control(name, { list, choices, from, to, whole } = {}) {
   return make("div", { class: "control", title, "data-option": name }, make("label", { for: id }, name.replaceAll("_", " ")), ...shown);
 }
 
+/** The settings in which B differs: one line each, and one to add another. */
+function showSide() {
+  const own = Object.entries(state).filter(([name]) => name.startsWith("B."));
+  const line = ([name, value]) => {
+    const plain = name.slice(2);
+    const field = make("input", { value, type: "text", id: `b-${plain}`, list: LISTS[plain], autocomplete: "off", spellcheck: "false" });
+    field.addEventListener("input", () => {
+      state[name] = field.value;
+      changed();
+    });
+    const drop = make("button", { type: "button", "aria-label": `B as A in ${plain}` }, "remove");
+    drop.addEventListener("click", () => {
+      delete state[name];
+      showSide();
+      changed();
+    });
+    return make("div", { class: "control" }, make("label", { for: field.id }, `B ${plain.replaceAll("_", " ")}`), field, drop);
+  };
+  $("side").replaceChildren(...own.map(line));
+}
+
 function build({ models, gpus, version }) {
   $("version").textContent = version;
   for (const [id, all] of Object.entries({ models, gpus })) {
@@ -112,6 +135,17 @@ function build({ models, gpus, version }) {
       $("more").append(make("details", {}, make("summary", {}, section), ...others.map((name) => control(name))));
     }
   }
+  $("compare").append(make("option", { value: "" }, "compare with another ..."), ...Object.keys(table).map((name) => make("option", { value: name }, name.replaceAll("_", " "))));
+  $("compare").addEventListener("change", () => {
+    const name = $("compare").value;
+    $("compare").value = "";
+    if (name) {
+      state[`B.${name}`] ??= state[name] ?? "";
+      showSide();
+      $(`b-${name}`).focus();
+      changed();
+    }
+  });
   $("filter").addEventListener("input", () => {
     const word = $("filter").value.trim().replaceAll(" ", "_").toLowerCase();
     for (const group of $("more").children) {
@@ -129,6 +163,7 @@ function build({ models, gpus, version }) {
 
 let compiled, worker, asked, waiting;
 let count = 0;
+let searched = false;
 
 function start(onReady) {
   worker = new Worker(URL.createObjectURL(new Blob([WORKER], { type: "text/javascript" })));
@@ -162,12 +197,25 @@ function ask() {
     return;
   }
   asked = { start: performance.now() };
-  worker.postMessage({ id: count, options: optionsOf(state, table) });
+  const { a, b } = sidesOf(state);
+  worker.postMessage({ id: count, options: optionsOf(a, table), other: b && optionsOf(b, table), search: searched ? optionsOf(a, table) : undefined });
+}
+
+/** The highest rate within the targets; a change of the settings ends the search. */
+function findCapacity() {
+  searched = true;
+  $("capacity").textContent = "searching";
+  document.body.dataset.state = "searching";
+  ++count;
+  ask();
 }
 
 function changed() {
   history.replaceState(null, "", `#${linkOf(state)}`);
-  $("command").textContent = commandOf(state);
+  const { a, b } = sidesOf(state);
+  $("command").textContent = [a, b].filter(Boolean).map(commandOf).join("\n");
+  searched = false;
+  $("capacity").textContent = "";
   document.body.dataset.state = "asked";
   ++count;
   ask();
@@ -180,39 +228,62 @@ function text(value, unit) {
   return typeof value === "number" ? `${Number((unit === "%" ? 100 * value : value).toPrecision(4))} ${unit}` : "–";
 }
 
-function answer({ tree, text: printed, figures, errors, ms }) {
+/** One headline number of A, and of B beside it: the target, and how far such predictions were off. */
+function tile([name, path, unit, metric], tree, other) {
+  const slo = tree.summary.slo?.[metric];
+  const verdict = slo ? (slo.met ? "met" : "missed") : "";
+  const band = tree.expected_error?.[metric];
+  const [mine, theirs] = [at(tree, path), other && at(other, path)];
+  const ratio = mine > 0 && theirs > 0 ? `, ${Number((theirs / mine).toPrecision(3))} of A` : "";
+  return make(
+    "div",
+    { class: `tile ${verdict}`, "data-key": path },
+    make("span", {}, name),
+    make("b", {}, text(mine, unit)),
+    other ? make("b", { "data-side": "b" }, `B ${text(theirs, unit)}${ratio}`) : "",
+    make("span", {}, verdict && `target ${verdict}`),
+    metric ? make("small", { title: band?.slice ?? "" }, band ? `means off by ${band.median_pct} % (median of ${band.records})` : "no measured run like this") : "",
+  );
+}
+
+function picture({ title, description, name, svg }, side) {
+  return make(
+    "figure",
+    {},
+    make("figcaption", {}, (side ? `${side}: ` : "") + (title || name)),
+    make("img", { src: `data:image/svg+xml,${encodeURIComponent(svg)}`, alt: description || name, "data-figure": name, "data-side": side || undefined }),
+  );
+}
+
+function answer({ tree, text: printed, figures, other, capacity, errors, ms }) {
+  if (capacity) {
+    searched = false;
+    $("capacity").textContent = `highest rate within the targets: ${capacity.rate} req/s (${capacity.runs} runs, to 1 %)`;
+    document.body.dataset.state = "answered";
+    return;
+  }
   $("errors").replaceChildren(
     ...(errors ?? []).map(({ field, message, hint }) => make("li", {}, [field, message].filter(Boolean).join(": "), hint ? make("small", {}, ` ${hint}`) : "")),
   );
   $("results").hidden = Boolean(errors);
   if (!errors) {
-    $("tiles").replaceChildren(
-      ...TILES.map(([name, path, unit, target]) => {
-        const slo = tree.summary.slo?.[target];
-        const verdict = slo ? (slo.met ? "met" : "missed") : "";
-        return make("div", { class: `tile ${verdict}`, "data-key": path }, make("span", {}, name), make("b", {}, text(at(tree, path), unit)), make("span", {}, verdict && `target ${verdict}`));
-      }),
-    );
+    $("tiles").replaceChildren(...TILES.map((shown) => tile(shown, tree, other?.tree)));
     $("warnings").replaceChildren(...tree.warnings.map(({ message, hint }) => make("li", {}, hint ? `${message} (${hint})` : message)));
+    const drawn = figures.filter(({ svg }) => svg);
+    const beside = (name) => other?.figures.filter((figure) => figure.svg && figure.name === name) ?? [];
     $("figures").replaceChildren(
-      ...figures.filter(({ svg }) => svg).map(({ title, description, name, svg }) =>
-        make(
-          "figure",
-          {},
-          make("figcaption", {}, title || name),
-          make("img", { src: `data:image/svg+xml,${encodeURIComponent(svg)}`, alt: description || name, "data-figure": name }),
-        ),
-      ),
+      ...drawn.flatMap((figure) => [picture(figure, other && "A"), ...beside(figure.name).map((theirs) => picture(theirs, "B"))]),
     );
-    $("printed").textContent = printed;
+    $("printed").textContent = other ? `A\n${printed}\nB\n${other.text}` : printed;
     $("digest").textContent = tree.digest;
+    $("digest-b").textContent = other ? ` B ${other.tree.digest}` : "";
     $("time").textContent = `${ms.toFixed(0)} ms in this browser`;
   }
   document.body.dataset.state = errors ? "refused" : "answered";
 }
 
 async function open() {
-  const packed = Uint8Array.from(atob($("wasm").textContent.trim()), (letter) => letter.charCodeAt(0));
+  const packed = bytesOf($("wasm").textContent, Number($("wasm").dataset.size));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
   compiled = await WebAssembly.compile(await new Response(stream).arrayBuffer());
   start((ready) => {
@@ -222,6 +293,7 @@ async function open() {
       for (const name of fields.keys()) {
         show(name);
       }
+      showSide();
       changed();
     };
     addEventListener("hashchange", () => {
@@ -230,7 +302,8 @@ async function open() {
     });
     showAll();
   });
-  $("copy-command").addEventListener("click", () => navigator.clipboard.writeText(commandOf(state)));
+  $("copy-command").addEventListener("click", () => navigator.clipboard.writeText($("command").textContent));
+  $("find-capacity").addEventListener("click", findCapacity);
   $("copy-link").addEventListener("click", () => navigator.clipboard.writeText(location.href));
 }
 

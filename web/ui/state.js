@@ -46,10 +46,49 @@ export function stateOf(link) {
   return entries.length > 0 ? Object.fromEntries(entries) : { ...USUAL };
 }
 
+const OF_B = "B.";
+
+/** The settings of A, and those of B, which are A's but for the names that begin with "B."; null where nothing is compared. */
+export function sidesOf(state) {
+  const entries = Object.entries(state);
+  const a = Object.fromEntries(entries.filter(([name]) => !name.startsWith(OF_B)));
+  const own = entries.filter(([name]) => name.startsWith(OF_B)).map(([name, text]) => [name.slice(OF_B.length), text]);
+  return { a, b: own.length > 0 ? { ...a, ...Object.fromEntries(own) } : null };
+}
+
 /** One word of a POSIX shell. */
 const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
 /** The command that gives the same digest. */
 export function commandOf(state) {
   return ["ridgeline", "run", ...Object.entries(state).map(([name, text]) => quoted(`--${flagOf(name)}=${text}`))].join(" ");
+}
+
+/**
+ * So many bytes of a text that tools/build_page.py packed: seven bits a letter. A letter from 128 on, two bytes of the file,
+ * stands for one of the three that a script cannot hold (NUL, CR, "<") and the seven bits behind it.
+ */
+export function bytesOf(text, count) {
+  const LEFT_OUT = [0, 13, 60];
+  const bytes = new Uint8Array(count + 1); // What is left of the last letter may be a byte.
+  let [size, bits, held] = [0, 0, 0];
+  const take = (seven) => {
+    held = (held << 7) | seven;
+    bits += 7;
+    if (bits >= 8) {
+      bits -= 8;
+      bytes[size++] = held >> bits;
+      held &= (1 << bits) - 1;
+    }
+  };
+  for (let i = 0; i < text.length; ++i) {
+    const letter = text.charCodeAt(i);
+    if (letter < 128) {
+      take(letter);
+    } else {
+      take(LEFT_OUT[(letter - 128) >> 7]);
+      take((letter - 128) & 127);
+    }
+  }
+  return bytes.subarray(0, count);
 }

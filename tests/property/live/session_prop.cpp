@@ -205,12 +205,12 @@ Lived live_through(Draws& draws, const scenario::Resolved& resolved) {
   Lived lived;
   ManualClock clock;
   Heard heard;
-  auto session =
-      Session::open(resolved,
-                    clock,
-                    heard,
-                    std::make_unique<ArrivalLog>(std::make_unique<TextFile>(lived.log)),
-                    draws.one_in(2) ? engine::EngineCore::kFast : engine::EngineCore::kReference);
+  auto session = Session::open(
+      resolved,
+      clock,
+      heard,
+      std::make_unique<ArrivalLog>(std::make_unique<TextFile>(lived.log)),
+      {.core = draws.one_in(2) ? engine::EngineCore::kFast : engine::EngineCore::kReference});
   EXPECT_TRUE(session.has_value());
   Session& live = **session;
   std::vector<domain::Request> sent;

@@ -1,5 +1,8 @@
 #include <cstddef>
 #include <cstring>
+#include <fstream>
+#include <regex>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,6 +17,7 @@
 #include "core/check.hpp"
 #include "document/document.hpp"
 #include "ridgeline.h"
+#include "support/paths.hpp"
 #include "unit/api/scenarios.hpp"
 
 namespace ridgeline::api {
@@ -56,6 +60,29 @@ TEST(CApi, EveryVerbAnswersInJson) {
   EXPECT_GT(tree_of(step).find("step_us")->as_real(), 0.0);
   EXPECT_GT(tree_of(ask("list", R"({"kind": "models"})")).items().size(), 10U);
   EXPECT_EQ(ask("schema", R"({"name": "scenario"})").code, 0);
+}
+
+/// The names that the header's comment on rl_figure quotes.
+TEST(CApi, FiguresNamedInTheHeaderExist) {
+  std::ifstream file(test::source_dir() / "include/ridgeline.h");
+  std::stringstream text;
+  text << file.rdbuf();
+  const std::string header = text.str();
+  const std::size_t begin = header.find("/* A figure as SVG:");
+  ASSERT_NE(begin, std::string::npos);
+  const std::string comment = header.substr(begin, header.find("without a name", begin) - begin);
+  const std::string json = small_scenario(20);
+  const std::string keep = json.substr(0, json.size() - 1) + R"(, "keep": ["figures"]})";
+  rl_result* result = nullptr;
+  ASSERT_EQ(rl_call("run", keep.data(), keep.size(), nullptr, &result), 0);
+  const std::regex quoted("\"([a-z_-]+)\"");
+  int names = 0;
+  for (std::sregex_iterator i(comment.begin(), comment.end(), quoted), end; i != end; ++i) {
+    EXPECT_NE(rl_figure(result, (*i)[1].str().c_str(), nullptr), nullptr) << (*i)[1];
+    ++names;
+  }
+  EXPECT_GE(names, 2);
+  rl_free(result);
 }
 
 TEST(CApi, WrongCallsAreErrorsWithTheirPlace) {

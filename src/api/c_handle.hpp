@@ -1,0 +1,18 @@
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/call.hpp"
+#include "report/figures/figure.hpp"
+
+/// What C holds by its address alone. What is asked for later is made once and kept.
+struct rl_result {
+  ridgeline::api::Reply reply;
+  std::mutex mutex;
+  std::optional<std::vector<ridgeline::report::figures::Figure>> figures;
+  std::map<std::string, std::string> texts;
+};

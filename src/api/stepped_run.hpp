@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/call.hpp"
+#include "api/call_document.hpp"
+#include "api/policies.hpp"
+#include "api/run_reply.hpp"
+#include "api/tables.hpp"
+#include "core/result.hpp"
+#include "core/time.hpp"
+#include "document/document.hpp"
+#include "domain/record.hpp"
+#include "domain/token_sink.hpp"
+#include "live/clock.hpp"
+#include "live/session.hpp"
+#include "metrics/listeners.hpp"
+#include "metrics/request_metrics.hpp"
+#include "ridgeline/ridgeline.hpp"
+#include "scenario/resolve.hpp"
+
+namespace ridgeline::api {
+
+/// A deployment whose host says what comes and how far time goes (rl_session of ridgeline.h): a
+/// live session under a clock that stands still between calls.
+class SteppedRun final : private live::Events {
+ public:
+  /// The keys of `run`, without a workload. `host` must be the same in all calls.
+  [[nodiscard]] static core::Result<std::unique_ptr<SteppedRun>> open(CallDocument& document,
+                                                                      const CallHost& host);
+
+  /// One verb with its keys.
+  [[nodiscard]] core::Result<Reply> call(std::string_view verb, CallDocument& document);
+
+ private:
+  using Outcome = core::Result<Reply>;
+  struct Verb;
+  /// Gathers the requests that have ended since the last answer.
+  class Ended final : public metrics::Listener {
+   public:
+    void on_request(const domain::RequestRecord& record,
+                    const metrics::RequestMetrics& metrics) override;
+    std::vector<document::Node> rows;
+    std::int64_t count = 0;  ///< Of all.
+  };
+
+  explicit SteppedRun(const CallHost& host, Kept kept, document::Node said);
+
+  void on_tokens(core::SimTime end, std::span<const domain::TokenEvent> events) override;
+  void on_end(const domain::RequestRecord& record) override;
+  void on_steps(const domain::StepRecord& record) override;
+
+  Outcome submit(CallDocument& document);
+  Outcome abort(CallDocument& document);
+  Outcome step(CallDocument& document);
+  Outcome run_until(CallDocument& document);
+  Outcome observe(CallDocument& document);
+  Outcome trace(CallDocument& document);
+  Outcome finish(CallDocument& document);
+
+  void go_to(core::SimTime time);
+  [[nodiscard]] core::SimTime now();
+  [[nodiscard]] bool is_stopped();
+  /// What has happened since the last answer; fails where a policy of the host has.
+  [[nodiscard]] Outcome happened();
+
+  const Hooks hooks_;
+  Kept kept_;
+  document::Node said_;  ///< What the host says of its policies.
+  std::optional<HostPolicies> policies_;
+  std::shared_ptr<KeptTables> tables_;
+  Ended ended_;
+  metrics::Listeners listeners_;
+  std::optional<scenario::Resolved> resolved_;
+  std::string trace_;
+  live::ManualClock clock_;
+  std::unique_ptr<live::Session> session_;
+  std::int64_t steps_ = 0;  ///< Since the last answer, as the tokens.
+  std::int64_t tokens_ = 0;
+  bool is_finished_ = false;
+};
+
+}  // namespace ridgeline::api

@@ -157,11 +157,8 @@ core::Result<void> Emulator::open() {
   if (auto opened = open_kv_events(); !opened) {
     return opened;
   }
-  auto session = live::Session::open(resolved_,
-                                     clock_,
-                                     *generations_,
-                                     std::move(log),
-                                     {.kv_events = kv_events_.get()});
+  auto session = live::Session::open(
+      resolved_, clock_, *generations_, std::move(log), {.kv_events = kv_events_.get()});
   if (!session) {
     return core::fail(session.error());
   }

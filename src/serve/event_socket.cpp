@@ -1,5 +1,6 @@
 #include "serve/event_socket.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstddef>
@@ -150,6 +151,17 @@ std::size_t port_of(std::string_view endpoint) {
              : std::string_view::npos;
 }
 
+/// Of which libzmq would take the last 16 bits.
+bool has_wild_port(std::string_view endpoint) {
+  constexpr std::int64_t kMostPort = 65'535;
+  const std::size_t at = port_of(endpoint);
+  std::int64_t port = 0;
+  return at != std::string_view::npos &&
+         std::from_chars(endpoint.data() + at, endpoint.data() + endpoint.size(), port).ec ==
+             std::errc() &&
+         (port < 0 || port > kMostPort);
+}
+
 }  // namespace
 
 std::string endpoint_of(std::string_view endpoint, std::int64_t number, std::string_view host) {
@@ -190,16 +202,19 @@ core::Result<std::unique_ptr<EventSocket>> EventSocket::open(const KvEventsConfi
     socket = zmq.socket(own->context_, kind);
     zmq.setsockopt(socket, kLinger, &kAtOnce, sizeof(kAtOnce));
     zmq.setsockopt(socket, kSendLimit, &most, sizeof(most));
-    const int failed = is_bound(wanted) ? zmq.bind(socket, endpoint.c_str())
-                                        : zmq.connect(socket, endpoint.c_str());
-    if (failed == 0) {
+    std::string problem = has_wild_port(endpoint) ? "a port has at most 65535" : "";
+    if (problem.empty() && (is_bound(wanted) ? zmq.bind(socket, endpoint.c_str())
+                                             : zmq.connect(socket, endpoint.c_str())) != 0) {
+      problem = zmq.error_text(zmq.last_error());
+    }
+    if (problem.empty()) {
       return core::Result<void>();
     }
-    return core::Result<void>(core::fail(core::Error{
-        .field = "--kv-events-config",
-        .message = fmt::format("cannot use '{}': {}", endpoint, zmq.error_text(zmq.last_error())),
-        .where = {.file = "command line"},
-        .hint = "an endpoint such as tcp://*:5557"}));
+    return core::Result<void>(
+        core::fail(core::Error{.field = "--kv-events-config",
+                               .message = fmt::format("cannot use '{}': {}", endpoint, problem),
+                               .where = {.file = "command line"},
+                               .hint = "an endpoint such as tcp://*:5557"}));
   };
   if (auto done = open(kPub, config.endpoint, config.hwm, own->publisher_); !done) {
     return core::fail(done.error());

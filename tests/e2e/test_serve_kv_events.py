@@ -251,6 +251,7 @@ def test_each_instance_has_a_publisher(ridgeline, context, words):
         ('{"enable_kv_cache_events": 1, "hwm": -1, "odd": 2}', "expected true or false"),
         ('{"enable_kv_cache_events": true, "publisher": "nats"}', "expected zmq or null"),
         ('{"enable_kv_cache_events": true, "endpoint": "tcp://*:nowhere"}', "cannot use 'tcp://127.0.0.1:nowhere'"),
+        ('{"enable_kv_cache_events": true, "endpoint": "tcp://*:99999"}', "a port has at most 65535"),
     ],
 )
 def test_wrong_configurations_are_refused(ridgeline, config, message):

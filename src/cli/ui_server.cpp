@@ -25,7 +25,6 @@
 #include "document/json_writer.hpp"
 #include "live/clock.hpp"
 #include "report/figures/figure.hpp"
-#include "ridgeline/ridgeline.hpp"
 #include "serve/net/connection.hpp"
 #include "serve/net/event_loop.hpp"
 #include "serve/net/http_parser.hpp"

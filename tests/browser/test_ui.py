@@ -206,3 +206,30 @@ def test_it_finds_the_highest_rate_within_the_targets(browser):
     browser.execute_script("document.getElementById('find-capacity').click()")
     state_of(browser, "refused")
     assert "needs a target" in text(browser, "#errors")
+
+
+def test_the_program_answers_a_page_that_it_serves(browser, tmp_path):
+    beside = tmp_path / "ridgeline"
+    beside.write_bytes(BINARY.read_bytes())
+    beside.chmod(0o755)
+    (tmp_path / "ui.html").write_bytes(PAGE.read_bytes())
+    words = ["--model", "qwen3-8b", "--gpu", "h200", "--request-rate", "2", "--num-prompts", "50", "--input-len", "100",
+             "--output-len", "20"]
+    server = subprocess.Popen([beside, "ui", "--listen", "0", *words], stdout=subprocess.PIPE, text=True, cwd=tmp_path)
+    try:
+        requested(browser)
+        browser.get(server.stdout.readline().strip())
+        state_of(browser, "answered")
+        native_run = subprocess.run([BINARY, "run", *words, "--format", "json"], capture_output=True, text=True, check=True)
+        assert text(browser, "#digest") == json.loads(native_run.stdout)["digest"]
+        assert "by the program" in text(browser, "#time") and "token" not in browser.execute_script("return location.hash")
+        type_into(browser, "main-gpu", "b200")
+        state_of(browser, "answered")
+        assert text(browser, "#digest") == native(text(browser, "#command"))["digest"]
+        type_into(browser, "main-gpu", "h10")
+        state_of(browser, "refused")
+        assert "did you mean" in text(browser, "#errors")
+    finally:
+        server.kill()
+        server.wait()
+        browser.get_log("browser")

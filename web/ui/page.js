@@ -44,7 +44,19 @@ function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-let state = stateOf(location.hash || document.body.dataset.link);
+/** The token of a served page, which is no setting. */
+function taken(found) {
+  const { token, ...rest } = found;
+  if (token) {
+    sessionStorage.setItem("token", token);
+  }
+  return Object.keys(rest).length > 0 ? rest : { ...USUAL };
+}
+
+const isServed = document.body.dataset.backend === "native";
+const read = (link) => (isServed ? taken(stateOf(link)) : stateOf(link));
+let state = read(location.hash || document.body.dataset.link);
+const native = isServed ? { origin: location.origin, token: sessionStorage.getItem("token") ?? "" } : null;
 let table = {};
 const fields = new Map(); // Of every option: the elements that show it.
 
@@ -180,7 +192,7 @@ function start(onReady) {
       ask();
     }
   };
-  worker.postMessage({ module: compiled });
+  worker.postMessage(native ? { native } : { module: compiled });
 }
 
 function ask() {
@@ -277,15 +289,21 @@ function answer({ tree, text: printed, figures, other, capacity, errors, ms }) {
     $("printed").textContent = other ? `A\n${printed}\nB\n${other.text}` : printed;
     $("digest").textContent = tree.digest;
     $("digest-b").textContent = other ? ` B ${other.tree.digest}` : "";
-    $("time").textContent = `${ms.toFixed(0)} ms in this browser`;
+    $("time").textContent = `${ms.toFixed(0)} ms ${native ? "by the program" : "in this browser"}`;
   }
   document.body.dataset.state = errors ? "refused" : "answered";
 }
 
-async function open() {
+async function unpack() {
   const packed = bytesOf($("wasm").textContent, Number($("wasm").dataset.size));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  compiled = await WebAssembly.compile(await new Response(stream).arrayBuffer());
+  return WebAssembly.compile(await new Response(stream).arrayBuffer());
+}
+
+async function open() {
+  if (!native) {
+    compiled = await unpack();
+  }
   start((ready) => {
     table = ready.table;
     build(ready);
@@ -297,7 +315,7 @@ async function open() {
       changed();
     };
     addEventListener("hashchange", () => {
-      state = stateOf(location.hash);
+      state = read(location.hash);
       showAll();
     });
     showAll();

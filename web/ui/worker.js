@@ -1,6 +1,50 @@
 // Behind npm/index.js in one module: answers the page, one question at a time.
 let rl;
 
+/** The program behind `ridgeline ui --listen`, asked as the library is. */
+class Native {
+  #table;
+  constructor({ origin, token }) {
+    this.origin = origin;
+    this.token = token;
+  }
+  #call(verb, document) {
+    const request = new XMLHttpRequest();
+    request.open("POST", `${this.origin}/call/${verb}`, false);
+    request.setRequestHeader("Content-Type", "application/json");
+    request.setRequestHeader("X-Ridgeline-Token", this.token);
+    request.send(JSON.stringify(document));
+    const why = { 401: "the link has another token: open the one that the program printed", 403: "a file outside of --root", 413: "more than 1 MiB", 503: "the program has other calls to answer" };
+    if (request.status !== 200) {
+      throw new RidgelineError([problem("usage", "", `the program refused: ${why[request.status] ?? request.status}`)]);
+    }
+    const answer = JSON.parse(request.responseText);
+    if (answer.errors) {
+      throw new RidgelineError(answer.errors);
+    }
+    return answer;
+  }
+  schema(name) {
+    return this.#call("schema", { name });
+  }
+  list(kind) {
+    return this.#call("list", { kind });
+  }
+  run({ requests: _, figures = true, ...options }) {
+    this.#table ??= this.schema("options").properties;
+    const document = { keep: figures ? ["figures"] : [] };
+    for (const [name, value] of Object.entries(options)) {
+      const path = this.#table[name]?.path.split(".") ?? [name];
+      path.slice(0, -1).reduce((place, key) => (place[key] ??= {}), document)[path.at(-1)] = value;
+    }
+    const { code, tree, text, figures: drawn } = this.#call("run", document);
+    if (code === EXIT.infeasible) {
+      throw new RidgelineError([problem("infeasible", "requests", "no request got an answer")]);
+    }
+    return { toJSON: () => tree, report: () => text, figures: () => drawn, figure: (wanted) => drawn.find(({ name }) => name === wanted)?.svg, free: () => {} };
+  }
+}
+
 function answerOf(options) {
   const result = rl.run({ ...options, requests: false });
   const figures = result.figures().map((figure) => ({ ...figure, svg: result.figure(figure.name) }));
@@ -41,12 +85,12 @@ function capacityOf(options) {
   return { rate: Number(low.toPrecision(3)), runs };
 }
 
-onmessage = ({ data: { module, id, options, other, search } }) => {
-  if (module) {
-    rl = new Ridgeline(module);
+onmessage = ({ data: { module, native, id, options, other, search } }) => {
+  if (module || native) {
+    rl = native ? new Native(native) : new Ridgeline(module);
     const table = rl.schema("options").properties;
     const names = (kind) => rl.list(kind).map(({ name, summary }) => ({ name, summary }));
-    postMessage({ version: rl.version, table, models: names("models"), gpus: names("gpus") });
+    postMessage({ version: rl.version ?? "", table, models: names("models"), gpus: names("gpus") });
     return;
   }
   const start = performance.now();

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
+#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -14,7 +16,9 @@
 #include "cli/commands/verbs.hpp"
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/interrupt.hpp"
 #include "cli/output_file.hpp"
+#include "cli/ui_server.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "report/results/repeat.hpp"
@@ -59,6 +63,92 @@ core::Result<std::string> stated_link(const Arguments& arguments, bool says_some
   return report::settings_link(*resolved);
 }
 
+/// The page as it is served: the program answers it, and it may ask the program.
+std::string served_page(std::string page) {
+  constexpr std::string_view kInside = R"(data-backend="")";
+  constexpr std::string_view kPolicy = "img-src data:";
+  if (const std::size_t at = page.find(kInside); at != std::string::npos) {
+    page.replace(at, kInside.size(), R"(data-backend="native")");
+  }
+  if (const std::size_t at = page.find(kPolicy); at != std::string::npos) {
+    page.insert(at + kPolicy.size(), "; connect-src 'self'");
+  }
+  return page;
+}
+
+/// Where calls find their files: the folder named, else an empty one; it becomes the working
+/// directory.
+core::Result<std::filesystem::path> enter_root(const Arguments& arguments) {
+  std::error_code error;
+  std::filesystem::path root = arguments.value("root");
+  if (root.empty()) {
+    std::string name = (std::filesystem::temp_directory_path(error) / "ridgeline-XXXXXX").string();
+    if (error || mkdtemp(name.data()) == nullptr) {
+      return core::fail(
+          core::Error{.field = "--listen", .message = "no folder for temporary files"});
+    }
+    root = name;
+  }
+  root = std::filesystem::canonical(root, error);
+  if (!error) {
+    std::filesystem::current_path(root, error);
+  }
+  if (error) {
+    return core::fail(core::Error{
+        .field = "--root",
+        .message = fmt::format("\"{}\": {}", arguments.value("root"), error.message())});
+  }
+  return root;
+}
+
+core::Result<int> port_of(const Arguments& arguments) {
+  constexpr int kLastPort = 65535;
+  const std::string text = arguments.value("listen");
+  int port = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  if (error != std::errc() || end != text.data() + text.size() || port < 0 || port > kLastPort) {
+    return core::fail(
+        core::Error{.field = "--listen",
+                    .message = fmt::format("found \"{}\", expected a port, 0 to {}; 0: any "
+                                           "that is free",
+                                           text,
+                                           kLastPort)});
+  }
+  return port;
+}
+
+ExitCode listen(const Arguments& arguments,
+                std::string page,
+                const std::string& link,
+                const Manners& manners) {
+  const auto port = port_of(arguments);
+  if (!port) {
+    return give_up(port.error(), manners);
+  }
+  const auto root = enter_root(arguments);
+  if (!root) {
+    return give_up(root.error(), manners);
+  }
+  auto server =
+      UiServer::open({.port = *port, .root = *root, .page = served_page(std::move(page))});
+  if (!server) {
+    return give_up(server.error(), manners);
+  }
+  const InterruptGuard guard;
+  const ExitCode said =
+      put_out(fmt::format("{}\nopen it in a browser of this machine; Ctrl-C ends it\n",
+                          (*server)->url(link)),
+              manners);
+  if (said == ExitCode::kOk) {
+    (*server)->run(InterruptGuard::flag());
+  }
+  if (!arguments.has("root")) {
+    std::error_code error;
+    std::filesystem::remove(*root, error);  // Nothing was written into it.
+  }
+  return said;
+}
+
 core::Result<void> write_page(const std::string& path, std::string page, const std::string& link) {
   const std::size_t at = page.find(kNoLink);
   if (at != std::string::npos) {
@@ -83,7 +173,13 @@ ExitCode ui_command(Words words) {
                   .flags = scenario_flags(ScenarioPart::kWhole),
                   .formats = {"table"}};
   const std::vector<FlagSpec> manner = manner_flags("table");
-  opening.flags.push_back(output_flag());
+  const std::vector<FlagSpec> own = {
+      output_flag(),
+      {.name = "listen",
+       .value = "PORT",
+       .help = "Serves the page on 127.0.0.1, answered by this program, until Ctrl-C; 0: any port"},
+      {.name = "root", .value = "DIR", .help = "Files that the served page may name lie below it"}};
+  opening.flags.insert(opening.flags.end(), own.begin(), own.end());
   opening.flags.insert(opening.flags.end(), manner.begin(), manner.end());
   Arguments arguments;
   Manners manners;
@@ -93,7 +189,7 @@ ExitCode ui_command(Words words) {
   const std::vector<std::string> outputs = arguments.values("output");
   const bool says_something =
       !arguments.positionals.empty() || std::ranges::any_of(arguments.flags, [&](const auto& flag) {
-        return flag.name != output_flag().name &&
+        return std::ranges::find(own, flag.name, &FlagSpec::name) == own.end() &&
                std::ranges::find(manner, flag.name, &FlagSpec::name) == manner.end();
       });
   auto page = find_page();
@@ -103,6 +199,9 @@ ExitCode ui_command(Words words) {
   const auto link = stated_link(arguments, says_something);
   if (!link) {
     return give_up(link.error(), manners);
+  }
+  if (arguments.has("listen")) {
+    return listen(arguments, std::move(*page), *link, manners);
   }
   const std::string path = outputs.empty() ? std::string(kUsualOutput) : outputs.front();
   if (const auto written = write_page(path, std::move(*page), *link); !written) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -56,11 +57,10 @@ std::string script_of(const Layout& layout,
                       const std::vector<std::string>& commands) {
   const bool is_one = placement.replicas == 1;
   std::string text = script_head(layout);
-  if (!is_one) {
-    text += kStopTogether;
-  }
+  const std::string_view together = is_one ? "" : kStopTogether;
   const std::string gateway = is_one ? "" : gateway_command(layout);
   if (placement.nodes == 1) {
+    text += together;
     for (const std::string& command : commands) {
       text += "\n" + command;
     }
@@ -68,14 +68,14 @@ std::string script_of(const Layout& layout,
   }
   const std::int64_t last = placement.nodes - 1;
   text += fmt::format(
-      "# On each node: NODE=0 ./SCRIPT, and so on to NODE={}; each resolves {} to {}.\n"
+      "# Run it on each node, with NODE=0 to NODE={}; each resolves {} to {}.\n"
       "case \"${{NODE:?expected the number of this node, 0 to {}}}\" in\n",
       last,
       node_name(0),
       node_name(last),
       last);
   for (std::int64_t node = 0; node <= last; ++node) {
-    text += fmt::format("{})\n", node);
+    text += fmt::format("{})\n{}", node, together);
     for (std::size_t i = 0; i < commands.size(); ++i) {
       if (placement.parts[i].node == node) {
         text += commands[i];

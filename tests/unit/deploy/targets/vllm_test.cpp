@@ -49,7 +49,8 @@ TEST(VllmTarget, GivesEachNodeItsReplicas) {
   const std::string text = file_of(resolved, kVllmTarget, "serve.sh");
   EXPECT_THAT(text, HasSubstr("; each resolves node-0 to node-1.\ncase \"${NODE:?"));
   EXPECT_THAT(text, HasSubstr("  --port 8004 &\n\n# The gateway (round-robin), on port 8000."));
-  EXPECT_THAT(text, HasSubstr(";;\n1)\nCUDA_VISIBLE_DEVICES=0,1 vllm serve nvidia/"));
+  EXPECT_THAT(
+      text, HasSubstr(";;\n1)\ntrap 'kill $(jobs -p)' EXIT\nCUDA_VISIBLE_DEVICES=0,1 vllm serve "));
   EXPECT_THAT(text, HasSubstr("  --port 8001 &\nwait -n\n;;\n*)\n"));
   EXPECT_THAT(file_of(resolved, kVllmTarget, "nginx.conf"),
               HasSubstr("    server node-0:8004;\n    server node-1:8001;\n  }"));
@@ -63,7 +64,7 @@ TEST(VllmTarget, SpreadsAReplicaOverNodes) {
   const std::string text = file_of(resolved, kVllmTarget, "serve.sh");
   EXPECT_THAT(text,
               HasSubstr("  --nnodes 2 \\\n  --node-rank 0 \\\n  --master-addr node-2 \\\n"
-                        "  --port 8001 &\nwait -n\n;;\n3)\n"));
+                        "  --port 8001 &\nwait -n\n;;\n3)\ntrap"));
   EXPECT_THAT(text, HasSubstr("  --node-rank 1 \\\n  --master-addr node-2 \\\n  --headless &\n"));
   EXPECT_THAT(text, Not(HasSubstr("DEVICES=8")));
   EXPECT_EQ(digest_in(text, "serve.sh"), digest_of(resolved));

@@ -33,13 +33,8 @@ constexpr double kFirstStep = 0.15;
 /// A bracket is halved at least so far each time.
 constexpr double kLeastPart = 0.1;
 /// Of the deviation that runs of this length have anyway: nearer to the root is not worth a run.
-/// From there the root is read off a line: where its slope is a third off, to a tenth of that
-/// deviation.
-constexpr double kNearShare = 0.3;
+constexpr double kNearShare = 0.15;
 constexpr double kNearest = 0.002;
-/// The same between two runs twice as far apart: a root between them is off by an eighth of that
-/// where the slope doubles from one to the other.
-constexpr double kNarrow = 2.0;
 /// From so many batches on their variance is known well enough (planner.md, section 6: 20; 16 at
 /// 32,000 requests in batches of 2,000).
 constexpr std::size_t kEnoughBatches = 16;
@@ -117,7 +112,7 @@ class Search {
         return finish(Limit::kNone);
       }
       if (low != nullptr && high != nullptr) {
-        if (high->x - low->x <= kNarrow * near_ || is_near(*low) || is_near(*high)) {
+        if (high->x - low->x <= near_ || is_near(*low) || is_near(*high)) {
           break;
         }
         x = next_between(*low, *high);

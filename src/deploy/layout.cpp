@@ -196,12 +196,34 @@ class LayoutMaker {
     const std::int64_t per_node = deployment.gpu.gpus_per_node;
     role.nodes = (role.gpus + per_node - 1) / per_node;
     if (role.nodes > 1 && !abilities_.spans_nodes) {
-      refuse(
-          "engine.tensor_parallel_size",
-          fmt::format("a replica of {} GPUs spans {} nodes of {}", role.gpus, role.nodes, per_node),
-          "--deployment-target dynamo or llm-d-helm");
+      check_nodes(role, engine);
     }
     return role;
+  }
+
+  /// Whether a replica can be spread over nodes by hand: by a flag that vLLM has since 0.13, each
+  /// node with as many GPUs. Data-parallel ranks of several nodes have flags of their own, which no
+  /// target writes.
+  void check_nodes(const Role& role, const scenario::EngineSection& engine) {
+    constexpr Version kSince = {0, 13};
+    const std::string what = fmt::format(
+        "a replica of {} GPUs spans {} nodes of {}", role.gpus, role.nodes, gpus_per_node());
+    const auto version = parse_version(engine.version);
+    if (!abilities_.by_nnodes) {
+      refuse("engine.tensor_parallel_size", what, "--deployment-target vllm, dynamo or llm-d-helm");
+    } else if (engine.data_parallel_size > 1 || role.gpus % role.nodes != 0) {
+      refuse("engine.tensor_parallel_size",
+             what + ", which it can only with one data-parallel rank and as many GPUs on each",
+             "--deployment-target dynamo or llm-d-helm");
+    } else if (version && *version < kSince) {
+      refuse("engine.tensor_parallel_size",
+             what + fmt::format(", and vLLM {} has no --nnodes", layout_.engine_version),
+             "--engine-version vllm@0.13, or --deployment-target dynamo or llm-d-helm");
+    }
+  }
+
+  [[nodiscard]] std::int64_t gpus_per_node() const {
+    return resolved_.deployment->gpu.gpus_per_node;
   }
 
   void make_roles() {
@@ -227,11 +249,10 @@ class LayoutMaker {
     if (prefill) {
       check_apart();
     }
-    const std::int64_t per_node = resolved_.deployment->gpu.gpus_per_node;
-    if (abilities_.one_node && layout_.gpus() > per_node) {
+    if (abilities_.one_node && layout_.gpus() > gpus_per_node()) {
       refuse("cluster.instances",
-             fmt::format("{} GPUs are more than the {} of a node", layout_.gpus(), per_node),
-             "--deployment-target kubernetes, or one of fewer replicas for each node");
+             fmt::format("{} GPUs are more than the {} of a node", layout_.gpus(), gpus_per_node()),
+             "--deployment-target vllm or kubernetes, or one of fewer replicas for each node");
     }
   }
 

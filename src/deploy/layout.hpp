@@ -81,6 +81,7 @@ struct Abilities {
   /// Systems (cluster.disaggregation.name) with prefill and decode apart that it can set up.
   std::span<const std::string_view> systems = {};
   bool spans_nodes = false;  ///< One replica over several nodes.
+  bool by_nnodes = false;    ///< Likewise, by `vllm serve --nnodes`, where that version has it.
   bool one_node = false;     ///< All replicas on one node.
 };
 

@@ -1,7 +1,6 @@
 #include "deploy/nginx.hpp"
 
 #include <array>
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -9,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "deploy/layout.hpp"
+#include "deploy/placement.hpp"
 #include "deploy/pod.hpp"
 
 namespace ridgeline::deploy {
@@ -41,8 +41,13 @@ std::string nginx_conf(const Layout& layout) {
     }
   }
   std::string servers;
-  for (std::int64_t i = 0; i < layout.roles.front().replicas; ++i) {
-    servers += fmt::format("    server 127.0.0.1:{};\n", kFirstReplicaPort + i);
+  const Placement placement = placement_of(layout);
+  for (const Part& part : placement.parts) {
+    if (part.rank == 0) {
+      servers += fmt::format("    server {}:{};\n",
+                             placement.nodes > 1 ? node_name(part.node) : "127.0.0.1",
+                             part.port);
+    }
   }
   return fmt::format(R"({header}worker_processes 1;
 events {{ worker_connections 8192; }}

@@ -21,7 +21,7 @@ inline constexpr std::string_view kStopTogether = "trap 'kill $(jobs -p)' EXIT\n
 /// The last lines of such a script: NGINX, and waiting for the first process to end.
 [[nodiscard]] std::string gateway_command(const Layout& layout);
 
-/// A whole nginx.conf that routes to the replicas of this machine by the layout's policy. Answers
+/// A whole nginx.conf that routes to the replicas by the layout's policy. Answers
 /// are passed on token by token.
 [[nodiscard]] std::string nginx_conf(const Layout& layout);
 

@@ -134,6 +134,17 @@ std::optional<std::int64_t> devices_in(std::string_view word, std::string_view m
   return 1 + std::ranges::count(word.substr(found), ',');
 }
 
+bool has_word(const std::vector<Word>& words, std::string_view text) {
+  return std::ranges::find(words, text, &Word::text) != words.end();
+}
+
+/// The nodes that share a replica's flags.
+std::int64_t nodes_in(const std::vector<Word>& words) {
+  const auto flag = std::ranges::find(words, "--nnodes", &Word::text);
+  const bool has_value = flag != words.end() && flag + 1 != words.end();
+  return std::max<std::int64_t>(1, has_value ? read_count((flag + 1)->text).value_or(1) : 1);
+}
+
 /// The server that a command starts, if it does.
 std::optional<ServerFound> server_of(const std::vector<Word>& command) {
   const auto is = [&](std::size_t i, std::string_view text) {
@@ -165,6 +176,9 @@ std::optional<ServerFound> server_of(const std::vector<Word>& command) {
       } else if (is_assignment(text)) {
         server.variables.push_back(command[before]);
       }
+    }
+    if (server.gpus) {
+      *server.gpus *= nodes_in(server.words);
     }
     if (is_docker || (is_sglang && is(0, "docker"))) {
       server.image = command[is_docker ? i - 1 : i - 3];
@@ -223,8 +237,8 @@ std::vector<ServerFound> servers_of_script(std::string_view text,
   std::vector<ServerFound> servers;
   for (const std::vector<Word>& command : shell_commands(text, file, errors)) {
     auto server = server_of(command);
-    if (!server) {
-      continue;
+    if (!server || has_word(server->words, "--headless")) {
+      continue;  // The latter is a part of a server on another node.
     }
     add_alike(servers, std::move(*server), errors);
   }

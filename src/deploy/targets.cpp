@@ -1,7 +1,10 @@
 #include "deploy/targets.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -11,13 +14,14 @@
 namespace ridgeline::deploy {
 namespace {
 
-constexpr std::string_view kPortFlag = "--port";
+/// In what replicas differ: where each is.
+constexpr std::array<std::string_view, 3> kPlaceFlags = {"--port", "--node-rank", "--master-addr"};
 
-/// The words, but for the port.
+/// The words, but for the place.
 std::vector<std::string> texts(const std::vector<Word>& words) {
   std::vector<std::string> kept;
   for (std::size_t i = 0; i < words.size(); ++i) {
-    if (words[i].text == kPortFlag) {
+    if (std::ranges::find(kPlaceFlags, words[i].text) != kPlaceFlags.end()) {
       ++i;
     } else {
       kept.push_back(words[i].text);
@@ -40,7 +44,7 @@ void add_alike(std::vector<ServerFound>& servers, ServerFound server, core::Erro
     ++servers.front().replicas;
   } else {
     errors.push_back({.message = "this server differs from the first one of the file in more than "
-                                 "its port: they are to be replicas",
+                                 "where it is: they are to be replicas",
                       .where = server.network.where});
   }
 }

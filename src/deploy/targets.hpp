@@ -32,7 +32,7 @@ struct ServerFound {
 };
 
 /// Puts a server of a file to those before it: one more replica of the first, from which it may
-/// differ in its port alone.
+/// differ in its place alone: port, node, the address of its first node.
 void add_alike(std::vector<ServerFound>& servers, ServerFound server, core::Errors& errors);
 
 /// Something that deployments are written for. One file in deploy/targets/, one line in

@@ -18,7 +18,7 @@ namespace ridgeline::metrics {
 
 void GapSamples::close() {
   statistics::ArithmeticRun run = std::exchange(open_, kNone);
-  if (percentiles_ == Percentiles::kSketch) {
+  if (percentiles_ != Percentiles::kExact) {
     sketch_.add(run);
     return;
   }
@@ -36,12 +36,12 @@ void GapSamples::close() {
 
 statistics::Fingerprint GapSamples::fingerprint() {
   close();
-  return percentiles_ == Percentiles::kSketch ? sketch_.fingerprint() : moments_.fingerprint();
+  return percentiles_ != Percentiles::kExact ? sketch_.fingerprint() : moments_.fingerprint();
 }
 
 std::optional<Distribution> GapSamples::distribution_ms(std::vector<double>* curve) {
   close();
-  if (percentiles_ == Percentiles::kSketch) {
+  if (percentiles_ != Percentiles::kExact) {
     if (curve != nullptr) {
       *curve = quantiles_ms(sketch_);
     }

@@ -22,6 +22,9 @@ class GapSamples {
 
   /// Gaps of at least 0 and, for the rest, as statistics::Moments::add requires (checked).
   void add(const domain::TokenGaps& gaps) {
+    if (percentiles_ == Percentiles::kNone) {
+      return;
+    }
     const statistics::ArithmeticRun run = {.first = gaps.gap.count(),
                                            .growth = gaps.growth.count(),
                                            .count = gaps.count,
@@ -34,7 +37,8 @@ class GapSamples {
   /// In milliseconds; nothing without gaps. `curve`, where there is one, gets the quantiles of a
   /// series.
   [[nodiscard]] std::optional<Distribution> distribution_ms(std::vector<double>* curve = nullptr);
-  /// Of the multiset of gaps: however they were cut into runs, and however percentiles are kept.
+  /// Of the multiset of gaps: however they were cut into runs, and however percentiles are kept;
+  /// of none where none are.
   [[nodiscard]] statistics::Fingerprint fingerprint();
 
   /// The runs that are kept, where percentiles are exact.

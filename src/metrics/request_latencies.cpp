@@ -21,6 +21,9 @@ void add_if(statistics::QuantileSketch& sketch, const std::optional<core::Durati
 }  // namespace
 
 void RequestLatencies::add(const RequestMetrics& metrics) {
+  if (percentiles_ == Percentiles::kNone) {
+    return;
+  }
   add_if(queue_time_, metrics.queue_time);
   add_if(client_.ttft, metrics.ttft);
   add_if(client_.tpot, metrics.tpot);
@@ -37,7 +40,7 @@ LatencyTable::Clock RequestLatencies::described(const Clock& clock) {
 }
 
 LatencyTable::Distributions RequestLatencies::distributions_ms(QuantileCurves* curves) const {
-  if (exact_) {
+  if (percentiles_ == Percentiles::kExact) {
     return table_.distributions_ms(curves);
   }
   if (curves != nullptr) {

@@ -12,14 +12,14 @@ namespace ridgeline::metrics {
 /// The latencies of completed requests, as exact as is asked for.
 class RequestLatencies {
  public:
-  explicit RequestLatencies(Percentiles percentiles) : exact_(percentiles == Percentiles::kExact) {}
+  explicit RequestLatencies(Percentiles percentiles) : percentiles_(percentiles) {}
 
   /// A completed request, where percentiles are exact. The latencies are as measure() requires
   /// them.
   void add(const domain::RequestRecord& record, const RequestLatency& latency) {
     table_.add(record, latency);
   }
-  /// The same where they are sketched.
+  /// The same where they are not exact.
   void add(const RequestMetrics& metrics);
 
   /// As LatencyTable::distributions_ms().
@@ -35,7 +35,7 @@ class RequestLatencies {
   };
   static LatencyTable::Clock described(const Clock& clock);
 
-  bool exact_;
+  Percentiles percentiles_;
   LatencyTable table_;  ///< Where they are exact.
   Clock client_;
   Clock server_;

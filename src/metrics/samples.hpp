@@ -14,10 +14,12 @@
 
 namespace ridgeline::metrics {
 
-/// How percentiles are kept. Means, standard deviations and maxima are exact either way.
+/// How percentiles are kept. Means, standard deviations and maxima are exact in both of
+/// the first two.
 enum class Percentiles : std::uint8_t {
   kExact,   ///< Every value: some twenty bytes per request, and the runs of token gaps.
   kSketch,  ///< In bounded memory, within statistics::QuantileSketch::kRelativeError.
+  kNone,    ///< Not at all: a summary has no latencies. Listeners get every request's.
 };
 
 /// Several lists of values, a block of each.

@@ -58,8 +58,9 @@ core::Result<std::optional<document::Node>> find(const scenario::Resolved& resol
                            .model = *resolved.deployment->latency,
                            .demand = *demand};
   const auto ranks = core::real(std::max<std::int64_t>(1, resolved.workload.ranks));
-  const double ceiling = Limits{}.max_utilisation * fluid_saturation(inputs) * ranks;
-  const double estimate = fluid_capacity(inputs, targets) * ranks;
+  const double saturation = fluid_saturation(inputs);
+  const double ceiling = Limits{}.max_utilisation * saturation * ranks;
+  const double estimate = fluid_capacity(inputs, targets, saturation) * ranks;
   const auto capacity = find_capacity(
       resolved,
       targets,

@@ -286,6 +286,7 @@ core::Result<std::optional<Certification>> certify_run(scenario::Resolved run,
                                                        const std::atomic<bool>& interrupt) {
   Windows windows(targets, options, interrupt);
   sim::RunControls controls;
+  controls.latencies = false;
   controls.interrupt = &windows.stop();
   controls.listener = &windows;
   const auto outcome = sim::simulate(run, source, controls);

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -36,6 +37,10 @@
 namespace ridgeline::plan {
 namespace {
 
+/// Finalists that are certified at most, as a multiple of top_n.
+constexpr std::int64_t kFinalistsPerShown = 3;
+/// Beyond so many deviations (99.87 %) one is not surer than another.
+constexpr double kSurest = 3.0;
 /// Replicas that are added at most where windows fail, as a share and in number.
 constexpr double kMostAdded = 0.5;
 constexpr std::int64_t kLeastAdded = 3;
@@ -64,6 +69,7 @@ class Finish {
     }
     find_doubt();
     choose_replicas();
+    keep_cheapest();
     auto done = certify_all();
     if (!done) {
       return done;
@@ -134,24 +140,78 @@ class Finish {
     }
   }
 
+  /// Of many finalists those that are certified, and the best of every other GPU, for prices.
+  void keep_cheapest() {
+    const auto most = static_cast<std::size_t>(question_.top_n * kFinalistsPerShown);
+    std::vector<std::size_t> kept;
+    std::vector<std::string> gpus;
+    std::size_t racing = 0;
+    for (const std::size_t i : by_cost()) {
+      Finalist& finalist = finalists_[i];
+      const std::string& gpu = of(finalist).gpu;
+      if (!finalist.is_rival && racing >= most) {
+        if (std::ranges::find(gpus, gpu) != gpus.end()) {
+          continue;
+        }
+        finalist.is_rival = true;
+      }
+      racing += finalist.is_rival ? 0U : 1U;
+      kept.push_back(i);
+      gpus.push_back(gpu);
+    }
+    if (kept.size() == finalists_.size()) {
+      return;
+    }
+    std::ranges::sort(kept);  // Canonical: ties go by it.
+    std::vector<Finalist> finalists;
+    std::vector<std::unique_ptr<scenario::Resolved>> singles;
+    for (const std::size_t i : kept) {
+      finalists.push_back(std::move(finalists_[i]));
+      singles.push_back(std::move(singles_[i]));
+    }
+    finalists_ = std::move(finalists);
+    singles_ = std::move(singles);
+    find_doubt();
+  }
+
   [[nodiscard]] double cost(const Finalist& finalist) const {
     return finalist.unit_costs.front() * core::real(finalist.replicas);
   }
 
-  /// Cheapest first; at the same cost, more to spare; then the canonical order.
+  /// How many deviations its replicas are away from too few.
+  [[nodiscard]] double margin(std::size_t i) const {
+    const Finalist& finalist = finalists_[i];
+    return log_capacity(doubt_.rows[i], doubt_.factors)
+        .margin(core::log(inputs_.load), finalist.replicas - finalist.rules.spare);
+  }
+
+  /// Those that are sure enough first, of these the cheapest; at the same cost the surest, then the
+  /// one with more to spare, then the canonical order.
   [[nodiscard]] std::vector<std::size_t> by_cost() {
-    std::vector<std::size_t> order;
+    struct Place {
+      std::size_t index;
+      bool is_unsure;
+      double cost;
+      double doubt;
+      double load;
+    };
+    std::vector<Place> places;
     for (std::size_t i = 0; i < finalists_.size(); ++i) {
-      order.push_back(i);
+      const double deviations = margin(i);
+      places.push_back({.index = i,
+                        .is_unsure = normal_probability(deviations) < question_.confidence,
+                        .cost = cost(finalists_[i]),
+                        .doubt = -std::min(deviations, kSurest),
+                        .load = -headroom(finalists_[i])});
     }
-    std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
-      const double cost_a = cost(finalists_[a]);
-      const double cost_b = cost(finalists_[b]);
-      if (cost_a != cost_b) {
-        return cost_a < cost_b;
-      }
-      return headroom(finalists_[a]) > headroom(finalists_[b]);
+    std::ranges::stable_sort(places, {}, [](const Place& place) {
+      return std::tuple(place.is_unsure, place.cost, place.doubt, place.load);
     });
+    std::vector<std::size_t> order;
+    order.reserve(places.size());
+    for (const Place& place : places) {
+      order.push_back(place.index);
+    }
     return order;
   }
 

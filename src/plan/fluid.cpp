@@ -319,7 +319,10 @@ double fluid_saturation(const FluidInputs& inputs) {
 }
 
 double fluid_capacity(const FluidInputs& inputs, const Targets& targets) {
-  const double saturation = fluid_saturation(inputs);
+  return fluid_capacity(inputs, targets, fluid_saturation(inputs));
+}
+
+double fluid_capacity(const FluidInputs& inputs, const Targets& targets, double saturation) {
   if (saturation <= 0.0) {
     return 0.0;
   }

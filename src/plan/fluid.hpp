@@ -42,6 +42,10 @@ struct FluidState {
 /// TTFT. 0 where no rate does. An estimate: it ranks and brackets, and decides nothing. Of a closed
 /// loop: the most clients.
 [[nodiscard]] double fluid_capacity(const FluidInputs& inputs, const Targets& targets);
+/// The same where fluid_saturation() is known.
+[[nodiscard]] double fluid_capacity(const FluidInputs& inputs,
+                                    const Targets& targets,
+                                    double saturation);
 
 /// Time of one step, host and GPU as the engine composes them: so many decodes with that context
 /// each, and a chunk of a prompt (0: none) behind `past` tokens.

@@ -35,8 +35,6 @@
 namespace ridgeline::plan {
 namespace {
 
-/// Finalists that are certified at most, as a multiple of top_n.
-constexpr std::int64_t kFinalistsPerShown = 3;
 /// A window is shorter than so many service times: no percentile of it means anything (planner.md,
 /// section 12).
 constexpr double kLeastServiceTimes = 20.0;
@@ -358,7 +356,7 @@ class Planner {
     return {};
   }
 
-  /// The cheapest of those alive, and the best of GPUs that none of them has.
+  /// Those alive, and the best of GPUs that none of them has.
   [[nodiscard]] std::vector<Finalist> finalists() const {
     std::vector<std::size_t> order;
     for (std::size_t i = 0; i < contenders_.size(); ++i) {
@@ -367,21 +365,6 @@ class Planner {
           contender.rules.fewest(contender.capacity.load)) {
         order.push_back(i);
       }
-    }
-    const auto cost = [&](std::size_t i) {
-      const Contender& contender = contenders_[i];
-      return contender.unit_costs.front() *
-             core::real(*contender.rules.fewest(contender.capacity.load));
-    };
-    std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
-      const double cost_a = cost(a);
-      const double cost_b = cost(b);
-      return cost_a != cost_b ? cost_a < cost_b
-                              : contenders_[a].capacity.load > contenders_[b].capacity.load;
-    });
-    const auto most = static_cast<std::size_t>(question_.top_n * kFinalistsPerShown);
-    if (order.size() > most) {
-      order.resize(most);
     }
     const std::vector<std::size_t> rivals =
         best_of_other_gpus(contenders_, answer_.candidates, order);

@@ -104,8 +104,9 @@ Look look_at(const Question& question,
     }
     return look;
   }
-  look.guess = fluid_capacity(inputs, targets) * scale;
-  look.saturation = fluid_saturation(inputs) * scale;
+  const double saturation = fluid_saturation(inputs);
+  look.guess = fluid_capacity(inputs, targets, saturation) * scale;
+  look.saturation = saturation * scale;
   look.ceiling = question.limits.max_utilisation * look.saturation;
   if (demand.clients) {
     look.saturation = most_running(inputs) * scale;

@@ -114,7 +114,6 @@ scenario::Resolved with_load(const scenario::Resolved& resolved, const ShareOpti
   run.run.seed = run.workload.seed;
   run.run.warmup.reset();
   run.run.slo = {};
-  run.run.percentiles = "sketch";  // The cheaper ones: none is read.
   if (options.instances > 1) {
     run.run.cluster.instances = options.instances;
     run.workload.ranks = 1;
@@ -133,6 +132,7 @@ core::Result<ShareRun> run_share(const scenario::Resolved& resolved,
   }
   Counter counter(targets, options);
   sim::RunControls controls;
+  controls.latencies = false;
   controls.interrupt = &interrupt;
   controls.listener = &counter;
   auto outcome = sim::simulate(run, **source, controls);

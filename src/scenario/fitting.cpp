@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -151,6 +153,32 @@ bool has_other_width(const document::Node& config, std::int64_t hidden_size) {
          width->as_integer() != hidden_size;
 }
 
+struct NamedNetwork {
+  std::string name;
+  model::ModelSpec network;
+};
+
+/// The catalogue's networks of that width. Kept, since a plan asks again for every point that does
+/// not fit: reading them was two fifths of what a refused plan took.
+const std::vector<NamedNetwork>& networks_of_width(std::int64_t hidden_size) {
+  static std::mutex mutex;
+  static std::map<std::int64_t, std::vector<NamedNetwork>> known;
+  const std::lock_guard lock(mutex);
+  const auto [at, is_new] = known.try_emplace(hidden_size);
+  if (is_new) {
+    for (const std::string& name : model::catalogue_names()) {
+      const auto config = model::find_model_document(name);
+      if (!config || has_other_width(*config, hidden_size)) {
+        continue;
+      }
+      if (auto network = model::model_from_node(*config, name)) {
+        at->second.push_back({.name = name, .network = std::move(*network)});
+      }
+    }
+  }
+  return at->second;  // Never changes again, wherever the map puts others.
+}
+
 /// The catalogue's checkpoint of the same network, vision tower included, that loses the least, or
 /// what vLLM quantises by itself while it loads 16-bit weights.
 std::optional<std::string> format_that_fits(const FittingQuestion& question) {
@@ -158,19 +186,14 @@ std::optional<std::string> format_that_fits(const FittingQuestion& question) {
   const auto layers = shapes(own);
   std::optional<std::string> best;
   core::Bytes heaviest;
-  for (const std::string& name : model::catalogue_names()) {
-    const auto config = model::find_model_document(name);
-    if (!config || has_other_width(*config, own.hidden_size)) {
+  for (const auto& [name, other] : networks_of_width(own.hidden_size)) {
+    if (other.hidden_size != own.hidden_size || other.vocab_size != own.vocab_size ||
+        other.vision != own.vision || shapes(other) != layers ||
+        !model::check_sharding(other, question.options.sharding)) {
       continue;
     }
-    const auto other = model::model_from_node(*config, name);
-    if (!other || other->hidden_size != own.hidden_size || other->vocab_size != own.vocab_size ||
-        other->vision != own.vision || shapes(*other) != layers ||
-        !model::check_sharding(*other, question.options.sharding)) {
-      continue;
-    }
-    const core::Bytes weights = model::weight_bytes_per_rank(*other, question.options.sharding);
-    if (weights > heaviest && fits({.network = *other,
+    const core::Bytes weights = model::weight_bytes_per_rank(other, question.options.sharding);
+    if (weights > heaviest && fits({.network = other,
                                     .gpu = question.gpu,
                                     .options = question.options,
                                     .tokens = question.tokens})) {

@@ -48,6 +48,7 @@ struct RunControls {
   const std::atomic<bool>* interrupt = nullptr;  ///< Set: stop soon, with what there is.
   std::function<void(const Progress&)> progress = {};
   metrics::Listener* listener = nullptr;
+  bool latencies = true;  ///< False: the summary has none; the listener still gets each request's.
   StepListener* steps = nullptr;               ///< Every step taken apart: slow.
   bool routing_audit = false;                  ///< As FleetControls::audit.
   cluster::DecisionSink* decisions = nullptr;  ///< Gets every decision of a cluster's gateways.

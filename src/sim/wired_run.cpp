@@ -56,7 +56,7 @@ namespace {
 
 metrics::RecorderOptions recorder_options(const scenario::Resolved& resolved,
                                           const workload::Source& source,
-                                          metrics::Listener* listener) {
+                                          const RunControls& controls) {
   metrics::RecorderOptions options;
   options.label_sets = source.label_sets();
   options.open_loop = !source.is_closed_loop();
@@ -64,7 +64,10 @@ metrics::RecorderOptions recorder_options(const scenario::Resolved& resolved,
   options.held_back = source.held_back();
   options.percentiles = resolved.run.percentiles == "sketch" ? metrics::Percentiles::kSketch
                                                              : metrics::Percentiles::kExact;
-  options.listener = listener;
+  if (!controls.latencies) {
+    options.percentiles = metrics::Percentiles::kNone;
+  }
+  options.listener = controls.listener;
   options.instances = num_places(resolved);
   options.pools = pools_of_instances(resolved);
   if (resolved.run.warmup) {
@@ -276,7 +279,7 @@ core::Result<WiredRun> WiredRun::make(const scenario::Resolved& resolved,
                                          .servers = {},
                                          .hosts = nullptr});
   Parts& run = *parts;
-  metrics::RecorderOptions recorder_inputs = recorder_options(resolved, source, controls.listener);
+  metrics::RecorderOptions recorder_inputs = recorder_options(resolved, source, controls);
   if (controls.series_windows) {
     run.timeline.emplace(timeline_options(resolved, recorder_inputs.slo, *controls.series_windows));
     recorder_inputs.timeline = &*run.timeline;

@@ -7,6 +7,7 @@
 #include <functional>
 #include <ios>
 #include <map>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@
 
 #include "core/result.hpp"
 #include "sweep/flat_json.hpp"
+#include "sweep/row_shape.hpp"
 #include "sweep/store.hpp"
 
 namespace ridgeline::sweep {
@@ -93,27 +95,47 @@ void append_quoted(std::string& out, std::string_view text) {
 /// The columns of a table, in the order in which rows first have them.
 class Columns {
  public:
-  std::size_t index_of(std::string_view name) {
-    // Rows of one kind have their columns in one order.
-    if (next_ < names_.size() && names_[next_] == name) {
-      return next_++;
+  /// The values of a row in their columns, valid until the next call; a column that it lacks is
+  /// empty, new columns come last.
+  const std::vector<std::string_view>& take(std::string_view row) {
+    if (!shape_ || !shape_->values(row, values_)) {
+      learn(row);
     }
-    const auto known = index_.find(name);
-    if (known != index_.end()) {
-      next_ = known->second + 1;
-      return known->second;
+    cells_.assign(names_.size(), std::string_view());
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      cells_[places_[i]] = values_[i];
     }
-    index_.emplace(std::string(name), names_.size());
-    names_.emplace_back(name);
-    next_ = names_.size();
-    return names_.size() - 1;
+    return cells_;
   }
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
 
  private:
+  /// Takes a row apart, and its shape for those to come.
+  void learn(std::string_view row) {
+    places_.clear();
+    texts_.clear();
+    flatten(row, [&](std::string_view name, std::string_view value) {
+      const auto [known, is_new] = index_.try_emplace(std::string(name), names_.size());
+      if (is_new) {
+        names_.emplace_back(name);
+      }
+      places_.push_back(known->second);
+      texts_.emplace_back(value);
+    });
+    values_.assign(texts_.begin(), texts_.end());
+    shape_ = RowShape::of(row);
+    if (shape_ && shape_->size() != places_.size()) {
+      shape_.reset();
+    }
+  }
+
   std::map<std::string, std::size_t, std::less<>> index_;
   std::vector<std::string> names_;
-  std::size_t next_ = 0;  ///< Behind the column of the last look-up.
+  std::optional<RowShape> shape_;         ///< Of the last row that had another than that before.
+  std::vector<std::size_t> places_;       ///< The column of each of its values.
+  std::vector<std::string_view> values_;  ///< Of the last row.
+  std::vector<std::string> texts_;        ///< What they point into where it had a new shape.
+  std::vector<std::string_view> cells_;
 };
 
 }  // namespace
@@ -161,9 +183,7 @@ core::Result<void> merge_ndjson(Contents& contents, std::ostream& out) {
 
 core::Result<void> merge_csv(Contents& contents, std::ostream& out) {
   Columns columns;
-  auto done = each_row(contents, [&](std::string_view row) {
-    flatten(row, [&](std::string_view name, std::string_view) { columns.index_of(name); });
-  });
+  auto done = each_row(contents, [&](std::string_view row) { columns.take(row); });
   if (!done) {
     return done;
   }
@@ -173,15 +193,12 @@ core::Result<void> merge_csv(Contents& contents, std::ostream& out) {
     append_quoted(text, name);
   }
   text += '\n';
-  std::vector<std::string> cells(columns.names().size());
   done = each_row(contents, [&](std::string_view row) {
-    std::ranges::fill(cells, std::string());
-    flatten(row, [&](std::string_view name, std::string_view value) {
-      cells[columns.index_of(name)] = value;
-    });
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      text += i == 0 ? "" : ",";
-      append_quoted(text, cells[i]);
+    bool is_first = true;
+    for (const std::string_view cell : columns.take(row)) {
+      text += is_first ? "" : ",";
+      is_first = false;
+      append_quoted(text, cell);
     }
     text += '\n';
     if (text.size() >= kPieceBytes) {

@@ -1,5 +1,5 @@
-#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -7,6 +7,7 @@
 #include "core/shell_word.hpp"
 #include "deploy/layout.hpp"
 #include "deploy/nginx.hpp"
+#include "deploy/placement.hpp"
 #include "deploy/pod.hpp"
 #include "deploy/shell.hpp"
 #include "deploy/targets.hpp"
@@ -14,21 +15,20 @@
 namespace ridgeline::deploy {
 namespace {
 
-/// A container per replica. The entry point is stated: that of the image differs by version. The
-/// token goes in by its name, from the script's own environment.
+/// A container per replica, or per node of one. The entry point is stated: that of the image
+/// differs by version. The token goes in by its name, from the script's own environment.
 std::vector<File> write_docker(const Layout& layout) {
   const Role& role = layout.roles.front();
-  const bool is_one = role.replicas == 1;
-  std::string text = script_head(layout);
-  if (!is_one) {
-    text += kStopTogether;
-  }
-  for (std::int64_t i = 0; i < role.replicas; ++i) {
+  const Placement placement = placement_of(layout);
+  const bool is_spread = placement.nodes > 1;
+  std::vector<std::string> commands;
+  for (const Part& part : placement.parts) {
     std::vector<std::string> words = {
         fmt::format(
             "--gpus {}",
-            core::shell_word(fmt::format("\"device={}\"", device_list(i * role.gpus, role.gpus)))),
-        fmt::format("--ipc=host -p {}:{}", is_one ? kPort : kFirstReplicaPort + i, kPort),
+            core::shell_word(fmt::format("\"device={}\"", device_list(part.first_gpu, part.gpus)))),
+        is_spread ? std::string("--ipc=host --network=host")
+                  : fmt::format("--ipc=host -p {}:{}", part.port, kPort),
         "-v \"$HOME/.cache/huggingface:/models\" -e HF_HOME=/models",
         "-e HF_TOKEN"};
     for (const Variable& variable : role.variables) {
@@ -39,24 +39,27 @@ std::vector<File> write_docker(const Layout& layout) {
     for (const Flag& flag : role.flags) {
       words.push_back(flag_words(flag));
     }
-    text += "\n" + command_text("docker run --rm", words, is_one ? "" : " &");
+    if (is_spread) {
+      for (std::string& word : place_words(layout, part)) {
+        words.push_back(std::move(word));
+      }
+    }
+    commands.push_back(command_text("docker run --rm", words, role.replicas > 1 ? " &" : ""));
   }
   std::vector<File> files;
-  if (!is_one) {
-    text += gateway_command(layout);
+  if (role.replicas > 1) {
     files.push_back({.name = "nginx.conf", .text = nginx_conf(layout)});
   }
-  files.push_back({.name = "run.sh", .text = text, .is_script = true});
+  files.push_back(
+      {.name = "run.sh", .text = script_of(layout, placement, commands), .is_script = true});
   return files;
 }
 
 }  // namespace
 
 const Target kDockerTarget = {
-    .abilities = {.target = "docker", .routers = kNginxRouters, .one_node = true},
-    .summary =
-        "run.sh: docker run, a container per replica of one machine, behind NGINX where there are "
-        "several",
+    .abilities = {.target = "docker", .routers = kNginxRouters, .by_nnodes = true},
+    .summary = "run.sh: docker run, a container per replica, behind NGINX where there are several",
     .write = write_docker};
 
 }  // namespace ridgeline::deploy

@@ -84,8 +84,13 @@ std::set<std::string> flags_in(const std::string& text) {
 }
 
 /// Of docker and Dynamo, not of vLLM.
-constexpr auto kOfOthers = std::to_array<std::string_view>(
-    {"--rm", "--gpus", "--ipc", "--entrypoint", "--disaggregation-mode", "--router-mode"});
+constexpr auto kOfOthers = std::to_array<std::string_view>({"--rm",
+                                                            "--gpus",
+                                                            "--ipc",
+                                                            "--network",
+                                                            "--entrypoint",
+                                                            "--disaggregation-mode",
+                                                            "--router-mode"});
 
 template <class T>
 T pick(const std::vector<T>& values) {

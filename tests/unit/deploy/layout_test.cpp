@@ -44,7 +44,7 @@ TEST(Layout, SaysAllThatIsWrong) {
                                                  {"cluster.router.name", "session"},
                                                  {"engine.version", "vllm@0.9.2"},
                                                  {"engine.max_cudagraph_capture_size", "128"}}),
-                                    kVllmTarget);
+                                    kDockerComposeTarget);
   EXPECT_THAT(text, HasSubstr("cannot route by session"));
   EXPECT_THAT(text, HasSubstr("not known to have --max-cudagraph-capture-size"));
   EXPECT_THAT(text, HasSubstr("10 GPUs are more than the 8 of a node"));

@@ -26,6 +26,17 @@ TEST(DockerTarget, StatesTheEntryPointAndPassesTheTokenByName) {
   EXPECT_EQ(digest_in(text, "run.sh"), digest_of(resolved));
 }
 
+TEST(DockerTarget, NodesShareTheHostsNetwork) {
+  const auto resolved =
+      resolved_of({{"engine.tensor_parallel_size", "8"}, {"engine.pipeline_parallel_size", "2"}});
+  const std::string text = file_of(resolved, kDockerTarget, "run.sh");
+  EXPECT_THAT(text, HasSubstr("  --ipc=host --network=host \\\n"));
+  EXPECT_THAT(text,
+              HasSubstr("  --node-rank 1 \\\n  --master-addr node-0 \\\n  --headless\n;;\n*)"));
+  EXPECT_THAT(text, Not(HasSubstr("-p 8000")));
+  EXPECT_EQ(digest_in(text, "run.sh"), digest_of(resolved));
+}
+
 TEST(DockerTarget, AnotherImageIsAnotherVersion) {
   const auto resolved = resolved_of({});
   std::string text = file_of(resolved, kDockerTarget, "run.sh");

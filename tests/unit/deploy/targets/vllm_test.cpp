@@ -44,9 +44,39 @@ TEST(VllmTarget, GivesReplicasGpusAndPortsOfTheirOwn) {
   EXPECT_EQ(digest_in(text, "serve.sh"), digest_of(resolved));
 }
 
-TEST(VllmTarget, RefusesMoreGpusThanANodeHas) {
-  EXPECT_THAT(refusals(resolved_of({{"cluster.instances", "5"}}), kVllmTarget),
-              HasSubstr("vllm: 10 GPUs are more than the 8 of a node"));
+TEST(VllmTarget, GivesEachNodeItsReplicas) {
+  const auto resolved = resolved_of({{"cluster.instances", "5"}});
+  const std::string text = file_of(resolved, kVllmTarget, "serve.sh");
+  EXPECT_THAT(text, HasSubstr("; each resolves node-0 to node-1.\ncase \"${NODE:?"));
+  EXPECT_THAT(text, HasSubstr("  --port 8004 &\n\n# The gateway (round-robin), on port 8000."));
+  EXPECT_THAT(
+      text, HasSubstr(";;\n1)\ntrap 'kill $(jobs -p)' EXIT\nCUDA_VISIBLE_DEVICES=0,1 vllm serve "));
+  EXPECT_THAT(text, HasSubstr("  --port 8001 &\nwait -n\n;;\n*)\n"));
+  EXPECT_THAT(file_of(resolved, kVllmTarget, "nginx.conf"),
+              HasSubstr("    server node-0:8004;\n    server node-1:8001;\n  }"));
+  EXPECT_EQ(digest_in(text, "serve.sh"), digest_of(resolved));
+}
+
+TEST(VllmTarget, SpreadsAReplicaOverNodes) {
+  const auto resolved = resolved_of({{"engine.tensor_parallel_size", "8"},
+                                     {"engine.pipeline_parallel_size", "2"},
+                                     {"cluster.instances", "2"}});
+  const std::string text = file_of(resolved, kVllmTarget, "serve.sh");
+  EXPECT_THAT(text,
+              HasSubstr("  --nnodes 2 \\\n  --node-rank 0 \\\n  --master-addr node-2 \\\n"
+                        "  --port 8001 &\nwait -n\n;;\n3)\ntrap"));
+  EXPECT_THAT(text, HasSubstr("  --node-rank 1 \\\n  --master-addr node-2 \\\n  --headless &\n"));
+  EXPECT_THAT(text, Not(HasSubstr("DEVICES=8")));
+  EXPECT_EQ(digest_in(text, "serve.sh"), digest_of(resolved));
+}
+
+TEST(VllmTarget, RefusesAReplicaOverNodesWhereItsVersionCannot) {
+  EXPECT_THAT(refusals(resolved_of({{"engine.tensor_parallel_size", "8"},
+                                    {"engine.pipeline_parallel_size", "2"},
+                                    {"engine.version", "vllm@0.11"}}),
+                       kVllmTarget),
+              HasSubstr("vllm: a replica of 16 GPUs spans 2 nodes of 8, and vLLM 0.11 has no "
+                        "--nnodes"));
 }
 
 TEST(VllmTarget, RefusesPrefillAndDecodeApart) {

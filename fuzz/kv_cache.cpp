@@ -290,7 +290,8 @@ class Machine {
 
   void extend(Holder& holder) {
     real_.extend(holder.tables, holder.tokens);
-    real_.hash_full_blocks(core::RequestId(0), holder.tables, holder.hashes, holder.tokens);
+    real_.hash_full_blocks(
+        ridgeline::core::RequestId(0), holder.tables, holder.hashes, holder.tokens);
     const auto wanted = static_cast<std::size_t>((holder.tokens + kBlockSize - 1) / kBlockSize);
     for (auto& table : holder.plain) {
       while (table.size() < wanted) {

@@ -74,7 +74,7 @@ def served(tmp_path):
 
 
 def test_the_page_and_its_calls(served, ridgeline):
-    server = served("--model", "qwen3-8b", "--gpu", "h200", "--request-rate", "2")
+    server = served("--model", "qwen3-8b", "--gpu", "h200", "--request-rate", "2", "--input-len", "9", "--output-len", "9")
     assert len(server.token) == 32 and "model=qwen3-8b" in server.url
     status, page, headers = server.ask("GET", "/", "", without=("X-Ridgeline-Token", "Content-Type"))
     assert status == 200 and 'data-backend="native"' in page and "connect-src 'self'" in page

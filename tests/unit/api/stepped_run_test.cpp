@@ -53,9 +53,9 @@ TEST(SteppedRun, ClientsThatWaitSendTheNextWhenOneHasEnded) {
 TEST(SteppedRun, TimeGoesAsFarAsItIsTold) {
   Driven session;
   session.submit();
-  const Answer none = session.call("run_until", R"({"until_s": 0.003})");
+  const Answer none = session.call("run_until", R"({"until_s": 0.006})");
   EXPECT_EQ(ended(none), 0U);
-  EXPECT_DOUBLE_EQ(none.tree.find("now_s")->as_real(), 0.003);
+  EXPECT_DOUBLE_EQ(none.tree.find("now_s")->as_real(), 0.006);
   EXPECT_EQ(count(session.call("observe"), "running"), 1);
   EXPECT_EQ(ended(session.call("run_until", R"({"until_s": 9})")), 1U);
   EXPECT_THAT(error(session.call("run_until", R"({"until_s": 3})")),

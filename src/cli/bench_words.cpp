@@ -33,13 +33,14 @@ struct DataSet {
 
 const std::vector<DataSet>& data_sets() {
   static const std::vector<DataSet> kSets = {
-      {"random", false, {{"input-len", "1024"}, {"output-len", "128"}}},
+      {"random", false, {{"input-len", "1024"}, {"output-len", "128"}, {"random-tokens", "true"}}},
       {"prefix_repetition",
        false,
        {{"prefix-len", "256"},
         {"input-len", "256"},
         {"num-prefixes", "10"},
-        {"output-len", "128"}}},
+        {"output-len", "128"},
+        {"random-tokens", "true"}}},
       {"sonnet", false, {{"prefix-len", "200"}, {"output-len", "150"}}},
       {"sharegpt", true, {}},
       {"burstgpt", true, {}},

@@ -51,6 +51,11 @@ constexpr auto kGenerators = std::to_array<GeneratorFacts>({
     {"vllm bench", true, false, "temperature 0 unless set otherwise"},
 });
 
+/// In the name of a load generator: it sends random tokens or words, not text. inference-perf's and
+/// SGLang's shared prefixes are drawn from the vocabulary too.
+constexpr auto kRandomTokens = std::to_array<std::string_view>(
+    {"random", "shared_prefix", "shared-prefix", "inference-perf", "ridgeline observe"});
+
 /// Keys of a record's server that are read one by one.
 constexpr auto kReadByName = std::to_array<std::string_view>({"max_model_len",
                                                               "max_num_seqs",
@@ -376,8 +381,12 @@ class Deployer {
 
   void generator() {
     const GeneratorFacts* facts = facts_of(evidence_.generator);
-    if (mentions(evidence_.generator, "random")) {
+    const bool sends_random_tokens = std::ranges::any_of(
+        kRandomTokens,
+        [this](std::string_view word) { return mentions(evidence_.generator, word); });
+    if (sends_random_tokens && has_experts()) {
       set("latency.random_tokens", "true");
+      assume("prompts of random tokens, as its load generator sends them");
     }
     if (evidence_.generation_config) {
       set("engine.generation_config", *evidence_.generation_config);

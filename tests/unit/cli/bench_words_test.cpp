@@ -43,6 +43,7 @@ TEST(BenchWords, ADataSetBringsItsDefaults) {
   EXPECT_EQ(std::get<workload::FixedLength>(*workload.input_len).value, core::Tokens(1024));
   EXPECT_EQ(std::get<workload::FixedLength>(*workload.output_len).value, core::Tokens(9));
   EXPECT_EQ(workload.arrivals, "at-once");
+  EXPECT_TRUE(random->scenario.deployment.latency.random_tokens);
   const auto prefixes =
       bench_loaded({"--dataset-name", "prefix_repetition", "--request-rate", "4"});
   ASSERT_TRUE(prefixes);
@@ -53,6 +54,7 @@ TEST(BenchWords, ADataSetBringsItsDefaults) {
   ASSERT_TRUE(file);
   EXPECT_EQ(file->scenario.workload.trace, "s.json");
   EXPECT_EQ(file->scenario.workload.arrivals, "at-once");
+  EXPECT_FALSE(file->scenario.deployment.latency.random_tokens);
   EXPECT_THAT(bench_problem({"--dataset-name", "sharegpt"}), HasSubstr("--dataset-path FILE"));
   EXPECT_THAT(bench_problem({"--dataset-name", "hf"}), HasSubstr("expected one of: random"));
   EXPECT_THAT(bench_problem({"--dataset-name", "random", "--trace", "t.csv"}),

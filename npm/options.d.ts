@@ -34,6 +34,11 @@ export interface Options {
   /** How v2 reads its tables: the row below, or between rows (floor, interp). Default: the model's own. */
   latency_lookup?: "floor" | "interp" | null;
   /**
+   * Prompts are random tokens, as of benchmarks' random data: fewer of many experts are read than for text.
+   * Default: false.
+   */
+  random_tokens?: boolean | null;
+  /**
    * The engine and its version, also --engine; a version between profiles takes the one below. Default: vllm@0.15.
    */
   engine_version?: string | null;

@@ -24,6 +24,7 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "bench_data": ("latency.bench_data", "text"),
     "hardware_config": ("latency.hardware_config", "text"),
     "latency_lookup": ("latency.lookup", "text"),
+    "random_tokens": ("latency.random_tokens", "true or false"),
     "engine_version": ("engine.version", "text"),
     "tensor_parallel_size": ("engine.tensor_parallel_size", "integer"),
     "pipeline_parallel_size": ("engine.pipeline_parallel_size", "integer"),
@@ -361,6 +362,7 @@ def run(
     bench_data: str | os.PathLike[str] | None = None,
     hardware_config: str | os.PathLike[str] | None = None,
     latency_lookup: Literal["floor", "interp"] | None = None,
+    random_tokens: bool | None = None,
     engine_version: str | os.PathLike[str] | None = None,
     tensor_parallel_size: int | None = None,
     pipeline_parallel_size: int | None = None,
@@ -732,6 +734,8 @@ def run(
             Default: the model's own constants.
         latency_lookup: How v2 reads its tables: the row below, or between rows (floor, interp). Default: the
             model's own.
+        random_tokens: Prompts are random tokens, as of benchmarks' random data: fewer of many experts are read
+            than for text. Default: false.
 
     engine:
         engine_version: The engine and its version, also --engine; a version between profiles takes the one
@@ -1322,6 +1326,7 @@ def replay(
     bench_data: str | os.PathLike[str] | None = None,
     hardware_config: str | os.PathLike[str] | None = None,
     latency_lookup: Literal["floor", "interp"] | None = None,
+    random_tokens: bool | None = None,
     engine_version: str | os.PathLike[str] | None = None,
     tensor_parallel_size: int | None = None,
     pipeline_parallel_size: int | None = None,
@@ -1682,6 +1687,7 @@ def explain(
     bench_data: str | os.PathLike[str] | None = None,
     hardware_config: str | os.PathLike[str] | None = None,
     latency_lookup: Literal["floor", "interp"] | None = None,
+    random_tokens: bool | None = None,
     engine_version: str | os.PathLike[str] | None = None,
     tensor_parallel_size: int | None = None,
     pipeline_parallel_size: int | None = None,
@@ -2024,6 +2030,7 @@ def step(
     bench_data: str | os.PathLike[str] | None = None,
     hardware_config: str | os.PathLike[str] | None = None,
     latency_lookup: Literal["floor", "interp"] | None = None,
+    random_tokens: bool | None = None,
     engine_version: str | os.PathLike[str] | None = None,
     tensor_parallel_size: int | None = None,
     pipeline_parallel_size: int | None = None,
@@ -2375,6 +2382,7 @@ def sweep(
     bench_data: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
     hardware_config: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
     latency_lookup: Literal["floor", "interp"] | Sequence[Literal["floor", "interp"]] | None = None,
+    random_tokens: bool | Sequence[bool] | None = None,
     engine_version: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
     tensor_parallel_size: int | Sequence[int] | None = None,
     pipeline_parallel_size: int | Sequence[int] | None = None,
@@ -2727,6 +2735,7 @@ def plan(
     bench_data: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
     hardware_config: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
     latency_lookup: Literal["floor", "interp"] | Sequence[Literal["floor", "interp"]] | None = None,
+    random_tokens: bool | Sequence[bool] | None = None,
     engine_version: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
     tensor_parallel_size: int | Sequence[int] | None = None,
     pipeline_parallel_size: int | Sequence[int] | None = None,
@@ -3099,6 +3108,7 @@ def validate(
     bench_data: str | os.PathLike[str] | None = None,
     hardware_config: str | os.PathLike[str] | None = None,
     latency_lookup: Literal["floor", "interp"] | None = None,
+    random_tokens: bool | None = None,
     engine_version: str | os.PathLike[str] | None = None,
     tensor_parallel_size: int | None = None,
     pipeline_parallel_size: int | None = None,
@@ -3449,6 +3459,7 @@ def calibrate(
     bench_data: str | os.PathLike[str] | None = None,
     hardware_config: str | os.PathLike[str] | None = None,
     latency_lookup: Literal["floor", "interp"] | None = None,
+    random_tokens: bool | None = None,
     engine_version: str | os.PathLike[str] | None = None,
     tensor_parallel_size: int | None = None,
     pipeline_parallel_size: int | None = None,

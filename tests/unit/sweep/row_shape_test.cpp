@@ -11,7 +11,7 @@
 namespace ridgeline::sweep {
 namespace {
 
-std::vector<std::string> flat(std::string_view json) {
+std::vector<std::string> flattened(std::string_view json) {
   std::vector<std::string> texts;
   flatten(json, [&](std::string_view, std::string_view value) { texts.emplace_back(value); });
   return texts;
@@ -33,9 +33,9 @@ TEST(RowShape, GivesTheTextsOfFlatten) {
   const std::string_view second =
       R"({"ordinal":17,"point":{"gpu":"a, b:{}"},"result":{"p":{"p99":null},"n":-2e9,"w":[],"e":{}}})";
   EXPECT_EQ(RowShape::of(first)->size(), 5U);
-  EXPECT_EQ(by_shape(first, first), flat(first));
-  EXPECT_EQ(by_shape(first, second), flat(second));
-  EXPECT_EQ(by_shape(second, first), flat(first));
+  EXPECT_EQ(by_shape(first, first), flattened(first));
+  EXPECT_EQ(by_shape(first, second), flattened(second));
+  EXPECT_EQ(by_shape(second, first), flattened(first));
 }
 
 TEST(RowShape, IsAnothersWhereKeysOrMapsDiffer) {

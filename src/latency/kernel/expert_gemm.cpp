@@ -180,11 +180,12 @@ double expected_experts(const model::ExpertGemm& shape,
   const double missed_by_one = 1.0 - real(shape.experts_per_token) / real(shape.experts);
   const double drawn =
       choice.fresh_share * real(tokens * shape.token_sources) * busiest_share(shape, tokens);
-  double missed = core::pow(std::max(0.0, missed_by_one), drawn);
-  if (choice.popularity_shape > 0.0 && missed > 0.0) {
-    // The mean of missed^popularity.
-    missed = core::pow(1.0 - core::log(missed) / choice.popularity_shape, -choice.popularity_shape);
-  }
+  const double shape_of_law = choice.popularity_shape;
+  const double missed =
+      shape_of_law > 0.0 && missed_by_one > 0.0
+          // The mean of missed_by_one^(drawn * popularity).
+          ? core::pow(1.0 - drawn * core::log(missed_by_one) / shape_of_law, -shape_of_law)
+          : core::pow(std::max(0.0, missed_by_one), drawn);
   return std::max(std::min(held, held * (1.0 - missed)), std::min(1.0, pairs));
 }
 

@@ -154,12 +154,12 @@ Driven drive(TenMilliseconds& server,
 
 TEST(Driver, SendsAnOpenLoopAheadOfTime) {
   TenMilliseconds server;
-  const Driven run = drive(server, Clients(40, false));
+  const Driven run = drive(server, Clients(200, false));
   EXPECT_EQ(run.end, Driver::End::kComplete);
-  EXPECT_EQ(run.summary.completed, 40);
-  ASSERT_EQ(server.submitted.size(), 40);
-  // 8 requests are sent; the server runs to the arrival of the 9th.
-  EXPECT_EQ(server.limits.front(), millisecond(8 * 3));
+  EXPECT_EQ(run.summary.completed, 200);
+  ASSERT_EQ(server.submitted.size(), 200);
+  // 64 requests are sent; the server runs to the arrival of the 65th.
+  EXPECT_EQ(server.limits.front(), millisecond(64 * 3));
 }
 
 TEST(Driver, SendsTheNextRequestOfAClosedLoopAtTheEndOfTheOneBefore) {

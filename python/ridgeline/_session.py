@@ -107,8 +107,9 @@ class Session:
         >>> session = rl.Session(model="llama-3.1-8b", gpu="h100")
         >>> session.submit(prompt_tokens=100, output_tokens=10)
         0
-        >>> session.step().tokens, session.observe().running
-        (1, 1)
+        >>> reached = session.step()  # The request has its seat.
+        >>> session.observe().running
+        1
         """
         return Record(self._call("observe"))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -82,11 +83,13 @@ def test_wrong_calls_name_their_field() -> None:
     with pytest.raises(rl.ConfigError, match="workload: found one"):
         rl.Session(**DEPLOYMENT, request_rate=2)
     session = rl.Session(**DEPLOYMENT)
-    for call, field in ((lambda: session.submit(0, 1), "prompt_tokens"),
-                        (lambda: session.submit(10, 1, prefix_tokens=11), "prefix_tokens"),
-                        (lambda: session.run_until(-1.0), "until_s"),
-                        (lambda: session.run_until(1e30), "until_s"),
-                        (lambda: session.abort(0), "id")):
+    calls: list[tuple[Callable[[], object], str]] = [
+        (lambda: session.submit(0, 1), "prompt_tokens"),
+        (lambda: session.submit(10, 1, prefix_tokens=11), "prefix_tokens"),
+        (lambda: session.run_until(-1.0), "until_s"),
+        (lambda: session.run_until(1e30), "until_s"),
+        (lambda: session.abort(0), "id")]
+    for call, field in calls:
         with pytest.raises(rl.ConfigError) as raised:
             call()
         assert raised.value.errors[0].field == field

@@ -9,8 +9,8 @@
 namespace ridgeline::sweep {
 
 /// What lies between the values of one line of JSON, as flatten() sees them. Rows of one kind
-/// differ in their values alone: of such a row, the shape finds them without reading its keys one by
-/// one.
+/// differ in their values alone: of such a row, the shape finds them without reading its keys one
+/// by one.
 class RowShape {
  public:
   /// Of a line without white space; nothing where it holds a list that is not empty, or an escape.

@@ -106,7 +106,7 @@ core::Error missing(std::string_view key) {
 }  // namespace
 
 SteppedRun::SteppedRun(const CallHost& host, Kept kept, document::Node said)
-    : hooks_(host.hooks), kept_(std::move(kept)), said_(std::move(said)) {
+    : hooks_(host.hooks), kept_(kept), said_(std::move(said)) {
   if (host.policies != nullptr) {
     policies_.emplace(*host.policies);
     if (!policies_->any()) {
@@ -135,7 +135,7 @@ core::Result<std::unique_ptr<SteppedRun>> SteppedRun::open(CallDocument& documen
   if (!resolved) {
     return core::fail(resolved.error());
   }
-  std::unique_ptr<SteppedRun> run(new SteppedRun(host, std::move(kept), std::move(said)));
+  std::unique_ptr<SteppedRun> run(new SteppedRun(host, kept, std::move(said)));
   run->resolved_.emplace(std::move(*resolved));
   run->tables_ = std::make_shared<KeptTables>(run->kept_.tables);
   run->listeners_.add(&run->ended_);

@@ -276,10 +276,10 @@ core::Result<std::optional<Certification>> certify(const scenario::Resolved& res
   if (!source) {
     return core::fail(std::move(source).error());
   }
-  return certify_run(std::move(run), **source, targets, options, interrupt);
+  return certify_run(run, **source, targets, options, interrupt);
 }
 
-core::Result<std::optional<Certification>> certify_run(scenario::Resolved run,
+core::Result<std::optional<Certification>> certify_run(const scenario::Resolved& run,
                                                        workload::Source& source,
                                                        const Targets& targets,
                                                        const CertifyOptions& options,

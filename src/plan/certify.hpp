@@ -50,7 +50,7 @@ struct Certification {
 
 /// The same of a run with that load already set, and of these requests of it.
 [[nodiscard]] core::Result<std::optional<Certification>> certify_run(
-    scenario::Resolved run,
+    const scenario::Resolved& run,
     workload::Source& source,
     const Targets& targets,
     const CertifyOptions& options,

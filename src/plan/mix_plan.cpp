@@ -421,8 +421,7 @@ class MixPlanner {
       }
       CertifyOptions own = options;
       own.instances = instances;
-      auto certified =
-          certify_run(std::move(run), **source, question_.slo.targets, own, interrupt_);
+      auto certified = certify_run(run, **source, question_.slo.targets, own, interrupt_);
       if (!certified) {
         return core::fail(std::move(certified).error());
       }

@@ -210,6 +210,7 @@ void read(Numbers& numbers, StepConstants& set) {
   set.streamed_expert_fraction = numbers.optional("streamed_expert_fraction", {0.0, 1.0}, 1.0);
   set.random_tokens_popularity_shape =
       numbers.optional("random_tokens_popularity_shape", {0.0, 1e6}, 0.0);
+  set.has_popularity_law = set.random_tokens_popularity_shape > 0.0;
   set.uneven_experts = numbers.optional("uneven_experts", {1.0, 10.0}, 1.0);
   set.uneven_coarse_experts = numbers.optional("uneven_coarse_experts", {1.0, 10.0}, 1.0);
   set.uneven_marlin_experts = numbers.optional("uneven_marlin_experts", {1.0, 10.0}, 1.0);

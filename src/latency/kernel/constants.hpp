@@ -199,7 +199,9 @@ struct StepConstants {
   core::Seconds step_gap;
   double elementwise_traffic_factor = 1.0;
   double elementwise_bandwidth_efficiency = 1.0;
-  double streamed_expert_fraction = 1.0;  ///< Of networks with few experts.
+  /// Of networks with few experts; of all where the set has no law of popularity (the first set).
+  double streamed_expert_fraction = 1.0;
+  bool has_popularity_law = false;
   /// ExpertChoice::popularity_shape of networks with many experts, where prompts are random tokens.
   double random_tokens_popularity_shape = 0.0;
   /// Times the rows that experts compute and move in the tables: of networks with many experts (but

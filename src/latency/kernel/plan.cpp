@@ -80,11 +80,11 @@ class Planner {
     return (1.0 + (run - 1.0) * (1.0 - calibration_.step.verified_experts_in_common)) / run;
   }
   [[nodiscard]] ExpertChoice expert_choice(const model::ExpertGemm& shape) const {
-    const bool coarse = shape.experts <= calibration_.coarse_experts;
-    return {.popularity_shape = coarse || !choice_.random_tokens
-                                    ? 0.0
-                                    : calibration_.step.random_tokens_popularity_shape,
-            .streamed_fraction = coarse ? calibration_.step.streamed_expert_fraction : 1.0,
+    const StepConstants& step = calibration_.step;
+    const bool by_law = step.has_popularity_law && shape.experts > calibration_.coarse_experts;
+    return {.popularity_shape =
+                by_law && choice_.random_tokens ? step.random_tokens_popularity_shape : 0.0,
+            .streamed_fraction = by_law ? 1.0 : step.streamed_expert_fraction,
             .fresh_share = fresh_share()};
   }
   [[nodiscard]] bool is_8bit(const model::Operator& op) const {

@@ -91,14 +91,20 @@ Cluster::Cluster(ClusterInputs inputs)
   like_.in_lock_step = unit_size_ > 1;
   RIDGELINE_CHECK(pools_.empty() || std::ssize(pool_of_) == inputs.num_instances,
                   "the pools have all instances");
+  if (!eager_ && (gateway_.needs().cache || !inputs.parts.empty())) {
+    sent_.emplace(gateway_.views().size());
+  }
   for (const routing::InstanceView& view : gateway_.views()) {
     if (threads_ > 1) {
       held_.push_back(std::make_unique<HeldRecords>());
     }
-    instances_.push_back(
-        inputs.warm_from.empty()
-            ? new_instance(view.id)
-            : new_instance(view.id, inputs.warm_from[static_cast<std::size_t>(view.id.value())]));
+    const std::span<const domain::Request> warm_from =
+        inputs.warm_from.empty() ? std::span<const domain::Request>()
+                                 : inputs.warm_from[static_cast<std::size_t>(view.id.value())];
+    for (const domain::Request& request : warm_from) {
+      note_sent(request, view.id);
+    }
+    instances_.push_back(new_instance(view.id, warm_from));
   }
   RIDGELINE_CHECK(instances_.size() % unit_size_ == 0, "every group of ranks is whole");
   for (std::size_t unit = 0; unit < num_units(); ++unit) {
@@ -115,6 +121,9 @@ Cluster::Cluster(ClusterInputs inputs)
       [this](const domain::Request& request, core::InstanceId id, const Gateway::Reported& known) {
         if (looks_ahead_) {
           return looks_.front().empty() ? core::Tokens() : looks_.front()[id.value()];
+        }
+        if (!may_hold(request, id)) {
+          return core::Tokens();
         }
         return instance(id, known.as_of)
             .cached_prefix_at(request, {.as_of = known.as_of, .since = known.since});

@@ -18,6 +18,7 @@
 #include "cluster/part.hpp"
 #include "cluster/pools.hpp"
 #include "cluster/request_story.hpp"
+#include "cluster/sent_contents.hpp"
 #include "cluster/tickets.hpp"
 #include "core/ids.hpp"
 #include "core/ring.hpp"
@@ -186,6 +187,9 @@ class Cluster final : public engine::Server,
   [[nodiscard]] routing::Gauges gauges(core::InstanceId id, core::SimTime at) override;
   [[nodiscard]] std::size_t num_instances() const override { return instances_.size(); }
   [[nodiscard]] bool is_empty(core::InstanceId id) override;
+  [[nodiscard]] bool may_hold(const domain::Request& request, core::InstanceId id) const override {
+    return !sent_ || sent_->may_hold(request, id);
+  }
   engine::Instance& instance(core::InstanceId id, core::SimTime now) override;
   void note_change(core::InstanceId id) override;
   void stop(core::InstanceId id, core::SimTime now) override;
@@ -234,6 +238,11 @@ class Cluster final : public engine::Server,
   static void note_dispatch(Ticket& ticket, const Gateway::Counted& counted);
   void hand_over_deliveries(core::SimTime now);
   void submit_to(const domain::Request& request, core::InstanceId id, const engine::Leg& leg);
+  void note_sent(const domain::Request& request, core::InstanceId id) {
+    if (sent_) {
+      sent_->note(request, id);
+    }
+  }
   void refuse(const domain::Request& request, core::InstanceId id, core::SimTime now);
   void drop_tickets(core::SimTime at);
   void report(const domain::RequestRecord& record, core::SimTime at);
@@ -249,6 +258,8 @@ class Cluster final : public engine::Server,
   bool looks_ahead_;  ///< Into the prefix caches, for requests that will arrive.
   /// Of the first arrivals_, leading tokens cached at each instance; empty: none anywhere.
   core::Ring<std::vector<core::Tokens>> looks_;
+  /// Where prefix caches are looked into; the reference asks every instance.
+  std::optional<SentContents> sent_;
   Tickets tickets_;
   std::priority_queue<Delivery, std::vector<Delivery>, std::greater<>> deliveries_;
   std::uint64_t num_deliveries_ = 0;

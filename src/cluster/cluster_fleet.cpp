@@ -26,6 +26,7 @@ using core::SimTime;
 void Cluster::submit_to(const domain::Request& request,
                         core::InstanceId id,
                         const engine::Leg& leg) {
+  note_sent(request, id);
   instances_[id.value()]->submit_leg(request, leg);
   note_change(id);
 }

@@ -37,7 +37,8 @@ void Cluster::look_ahead(SimTime now) {
       continue;  // No other request has a part of it.
     }
     for (const auto& one : instances_) {
-      found.push_back(instance(one->id(), now).cached_prefix(request));
+      found.push_back(may_hold(request, one->id()) ? instance(one->id(), now).cached_prefix(request)
+                                                   : core::Tokens());
     }
   }
 }

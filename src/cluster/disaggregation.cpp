@@ -39,8 +39,10 @@ Disaggregation::Disaggregation(DisaggregationInputs inputs, Fleet& fleet)
           inputs_.transfer.topology.capacities(static_cast<std::int64_t>(fleet.num_instances()))) {
   prefill_gateway_.look_at_caches(
       [this](const domain::Request& request, core::InstanceId id, const Gateway::Reported& known) {
-        return fleet_.instance(id, known.as_of)
-            .cached_prefix_at(request, {.as_of = known.as_of, .since = known.since});
+        return fleet_.may_hold(request, id)
+                   ? fleet_.instance(id, known.as_of)
+                         .cached_prefix_at(request, {.as_of = known.as_of, .since = known.since})
+                   : core::Tokens();
       });
   totals_.prefills.resize(static_cast<std::size_t>(inputs_.prefill_instances));
   // The cluster's gateway chooses among the others.

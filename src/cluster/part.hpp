@@ -98,6 +98,9 @@ class Fleet {
   [[nodiscard]] virtual std::size_t num_instances() const = 0;
   /// Of no part (Part::is_kept), and nothing that was sent to it is left.
   [[nodiscard]] virtual bool is_empty(core::InstanceId id) = 0;
+  /// Whether an instance may hold KV of a request's prompt (SentContents).
+  [[nodiscard]] virtual bool may_hold(const domain::Request& request,
+                                      core::InstanceId id) const = 0;
   /// An instance, advanced through every instant before `now`.
   [[nodiscard]] virtual engine::Instance& instance(core::InstanceId id, core::SimTime now) = 0;
 

@@ -25,6 +25,12 @@ struct Segment {
   friend bool operator==(const Segment&, const Segment&) = default;
 };
 
+/// Whether a content is what a request was asked or answered (unique_content, output_content): one
+/// of the two highest bits is set.
+constexpr bool is_of_a_request(std::uint64_t content) {
+  return (content >> 62) != 0;
+}
+
 /// Segments in order, each with its place and a hash of all before it, so that a key of the tokens
 /// up to any position costs a search and a few multiplications. Segments are only ever added: what
 /// refers to the first of them stays as it is.
@@ -114,10 +120,6 @@ class History {
     x ^= x >> 33;
     return x;
   }
-  /// Contents of a request's own have one of the two highest bits set (unique_content,
-  /// output_content).
-  static constexpr bool is_of_a_request(std::uint64_t content) { return (content >> 62) != 0; }
-
   std::vector<Part> parts_;
   std::int64_t end_ = 0;
   std::uint64_t hash_ = 0;

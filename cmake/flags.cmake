@@ -38,11 +38,12 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
 if(CMAKE_CROSSCOMPILING)
   set(CMAKE_CXX_FLAGS_RELEASE "-Os -DNDEBUG")
 endif()
-set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1 -D_GLIBCXX_ASSERTIONS")
+# Line numbers take a tenth of the time of a build: for sanitizers, and for the work preset.
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -D_GLIBCXX_ASSERTIONS")
 
 if(RIDGELINE_SANITIZE)
   target_compile_options(ridgeline_flags INTERFACE
-    -fsanitize=${RIDGELINE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    -g1 -fsanitize=${RIDGELINE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(ridgeline_flags INTERFACE -fsanitize=${RIDGELINE_SANITIZE})
 endif()
 

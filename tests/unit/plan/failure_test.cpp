@@ -45,7 +45,8 @@ TEST(ExplainFailure, NamesTheProofAndTheMostThatCanBeServed) {
 
 TEST(ExplainFailure, NamesTheSmallestBeyondTheLimits) {
   Answer answer;
-  answer.rejected = {{.reason = "more GPUs than the limits allow", .count = 2}};
+  answer.rejected = {
+      {.reason = "more GPUs than the limits allow", .count = 2, .example = {}, .nearest = {}}};
   Points points;
   points.beyond_limits = {.label = "h200 TP2", .gpu = "h200", .gpus = 2};
   explain_failure(points, {}, answer);

@@ -47,6 +47,7 @@ PLATFORM_FILES = (
     "src/observe/*",
     "src/sweep/shard_file.cpp",
     "src/plan/integer_program.cpp",
+    "src/deploy/save.cpp",
     "src/api/simulate.cpp",
     "src/api/c_api.cpp",
     "src/metrics/byte_slabs.cpp",

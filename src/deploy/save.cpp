@@ -1,11 +1,13 @@
 #include "deploy/save.hpp"
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -45,15 +47,39 @@ class Staging {
   fs::path path_;
 };
 
+/// "out/" is "out".
+fs::path folder_of(const std::string& folder) {
+  fs::path target(folder);
+  return target.has_filename() ? target : target.parent_path();
+}
+
 }  // namespace
+
+core::Result<void> can_save(std::string_view flag, const std::string& folder) {
+  const fs::path target = folder_of(folder);
+  std::error_code error;
+  fs::path place = target;  // What exists of it.
+  while (!place.empty() && !fs::exists(place, error) && place.has_relative_path()) {
+    place = place.parent_path();
+  }
+  if (place.empty()) {
+    place = ".";
+  }
+  if (!fs::is_directory(place, error)) {
+    return place == target
+               ? no_write(flag, target, "it is no folder")
+               : no_write(flag, target, fmt::format("'{}' is no folder", place.string()));
+  }
+  if (::access(place.c_str(), W_OK | X_OK) != 0) {
+    return no_write(flag, target, std::generic_category().message(errno));
+  }
+  return {};
+}
 
 core::Result<void> save_files(std::string_view flag,
                               const std::string& folder,
                               std::span<const File> files) {
-  fs::path target(folder);
-  if (!target.has_filename()) {
-    target = target.parent_path();  // "out/" is "out".
-  }
+  const fs::path target = folder_of(folder);
   std::error_code error;
   const bool exists = fs::exists(target, error);
   if (exists && !fs::is_directory(target, error)) {

@@ -15,4 +15,8 @@ namespace ridgeline::deploy {
                                             const std::string& folder,
                                             std::span<const File> files);
 
+/// Whether files can be written into a folder, or into one that would be made: asked before a long
+/// computation, which makes nothing.
+[[nodiscard]] core::Result<void> can_save(std::string_view flag, const std::string& folder);
+
 }  // namespace ridgeline::deploy

@@ -176,13 +176,14 @@ Cost cost_of(const scenario::Resolved& resolved,
 }
 
 std::vector<Objective> objectives_of(const std::vector<std::string>& names,
+                                     const std::string& field,
                                      const core::Location& where,
                                      core::Errors& errors) {
   std::vector<Objective> objectives;
   for (const std::string& name : names) {
     const auto* const found = std::ranges::find(kObjectiveNames, std::string_view(name));
     if (found == kObjectiveNames.end()) {
-      errors.push_back({.field = "objective",
+      errors.push_back({.field = field,
                         .message = fmt::format(
                             "found \"{}\", expected {}", name, fmt::join(kObjectiveNames, ", ")),
                         .where = where});
@@ -190,7 +191,7 @@ std::vector<Objective> objectives_of(const std::vector<std::string>& names,
     }
     const auto objective = static_cast<Objective>(found - kObjectiveNames.begin());
     if (std::ranges::find(objectives, objective) != objectives.end()) {
-      errors.push_back({.field = "objective",
+      errors.push_back({.field = field,
                         .message = fmt::format("found \"{}\" twice, expected it once", name),
                         .where = where});
       continue;

@@ -22,8 +22,9 @@ enum class Objective : std::uint8_t { kGpus, kUsdPerHour, kUsdPerMtok, kWatts, k
 inline constexpr std::array<std::string_view, 5> kObjectiveNames = {
     "gpus", "usd_per_hour", "usd_per_mtok", "watts", "joules_per_token"};
 
-/// The objectives of that name; unknown ones and those given twice are noted.
+/// The objectives of that name; unknown ones and those given twice are noted, of `field`.
 [[nodiscard]] std::vector<Objective> objectives_of(const std::vector<std::string>& names,
+                                                   const std::string& field,
                                                    const core::Location& where,
                                                    core::Errors& errors);
 

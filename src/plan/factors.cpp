@@ -121,33 +121,6 @@ std::string_view precision_of(OperatorClass kind, const model::ModelSpec& networ
   }
 }
 
-/// A cause as one candidate has it, before the candidates' are joined.
-struct Cause {
-  Factor factor;
-  double elasticity = 0.0;
-  double of_tpot = 0.0;  ///< d log TPOT / d theta at the batch planned; and so on.
-  double of_ttft = 0.0;
-  bool is_scaled = true;  ///< Shows in TPOT or TTFT, so that bands speak of it.
-  double scale = 1.0;     ///< What the candidate's bands multiply its spread by.
-};
-
-/// What was found out of one candidate.
-struct Examined {
-  std::vector<Cause> causes;
-  double amplification = 0.0;
-  std::int64_t decodes = 1;  ///< In a step at its capacity.
-  double capacity = 0.0;     ///< By the fluid estimate.
-  double by_ttft = 0.0;      ///< d log capacity / d log of the target of TTFT; 0 without one.
-};
-
-/// What a running server shows of the factors.
-struct ServerShows {
-  std::vector<double> ttft;
-  std::vector<double> tpot;
-  std::int64_t decodes = 1;
-  double capacity = 0.0;
-};
-
 class Examiner {
  public:
   explicit Examiner(const FluidCandidate& candidate)
@@ -156,9 +129,9 @@ class Examiner {
         parts_(*deployment_.latency),
         targets_(candidate.targets) {}
 
-  [[nodiscard]] Examined examine() {
+  [[nodiscard]] CandidateCauses examine() {
     capacity_ = fluid_capacity(inputs(*deployment_.latency), targets_);
-    Examined found;
+    CandidateCauses found;
     if (!(capacity_ > 0.0)) {
       return found;
     }
@@ -241,7 +214,7 @@ class Examiner {
            path.frontend_per_token.to_seconds() * candidate_.demand.mean_input;
   }
 
-  void add_operator(OperatorClass kind, Examined& found) const {
+  void add_operator(OperatorClass kind, CandidateCauses& found) const {
     const auto index = static_cast<std::size_t>(kind);
     if (!(tpot_[index] > 0.0) && !(ttft_[index] > 0.0)) {
       return;
@@ -270,7 +243,7 @@ class Examiner {
     cause.elasticity = difference(capacity(1.0 + kStep), capacity(1.0 - kStep));
     cause.of_tpot = tpot_[index] / tpot_s_;
     cause.of_ttft = ttft_[index] / ttft_s_;
-    found.amplification -= cause.elasticity;
+    found.doubt.amplification -= cause.elasticity;
     found.causes.push_back(std::move(cause));
   }
 
@@ -326,7 +299,7 @@ class Examiner {
     return 0.0;
   }
 
-  void add_serving(Examined& found) const {
+  void add_serving(CandidateCauses& found) const {
     std::optional<core::Duration> limit;
     for (const Target& target : targets_) {
       if (const auto own = target.limit_of(metrics::Metric::kTtft);
@@ -395,7 +368,8 @@ BandSpread spread_of(const std::vector<accuracy::Band>& bands,
 /// Gives the causes their scale: the spread of a token's time is that of the band of TPOT. What the
 /// band of TTFT has beyond what these make of a first token is one cause more: errors of queues and
 /// of what comes before the kernels.
-void scale_causes(const FluidCandidate& candidate, CandidateDoubt& doubt, Examined& found) {
+void scale_causes(const FluidCandidate& candidate, CandidateCauses& found) {
+  CandidateDoubt& doubt = found.doubt;
   double of_tpot = 0.0;
   double of_ttft = 0.0;
   for (const Cause& cause : found.causes) {
@@ -441,56 +415,52 @@ std::string bench_command(const FluidCandidate& candidate, std::string_view load
 
 /// What a running server of a candidate shows: the first token of a lone prompt, the time of a
 /// token at the batch planned, the capacity of a replica.
-void add_measurements(const FluidCandidate& candidate,
-                      const CandidateDoubt& doubt,
-                      const ServerShows& shows,
-                      FactorTable& table) {
+void add_measurements(const FluidCandidate& candidate, CandidateCauses& found) {
   const std::string& gpu = candidate.deployment.gpu.name;
-  table.measurements.push_back(
+  found.measurements = {
       {.what = fmt::format("first token of a lone prompt, {}", candidate.label),
        .command = bench_command(candidate, "--num-prompts 20 --max-concurrency 1"),
        .gpu = gpu,
        .minutes = kMinutesOfPrompt,
-       .noise = kNoiseOfTtft,
-       .loading = shows.ttft});
-  table.measurements.push_back(
-      {.what = fmt::format("time per token at {} in flight, {}", shows.decodes, candidate.label),
+       .noise = kNoiseOfTtft},
+      {.what = fmt::format("time per token at {} in flight, {}", found.decodes, candidate.label),
        .command = bench_command(candidate,
                                 fmt::format("--num-prompts {} --max-concurrency {}",
-                                            shows.decodes * kRoundsOfTokens,
-                                            shows.decodes)),
+                                            found.decodes * kRoundsOfTokens,
+                                            found.decodes)),
        .gpu = gpu,
        .minutes = kMinutesOfTokens,
-       .noise = kNoiseOfTpot,
-       .loading = shows.tpot});
-  table.measurements.push_back(
+       .noise = kNoiseOfTpot},
       {.what = fmt::format("capacity of one replica, {}", candidate.label),
        .command = bench_command(
            candidate,
            fmt::format("--request-rate {:.3g} --num-prompts {:.0f}",
-                       shows.capacity,
-                       std::ceil(shows.capacity * kSecondsPerMinute * kMinutesOfCapacity))),
+                       found.capacity,
+                       std::ceil(found.capacity * kSecondsPerMinute * kMinutesOfCapacity))),
        .gpu = gpu,
        .minutes = kMinutesOfCapacity,
-       .noise = kNoiseOfCapacity,
-       .loading = doubt.loading});
+       .noise = kNoiseOfCapacity}};
 }
 
 }  // namespace
 
-FactorTable factors_of(const std::vector<FluidCandidate>& candidates,
-                       const std::vector<accuracy::Band>& bands) {
+CandidateCauses causes_of(const FluidCandidate& candidate,
+                          const std::vector<accuracy::Band>& bands) {
+  CandidateCauses found = Examiner(candidate).examine();
+  found.doubt.tpot = spread_of(bands, candidate, accuracy::Metric::kTpot);
+  found.doubt.ttft = spread_of(bands, candidate, accuracy::Metric::kTtft);
+  scale_causes(candidate, found);
+  if (found.capacity > 0.0) {
+    add_measurements(candidate, found);
+  }
+  return found;
+}
+
+FactorTable factors_of(const std::vector<CandidateCauses>& candidates) {
   FactorTable table;
-  std::vector<Examined> examined;
   std::vector<double> common;  // Of each factor: the largest scale that a candidate gives it.
-  for (const FluidCandidate& candidate : candidates) {
-    Examined found = Examiner(candidate).examine();
-    CandidateDoubt doubt;
-    doubt.amplification = found.amplification;
-    doubt.tpot = spread_of(bands, candidate, accuracy::Metric::kTpot);
-    doubt.ttft = spread_of(bands, candidate, accuracy::Metric::kTtft);
-    scale_causes(candidate, doubt, found);
-    for (const Cause& cause : found.causes) {
+  for (const CandidateCauses& candidate : candidates) {
+    for (const Cause& cause : candidate.causes) {
       if (std::abs(cause.elasticity) < kNoEffect) {
         continue;
       }
@@ -503,22 +473,18 @@ FactorTable factors_of(const std::vector<FluidCandidate>& candidates,
         of_all = std::max(of_all, cause.scale);
       }
     }
-    table.candidates.push_back(std::move(doubt));
-    examined.push_back(std::move(found));
   }
   const std::size_t factors = table.factors.size();
   for (std::size_t j = 0; j < factors; ++j) {
     table.factors[j].sd *= common[j];
   }
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    CandidateDoubt& doubt = table.candidates[i];
+  for (const CandidateCauses& candidate : candidates) {
+    CandidateDoubt doubt = candidate.doubt;
     doubt.elasticity.assign(factors, 0.0);
     doubt.loading.assign(factors, 0.0);
-    ServerShows shows{.ttft = std::vector<double>(factors, 0.0),
-                      .tpot = std::vector<double>(factors, 0.0),
-                      .decodes = examined[i].decodes,
-                      .capacity = examined[i].capacity};
-    for (const Cause& cause : examined[i].causes) {
+    std::vector<double> ttft(factors, 0.0);  // What a running server shows of the factors.
+    std::vector<double> tpot(factors, 0.0);
+    for (const Cause& cause : candidate.causes) {
       const auto known = std::ranges::find(table.factors, cause.factor.name, &Factor::name);
       if (known == table.factors.end()) {
         continue;
@@ -529,12 +495,15 @@ FactorTable factors_of(const std::vector<FluidCandidate>& candidates,
         doubt.elasticity[j] = cause.elasticity;
         doubt.loading[j] = cause.elasticity * share;
       }
-      shows.ttft[j] = cause.of_ttft * share;
-      shows.tpot[j] = cause.of_tpot * share;
+      ttft[j] = cause.of_ttft * share;
+      tpot[j] = cause.of_tpot * share;
     }
-    if (shows.capacity > 0.0) {
-      add_measurements(candidates[i], doubt, shows, table);
+    const std::array<const std::vector<double>*, 3> shown = {&ttft, &tpot, &doubt.loading};
+    for (std::size_t k = 0; k < candidate.measurements.size(); ++k) {
+      table.measurements.push_back(candidate.measurements[k]);
+      table.measurements.back().loading = *shown.at(k);
     }
+    table.candidates.push_back(std::move(doubt));
   }
   return table;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,7 +28,7 @@ struct BandSpread {
   double sd = 0.0;                                    ///< Of the logarithm of the metric, widened.
 };
 
-/// What is unsure of one candidate.
+/// What is unsure of one candidate of a table.
 struct CandidateDoubt {
   std::vector<double> elasticity;  ///< Of its capacity to each factor of the table, as computed.
   /// The same for Row::elasticity: times this candidate's share of the factors' common scale.
@@ -49,12 +50,37 @@ struct FactorTable {
   std::vector<Measurement> measurements;
 };
 
-/// One factor per operator class and GPU (data/accuracy/operators.yaml), one per constant of
-/// data/serving within its interval, one for the KV blocks of a network on a GPU. One scale per
-/// candidate makes the spread of its predicted TPOT that of the nearest slice of `bands`; what the
-/// slice of TTFT has beyond that is a factor of its own. Elasticities are central differences of
-/// the fluid estimate. Factors without effect on any candidate are left out.
-[[nodiscard]] FactorTable factors_of(const std::vector<FluidCandidate>& candidates,
-                                     const std::vector<accuracy::Band>& bands);
+/// A cause of error as one candidate has it, before the candidates' are joined.
+struct Cause {
+  Factor factor;
+  double elasticity = 0.0;
+  double of_tpot = 0.0;  ///< d log TPOT / d theta at the batch planned; and so on.
+  double of_ttft = 0.0;
+  bool is_scaled = true;  ///< Shows in TPOT or TTFT, so that bands speak of it.
+  double scale = 1.0;     ///< What the candidate's bands multiply its spread by.
+};
+
+/// What was found out of one candidate. It refers to nothing: deployments need not be kept.
+struct CandidateCauses {
+  std::vector<Cause> causes;
+  CandidateDoubt doubt = {};  ///< Without what the table says: elasticity and loading.
+  std::int64_t decodes = 1;   ///< In a step at its capacity.
+  double capacity = 0.0;      ///< By the fluid estimate.
+  double by_ttft = 0.0;       ///< d log capacity / d log of the target of TTFT; 0 without one.
+  /// The TTFT of a lone prompt, the time of a token at the batch planned, the capacity of a
+  /// replica; without their loadings.
+  std::vector<Measurement> measurements = {};
+};
+
+/// One cause per operator class (data/accuracy/operators.yaml), one per constant of data/serving
+/// within its interval, one for the KV blocks. One scale makes the spread of the predicted TPOT
+/// that of the nearest slice of `bands`; what the slice of TTFT has beyond that is a cause of its
+/// own. Elasticities are central differences of the fluid estimate.
+[[nodiscard]] CandidateCauses causes_of(const FluidCandidate& candidate,
+                                        const std::vector<accuracy::Band>& bands);
+
+/// Joins the causes of all candidates: one factor per operator class and GPU, per constant of the
+/// server, per network's KV blocks on a GPU. Factors without effect on any candidate are left out.
+[[nodiscard]] FactorTable factors_of(const std::vector<CandidateCauses>& candidates);
 
 }  // namespace ridgeline::plan

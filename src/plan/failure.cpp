@@ -30,6 +30,15 @@ void add_misses(const Points& points, const std::vector<Contender>& contenders, 
                                          candidate.gpus_per_replica,
                                          core::plural("GPU", candidate.gpus_per_replica)));
   }
+  if (points.beyond_limits) {
+    const BeyondLimits& found = *points.beyond_limits;
+    answer.nearest.push_back(
+        fmt::format("{} {} for one replica of {}{}",
+                    found.gpus,
+                    found.gpu,
+                    found.label,
+                    found.is_bounded ? ", which misses a target at any load" : ""));
+  }
   // Where limits bind: the most that can be served.
   double best = 0.0;
   const Contender* found = nullptr;

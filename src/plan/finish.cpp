@@ -64,7 +64,7 @@ class Finish {
         interrupt_(interrupt) {}
 
   core::Result<bool> run() {
-    if (auto done = resolve_all(); !done) {
+    if (auto done = find_causes(); !done) {
       return core::fail(std::move(done).error());
     }
     find_doubt();
@@ -75,34 +75,34 @@ class Finish {
       return done;
     }
     assess_now();  // An interrupt may have come before.
-    fill();
+    if (auto filled = fill(); !filled) {
+      return core::fail(std::move(filled).error());
+    }
     return *done;
   }
 
  private:
   PlanCandidate& of(const Finalist& finalist) { return answer_.candidates[finalist.candidate]; }
 
-  /// One replica of each, for estimates.
-  core::Result<void> resolve_all() {
+  /// Of one replica of each. Deployments are not kept: each has tables of half a megabyte, and a
+  /// race may leave hundreds.
+  core::Result<void> find_causes() {
     for (const Finalist& finalist : finalists_) {
-      auto found = inputs_.space.resolve(inputs_.space.point(of(finalist).ordinal));
+      const auto found = inputs_.space.resolve(inputs_.space.point(of(finalist).ordinal));
       if (!found) {
-        return core::fail(std::move(found).error());
+        return core::fail(found.error());
       }
-      singles_.push_back(std::make_unique<scenario::Resolved>(std::move(found->resolved)));
+      causes_.push_back(causes_of({.deployment = *found->resolved.deployment,
+                                   .demand = inputs_.demand,
+                                   .targets = question_.slo.targets,
+                                   .label = of(finalist).label},
+                                  accuracy::bands()));
     }
     return {};
   }
 
   void find_doubt() {
-    std::vector<FluidCandidate> candidates;
-    for (std::size_t i = 0; i < finalists_.size(); ++i) {
-      candidates.push_back({.deployment = *singles_[i]->deployment,
-                            .demand = inputs_.demand,
-                            .targets = question_.slo.targets,
-                            .label = of(finalists_[i]).label});
-    }
-    table_ = factors_of(candidates, accuracy::bands());
+    table_ = factors_of(causes_);
     answer_.factors = table_.factors;
     doubt_ = {.rate = inputs_.load,
               .factors = table_.factors,
@@ -164,13 +164,13 @@ class Finish {
     }
     std::ranges::sort(kept);  // Canonical: ties go by it.
     std::vector<Finalist> finalists;
-    std::vector<std::unique_ptr<scenario::Resolved>> singles;
+    std::vector<CandidateCauses> causes;
     for (const std::size_t i : kept) {
       finalists.push_back(std::move(finalists_[i]));
-      singles.push_back(std::move(singles_[i]));
+      causes.push_back(std::move(causes_[i]));
     }
     finalists_ = std::move(finalists);
-    singles_ = std::move(singles);
+    causes_ = std::move(causes);
     find_doubt();
   }
 
@@ -387,10 +387,12 @@ class Finish {
     return std::nullopt;
   }
 
-  void fill() {
+  core::Result<void> fill() {
     const auto pick = find_pick();
     for (std::size_t i = 0; i < finalists_.size(); ++i) {
-      fill_one(i);
+      if (auto filled = fill_one(i); !filled) {
+        return filled;
+      }
     }
     for (const std::size_t i : by_cost()) {
       const Finalist& finalist = finalists_[i];
@@ -403,7 +405,7 @@ class Finish {
     }
     answer_.search.requests_simulated += requests_;
     if (!pick) {
-      return;
+      return {};
     }
     answer_.pick = finalists_[*pick].candidate;
     // The pick is shown first, whatever else is cheaper but less sure.
@@ -421,9 +423,10 @@ class Finish {
     answer_.cheaper = cheaper_chance(*pick);
     answer_.measurements = value_of_measurements(doubt_, *pick);
     fill_breakevens(*pick);
+    return {};
   }
 
-  void fill_one(std::size_t i) {
+  core::Result<void> fill_one(std::size_t i) {
     const Finalist& finalist = finalists_[i];
     PlanCandidate& candidate = of(finalist);
     candidate.replicas = finalist.gave_up ? 0 : finalist.replicas;
@@ -458,15 +461,17 @@ class Finish {
                                              finalist.replicas,
                                              core::plural("replica", finalist.replicas));
     }
-    candidate.cost = cost_of(
-        *singles_[i], finalist.replicas * instances_of(candidate.split), question_.cost, load);
     auto whole = inputs_.space.resolve(inputs_.space.point(candidate.ordinal), finalist.replicas);
-    if (whole) {
-      if (finalist.replicas > 1 || candidate.split) {
-        candidate.router = scenario::router_name(whole->resolved.run.cluster.router);
-      }
-      candidate.resolved = std::make_shared<scenario::Resolved>(std::move(whole->resolved));
+    if (!whole) {
+      return core::fail(std::move(whole).error());
     }
+    candidate.cost = cost_of(
+        whole->resolved, finalist.replicas * instances_of(candidate.split), question_.cost, load);
+    if (finalist.replicas > 1 || candidate.split) {
+      candidate.router = scenario::router_name(whole->resolved.run.cluster.router);
+    }
+    candidate.resolved = std::make_shared<scenario::Resolved>(std::move(whole->resolved));
+    return {};
   }
 
   void warn_of_short_trace(const Certification& certification) {
@@ -553,7 +558,7 @@ class Finish {
   std::vector<Finalist> finalists_;
   Answer& answer_;
   const std::atomic<bool>& interrupt_;
-  std::vector<std::unique_ptr<scenario::Resolved>> singles_;
+  std::vector<CandidateCauses> causes_;
   FactorTable table_;
   DoubtInput doubt_;
   Doubt assessed_;

@@ -275,8 +275,7 @@ class MixPlanner {
   /// Lowers the capacities for a class to what is there with the confidence asked for.
   core::Result<void> doubt(std::size_t of_class) {
     const ClassPoints& of = *classes_[of_class];
-    std::vector<std::unique_ptr<scenario::Resolved>> kept;
-    std::vector<FluidCandidate> candidates;
+    std::vector<CandidateCauses> candidates;
     std::vector<std::size_t> which;
     for (std::size_t i = 0; i < ordinals_.size(); ++i) {
       if (answer_.candidates[i].capacity[of_class] <= 0.0) {
@@ -286,17 +285,17 @@ class MixPlanner {
       if (!found) {
         return core::fail(std::move(found).error());
       }
-      kept.push_back(std::make_unique<scenario::Resolved>(std::move(found->resolved)));
-      candidates.push_back({.deployment = *kept.back()->deployment,
-                            .demand = of.points.demand,
-                            .targets = question_.slo.targets,
-                            .label = answer_.candidates[i].label});
+      candidates.push_back(causes_of({.deployment = *found->resolved.deployment,
+                                      .demand = of.points.demand,
+                                      .targets = question_.slo.targets,
+                                      .label = answer_.candidates[i].label},
+                                     accuracy::bands()));
       which.push_back(i);
     }
     if (candidates.empty()) {
       return {};
     }
-    const FactorTable table = factors_of(candidates, accuracy::bands());
+    const FactorTable table = factors_of(candidates);
     const double z = core::normal_quantile(question_.confidence);
     for (std::size_t k = 0; k < which.size(); ++k) {
       MixCandidate& candidate = answer_.candidates[which[k]];

@@ -170,6 +170,7 @@ class Sorter {
       rejections_.add("more GPUs than the limits allow",
                       fmt::format("{} takes {} {}", found.label, found.gpus_per_replica, found.gpu),
                       "");
+      note_beyond_limits(look);
       return;
     }
     if (out_.engine.empty()) {
@@ -221,6 +222,19 @@ class Sorter {
       out_.misses.push_back(std::move(miss));
     } else if (miss.limit < known->limit) {
       *known = std::move(miss);
+    }
+  }
+
+  void note_beyond_limits(const Look& look) {
+    const PlanCandidate& found = look.candidate;
+    const bool is_bounded = look.proof.has_value();
+    const auto& known = out_.beyond_limits;
+    if (!known ||
+        std::pair(is_bounded, found.gpus_per_replica) < std::pair(known->is_bounded, known->gpus)) {
+      out_.beyond_limits = {.label = found.label,
+                            .gpu = found.gpu,
+                            .gpus = found.gpus_per_replica,
+                            .is_bounded = is_bounded};
     }
   }
 

@@ -31,6 +31,14 @@ struct NearestMiss {
   std::string proof;
 };
 
+/// One replica that takes more GPUs than the limits allow.
+struct BeyondLimits {
+  std::string label;
+  std::string gpu;
+  std::int64_t gpus = 0;
+  bool is_bounded = false;  ///< No load meets its targets.
+};
+
 /// Every point of a space looked at without a run (stages 0 to 2).
 struct Points {
   Demand demand;
@@ -38,7 +46,9 @@ struct Points {
   std::vector<OpenPoint> open;            ///< Of those, which no bound refuses.
   std::vector<Rejection> rejected;
   std::vector<NearestMiss> misses;  ///< One per target that refuses points.
-  core::Warnings warnings;          ///< Of the first one that fits.
+  /// The fewest GPUs of what fits but for the limits; of those that could meet the targets, if any.
+  std::optional<BeyondLimits> beyond_limits;
+  core::Warnings warnings;  ///< Of the first one that fits.
   std::string engine;
   std::int64_t points = 0;
   bool interrupted = false;

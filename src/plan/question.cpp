@@ -472,18 +472,20 @@ class QuestionReader {
   void read_objectives() {
     std::vector<std::string> names;
     core::Location where{.file = kFlags};
-    if (words_.objective) {
+    const bool is_flag = words_.objective.has_value();
+    if (is_flag) {
       auto node = document::parse_yaml(fmt::format("[{}]", *words_.objective), kFlags);
       blocks_.objective = node ? *node : text_node(*words_.objective);
     }
     if (blocks_.objective) {
-      where = blocks_.objective->where();
+      where = is_flag ? where : blocks_.objective->where();
       const Node& node = *blocks_.objective;
       for (const Node& item : node.is_list() ? node.items() : std::vector<Node>{node}) {
         names.push_back(item.is_string() ? item.as_string() : item.describe());
       }
     }
-    question_.objectives = objectives_of(names, where, errors_);
+    question_.objectives =
+        objectives_of(names, is_flag ? "--objective" : "objective", where, errors_);
   }
 
   void read_costs() {

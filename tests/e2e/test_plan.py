@@ -52,6 +52,15 @@ def test_bad_input_is_said_at_once(ridgeline):
         assert word in done.stderr, done.stderr
 
 
+def test_unwritable_outputs_are_said_before_the_plan(ridgeline, tmp_path):
+    (tmp_path / "file").write_text("x")
+    for flag, path in (("--save-dir", "file/out"), ("--svg", "none/front.svg")):
+        done = plan(ridgeline, "--slo-ttft", "500ms", flag, str(tmp_path / path), "--progress", "plain")
+        assert done.returncode == 2 and flag in done.stderr, done.stderr
+        assert "simulated" not in done.stderr and done.stdout == ""
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
 def test_words_of_aiconfigurator(ridgeline):
     theirs = ridgeline("plan", "--model", "llama-3.1-8b", "--system", "h100", "--isl", "600", "--prefix", "88", "--osl", "64",
                        "--ttft", "500", "--tpot", "50", "--target-request-rate", "8", "--total-gpus", "8",

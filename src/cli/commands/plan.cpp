@@ -136,6 +136,9 @@ core::Result<PlanJob> read_plan_job(const Arguments& arguments, const Manners& m
                                  "something instead of the table",
                       .where = {.file = "command line"}});
   }
+  if (arguments.has("save-dir")) {
+    keep_errors(deploy::can_save("--save-dir", arguments.value("save-dir")), errors);
+  }
   const auto jobs = read_jobs(arguments);
   const auto mode = progress_mode(arguments, manners.err);
   keep_errors(question, errors);
@@ -328,15 +331,6 @@ ExitCode explain(const plan::Answer& answer, const std::string& id, const Manner
   return put_out(*text, manners);
 }
 
-core::Result<void> draw(const plan::Answer& answer, const std::string& path) {
-  auto file = OutputFile::open("--svg", path);
-  if (!file) {
-    return core::fail(std::move(file).error());
-  }
-  file->stream() << report::plan_svg(answer);
-  return file->commit();
-}
-
 /// What `plan` shows of an answer.
 ExitCode show(const plan::Answer& answer,
               const std::vector<std::string>& files,
@@ -433,13 +427,22 @@ ExitCode run_plan(const PlanJob& job,
     store = std::move(*opened);
     options.store = store.get();
   }
+  std::optional<OutputFile> svg;
+  if (arguments.has("svg")) {
+    auto opened = OutputFile::open("--svg", arguments.value("svg"));
+    if (!opened) {
+      return give_up(opened.error(), manners);
+    }
+    svg.emplace(std::move(*opened));
+  }
   auto answer = plan::plan(job.question, options, InterruptGuard::flag());
   display.finish();
   if (!answer) {
     return give_up(answer.error(), manners);
   }
-  if (arguments.has("svg")) {
-    if (const auto drawn = draw(*answer, arguments.value("svg")); !drawn) {
+  if (svg) {
+    svg->stream() << report::plan_svg(*answer);
+    if (const auto drawn = svg->commit(); !drawn) {
       return give_up(drawn.error(), manners);
     }
   }

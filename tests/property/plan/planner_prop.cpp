@@ -161,9 +161,9 @@ std::vector<Measured> sweep_all(const Question& question,
       return;
     }
     const auto demand = demand_of(resolved);
-    const FactorTable table = factors_of(
-        {{.deployment = *resolved.deployment, .demand = *demand, .targets = question.slo.targets}},
-        accuracy::bands());
+    const FactorTable table = factors_of({causes_of(
+        {.deployment = *resolved.deployment, .demand = *demand, .targets = question.slo.targets},
+        accuracy::bands())});
     const Cost cost = cost_of(resolved, 1, question.cost, {});
     one.unit_cost = cost.of(question.objectives.front()).value_or(0.0);
     const Row doubt{.capacity_rps = one.capacity,

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -46,6 +47,25 @@ TEST_F(SaveFiles, MakesTheFolderAndScriptsThatRun) {
   EXPECT_NE(fs::status(target / "a.sh").permissions() & fs::perms::owner_exec, fs::perms::none);
   EXPECT_EQ(fs::status(target / "b.yaml").permissions() & fs::perms::owner_exec, fs::perms::none);
   EXPECT_EQ(entries(folder_ / "new"), 1U);
+}
+
+TEST_F(SaveFiles, SaysBeforeWhetherItCan) {
+  EXPECT_TRUE(can_save("--save-dir", folder_.string()));
+  EXPECT_TRUE(can_save("--save-dir", (folder_ / "new" / "top1").string() + "/"));
+  EXPECT_TRUE(can_save("--save-dir", "new"));
+  EXPECT_EQ(entries(folder_), 0U);
+  std::ofstream(folder_ / "file") << "x";
+  for (const fs::path& path : {folder_ / "file", folder_ / "file" / "new"}) {
+    const auto can = can_save("--save-dir", path.string());
+    ASSERT_FALSE(can) << path;
+    EXPECT_EQ(can.error().front().field, "--save-dir");
+    EXPECT_NE(can.error().front().message.find("is no folder"), std::string::npos);
+  }
+  if (::geteuid() != 0) {  // Root may write everywhere.
+    fs::permissions(folder_, fs::perms::owner_read | fs::perms::owner_exec);
+    EXPECT_FALSE(can_save("--save-dir", (folder_ / "new").string()));
+    fs::permissions(folder_, fs::perms::owner_all);
+  }
 }
 
 TEST_F(SaveFiles, ReplacesItsFilesAndLeavesOthers) {

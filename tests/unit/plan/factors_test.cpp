@@ -62,9 +62,8 @@ class Factors : public testing::Test {
         targets_(targets()) {}
 
   [[nodiscard]] FactorTable table(const std::vector<accuracy::Band>& bands) const {
-    return factors_of({{*h100_.deployment, demand_, targets_, "h100 TP1"},
-                       {*h200_.deployment, demand_, targets_, "h200 TP1"}},
-                      bands);
+    return factors_of({causes_of({*h100_.deployment, demand_, targets_, "h100 TP1"}, bands),
+                       causes_of({*h200_.deployment, demand_, targets_, "h200 TP1"}, bands)});
   }
   static std::size_t index(const FactorTable& table, const std::string& name) {
     const auto found = std::ranges::find(table.factors, name, &Factor::name);

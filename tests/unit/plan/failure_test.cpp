@@ -43,6 +43,16 @@ TEST(ExplainFailure, NamesTheProofAndTheMostThatCanBeServed) {
               ElementsAre(HasSubstr("TTFT 200 ms with h100 TP1"), "30 req/s with 3 x h100 TP1"));
 }
 
+TEST(ExplainFailure, NamesTheSmallestBeyondTheLimits) {
+  Answer answer;
+  answer.rejected = {
+      {.reason = "more GPUs than the limits allow", .count = 2, .example = {}, .nearest = {}}};
+  Points points;
+  points.beyond_limits = {.label = "h200 TP2", .gpu = "h200", .gpus = 2};
+  explain_failure(points, {}, answer);
+  EXPECT_THAT(answer.nearest, ElementsAre("2 h200 for one replica of h200 TP2"));
+}
+
 TEST(ExplainFailure, NamesTheSurest) {
   Answer answer = answer_of_one(Stage::kCertified);
   answer.candidates.front().replicas = 2;

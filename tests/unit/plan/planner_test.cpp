@@ -57,6 +57,17 @@ TEST(Plan, AnImpossibleTargetIsRefusedWithItsProof) {
   EXPECT_FALSE(answer->nearest.empty());
 }
 
+TEST(Plan, LimitsThatNothingFitsNameWhatWould) {
+  Question limited = question("500ms");
+  limited.limits.stock = {{"h100", 0}, {"h200", 0}};
+  const std::atomic<bool> interrupt = false;
+  const auto answer = plan(limited, {}, interrupt);
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_TRUE(answer->is_infeasible);
+  ASSERT_EQ(answer->nearest.size(), 1U);
+  EXPECT_EQ(answer->nearest.front().substr(0, 23), "1 h100 for one replica ");
+}
+
 TEST(Plan, TheTableOfPricesKnowsWhereTheAnswerTurns) {
   Question priced = question("500ms");
   priced.objectives = {Objective::kUsdPerHour};

@@ -82,7 +82,8 @@ TEST(ReadQuestion, AnObjectiveTwiceIsRefused) {
   all.objective = "gpus,gpus";
   const auto question = read_question(all);
   ASSERT_FALSE(question.has_value());
-  EXPECT_EQ(question.error().front().field, "objective");
+  EXPECT_EQ(question.error().front().field, "--objective");
+  EXPECT_EQ(question.error().front().where.line, 0);
 }
 
 TEST(ReadQuestion, TargetsAreNeeded) {

@@ -28,6 +28,7 @@ inline constexpr ApiVersion kResponseTurns{.minor = 11, .patch = 1};      // 202
 inline constexpr ApiVersion kReasoningRenamed{.minor = 12, .patch = 0};   // 2025-11-08
 inline constexpr ApiVersion kPromptText{.minor = 20, .patch = 0};         // 2026
 inline constexpr ApiVersion kPauses{.minor = 13, .patch = 0};             // 2025-12
+inline constexpr ApiVersion kErrorParams{.minor = 14, .patch = 0};        // 2025-12
 inline constexpr ApiVersion kCountsTokens{.minor = 18, .patch = 0};       // 2026-03
 inline constexpr ApiVersion kFingerprintAtEnd{.minor = 20, .patch = 0};   // 2026-04-27
 inline constexpr ApiVersion kFourStops{.minor = 27, .patch = 0};          // 2026-08

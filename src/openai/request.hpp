@@ -28,6 +28,14 @@ struct Message {
 /// How `tool_choice` was put.
 enum class ToolChoice : std::uint8_t { kNone, kAuto, kRequired, kNamed };
 
+/// What of a response no chat has.
+struct ResponseOptions {
+  std::optional<std::string> previous;  ///< The id of the response that it goes on from.
+  bool is_stored = true;                ///< Its client wants it kept.
+  bool is_background = false;           ///< Its client does not wait for it.
+  bool has_instructions = false;        ///< They are its first message.
+};
+
 /// A request for a generation, of any kind, as its body states it. Unknown keys were passed
 /// over, and of keys that come twice the last one counts.
 struct GenerationRequest {
@@ -61,6 +69,7 @@ struct GenerationRequest {
   std::string tool_name;              ///< Of kNamed.
   ToolChoice tool_choice = ToolChoice::kNone;
   bool do_remote_decode = false;  ///< kv_transfer_params.
+  ResponseOptions response = {};
   /// What a response repeats of its request: keys and their JSON.
   std::map<std::string, std::string, std::less<>> echoed = {};
 

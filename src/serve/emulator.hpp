@@ -24,6 +24,7 @@
 #include "serve/net/event_loop.hpp"
 #include "serve/net/http_parser.hpp"
 #include "serve/net/listener.hpp"
+#include "serve/response_store.hpp"
 #include "serve/server_metrics.hpp"
 #include "serve/settings.hpp"
 #include "sim/simulation.hpp"
@@ -104,6 +105,11 @@ class Emulator final : public net::Handler, public net::EventLoop::Work {
   void lose_cache();
   [[nodiscard]] std::int64_t num_open() const { return generations_->num_open(); }
   [[nodiscard]] std::string metrics_page();
+  [[nodiscard]] const ResponseStore& responses() const { return generations_->responses(); }
+  /// As Generations::cancel_response().
+  std::optional<std::string> cancel_response(std::string_view id) {
+    return generations_->cancel_response(*session_, id);
+  }
   [[nodiscard]] double created() const { return created_; }
   [[nodiscard]] std::vector<std::string>& adapters() { return settings_.adapters; }
   /// Answers a request for a generation.

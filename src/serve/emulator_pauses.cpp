@@ -141,6 +141,32 @@ void Emulator::answer_preflight(net::Connection& connection, const net::HttpRequ
          headers);
 }
 
+std::string Emulator::metrics_page() {
+  pump();
+  ServerMetrics::Now now;
+  if (metrics_.num_engines() == 1) {
+    now.engines.push_back({.state = session_->state(), .totals = session_->totals()});
+  } else {
+    for (std::uint32_t i = 0; i < metrics_.num_engines(); ++i) {
+      const core::InstanceId instance(i);
+      now.engines.push_back(
+          {.state = session_->state_of(instance), .totals = session_->totals_of(instance)});
+    }
+  }
+  now.simulated_seconds = clock_.now().to_seconds();
+  now.sleep_level = sleeps_.level;
+  now.open_connections = loop_.num_connections(*this);
+  now.open_streams = generations_->num_open();
+  now.unix_seconds = live::unix_seconds();
+  now.adapters.max_loras = settings_.max_loras;
+  for (const std::string& adapter : settings_.adapters) {
+    if (generations_->num_running_of(adapter) > 0) {
+      now.adapters.running += (now.adapters.running.empty() ? "" : ",") + adapter;
+    }
+  }
+  return metrics_.page(std::move(now));
+}
+
 std::string Emulator::state_json() {
   pump();
   const engine::InstanceState state = session_->state();

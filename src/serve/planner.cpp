@@ -67,13 +67,16 @@ ApiError too_long(std::int64_t prompt, std::int64_t output, std::int64_t longest
       "input_tokens");
 }
 
-/// The answer's id. One of a response that its client chose stands as it is.
-std::string id_of(const GenerationRequest& wanted, const std::string& own) {
+/// The answer's id. That of a response follows no header, and stands as it is where its client
+/// chose it.
+std::string id_of(const GenerationRequest& wanted,
+                  const std::string& own,
+                  const std::string& random) {
   switch (wanted.api) {
     case openai::Api::kCompletions:
       return "cmpl-" + own;
     case openai::Api::kResponses:
-      return own.starts_with("resp_") ? own : "resp_" + own;
+      return wanted.request_id.value_or("resp_" + random);
     case openai::Api::kChat:
     case openai::Api::kMessages:
       break;
@@ -234,11 +237,10 @@ class Planner {
   void fill_head() {
     Generation& generation = plan_.generation;
     openai::StreamHead& head = generation.head;
-    const std::string own = !facts_.request_id.empty() ? facts_.request_id
-                            : wanted_.request_id
-                                ? *wanted_.request_id
-                                : fmt::format("{:016x}{:016x}", facts_.random, ~facts_.random);
-    head.id = id_of(wanted_, own);
+    const std::string random = fmt::format("{:016x}{:016x}", facts_.random, ~facts_.random);
+    const std::string own =
+        !facts_.request_id.empty() ? facts_.request_id : wanted_.request_id.value_or(random);
+    head.id = id_of(wanted_, own, random);
     head.created = static_cast<std::int64_t>(facts_.unix_seconds);
     head.model = wanted_.model.value_or(settings_.model_names.front());
     head.api = wanted_.api;
@@ -249,6 +251,10 @@ class Planner {
         generation.shows_usage && (wanted_.continuous_usage || settings_.forces_usage);
     head.has_usage_at_end = generation.shows_usage;
     generation.is_streamed = wanted_.stream;
+    if (settings_.keeps_responses && wanted_.api == openai::Api::kResponses &&
+        wanted_.response.is_stored) {
+      generation.kept_messages = wanted_.messages;
+    }
     generation.interval = wanted_.stream_interval.value_or(settings_.stream_interval);
     generation.logprobs = wanted_.logprobs;
     generation.returns_token_ids = wanted_.return_token_ids;

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include "openai/api.hpp"
+#include "openai/api_error.hpp"
+#include "openai/api_version.hpp"
 #include "openai/other_requests.hpp"
 #include "openai/prompt_builder.hpp"
 #include "openai/request.hpp"
@@ -50,6 +52,40 @@ void answer_responses(Emulator& emulator,
                       net::Connection& connection,
                       const net::HttpRequest& request) {
   generate_as(emulator, connection, request, openai::Api::kResponses, openai::parse_response);
+}
+
+void answer_kept_response(Emulator& emulator,
+                          net::Connection& connection,
+                          const net::HttpRequest& request) {
+  constexpr int kOk = 200;
+  const auto found = emulator.responses().find(part_of("/v1/responses/*", request.path).value(),
+                                               emulator.settings().version);
+  if (!found) {
+    emulator.answer_error(connection, found.error());
+    return;
+  }
+  emulator.answer(connection, kOk, net::kJsonType, (*found)->body);
+}
+
+void cancel_response(Emulator& emulator,
+                     net::Connection& connection,
+                     const net::HttpRequest& request) {
+  constexpr int kOk = 200;
+  const openai::ApiVersion version = emulator.settings().version;
+  const std::string_view id = part_of("/v1/responses/*/cancel", request.path).value();
+  const auto found = emulator.responses().find(id, version);
+  if (!found) {
+    emulator.answer_error(connection, found.error());
+    return;
+  }
+  const auto cancelled = emulator.cancel_response(id);
+  if (!cancelled) {
+    emulator.answer_error(connection,
+                          openai::invalid_response_request(
+                              "Cannot cancel a synchronous response.", "response_id", version));
+    return;
+  }
+  emulator.answer(connection, kOk, net::kJsonType, *cancelled);
 }
 
 void answer_messages(Emulator& emulator,

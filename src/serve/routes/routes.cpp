@@ -1,6 +1,8 @@
 #include "serve/routes/routes.hpp"
 
 #include <array>
+#include <cstddef>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -24,6 +26,8 @@ std::span<const Route> routes() {
       {"POST", "/v1/completions", answer_completions},
       {"POST", "/v1/chat/completions", answer_chat},
       {"POST", "/v1/responses", answer_responses, RouteOf::kAll, openai::kResponses},
+      {"GET", "/v1/responses/*", answer_kept_response, RouteOf::kAll, openai::kResponses},
+      {"POST", "/v1/responses/*/cancel", cancel_response, RouteOf::kAll, openai::kResponses},
       {"POST", "/v1/messages", answer_messages, RouteOf::kAll, openai::kMessages},
       {"POST", "/v1/messages/count_tokens", count_tokens, RouteOf::kAll, openai::kCountsTokens},
       {"POST", "/tokenize", answer_tokenize},
@@ -42,6 +46,20 @@ std::span<const Route> routes() {
       {"GET", "/server_info", answer_server_info, RouteOf::kDevMode},
   });
   return kRoutes;
+}
+
+std::optional<std::string_view> part_of(std::string_view of_table, std::string_view path) {
+  const std::size_t star = of_table.find('*');
+  if (star == std::string_view::npos) {
+    return of_table == path ? std::optional(std::string_view()) : std::nullopt;
+  }
+  const std::string_view behind = of_table.substr(star + 1);
+  if (!path.starts_with(of_table.substr(0, star)) || path.size() <= star + behind.size() ||
+      !path.ends_with(behind)) {
+    return std::nullopt;
+  }
+  const std::string_view part = path.substr(star, path.size() - star - behind.size());
+  return part.find('/') == std::string_view::npos ? std::optional(part) : std::nullopt;
 }
 
 bool is_json(Emulator& emulator, net::Connection& connection, const net::HttpRequest& request) {

@@ -302,6 +302,14 @@ bool Emulator::may(const net::HttpRequest& request) const {
   return is_known;
 }
 
+bool Emulator::has(const Route& route, std::string_view path) const {
+  const bool is_ours = route.where == RouteOf::kAll ||
+                       (route.where == RouteOf::kDevMode && settings_.has_dev_mode) ||
+                       (route.where == RouteOf::kAdapterUpdates && settings_.updates_adapters);
+  return is_ours && part_of(route.path, path) && route.since <= settings_.version &&
+         settings_.version < route.until;
+}
+
 void Emulator::on_request(net::Connection& connection, net::HttpRequest request) {
   request_began_ = live::wall_now();
   request_came_ = clock_.at(connection.arrived());
@@ -325,35 +333,22 @@ void Emulator::on_request(net::Connection& connection, net::HttpRequest request)
     answer(connection, 401, net::kJsonType, R"({"error":"Unauthorized"})");
     return;
   }
-  const std::string_view method =
-      request.method == "HEAD" ? std::string_view("GET") : std::string_view(request.method);
-  bool is_path = false;
+  // FastAPI answers HEAD where it is asked to; the page of metrics is another application.
+  const std::string_view method = request.method == "HEAD" && request.path.starts_with("/metrics")
+                                      ? std::string_view("GET")
+                                      : std::string_view(request.method);
   std::string allowed;
   for (const Route& route : routes()) {
-    const bool has_it = route.where == RouteOf::kAll ||
-                        (route.where == RouteOf::kDevMode && settings_.has_dev_mode) ||
-                        (route.where == RouteOf::kAdapterUpdates && settings_.updates_adapters);
-    if (!has_it || !part_of(route.path, request.path) || settings_.version < route.since) {
+    if (!has(route, request.path)) {
       continue;
     }
     if (route.method == method) {
       route.answer(*this, connection, request);
       return;
     }
-    is_path = true;
     allowed += (allowed.empty() ? "" : ", ") + std::string(route.method);
   }
-  const int status = is_path ? 405 : 404;
-  const std::string phrase(net::phrase_of(status));
-  const net::HeaderList headers = is_path ? net::HeaderList{{"allow", allowed}} : net::HeaderList();
-  if (settings_.version < openai::kNestedErrors) {
-    answer(
-        connection, status, net::kJsonType, fmt::format(R"({{"detail":"{}"}})", phrase), headers);
-    return;
-  }
-  answer_error(connection,
-               {.status = status, .type = phrase, .message = phrase, .param = std::nullopt},
-               headers);
+  answer_no_route(connection, request, allowed);
 }
 
 void Emulator::on_gone(net::Connection& connection) {

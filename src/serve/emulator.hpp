@@ -31,6 +31,8 @@
 
 namespace ridgeline::serve {
 
+struct Route;
+
 /// What a server did, when it has ended.
 struct ServeOutcome {
   sim::RunOutcome run;
@@ -162,11 +164,16 @@ class Emulator final : public net::Handler, public net::EventLoop::Work {
   [[nodiscard]] bool holds_requests() const { return is_paused_ || is_sleeping(); }
   void settle_pause();
   void take_held();
+  void answer_no_route(net::Connection& connection,
+                       const net::HttpRequest& request,
+                       const std::string& allowed);
   void answer_preflight(net::Connection& connection, const net::HttpRequest& request);
   /// The refusal of a request before any work on it; its fault, where one strikes it later.
   [[nodiscard]] std::optional<openai::ApiError> refusal(const net::HttpRequest& request,
                                                         net::HeaderList& headers,
                                                         std::optional<Fault>& fault);
+  /// Whether this server answers at this path as that line of the table says.
+  [[nodiscard]] bool has(const Route& route, std::string_view path) const;
   [[nodiscard]] bool may(const net::HttpRequest& request) const;
   /// The fault that strikes the next request.
   [[nodiscard]] std::optional<Fault> draw_fault();

@@ -1,6 +1,8 @@
 #include "serve/routes/routes.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -22,6 +24,7 @@ std::span<const Route> routes() {
       {"GET", "/version", answer_version},
       {"GET", "/load", answer_load},
       {"GET", "/metrics", answer_metrics},
+      {"GET", "/metrics/", answer_metrics},
       {"GET", "/v1/models", answer_models},
       {"POST", "/v1/completions", answer_completions},
       {"POST", "/v1/chat/completions", answer_chat},
@@ -30,6 +33,15 @@ std::span<const Route> routes() {
       {"POST", "/v1/responses/*/cancel", cancel_response, RouteOf::kAll, openai::kResponses},
       {"POST", "/v1/messages", answer_messages, RouteOf::kAll, openai::kMessages},
       {"POST", "/v1/messages/count_tokens", count_tokens, RouteOf::kAll, openai::kCountsTokens},
+      {"POST", "/invocations", answer_invocations},
+      {"POST", "/v1/embeddings", refuse_pooling, RouteOf::kAll, {}, openai::kPoolingLeft},
+      {"POST", "/pooling", refuse_pooling, RouteOf::kAll, {}, openai::kPoolingLeft},
+      {"POST", "/classify", refuse_pooling, RouteOf::kAll, {}, openai::kPoolingLeft},
+      {"POST", "/score", refuse_pooling, RouteOf::kAll, {}, openai::kPoolingLeft},
+      {"POST", "/v1/score", refuse_pooling, RouteOf::kAll, {}, openai::kPoolingLeft},
+      {"POST", "/rerank", refuse_pooling, RouteOf::kAll, {}, openai::kPoolingLeft},
+      {"POST", "/v1/rerank", refuse_pooling, RouteOf::kAll, {}, openai::kPoolingLeft},
+      {"POST", "/v2/rerank", refuse_pooling, RouteOf::kAll, {}, openai::kPoolingLeft},
       {"POST", "/tokenize", answer_tokenize},
       {"POST", "/detokenize", answer_detokenize},
       {"POST", "/v1/load_lora_adapter", load_adapter, RouteOf::kAdapterUpdates},
@@ -68,7 +80,10 @@ bool is_json(Emulator& emulator, net::Connection& connection, const net::HttpReq
   while (type.ends_with(' ')) {
     type.remove_suffix(1);
   }
-  if (type == net::kJsonType) {
+  const auto is_same = [](char a, char b) {
+    return std::tolower(static_cast<unsigned char>(a)) == b;
+  };
+  if (std::ranges::equal(type, net::kJsonType, is_same)) {
     return true;
   }
   emulator.answer_error(

@@ -24,6 +24,7 @@ struct Route {
   void (*answer)(Emulator& emulator, net::Connection& connection, const net::HttpRequest& request);
   RouteOf where = RouteOf::kAll;
   openai::ApiVersion since = {};
+  openai::ApiVersion until = openai::ApiVersion::never();  ///< It is there before.
 };
 [[nodiscard]] std::span<const Route> routes();
 /// What stands in a path for the star of the table's, or an empty text where that has none; nothing
@@ -62,6 +63,12 @@ void answer_messages(Emulator& emulator,
                      net::Connection& connection,
                      const net::HttpRequest& request);
 void count_tokens(Emulator& emulator, net::Connection& connection, const net::HttpRequest& request);
+void answer_invocations(Emulator& emulator,
+                        net::Connection& connection,
+                        const net::HttpRequest& request);
+void refuse_pooling(Emulator& emulator,
+                    net::Connection& connection,
+                    const net::HttpRequest& request);
 void answer_tokenize(Emulator& emulator,
                      net::Connection& connection,
                      const net::HttpRequest& request);

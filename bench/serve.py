@@ -4,7 +4,7 @@
     bench/serve.py BINARY [S1 S2 S3 S4 S5] [--scale 0.1] [--seconds 10]
 
 Per load: events a second, CPU per event of the server against a bare sender of as many bytes to as many connections
-(through Python, which adds to it), lateness, memory, and whether every stream ended. `--scale` takes that share of the streams.
+in as many bursts a second (through Python, which adds to it), lateness, memory, and whether every stream ended. `--scale` takes that share of the streams.
 """
 
 import argparse
@@ -40,8 +40,12 @@ def peak_memory(pid):
     return int(re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())[1]) / 1024
 
 
-def bare_cost(sockets, size=280, rounds=50):
-    """CPU seconds of one send of `size` bytes, to each of so many connections in turn, which another process reads."""
+def bare_cost(sockets, rate, size=280, rounds=50):
+    """CPU seconds of one send of `size` bytes, to each of so many connections in turn, which another process reads.
+
+    A round begins `rate` times a second, as the server's steps do: between two of them the reader sleeps and the
+    caches cool. Where a round takes longer than that, the next one begins at once.
+    """
     listener = socket.create_server(("127.0.0.1", 0), backlog=4096)
     pid = os.fork()
     if pid == 0:
@@ -61,7 +65,9 @@ def bare_cost(sockets, size=280, rounds=50):
         sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     data = b"x" * size
     before = resource.getrusage(resource.RUSAGE_SELF)
-    for _ in range(rounds):
+    began = time.monotonic()
+    for i in range(rounds):
+        time.sleep(max(0.0, began + i / rate - time.monotonic()))
         for sender in senders:
             sender.send(data)
     after = resource.getrusage(resource.RUSAGE_SELF)
@@ -170,7 +176,7 @@ def main():
     del soft
     for name in words.loads:
         load = Load(words.binary, name, words.scale)
-        bare = bare_cost(load.streams)
+        bare = bare_cost(load.seats, load.rate)
         with tempfile.TemporaryDirectory() as folder:
             found = load.run(folder)
         print(

@@ -46,14 +46,13 @@ PLATFORM_FILES = (
     "src/cli/*",
     "src/observe/*",
     "src/sweep/shard_file.cpp",
-    "src/plan/integer_program.cpp",
+    "src/core/system_library.cpp",
     "src/deploy/save.cpp",
     "src/api/simulate.cpp",
     "src/api/c_api.cpp",
     "src/metrics/byte_slabs.cpp",
     "src/live/arrival_log.cpp",
     "src/openai/arrival_time.hpp",
-    "src/serve/event_socket.cpp",
     "src/serve/net/*",
 )
 

@@ -19,11 +19,11 @@
 #include <vector>
 
 #include <curl/curl.h>
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include "core/check.hpp"
 #include "core/result.hpp"
+#include "core/system_library.hpp"
 #include "core/time.hpp"
 #include "observe/run_clock.hpp"
 #include "observe/target.hpp"
@@ -40,11 +40,10 @@ constexpr std::size_t kReadTogether = 16'384;
 constexpr std::int64_t kTicksPerNanosecond = 1000;
 constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
 
-constexpr const char* kLibrary = "libcurl.so.4";
-
 /// libcurl, loaded where a server is measured: linked, with the 30 libraries that it needs it would
 /// make every start of the program some ten times slower.
 struct Curl {
+  core::SystemLibrary library{"libcurl.so.4", "libcurl4", "measuring a server needs"};
   decltype(&curl_global_init) global_init = nullptr;
   decltype(&curl_easy_init) easy_init = nullptr;
   decltype(&curl_easy_cleanup) easy_cleanup = nullptr;
@@ -63,45 +62,30 @@ struct Curl {
   decltype(&curl_multi_info_read) multi_info_read = nullptr;
   decltype(&curl_multi_assign) multi_assign = nullptr;
   decltype(&curl_multi_strerror) multi_strerror = nullptr;
-  std::string problem = {};  ///< Why it cannot be used; empty: it can.
 };
 
 Curl load() {
   Curl curl;
-  void* const library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    curl.problem = fmt::format("measuring a server needs {}, which is not there", kLibrary);
-    return curl;
-  }
-  const auto find = [&](const char* name, auto& function) {
-    void* const symbol = dlsym(library, name);
-    if (symbol == nullptr) {
-      curl.problem = fmt::format("{} has no {}", kLibrary, name);
-      return;
-    }
-    // How POSIX has functions taken out of libraries (dlsym, "Application usage").
-    *reinterpret_cast<void**>(&function) = symbol;
-  };
-  find("curl_global_init", curl.global_init);
-  find("curl_easy_init", curl.easy_init);
-  find("curl_easy_cleanup", curl.easy_cleanup);
-  find("curl_easy_reset", curl.easy_reset);
-  find("curl_easy_setopt", curl.easy_setopt);
-  find("curl_easy_getinfo", curl.easy_getinfo);
-  find("curl_easy_strerror", curl.easy_strerror);
-  find("curl_slist_append", curl.slist_append);
-  find("curl_slist_free_all", curl.slist_free_all);
-  find("curl_multi_init", curl.multi_init);
-  find("curl_multi_cleanup", curl.multi_cleanup);
-  find("curl_multi_add_handle", curl.multi_add_handle);
-  find("curl_multi_remove_handle", curl.multi_remove_handle);
-  find("curl_multi_setopt", curl.multi_setopt);
-  find("curl_multi_socket_action", curl.multi_socket_action);
-  find("curl_multi_info_read", curl.multi_info_read);
-  find("curl_multi_assign", curl.multi_assign);
-  find("curl_multi_strerror", curl.multi_strerror);
-  if (curl.problem.empty() && curl.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
-    curl.problem = fmt::format("{} does not start", kLibrary);
+  curl.library.find("curl_global_init", curl.global_init);
+  curl.library.find("curl_easy_init", curl.easy_init);
+  curl.library.find("curl_easy_cleanup", curl.easy_cleanup);
+  curl.library.find("curl_easy_reset", curl.easy_reset);
+  curl.library.find("curl_easy_setopt", curl.easy_setopt);
+  curl.library.find("curl_easy_getinfo", curl.easy_getinfo);
+  curl.library.find("curl_easy_strerror", curl.easy_strerror);
+  curl.library.find("curl_slist_append", curl.slist_append);
+  curl.library.find("curl_slist_free_all", curl.slist_free_all);
+  curl.library.find("curl_multi_init", curl.multi_init);
+  curl.library.find("curl_multi_cleanup", curl.multi_cleanup);
+  curl.library.find("curl_multi_add_handle", curl.multi_add_handle);
+  curl.library.find("curl_multi_remove_handle", curl.multi_remove_handle);
+  curl.library.find("curl_multi_setopt", curl.multi_setopt);
+  curl.library.find("curl_multi_socket_action", curl.multi_socket_action);
+  curl.library.find("curl_multi_info_read", curl.multi_info_read);
+  curl.library.find("curl_multi_assign", curl.multi_assign);
+  curl.library.find("curl_multi_strerror", curl.multi_strerror);
+  if (curl.library.check() && curl.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
+    curl.library.refuse("libcurl.so.4 does not start");
   }
   return curl;
 }
@@ -484,8 +468,8 @@ HttpClient::HttpClient(std::unique_ptr<Engine> engine) : engine_(std::move(engin
 HttpClient::~HttpClient() = default;
 
 core::Result<std::unique_ptr<HttpClient>> HttpClient::make(Options options, const RunClock& clock) {
-  if (!curl().problem.empty()) {
-    return core::fail(core::Error{.message = curl().problem, .hint = "apt install libcurl4"});
+  if (const auto usable = curl().library.check(); !usable) {
+    return core::fail(usable.error());
   }
   auto engine = std::make_unique<Engine>(std::move(options), clock);
   if (const auto opened = engine->open(); !opened) {

@@ -57,6 +57,13 @@ ApiError not_found(std::string message, std::optional<std::string> param) {
           .param = std::move(param)};
 }
 
+ApiError invalid_response_request(std::string message, std::string param, ApiVersion version) {
+  return {.status = 400,
+          .type = "invalid_request_error",
+          .message = std::move(message),
+          .param = version >= kErrorParams ? std::optional(std::move(param)) : std::nullopt};
+}
+
 ApiError dead_engine() {
   return {.status = 500,
           .type = "InternalServerError",

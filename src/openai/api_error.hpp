@@ -25,6 +25,10 @@ using ApiResult = tl::expected<T, ApiError>;
 /// What vLLM's own checks refuse.
 [[nodiscard]] ApiError refused(std::string message, std::optional<std::string> param = {});
 [[nodiscard]] ApiError not_found(std::string message, std::optional<std::string> param = {});
+/// What vLLM's handler of responses refuses: it names the parameter since kErrorParams.
+[[nodiscard]] ApiError invalid_response_request(std::string message,
+                                                std::string param,
+                                                ApiVersion version);
 
 /// What a request gets that a dead engine should have answered.
 [[nodiscard]] ApiError dead_engine();

@@ -12,6 +12,7 @@ struct ApiVersion {
 
   /// Newer than all that are known: what other engines are shown with.
   static constexpr ApiVersion newest() { return {.minor = 1000, .patch = 0}; }
+  static constexpr ApiVersion never() { return {.minor = 1001, .patch = 0}; }
   /// From "vllm@0.15" or "vllm@0.10.1"; newest() where it names no version of vLLM.
   [[nodiscard]] static ApiVersion parse(std::string_view engine_version);
 
@@ -25,11 +26,14 @@ inline constexpr ApiVersion kTokenIdsInChoices{.minor = 10, .patch = 2};  // 202
 inline constexpr ApiVersion kResponses{.minor = 10, .patch = 0};          // 2025-07
 inline constexpr ApiVersion kMessages{.minor = 11, .patch = 1};           // 2025-10
 inline constexpr ApiVersion kResponseTurns{.minor = 11, .patch = 1};      // 2025-10
-inline constexpr ApiVersion kReasoningRenamed{.minor = 12, .patch = 0};   // 2025-11-08
-inline constexpr ApiVersion kPromptText{.minor = 20, .patch = 0};         // 2026
-inline constexpr ApiVersion kPauses{.minor = 13, .patch = 0};             // 2025-12
-inline constexpr ApiVersion kCountsTokens{.minor = 18, .patch = 0};       // 2026-03
-inline constexpr ApiVersion kFingerprintAtEnd{.minor = 20, .patch = 0};   // 2026-04-27
-inline constexpr ApiVersion kFourStops{.minor = 27, .patch = 0};          // 2026-08
+/// Routes of models that do not generate are there for those alone.
+inline constexpr ApiVersion kPoolingLeft{.minor = 12, .patch = 0};       // 2025-11
+inline constexpr ApiVersion kReasoningRenamed{.minor = 12, .patch = 0};  // 2025-11-08
+inline constexpr ApiVersion kPromptText{.minor = 20, .patch = 0};        // 2026
+inline constexpr ApiVersion kPauses{.minor = 13, .patch = 0};            // 2025-12
+inline constexpr ApiVersion kErrorParams{.minor = 14, .patch = 0};       // 2025-12
+inline constexpr ApiVersion kCountsTokens{.minor = 18, .patch = 0};      // 2026-03
+inline constexpr ApiVersion kFingerprintAtEnd{.minor = 20, .patch = 0};  // 2026-04-27
+inline constexpr ApiVersion kFourStops{.minor = 27, .patch = 0};         // 2026-08
 
 }  // namespace ridgeline::openai

@@ -99,17 +99,16 @@ void BodyReader::integer(std::string_view key,
   }
 }
 
-void BodyReader::number(std::string_view key, Element element, double lowest, double highest) {
-  double value = 0.0;
+void BodyReader::number(std::string_view key, Element element, std::optional<double>& value) {
+  double number = 0.0;
   if (is_null(element)) {
     return;
   }
-  if (element.get(value) != simdjson::SUCCESS) {
+  if (element.get(number) != simdjson::SUCCESS) {
     fail(key, "a valid number");
-  } else if (!(value >= lowest && value <= highest)) {
-    fail(refused(fmt::format("{} must be in [{}, {}], got {}.", key, lowest, highest, value),
-                 std::string(key)));
+    return;
   }
+  value = number;
 }
 
 void BodyReader::boolean(std::string_view key, Element element, bool& value) {

@@ -46,8 +46,7 @@ class BodyReader {
                std::int64_t& value,
                std::int64_t lowest = std::numeric_limits<std::int64_t>::min());
   void integer(std::string_view key, Element element, std::optional<std::int64_t>& value);
-  /// A finite number in a range; its value means nothing here.
-  void number(std::string_view key, Element element, double lowest, double highest);
+  void number(std::string_view key, Element element, std::optional<double>& value);
   void boolean(std::string_view key, Element element, bool& value);
   void text(std::string_view key, Element element, std::string& value);
   void text(std::string_view key, Element element, std::optional<std::string>& value);

@@ -103,12 +103,15 @@ bool is_one_of(const Keys& keys, std::string_view key) {
 /// Reads the body of a response.
 class ResponseReader {
  public:
-  ApiResult<void> read(Object body, Chat& chat) {
+  ApiResult<ResponseOptions> read(Object body, Chat& chat) {
     Element value;
     if (body["instructions"].get(value) == simdjson::SUCCESS && !is_null(value)) {
       std::string text;
       reader_.text("instructions", value, text);
-      chat.add_message("system", json_quoted(text));
+      options_.has_instructions = !text.empty();
+      if (options_.has_instructions) {
+        chat.add_message("system", json_quoted(text));
+      }
     }
     for (const auto member : body) {
       read_member(member.key, member.value, chat);
@@ -116,7 +119,13 @@ class ResponseReader {
     if (reader_.is_sound() && !has_input_) {
       reader_.fail(bad_request("input: Field required", "body.input"));
     }
-    return reader_.is_sound() ? ApiResult<void>() : tl::unexpected(*reader_.error());
+    if (reader_.is_sound() && options_.is_background && !options_.is_stored) {
+      reader_.fail(bad_request("Value error, background can only be used when `store` is true"));
+    }
+    if (!reader_.is_sound()) {
+      return tl::unexpected(*reader_.error());
+    }
+    return std::move(options_);
   }
 
  private:
@@ -147,37 +156,17 @@ class ResponseReader {
                         : json_of(value));
     } else if (key == "text" && value.is_object()) {
       read_format(value, chat);
-    } else if (key == "previous_response_id" && value.get(text) == simdjson::SUCCESS) {
-      refuse_previous(text);
+    } else if (key == "previous_response_id") {
+      reader_.text(key, value, options_.previous);
     } else if (key == "background") {
-      bool wanted = false;
-      reader_.boolean(key, value, wanted);
-      if (wanted) {
-        reader_.fail({.status = 400,
-                      .type = "invalid_request_error",
-                      .message = "This vLLM engine does not support `store=True` and therefore "
-                                 "does not support the background mode. To enable these features, "
-                                 "set the environment variable "
-                                 "`VLLM_ENABLE_RESPONSES_API_STORE=1` when launching the vLLM "
-                                 "server.",
-                      .param = std::nullopt});
-      }
+      reader_.boolean(key, value, options_.is_background);
+    } else if (key == "store") {
+      reader_.boolean(key, value, options_.is_stored);
+    } else if (key == "prompt" && !is_null(value)) {
+      reader_.fail(bad_request("Value error, prompt template is not supported", "prompt"));
     } else if (is_one_of(kSame, key)) {
       chat.add(key, json_of(value));
     }
-  }
-
-  /// Answers are kept only with VLLM_ENABLE_RESPONSES_API_STORE.
-  void refuse_previous(std::string_view id) {
-    const bool is_id = id.starts_with("resp_");
-    reader_.fail(
-        {.status = is_id ? 404 : 400,
-         .type = "invalid_request_error",
-         .message = is_id ? fmt::format("Response with id '{}' not found.", id)
-                          : fmt::format("Invalid 'response_id': '{}'. Expected an ID that begins "
-                                        "with 'resp'.",
-                                        id),
-         .param = is_id ? std::nullopt : std::optional<std::string>("response_id")});
   }
 
   void read_input(Element value, Chat& chat) {
@@ -247,6 +236,7 @@ class ResponseReader {
 
   BodyReader reader_;
   bool has_input_ = false;
+  ResponseOptions options_;
 };
 
 /// Reads the body of one of Anthropic's messages.
@@ -395,7 +385,8 @@ class MessageReader {
 
 /// Of the keys that a response repeats, those that its client gave.
 void take_echo(Object body, GenerationRequest& request) {
-  static constexpr std::array<std::string_view, 15> kKeys = {"instructions",
+  static constexpr std::array<std::string_view, 16> kKeys = {"background",
+                                                             "instructions",
                                                              "metadata",
                                                              "parallel_tool_calls",
                                                              "temperature",
@@ -403,7 +394,7 @@ void take_echo(Object body, GenerationRequest& request) {
                                                              "tools",
                                                              "top_p",
                                                              "max_tool_calls",
-                                                             "prompt",
+                                                             "previous_response_id",
                                                              "reasoning",
                                                              "service_tier",
                                                              "text",
@@ -427,11 +418,13 @@ ApiResult<GenerationRequest> parse_response(std::string_view text,
     return tl::unexpected(body.error());
   }
   Chat chat;
-  if (const auto done = ResponseReader().read(body->object(), chat); !done) {
-    return tl::unexpected(done.error());
+  auto options = ResponseReader().read(body->object(), chat);
+  if (!options) {
+    return tl::unexpected(options.error());
   }
   auto request = parse_as(Api::kResponses, chat, version, limits);
   if (request) {
+    request->response = std::move(*options);
     take_echo(body->object(), *request);
   }
   return request;

@@ -52,6 +52,9 @@ PromptBuilder::PromptBuilder(core::Tokens block_size, std::uint64_t salt)
 void PromptBuilder::add_text(std::string_view text) {
   text::Pieces pieces(text);
   while (const auto piece = pieces.next()) {
+    if (leaves_out()) {
+      continue;
+    }
     add_token(hash_text(*piece));
     if (keeps_ids_) {
       keep(token_id_of(*piece));
@@ -62,6 +65,9 @@ void PromptBuilder::add_text(std::string_view text) {
 
 void PromptBuilder::add_ids(std::span<const std::int64_t> ids) {
   for (const std::int64_t id : ids) {
+    if (leaves_out()) {
+      continue;
+    }
     add_token(scramble(scramble(kIds) ^ static_cast<std::uint64_t>(id)));
     if (keeps_ids_) {
       keep(id);
@@ -71,6 +77,9 @@ void PromptBuilder::add_ids(std::span<const std::int64_t> ids) {
 
 void PromptBuilder::add_special(std::int64_t count, std::string_view tag) {
   for (std::int64_t i = 0; i < count; ++i) {
+    if (leaves_out()) {
+      continue;
+    }
     const std::uint64_t hash = hash_text(tag, kSpecial + static_cast<std::uint64_t>(i));
     add_token(hash);
     if (keeps_ids_) {
@@ -80,7 +89,9 @@ void PromptBuilder::add_special(std::int64_t count, std::string_view tag) {
 }
 
 void PromptBuilder::add_answer(const KnownAnswer& answer, std::string_view text) {
-  if (answer.tokens > core::Tokens(0)) {
+  if (to_leave_out_ > 0) {
+    add_text(text);  // Its end alone is not what the cache holds.
+  } else if (answer.tokens > core::Tokens(0)) {
     end_segment();
     prompt_.push_back({domain::output_content(answer.request), answer.tokens});
     tokens_ += answer.tokens.value();

@@ -39,6 +39,8 @@ class PromptBuilder {
   void add_special(std::int64_t count, std::string_view tag);
   /// `text`: what the answer is.
   void add_answer(const KnownAnswer& answer, std::string_view text);
+  /// The next so many tokens are left out: a prompt is cut at its beginning.
+  void leave_out(std::int64_t tokens) { to_leave_out_ = tokens; }
   /// From here on the ids of the tokens are kept: as /tokenize gives them, and some from 126,000 on
   /// for special tokens.
   void keep_ids() { keeps_ids_ = true; }
@@ -52,6 +54,8 @@ class PromptBuilder {
   [[nodiscard]] std::vector<std::uint32_t> take_ids() { return std::move(ids_); }
 
  private:
+  /// Whether the next token is left out. Once for each.
+  bool leaves_out() { return to_leave_out_ > 0 && to_leave_out_-- > 0; }
   void add_token(std::uint64_t hash);
   void keep(std::int64_t id) { ids_.push_back(static_cast<std::uint32_t>(id)); }
   void end_segment();
@@ -61,6 +65,7 @@ class PromptBuilder {
   std::int64_t tokens_ = 0;
   std::int64_t in_segment_ = 0;
   std::uint64_t hash_;
+  std::int64_t to_leave_out_ = 0;
   bool is_estimate_ = false;
   bool keeps_ids_ = false;
   std::vector<std::uint32_t> ids_;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +16,7 @@
 #include "openai/api_error.hpp"
 #include "openai/api_version.hpp"
 #include "openai/body.hpp"
+#include "openai/sampling.hpp"
 
 namespace ridgeline::openai {
 namespace {
@@ -24,7 +24,6 @@ namespace {
 using Element = simdjson::dom::element;
 using Object = simdjson::dom::object;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::int64_t kMostLogprobs = 20;  // vLLM's max_logprobs.
 constexpr std::int64_t kMostStops = 4;
 
@@ -101,22 +100,25 @@ class GenerationReader {
       read_logprobs(key, value);
     } else if (key == "top_logprobs" && request_.is_chat()) {
       reader_.integer(key, value, top_logprobs_);
-    } else if (key == "temperature" || key == "repetition_penalty") {
-      reader_.number(key, value, 0.0, kInfinity);
-    } else if (key == "top_p" || key == "min_p") {
-      reader_.number(key, value, 0.0, 1.0);
-    } else if (key == "presence_penalty" || key == "frequency_penalty") {
-      reader_.number(key, value, -2.0, 2.0);
+    } else if (sampling_.read(key, value, reader_)) {
+      return;
     } else if (key == "priority") {
       if (!is_null(value)) {
         reader_.integer(key, value, request_.priority);
       }
     } else if (key == "cache_salt") {
       reader_.text(key, value, request_.cache_salt);
+      if (!is_null(value) && request_.cache_salt.empty()) {
+        reader_.fail(bad_request(
+            "Value error, Parameter 'cache_salt' must be a non-empty string if provided."));
+      }
     } else if (key == "request_id") {
       reader_.text(key, value, request_.request_id);
     } else if (key == "add_generation_prompt") {
       reader_.boolean(key, value, request_.add_generation_prompt);
+      begins_answer_ = request_.add_generation_prompt;
+    } else if (key == "continue_final_message" && request_.is_chat()) {
+      reader_.boolean(key, value, continues_message_);
     } else if (key == "return_token_ids") {
       reader_.boolean(key, value, request_.return_token_ids);
     } else if (key == "vllm_xargs" || key == "kv_transfer_params") {
@@ -393,6 +395,8 @@ class GenerationReader {
 
   void check() {
     request_.max_tokens = max_completion_tokens_ ? max_completion_tokens_ : max_tokens_;
+    request_.truncate_prompt_tokens = sampling_.truncate_prompt_tokens();
+    validate_logprobs();
     if (top_logprobs_ && request_.logprobs) {
       request_.logprobs = top_logprobs_;
     }
@@ -411,9 +415,28 @@ class GenerationReader {
     } else if (version_ >= kFourStops && std::ssize(request_.stop) > kMostStops) {
       reader_.fail(
           bad_request(fmt::format("Value error, `stop` must have at most {} strings", kMostStops)));
+    } else if (begins_answer_ && continues_message_) {
+      reader_.fail(
+          bad_request("Value error, Cannot set both `continue_final_message` and "
+                      "`add_generation_prompt` to True."));
     } else {
+      sampling_.validate(request_.stream, reader_);
+      sampling_.check(reader_);
       check_numbers();
       check_tools();
+    }
+  }
+
+  void validate_logprobs() {
+    if (!request_.is_chat() && request_.logprobs && *request_.logprobs < 0) {
+      reader_.fail(bad_request("Value error, `logprobs` must be a positive value.", "logprobs"));
+    } else if (top_logprobs_ && *top_logprobs_ < -1) {
+      reader_.fail(bad_request("Value error, `top_logprobs` must be a positive value or -1.",
+                               "top_logprobs"));
+    } else if (top_logprobs_ && *top_logprobs_ != 0 && !request_.logprobs) {
+      reader_.fail(
+          bad_request("Value error, when using `top_logprobs`, `logprobs` must be set to true.",
+                      "top_logprobs"));
     }
   }
 
@@ -434,9 +457,10 @@ class GenerationReader {
                          *request_.max_tokens,
                          request_.min_tokens),
              std::nullopt);
-    } else if (request_.n < 1 || request_.n > limits_.n) {
-      refuse(fmt::format("n must be at least 1 and at most {}, got {}.", limits_.n, request_.n),
-             "n");
+    } else if (request_.n < 1) {
+      refuse(fmt::format("n must be at least 1, got {}.", request_.n), "n");
+    } else if (request_.n > limits_.n) {
+      refuse(fmt::format("n must be at most {}, got {}.", limits_.n, request_.n), "n");
     } else if (request_.logprobs &&
                (*request_.logprobs < 0 || *request_.logprobs > kMostLogprobs)) {
       refuse(fmt::format("Requested sample logprobs of {}, which is greater than max allowed: {}",
@@ -478,10 +502,13 @@ class GenerationReader {
   RequestLimits limits_;
   GenerationRequest& request_;
   BodyReader reader_;
+  SamplingReader sampling_;
   std::optional<std::int64_t> max_tokens_;
   std::optional<std::int64_t> max_completion_tokens_;
   std::optional<std::int64_t> top_logprobs_;
   bool has_stream_options_ = false;
+  bool begins_answer_ = false;  ///< Its client says so.
+  bool continues_message_ = false;
   bool has_tool_choice_ = false;
   bool is_choice_none_ = false;
   std::vector<std::string> tool_names_;
@@ -515,84 +542,6 @@ ApiResult<GenerationRequest> parse_chat(std::string_view body,
                                         ApiVersion version,
                                         const RequestLimits& limits) {
   return parse(body, Api::kChat, version, limits);
-}
-
-ApiResult<TokenizeRequest> parse_tokenize(std::string_view text) {
-  const auto body = Body::parse(text);
-  if (!body) {
-    return tl::unexpected(body.error());
-  }
-  TokenizeRequest request;
-  BodyReader reader;
-  bool has_messages = false;
-  for (const auto member : body->object()) {
-    const std::string_view key = member.key;
-    if (key == "model") {
-      reader.text(key, member.value, request.model);
-    } else if (key == "prompt") {
-      reader.text(key, member.value, request.prompt);
-    } else if (key == "add_special_tokens") {
-      reader.boolean(key, member.value, request.add_special_tokens);
-    } else if (key == "return_token_strs") {
-      reader.boolean(key, member.value, request.return_token_strings);
-    } else if (key == "messages") {
-      has_messages = true;
-    }
-  }
-  if (has_messages) {
-    // The rest of such a body is that of a chat.
-    auto chat = parse_chat(text, ApiVersion::newest());
-    if (!chat) {
-      return tl::unexpected(chat.error());
-    }
-    request.messages = std::move(chat->messages);
-    request.add_generation_prompt = chat->add_generation_prompt;
-  } else if (reader.is_sound() && !request.prompt) {
-    reader.fail(bad_request("prompt: Field required", "body.prompt"));
-  }
-  return reader.is_sound() ? ApiResult<TokenizeRequest>(std::move(request))
-                           : tl::unexpected(*reader.error());
-}
-
-ApiResult<DetokenizeRequest> parse_detokenize(std::string_view text) {
-  const auto body = Body::parse(text);
-  if (!body) {
-    return tl::unexpected(body.error());
-  }
-  DetokenizeRequest request;
-  BodyReader reader;
-  bool has_tokens = false;
-  for (const auto member : body->object()) {
-    if (member.key == "model") {
-      reader.text("model", member.value, request.model);
-    } else if (member.key == "tokens") {
-      has_tokens = true;
-      reader.integers("tokens", member.value, request.tokens);
-    }
-  }
-  if (reader.is_sound() && !has_tokens) {
-    reader.fail(bad_request("tokens: Field required", "body.tokens"));
-  }
-  return reader.is_sound() ? ApiResult<DetokenizeRequest>(std::move(request))
-                           : tl::unexpected(*reader.error());
-}
-
-ApiResult<AdapterRequest> parse_adapter(std::string_view text) {
-  const auto body = Body::parse(text);
-  if (!body) {
-    return tl::unexpected(body.error());
-  }
-  AdapterRequest request;
-  BodyReader reader;
-  for (const auto member : body->object()) {
-    if (member.key == "lora_name") {
-      reader.text("lora_name", member.value, request.name);
-    } else if (member.key == "lora_path") {
-      reader.text("lora_path", member.value, request.path);
-    }
-  }
-  return reader.is_sound() ? ApiResult<AdapterRequest>(std::move(request))
-                           : tl::unexpected(*reader.error());
 }
 
 }  // namespace ridgeline::openai

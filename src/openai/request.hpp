@@ -28,6 +28,14 @@ struct Message {
 /// How `tool_choice` was put.
 enum class ToolChoice : std::uint8_t { kNone, kAuto, kRequired, kNamed };
 
+/// What of a response no chat has.
+struct ResponseOptions {
+  std::optional<std::string> previous;  ///< The id of the response that it goes on from.
+  bool is_stored = true;                ///< Its client wants it kept.
+  bool is_background = false;           ///< Its client does not wait for it.
+  bool has_instructions = false;        ///< They are its first message.
+};
+
 /// A request for a generation, of any kind, as its body states it. Unknown keys were passed
 /// over, and of keys that come twice the last one counts.
 struct GenerationRequest {
@@ -52,6 +60,8 @@ struct GenerationRequest {
   std::optional<std::string> request_id;
   bool add_generation_prompt = true;
   bool return_token_ids = false;
+  /// How many tokens of its end a prompt keeps; -1: as many as the model takes.
+  std::optional<std::int64_t> truncate_prompt_tokens;
   std::optional<std::int64_t> output_tokens;  ///< vllm_xargs.ridgeline_output_tokens.
   // Structured outputs and tools: JSON texts, read again where they are used.
   std::optional<std::string> schema;  ///< The answer is its smallest instance; "{}": any object.
@@ -61,6 +71,7 @@ struct GenerationRequest {
   std::string tool_name;              ///< Of kNamed.
   ToolChoice tool_choice = ToolChoice::kNone;
   bool do_remote_decode = false;  ///< kv_transfer_params.
+  ResponseOptions response = {};
   /// What a response repeats of its request: keys and their JSON.
   std::map<std::string, std::string, std::less<>> echoed = {};
 
@@ -81,30 +92,5 @@ struct RequestLimits {
 [[nodiscard]] ApiResult<GenerationRequest> parse_chat(std::string_view body,
                                                       ApiVersion version,
                                                       const RequestLimits& limits = {});
-
-/// The body of /tokenize: a text, or messages.
-struct TokenizeRequest {
-  std::optional<std::string> model;
-  std::optional<std::string> prompt;
-  std::vector<Message> messages;
-  bool add_special_tokens = true;
-  bool return_token_strings = false;
-  bool add_generation_prompt = true;
-};
-[[nodiscard]] ApiResult<TokenizeRequest> parse_tokenize(std::string_view body);
-
-/// The body of /detokenize.
-struct DetokenizeRequest {
-  std::optional<std::string> model;
-  std::vector<std::int64_t> tokens;
-};
-[[nodiscard]] ApiResult<DetokenizeRequest> parse_detokenize(std::string_view body);
-
-/// The body of /v1/load_lora_adapter and /v1/unload_lora_adapter.
-struct AdapterRequest {
-  std::string name;
-  std::string path;
-};
-[[nodiscard]] ApiResult<AdapterRequest> parse_adapter(std::string_view body);
 
 }  // namespace ridgeline::openai

@@ -96,7 +96,7 @@ std::string ResponseForm::object(std::string_view status,
   std::string text = fmt::format(
       R"({{"id":{},"created_at":{},"incomplete_details":{},"instructions":{},"metadata":{},)"
       R"("model":{},"object":"response","output":[{}],"parallel_tool_calls":{},"temperature":{},)"
-      R"("tool_choice":{},"tools":{},"top_p":{},"background":false,"max_output_tokens":{},)",
+      R"("tool_choice":{},"tools":{},"top_p":{},"background":{},"max_output_tokens":{},)",
       json_quoted(head_.id),
       head_.created,
       is_cut ? R"({"reason":"max_output_tokens"})" : "null",
@@ -109,13 +109,14 @@ std::string ResponseForm::object(std::string_view status,
       echo("tool_choice", R"("auto")"),
       echo("tools", "[]"),
       echo("top_p", "1.0"),
+      echo("background", "false"),
       head_.most_tokens);
   text += fmt::format(
-      R"("max_tool_calls":{},"previous_response_id":null,"prompt":{},"reasoning":{},)"
+      R"("max_tool_calls":{},"previous_response_id":{},"prompt":null,"reasoning":{},)"
       R"("service_tier":{},"status":"{}","text":{},"top_logprobs":{},"truncation":{},"usage":{},)"
       R"("user":{})",
       echo("max_tool_calls", "null"),
-      echo("prompt", "null"),
+      echo("previous_response_id", "null"),
       echo("reasoning", "null"),
       echo("service_tier", R"("auto")"),
       is_cut ? "incomplete" : status,
@@ -279,6 +280,10 @@ void ResponseForm::add_failure(const ApiError& error, std::string& out) {
           R"("code":"{}","message":{},"param":null)", error.status, json_quoted(error.message)),
       "",
       out);
+}
+
+std::string ResponseForm::without_answer(std::string_view status) const {
+  return object(status, "", nullptr, nullptr, 0);
 }
 
 std::string ResponseForm::whole(std::span<const Choice> choices,

@@ -33,6 +33,8 @@ class ResponseForm final : public AnswerForm {
                     const Usage& usage,
                     std::string_view kv_transfer_params) override;
   [[nodiscard]] std::string error(const ApiError& error) const override;
+  /// A response without an answer: "queued", "cancelled", "failed".
+  [[nodiscard]] std::string without_answer(std::string_view status) const;
 
  private:
   void add_event(std::string_view type,

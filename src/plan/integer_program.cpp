@@ -8,20 +8,16 @@
 #include <utility>
 #include <vector>
 
-#include <dlfcn.h>
-#include <fmt/format.h>
-
 #include "core/result.hpp"
+#include "core/system_library.hpp"
 
 namespace ridgeline::plan {
 namespace {
 
-/// The version whose interface is declared here, and the Debian package that has it.
-constexpr const char* kLibrary = "libCbcSolver.so.3";
-constexpr const char* kPackage = "coinor-libcbc3";
-
 /// Functions of Cbc_C_Interface.h (Cbc 2.10), by their names there.
 struct Cbc {
+  /// The version whose interface is declared here.
+  core::SystemLibrary library{"libCbcSolver.so.3", "coinor-libcbc3", "mixes of GPUs need"};
   void* (*new_model)() = nullptr;
   void (*delete_model)(void*) = nullptr;
   void (*load_problem)(void*,
@@ -40,33 +36,18 @@ struct Cbc {
   int (*solve)(void*) = nullptr;
   int (*is_proven_optimal)(void*) = nullptr;
   const double* (*solution)(void*) = nullptr;
-  std::string problem = {};  ///< Why it cannot be used; empty: it can.
 };
 
 Cbc load() {
   Cbc cbc;
-  void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    cbc.problem = fmt::format("mixes of GPUs need {}, which is not there", kLibrary);
-    return cbc;
-  }
-  const auto find = [&](const char* name, auto& function) {
-    void* symbol = dlsym(library, name);
-    if (symbol == nullptr) {
-      cbc.problem = fmt::format("{} has no {}", kLibrary, name);
-      return;
-    }
-    // How POSIX has functions taken out of libraries (dlsym, "Application usage").
-    *reinterpret_cast<void**>(&function) = symbol;
-  };
-  find("Cbc_newModel", cbc.new_model);
-  find("Cbc_deleteModel", cbc.delete_model);
-  find("Cbc_loadProblem", cbc.load_problem);
-  find("Cbc_setInteger", cbc.set_integer);
-  find("Cbc_setLogLevel", cbc.set_log_level);
-  find("Cbc_solve", cbc.solve);
-  find("Cbc_isProvenOptimal", cbc.is_proven_optimal);
-  find("Cbc_getColSolution", cbc.solution);
+  cbc.library.find("Cbc_newModel", cbc.new_model);
+  cbc.library.find("Cbc_deleteModel", cbc.delete_model);
+  cbc.library.find("Cbc_loadProblem", cbc.load_problem);
+  cbc.library.find("Cbc_setInteger", cbc.set_integer);
+  cbc.library.find("Cbc_setLogLevel", cbc.set_log_level);
+  cbc.library.find("Cbc_solve", cbc.solve);
+  cbc.library.find("Cbc_isProvenOptimal", cbc.is_proven_optimal);
+  cbc.library.find("Cbc_getColSolution", cbc.solution);
   return cbc;
 }
 
@@ -99,9 +80,8 @@ Columns by_column(const IntegerProgram& program) {
 
 core::Result<std::optional<std::vector<double>>> solve(const IntegerProgram& program) {
   static const Cbc kCbc = load();
-  if (!kCbc.problem.empty()) {
-    return core::fail(
-        core::Error{.message = kCbc.problem, .hint = fmt::format("apt install {}", kPackage)});
+  if (const auto usable = kCbc.library.check(); !usable) {
+    return core::fail(usable.error());
   }
   const Columns columns = by_column(program);
   std::vector<double> lower(program.columns.size(), 0.0);

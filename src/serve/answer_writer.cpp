@@ -223,6 +223,17 @@ std::string AnswerWriter::whole(Generation& generation) {
   return generation.form->whole(choices_of(generation), usage_of(generation), transfer);
 }
 
+KeptResponse AnswerWriter::kept(Generation& generation) {
+  const std::vector<openai::Choice> choices = choices_of(generation);
+  KeptResponse kept{.body = generation.form->whole(choices, usage_of(generation), "null"),
+                    .messages = std::move(*generation.kept_messages)};
+  // As vLLM, which passes on neither what was thought nor what was called.
+  if (const std::string& text = choices.front().text; !text.empty() && !generation.is_tool_call) {
+    kept.messages.push_back({.role = "assistant", .text = text});
+  }
+  return kept;
+}
+
 /// Later prompts may go on from these answers.
 void AnswerWriter::remember(const Generation& generation) {
   for (const ChoiceState& choice : generation.choices) {

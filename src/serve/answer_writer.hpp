@@ -13,6 +13,7 @@
 #include "serve/generation.hpp"
 #include "serve/known_answers.hpp"
 #include "serve/net/connection.hpp"
+#include "serve/response_store.hpp"
 #include "serve/settings.hpp"
 
 namespace ridgeline::serve {
@@ -33,6 +34,9 @@ class AnswerWriter {
   void write_failure(Generation& generation, const openai::ApiError& error);
   /// The body of an answer that is not streamed.
   [[nodiscard]] std::string whole(Generation& generation);
+
+  /// A response that has ended, as it is kept. Once.
+  [[nodiscard]] KeptResponse kept(Generation& generation);
 
   /// Connections that faults have ended since the last call: their requests are to be cancelled.
   [[nodiscard]] std::vector<net::Connection*> take_lost() { return std::exchange(lost_, {}); }

@@ -30,6 +30,7 @@
 #include "openai/message_form.hpp"
 #include "openai/prompt_builder.hpp"
 #include "openai/request.hpp"
+#include "openai/response_form.hpp"
 #include "scenario/deployment.hpp"
 #include "scenario/resolve.hpp"
 #include "serve/admin.hpp"
@@ -282,32 +283,6 @@ bool Emulator::is_ready() {
   return !drain_until_ && live::wall_now() >= ready_at_ && clock_.now() >= dead_until_;
 }
 
-std::string Emulator::metrics_page() {
-  pump();
-  ServerMetrics::Now now;
-  if (metrics_.num_engines() == 1) {
-    now.engines.push_back({.state = session_->state(), .totals = session_->totals()});
-  } else {
-    for (std::uint32_t i = 0; i < metrics_.num_engines(); ++i) {
-      const core::InstanceId instance(i);
-      now.engines.push_back(
-          {.state = session_->state_of(instance), .totals = session_->totals_of(instance)});
-    }
-  }
-  now.simulated_seconds = clock_.now().to_seconds();
-  now.sleep_level = sleeps_.level;
-  now.open_connections = loop_.num_connections(*this);
-  now.open_streams = generations_->num_open();
-  now.unix_seconds = live::unix_seconds();
-  now.adapters.max_loras = settings_.max_loras;
-  for (const std::string& adapter : settings_.adapters) {
-    if (generations_->num_running_of(adapter) > 0) {
-      now.adapters.running += (now.adapters.running.empty() ? "" : ",") + adapter;
-    }
-  }
-  return metrics_.page(std::move(now));
-}
-
 bool Emulator::may(const net::HttpRequest& request) const {
   if (settings_.api_keys.empty() || request.method == "OPTIONS" ||
       std::ranges::none_of(kGuarded,
@@ -325,6 +300,14 @@ bool Emulator::may(const net::HttpRequest& request) const {
     is_known = is_same(hash, key) || is_known;
   }
   return is_known;
+}
+
+bool Emulator::has(const Route& route, std::string_view path) const {
+  const bool is_ours = route.where == RouteOf::kAll ||
+                       (route.where == RouteOf::kDevMode && settings_.has_dev_mode) ||
+                       (route.where == RouteOf::kAdapterUpdates && settings_.updates_adapters);
+  return is_ours && part_of(route.path, path) && route.since <= settings_.version &&
+         settings_.version < route.until;
 }
 
 void Emulator::on_request(net::Connection& connection, net::HttpRequest request) {
@@ -350,35 +333,22 @@ void Emulator::on_request(net::Connection& connection, net::HttpRequest request)
     answer(connection, 401, net::kJsonType, R"({"error":"Unauthorized"})");
     return;
   }
-  const std::string_view method =
-      request.method == "HEAD" ? std::string_view("GET") : std::string_view(request.method);
-  bool is_path = false;
+  // FastAPI answers HEAD where it is asked to; the page of metrics is another application.
+  const std::string_view method = request.method == "HEAD" && request.path.starts_with("/metrics")
+                                      ? std::string_view("GET")
+                                      : std::string_view(request.method);
   std::string allowed;
   for (const Route& route : routes()) {
-    const bool has_it = route.where == RouteOf::kAll ||
-                        (route.where == RouteOf::kDevMode && settings_.has_dev_mode) ||
-                        (route.where == RouteOf::kAdapterUpdates && settings_.updates_adapters);
-    if (!has_it || route.path != request.path || settings_.version < route.since) {
+    if (!has(route, request.path)) {
       continue;
     }
     if (route.method == method) {
       route.answer(*this, connection, request);
       return;
     }
-    is_path = true;
     allowed += (allowed.empty() ? "" : ", ") + std::string(route.method);
   }
-  const int status = is_path ? 405 : 404;
-  const std::string phrase(net::phrase_of(status));
-  const net::HeaderList headers = is_path ? net::HeaderList{{"allow", allowed}} : net::HeaderList();
-  if (settings_.version < openai::kNestedErrors) {
-    answer(
-        connection, status, net::kJsonType, fmt::format(R"({{"detail":"{}"}})", phrase), headers);
-    return;
-  }
-  answer_error(connection,
-               {.status = status, .type = phrase, .message = phrase, .param = std::nullopt},
-               headers);
+  answer_no_route(connection, request, allowed);
 }
 
 void Emulator::on_gone(net::Connection& connection) {
@@ -534,6 +504,10 @@ void Emulator::generate(net::Connection& connection,
     answer_error(connection, known.error(), {}, wanted.api);
     return;
   }
+  if (const auto joined = responses().join(wanted, settings_.version); !joined) {
+    answer_error(connection, joined.error(), {}, wanted.api);
+    return;
+  }
   if (holds_requests()) {
     held_.push_back({.connection = &connection, .request = request, .wanted = std::move(wanted)});
     return;
@@ -577,8 +551,18 @@ void Emulator::generate(net::Connection& connection,
     one.request.rank = *rank;
   }
   plan->generation.fault = fault;
-  generations_->begin(
-      *session_, connection, request_came_, std::move(plan->generation), std::move(plan->requests));
+  const bool waits = wanted.stream || !wanted.response.is_background;
+  if (!waits) {
+    answer(connection,
+           200,
+           net::kJsonType,
+           openai::ResponseForm(plan->generation.head).without_answer("queued"));
+  }
+  generations_->begin(*session_,
+                      waits ? &connection : nullptr,
+                      request_came_,
+                      std::move(plan->generation),
+                      std::move(plan->requests));
   metrics_.on_injection(std::chrono::duration<double>(live::wall_now() - request_began_).count());
 }
 

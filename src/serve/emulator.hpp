@@ -24,11 +24,14 @@
 #include "serve/net/event_loop.hpp"
 #include "serve/net/http_parser.hpp"
 #include "serve/net/listener.hpp"
+#include "serve/response_store.hpp"
 #include "serve/server_metrics.hpp"
 #include "serve/settings.hpp"
 #include "sim/simulation.hpp"
 
 namespace ridgeline::serve {
+
+struct Route;
 
 /// What a server did, when it has ended.
 struct ServeOutcome {
@@ -104,6 +107,11 @@ class Emulator final : public net::Handler, public net::EventLoop::Work {
   void lose_cache();
   [[nodiscard]] std::int64_t num_open() const { return generations_->num_open(); }
   [[nodiscard]] std::string metrics_page();
+  [[nodiscard]] const ResponseStore& responses() const { return generations_->responses(); }
+  /// As Generations::cancel_response().
+  std::optional<std::string> cancel_response(std::string_view id) {
+    return generations_->cancel_response(*session_, id);
+  }
   [[nodiscard]] double created() const { return created_; }
   [[nodiscard]] std::vector<std::string>& adapters() { return settings_.adapters; }
   /// Answers a request for a generation.
@@ -156,11 +164,16 @@ class Emulator final : public net::Handler, public net::EventLoop::Work {
   [[nodiscard]] bool holds_requests() const { return is_paused_ || is_sleeping(); }
   void settle_pause();
   void take_held();
+  void answer_no_route(net::Connection& connection,
+                       const net::HttpRequest& request,
+                       const std::string& allowed);
   void answer_preflight(net::Connection& connection, const net::HttpRequest& request);
   /// The refusal of a request before any work on it; its fault, where one strikes it later.
   [[nodiscard]] std::optional<openai::ApiError> refusal(const net::HttpRequest& request,
                                                         net::HeaderList& headers,
                                                         std::optional<Fault>& fault);
+  /// Whether this server answers at this path as that line of the table says.
+  [[nodiscard]] bool has(const Route& route, std::string_view path) const;
   [[nodiscard]] bool may(const net::HttpRequest& request) const;
   /// The fault that strikes the next request.
   [[nodiscard]] std::optional<Fault> draw_fault();

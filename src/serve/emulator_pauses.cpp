@@ -11,10 +11,12 @@
 #include "document/json_writer.hpp"
 #include "engine/server.hpp"
 #include "openai/api_error.hpp"
+#include "openai/api_version.hpp"
 #include "serve/emulator.hpp"
 #include "serve/fault.hpp"
 #include "serve/net/connection.hpp"
 #include "serve/net/http_parser.hpp"
+#include "serve/routes/routes.hpp"
 #include "serve/server_metrics.hpp"
 
 namespace ridgeline::serve {
@@ -139,6 +141,68 @@ void Emulator::answer_preflight(net::Connection& connection, const net::HttpRequ
          kText,
          is_method ? "OK" : "Disallowed CORS method",
          headers);
+}
+
+/// As FastAPI: a path with a slash too many is sent on, `allowed` are the methods of one that is
+/// there.
+void Emulator::answer_no_route(net::Connection& connection,
+                               const net::HttpRequest& request,
+                               const std::string& allowed) {
+  const std::string_view whole = request.path;
+  const std::string_view path = whole.substr(0, whole.find_last_not_of('/') + 1);
+  if (allowed.empty() && path.size() < whole.size() &&
+      std::ranges::any_of(routes(), [&](const Route& route) { return has(route, path); })) {
+    constexpr int kTemporaryRedirect = 307;
+    answer(connection,
+           kTemporaryRedirect,
+           {},
+           {},
+           {{"location",
+             fmt::format("http://{}{}{}{}",
+                         request.header("host"),
+                         path,
+                         request.query.empty() ? "" : "?",
+                         request.query)}});
+    return;
+  }
+  const int status = allowed.empty() ? 404 : 405;
+  const std::string phrase(net::phrase_of(status));
+  const net::HeaderList headers =
+      allowed.empty() ? net::HeaderList() : net::HeaderList{{"allow", allowed}};
+  if (settings_.version < openai::kNestedErrors) {
+    answer(
+        connection, status, net::kJsonType, fmt::format(R"({{"detail":"{}"}})", phrase), headers);
+    return;
+  }
+  answer_error(connection,
+               {.status = status, .type = phrase, .message = phrase, .param = std::nullopt},
+               headers);
+}
+
+std::string Emulator::metrics_page() {
+  pump();
+  ServerMetrics::Now now;
+  if (metrics_.num_engines() == 1) {
+    now.engines.push_back({.state = session_->state(), .totals = session_->totals()});
+  } else {
+    for (std::uint32_t i = 0; i < metrics_.num_engines(); ++i) {
+      const core::InstanceId instance(i);
+      now.engines.push_back(
+          {.state = session_->state_of(instance), .totals = session_->totals_of(instance)});
+    }
+  }
+  now.simulated_seconds = clock_.now().to_seconds();
+  now.sleep_level = sleeps_.level;
+  now.open_connections = loop_.num_connections(*this);
+  now.open_streams = generations_->num_open();
+  now.unix_seconds = live::unix_seconds();
+  now.adapters.max_loras = settings_.max_loras;
+  for (const std::string& adapter : settings_.adapters) {
+    if (generations_->num_running_of(adapter) > 0) {
+      now.adapters.running += (now.adapters.running.empty() ? "" : ",") + adapter;
+    }
+  }
+  return metrics_.page(std::move(now));
 }
 
 std::string Emulator::state_json() {

@@ -12,17 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include "core/result.hpp"
+#include "core/system_library.hpp"
 
 namespace ridgeline::serve {
 namespace {
-
-/// The version whose interface is declared here, and the Debian package that has it.
-constexpr const char* kLibrary = "libzmq.so.5";
-constexpr const char* kPackage = "libzmq5";
 
 /// Of zmq.h (libzmq 4.3).
 constexpr int kPub = 1;
@@ -39,9 +35,10 @@ constexpr std::size_t kNumberBytes = 8;
 /// What ends a replay: -1.
 constexpr std::uint64_t kEnd = ~std::uint64_t{0};
 
-/// Functions of zmq.h, by their names there. Loaded where events are published: linked, it would
-/// bring six libraries to every start of the program.
+/// Functions of zmq.h, by their names there.
 struct Zmq {
+  /// The version whose interface is declared here.
+  core::SystemLibrary library{"libzmq.so.5", "libzmq5", "KV events need"};
   void* (*ctx_new)() = nullptr;
   int (*ctx_term)(void*) = nullptr;
   void* (*socket)(void*, int kind) = nullptr;
@@ -54,37 +51,22 @@ struct Zmq {
   int (*recv)(void*, void* bytes, std::size_t size, int flags) = nullptr;
   int (*last_error)() = nullptr;
   const char* (*error_text)(int error) = nullptr;
-  std::string problem = {};  ///< Why it cannot be used; empty: it can.
 };
 
 Zmq load() {
   Zmq zmq;
-  void* const library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    zmq.problem = fmt::format("KV events need {}, which is not there", kLibrary);
-    return zmq;
-  }
-  const auto find = [&](const char* name, auto& function) {
-    void* const symbol = dlsym(library, name);
-    if (symbol == nullptr) {
-      zmq.problem = fmt::format("{} has no {}", kLibrary, name);
-      return;
-    }
-    // How POSIX has functions taken out of libraries (dlsym, "Application usage").
-    *reinterpret_cast<void**>(&function) = symbol;
-  };
-  find("zmq_ctx_new", zmq.ctx_new);
-  find("zmq_ctx_term", zmq.ctx_term);
-  find("zmq_socket", zmq.socket);
-  find("zmq_close", zmq.close);
-  find("zmq_setsockopt", zmq.setsockopt);
-  find("zmq_getsockopt", zmq.getsockopt);
-  find("zmq_bind", zmq.bind);
-  find("zmq_connect", zmq.connect);
-  find("zmq_send", zmq.send);
-  find("zmq_recv", zmq.recv);
-  find("zmq_errno", zmq.last_error);
-  find("zmq_strerror", zmq.error_text);
+  zmq.library.find("zmq_ctx_new", zmq.ctx_new);
+  zmq.library.find("zmq_ctx_term", zmq.ctx_term);
+  zmq.library.find("zmq_socket", zmq.socket);
+  zmq.library.find("zmq_close", zmq.close);
+  zmq.library.find("zmq_setsockopt", zmq.setsockopt);
+  zmq.library.find("zmq_getsockopt", zmq.getsockopt);
+  zmq.library.find("zmq_bind", zmq.bind);
+  zmq.library.find("zmq_connect", zmq.connect);
+  zmq.library.find("zmq_send", zmq.send);
+  zmq.library.find("zmq_recv", zmq.recv);
+  zmq.library.find("zmq_errno", zmq.last_error);
+  zmq.library.find("zmq_strerror", zmq.error_text);
   return zmq;
 }
 
@@ -186,10 +168,8 @@ core::Result<std::unique_ptr<EventSocket>> EventSocket::open(const KvEventsConfi
                                                              std::int64_t number,
                                                              std::string_view host) {
   const Zmq& zmq = library();
-  if (!zmq.problem.empty()) {
-    return core::fail(core::Error{.field = "--kv-events-config",
-                                  .message = zmq.problem,
-                                  .hint = fmt::format("apt install {}", kPackage)});
+  if (const auto usable = zmq.library.check(); !usable) {
+    return core::fail(core::with_field(usable.error(), "--kv-events-config"));
   }
   std::unique_ptr<EventSocket> own(new EventSocket());
   own->topic_ = config.topic;

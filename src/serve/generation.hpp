@@ -10,6 +10,7 @@
 #include "core/ids.hpp"
 #include "openai/answer_form.hpp"
 #include "openai/answer_text.hpp"
+#include "openai/request.hpp"
 #include "openai/stream_events.hpp"
 #include "serve/net/connection.hpp"
 #include "serve/settings.hpp"
@@ -41,8 +42,10 @@ struct ChoiceState {
 
 /// An answer that is under way.
 struct Generation {
-  std::uint64_t serial = 0;               ///< 0: the slot is free.
-  net::Connection* connection = nullptr;  ///< Until the answer has ended.
+  std::uint64_t serial = 0;  ///< 0: the slot is free.
+  std::uint32_t slot = 0;
+  /// Until the answer has ended; null where no client waits for it.
+  net::Connection* connection = nullptr;
   openai::StreamHead head;
   std::unique_ptr<openai::AnswerForm> form;
   bool is_streamed = false;
@@ -53,6 +56,8 @@ struct Generation {
   bool is_due = false;        ///< The end is due.
   std::int64_t interval = 1;  ///< Tokens of an event.
   std::optional<std::int64_t> logprobs;
+  /// Of a response that is to be kept: the chat before its answer.
+  std::optional<std::vector<openai::Message>> kept_messages;
   bool returns_token_ids = false;
   bool has_remote_decode = false;
   std::vector<std::int64_t> prompt_tokens;  ///< Of each prompt.
@@ -60,6 +65,9 @@ struct Generation {
   std::optional<Fault> fault;  ///< That strikes it.
   std::int64_t cached_tokens = 0;
   net::HeaderList headers;
+
+  /// Whether its client is there no more.
+  [[nodiscard]] bool is_lost() const { return connection != nullptr && connection->is_dead(); }
 };
 
 }  // namespace ridgeline::serve

@@ -24,6 +24,7 @@
 #include "openai/answer_text.hpp"
 #include "openai/answers.hpp"
 #include "openai/api_error.hpp"
+#include "openai/response_form.hpp"
 #include "openai/stream_events.hpp"
 #include "serve/generation.hpp"
 #include "serve/server_metrics.hpp"
@@ -55,6 +56,7 @@ Generations::Generations(const Settings& settings,
       metrics_(metrics),
       touch_(std::move(touch)),
       writer_(settings, touch_),
+      responses_(settings.keeps_responses),
       frontend_(path) {}
 
 Generation* Generations::find(const Ref& ref) {
@@ -71,7 +73,7 @@ Generation* Generations::of(const net::Connection& connection) {
 }
 
 void Generations::begin(live::Session& session,
-                        net::Connection& connection,
+                        net::Connection* connection,
                         SimTime came,
                         Generation generation,
                         std::vector<EngineRequest> requests) {
@@ -85,12 +87,18 @@ void Generations::begin(live::Session& session,
     free_slots_.pop_back();
   }
   generation.serial = ++serials_;
-  generation.connection = &connection;
-  connection.context = slot + 1;
+  generation.slot = slot;
+  generation.connection = connection;
+  if (connection != nullptr) {
+    connection->context = slot + 1;
+  }
   ++num_open_;
   Generation& own = *slots_[slot];
   own = std::move(generation);
   own.form = openai::make_answer_form(own.head);
+  if (connection == nullptr) {
+    keep_without_answer(own, "queued");
+  }
   for (std::size_t i = 0; i < requests.size(); ++i) {
     EngineRequest& one = requests[i];
     const core::Tokens prompt = one.request.prompt_tokens;
@@ -268,7 +276,7 @@ SimTime Generations::write_due() {
       due_steps_.pop_front();
       for (const Due& one : due.tokens) {
         Generation* const generation = find(one.ref);
-        if (generation == nullptr || generation->connection->is_dead()) {
+        if (generation == nullptr || generation->is_lost()) {
           continue;
         }
         ChoiceState& choice = generation->choices[one.ref.choice];
@@ -289,7 +297,7 @@ SimTime Generations::write_due() {
       const Ref ref = due_ends_.front().ref;
       due_ends_.pop_front();
       Generation* const generation = find(ref);
-      if (generation != nullptr && !generation->connection->is_dead()) {
+      if (generation != nullptr && !generation->is_lost()) {
         generation->is_due = true;
         finish(*generation);
       }
@@ -323,10 +331,18 @@ void Generations::cancel_lost() {
 /// The end is due: writes it, if all before it is written.
 void Generations::finish(Generation& generation) {
   constexpr int kOk = 200;
+  if (generation.connection == nullptr) {
+    responses_.keep(generation.head.id, writer_.kept(generation));
+    release(generation);
+    return;
+  }
   net::Connection& connection = *generation.connection;
   touch_(connection);
   if (generation.is_streamed) {
     if (writer_.write_end(generation)) {
+      if (generation.kept_messages) {
+        responses_.keep(generation.head.id, writer_.kept(generation));
+      }
       release(generation);
       metrics_.on_response(kOk);
       connection.end_stream();
@@ -334,6 +350,9 @@ void Generations::finish(Generation& generation) {
     return;
   }
   const std::string body = writer_.whole(generation);
+  if (generation.kept_messages) {
+    responses_.keep(generation.head.id, writer_.kept(generation));
+  }
   const net::HeaderList headers = std::move(generation.headers);
   release(generation);
   metrics_.on_response(kOk);
@@ -342,6 +361,11 @@ void Generations::finish(Generation& generation) {
 
 void Generations::fail(Generation& generation, const openai::ApiError& error) {
   constexpr int kOk = 200;
+  if (generation.connection == nullptr) {
+    keep_without_answer(generation, "failed");
+    release(generation);
+    return;
+  }
   net::Connection& connection = *generation.connection;
   touch_(connection);
   if (generation.has_begun) {
@@ -358,10 +382,11 @@ void Generations::fail(Generation& generation, const openai::ApiError& error) {
 }
 
 void Generations::release(Generation& generation) {
-  const auto slot = static_cast<std::uint32_t>(generation.connection->context - 1);
-  generation.connection->context = 0;
+  if (generation.connection != nullptr) {
+    generation.connection->context = 0;
+  }
+  free_slots_.push_back(generation.slot);
   generation = Generation();
-  free_slots_.push_back(slot);
   --num_open_;
 }
 
@@ -375,6 +400,32 @@ void Generations::cancel(live::Session& session, net::Connection& connection) {
   for (const core::RequestId id : open) {
     session.abort(id);
   }
+}
+
+std::optional<std::string> Generations::cancel_response(live::Session& session,
+                                                        std::string_view id) {
+  const auto found = std::ranges::find_if(slots_, [&](const auto& generation) {
+    return generation->serial != 0 && generation->connection == nullptr &&
+           generation->head.id == id;
+  });
+  if (found == slots_.end()) {
+    return std::nullopt;
+  }
+  Generation& generation = **found;
+  const std::vector<core::RequestId> open = open_requests(generation);
+  std::string body = keep_without_answer(generation, "cancelled");
+  release(generation);
+  for (const core::RequestId request : open) {
+    session.abort(request);
+  }
+  return body;
+}
+
+std::string Generations::keep_without_answer(const Generation& generation,
+                                             std::string_view status) {
+  std::string body = openai::ResponseForm(generation.head).without_answer(status);
+  responses_.keep(generation.head.id, {.body = body, .messages = *generation.kept_messages});
+  return body;
 }
 
 std::vector<core::RequestId> Generations::open_requests(const Generation& generation) {

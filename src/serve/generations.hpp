@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,6 +26,7 @@
 #include "serve/generation.hpp"
 #include "serve/known_answers.hpp"
 #include "serve/kv_events.hpp"
+#include "serve/response_store.hpp"
 #include "serve/server_metrics.hpp"
 #include "serve/settings.hpp"
 
@@ -57,15 +59,19 @@ class Generations final : public live::Events {
 
   /// Requests that begin and end are made known to them, which outlive it.
   void tell(KvEvents& events) { kv_events_ = &events; }
-  /// Begins an answer to the request of this connection, which was read at `came`.
-  /// `generation.choices` and `requests` belong together.
+  /// Begins an answer to the request of this connection, which was read at `came`. Null: it is a
+  /// response that is kept, for which no client waits. `generation.choices` and `requests` belong
+  /// together.
   void begin(live::Session& session,
-             net::Connection& connection,
+             net::Connection* connection,
              core::SimTime came,
              Generation generation,
              std::vector<EngineRequest> requests);
   /// The client has gone: its requests are cancelled.
   void cancel(live::Session& session, net::Connection& connection);
+  /// Ends a response for which no client waits, and says how it looks then; nothing where there is
+  /// none of this id.
+  std::optional<std::string> cancel_response(live::Session& session, std::string_view id);
   /// The connection takes bytes again.
   void resume(net::Connection& connection);
   /// Writes what is due. When the next thing is: SimTime::never() where nothing waits.
@@ -77,6 +83,7 @@ class Generations final : public live::Events {
 
   [[nodiscard]] std::int64_t num_open() const { return num_open_; }
   [[nodiscard]] std::int64_t num_running_of(std::string_view adapter) const;
+  [[nodiscard]] const ResponseStore& responses() const { return responses_; }
   [[nodiscard]] const KnownAnswers& answers() const { return writer_.answers(); }
   /// No prompt finds an earlier answer in the cache any more.
   void forget_answers() { writer_.forget_answers(); }
@@ -124,6 +131,7 @@ class Generations final : public live::Events {
   [[nodiscard]] static std::vector<core::RequestId> open_requests(const Generation& generation);
   void fail(Generation& generation, const openai::ApiError& error);
   void finish(Generation& generation);
+  std::string keep_without_answer(const Generation& generation, std::string_view status);
   void release(Generation& generation);
   void cancel_lost();
 
@@ -133,6 +141,7 @@ class Generations final : public live::Events {
   ServerMetrics& metrics_;
   std::function<void(const net::Connection&)> touch_;
   AnswerWriter writer_;
+  ResponseStore responses_;
   engine::Frontend frontend_;
   std::vector<std::unique_ptr<Generation>> slots_;
   std::vector<std::uint32_t> free_slots_;

@@ -67,13 +67,16 @@ ApiError too_long(std::int64_t prompt, std::int64_t output, std::int64_t longest
       "input_tokens");
 }
 
-/// The answer's id. One of a response that its client chose stands as it is.
-std::string id_of(const GenerationRequest& wanted, const std::string& own) {
+/// The answer's id. That of a response follows no header, and stands as it is where its client
+/// chose it.
+std::string id_of(const GenerationRequest& wanted,
+                  const std::string& own,
+                  const std::string& random) {
   switch (wanted.api) {
     case openai::Api::kCompletions:
       return "cmpl-" + own;
     case openai::Api::kResponses:
-      return own.starts_with("resp_") ? own : "resp_" + own;
+      return wanted.request_id.value_or("resp_" + random);
     case openai::Api::kChat:
     case openai::Api::kMessages:
       break;
@@ -137,7 +140,29 @@ class Planner {
     return builder;
   }
 
+  /// What `fill` puts into a prompt, or the end of it that its client wants.
+  template <class Fill>
+  [[nodiscard]] openai::PromptBuilder built(std::uint64_t salt, Fill fill) const {
+    openai::PromptBuilder builder = builder_of(salt);
+    fill(builder);
+    const std::int64_t wanted = wanted_.truncate_prompt_tokens.value_or(builder.tokens().value());
+    const std::int64_t more =
+        builder.tokens().value() - (wanted < 0 ? facts_.max_model_len : wanted);
+    if (more <= 0) {
+      return builder;
+    }
+    openai::PromptBuilder end = builder_of(salt);
+    end.leave_out(more);
+    fill(end);
+    return end;
+  }
+
   ApiResult<void> add_prompts() {
+    if (wanted_.truncate_prompt_tokens.value_or(0) > facts_.max_model_len) {
+      return tl::unexpected(openai::refused(
+          "truncate_prompt_tokens value is greater than max_model_len. Please, select a smaller "
+          "truncation size."));
+    }
     const std::uint64_t salt = openai::hash_text(
         wanted_.cache_salt, openai::hash_text(facts_.adapter, facts_.cache_epoch));
     const auto finish = [&](openai::PromptBuilder& builder, PlannedPrompt prompt) {
@@ -150,14 +175,15 @@ class Planner {
       prompts_.push_back(std::move(prompt));
     };
     if (wanted_.is_chat()) {
-      openai::PromptBuilder builder = builder_of(salt);
-      openai::add_chat(builder,
-                       wanted_.messages,
-                       wanted_.tools_text,
-                       settings_.chat_tokens,
-                       wanted_.add_generation_prompt,
-                       settings_.image_tokens,
-                       find_answer_);
+      openai::PromptBuilder builder = built(salt, [this](openai::PromptBuilder& into) {
+        openai::add_chat(into,
+                         wanted_.messages,
+                         wanted_.tools_text,
+                         settings_.chat_tokens,
+                         wanted_.add_generation_prompt,
+                         settings_.image_tokens,
+                         find_answer_);
+      });
       PlannedPrompt prompt;
       for (const openai::Message& message : wanted_.messages) {
         prompt.images += message.images;
@@ -167,16 +193,16 @@ class Planner {
       return {};
     }
     for (const openai::PromptInput& input : wanted_.prompts) {
-      openai::PromptBuilder builder = builder_of(salt);
       PlannedPrompt prompt;
-      if (const auto* const text = std::get_if<std::string>(&input)) {
-        builder.add_special(settings_.bos_tokens, "begin");
-        builder.add_text(*text);
-        prompt.text = *text;
-      } else {
-        const auto& ids = std::get<std::vector<std::int64_t>>(input);
-        builder.add_ids(ids);
-      }
+      openai::PromptBuilder builder = built(salt, [&](openai::PromptBuilder& into) {
+        if (const auto* const text = std::get_if<std::string>(&input)) {
+          into.add_special(settings_.bos_tokens, "begin");
+          into.add_text(*text);
+          prompt.text = *text;
+        } else {
+          into.add_ids(std::get<std::vector<std::int64_t>>(input));
+        }
+      });
       if (builder.tokens().value() == 0) {
         return tl::unexpected(openai::refused("The decoder prompt cannot be empty", "prompt"));
       }
@@ -234,11 +260,10 @@ class Planner {
   void fill_head() {
     Generation& generation = plan_.generation;
     openai::StreamHead& head = generation.head;
-    const std::string own = !facts_.request_id.empty() ? facts_.request_id
-                            : wanted_.request_id
-                                ? *wanted_.request_id
-                                : fmt::format("{:016x}{:016x}", facts_.random, ~facts_.random);
-    head.id = id_of(wanted_, own);
+    const std::string random = fmt::format("{:016x}{:016x}", facts_.random, ~facts_.random);
+    const std::string own =
+        !facts_.request_id.empty() ? facts_.request_id : wanted_.request_id.value_or(random);
+    head.id = id_of(wanted_, own, random);
     head.created = static_cast<std::int64_t>(facts_.unix_seconds);
     head.model = wanted_.model.value_or(settings_.model_names.front());
     head.api = wanted_.api;
@@ -249,6 +274,10 @@ class Planner {
         generation.shows_usage && (wanted_.continuous_usage || settings_.forces_usage);
     head.has_usage_at_end = generation.shows_usage;
     generation.is_streamed = wanted_.stream;
+    if (settings_.keeps_responses && wanted_.api == openai::Api::kResponses &&
+        wanted_.response.is_stored) {
+      generation.kept_messages = wanted_.messages;
+    }
     generation.interval = wanted_.stream_interval.value_or(settings_.stream_interval);
     generation.logprobs = wanted_.logprobs;
     generation.returns_token_ids = wanted_.return_token_ids;

@@ -49,6 +49,7 @@ struct Settings {
   bool has_tool_parser = false;      ///< --tool-call-parser
   bool has_dev_mode = false;         ///< VLLM_SERVER_DEV_MODE
   bool updates_adapters = false;     ///< VLLM_ALLOW_RUNTIME_LORA_UPDATING
+  bool keeps_responses = false;      ///< VLLM_ENABLE_RESPONSES_API_STORE
   bool heeds_fault_headers = false;
   double reasoning_share = 0.0;  ///< Of an answer's tokens, with --reasoning-parser.
   std::int64_t max_loras = 0;    ///< 0: no adapters.

@@ -159,9 +159,64 @@ def test_errors_have_codes_and_params(server):
         found, answer = server.json("POST", "/v1/completions", body)
         assert (found, answer["error"]["param"]) == (status, param), (body, answer)
         assert answer["error"]["code"] == status
+    for body, message in [
+        ({"top_logprobs": 2}, "Value error, when using `top_logprobs`, `logprobs` must be set to true."),
+        ({"cache_salt": ""}, "Value error, Parameter 'cache_salt' must be a non-empty string if provided."),
+        (
+            {"add_generation_prompt": True, "continue_final_message": True},
+            "Value error, Cannot set both `continue_final_message` and `add_generation_prompt` to True.",
+        ),
+    ]:
+        chat = {"messages": [{"role": "user", "content": "the"}], **body}
+        found, answer = server.json("POST", "/v1/chat/completions", chat)
+        assert (found, answer["error"]["message"]) == (400, message)
     assert server.ask("GET", "/v1/completions")[0] == 405
     assert server.ask("POST", "/v1/nope", {})[0] == 404
     assert server.ask("POST", "/v1/completions", raw=b"{}", headers={"Content-Type": "text/plain"})[0] == 400
+
+
+def test_a_prompt_is_cut_at_its_beginning(server):
+    for prompt in (WORDS, list(range(1000, 1008))):
+        for most, tokens in [(3, 3), (8, 8), (100, 8), (-1, 8)]:
+            body = {"prompt": prompt, "max_tokens": 2, "truncate_prompt_tokens": most}
+            _, answer = server.json("POST", "/v1/completions", body)
+            assert answer["usage"]["prompt_tokens"] == tokens
+    status, answer = server.json("POST", "/v1/completions", {"prompt": "the", "truncate_prompt_tokens": 10_000_000})
+    assert status == 400 and "greater than max_model_len" in answer["error"]["message"]
+
+
+def test_paths_as_fastapi_has_them(server):
+    for path in ("/health", "/v1/models"):
+        status, headers, text = server.ask("GET", path + "/?a=b")
+        assert (status, text) == (307, b"")
+        assert headers["location"] == "http://{}:{}{}?a=b".format(*server.address, path)
+        assert server.ask("HEAD", path)[0] == 405
+    assert server.ask("GET", "/v1/nope/")[0] == 404
+    assert server.ask("HEAD", "/metrics")[0] == server.ask("GET", "/metrics/")[0] == 200
+
+
+def test_invocations_are_chats_or_completions(server):
+    for body, kind in [
+        ({"prompt": "the", "max_tokens": 2}, "text_completion"),
+        ({"messages": [{"role": "user", "content": "the"}], "max_tokens": 2}, "chat.completion"),
+    ]:
+        _, answer = server.json("POST", "/invocations", body)
+        assert answer["object"] == kind
+    status, answer = server.json("POST", "/invocations", {"input": "the"})
+    assert status == 400
+    assert answer["error"]["message"] == (
+        "Cannot find suitable handler for request. Expected one of: ['ChatCompletionRequest', 'CompletionRequest']"
+    )
+
+
+@pytest.mark.parametrize("version, status", [("0.8", 200), ("0.20", 404)])
+def test_pooling_is_not_done(ridgeline, version, status):
+    with serving(ridgeline, *FAST, "--engine-version", f"vllm@{version}") as server:
+        for path, api in [("/v1/embeddings", "Embeddings"), ("/v2/rerank", "Rerank (Score)"), ("/pooling", "Pooling")]:
+            found, answer = server.json("POST", path, {"input": "the"})
+            assert found == status
+            if status == 200:
+                assert (answer["code"], answer["message"]) == (400, f"The model does not support {api} API")
 
 
 def test_an_event_is_one_chunk(server):

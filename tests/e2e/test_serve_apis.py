@@ -104,7 +104,8 @@ def test_responses_are_refused(server):
     for body, status, param in [
         ({}, 400, "body.input"),
         ({"input": "the", "model": "no-such"}, 404, "model"),
-        ({"input": "the", "previous_response_id": "resp_x"}, 404, None),
+        ({"input": "the", "previous_response_id": "resp_x"}, 404, "response_id"),
+        ({"input": "the", "background": True}, 400, "background"),
         ({"input": "the", "previous_response_id": "x"}, 400, "response_id"),
         ({"input": "the", "max_output_tokens": 10_000_000}, 400, "input_tokens"),
         ({"input": [{"type": "computer_call"}]}, 400, "body.input"),

@@ -301,6 +301,7 @@ class SettingsReader {
     settings_.heeds_fault_headers = arguments_.has("allow-fault-headers");
     settings_.has_dev_mode = is_set("VLLM_SERVER_DEV_MODE");
     settings_.updates_adapters = is_set("VLLM_ALLOW_RUNTIME_LORA_UPDATING");
+    settings_.keeps_responses = is_set("VLLM_ENABLE_RESPONSES_API_STORE");
     const bool serves_adapters = !settings_.adapters.empty() || settings_.updates_adapters;
     const std::int64_t most = resolved_.deployment->engine.max_loras;
     settings_.max_loras = serves_adapters ? std::max<std::int64_t>(most, 1) : most;

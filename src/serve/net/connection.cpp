@@ -31,6 +31,8 @@ std::string_view phrase_of(int status) {
   switch (status) {
     case 200:
       return "OK";
+    case 307:
+      return "Temporary Redirect";
     case 400:
       return "Bad Request";
     case 401:

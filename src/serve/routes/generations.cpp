@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include "openai/api.hpp"
+#include "openai/api_error.hpp"
+#include "openai/api_version.hpp"
 #include "openai/other_requests.hpp"
 #include "openai/prompt_builder.hpp"
 #include "openai/request.hpp"
@@ -52,10 +54,85 @@ void answer_responses(Emulator& emulator,
   generate_as(emulator, connection, request, openai::Api::kResponses, openai::parse_response);
 }
 
+void answer_kept_response(Emulator& emulator,
+                          net::Connection& connection,
+                          const net::HttpRequest& request) {
+  constexpr int kOk = 200;
+  const auto found = emulator.responses().find(part_of("/v1/responses/*", request.path).value(),
+                                               emulator.settings().version);
+  if (!found) {
+    emulator.answer_error(connection, found.error());
+    return;
+  }
+  emulator.answer(connection, kOk, net::kJsonType, (*found)->body);
+}
+
+void cancel_response(Emulator& emulator,
+                     net::Connection& connection,
+                     const net::HttpRequest& request) {
+  constexpr int kOk = 200;
+  const openai::ApiVersion version = emulator.settings().version;
+  const std::string_view id = part_of("/v1/responses/*/cancel", request.path).value();
+  const auto found = emulator.responses().find(id, version);
+  if (!found) {
+    emulator.answer_error(connection, found.error());
+    return;
+  }
+  const auto cancelled = emulator.cancel_response(id);
+  if (!cancelled) {
+    emulator.answer_error(connection,
+                          openai::invalid_response_request(
+                              "Cannot cancel a synchronous response.", "response_id", version));
+    return;
+  }
+  emulator.answer(connection, kOk, net::kJsonType, *cancelled);
+}
+
 void answer_messages(Emulator& emulator,
                      net::Connection& connection,
                      const net::HttpRequest& request) {
   generate_as(emulator, connection, request, openai::Api::kMessages, openai::parse_message);
+}
+
+/// SageMaker's: a chat or a completion, whichever the body is.
+void answer_invocations(Emulator& emulator,
+                        net::Connection& connection,
+                        const net::HttpRequest& request) {
+  if (!is_json(emulator, connection, request)) {
+    return;
+  }
+  for (const auto parse : {openai::parse_chat, openai::parse_completion}) {
+    if (auto wanted = parse(request.body, emulator.settings().version, openai::RequestLimits{})) {
+      emulator.generate(connection, request, std::move(*wanted));
+      return;
+    }
+  }
+  emulator.answer_error(
+      connection,
+      openai::refused("Cannot find suitable handler for request. Expected one of: "
+                      "['ChatCompletionRequest', 'CompletionRequest']"));
+}
+
+/// What a model that generates cannot do. vLLM hands the error out as an answer, with status 200.
+void refuse_pooling(Emulator& emulator,
+                    net::Connection& connection,
+                    const net::HttpRequest& request) {
+  constexpr int kOk = 200;
+  if (!is_json(emulator, connection, request)) {
+    return;
+  }
+  const std::string_view path = request.path;
+  const std::string_view api = path.ends_with("/embeddings") ? "Embeddings"
+                               : path.ends_with("/score")    ? "Score"
+                               : path.ends_with("/rerank")   ? "Rerank (Score)"
+                               : path == "/classify"         ? "Classification"
+                                                             : "Pooling";
+  emulator.answer(
+      connection,
+      kOk,
+      net::kJsonType,
+      openai::error_body(openai::refused(fmt::format("The model does not support {} API", api)),
+                         emulator.settings().version));
 }
 
 void count_tokens(Emulator& emulator,

@@ -1,6 +1,10 @@
 #include "serve/routes/routes.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cctype>
+#include <cstddef>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -20,12 +24,24 @@ std::span<const Route> routes() {
       {"GET", "/version", answer_version},
       {"GET", "/load", answer_load},
       {"GET", "/metrics", answer_metrics},
+      {"GET", "/metrics/", answer_metrics},
       {"GET", "/v1/models", answer_models},
       {"POST", "/v1/completions", answer_completions},
       {"POST", "/v1/chat/completions", answer_chat},
       {"POST", "/v1/responses", answer_responses, RouteOf::kAll, openai::kResponses},
+      {"GET", "/v1/responses/*", answer_kept_response, RouteOf::kAll, openai::kResponses},
+      {"POST", "/v1/responses/*/cancel", cancel_response, RouteOf::kAll, openai::kResponses},
       {"POST", "/v1/messages", answer_messages, RouteOf::kAll, openai::kMessages},
       {"POST", "/v1/messages/count_tokens", count_tokens, RouteOf::kAll, openai::kCountsTokens},
+      {"POST", "/invocations", answer_invocations},
+      {"POST", "/v1/embeddings", refuse_pooling, RouteOf::kAll, {}, openai::kPoolingLeft},
+      {"POST", "/pooling", refuse_pooling, RouteOf::kAll, {}, openai::kPoolingLeft},
+      {"POST", "/classify", refuse_pooling, RouteOf::kAll, {}, openai::kPoolingLeft},
+      {"POST", "/score", refuse_pooling, RouteOf::kAll, {}, openai::kPoolingLeft},
+      {"POST", "/v1/score", refuse_pooling, RouteOf::kAll, {}, openai::kPoolingLeft},
+      {"POST", "/rerank", refuse_pooling, RouteOf::kAll, {}, openai::kPoolingLeft},
+      {"POST", "/v1/rerank", refuse_pooling, RouteOf::kAll, {}, openai::kPoolingLeft},
+      {"POST", "/v2/rerank", refuse_pooling, RouteOf::kAll, {}, openai::kPoolingLeft},
       {"POST", "/tokenize", answer_tokenize},
       {"POST", "/detokenize", answer_detokenize},
       {"POST", "/v1/load_lora_adapter", load_adapter, RouteOf::kAdapterUpdates},
@@ -44,13 +60,30 @@ std::span<const Route> routes() {
   return kRoutes;
 }
 
+std::optional<std::string_view> part_of(std::string_view of_table, std::string_view path) {
+  const std::size_t star = of_table.find('*');
+  if (star == std::string_view::npos) {
+    return of_table == path ? std::optional(std::string_view()) : std::nullopt;
+  }
+  const std::string_view behind = of_table.substr(star + 1);
+  if (!path.starts_with(of_table.substr(0, star)) || path.size() <= star + behind.size() ||
+      !path.ends_with(behind)) {
+    return std::nullopt;
+  }
+  const std::string_view part = path.substr(star, path.size() - star - behind.size());
+  return part.find('/') == std::string_view::npos ? std::optional(part) : std::nullopt;
+}
+
 bool is_json(Emulator& emulator, net::Connection& connection, const net::HttpRequest& request) {
   std::string_view type = request.header("content-type");
   type = type.substr(0, type.find(';'));
   while (type.ends_with(' ')) {
     type.remove_suffix(1);
   }
-  if (type == net::kJsonType) {
+  const auto is_same = [](char a, char b) {
+    return std::tolower(static_cast<unsigned char>(a)) == b;
+  };
+  if (std::ranges::equal(type, net::kJsonType, is_same)) {
     return true;
   }
   emulator.answer_error(

@@ -16,15 +16,21 @@ namespace ridgeline::serve {
 /// Which servers have a route.
 enum class RouteOf : std::uint8_t { kAll, kDevMode, kAdapterUpdates };
 
-/// A line of the table: a path, how it is asked, and what answers.
+/// A line of the table: a path, how it is asked, and what answers. A star in the path stands for
+/// one part of it.
 struct Route {
   std::string_view method;
   std::string_view path;
   void (*answer)(Emulator& emulator, net::Connection& connection, const net::HttpRequest& request);
   RouteOf where = RouteOf::kAll;
   openai::ApiVersion since = {};
+  openai::ApiVersion until = openai::ApiVersion::never();  ///< It is there before.
 };
 [[nodiscard]] std::span<const Route> routes();
+/// What stands in a path for the star of the table's, or an empty text where that has none; nothing
+/// where it is not the table's path.
+[[nodiscard]] std::optional<std::string_view> part_of(std::string_view of_table,
+                                                      std::string_view path);
 
 // One file each, or one of a kind.
 void answer_health(Emulator& emulator,
@@ -47,10 +53,22 @@ void answer_chat(Emulator& emulator, net::Connection& connection, const net::Htt
 void answer_responses(Emulator& emulator,
                       net::Connection& connection,
                       const net::HttpRequest& request);
+void answer_kept_response(Emulator& emulator,
+                          net::Connection& connection,
+                          const net::HttpRequest& request);
+void cancel_response(Emulator& emulator,
+                     net::Connection& connection,
+                     const net::HttpRequest& request);
 void answer_messages(Emulator& emulator,
                      net::Connection& connection,
                      const net::HttpRequest& request);
 void count_tokens(Emulator& emulator, net::Connection& connection, const net::HttpRequest& request);
+void answer_invocations(Emulator& emulator,
+                        net::Connection& connection,
+                        const net::HttpRequest& request);
+void refuse_pooling(Emulator& emulator,
+                    net::Connection& connection,
+                    const net::HttpRequest& request);
 void answer_tokenize(Emulator& emulator,
                      net::Connection& connection,
                      const net::HttpRequest& request);

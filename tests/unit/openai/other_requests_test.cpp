@@ -52,15 +52,30 @@ TEST(ResponseBody, IsAChat) {
 TEST(ResponseBody, IsRefusedWithItsReason) {
   EXPECT_EQ(refusal_of(parse_response("{}", kVersion)).param, "body.input");
   EXPECT_EQ(refusal_of(parse_response(R"({"input":5})", kVersion)).status, 400);
-  const auto unknown =
-      refusal_of(parse_response(R"({"input":"a","previous_response_id":"resp_x"})", kVersion));
-  EXPECT_EQ(unknown.status, 404);
-  EXPECT_EQ(unknown.message, "Response with id 'resp_x' not found.");
-  EXPECT_EQ(
-      refusal_of(parse_response(R"({"input":"a","previous_response_id":"x"})", kVersion)).param,
-      "response_id");
-  EXPECT_EQ(refusal_of(parse_response(R"({"input":"a","background":true})", kVersion)).type,
-            "invalid_request_error");
+  EXPECT_EQ(refusal_of(parse_response(R"({"input":"a","store":5})", kVersion)).param, "body.store");
+  EXPECT_EQ(refusal_of(parse_response(R"({"input":"a","prompt":{"id":"p"}})", kVersion)).message,
+            "Value error, prompt template is not supported");
+  EXPECT_EQ(refusal_of(parse_response(R"({"input":"a","background":true,"store":false})", kVersion))
+                .message,
+            "Value error, background can only be used when `store` is true");
+}
+
+TEST(ResponseBody, SaysWhatIsKept) {
+  const auto usual = parse_response(R"({"input":"a"})", kVersion);
+  ASSERT_TRUE(usual);
+  EXPECT_TRUE(usual->response.is_stored);
+  EXPECT_FALSE(usual->response.is_background);
+  EXPECT_FALSE(usual->response.previous);
+  const auto request = parse_response(
+      R"({"input":"a","instructions":"","background":true,"previous_response_id":"resp_x"})",
+      kVersion);
+  ASSERT_TRUE(request);
+  EXPECT_TRUE(request->response.is_background);
+  EXPECT_EQ(request->response.previous, "resp_x");
+  // Instructions that are empty are none.
+  EXPECT_FALSE(request->response.has_instructions);
+  EXPECT_EQ(request->messages.size(), 1);
+  EXPECT_EQ(request->echoed.at("previous_response_id"), R"("resp_x")");
 }
 
 TEST(MessageBody, IsAChat) {

@@ -33,6 +33,15 @@ TEST(PromptBuilder, CutsAtBlocks) {
   EXPECT_EQ(prompt[1].length, core::Tokens(2));
 }
 
+TEST(PromptBuilder, LeavesOutABeginning) {
+  PromptBuilder builder(kBlock, 0);
+  builder.leave_out(4);
+  builder.add_special(2, "begin");
+  builder.add_text("the and for this that");
+  EXPECT_EQ(builder.tokens(), core::Tokens(3));
+  EXPECT_EQ(builder.take(), prompt_of(" for this that"));
+}
+
 TEST(PromptBuilder, SharesBlocksOfEqualBeginnings) {
   const domain::Prompt one = prompt_of("the and for this that");
   const domain::Prompt other = prompt_of("the and for this with");

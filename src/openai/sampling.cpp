@@ -1,0 +1,104 @@
+#include "openai/sampling.hpp"
+
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "openai/api_error.hpp"
+#include "openai/body.hpp"
+
+namespace ridgeline::openai {
+namespace {
+
+/// A number as Python prints a float: 3.0, not 3.
+std::string python_float(double value) {
+  std::string text = fmt::format("{}", value);
+  const bool is_whole = text.find_first_not_of("-0123456789") == std::string::npos;
+  return is_whole ? text + ".0" : text;
+}
+
+/// `rule`: "must be in [0, 1]".
+void refuse(std::string_view key, std::string_view rule, std::string_view got, BodyReader& reader) {
+  reader.fail(refused(fmt::format("{} {}, got {}.", key, rule, got), std::string(key)));
+}
+
+void refuse(std::string_view key, std::string_view rule, double got, BodyReader& reader) {
+  refuse(key, rule, python_float(got), reader);
+}
+
+}  // namespace
+
+bool SamplingReader::read(std::string_view key, BodyReader::Element value, BodyReader& reader) {
+  if (key == "temperature") {
+    reader.number(key, value, temperature_);
+  } else if (key == "top_p") {
+    reader.number(key, value, top_p_);
+  } else if (key == "min_p") {
+    reader.number(key, value, min_p_);
+  } else if (key == "presence_penalty") {
+    reader.number(key, value, presence_);
+  } else if (key == "frequency_penalty") {
+    reader.number(key, value, frequency_);
+  } else if (key == "repetition_penalty") {
+    reader.number(key, value, repetition_);
+  } else if (key == "top_k") {
+    reader.integer(key, value, top_k_);
+  } else if (key == "seed") {
+    reader.integer(key, value, seed_);
+  } else if (key == "prompt_logprobs") {
+    reader.integer(key, value, prompt_logprobs_);
+  } else if (key == "truncate_prompt_tokens") {
+    reader.integer(key, value, truncate_);
+  } else if (key == "stop_token_ids") {
+    std::vector<std::int64_t> ids;
+    if (!is_null(value)) {
+      reader.integers(key, value, ids);
+    }
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void SamplingReader::validate(bool is_streamed, BodyReader& reader) const {
+  if (!prompt_logprobs_) {
+    return;
+  }
+  if (is_streamed && (*prompt_logprobs_ > 0 || *prompt_logprobs_ == -1)) {
+    reader.fail(bad_request("Value error, `prompt_logprobs` are not available when `stream=True`.",
+                            "prompt_logprobs"));
+  } else if (*prompt_logprobs_ < -1) {
+    reader.fail(bad_request("Value error, `prompt_logprobs` must be a positive value or -1.",
+                            "prompt_logprobs"));
+  }
+}
+
+void SamplingReader::check(BodyReader& reader) const {
+  constexpr double kMostPenalty = 2.0;
+  if (presence_ && !(std::abs(*presence_) <= kMostPenalty)) {
+    refuse("presence_penalty", "must be in [-2, 2]", *presence_, reader);
+  } else if (frequency_ && !(std::abs(*frequency_) <= kMostPenalty)) {
+    refuse("frequency_penalty", "must be in [-2, 2]", *frequency_, reader);
+  } else if (repetition_ && !(*repetition_ > 0.0)) {
+    refuse("repetition_penalty", "must be greater than zero", *repetition_, reader);
+  } else if (temperature_ && !(*temperature_ >= 0.0)) {
+    refuse("temperature", "must be non-negative", *temperature_, reader);
+  } else if (top_p_ && !(*top_p_ > 0.0 && *top_p_ <= 1.0)) {
+    refuse("top_p", "must be in (0, 1]", *top_p_, reader);
+  } else if (top_k_ && *top_k_ < -1) {
+    refuse("top_k", "must be 0 (disable), or at least 1", fmt::format("{}", *top_k_), reader);
+  } else if (min_p_ && !(*min_p_ >= 0.0 && *min_p_ <= 1.0)) {
+    refuse("min_p", "must be in [0, 1]", *min_p_, reader);
+  } else if (truncate_ && (*truncate_ == 0 || *truncate_ < -1)) {
+    reader.fail(refused(
+        fmt::format("truncate_prompt_tokens must be an integer >= 1 or -1, got {}", *truncate_),
+        "truncate_prompt_tokens"));
+  }
+}
+
+}  // namespace ridgeline::openai

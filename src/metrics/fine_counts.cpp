@@ -36,17 +36,23 @@ std::vector<double> series_probabilities() {
 }
 
 void FineCounts::add(std::span<const std::int64_t> ticks) {
+  if (!ticks.empty()) {
+    make_room();
+  }
   for (const std::int64_t time : ticks) {
-    ++count_of(Bins::of(static_cast<std::uint64_t>(time)));
+    ++counts_[Bins::of(static_cast<std::uint64_t>(time))];
   }
 }
 
 void FineCounts::add(const RunBlock& runs) {
+  if (!runs.first.empty()) {
+    make_room();
+  }
   for (std::size_t i = 0; i < runs.first.size(); ++i) {
-    const std::int64_t end = runs.first[i] + runs.growth[i] * (runs.count[i] - 1);
-    const std::size_t bin = Bins::of(static_cast<std::uint64_t>(end));
-    if (bin == Bins::of(static_cast<std::uint64_t>(runs.first[i]))) [[likely]] {
-      count_of(bin) += runs.count[i] * runs.repeat[i];
+    const auto first = static_cast<std::uint64_t>(runs.first[i]);
+    const auto last = static_cast<std::uint64_t>(runs.growth[i] * (runs.count[i] - 1));
+    if (Bins::share(first, first + last)) [[likely]] {
+      counts_[Bins::of(first)] += runs.count[i] * runs.repeat[i];
     } else {
       add_run({.first = runs.first[i],
                .growth = runs.growth[i],
@@ -63,7 +69,7 @@ void FineCounts::add_run(const statistics::ArithmeticRun& run) {
     const std::size_t bin = Bins::of(static_cast<std::uint64_t>(run.first + run.growth * done));
     const std::int64_t room = static_cast<std::int64_t>(Bins::last(bin)) - run.first;
     const std::int64_t within = std::min(room / run.growth + 1, run.count);
-    count_of(bin) += (within - done) * run.repeat;
+    counts_[bin] += (within - done) * run.repeat;
     done = within;
   }
 }

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -39,15 +40,10 @@ class FineCounts {
 
  private:
   void add_run(const statistics::ArithmeticRun& run);
-  /// The number in the bin of a time, with room made for it.
-  std::int64_t& count_of(std::size_t bin) {
-    if (bin >= counts_.size()) [[unlikely]] {
-      counts_.resize(bin + 1);
-    }
-    return counts_[bin];
-  }
+  /// Makes room for all bins at once: none is looked for when a time comes.
+  void make_room() { counts_.resize(Bins::of(std::numeric_limits<std::int64_t>::max()) + 1); }
 
-  std::vector<std::int64_t> counts_;
+  std::vector<std::int64_t> counts_;  ///< By bin; empty before the first time.
 };
 
 /// The quantiles of a series by latency, and of the gaps between tokens; empty where nothing has

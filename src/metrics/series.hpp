@@ -66,14 +66,15 @@ struct LatencyHistogram {
 
   /// One request, of so many ticks.
   void add(std::int64_t ticks) {
-    const std::size_t bin =
-        std::max(Bins::of(static_cast<std::uint64_t>(ticks)), kFirstBin) - kFirstBin;
+    const auto at_least = std::max(static_cast<std::uint64_t>(ticks), Bins::first(kFirstBin));
+    const std::size_t bin = Bins::of(at_least) - kFirstBin;
     if (bin >= counts.size()) [[unlikely]] {
-      counts.resize(bin + 1);
+      make_room(bin);
     }
     ++counts[bin];
   }
   void add(const LatencyHistogram& other);
+  [[gnu::noinline]] void make_room(std::size_t bin) { counts.resize(bin + 1); }
   /// The least value of a bin, in ticks; 0 of the first.
   [[nodiscard]] static std::int64_t first_of(std::size_t bin);
   friend bool operator==(const LatencyHistogram&, const LatencyHistogram&) = default;

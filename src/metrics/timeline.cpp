@@ -47,8 +47,10 @@ Timeline::Timeline(const TimelineOptions& options)
 void Timeline::on_request(const domain::RequestRecord& record,
                           const RequestLatency& latency,
                           const std::array<bool, kNumMetrics>& within) {
+  const std::int64_t arrival = record.arrival.count();
   const std::int64_t ended = end_of(record);
-  note(std::max(record.arrival.count(), ended));
+  note(ended);
+  static_cast<void>(window_of_arrival(arrival));  // Room for it, before a window is named.
   if (record.first_scheduled != core::SimTime::never()) {
     add_waiting(record.queued.count(), record.first_scheduled.count());
   }
@@ -56,9 +58,8 @@ void Timeline::on_request(const domain::RequestRecord& record,
     return;
   }
   const bool counts = completed(record.outcome);
-  static_cast<void>(window_of(record.arrival.count()));  // Room for both, before either is named.
-  const std::size_t in_end = window_of_end(ended);
-  const std::size_t in_arrival = window_of(record.arrival.count());
+  const std::size_t in_end = of_steps_.holds_end(ended) ? of_steps_.window : window_of_end(ended);
+  const std::size_t in_arrival = window_of_arrival(arrival);
   windows_[in_end].completions += counts ? 1 : 0;
   windows_[in_end].preemptions += record.preemptions;
   Window& window = windows_[in_arrival];
@@ -88,24 +89,12 @@ void Timeline::on_request(const domain::RequestRecord& record,
   picks_.add(record, latency, tpot);
 }
 
-void Timeline::on_steps(const domain::StepRecord& record) {
-  const StepRun run(record);
-  const std::int64_t start = record.start.count();
-  const std::int64_t end = start + run.length(record.steps);
-  note(end);
-  if (start >= recent_.begin && end <= recent_.end && start < end) [[likely]] {
-    run.add_all(windows_[recent_.window]);
-    return;
-  }
-  spread_steps(run, start, end);
-}
-
 void Timeline::spread_steps(const StepRun& run, std::int64_t start, std::int64_t end) {
   const std::size_t last = window_of_end(end);
   const std::size_t first = start < end ? window_of(start) : last;
-  recent_ = {.begin = begin_of(last), .end = begin_of(last + 1), .window = last};
+  of_steps_ = stretch_of(last);
   if (first == last) {
-    run.add_all(windows_[first]);
+    run.add_steps(0, run.steps(), windows_[first]);
     return;
   }
   std::int64_t step = 0;
@@ -135,7 +124,7 @@ void Timeline::spread_steps(const StepRun& run, std::int64_t start, std::int64_t
 }
 
 /// Whole windows between the first and the last are a change of level at each end.
-void Timeline::add_waiting(std::int64_t from, std::int64_t to) {
+void Timeline::spread_waiting(std::int64_t from, std::int64_t to) {
   if (to <= from) {
     return;
   }
@@ -177,7 +166,8 @@ void Timeline::double_length() {
     halve(histograms);
   }
   ++doublings_;
-  recent_ = {};
+  of_steps_ = {};
+  of_arrivals_ = {};
 }
 
 Series Timeline::series() const {

@@ -41,7 +41,18 @@ class Timeline {
   void on_request(const domain::RequestRecord& record,
                   const RequestLatency& latency,
                   const std::array<bool, kNumMetrics>& within);
-  void on_steps(const domain::StepRecord& record);
+  void on_steps(const domain::StepRecord& record) {
+    const StepRun run(record);
+    const std::int64_t start = record.start.count();
+    const std::int64_t ticks = run.length(record.steps);
+    const std::int64_t end = start + ticks;
+    note(end);
+    if (start >= of_steps_.begin && end <= of_steps_.end && start < end) [[likely]] {
+      run.add_all(ticks, windows_[of_steps_.window]);
+    } else {
+      spread_steps(run, start, end);
+    }
+  }
 
   /// Of all that came. The caller fills in the quantiles and the capacity.
   [[nodiscard]] Series series() const;
@@ -64,11 +75,18 @@ class Timeline {
   [[nodiscard]] std::int64_t begin_of(std::size_t window) const {
     return static_cast<std::int64_t>(window) * length();
   }
-  /// Adds steps that reach over several windows, or take no time.
+  /// Adds steps that lie in another window than those before, or in several, or take no time.
   void spread_steps(const StepRun& run, std::int64_t start, std::int64_t end);
   void double_length();
   void settle_waiting();
-  void add_waiting(std::int64_t from, std::int64_t to);
+  void add_waiting(std::int64_t from, std::int64_t to) {
+    if (of_arrivals_.holds(from) && of_arrivals_.holds_end(to) && from < to) [[likely]] {
+      windows_[of_arrivals_.window].waiting += to - from;
+    } else {
+      spread_waiting(from, to);
+    }
+  }
+  void spread_waiting(std::int64_t from, std::int64_t to);
   void add_latency(Latency latency, std::size_t histogram, core::Duration value) {
     latencies_[static_cast<std::size_t>(latency)][histogram].add(value.count());
   }
@@ -78,13 +96,29 @@ class Timeline {
   unsigned doublings_ = 0;
   std::int64_t end_ = 0;
   std::vector<Window> windows_;
-  /// The window that the last steps ended in, in ticks: the next ones mostly lie in it too.
+  /// A window, in ticks.
   struct Stretch {
     std::int64_t begin = 0;
     std::int64_t end = 0;
     std::size_t window = 0;
+
+    /// As window_of() and window_of_end(); instants that are not held may be in it nevertheless.
+    [[nodiscard]] bool holds(std::int64_t ticks) const { return ticks >= begin && ticks < end; }
+    [[nodiscard]] bool holds_end(std::int64_t ticks) const { return ticks > begin && ticks <= end; }
   };
-  Stretch recent_;
+  [[nodiscard]] Stretch stretch_of(std::size_t window) const {
+    return {.begin = begin_of(window), .end = begin_of(window + 1), .window = window};
+  }
+  /// As window_of(): where the request before arrived, the next one mostly does too.
+  [[nodiscard]] std::size_t window_of_arrival(std::int64_t ticks) {
+    if (!of_arrivals_.holds(ticks)) [[unlikely]] {
+      const std::size_t window = window_of(ticks);
+      of_arrivals_ = stretch_of(window);
+    }
+    return of_arrivals_.window;
+  }
+  Stretch of_steps_;     ///< That the last steps ended in: the next ones mostly lie in it too.
+  Stretch of_arrivals_;  ///< Likewise.
   /// Change of the number of waiting requests that wait throughout, from one window to the next.
   std::vector<std::int64_t> waiting_change_;
   std::array<std::vector<LatencyHistogram>, kNumLatencies> latencies_;

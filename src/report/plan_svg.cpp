@@ -15,6 +15,7 @@
 #include "metrics/slo.hpp"
 #include "plan/answer.hpp"
 #include "plan/cost.hpp"
+#include "report/figures/marks.hpp"
 #include "report/svg.hpp"
 
 namespace ridgeline::report {
@@ -22,7 +23,6 @@ namespace {
 
 using plan::PlanCandidate;
 
-constexpr double kPictureWidth = 960.0;
 constexpr double kPictureHeight = 600.0;
 constexpr double kPlotLeft = 88.0;
 constexpr double kPlotRight = 932.0;
@@ -229,7 +229,7 @@ class PlanDrawing {
         "width=\"{0:.0f}\" "
         "height=\"{1:.0f}\" role=\"img\">\n<style>{2}</style>\n<rect class=\"page\" "
         "width=\"{0:.0f}\" height=\"{1:.0f}\"/>\n",
-        kPictureWidth,
+        figures::kPictureWidth,
         kPictureHeight,
         kPlanStyle);
     svg += heading();

@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "report/figures/marks.hpp"
 #include "report/format.hpp"
 #include "report/svg.hpp"
 #include "report/trace_report.hpp"
@@ -15,7 +16,6 @@
 namespace ridgeline::report {
 namespace {
 
-constexpr double kPageWidth = 960.0;
 constexpr double kPanelHeight = 150.0;
 constexpr double kPanelLeft = 80.0;
 constexpr double kPanelRight = 930.0;
@@ -176,9 +176,9 @@ std::string trace_svg(const workload::TraceStats& stats, const std::string& name
   std::string svg = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" width=\"{}\" "
       "height=\"{}\">\n<style>{}</style>\n<rect class=\"page\" width=\"100%\" height=\"100%\"/>\n",
-      kPageWidth,
+      figures::kPictureWidth,
       height,
-      kPageWidth,
+      figures::kPictureWidth,
       height,
       kTraceStyle);
   svg += fmt::format("<text class=\"title\" x=\"{}\" y=\"30\">{}: {} in {}</text>\n",

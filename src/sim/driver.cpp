@@ -170,7 +170,13 @@ void Driver::on_request(const domain::RequestRecord& record) {
 
 void Driver::on_steps(const domain::StepRecord& record) {
   recorder_.on_steps(record);
-  if (inputs_.records != nullptr) [[unlikely]] {
+  if (inputs_.records != nullptr || inputs_.steps != nullptr) [[unlikely]] {
+    hand_on(record);
+  }
+}
+
+void Driver::hand_on(const domain::StepRecord& record) {
+  if (inputs_.records != nullptr) {
     inputs_.records->on_steps(record);
   }
   if (inputs_.steps != nullptr) {

@@ -81,6 +81,7 @@ class Driver final : public domain::RecordSink {
   void send_next(engine::Server& server);
   void cancel_due(engine::Server& server, core::SimTime now);
   [[nodiscard]] core::SimTime next_event();
+  [[gnu::noinline]] void hand_on(const domain::StepRecord& record);
   void note_completion(const domain::RequestRecord& record);
   void record_ended();
   void report_progress(core::SimTime now, bool at_once);

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -15,8 +14,13 @@ struct LogBuckets {
   static constexpr std::uint64_t kPerOctave = std::uint64_t{1} << Bits;
 
   static constexpr std::size_t of(std::uint64_t value) {
-    const int shift = std::max(static_cast<int>(std::bit_width(value)) - 1 - Bits, 0);
+    const int shift = shift_of_value(value);
     return static_cast<std::size_t>(shift) * kPerOctave + (value >> shift);
+  }
+  /// Whether two values are in one bucket, the first being the lesser.
+  static constexpr bool share(std::uint64_t less, std::uint64_t greater) {
+    const int shift = shift_of_value(less);
+    return less >> shift == greater >> shift;
   }
   /// The least and the greatest value of a bucket.
   static constexpr std::uint64_t first(std::size_t bucket) {
@@ -28,6 +32,10 @@ struct LogBuckets {
   }
 
  private:
+  /// The least of the second octave stands for what is less: no branch.
+  static constexpr int shift_of_value(std::uint64_t value) {
+    return static_cast<int>(std::bit_width(value | kPerOctave)) - 1 - Bits;
+  }
   static constexpr std::size_t shift_of(std::size_t bucket) {
     return bucket < 2 * kPerOctave ? 0 : bucket / kPerOctave - 1;
   }

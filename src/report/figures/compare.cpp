@@ -154,7 +154,6 @@ std::string line_of(std::size_t i, bool measured) {
 }
 
 Figure compared_distributions(const std::vector<OneOf>& runs) {
-  constexpr double kWidth = 960.0;
   constexpr double kBetween = 320.0;
   Figure figure{.id = "distributions",
                 .title = "How long requests take: the share of requests within a latency, in ms",
@@ -162,7 +161,7 @@ Figure compared_distributions(const std::vector<OneOf>& runs) {
                     "On the client's clock. A run without series and a measured file are drawn "
                     "through the percentiles that they have.",
                 .head = {"", "run", "p50 ms", "p90 ms", "p99 ms"}};
-  Canvas canvas(kWidth, 366.0);
+  Canvas canvas(kPictureWidth, 366.0);
   draw_run_keys(runs, {.x = 4.0, .y = 10.0}, canvas);
   double left = 40.0;
   for (const Panel& panel : kPanels) {

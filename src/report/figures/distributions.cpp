@@ -100,7 +100,6 @@ void fill_row(const document::Node& result, const Curve& curve, Figure& figure) 
 }  // namespace
 
 Figure distributions(const document::Node& result) {
-  constexpr double kWidth = 960.0;
   constexpr double kBottom = 300.0;
   Figure figure{
       .id = "distributions",
@@ -116,8 +115,8 @@ Figure distributions(const document::Node& result) {
   if (highest <= 0.0) {
     return figure;
   }
-  Canvas canvas(kWidth, kBottom + 44.0);
-  const Scale x = Scale::logarithmic(lowest, highest, 56.0, kWidth - 70.0);
+  Canvas canvas(kPictureWidth, kBottom + 44.0);
+  const Scale x = Scale::logarithmic(lowest, highest, 56.0, kPictureWidth - 70.0);
   const Scale y{.low = 0.0, .high = 100.0, .start = kBottom, .end = 28.0};
   canvas.axis_left(y, x.start, x.end);
   canvas.axis_below(x, kBottom, y.end, "ms, logarithmic");

@@ -41,7 +41,6 @@ std::string range_text(double value, double error, std::string_view unit) {
 }  // namespace
 
 Figure error_bars(const document::Node& result) {
-  constexpr double kWidth = 960.0;
   constexpr double kFirst = 22.0;
   constexpr double kRowHeight = 30.0;
   Figure figure{.id = "error-bars",
@@ -62,11 +61,11 @@ Figure error_bars(const document::Node& result) {
     return figure;
   }
   const double bottom = kFirst + kRowHeight * rows;
-  Canvas canvas(kWidth, bottom + 40.0);
+  Canvas canvas(kPictureWidth, bottom + 40.0);
   const Scale x{.low = -std::max(widest, 1.0),
                 .high = std::max(widest, 1.0),
                 .start = 250.0,
-                .end = kWidth - 30.0};
+                .end = kPictureWidth - 30.0};
   canvas.axis_below(x, bottom, 6.0, "% of the prediction");
   double y = kFirst;
   for (const Headline& one : kHeadlines) {

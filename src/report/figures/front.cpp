@@ -125,9 +125,6 @@ std::vector<bool> on_front(const std::vector<FrontPoint>& points, bool less_is_b
 }
 
 Figure front(const std::vector<FrontPoint>& all, const FrontAxes& axes) {
-  constexpr double kWidth = 960.0;
-  constexpr double kLeft = 70.0;
-  constexpr double kRight = 930.0;
   constexpr double kTop = 44.0;
   constexpr double kBottom = 420.0;
   Figure figure{.id = axes.id,
@@ -139,10 +136,10 @@ Figure front(const std::vector<FrontPoint>& all, const FrontAxes& axes) {
     return figure;
   }
   const std::vector<bool> is_on = on_front(points, axes.less_is_better);
-  Canvas canvas(kWidth, kBottom + 44.0);
-  const Scale x = Scale::from_zero(most_x, kLeft, kRight);
+  Canvas canvas(kPictureWidth, kBottom + 44.0);
+  const Scale x = Scale::from_zero(most_x, kPlotLeft, kPlotRight);
   const Scale y = Scale::from_zero(most_y, kBottom, kTop);
-  canvas.axis_left(y, kLeft, kRight);
+  canvas.axis_left(y, kPlotLeft, kPlotRight);
   canvas.axis_below(x, kBottom, kTop, axes.x_name);
   canvas.text({.x = 4.0, .y = kTop - 12.0}, "start", "quiet", axes.y_name);
   const std::size_t stride = (points.size() - 1) / kMostPoints + 1;
@@ -168,7 +165,7 @@ Figure front(const std::vector<FrontPoint>& all, const FrontAxes& axes) {
             {point->gpu, point->label, significant(point->x), significant(point->y)});
       }
     }
-    const double key_x = kRight - 150.0 * static_cast<double>(gpus.size() - gpu);
+    const double key_x = kPlotRight - 150.0 * static_cast<double>(gpus.size() - gpu);
     canvas.line({.x = key_x, .y = 12.0}, {.x = key_x + 22.0, .y = 12.0}, colour.line);
     canvas.text({.x = key_x + 28.0, .y = 16.0}, "start", "", gpus[gpu]);
     figure.description += fmt::format("{}{}: {} of the points on the front.",

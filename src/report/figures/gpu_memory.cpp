@@ -28,7 +28,7 @@ std::string part_name(std::string_view key) {
 
 Figure gpu_memory(const document::Node& result) {
   constexpr double kLeft = 0.0;
-  constexpr double kRight = 960.0;
+  constexpr double kRight = kPictureWidth;
   constexpr double kTop = 6.0;
   constexpr double kBottom = 34.0;
   constexpr double kRowHeight = 19.0;

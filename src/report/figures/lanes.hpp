@@ -15,7 +15,7 @@ namespace ridgeline::report::figures {
 /// Lanes one below the other on one axis of simulated time.
 class Lanes {
  public:
-  static constexpr double kWidth = 960.0;
+  static constexpr double kWidth = kPictureWidth;
   static constexpr double kLeft = 56.0;
   static constexpr double kRight = 944.0;
 

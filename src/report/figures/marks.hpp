@@ -8,6 +8,12 @@
 
 namespace ridgeline::report::figures {
 
+/// Pixels: every picture that fills the column of a page is so wide.
+inline constexpr double kPictureWidth = 960.0;
+/// Where its plot begins and ends, unless its labels need other room.
+inline constexpr double kPlotLeft = 70.0;
+inline constexpr double kPlotRight = 930.0;
+
 /// Values of one axis to pixels: linear, or logarithmic of values above zero.
 struct Scale {
   double low = 0.0;

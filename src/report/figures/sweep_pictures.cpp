@@ -26,9 +26,6 @@ using document::Node;
 constexpr std::string_view kRateKey = "request_rate";
 constexpr std::size_t kMostRateLines = 6;
 constexpr std::size_t kMostCells = 40;  ///< On a side.
-constexpr double kSweepWidth = 960.0;
-constexpr double kSweepLeft = 70.0;
-constexpr double kSweepRight = 930.0;
 constexpr std::array<std::string_view, kMostRateLines> kRateColours = {
     "la", "lb", "lc", "ld", "le", "lf"};
 
@@ -124,7 +121,7 @@ void draw_rate_lane(const RateLane& lane,
     }
   }
   const Scale y = Scale::from_zero(most, top + kLaneHeight, top);
-  canvas.axis_left(y, kSweepLeft, kSweepRight);
+  canvas.axis_left(y, kPlotLeft, kPlotRight);
   canvas.text({.x = 4.0, .y = top - 8.0}, "start", "quiet", lane.name);
   for (std::size_t i = 0; i < lines.size(); ++i) {
     std::vector<Spot> spots;
@@ -201,7 +198,7 @@ struct SweepCells {
   double most = 0.0;  ///< That a point serves.
 
   [[nodiscard]] double width() const {
-    return (kSweepRight - kMapLeft) / static_cast<double>(across.values.size());
+    return (kPlotRight - kMapLeft) / static_cast<double>(across.values.size());
   }
   [[nodiscard]] double height() const {
     return kCellHeight * static_cast<double>(down.values.size());
@@ -266,7 +263,7 @@ void draw_map_axes(const SweepCells& cells, Canvas& canvas) {
         cells.across.values[i]);
   }
   canvas.text({.x = 4.0, .y = kMapTop - 12.0}, "start", "quiet", last_word(cells.down.path));
-  canvas.text({.x = (kMapLeft + kSweepRight) / 2.0, .y = bottom + 36.0},
+  canvas.text({.x = (kMapLeft + kPlotRight) / 2.0, .y = bottom + 36.0},
               "middle",
               "quiet",
               last_word(cells.across.path));
@@ -294,16 +291,16 @@ Figure rate_curves(const std::vector<Node>& rows) {
     most = std::max(most, line.runs.back().first);
   }
   const double bottom = kFirstTop + kLaneStep * static_cast<double>(kRateLanes.size()) - 40.0;
-  Canvas canvas(kSweepWidth, bottom + 44.0);
-  const Scale x = Scale::from_zero(most, kSweepLeft, kSweepRight);
+  Canvas canvas(kPictureWidth, bottom + 44.0);
+  const Scale x = Scale::from_zero(most, kPlotLeft, kPlotRight);
   for (std::size_t i = 0; i < kRateLanes.size(); ++i) {
     figure.head.emplace_back(kRateLanes[i].name);
     draw_rate_lane(kRateLanes[i], lines, kFirstTop + kLaneStep * static_cast<double>(i), x, canvas);
   }
   canvas.axis_below(x, bottom, kFirstTop, "requests per second");
-  const double key_width = (kSweepRight - kSweepLeft) / static_cast<double>(lines.size());
+  const double key_width = (kPlotRight - kPlotLeft) / static_cast<double>(lines.size());
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    const double at = kSweepLeft + key_width * static_cast<double>(i);
+    const double at = kPlotLeft + key_width * static_cast<double>(i);
     canvas.line({.x = at, .y = 12.0}, {.x = at + 22.0, .y = 12.0}, kRateColours[i]);
     canvas.text({.x = at + 28.0, .y = 16.0}, "start", "", lines[i].label);
     const auto knee = lines[i].knee();
@@ -342,7 +339,7 @@ Figure sweep_map(const std::vector<Node>& rows) {
                  std::string(last_word(cells.across.path)),
                  "requests per second",
                  "targets"};
-  Canvas canvas(kSweepWidth, kMapTop + cells.height() + 44.0);
+  Canvas canvas(kPictureWidth, kMapTop + cells.height() + 44.0);
   std::size_t missed = 0;
   for (const auto& [place, result] : cells.results) {
     draw_cell(cells, place, *result, canvas);

@@ -57,6 +57,29 @@ TEST(StepRun, StepsTogetherAreTheSumOfEach) {
   EXPECT_EQ(together.kv_tokens_max, 30 + 27);
 }
 
+/// The record, and ones at and beyond what add_all() does in 64 bits.
+TEST(StepRun, AllStepsInOneWindowAreTheStepsInIt) {
+  domain::StepRecord one = record();
+  one.steps = 1;
+  domain::StepRecord shrinking = record();  // The last step takes 1 tick.
+  shrinking.period_growth = Duration::ticks(-11);
+  domain::StepRecord long_steps = record();
+  long_steps.period = Duration::seconds(1);  // 10 of them: past 2^43 ticks.
+  domain::StepRecord many = record();
+  many.steps = (std::int64_t{1} << 20) - 1;
+  domain::StepRecord more = many;
+  more.steps = std::int64_t{1} << 20;
+  for (const auto& steps : {record(), one, shrinking, long_steps, many, more}) {
+    const StepRun run(steps);
+    Window at_once;
+    run.add_all(run.length(run.steps()), at_once);
+    Window general;
+    run.add_steps(0, run.steps(), general);
+    EXPECT_EQ(at_once, general) << run.steps() << " steps";
+    EXPECT_EQ(at_once.steps, steps.steps);
+  }
+}
+
 TEST(StepRun, PartsOfAStepAreAllOfIt) {
   const domain::StepRecord steps = record();
   const StepRun run(steps);

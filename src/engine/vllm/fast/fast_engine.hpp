@@ -164,6 +164,8 @@ class FastEngine final : public Engine {
   EngineTotals totals_;
   /// The gaps of the last run. Batches of that run which are still in flight may add to them.
   domain::TokenGaps held_gaps_ = kNoGaps;
+  /// Scratch of log_run(): to write the zeros of each would take longer than all the rest.
+  domain::StepRecord run_record_;
   std::vector<domain::TokenEvent> token_events_;  ///< Of the batch that ends, for a token sink.
   core::Duration busy_off_lines_;  ///< Sum of the periods of batches that no line of lines_ counts.
   core::Int128 used_block_ticks_ = 0;

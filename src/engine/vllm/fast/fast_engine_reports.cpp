@@ -117,21 +117,19 @@ void FastEngine::hand_over_tokens(const Batch& batch) {
 
 void FastEngine::log_run(const Run& run) {
   const domain::AffineStep& step = lines_.step_of(*run.line);
-  domain::StepRecord record = {.first_step = run.first,
-                               .steps = run.formed,
-                               .start = run.start,
-                               .period = run.period,
-                               .period_growth = run.growth,
-                               .num_decodes = run.decodes,
-                               .decode_context = run.context + run.spared,
-                               .shared_context = run.shared,
-                               .num_prefills = 0,
-                               .prefill_tokens = {},
-                               .time = {},
-                               .gpu_growth = step.slope * run.decodes,
-                               .growth_kind = step.slope_kind,
-                               .used_blocks = core::Blocks(scheduler_.cache().num_used())};
-  // In its place: a copy of times just written would wait for these.
+  // Times in their place: a copy of what was just written would wait for it.
+  domain::StepRecord& record = run_record_;
+  record.first_step = run.first;
+  record.steps = run.formed;
+  record.start = run.start;
+  record.period = run.period;
+  record.period_growth = run.growth;
+  record.num_decodes = run.decodes;
+  record.decode_context = run.context + run.spared;
+  record.shared_context = run.shared;
+  record.gpu_growth = step.slope * run.decodes;
+  record.growth_kind = step.slope_kind;
+  record.used_blocks = core::Blocks(scheduler_.cache().num_used());
   put_time_on_line(step, run.context, run.line->gpu(run.context), run.period, record.time);
   record.time.cpu = run.line->cpu;
   inputs_.sink.on_steps(record);

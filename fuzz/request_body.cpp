@@ -14,6 +14,7 @@
 #include "openai/prompt_builder.hpp"
 #include "openai/request.hpp"
 #include "openai/schema_instance.hpp"
+#include "openai/token_requests.hpp"
 
 namespace {
 

@@ -102,7 +102,8 @@ class Timeline {
     std::int64_t end = 0;
     std::size_t window = 0;
 
-    /// As window_of() and window_of_end(); instants that are not held may be in it nevertheless.
+    /// Whether window_of() and window_of_end() of an instant are this window. An empty one holds
+    /// none.
     [[nodiscard]] bool holds(std::int64_t ticks) const { return ticks >= begin && ticks < end; }
     [[nodiscard]] bool holds_end(std::int64_t ticks) const { return ticks > begin && ticks <= end; }
   };

@@ -26,7 +26,7 @@ inline constexpr ApiVersion kTokenIdsInChoices{.minor = 10, .patch = 2};  // 202
 inline constexpr ApiVersion kResponses{.minor = 10, .patch = 0};          // 2025-07
 inline constexpr ApiVersion kMessages{.minor = 11, .patch = 1};           // 2025-10
 inline constexpr ApiVersion kResponseTurns{.minor = 11, .patch = 1};      // 2025-10
-/// Routes of models that do not generate are there for those alone.
+/// From then on a model that generates has no routes for embeddings, scores and classes.
 inline constexpr ApiVersion kPoolingLeft{.minor = 12, .patch = 0};       // 2025-11
 inline constexpr ApiVersion kReasoningRenamed{.minor = 12, .patch = 0};  // 2025-11-08
 inline constexpr ApiVersion kPromptText{.minor = 20, .patch = 0};        // 2026

@@ -1,5 +1,7 @@
 #include "openai/sampling.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -33,34 +35,44 @@ void refuse(std::string_view key, std::string_view rule, double got, BodyReader&
 
 }  // namespace
 
+struct SamplingReader::Number {
+  std::string_view key;
+  std::optional<double> SamplingReader::* value;
+};
+
+struct SamplingReader::Integer {
+  std::string_view key;
+  std::optional<std::int64_t> SamplingReader::* value;
+};
+
 bool SamplingReader::read(std::string_view key, BodyReader::Element value, BodyReader& reader) {
-  if (key == "temperature") {
-    reader.number(key, value, temperature_);
-  } else if (key == "top_p") {
-    reader.number(key, value, top_p_);
-  } else if (key == "min_p") {
-    reader.number(key, value, min_p_);
-  } else if (key == "presence_penalty") {
-    reader.number(key, value, presence_);
-  } else if (key == "frequency_penalty") {
-    reader.number(key, value, frequency_);
-  } else if (key == "repetition_penalty") {
-    reader.number(key, value, repetition_);
-  } else if (key == "top_k") {
-    reader.integer(key, value, top_k_);
-  } else if (key == "seed") {
-    reader.integer(key, value, seed_);
-  } else if (key == "prompt_logprobs") {
-    reader.integer(key, value, prompt_logprobs_);
-  } else if (key == "truncate_prompt_tokens") {
-    reader.integer(key, value, truncate_);
-  } else if (key == "stop_token_ids") {
-    std::vector<std::int64_t> ids;
-    if (!is_null(value)) {
-      reader.integers(key, value, ids);
-    }
-  } else {
+  static constexpr auto kNumbers =
+      std::to_array<Number>({{"temperature", &SamplingReader::temperature_},
+                             {"top_p", &SamplingReader::top_p_},
+                             {"min_p", &SamplingReader::min_p_},
+                             {"presence_penalty", &SamplingReader::presence_},
+                             {"frequency_penalty", &SamplingReader::frequency_},
+                             {"repetition_penalty", &SamplingReader::repetition_}});
+  static constexpr auto kIntegers =
+      std::to_array<Integer>({{"top_k", &SamplingReader::top_k_},
+                              {"seed", &SamplingReader::seed_},
+                              {"prompt_logprobs", &SamplingReader::prompt_logprobs_},
+                              {"truncate_prompt_tokens", &SamplingReader::truncate_}});
+  const auto* const number = std::ranges::find(kNumbers, key, &Number::key);
+  if (number != kNumbers.end()) {
+    reader.number(key, value, this->*(number->value));
+    return true;
+  }
+  const auto* const integer = std::ranges::find(kIntegers, key, &Integer::key);
+  if (integer != kIntegers.end()) {
+    reader.integer(key, value, this->*(integer->value));
+    return true;
+  }
+  if (key != "stop_token_ids") {
     return false;
+  }
+  if (std::vector<std::int64_t> ids; !is_null(value)) {
+    reader.integers(key, value, ids);
   }
   return true;
 }

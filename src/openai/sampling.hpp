@@ -23,6 +23,9 @@ class SamplingReader {
   [[nodiscard]] std::optional<std::int64_t> truncate_prompt_tokens() const { return truncate_; }
 
  private:
+  struct Number;
+  struct Integer;
+
   std::optional<double> temperature_;
   std::optional<double> top_p_;
   std::optional<double> min_p_;

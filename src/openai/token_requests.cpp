@@ -10,82 +10,82 @@
 
 namespace ridgeline::openai {
 
-ApiResult<TokenizeRequest> parse_tokenize(std::string_view text) {
+namespace {
+
+/// A body, each of whose members `read` puts into the request.
+template <class Request, class Read>
+ApiResult<Request> read_members(std::string_view text, Read read) {
   const auto body = Body::parse(text);
   if (!body) {
     return tl::unexpected(body.error());
   }
-  TokenizeRequest request;
+  Request request;
   BodyReader reader;
-  bool has_messages = false;
   for (const auto member : body->object()) {
-    const std::string_view key = member.key;
+    read(std::string_view(member.key), member.value, request, reader);
+  }
+  return reader.is_sound() ? ApiResult<Request>(std::move(request))
+                           : tl::unexpected(*reader.error());
+}
+
+}  // namespace
+
+ApiResult<TokenizeRequest> parse_tokenize(std::string_view text) {
+  bool has_messages = false;
+  const auto read = [&](std::string_view key, auto value, auto& request, BodyReader& reader) {
     if (key == "model") {
-      reader.text(key, member.value, request.model);
+      reader.text(key, value, request.model);
     } else if (key == "prompt") {
-      reader.text(key, member.value, request.prompt);
+      reader.text(key, value, request.prompt);
     } else if (key == "add_special_tokens") {
-      reader.boolean(key, member.value, request.add_special_tokens);
+      reader.boolean(key, value, request.add_special_tokens);
     } else if (key == "return_token_strs") {
-      reader.boolean(key, member.value, request.return_token_strings);
+      reader.boolean(key, value, request.return_token_strings);
     } else if (key == "messages") {
       has_messages = true;
     }
-  }
-  if (has_messages) {
+  };
+  auto request = read_members<TokenizeRequest>(text, read);
+  if (request && has_messages) {
     // The rest of such a body is that of a chat.
     auto chat = parse_chat(text, ApiVersion::newest());
     if (!chat) {
       return tl::unexpected(chat.error());
     }
-    request.messages = std::move(chat->messages);
-    request.add_generation_prompt = chat->add_generation_prompt;
-  } else if (reader.is_sound() && !request.prompt) {
-    reader.fail(bad_request("prompt: Field required", "body.prompt"));
+    request->messages = std::move(chat->messages);
+    request->add_generation_prompt = chat->add_generation_prompt;
+  } else if (request && !request->prompt) {
+    return tl::unexpected(bad_request("prompt: Field required", "body.prompt"));
   }
-  return reader.is_sound() ? ApiResult<TokenizeRequest>(std::move(request))
-                           : tl::unexpected(*reader.error());
+  return request;
 }
 
 ApiResult<DetokenizeRequest> parse_detokenize(std::string_view text) {
-  const auto body = Body::parse(text);
-  if (!body) {
-    return tl::unexpected(body.error());
-  }
-  DetokenizeRequest request;
-  BodyReader reader;
   bool has_tokens = false;
-  for (const auto member : body->object()) {
-    if (member.key == "model") {
-      reader.text("model", member.value, request.model);
-    } else if (member.key == "tokens") {
+  const auto read = [&](std::string_view key, auto value, auto& request, BodyReader& reader) {
+    if (key == "model") {
+      reader.text(key, value, request.model);
+    } else if (key == "tokens") {
       has_tokens = true;
-      reader.integers("tokens", member.value, request.tokens);
+      reader.integers(key, value, request.tokens);
     }
+  };
+  auto request = read_members<DetokenizeRequest>(text, read);
+  if (request && !has_tokens) {
+    return tl::unexpected(bad_request("tokens: Field required", "body.tokens"));
   }
-  if (reader.is_sound() && !has_tokens) {
-    reader.fail(bad_request("tokens: Field required", "body.tokens"));
-  }
-  return reader.is_sound() ? ApiResult<DetokenizeRequest>(std::move(request))
-                           : tl::unexpected(*reader.error());
+  return request;
 }
 
 ApiResult<AdapterRequest> parse_adapter(std::string_view text) {
-  const auto body = Body::parse(text);
-  if (!body) {
-    return tl::unexpected(body.error());
-  }
-  AdapterRequest request;
-  BodyReader reader;
-  for (const auto member : body->object()) {
-    if (member.key == "lora_name") {
-      reader.text("lora_name", member.value, request.name);
-    } else if (member.key == "lora_path") {
-      reader.text("lora_path", member.value, request.path);
+  const auto read = [](std::string_view key, auto value, auto& request, BodyReader& reader) {
+    if (key == "lora_name") {
+      reader.text(key, value, request.name);
+    } else if (key == "lora_path") {
+      reader.text(key, value, request.path);
     }
-  }
-  return reader.is_sound() ? ApiResult<AdapterRequest>(std::move(request))
-                           : tl::unexpected(*reader.error());
+  };
+  return read_members<AdapterRequest>(text, read);
 }
 
 }  // namespace ridgeline::openai

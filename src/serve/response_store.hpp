@@ -35,7 +35,7 @@ class ResponseStore {
   [[nodiscard]] openai::ApiResult<const KeptResponse*> find(std::string_view id,
                                                             openai::ApiVersion version) const;
   /// Checks what a response asks of the store, and puts the messages of the response that it goes
-  /// on from before its own. Fails in vLLM's words. `wanted` may come twice.
+  /// on from before its own, once: a second call changes nothing. Fails in vLLM's words.
   [[nodiscard]] openai::ApiResult<void> join(openai::GenerationRequest& wanted,
                                              openai::ApiVersion version) const;
   [[nodiscard]] std::size_t bytes() const { return bytes_; }

@@ -55,7 +55,13 @@ class PromptBuilder {
 
  private:
   /// Whether the next token is left out. Once for each.
-  bool leaves_out() { return to_leave_out_ > 0 && to_leave_out_-- > 0; }
+  bool leaves_out() {
+    if (to_leave_out_ <= 0) {
+      return false;
+    }
+    --to_leave_out_;
+    return true;
+  }
   void add_token(std::uint64_t hash);
   void keep(std::int64_t id) { ids_.push_back(static_cast<std::uint32_t>(id)); }
   void end_segment();

@@ -1,5 +1,6 @@
 #include "model/catalogue.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -79,6 +80,17 @@ core::Result<ModelSpec> read_hf_config(const std::string& path) {
 
 std::vector<std::string> catalogue_names() {
   return catalogue().names();
+}
+
+std::vector<std::string> catalogue_names_with(std::string_view text) {
+  std::vector<std::string> names;
+  for (const document::EmbeddedFile& file : catalogue_files()) {
+    if (file.text.find(text) != std::string_view::npos) {
+      names.emplace_back(file.name.substr(0, file.name.rfind('.')));
+    }
+  }
+  std::ranges::sort(names);
+  return names;
 }
 
 }  // namespace ridgeline::model

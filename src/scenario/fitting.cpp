@@ -14,9 +14,9 @@
 #include <fmt/format.h>
 
 #include "core/units.hpp"
-#include "document/document.hpp"
 #include "engine/capacity.hpp"
 #include "hardware/gpu_spec.hpp"
+#include "model/catalogue.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
 
@@ -142,17 +142,6 @@ std::vector<model::LayerGroup> shapes(const model::ModelSpec& network) {
   return all;
 }
 
-/// Whether a network's document states another width: it need not be read to know that it is
-/// another network.
-bool has_other_width(const document::Node& config, std::int64_t hidden_size) {
-  constexpr std::string_view kWidth = "hidden_size";
-  const document::Node* text = config.find("text_config");
-  const document::Node* width = text != nullptr ? text->find(kWidth) : nullptr;
-  width = width != nullptr ? width : config.find(kWidth);
-  return width != nullptr && width->kind() == document::Node::Kind::kInteger &&
-         width->as_integer() != hidden_size;
-}
-
 struct NamedNetwork {
   std::string name;
   model::ModelSpec network;
@@ -166,12 +155,10 @@ const std::vector<NamedNetwork>& networks_of_width(std::int64_t hidden_size) {
   const std::lock_guard lock(mutex);
   const auto [at, is_new] = known.try_emplace(hidden_size);
   if (is_new) {
-    for (const std::string& name : model::catalogue_names()) {
-      const auto config = model::find_model_document(name);
-      if (!config || has_other_width(*config, hidden_size)) {
-        continue;
-      }
-      if (auto network = model::model_from_node(*config, name)) {
+    const std::string width = fmt::format("{}", hidden_size);
+    for (const std::string& name : model::catalogue_names_with(width)) {
+      auto network = model::find_model(name);
+      if (network && network->hidden_size == hidden_size) {
         at->second.push_back({.name = name, .network = std::move(*network)});
       }
     }
@@ -187,9 +174,8 @@ std::optional<std::string> format_that_fits(const FittingQuestion& question) {
   std::optional<std::string> best;
   core::Bytes heaviest;
   for (const auto& [name, other] : networks_of_width(own.hidden_size)) {
-    if (other.hidden_size != own.hidden_size || other.vocab_size != own.vocab_size ||
-        other.vision != own.vision || shapes(other) != layers ||
-        !model::check_sharding(other, question.options.sharding)) {
+    if (other.vocab_size != own.vocab_size || other.vision != own.vision ||
+        shapes(other) != layers || !model::check_sharding(other, question.options.sharding)) {
       continue;
     }
     const core::Bytes weights = model::weight_bytes_per_rank(other, question.options.sharding);

@@ -137,6 +137,14 @@ TEST(Catalogue, EveryEntryReadsAndSaysWhereItComesFrom) {
   }
 }
 
+TEST(Catalogue, ANetworksDocumentHasTheDigitsOfItsWidth) {
+  for (const std::string& name : catalogue_names()) {
+    const std::string width = std::to_string(find(name).hidden_size);
+    EXPECT_THAT(catalogue_names_with(width), testing::Contains(name));
+  }
+  EXPECT_THAT(catalogue_names_with("no such text"), testing::IsEmpty());
+}
+
 TEST(Catalogue, NoNameMeansTwoNetworks) {
   std::map<std::string, std::string> owner;
   for (const document::EmbeddedFile& file : catalogue_files()) {

@@ -155,7 +155,8 @@ const std::vector<NamedNetwork>& networks_of_width(std::int64_t hidden_size) {
   const std::lock_guard lock(mutex);
   const auto [at, is_new] = known.try_emplace(hidden_size);
   if (is_new) {
-    const std::string width = fmt::format("{}", hidden_size);
+    // As the catalogue's files spell it.
+    const std::string width = fmt::format("\"hidden_size\": {}", hidden_size);
     for (const std::string& name : model::catalogue_names_with(width)) {
       auto network = model::find_model(name);
       if (network && network->hidden_size == hidden_size) {

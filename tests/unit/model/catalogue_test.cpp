@@ -137,9 +137,9 @@ TEST(Catalogue, EveryEntryReadsAndSaysWhereItComesFrom) {
   }
 }
 
-TEST(Catalogue, ANetworksDocumentHasTheDigitsOfItsWidth) {
+TEST(Catalogue, NetworksOfAWidthAreFoundByTheirText) {
   for (const std::string& name : catalogue_names()) {
-    const std::string width = std::to_string(find(name).hidden_size);
+    const std::string width = "\"hidden_size\": " + std::to_string(find(name).hidden_size);
     EXPECT_THAT(catalogue_names_with(width), testing::Contains(name));
   }
   EXPECT_THAT(catalogue_names_with("no such text"), testing::IsEmpty());

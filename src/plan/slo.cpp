@@ -105,7 +105,7 @@ class SloReader {
         {.field = field,
          .message = fmt::format("found {}, expected a time above 0 with its unit", node.describe()),
          .where = node.where(),
-         .hint = "500ms"});
+         .hint = "500ms; its percentile: slo.statistic, p99 unless given"});
     return std::nullopt;
   }
 

@@ -181,10 +181,11 @@ Opening plan_opening() {
           "parallelism\n"
           "is tried at every width unless it is stated. In a file, `space`, `slo`, `limits`, "
           "`objective` and `cost`\n"
-          "stand beside the keys of a scenario. Exit code 4 when nothing meets the targets, 99 "
-          "when "
-          "nothing\n"
-          "does surely enough, 130 after Ctrl-C with the best so far.",
+          "stand beside the keys of a scenario. Targets (--slo-ttft 500ms) are of the p99, or of "
+          "--slo-statistic.\n"
+          "Exit code 4 when nothing meets the targets, 99 when nothing does surely enough, 130 "
+          "after Ctrl-C\n"
+          "with the best so far.",
       .flags = scenario_flags(ScenarioPart::kWhole),
       .formats = {"table", "json"}};
   for (auto& flag : own_flags()) {

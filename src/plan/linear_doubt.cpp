@@ -102,7 +102,8 @@ double expected_replicas(const LogCapacity& capacity, double log_rate, std::int6
     step = std::max<std::int64_t>(1, n / kCountedSingly);
     const double too_few = normal_probability(-capacity.margin(log_rate, n + (step - 1) / 2));
     mean += core::real(step) * too_few;
-    if (too_few < kNoProbability) {
+    // A doubt of several powers of ten would go on until the count overflows.
+    if (too_few < kNoProbability || core::real(n) > kCountlessReplicas) {
       return mean;
     }
   }

@@ -43,6 +43,9 @@ namespace {
 constexpr double kStep = 0.02;
 /// An elasticity below this moves nothing.
 constexpr double kNoEffect = 1e-3;
+/// The most that one standard deviation of a cause moves the logarithm of a capacity. Beside a
+/// cliff, where a target is met by a hair, differences over kStep show a slope that does not go on.
+constexpr double kMostMoved = 1.0;
 /// Half of the interval in which the KV blocks lie, as a share: the overhead beside weights and
 /// activations spans 0.4 to 1.5 GiB on dense networks where 1.2 is taken (planner.md, section 7).
 constexpr double kKvHalfWidth = 0.06;
@@ -492,8 +495,9 @@ FactorTable factors_of(const std::vector<CandidateCauses>& candidates) {
       const auto j = static_cast<std::size_t>(known - table.factors.begin());
       const double share = cause.scale / common[j];
       if (std::abs(cause.elasticity) >= kNoEffect) {
-        doubt.elasticity[j] = cause.elasticity;
-        doubt.loading[j] = cause.elasticity * share;
+        const double steepest = kMostMoved / (cause.scale * cause.factor.sd);
+        doubt.elasticity[j] = std::clamp(cause.elasticity, -steepest, steepest);
+        doubt.loading[j] = doubt.elasticity[j] * share;
       }
       ttft[j] = cause.of_ttft * share;
       tpot[j] = cause.of_tpot * share;

@@ -137,6 +137,18 @@ TEST_F(Factors, AServerOfEachCandidateCanBeMeasured) {
   EXPECT_EQ(found.measurements[5].loading, found.candidates[1].loading);
 }
 
+TEST_F(Factors, ACliffMovesACapacityByAFactorOfEAtMost) {
+  const auto cause = [](double elasticity) {
+    return Cause{.factor = {.name = "first tokens", .gpu = "l40s", .sd = 0.2},
+                 .elasticity = elasticity,
+                 .scale = 1.5};
+  };
+  const FactorTable table = factors_of({{.causes = {cause(-50.0)}}, {.causes = {cause(-3.0)}}});
+  ASSERT_EQ(table.factors.size(), 1U);
+  EXPECT_DOUBLE_EQ(table.candidates[0].loading[0] * table.factors[0].sd, -1.0);
+  EXPECT_DOUBLE_EQ(table.candidates[1].loading[0] * table.factors[0].sd, -3.0 * 0.2 * 1.5);
+}
+
 TEST_F(Factors, ADeploymentThatMeetsNothingHasNoDoubt) {
   targets_[1].limits[static_cast<std::size_t>(metrics::Metric::kTpot)] =
       core::Duration::microseconds(10);

@@ -89,6 +89,10 @@ class GenerationReader {
       reader_.integer(key, value, request_.stream_interval);
     } else if (key == "echo") {
       reader_.boolean(key, value, request_.echo);
+    } else if (key == "suffix" && !request_.is_chat()) {
+      if (!is_null(value)) {
+        reader_.fail(refused("suffix is not currently supported"));
+      }
     } else {
       read_rare(key, value);
     }

@@ -305,6 +305,7 @@ def test_wrong_sections_are_refused(ridgeline, section, expected):
         (("--listen", "each", "--prefill-instances", "1", "--instances", "2"), "alike"),
         (("--request-fault", "kind=die,at=soon"), "at=soon"),
         (("--admin-port", "-1"), "--admin-port"),
+        (("--ssl-keyfile", "key.pem"), "--ssl-keyfile: this server speaks HTTP alone"),
     ],
 )
 def test_wrong_words_are_refused(ridgeline, words, expected):

@@ -63,6 +63,11 @@ TEST(Sampling, BiasesAreOfTokens) {
   EXPECT_EQ(parsed->biased_tokens, (std::vector<std::int64_t>{7, -1}));
 }
 
+TEST(Sampling, ThereIsNoSuffix) {
+  EXPECT_EQ(error_of(R"("suffix":"x")").message, "suffix is not currently supported");
+  EXPECT_EQ(error_of(R"("suffix":null)").status, 0);
+}
+
 TEST(Sampling, LogprobsOfPromptsHaveALimit) {
   EXPECT_EQ(error_of(R"("prompt_logprobs":21)").message,
             "Requested prompt logprobs of 21, which is greater than max allowed: 20");

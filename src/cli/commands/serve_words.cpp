@@ -77,7 +77,6 @@ class SettingsReader {
                        .hint = std::move(hint)});
   }
 
-  /// Other verbs pass over what says how a server is reached; a server that is to have TLS must not do without.
   void refuse_tls() {
     for (const FlagSpec& flag : arguments_.ignored) {
       if (flag.name.starts_with("--ssl-") || flag.name == "--enable-ssl-refresh") {

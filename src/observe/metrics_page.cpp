@@ -102,6 +102,8 @@ constexpr auto kNames = std::to_array<Name>({
     {"vllm:gpu_prefix_cache_hits_total", &ServerMetrics::prefix_hits},
     {"vllm:prompt_tokens_total", &ServerMetrics::prompt_tokens},
     {"vllm:generation_tokens_total", &ServerMetrics::generation_tokens},
+    {"ridgeline:emission_lateness_seconds_sum", &ServerMetrics::late_s},
+    {"ridgeline:emission_lateness_seconds_count", &ServerMetrics::late_steps},
 });
 
 }  // namespace

@@ -53,6 +53,8 @@ void add_metrics(JsonWriter& json, const ServerMetrics& metrics) {
   add_number(json, "prefix_hits", metrics.prefix_hits);
   add_number(json, "prompt_tokens", metrics.prompt_tokens);
   add_number(json, "generation_tokens", metrics.generation_tokens);
+  add_number(json, "late_s", metrics.late_s);
+  add_number(json, "late_steps", metrics.late_steps);
 }
 
 /// [[content, tokens], ...] as in request-jsonl; -1 - k is the answer to the request with id k.
@@ -66,6 +68,12 @@ void add_prompt(JsonWriter& json, const domain::Request& request) {
         .end_array();
   }
   json.end_array();
+}
+
+void add_round_trip(JsonWriter& json, const std::optional<core::Duration>& round_trip) {
+  if (round_trip) {
+    json.member("round_trip_ms", round_trip->to_milliseconds());
+  }
 }
 
 std::string finish(JsonWriter& json) {
@@ -129,8 +137,10 @@ std::string head_line(const RecordHead& head) {
       .end_object()
       .key("client")
       .begin_object()
-      .member("version", head.client_version)
-      .end_object();
+      .member("version", head.client_version);
+  add_round_trip(json, head.round_trip);
+  json.member("loopback", head.is_loopback);
+  json.end_object();
   return finish(json);
 }
 
@@ -211,10 +221,9 @@ std::string tail_line(const RecordTail& tail) {
       .member("p99", tail.lag_p99_ms)
       .member("max", tail.lag_max_ms)
       .end_object()
-      .member("cpu_share", tail.cpu_share)
-      .end_object()
-      .key("metrics_after")
-      .begin_object();
+      .member("cpu_share", tail.cpu_share);
+  add_round_trip(json, tail.round_trip);
+  json.end_object().key("metrics_after").begin_object();
   add_metrics(json, tail.metrics);
   json.end_object();
   return finish(json);

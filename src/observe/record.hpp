@@ -44,6 +44,8 @@ struct RecordHead {
   std::uint64_t salt = 0;
   bool natural_output = false;
   std::string client_version;
+  std::optional<core::Duration> round_trip = {};  ///< Of the network; nothing: not measured.
+  bool is_loopback = false;                       ///< The server is on this machine.
 };
 [[nodiscard]] std::string head_line(const RecordHead& head);
 
@@ -82,8 +84,9 @@ struct RecordTail {
   double lag_p50_ms = 0.0;
   double lag_p99_ms = 0.0;
   double lag_max_ms = 0.0;
-  double cpu_share = 0.0;      ///< Of one core for each worker, that the client used.
-  ServerMetrics metrics = {};  ///< After the last answer.
+  double cpu_share = 0.0;  ///< Of one core for each worker, that the client used.
+  std::optional<core::Duration> round_trip = {};  ///< As in RecordHead, after the last answer.
+  ServerMetrics metrics = {};                     ///< Likewise.
 };
 [[nodiscard]] std::string tail_line(const RecordTail& tail);
 

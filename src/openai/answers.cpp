@@ -103,7 +103,7 @@ std::string whole_answer(const StreamHead& head,
       text += R"(,"token_ids":)" + choice.token_ids;
     }
     if (!is_chat) {
-      text += R"(,"prompt_logprobs":null)";
+      text += R"(,"prompt_logprobs":)" + choice.prompt_logprobs;
       text += is_new ? R"(,"prompt_token_ids":)" + choice.prompt_token_ids : std::string();
     }
     text += '}';
@@ -114,7 +114,7 @@ std::string whole_answer(const StreamHead& head,
   }
   text += "," + usage_members(usage);
   if (is_chat) {
-    text += R"(,"prompt_logprobs":null)";
+    text += R"(,"prompt_logprobs":)" + (choices.empty() ? "null" : choices[0].prompt_logprobs);
     if (is_new) {
       text += R"(,"prompt_token_ids":)" + (choices.empty() ? "null" : choices[0].prompt_token_ids);
     }
@@ -176,6 +176,26 @@ std::string logprobs_json(const AnswerText& text,
                      logprobs,
                      tokens,
                      tops);
+}
+
+std::string prompt_logprobs_json(std::span<const std::uint32_t> tokens) {
+  std::string all = "[";
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (i == 0) {
+      all += "null";
+      continue;
+    }
+    const std::string word = word_of(tokens[i]);
+    all += fmt::format(R"(,{{"{}":{{"logprob":{},"rank":1,"decoded_token":{}}}}})",
+                       tokens[i],
+                       kLogprob,
+                       word.empty() ? "null" : quote(word));
+  }
+  return all + "]";
+}
+
+std::string prompt_token_ids_json(std::span<const std::uint32_t> tokens) {
+  return fmt::format("[{}]", fmt::join(tokens, ","));
 }
 
 std::string token_ids_json(const AnswerText& text, std::int64_t first, std::int64_t last) {

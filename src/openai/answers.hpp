@@ -20,8 +20,9 @@ struct Choice {
   Finish finish;
   std::string logprobs = "null";          ///< JSON.
   std::string token_ids = "null";         ///< JSON.
-  std::string prompt_token_ids = "null";  ///< JSON.
-  std::string tool_name = {};             ///< Of a tool call; its arguments are `text`.
+  std::string prompt_token_ids = "null";  ///< JSON, like the next.
+  std::string prompt_logprobs = "null";
+  std::string tool_name = {};  ///< Of a tool call; its arguments are `text`.
   std::string tool_id = {};
   std::int64_t reasoning_tokens = 0;
 };
@@ -41,6 +42,10 @@ struct Choice {
                                         std::int64_t top,
                                         bool is_chat,
                                         std::int64_t offset);
+/// Log probabilities of a prompt's tokens: of each the token itself alone, and of the first none,
+/// as vLLM has it. Tokens that are no word have no text.
+[[nodiscard]] std::string prompt_logprobs_json(std::span<const std::uint32_t> tokens);
+[[nodiscard]] std::string prompt_token_ids_json(std::span<const std::uint32_t> tokens);
 /// Ids of tokens [first, last) as a JSON list.
 [[nodiscard]] std::string token_ids_json(const AnswerText& text,
                                          std::int64_t first,

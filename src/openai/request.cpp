@@ -24,7 +24,6 @@ namespace {
 using Element = simdjson::dom::element;
 using Object = simdjson::dom::object;
 
-constexpr std::int64_t kMostLogprobs = 20;  // vLLM's max_logprobs.
 constexpr std::int64_t kMostStops = 4;
 
 std::string compact(Element element) {
@@ -90,6 +89,10 @@ class GenerationReader {
       reader_.integer(key, value, request_.stream_interval);
     } else if (key == "echo") {
       reader_.boolean(key, value, request_.echo);
+    } else if (key == "suffix" && !request_.is_chat()) {
+      if (!is_null(value)) {
+        reader_.fail(refused("suffix is not currently supported"));
+      }
     } else {
       read_rare(key, value);
     }
@@ -396,6 +399,8 @@ class GenerationReader {
   void check() {
     request_.max_tokens = max_completion_tokens_ ? max_completion_tokens_ : max_tokens_;
     request_.truncate_prompt_tokens = sampling_.truncate_prompt_tokens();
+    request_.prompt_logprobs = sampling_.prompt_logprobs();
+    request_.biased_tokens = sampling_.biased_tokens();
     validate_logprobs();
     if (top_logprobs_ && request_.logprobs) {
       request_.logprobs = top_logprobs_;

@@ -54,6 +54,9 @@ struct GenerationRequest {
   bool continuous_usage = false;
   std::optional<std::int64_t> stream_interval;
   std::optional<std::int64_t> logprobs;  ///< How many alternatives of each token; 0: of it alone.
+  /// How many alternatives of each of the prompt's tokens; -1: of all that there are.
+  std::optional<std::int64_t> prompt_logprobs;
+  std::vector<std::int64_t> biased_tokens;  ///< logit_bias.
   bool echo = false;
   std::int64_t priority = 0;
   std::string cache_salt;

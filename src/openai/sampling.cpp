@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
+#include <simdjson.h>
 
 #include "openai/api_error.hpp"
 #include "openai/body.hpp"
@@ -68,6 +71,10 @@ bool SamplingReader::read(std::string_view key, BodyReader::Element value, BodyR
     reader.integer(key, value, this->*(integer->value));
     return true;
   }
+  if (key == "logit_bias") {
+    read_bias(value, reader);
+    return true;
+  }
   if (key != "stop_token_ids") {
     return false;
   }
@@ -75,6 +82,35 @@ bool SamplingReader::read(std::string_view key, BodyReader::Element value, BodyR
     reader.integers(key, value, ids);
   }
   return true;
+}
+
+/// {"token id": bias}: how strong it is makes no difference here.
+void SamplingReader::read_bias(BodyReader::Element value, BodyReader& reader) {
+  simdjson::dom::object object;
+  biased_.clear();
+  bad_bias_.reset();
+  if (is_null(value)) {
+    return;
+  }
+  if (value.get(object) != simdjson::SUCCESS) {
+    reader.fail("logit_bias", "a valid dictionary");
+    return;
+  }
+  for (const auto member : object) {
+    std::optional<double> bias;
+    reader.number("logit_bias", member.value, bias);
+    if (reader.is_sound() && !bias) {
+      reader.fail("logit_bias", "a valid number");
+    }
+    std::int64_t token = 0;
+    const char* const end = member.key.data() + member.key.size();
+    const auto read = std::from_chars(member.key.data(), end, token);
+    if (read.ec == std::errc() && read.ptr == end) {
+      biased_.push_back(token);
+    } else {
+      bad_bias_ = bad_bias_.value_or(std::string(member.key));
+    }
+  }
 }
 
 void SamplingReader::validate(bool is_streamed, BodyReader& reader) const {
@@ -110,6 +146,14 @@ void SamplingReader::check(BodyReader& reader) const {
     reader.fail(refused(
         fmt::format("truncate_prompt_tokens must be an integer >= 1 or -1, got {}", *truncate_),
         "truncate_prompt_tokens"));
+  } else if (bad_bias_) {  // Python's int() says so.
+    reader.fail(refused(fmt::format("invalid literal for int() with base 10: '{}'", *bad_bias_)));
+  } else if (prompt_logprobs_.value_or(0) > kMostLogprobs) {
+    reader.fail(refused(
+        fmt::format("Requested prompt logprobs of {}, which is greater than max allowed: {}",
+                    *prompt_logprobs_,
+                    kMostLogprobs),
+        "prompt_logprobs"));
   }
 }
 

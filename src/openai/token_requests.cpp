@@ -1,5 +1,6 @@
 #include "openai/token_requests.hpp"
 
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -86,6 +87,19 @@ ApiResult<AdapterRequest> parse_adapter(std::string_view text) {
     }
   };
   return read_members<AdapterRequest>(text, read);
+}
+
+ApiResult<std::string> parse_worker_call(std::string_view text) {
+  auto method = read_members<std::string>(
+      text, [](std::string_view key, auto value, std::string& name, BodyReader& reader) {
+        if (key == "method") {
+          reader.text(key, value, name);
+        }
+      });
+  if (method && method->empty()) {
+    return tl::unexpected(bad_request("Missing 'method' in request body"));
+  }
+  return method;
 }
 
 }  // namespace ridgeline::openai

@@ -36,4 +36,7 @@ struct AdapterRequest {
 };
 [[nodiscard]] ApiResult<AdapterRequest> parse_adapter(std::string_view body);
 
+/// The body of /collective_rpc: the method's name.
+[[nodiscard]] ApiResult<std::string> parse_worker_call(std::string_view body);
+
 }  // namespace ridgeline::openai

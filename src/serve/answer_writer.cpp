@@ -26,12 +26,16 @@ namespace {
 constexpr std::string_view kEventStream = "text/event-stream; charset=utf-8";
 
 /// A chunk for each event: a client that reads chunks gets them one by one.
-void send_events(net::Connection& connection, std::string_view events) {
+void send_events(Generation& generation, std::string_view events) {
   constexpr std::string_view kEnd = "\n\n";
   while (!events.empty()) {
     const std::size_t end = events.find(kEnd);
     const std::size_t size = end == std::string_view::npos ? events.size() : end + kEnd.size();
-    connection.send(events.substr(0, size));
+    if (generation.events_to_skip > 0) {
+      --generation.events_to_skip;
+    } else {
+      generation.connection->send(events.substr(0, size));
+    }
     events.remove_prefix(size);
   }
 }
@@ -82,7 +86,7 @@ void AnswerWriter::write_start(Generation& generation, ChoiceState& choice) {
                                usage_of(generation, choice),
                                generation.shows_usage_always,
                                scratch_);
-    send_events(*generation.connection, scratch_);
+    send_events(generation, scratch_);
   }
 }
 
@@ -99,6 +103,7 @@ void AnswerWriter::write_events(Generation& generation, ChoiceState& choice, std
       kind = openai::DeltaKind::kReasoning;
       end = std::min(upto, choice.reasoning_tokens);
     }
+    end = generation.is_follower ? choice.sent + 1 : end;
     text_.clear();
     if (choice.sent == 0) {
       text_ = choice.prefix;
@@ -138,7 +143,7 @@ void AnswerWriter::write_events(Generation& generation, ChoiceState& choice, std
                                  .answer = &choice.text,
                                  .first = first},
                                 scratch_);
-    send_events(connection, scratch_);
+    send_events(generation, scratch_);
   }
 }
 
@@ -158,7 +163,7 @@ bool AnswerWriter::write_end(Generation& generation) {
            .text = choice.sent == 0 ? std::string_view(choice.prefix) : std::string_view(),
            .finish = &finish},
           scratch_);
-      send_events(connection, scratch_);
+      send_events(generation, scratch_);
     }
   }
   const bool is_written = std::ranges::all_of(
@@ -173,7 +178,7 @@ bool AnswerWriter::write_end(Generation& generation) {
                            usage_of(generation),
                            generation.shows_usage,
                            scratch_);
-  send_events(connection, scratch_);
+  send_events(generation, scratch_);
   remember(generation);
   return true;
 }
@@ -181,7 +186,7 @@ bool AnswerWriter::write_end(Generation& generation) {
 void AnswerWriter::write_failure(Generation& generation, const openai::ApiError& error) {
   scratch_.clear();
   generation.form->add_failure(error, scratch_);
-  send_events(*generation.connection, scratch_);
+  send_events(generation, scratch_);
 }
 
 std::vector<openai::Choice> AnswerWriter::choices_of(const Generation& generation) const {
@@ -203,6 +208,10 @@ std::vector<openai::Choice> AnswerWriter::choices_of(const Generation& generatio
     }
     if (generation.returns_token_ids) {
       choice.token_ids = openai::token_ids_json(state.text, 0, state.length);
+      choice.prompt_token_ids = openai::prompt_token_ids_json(*generation.prompt_ids[state.prompt]);
+    }
+    if (generation.returns_prompt_logprobs) {
+      choice.prompt_logprobs = openai::prompt_logprobs_json(*generation.prompt_ids[state.prompt]);
     }
     if (generation.is_tool_call) {
       choice.tool_name = generation.head.tool_name;
@@ -227,6 +236,9 @@ KeptResponse AnswerWriter::kept(Generation& generation) {
   const std::vector<openai::Choice> choices = choices_of(generation);
   KeptResponse kept{.body = generation.form->whole(choices, usage_of(generation), "null"),
                     .messages = std::move(*generation.kept_messages)};
+  if (generation.is_streamed_in_background) {
+    kept.stream = std::make_shared<const Generation>(stream_of(generation));
+  }
   // As vLLM, which passes on neither what was thought nor what was called.
   if (const std::string& text = choices.front().text; !text.empty() && !generation.is_tool_call) {
     kept.messages.push_back({.role = "assistant", .text = text});

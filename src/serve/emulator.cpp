@@ -521,6 +521,7 @@ void Emulator::generate(net::Connection& connection,
   }
   PlanFacts facts;
   facts.max_model_len = max_model_len();
+  facts.vocabulary = resolved_.deployment->network.vocab_size;
   facts.block_size = resolved_.deployment->engine.block_size;
   facts.first_id = session_->num_requests();
   facts.unix_seconds = live::unix_seconds();
@@ -551,8 +552,9 @@ void Emulator::generate(net::Connection& connection,
     one.request.rank = *rank;
   }
   plan->generation.fault = fault;
-  const bool waits = wanted.stream || !wanted.response.is_background;
-  if (!waits) {
+  const std::string id = plan->generation.head.id;
+  const bool waits = !wanted.response.is_background;
+  if (!waits && !wanted.stream) {
     answer(connection,
            200,
            net::kJsonType,
@@ -563,6 +565,9 @@ void Emulator::generate(net::Connection& connection,
                       request_came_,
                       std::move(plan->generation),
                       std::move(plan->requests));
+  if (!waits && wanted.stream) {
+    generations_->follow(id, connection, 0);
+  }
   metrics_.on_injection(std::chrono::duration<double>(live::wall_now() - request_began_).count());
 }
 

@@ -108,6 +108,10 @@ class Emulator final : public net::Handler, public net::EventLoop::Work {
   [[nodiscard]] std::int64_t num_open() const { return generations_->num_open(); }
   [[nodiscard]] std::string metrics_page();
   [[nodiscard]] const ResponseStore& responses() const { return generations_->responses(); }
+  /// As Generations::follow().
+  bool follow_response(std::string_view id, net::Connection& connection, std::int64_t skip) {
+    return generations_->follow(id, connection, skip);
+  }
   /// As Generations::cancel_response().
   std::optional<std::string> cancel_response(std::string_view id) {
     return generations_->cancel_response(*session_, id);

@@ -60,14 +60,26 @@ struct Generation {
   std::optional<std::vector<openai::Message>> kept_messages;
   bool returns_token_ids = false;
   bool has_remote_decode = false;
+  bool returns_prompt_logprobs = false;
   std::vector<std::int64_t> prompt_tokens;  ///< Of each prompt.
+  /// Likewise, where the answer shows them.
+  std::vector<std::shared_ptr<const std::vector<std::uint32_t>>> prompt_ids;
   std::vector<ChoiceState> choices;
   std::optional<Fault> fault;  ///< That strikes it.
   std::int64_t cached_tokens = 0;
   net::HeaderList headers;
+  /// Streams what an answer in the background gives, from its first event on or from a later one.
+  /// It has no requests of the engine's own, and an event for each token, so that events have the
+  /// same numbers for all that follow.
+  bool is_follower = false;
+  std::int64_t events_to_skip = 0;
+  bool is_streamed_in_background = false;  ///< It may be followed.
 
   /// Whether its client is there no more.
   [[nodiscard]] bool is_lost() const { return connection != nullptr && connection->is_dead(); }
 };
+
+/// What the events of an answer in the background follow from, for a client that follows it.
+[[nodiscard]] Generation stream_of(const Generation& source);
 
 }  // namespace ridgeline::serve

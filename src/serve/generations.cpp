@@ -59,6 +59,28 @@ Generations::Generations(const Settings& settings,
       responses_(settings.keeps_responses),
       frontend_(path) {}
 
+Generation& Generations::take_slot(net::Connection* connection, Generation generation) {
+  std::uint32_t slot = 0;
+  if (free_slots_.empty()) {
+    slot = static_cast<std::uint32_t>(slots_.size());
+    slots_.push_back(std::make_unique<Generation>());
+  } else {
+    slot = free_slots_.back();
+    free_slots_.pop_back();
+  }
+  generation.serial = ++serials_;
+  generation.slot = slot;
+  generation.connection = connection;
+  if (connection != nullptr) {
+    connection->context = slot + 1;
+  }
+  ++num_open_;
+  Generation& own = *slots_[slot];
+  own = std::move(generation);
+  own.form = openai::make_answer_form(own.head);
+  return own;
+}
+
 Generation* Generations::find(const Ref& ref) {
   Generation* const generation = slots_[ref.slot].get();
   return generation->serial == ref.serial ? generation : nullptr;
@@ -78,24 +100,8 @@ void Generations::begin(live::Session& session,
                         Generation generation,
                         std::vector<EngineRequest> requests) {
   session_ = &session;
-  std::uint32_t slot = 0;
-  if (free_slots_.empty()) {
-    slot = static_cast<std::uint32_t>(slots_.size());
-    slots_.push_back(std::make_unique<Generation>());
-  } else {
-    slot = free_slots_.back();
-    free_slots_.pop_back();
-  }
-  generation.serial = ++serials_;
-  generation.slot = slot;
-  generation.connection = connection;
-  if (connection != nullptr) {
-    connection->context = slot + 1;
-  }
-  ++num_open_;
-  Generation& own = *slots_[slot];
-  own = std::move(generation);
-  own.form = openai::make_answer_form(own.head);
+  Generation& own = take_slot(connection, std::move(generation));
+  const std::uint32_t slot = own.slot;
   if (connection == nullptr) {
     keep_without_answer(own, "queued");
   }
@@ -283,6 +289,8 @@ SimTime Generations::write_due() {
         choice.released += one.tokens;
         if (generation->is_streamed) {
           writer_.write(*generation, choice);
+        } else if (generation->is_streamed_in_background) [[unlikely]] {
+          pass_on(*generation);
         }
         // The client may have lost its connection to a fault meanwhile.
         if (find(one.ref) != nullptr && choice.released >= choice.length) {
@@ -311,7 +319,7 @@ void Generations::resume(net::Connection& connection) {
     return;
   }
   for (ChoiceState& choice : generation->choices) {
-    if (choice.released - choice.sent > generation->interval) {
+    if (choice.released - choice.sent > generation->interval && !generation->is_follower) {
       metrics_.on_merged_event();
     }
     writer_.write(*generation, choice);
@@ -332,6 +340,9 @@ void Generations::cancel_lost() {
 void Generations::finish(Generation& generation) {
   constexpr int kOk = 200;
   if (generation.connection == nullptr) {
+    if (generation.is_streamed_in_background) {
+      end_followers(generation);
+    }
     responses_.keep(generation.head.id, writer_.kept(generation));
     release(generation);
     return;
@@ -362,6 +373,9 @@ void Generations::finish(Generation& generation) {
 void Generations::fail(Generation& generation, const openai::ApiError& error) {
   constexpr int kOk = 200;
   if (generation.connection == nullptr) {
+    for (const Ref& ref : followers_of(generation)) {
+      fail(*find(ref), error);
+    }
     keep_without_answer(generation, "failed");
     release(generation);
     return;
@@ -404,14 +418,12 @@ void Generations::cancel(live::Session& session, net::Connection& connection) {
 
 std::optional<std::string> Generations::cancel_response(live::Session& session,
                                                         std::string_view id) {
-  const auto found = std::ranges::find_if(slots_, [&](const auto& generation) {
-    return generation->serial != 0 && generation->connection == nullptr &&
-           generation->head.id == id;
-  });
-  if (found == slots_.end()) {
+  Generation* const found = in_background(id);
+  if (found == nullptr) {
     return std::nullopt;
   }
-  Generation& generation = **found;
+  Generation& generation = *found;
+  cut_followers(generation);
   const std::vector<core::RequestId> open = open_requests(generation);
   std::string body = keep_without_answer(generation, "cancelled");
   release(generation);
@@ -431,7 +443,7 @@ std::string Generations::keep_without_answer(const Generation& generation,
 std::vector<core::RequestId> Generations::open_requests(const Generation& generation) {
   std::vector<core::RequestId> open;
   for (const ChoiceState& choice : generation.choices) {
-    if (!choice.has_ended) {
+    if (!choice.has_ended && !generation.is_follower) {
       open.push_back(choice.id);
     }
   }

@@ -72,6 +72,10 @@ class Generations final : public live::Events {
   /// Ends a response for which no client waits, and says how it looks then; nothing where there is
   /// none of this id.
   std::optional<std::string> cancel_response(live::Session& session, std::string_view id);
+  /// Streams to this connection what a response in the background gives, whether it has ended or
+  /// not, without its first `events_to_skip` events. False where none of this id was begun as a
+  /// stream.
+  bool follow(std::string_view id, net::Connection& connection, std::int64_t events_to_skip);
   /// The connection takes bytes again.
   void resume(net::Connection& connection);
   /// Writes what is due. When the next thing is: SimTime::never() where nothing waits.
@@ -134,6 +138,12 @@ class Generations final : public live::Events {
   std::string keep_without_answer(const Generation& generation, std::string_view status);
   void release(Generation& generation);
   void cancel_lost();
+  Generation& take_slot(net::Connection* connection, Generation generation);
+  Generation* in_background(std::string_view id);
+  [[nodiscard]] std::vector<Ref> followers_of(const Generation& generation) const;
+  void pass_on(const Generation& source);
+  void end_followers(const Generation& source);
+  void cut_followers(const Generation& source);
 
   const Settings& settings_;
   const engine::RequestPath& path_;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/units.hpp"
 #include "openai/answer_text.hpp"
@@ -96,6 +98,9 @@ class Planner {
     if (auto done = check_tools(); !done) {
       return tl::unexpected(done.error());
     }
+    if (auto done = check_bias(); !done) {
+      return tl::unexpected(done.error());
+    }
     for (const auto step : {&Planner::add_prompts, &Planner::fix_text}) {
       if (auto done = (this->*step)(); !done) {
         return tl::unexpected(done.error());
@@ -132,12 +137,33 @@ class Planner {
     return {};
   }
 
+  ApiResult<void> check_bias() {
+    std::vector<std::int64_t> unknown;
+    std::ranges::copy_if(wanted_.biased_tokens, std::back_inserter(unknown), [&](std::int64_t id) {
+      return id < 0 || id >= facts_.vocabulary;
+    });
+    if (unknown.empty()) {
+      return {};
+    }
+    return tl::unexpected(openai::refused(
+        fmt::format("token_id(s) [{}] in logit_bias contain out-of-vocab token ids. Vocabulary "
+                    "size: {}",
+                    fmt::join(unknown, ", "),
+                    facts_.vocabulary),
+        "logit_bias"));
+  }
+
   [[nodiscard]] openai::PromptBuilder builder_of(std::uint64_t salt) const {
     openai::PromptBuilder builder(facts_.block_size, salt);
-    if (settings_.kv_events) {
+    if (needs_ids()) {
       builder.keep_ids();
     }
     return builder;
+  }
+
+  /// Whether the ids of a prompt's tokens are shown.
+  [[nodiscard]] bool needs_ids() const {
+    return settings_.kv_events || wanted_.return_token_ids || wanted_.prompt_logprobs;
   }
 
   /// What `fill` puts into a prompt, or the end of it that its client wants.
@@ -169,7 +195,7 @@ class Planner {
       prompt.tokens = builder.tokens().value();
       plan_.is_estimate = plan_.is_estimate || builder.is_estimate();
       prompt.prompt = builder.take();
-      if (settings_.kv_events) {
+      if (needs_ids()) {
         prompt.token_ids = std::make_shared<const std::vector<std::uint32_t>>(builder.take_ids());
       }
       prompts_.push_back(std::move(prompt));
@@ -273,7 +299,8 @@ class Planner {
     generation.shows_usage_always =
         generation.shows_usage && (wanted_.continuous_usage || settings_.forces_usage);
     head.has_usage_at_end = generation.shows_usage;
-    generation.is_streamed = wanted_.stream;
+    generation.is_streamed = wanted_.stream && !wanted_.response.is_background;
+    generation.is_streamed_in_background = wanted_.stream && wanted_.response.is_background;
     if (settings_.keeps_responses && wanted_.api == openai::Api::kResponses &&
         wanted_.response.is_stored) {
       generation.kept_messages = wanted_.messages;
@@ -285,8 +312,10 @@ class Planner {
     if (settings_.echoes_request_ids) {
       generation.headers.emplace_back("x-request-id", own);
     }
+    generation.returns_prompt_logprobs = wanted_.prompt_logprobs.has_value();
     for (const PlannedPrompt& prompt : prompts_) {
       generation.prompt_tokens.push_back(prompt.tokens);
+      generation.prompt_ids.push_back(prompt.token_ids);
     }
   }
 

@@ -18,6 +18,7 @@ namespace ridgeline::serve {
 /// What a plan depends on besides the request.
 struct PlanFacts {
   std::int64_t max_model_len = 0;
+  std::int64_t vocabulary = 0;  ///< Tokens of the network's.
   core::Tokens block_size;
   std::int64_t first_id = 0;  ///< Of the engine's next request.
   double unix_seconds = 0.0;

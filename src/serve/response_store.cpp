@@ -12,6 +12,7 @@
 #include "openai/api_error.hpp"
 #include "openai/api_version.hpp"
 #include "openai/request.hpp"
+#include "serve/generation.hpp"
 
 namespace ridgeline::serve {
 namespace {
@@ -21,6 +22,7 @@ using openai::ApiVersion;
 
 std::size_t size_of(const KeptResponse& response) {
   std::size_t bytes = sizeof(KeptResponse) + response.body.size();
+  bytes += response.stream == nullptr ? 0 : sizeof(Generation);
   for (const openai::Message& message : response.messages) {
     bytes += sizeof(openai::Message) + message.role.size() + message.text.size();
   }

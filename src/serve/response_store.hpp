@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -10,6 +11,7 @@
 #include "openai/api_error.hpp"
 #include "openai/api_version.hpp"
 #include "openai/request.hpp"
+#include "serve/generation.hpp"
 
 namespace ridgeline::serve {
 
@@ -18,6 +20,8 @@ struct KeptResponse {
   std::string body;  ///< As its client gets it: JSON.
   /// The chat up to and with its answer; what a later response goes on from.
   std::vector<openai::Message> messages;
+  /// What its events follow from, where it was streamed in the background.
+  std::shared_ptr<const Generation> stream = {};
 };
 
 /// Responses that clients may ask for again, by their ids: vLLM's with

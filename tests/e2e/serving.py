@@ -14,7 +14,7 @@ import time
 class Server:
     """`ridgeline serve` with these words. Its address is read from the line that it prints."""
 
-    def __init__(self, ridgeline, *words, env=None):
+    def __init__(self, ridgeline, *words, env=None, preexec_fn=None):
         self.ridgeline = ridgeline
         self.lines = []
         self.process = subprocess.Popen(
@@ -24,6 +24,7 @@ class Server:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            preexec_fn=preexec_fn,
         )
         self.address = None
         self.started = threading.Event()
@@ -124,8 +125,8 @@ def parse_events(text):
 
 
 @contextlib.contextmanager
-def serving(ridgeline, *words, env=None):
-    server = Server(ridgeline, *words, env=env)
+def serving(ridgeline, *words, env=None, preexec_fn=None):
+    server = Server(ridgeline, *words, env=env, preexec_fn=preexec_fn)
     try:
         yield server
     finally:

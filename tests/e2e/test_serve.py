@@ -115,6 +115,37 @@ def test_echo_logprobs_and_token_ids(server):
     assert len(content) == 2 and len(content[0]["top_logprobs"]) == 2
 
 
+def test_a_prompts_tokens_are_shown(server):
+    body = {"prompt": ["the and", "for"], "max_tokens": 2, "prompt_logprobs": 1, "return_token_ids": True}
+    _, answer = server.json("POST", "/v1/completions", body)
+    first, second = answer["choices"]
+    assert first["prompt_token_ids"] == server.json("POST", "/tokenize", {"prompt": "the and"})[1]["tokens"]
+    assert first["prompt_logprobs"][0] is None and second["prompt_logprobs"] == [None]
+    (entry,) = first["prompt_logprobs"][1].items()
+    assert entry[0] == str(first["prompt_token_ids"][1])
+    assert entry[1] == {"logprob": -0.25, "rank": 1, "decoded_token": " and"}
+    chat = {"messages": [{"role": "user", "content": "the"}], "max_tokens": 2, "prompt_logprobs": 0}
+    _, answer = server.json("POST", "/v1/chat/completions", chat)
+    assert len(answer["prompt_logprobs"]) == answer["usage"]["prompt_tokens"]
+    assert answer["prompt_logprobs"][0] is None and answer["prompt_token_ids"] is None
+    _, answer = server.json("POST", "/v1/completions", {"prompt": "the", "max_tokens": 1})
+    assert answer["choices"][0]["prompt_logprobs"] is None
+
+
+def test_biases_are_of_tokens_of_the_vocabulary(server):
+    for bias, message in [
+        ({"the": 1}, "invalid literal for int() with base 10: 'the'"),
+        (
+            {"7": 1, "128256": 1, "-1": 1},
+            "token_id(s) [128256, -1] in logit_bias contain out-of-vocab token ids. Vocabulary size: 128256",
+        ),
+    ]:
+        status, answer = server.json("POST", "/v1/completions", {"prompt": "the", "logit_bias": bias})
+        assert (status, answer["error"]["message"]) == (400, message)
+    body = {"prompt": "the", "max_tokens": 1, "logit_bias": {"0": -100, "128255": 100}}
+    assert server.json("POST", "/v1/completions", body)[0] == 200
+
+
 def test_structured_outputs_are_instances(server):
     schema = {
         "type": "object",

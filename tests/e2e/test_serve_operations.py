@@ -121,6 +121,18 @@ def test_server_info(ridgeline):
         assert (config["tensor_parallel_size"], config["enable_prefix_caching"]) == (2, True)
 
 
+def test_workers_are_called(ridgeline):
+    with serving(ridgeline, *FAST, "--tensor-parallel-size", "2", env=DEV) as server:
+        call = lambda body: server.json("POST", "/collective_rpc", body)
+        assert call({"method": "check_health"}) == (200, {"results": [None, None]})
+        status, answer = call({"args": []})
+        assert (status, answer["error"]["message"]) == (400, "Missing 'method' in request body")
+        status, answer = call({"method": "report_weights", "timeout": 1})
+        assert (status, answer["error"]["type"]) == (500, "InternalServerError")
+    with serving(ridgeline, *FAST, "--engine-version", "vllm@0.9", env=DEV) as server:
+        assert server.ask("POST", "/collective_rpc", {"method": "check_health"})[0] == 404
+
+
 def test_pages_of_other_origins_may_ask(server):
     origin = {"Origin": "http://page.example"}
     asks = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type,x-a"}
@@ -293,6 +305,7 @@ def test_wrong_sections_are_refused(ridgeline, section, expected):
         (("--listen", "each", "--prefill-instances", "1", "--instances", "2"), "alike"),
         (("--request-fault", "kind=die,at=soon"), "at=soon"),
         (("--admin-port", "-1"), "--admin-port"),
+        (("--ssl-keyfile", "key.pem"), "--ssl-keyfile: this server speaks HTTP alone"),
     ],
 )
 def test_wrong_words_are_refused(ridgeline, words, expected):

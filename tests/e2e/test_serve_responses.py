@@ -1,10 +1,11 @@
 """Responses that `ridgeline serve` keeps: asked for again, gone on from, in the background, cancelled."""
 
+import json
 import time
 
 import pytest
 
-from serving import FAST, WORDS, serving
+from serving import FAST, WORDS, serving, wait_for
 
 KEEPS = {"VLLM_ENABLE_RESPONSES_API_STORE": "1"}
 
@@ -86,6 +87,74 @@ def test_a_response_in_the_background_is_cancelled(ridgeline):
         assert server.finished("abort") == 1
         status, _ = server.json("POST", f"/v1/responses/{answer['id']}/cancel")
         assert status == 400
+
+
+def numbered(text):
+    """Number, kind and data of each event of a response's stream."""
+    events = []
+    for part in text.decode().split("\n\n"):
+        if part:
+            kind, data = part.split("\n", 1)
+            event = json.loads(data.removeprefix("data: "))
+            assert kind == f"event: {event['type']}"
+            events.append((event["sequence_number"], event["type"], event))
+    return events
+
+
+def test_a_streamed_response_in_the_background(keeper):
+    body = {"input": WORDS, "background": True, "stream": True, "max_output_tokens": 40}
+    status, headers, text = keeper.ask("POST", "/v1/responses", body)
+    assert (status, headers["content-type"]) == (200, "text/event-stream; charset=utf-8")
+    events = numbered(text)
+    assert [number for number, _, _ in events] == list(range(len(events)))
+    assert (events[0][1], events[-1][1]) == ("response.created", "response.completed")
+    assert sum(kind == "response.output_text.delta" for _, kind, _ in events) == 40
+    answer = events[-1][2]["response"]
+    # Asked for again, whole, and from any event on.
+    assert keeper.json("GET", f"/v1/responses/{answer['id']}") == (200, answer)
+    for query, first in [("", 0), ("&starting_after=0", 1), ("&starting_after=20", 21), ("&starting_after=10000", 10_001)]:
+        status, _, again = keeper.ask("GET", f"/v1/responses/{answer['id']}?stream=true{query}")
+        assert (status, numbered(again)) == (200, events[first:])
+    status, refused = keeper.json("GET", f"/v1/responses/{answer['id']}?stream=true&starting_after=x")
+    assert (status, refused["error"]["param"]) == (400, "query.starting_after")
+    # One that was not begun as such a stream has no events.
+    _, other = keeper.json("POST", "/v1/responses", {"input": WORDS, "max_output_tokens": 2})
+    status, refused = keeper.json("GET", f"/v1/responses/{other['id']}?stream=true")
+    assert (status, refused["error"]["message"]) == (400, f"Unknown response_id: {other['id']}")
+
+
+def test_a_response_goes_on_without_the_client_that_began_it(ridgeline):
+    with serving(ridgeline, env=KEEPS) as server:
+        body = json.dumps({"input": WORDS, "background": True, "stream": True, "max_output_tokens": 200}).encode()
+        connection = server.connect()
+        connection.request("POST", "/v1/responses", body, {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        assert answer.readline() == b"event: response.created\n"
+        answer_id = json.loads(answer.readline().removeprefix(b"data: "))["response"]["id"]
+        answer.close()
+        connection.close()
+        # While it runs, another client follows it to its end, whatever the first did.
+        status, _, text = server.ask("GET", f"/v1/responses/{answer_id}?stream=true&starting_after=1")
+        events = numbered(text)
+        assert (status, events[0][0], events[-1][1]) == (200, 2, "response.completed")
+        assert sum(kind == "response.output_text.delta" for _, kind, _ in events) == 200
+        assert server.finished("abort") == 0 and server.finished("length") == 1
+        assert server.total("ridgeline:open_streams") == 0
+
+
+def test_a_cancelled_response_ends_the_streams_that_follow_it(ridgeline):
+    with serving(ridgeline, env=KEEPS) as server:
+        body = json.dumps({"input": WORDS, "background": True, "stream": True, "max_output_tokens": 100_000}).encode()
+        connection = server.connect()
+        connection.request("POST", "/v1/responses", body, {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        answer.readline()
+        answer_id = json.loads(answer.readline().removeprefix(b"data: "))["response"]["id"]
+        status, cancelled = server.json("POST", f"/v1/responses/{answer_id}/cancel")
+        assert (status, cancelled["status"]) == (200, "cancelled")
+        assert b"response.completed" not in answer.read()
+        connection.close()
+        wait_for(lambda: server.finished("abort") == 1)
 
 
 def test_wrong_ids_and_ways(keeper):

@@ -1,10 +1,13 @@
 """Tools of operators with `ridgeline serve`: proxies in front, Prometheus, slow clients by the thousand. Each test is
 skipped where its tool is not installed; those that take long run as `.ci/run clients` alone."""
 
+import collections
 import concurrent.futures
 import json
 import os
+import random
 import re
+import resource
 import shutil
 import socket
 import subprocess
@@ -16,7 +19,7 @@ import urllib.request
 import pytest
 
 from conftest import SANITIZED
-from serving import FAST, WORDS, parse_events, serving, wait_for
+from serving import FAST, WORDS, parse_events, read_all, serving, wait_for
 
 long_one = pytest.mark.skipif(not os.environ.get("RIDGELINE_CLIENTS"), reason="takes long: .ci/run clients")
 
@@ -239,3 +242,196 @@ def test_connections_beyond_the_limit_are_turned_away(ridgeline):
         for one in held:
             one.close()
         wait_for(lambda: server.ask("GET", "/health")[0] == 200)
+
+
+def resident_mib(server):
+    status = open(f"/proc/{server.process.pid}/status", encoding="ascii").read()
+    return int(re.search(r"VmRSS:\s+(\d+) kB", status)[1]) / 1024
+
+
+def descriptors(server):
+    return len(os.listdir(f"/proc/{server.process.pid}/fd"))
+
+
+def malformed_bodies(number, seed=7):
+    """Bodies of completions and chats with a few bytes changed, all of them no JSON any more or no such request."""
+    draw = random.Random(seed)
+    good = [
+        {"prompt": WORDS, "max_tokens": 1, "stop": ["a"], "logit_bias": {"7": 1}, "stream_options": None},
+        {"messages": [{"role": "user", "content": [{"type": "text", "text": "the"}]}], "max_tokens": 1, "n": 1},
+        {"input": WORDS, "max_output_tokens": 1, "tools": [{"type": "function", "name": "f", "parameters": {}}]},
+    ]
+    bodies = [b"", b"[]", b"null", b"{" * 100, b'{"prompt": 7}', b'{"prompt": "\\ud800"}', b'{"prompt": ["the", 7]}']
+    while len(bodies) < number:
+        body = bytearray(json.dumps(draw.choice(good)).encode())
+        for _ in range(draw.randint(1, 4)):
+            place = draw.randrange(len(body))
+            kind = draw.randrange(3)
+            if kind == 0:
+                body[place] = draw.randrange(256)
+            elif kind == 1:
+                del body[place]
+            else:
+                body.insert(place, draw.randrange(256))
+        try:
+            json.loads(body)
+        except ValueError:
+            bodies.append(bytes(body))
+    return bodies
+
+
+MALFORMED_HEADS = [
+    b"nonsense\r\n\r\n",
+    b"GET /health HTTP/1.1\r\nHost: x\n\n",
+    b"GET /health HTTP/9.1\r\nHost: x\r\n\r\n",
+    b"GET /health HTTP/1.1\r\nA\x01: b\r\n\r\n",
+    b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    b"POST /ping HTTP/1.1\r\nContent-Length: x\r\n\r\n",
+    b"POST /ping HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n",
+    b"POST /ping HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+    b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(64),  # The beginning of TLS.
+]
+
+
+def codes_of(connection, batch):
+    """The codes of JSON answers to requests that are sent together on one connection."""
+    connection.sendall(b"".join(batch))
+    data = b""
+    while data.count(b"HTTP/1.1 ") < len(batch) or not data.endswith(b"}"):
+        more = connection.recv(1 << 20)
+        assert more, data[-300:]
+        data += more
+    return re.findall(rb"HTTP/1.1 (\d+)", data)
+
+
+POST = b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
+
+
+@long_one
+def test_faults_strike_their_share_of_ten_thousand(ridgeline):
+    body = json.dumps({"prompt": "the", "max_tokens": 1}).encode()
+    batch = [POST % (b"/v1/completions", len(body), body)] * 10
+    with serving(ridgeline, "--speed", "1000", "--request-fault", "kind=error,share=0.1,status=503") as server:
+        codes = collections.Counter()
+        with server.socket() as connection:
+            for _ in range(1000):
+                codes.update(codes_of(connection, batch))
+        assert codes[b"200"] + codes[b"503"] == 10_000
+        assert abs(codes[b"503"] - 1000) <= 3 * (10_000 * 0.1 * 0.9) ** 0.5
+        assert server.total("ridgeline:faults_total") == codes[b"503"]
+
+
+@long_one
+def test_a_million_malformed_requests(ridgeline):
+    """970,000 bodies, 15 at a time on one connection after the other, and 30,000 heads. Each is answered with 4xx; what
+    the server holds does not grow."""
+    number, together = 1_000_000, 15  # Beyond 16 in a row reading pauses.
+    paths = [b"/v1/completions", b"/v1/chat/completions", b"/v1/responses", b"/v1/messages", b"/tokenize", b"/detokenize"]
+    requests = [POST % (paths[i % len(paths)], len(body), body) for i, body in enumerate(malformed_bodies(3000))]
+    with serving(ridgeline, *FAST) as server:
+        sent, early = 0, 0.0
+        codes = collections.Counter()
+        while sent < number:
+            with server.socket() as connection:
+                for _ in range(200):
+                    first = sent % len(requests)
+                    batch = requests[first : first + together]
+                    codes.update(codes_of(connection, batch))
+                    sent += len(batch)
+            for raw in MALFORMED_HEADS * 10:
+                with server.socket() as connection:
+                    connection.sendall(raw)
+                    connection.shutdown(socket.SHUT_WR)
+                    answer = read_all(connection)
+                    codes[answer[9:12] or b"closed"] += 1
+                    sent += 1
+            early = early or (resident_mib(server) if sent > number / 10 else 0.0)
+        assert set(codes) <= {b"400", b"413", b"431", b"505", b"closed"}, codes
+        assert sum(codes.values()) == sent
+        assert server.json("POST", "/v1/completions", {"prompt": "the", "max_tokens": 2})[0] == 200
+        assert server.total("vllm:request_success_total") == 1
+        wait_for(lambda: descriptors(server) < 30)
+        if not SANITIZED:
+            assert resident_mib(server) < early + 4, (early, resident_mib(server))
+
+
+@long_one
+def test_sixteen_thousand_connections(ridgeline):
+    """16 more than there may be: those are turned away, all others stay, and the server still answers."""
+    most = 16_384
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    if limit < most + 200:
+        pytest.skip(f"the descriptor limit is {limit}")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+    with serving(ridgeline, "--max-num-seqs", "16") as server:
+        before = resident_mib(server)
+        # Streams that last: a connection without a request is given up after 10 s.
+        body = json.dumps({"prompt": "the", "max_tokens": 100_000, "ignore_eos": True, "stream": True}).encode()
+        held = []
+        for _ in range(most - 1):
+            held.append(server.socket())
+            held[-1].sendall(POST % (b"/v1/completions", len(body), body))
+        wait_for(lambda: server.total("ridgeline:open_streams") == most - 1, 60)
+        began = time.monotonic()
+        assert server.ask("GET", "/health")[0] == 200
+        assert time.monotonic() - began < 2
+        held.append(server.socket())
+        wait_for(lambda: descriptors(server) > most)
+        for _ in range(16):
+            assert server.ask("GET", "/health")[0] == 503
+        if not SANITIZED:
+            assert resident_mib(server) - before < 96
+        for one in held:
+            one.close()
+        wait_for(lambda: descriptors(server) < 30, 60)
+        assert server.ask("GET", "/health")[0] == 200
+
+
+def test_a_low_descriptor_limit(ridgeline):
+    """No descriptor is left for a connection more: it is turned away, and nothing else suffers."""
+    resource_of = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100))
+    with serving(ridgeline, *FAST, preexec_fn=resource_of) as server:
+        held = [server.socket() for _ in range(120)]
+        wait_for(lambda: server.process.poll() is None and descriptors(server) <= 100)
+        time.sleep(0.2)
+        for one in held:
+            one.close()
+        wait_for(lambda: descriptors(server) < 30)
+        assert server.ask("GET", "/health")[0] == 200
+
+
+COMPLETION = json.dumps({"prompt": "the and for", "max_tokens": 4})
+RATE = r"(?:Requests/sec|Requests per second|finished in [\d.]+m?s,)\W+([\d.]+)"
+
+
+@pytest.mark.parametrize("tool", ["wrk", "hey", "ab", "h2load"])
+@pytest.mark.parametrize("path", ["/health", "/v1/models", "/v1/completions"])
+def test_load_generators_keep_their_connections(ridgeline, tool, path):
+    """Each sends 2,000 requests (wrk: for a second) over 8 connections. All are answered, and no descriptor stays."""
+    found = needs(tool)
+    posts = path == "/v1/completions"
+    with serving(ridgeline, "--speed", "1000") as server:
+        url = "http://%s:%d%s" % (*server.address, path)
+        ridgeline.write("body.json", COMPLETION)
+        lines = [
+            'wrk.method = "POST"',
+            f"wrk.body = '{COMPLETION}'",
+            'wrk.headers["Content-Type"] = "application/json"',
+        ]
+        ridgeline.write("post.lua", "\n".join(lines))
+        words = {
+            "wrk": ["-t1", "-c8", "-d1s", *(["-s", "post.lua"] if posts else [])],
+            "hey": ["-n", "2000", "-c", "8", *(["-m", "POST", "-D", "body.json", "-T", "application/json"] if posts else [])],
+            "ab": ["-k", "-l", "-q", "-n", "2000", "-c", "8", *(["-p", "body.json", "-T", "application/json"] if posts else [])],
+            "h2load": ["--h1", "-n", "2000", "-c", "8", *(["-d", "body.json", "-H", "content-type: application/json"] if posts else [])],
+        }[tool]
+        done = subprocess.run([found, *words, url], cwd=ridgeline.folder, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, done.stderr
+        assert not re.search(r"Non-2xx|Socket errors|Error distribution|Failed requests: +[1-9]|[1-9]\d* failed", done.stdout)
+        rate = float(re.search(RATE, done.stdout)[1])
+        print(f"{tool} {path}: {rate:.0f} requests/s")
+        answered = server.total("ridgeline:responses_total")
+        assert answered >= (2000 if tool != "wrk" else 100)
+        if posts:
+            assert server.total("vllm:generation_tokens_total") == 4 * server.total("vllm:request_success_total")
+        wait_for(lambda: descriptors(server) < 30)

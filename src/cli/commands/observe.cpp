@@ -37,6 +37,7 @@
 #include "observe/probe.hpp"
 #include "observe/prompts.hpp"
 #include "observe/record.hpp"
+#include "observe/round_trip.hpp"
 #include "observe/run_clock.hpp"
 #include "observe/summary.hpp"
 #include "observe/target.hpp"
@@ -285,6 +286,7 @@ class Measurement {
         return core::fail(address.error());
       }
       options.address = address->text();
+      address_ = *address;
     }
     auto client = observe::HttpClient::make(options, clock_);
     if (!client) {
@@ -342,6 +344,12 @@ class Measurement {
     }
   }
 
+  /// Of the network, without the server's own work; nothing over a UNIX socket.
+  [[nodiscard]] std::optional<core::Duration> round_trip() const {
+    return address_ ? observe::measure_round_trip(clock_, *address_, words_->target.port)
+                    : std::nullopt;
+  }
+
   observe::RecordHead head() {
     const auto& prompts = words_->options.prompts;
     Pairs deployment = stated_options(*loaded_, kDeploymentPaths);
@@ -359,7 +367,9 @@ class Measurement {
             .overhead = prompts.overhead,
             .salt = prompts.salt,
             .natural_output = prompts.natural_output,
-            .client_version = std::string(report::version())};
+            .client_version = std::string(report::version()),
+            .round_trip = round_trip(),
+            .is_loopback = !address_ || observe::is_loopback(*address_)};
   }
 
   ExitCode measure(RecordFile& file) {
@@ -392,8 +402,10 @@ class Measurement {
     observe::RecordTail tail = observation.run();
     workers_.reset();  // What they have not finished is over.
     display.finish();
-    if (!server_.metrics.empty() && !tail.partial) {
-      tail.metrics = observe::look_at_metrics(*client_, clock_);
+    if (!tail.partial) {
+      tail.round_trip = round_trip();
+      tail.metrics = server_.metrics.empty() ? observe::ServerMetrics()
+                                             : observe::look_at_metrics(*client_, clock_);
     }
     if (std::ostream* const record = file.stream()) {
       *record << observe::tail_line(tail);
@@ -506,6 +518,7 @@ class Measurement {
   std::string digest_;
   std::unique_ptr<workload::Source> source_;
   std::optional<observe::Earlier> earlier_;
+  std::optional<observe::Address> address_;  ///< Nothing: a UNIX socket.
   observe::RunClock clock_;
   std::unique_ptr<observe::HttpClient> client_;
   std::unique_ptr<observe::HttpWorkers> workers_;

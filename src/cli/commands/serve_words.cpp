@@ -55,6 +55,7 @@ class SettingsReader {
       : arguments_(arguments), resolved_(resolved) {}
 
   core::Result<serve::Settings> read() {
+    refuse_tls();
     read_address();
     read_names();
     read_answers();
@@ -74,6 +75,14 @@ class SettingsReader {
                        .message = std::move(message),
                        .where = {.file = "command line"},
                        .hint = std::move(hint)});
+  }
+
+  void refuse_tls() {
+    for (const FlagSpec& flag : arguments_.ignored) {
+      if (flag.name.starts_with("--ssl-") || flag.name == "--enable-ssl-refresh") {
+        refuse(flag.name.substr(2), "this server speaks HTTP alone", "TLS by a proxy in front");
+      }
+    }
   }
 
   void integer(std::string_view flag, std::int64_t lowest, std::int64_t highest, auto& value) {

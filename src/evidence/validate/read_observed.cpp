@@ -117,6 +117,68 @@ ClientRequest observed_request(const document::Node& row, std::int64_t line) {
   return request;
 }
 
+/// What a client waits for that no constant of the model stands for, in milliseconds: the network,
+/// and the lateness of `ridgeline serve` where that was measured.
+struct Way {
+  double network_ms = 0.0;
+  double late_ms = 0.0;  ///< Mean.
+
+  [[nodiscard]] double total_ms() const { return network_ms + late_ms; }
+};
+
+Way read_way(const document::Node& head, const document::Node& tail) {
+  Way way;
+  std::optional<double> round_trip_ms;
+  bool is_loopback = false;
+  for (const document::Node* line : {&head, &tail}) {
+    const document::Node* client = member_at(*line, "client");
+    const auto measured = client == nullptr ? std::nullopt : number_at(*client, "round_trip_ms");
+    // The shorter one: what still runs after the load delays the handshakes, not the answers.
+    if (measured && *measured >= 0.0) {
+      round_trip_ms = std::min(*measured, round_trip_ms.value_or(*measured));
+    }
+    is_loopback =
+        is_loopback || (client != nullptr && truth_at(*client, "loopback").value_or(false));
+  }
+  way.network_ms = round_trip_ms.value_or(0.0);
+  const document::Node* server = member_at(head, "server");
+  const document::Node* before = server == nullptr ? nullptr : member_at(*server, "metrics_before");
+  const document::Node* after = member_at(tail, "metrics_after");
+  const auto between = [&](std::string_view key) {
+    return number_at(*after, key).value_or(0.0) - number_at(*before, key).value_or(0.0);
+  };
+  if (before != nullptr && after != nullptr && between("late_steps") >= 1.0) {
+    way.late_ms = std::max(0.0, between("late_s") / between("late_steps") * kMillisecondsPerSecond);
+    // A write over loopback returns when it has arrived: the way back is in the lateness.
+    way.network_ms = is_loopback ? way.network_ms / 2.0 : way.network_ms;
+  }
+  return way;
+}
+
+/// Takes it off what the client measured; tokens after the first are as late as the first.
+void leave_out(const document::Node* head,
+               const document::Node* tail,
+               std::vector<ClientRequest>& requests,
+               Evidence& evidence) {
+  const Way way = head == nullptr || tail == nullptr ? Way() : read_way(*head, *tail);
+  if (way.total_ms() == 0.0) {
+    return;
+  }
+  for (ClientRequest& request : requests) {
+    for (auto* const time : {&request.ttft_ms, &request.e2e_ms}) {
+      if (*time) {
+        *time = std::max(0.0, **time - way.total_ms());
+      }
+    }
+  }
+  std::string parts = fmt::format("{:.3f} ms of network", way.network_ms);
+  if (way.late_ms > 0.0) {
+    parts += fmt::format(" and {:.3f} ms of the emulator's lateness", way.late_ms);
+  }
+  evidence.assumed.push_back(
+      fmt::format("the model's part of TTFT and E2E is what was measured less {}", parts));
+}
+
 /// The rows of a record, without those that say nothing of a served request.
 class Rows {
  public:
@@ -155,6 +217,19 @@ class Rows {
   std::int64_t failed_ = 0;
   double cached_ = 0.0;
 };
+
+void doubt_cached(double cached, const std::vector<ClientRequest>& requests, Evidence& evidence) {
+  double prompt_tokens = 0.0;
+  for (const auto& request : requests) {
+    prompt_tokens += request.input_tokens;
+  }
+  if (cached > kCachedInDoubt * prompt_tokens) {
+    evidence.doubts.push_back(fmt::format(
+        "{:.0f} % of the prompts' tokens came from the server's cache, and prompts that share "
+        "nothing are simulated: `replay` knows what they share",
+        100.0 * cached / prompt_tokens));
+  }
+}
 
 /// What clients got in a second, from the first request to the last answer.
 void measure_rates(const std::vector<ClientRequest>& requests, Evidence& evidence) {
@@ -206,6 +281,8 @@ Evidence read_observed(const std::vector<ResultLine>& lines) {
   evidence.unsound = "the record has no end: the measurement was cut off";
   Rows rows;
   std::int64_t clients = 0;
+  const document::Node* head = nullptr;
+  const document::Node* tail = nullptr;
   for (const auto& [number, node] : lines) {
     if (!node) {
       rows.add_unreadable(fmt::format("line {}: {}", number, node.error().front().message));
@@ -214,8 +291,10 @@ Evidence read_observed(const std::vector<ResultLine>& lines) {
       evidence.date = text_at(*node, "started").substr(0, std::string_view("2026-01-01").size());
       read_server(*node, evidence);
       clients = clients_of(*node);
+      head = &*node;
     } else if (node->find("ridgeline_observed_end") != nullptr) {
       read_end(*node, evidence);
+      tail = &*node;
     } else if (node->find("scrape_s") == nullptr) {
       rows.add(*node, number);
     }
@@ -225,19 +304,11 @@ Evidence read_observed(const std::vector<ResultLine>& lines) {
         fmt::format("{} {} that failed", rows.failed(), core::plural("request", rows.failed())));
   }
   auto sound = sound_requests(rows.take(), evidence);
-  double prompt_tokens = 0.0;
-  for (const auto& request : sound) {
-    prompt_tokens += request.input_tokens;
-  }
-  if (rows.cached() > kCachedInDoubt * prompt_tokens) {
-    evidence.doubts.push_back(fmt::format(
-        "{:.0f} % of the prompts' tokens came from the server's cache, and prompts that share "
-        "nothing are simulated: `replay` knows what they share",
-        100.0 * rows.cached() / prompt_tokens));
-  }
+  doubt_cached(rows.cached(), sound, evidence);
   if (!evidence.unsound.empty()) {
     evidence.doubts.push_back(fmt::format("the measurement is unsound: {}", evidence.unsound));
   }
+  leave_out(head, tail, sound, evidence);
   evidence.measured = figures_of_requests(sound);
   evidence.closed_loop = clients > 0;
   const auto count = static_cast<double>(sound.size());

@@ -1,13 +1,17 @@
 #include <charconv>
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "openai/answer_form.hpp"
 #include "openai/api_error.hpp"
+#include "openai/token_requests.hpp"
 #include "scenario/deployment.hpp"
 #include "serve/emulator.hpp"
 #include "serve/net/connection.hpp"
@@ -16,31 +20,6 @@
 
 namespace ridgeline::serve {
 namespace {
-
-/// Every value of a key in a query, as it stands there.
-std::vector<std::string_view> query_values(std::string_view query, std::string_view key) {
-  std::vector<std::string_view> values;
-  while (!query.empty()) {
-    const std::string_view part = query.substr(0, query.find('&'));
-    query.remove_prefix(part.size() == query.size() ? part.size() : part.size() + 1);
-    const std::size_t equals = part.find('=');
-    if (equals != std::string_view::npos && part.substr(0, equals) == key) {
-      values.push_back(part.substr(equals + 1));
-    }
-  }
-  return values;
-}
-
-std::string_view query_value(std::string_view query,
-                             std::string_view key,
-                             std::string_view otherwise) {
-  const auto values = query_values(query, key);
-  return values.empty() ? otherwise : values.back();
-}
-
-bool is_true(std::string_view text) {
-  return text == "true" || text == "True" || text == "1";
-}
 
 /// Answers with an error and false where the query names no mode.
 bool read_mode(Emulator& emulator,
@@ -144,6 +123,34 @@ void reset_other_cache(Emulator& emulator,
                        net::Connection& connection,
                        const net::HttpRequest& /*request*/) {
   answer_empty(emulator, connection);
+}
+
+/// A method of every worker. There are none here: what calls them finds one that all have and that
+/// does nothing, and vLLM's answer to any other. Both follow its sources from memory.
+void call_workers(Emulator& emulator,
+                  net::Connection& connection,
+                  const net::HttpRequest& request) {
+  const auto method = openai::parse_worker_call(request.body);
+  if (!method) {
+    emulator.answer_error(connection, method.error());
+    return;
+  }
+  if (*method != "check_health") {
+    emulator.answer_error(
+        connection,
+        {.status = 500,
+         .type = "InternalServerError",
+         .message = fmt::format("Call to collective_rpc method failed: 'Worker' object has no "
+                                "attribute '{}'",
+                                *method),
+         .param = std::nullopt});
+    return;
+  }
+  const auto& engine = emulator.resolved().deployment->section.engine;
+  const auto workers =
+      static_cast<std::size_t>(engine.tensor_parallel_size * engine.pipeline_parallel_size);
+  const std::vector<std::string_view> results(workers, "null");
+  answer_json(emulator, connection, fmt::format(R"({{"results":[{}]}})", fmt::join(results, ",")));
 }
 
 void answer_server_info(Emulator& emulator,

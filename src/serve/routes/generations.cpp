@@ -1,5 +1,9 @@
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <optional>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -36,6 +40,28 @@ void generate_as(Emulator& emulator,
   emulator.generate(connection, request, std::move(*wanted));
 }
 
+/// The events of a response that was begun as a stream in the background, from the one behind
+/// `starting_after` on.
+void stream_kept_response(Emulator& emulator,
+                          net::Connection& connection,
+                          const net::HttpRequest& request) {
+  constexpr std::int64_t kMostEvents = 1'000'000'000;  // No response has more.
+  std::int64_t after = -1;
+  const std::string_view text = query_value(request.query, "starting_after", "-1");
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, after);
+  if (read.ec != std::errc() || read.ptr != end || after < -1) {
+    emulator.answer_error(connection,
+                          openai::bad_request("starting_after: Input should be a valid integer",
+                                              "query.starting_after"));
+    return;
+  }
+  const std::string_view id = part_of("/v1/responses/*", request.path).value();
+  if (!emulator.follow_response(id, connection, std::min(after, kMostEvents) + 1)) {
+    emulator.answer_error(connection, openai::refused(fmt::format("Unknown response_id: {}", id)));
+  }
+}
+
 }  // namespace
 
 void answer_completions(Emulator& emulator,
@@ -62,6 +88,10 @@ void answer_kept_response(Emulator& emulator,
                                                emulator.settings().version);
   if (!found) {
     emulator.answer_error(connection, found.error());
+    return;
+  }
+  if (is_true(query_value(request.query, "stream", "false"))) {
+    stream_kept_response(emulator, connection, request);
     return;
   }
   emulator.answer(connection, kOk, net::kJsonType, (*found)->body);

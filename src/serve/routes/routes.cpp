@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "openai/api_error.hpp"
 #include "openai/api_version.hpp"
@@ -56,6 +57,7 @@ std::span<const Route> routes() {
       {"POST", "/reset_mm_cache", reset_other_cache, RouteOf::kDevMode},
       {"POST", "/reset_encoder_cache", reset_other_cache, RouteOf::kDevMode, openai::kPauses},
       {"GET", "/server_info", answer_server_info, RouteOf::kDevMode},
+      {"POST", "/collective_rpc", call_workers, RouteOf::kDevMode, openai::kCallsWorkers},
   });
   return kRoutes;
 }
@@ -72,6 +74,30 @@ std::optional<std::string_view> part_of(std::string_view of_table, std::string_v
   }
   const std::string_view part = path.substr(star, path.size() - star - behind.size());
   return part.find('/') == std::string_view::npos ? std::optional(part) : std::nullopt;
+}
+
+std::vector<std::string_view> query_values(std::string_view query, std::string_view key) {
+  std::vector<std::string_view> values;
+  while (!query.empty()) {
+    const std::string_view part = query.substr(0, query.find('&'));
+    query.remove_prefix(part.size() == query.size() ? part.size() : part.size() + 1);
+    const std::size_t equals = part.find('=');
+    if (equals != std::string_view::npos && part.substr(0, equals) == key) {
+      values.push_back(part.substr(equals + 1));
+    }
+  }
+  return values;
+}
+
+std::string_view query_value(std::string_view query,
+                             std::string_view key,
+                             std::string_view otherwise) {
+  const auto values = query_values(query, key);
+  return values.empty() ? otherwise : values.back();
+}
+
+bool is_true(std::string_view text) {
+  return text == "true" || text == "True" || text == "1";
 }
 
 bool is_json(Emulator& emulator, net::Connection& connection, const net::HttpRequest& request) {

@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "openai/api_version.hpp"
 #include "serve/emulator.hpp"
@@ -31,6 +32,15 @@ struct Route {
 /// where it is not the table's path.
 [[nodiscard]] std::optional<std::string_view> part_of(std::string_view of_table,
                                                       std::string_view path);
+
+/// Every value of a key in a query, as it stands there; the last one, or `otherwise`.
+[[nodiscard]] std::vector<std::string_view> query_values(std::string_view query,
+                                                         std::string_view key);
+[[nodiscard]] std::string_view query_value(std::string_view query,
+                                           std::string_view key,
+                                           std::string_view otherwise);
+/// Whether the value of a query's key is Python's word for true.
+[[nodiscard]] bool is_true(std::string_view text);
 
 // One file each, or one of a kind.
 void answer_health(Emulator& emulator,
@@ -100,6 +110,7 @@ void reset_prefix_cache(Emulator& emulator,
 void reset_other_cache(Emulator& emulator,
                        net::Connection& connection,
                        const net::HttpRequest& request);
+void call_workers(Emulator& emulator, net::Connection& connection, const net::HttpRequest& request);
 void answer_server_info(Emulator& emulator,
                         net::Connection& connection,
                         const net::HttpRequest& request);

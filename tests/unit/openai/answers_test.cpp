@@ -89,5 +89,14 @@ TEST(TokenizeAnswer, HasCountsAndTexts) {
   EXPECT_EQ(detokenize_answer("a\"b"), R"({"prompt":"a\"b"})");
 }
 
+TEST(Answers, ThePromptsFirstTokenHasNoLogprob) {
+  const std::vector<std::uint32_t> tokens = {1, 1000, 126'000};
+  EXPECT_EQ(prompt_logprobs_json(tokens),
+            R"([null,{"1000":{"logprob":-0.25,"rank":1,"decoded_token":" the"}},)"
+            R"({"126000":{"logprob":-0.25,"rank":1,"decoded_token":null}}])");
+  EXPECT_EQ(prompt_logprobs_json({}), "[]");
+  EXPECT_EQ(prompt_token_ids_json(tokens), "[1,1000,126000]");
+}
+
 }  // namespace
 }  // namespace ridgeline::openai

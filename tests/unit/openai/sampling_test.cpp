@@ -1,7 +1,9 @@
 #include "openai/sampling.hpp"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -45,6 +47,32 @@ TEST(Sampling, TheSchemaComesFirst) {
   EXPECT_EQ(error_of(R"("seed":"x")").param, "body.seed");
   EXPECT_EQ(error_of(R"("stop_token_ids":["x"])").param, "body.stop_token_ids");
   EXPECT_EQ(error_of(R"("temperature":"hot")").param, "body.temperature");
+}
+
+TEST(Sampling, BiasesAreOfTokens) {
+  EXPECT_EQ(error_of(R"("logit_bias":{"7":-100,"12":5.5})").status, 0);
+  EXPECT_EQ(error_of(R"("logit_bias":null)").status, 0);
+  EXPECT_EQ(error_of(R"("logit_bias":{"the":1})").message,
+            "invalid literal for int() with base 10: 'the'");
+  EXPECT_EQ(error_of(R"("logit_bias":{"7":"much"})").param, "body.logit_bias");
+  EXPECT_EQ(error_of(R"("logit_bias":{"7":null})").param, "body.logit_bias");
+  EXPECT_EQ(error_of(R"("logit_bias":[7])").param, "body.logit_bias");
+  const auto parsed =
+      parse_completion(R"({"prompt":"a","logit_bias":{"7":1,"-1":2}})", ApiVersion::newest());
+  ASSERT_TRUE(parsed.has_value());
+  EXPECT_EQ(parsed->biased_tokens, (std::vector<std::int64_t>{7, -1}));
+}
+
+TEST(Sampling, ThereIsNoSuffix) {
+  EXPECT_EQ(error_of(R"("suffix":"x")").message, "suffix is not currently supported");
+  EXPECT_EQ(error_of(R"("suffix":null)").status, 0);
+}
+
+TEST(Sampling, LogprobsOfPromptsHaveALimit) {
+  EXPECT_EQ(error_of(R"("prompt_logprobs":21)").message,
+            "Requested prompt logprobs of 21, which is greater than max allowed: 20");
+  EXPECT_EQ(error_of(R"("prompt_logprobs":20)").status, 0);
+  EXPECT_EQ(error_of(R"("prompt_logprobs":-1)").status, 0);
 }
 
 TEST(Sampling, WhatIsUsualPasses) {

@@ -22,5 +22,13 @@ TEST(ParseAdapter, TakesNameAndPath) {
   EXPECT_EQ(adapter->path, "p");
 }
 
+TEST(WorkerCall, HasAMethod) {
+  EXPECT_EQ(parse_worker_call(R"({"method":"check_health","args":[]})").value(), "check_health");
+  for (const char* text : {"{}", R"({"method":null})", R"({"method":7})", "[", ""}) {
+    EXPECT_FALSE(parse_worker_call(text).has_value()) << text;
+  }
+  EXPECT_EQ(parse_worker_call("{}").error().message, "Missing 'method' in request body");
+}
+
 }  // namespace
 }  // namespace ridgeline::openai

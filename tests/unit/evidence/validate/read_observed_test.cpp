@@ -127,5 +127,39 @@ TEST(ReadObserved, ARecordWithoutRequestsSaysSo) {
             "");
 }
 
+TEST(ReadObserved, LeavesOutTheNetworkAndAnEmulatorsLateness) {
+  const auto with = [](const std::string& client_before,
+                       const std::string& client_after,
+                       const std::string& after) {
+    const std::string head =
+        R"({"ridgeline_observed":1,"target":"t","started":"2026-11-26T19:00:00Z",
+        "server":{"models":["m"],"cache_config":{},"metrics_before":{"late_s":1,"late_steps":100}},
+        "model":"m","deployment":{},"workload":{},"client":{)" +
+        client_before + "}}";
+    const std::string tail = R"({"ridgeline_observed_end":1,"unsound":[],"client":{)" +
+                             client_after + R"(},"metrics_after":{)" + after + "}}";
+    return read({head, row(0, "1.0"), row(1, "2.0"), tail});
+  };
+  const auto mean = [](const Evidence& evidence, Figure figure) {
+    return evidence.measured.at(figure, Level::kMean).value();
+  };
+  const auto all =
+      with(R"("round_trip_ms":3)", R"("round_trip_ms":2)", R"("late_s":1.5,"late_steps":600)");
+  EXPECT_NEAR(mean(all, Figure::kTtft), 20 - 2 - 1, 1e-9);
+  EXPECT_NEAR(mean(all, Figure::kE2e), 125 - 2 - 1, 1e-9);
+  EXPECT_NEAR(mean(all, Figure::kTpot), 10, 1e-9);
+  EXPECT_THAT(all.assumed,
+              ElementsAre("the model's part of TTFT and E2E is what was measured less 2.000 ms of "
+                          "network and 1.000 ms of the emulator's lateness"));
+  const auto here =
+      with(R"("round_trip_ms":2,"loopback":true)", "", R"("late_s":1.5,"late_steps":600)");
+  EXPECT_NEAR(mean(here, Figure::kTtft), 20 - 1 - 1, 1e-9);
+  EXPECT_NEAR(mean(with(R"("round_trip_ms":3,"loopback":true)", "", ""), Figure::kTtft), 17, 1e-9);
+  EXPECT_NEAR(
+      mean(with(R"("round_trip_ms":-3)", R"("round_trip_ms":"x")", ""), Figure::kTtft), 20, 1e-9);
+  EXPECT_NEAR(mean(with(R"("round_trip_ms":300)", "", ""), Figure::kTtft), 0, 1e-9);
+  EXPECT_THAT(with("", "", R"("late_s":0,"late_steps":0)").assumed, IsEmpty());
+}
+
 }  // namespace
 }  // namespace ridgeline::evidence::validate

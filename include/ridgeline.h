@@ -187,7 +187,7 @@ typedef struct rl_result rl_result;
  *                 what-ifs; hooks are not asked.
  *   calibrate     the same, and fit: a list of constants. The answer's `scenario` is the server.
  *   sweep         axes: {key: list}; measure: "run" or "capacity"; jobs: a count. The answer's
- *                 `points` are {ordinal, id, point, status, result, errors}.
+ *                 `points` are {ordinal, id, point, status, result, reason}.
  *   plan          space, slo, limits, objective, cost, mix, as in a file; jobs, top_n: counts;
  *                 effort, confidence, prices: as after the flags; accept_bounds: true or false
  *   trace         file; block_size, seed: counts; skip_bad_rows: true or false

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Runs notebooks by nbconvert with an interpreter, and keeps their pages: no cell fails, no page has a script of ours.
+Their code is typed: mypy --strict finds nothing.
 
     tools/check_notebooks.py out/python/venv/bin/python docs/notebooks out/python/notebooks
 """
@@ -12,6 +13,23 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+
+CONFIG = Path(__file__).resolve().parent.parent / "python" / "pyproject.toml"
+
+
+def types_of(python: str, notebooks: list[Path], out: Path) -> str:
+    """What mypy finds in the code of notebooks; lines of magic are no Python."""
+    code = out / "code"
+    code.mkdir(exist_ok=True)
+    files = []
+    for notebook in notebooks:
+        cells = ["".join(cell["source"]) for cell in json.loads(notebook.read_text())["cells"] if cell["cell_type"] == "code"]
+        files.append(code / f"{notebook.stem}.py")
+        files[-1].write_text("\n".join(cell for cell in cells if not cell.startswith("%%")) + "\n")
+    done = subprocess.run([python, "-m", "mypy", "--config-file", str(CONFIG), "--cache-dir", str(out / "mypy"), *map(str, files)],
+                          capture_output=True, text=True, cwd=code)
+    return "" if done.returncode == 0 else done.stdout + done.stderr
 
 
 def main() -> int:
@@ -36,10 +54,12 @@ def main() -> int:
     notebooks = sorted(folder.glob("*.ipynb"))
     with ThreadPoolExecutor(2) as pool:
         problems = [problem for problem in pool.map(run, notebooks) if problem]
+    types = types_of(python, notebooks, out)
     for problem in problems:
         print(problem)
     print(f"{len(notebooks) - len(problems)} of {len(notebooks)} notebooks run")
-    return 1 if problems or not notebooks else 0
+    print(types or "their types hold under mypy --strict")
+    return 1 if problems or types or not notebooks else 0
 
 
 if __name__ == "__main__":

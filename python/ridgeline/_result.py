@@ -353,7 +353,7 @@ class Sweep(_Answer):
 
     @property
     def points(self) -> Rows:
-        """Each with its values (`point`), `status`, and `result` or `errors`."""
+        """Each with its values (`point`), `status`, and `result`, or the `reason` why it has none."""
         return Rows(self._tree["points"])
 
     @property
@@ -371,7 +371,8 @@ class Sweep(_Answer):
         return self.points[index]
 
     def to_pandas(self) -> Any:
-        """One row per point: the values by keyword, the status, and the numbers by dotted names."""
+        """One row per point: the values by keyword, the status, for points without a result the `reason`, and the
+        numbers by dotted names."""
         import pandas as pd
 
         from ._options import OPTIONS
@@ -381,6 +382,8 @@ class Sweep(_Answer):
         for point in self._tree["points"]:
             row: dict[str, Any] = {keywords.get(path, path): value for path, value in point["point"].items()}
             row["status"] = point["status"]
+            if "reason" in point:
+                row["reason"] = point["reason"]
             row.update(flat(point.get("result") or {}))
             rows.append(row)
         return pd.DataFrame(rows)

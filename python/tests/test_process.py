@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import random
 import resource
@@ -66,6 +67,47 @@ def test_an_interrupt_ends_a_sweep_and_a_plan() -> None:
     given = {key: value for key, value in LONG.items() if key not in ("requests", "figures", "request_rate")}
     took, problem = interrupted(0.5, lambda: rl.sweep(**given, request_rate=[10, 20], workers=2))
     assert took < 0.4 and problem.partial.partial  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("mode", ["signal", "message"])
+def test_an_interrupt_of_a_notebook_ends_a_run(mode: str, tmp_path: Path) -> None:
+    """As a notebook's stop button sends it: a signal, or a message to the kernel."""
+    client = pytest.importorskip("jupyter_client")
+    pytest.importorskip("ipykernel")
+    spec = {"argv": [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"], "display_name": "tried",
+            "language": "python", "interrupt_mode": mode}
+    (tmp_path / "tried").mkdir()
+    (tmp_path / "tried" / "kernel.json").write_text(json.dumps(spec))
+    specs = client.kernelspec.KernelSpecManager(kernel_dirs=[str(tmp_path)])
+    kernel = client.manager.KernelManager(kernel_name="tried", kernel_spec_manager=specs)
+    kernel.start_kernel(env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    talk = kernel.client()
+    talk.start_channels()
+    try:
+        talk.wait_for_ready(timeout=60)
+        code = f"""import ridgeline as rl, time
+print("starts", flush=True)
+try:
+    rl.run(**{LONG})
+except KeyboardInterrupt as problem:
+    print(time.monotonic(), problem.partial.partial)
+"""
+        asked = talk.execute(code)
+        texts: list[str] = []
+        sent = 0.0
+        while len(texts) < 2:
+            message = talk.get_iopub_msg(timeout=60)
+            if message["msg_type"] == "stream" and message["parent_header"]["msg_id"] == asked:
+                texts += message["content"]["text"].splitlines()
+                if not sent:
+                    time.sleep(0.3)
+                    sent = time.monotonic()
+                    kernel.interrupt_kernel()
+        ended, partial = texts[1].split()
+        assert float(ended) - sent < 0.2 and partial == "True"
+    finally:
+        talk.stop_channels()
+        kernel.shutdown_kernel(now=True)
 
 
 def test_interrupts_at_random_times() -> None:
@@ -172,6 +214,19 @@ def test_many_calls_do_not_grow(small: dict[str, Any]) -> None:
     call(calls)
     gc.collect()
     assert size() - before <= 1024 * 1024
+
+
+def test_capsules_that_nothing_consumes_are_freed(small: dict[str, Any]) -> None:
+    """RIDGELINE_PYTHON_CALLS=100000 is the whole check."""
+    requests = rl.run(**small).requests
+
+    def size_after(capsules: int) -> int:
+        for _ in range(capsules):
+            requests.__arrow_c_stream__()
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+    before = size_after(1000)
+    assert size_after(int(os.environ.get("RIDGELINE_PYTHON_CALLS", "20000"))) - before <= 1024 * 1024
 
 
 def test_exit_with_live_objects_prints_nothing(python: Python) -> None:

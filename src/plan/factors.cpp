@@ -76,6 +76,11 @@ double squared(double x) {
   return x * x;
 }
 
+double bounded_elasticity(const Cause& cause) {
+  const double steepest = kMostMoved / (cause.scale * cause.factor.sd);
+  return std::clamp(cause.elasticity, -steepest, steepest);
+}
+
 /// What of tools/profiler measures a class.
 constexpr std::array<std::string_view, kNumOperatorClasses> kProfilerOps = {
     "gemm",
@@ -459,6 +464,14 @@ CandidateCauses causes_of(const FluidCandidate& candidate,
   return found;
 }
 
+double sd_of(const CandidateCauses& candidate) {
+  double variance = 0.0;
+  for (const Cause& cause : candidate.causes) {
+    variance += squared(bounded_elasticity(cause) * cause.scale * cause.factor.sd);
+  }
+  return std::sqrt(variance);
+}
+
 FactorTable factors_of(const std::vector<CandidateCauses>& candidates) {
   FactorTable table;
   std::vector<double> common;  // Of each factor: the largest scale that a candidate gives it.
@@ -495,8 +508,7 @@ FactorTable factors_of(const std::vector<CandidateCauses>& candidates) {
       const auto j = static_cast<std::size_t>(known - table.factors.begin());
       const double share = cause.scale / common[j];
       if (std::abs(cause.elasticity) >= kNoEffect) {
-        const double steepest = kMostMoved / (cause.scale * cause.factor.sd);
-        doubt.elasticity[j] = std::clamp(cause.elasticity, -steepest, steepest);
+        doubt.elasticity[j] = bounded_elasticity(cause);
         doubt.loading[j] = doubt.elasticity[j] * share;
       }
       ttft[j] = cause.of_ttft * share;

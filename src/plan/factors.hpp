@@ -79,6 +79,9 @@ struct CandidateCauses {
 [[nodiscard]] CandidateCauses causes_of(const FluidCandidate& candidate,
                                         const std::vector<accuracy::Band>& bands);
 
+/// Standard deviation of the log capacity that these causes make, of one candidate alone.
+[[nodiscard]] double sd_of(const CandidateCauses& candidate);
+
 /// Joins the causes of all candidates: one factor per operator class and GPU, per constant of the
 /// server, per network's KV blocks on a GPU. Factors without effect on any candidate are left out.
 [[nodiscard]] FactorTable factors_of(const std::vector<CandidateCauses>& candidates);

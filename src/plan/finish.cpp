@@ -142,6 +142,13 @@ class Finish {
 
   /// Of many finalists those that are certified, and the best of every other GPU, for prices.
   void keep_cheapest() {
+    // The race knew less of the doubt: what now comes before all that it left may be picked.
+    for (const std::size_t i : by_cost()) {
+      if (!finalists_[i].is_rival) {
+        break;
+      }
+      finalists_[i].is_rival = false;
+    }
     const auto most = static_cast<std::size_t>(question_.top_n * kFinalistsPerShown);
     std::vector<std::size_t> kept;
     std::vector<std::string> gpus;

@@ -5,14 +5,17 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "accuracy/bands.hpp"
 #include "core/digest.hpp"
 #include "core/distributions.hpp"
 #include "core/math.hpp"
@@ -22,6 +25,7 @@
 #include "plan/capacity.hpp"
 #include "plan/cost.hpp"
 #include "plan/evaluation_store.hpp"
+#include "plan/factors.hpp"
 #include "plan/failure.hpp"
 #include "plan/finish.hpp"
 #include "plan/front.hpp"
@@ -170,13 +174,33 @@ class Planner {
           .allowed = question_.replicas};
       contender.guess =
           open.guess > 0.0 ? std::min(open.guess, open.ceiling) : open.ceiling * kUnknownGuess;
-      contender.model_margin = core::normal_quantile(question_.confidence) * kUsualModelSd;
+      contender.model_margin =
+          core::normal_quantile(question_.confidence) * model_sd(candidate, open.guess);
       contender.is_guess_usable = open.guess > 0.0 && !candidate.split;
       contenders_.push_back(std::move(contender));
     }
   }
-  /// Of log capacity, by the model: the most that was found for Llama-3.3-70B on H100 and H200
-  /// (8 to 13 %; docs/guide/plan-a-deployment.md).
+  /// The model's doubt of a log capacity, by the first open point of the same network, GPU and
+  /// number of GPUs that serves anything.
+  double model_sd(const PlanCandidate& candidate, double guess) {
+    if (!(guess > 0.0)) {
+      return kUsualModelSd;
+    }
+    const auto group = std::tuple(candidate.model, candidate.gpu, candidate.gpus_per_replica);
+    const auto [at, is_new] = model_sd_.try_emplace(group, kUsualModelSd);
+    if (is_new) {
+      if (const auto found = space_->resolve(space_->point(candidate.ordinal))) {
+        const CandidateCauses causes = causes_of({.deployment = *found->resolved.deployment,
+                                                  .demand = points_.demand,
+                                                  .targets = question_.slo.targets},
+                                                 accuracy::bands());
+        at->second = std::max(kUsualModelSd, sd_of(causes));
+      }
+    }
+    return at->second;
+  }
+  /// At least: the most that was found for Llama-3.3-70B on H100 and H200 (8 to 13 %;
+  /// docs/guide/plan-a-deployment.md).
   static constexpr double kUsualModelSd = 0.13;
   /// Where the estimate finds no rate: somewhere low.
   static constexpr double kUnknownGuess = 0.25;
@@ -459,6 +483,7 @@ class Planner {
   Answer answer_;
   std::vector<Contender> contenders_;
   std::uint64_t seed_ = 0;
+  std::map<std::tuple<std::string, std::string, std::int64_t>, double> model_sd_;
   std::string best_;
   double best_cost_ = 0.0;
 };

@@ -134,7 +134,8 @@ class Race {
   static constexpr double kSpare = 1.25;
 
   /// Whether a contender costs more than another in every objective, its estimate taken too low
-  /// and the other's too high by that factor. What was run is known better.
+  /// and the other's too high by that factor and by the model's doubt. What was run is known
+  /// better.
   [[nodiscard]] bool is_ruled_out(std::size_t at, double factor) const {
     const Contender& p = all_[at];
     if (!p.is_guess_usable || !std::isfinite(factor)) {
@@ -151,7 +152,7 @@ class Race {
       const bool is_known = q.runs_of > 0 && q.capacity.load > 0.0;
       const double low = is_known ? q.capacity.load * core::exp(-z_of(all_.size()) * q.capacity.sd)
                                   : q.guess / factor;
-      const auto replicas = q.rules.fewest(low);
+      const auto replicas = q.rules.fewest(low * core::exp(-q.model_margin));
       if (!replicas) {
         return false;
       }

@@ -5,11 +5,9 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -174,30 +172,21 @@ class Planner {
           .allowed = question_.replicas};
       contender.guess =
           open.guess > 0.0 ? std::min(open.guess, open.ceiling) : open.ceiling * kUnknownGuess;
-      contender.model_margin =
-          core::normal_quantile(question_.confidence) * model_sd(candidate, open.guess);
+      contender.model_margin = core::normal_quantile(question_.confidence) * kUsualModelSd;
       contender.is_guess_usable = open.guess > 0.0 && !candidate.split;
       contenders_.push_back(std::move(contender));
     }
   }
-  /// The model's doubt of a log capacity, by the first open point of the same network, GPU and
-  /// number of GPUs that serves anything.
-  double model_sd(const PlanCandidate& candidate, double guess) {
-    if (!(guess > 0.0)) {
-      return kUsualModelSd;
-    }
-    const auto group = std::tuple(candidate.model, candidate.gpu, candidate.gpus_per_replica);
-    const auto [at, is_new] = model_sd_.try_emplace(group, kUsualModelSd);
-    if (is_new) {
-      if (const auto found = space_->resolve(space_->point(candidate.ordinal))) {
-        const CandidateCauses causes = causes_of({.deployment = *found->resolved.deployment,
-                                                  .demand = points_.demand,
-                                                  .targets = question_.slo.targets},
-                                                 accuracy::bands());
-        at->second = std::max(kUsualModelSd, sd_of(causes));
-      }
-    }
-    return at->second;
+  /// The model's doubt of a contender's log capacity.
+  double model_sd(const Contender& contender) {
+    const PlanCandidate& candidate = points_.candidates[contender.candidate];
+    const auto found = space_->resolve(space_->point(candidate.ordinal));
+    return found ? std::max(kUsualModelSd,
+                            sd_of(causes_of({.deployment = *found->resolved.deployment,
+                                             .demand = points_.demand,
+                                             .targets = question_.slo.targets},
+                                            accuracy::bands())))
+                 : kUsualModelSd;
   }
   /// At least: the most that was found for Llama-3.3-70B on H100 and H200 (8 to 13 %;
   /// docs/guide/plan-a-deployment.md).
@@ -301,6 +290,9 @@ class Planner {
                              race_options.rungs.end());
     race_options.progress = [this](std::int64_t requests, std::int64_t done, std::int64_t all) {
       report(fmt::format("runs of {} requests", requests), done, all);
+    };
+    race_options.model_margin = [this](const Contender& contender) {
+      return core::normal_quantile(question_.confidence) * model_sd(contender);
     };
     race_options.reprice = [this](Contender& contender) {
       auto priced = price(contender);
@@ -483,7 +475,6 @@ class Planner {
   Answer answer_;
   std::vector<Contender> contenders_;
   std::uint64_t seed_ = 0;
-  std::map<std::tuple<std::string, std::string, std::int64_t>, double> model_sd_;
   std::string best_;
   double best_cost_ = 0.0;
 };

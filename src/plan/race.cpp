@@ -133,10 +133,24 @@ class Race {
   }
   static constexpr double kSpare = 1.25;
 
+  /// Whether `test` holds before another, with the usual margin and with its own.
+  template <typename Test>
+  [[nodiscard]] bool holds_before(Contender& other, const Test& test) const {
+    if (!test()) {
+      return false;
+    }
+    if (other.has_own_margin || !options_.model_margin) {
+      return true;
+    }
+    other.model_margin = options_.model_margin(other);
+    other.has_own_margin = true;
+    return test();
+  }
+
   /// Whether a contender costs more than another in every objective, its estimate taken too low
   /// and the other's too high by that factor and by the model's doubt. What was run is known
   /// better.
-  [[nodiscard]] bool is_ruled_out(std::size_t at, double factor) const {
+  [[nodiscard]] bool is_ruled_out(std::size_t at, double factor) {
     const Contender& p = all_[at];
     if (!p.is_guess_usable || !std::isfinite(factor)) {
       return false;
@@ -145,25 +159,30 @@ class Race {
     if (!best_replicas) {
       return true;
     }
-    return std::ranges::any_of(all_, [&](const Contender& q) {
-      if (&q == &p || !q.is_guess_usable) {
-        return false;
-      }
-      const bool is_known = q.runs_of > 0 && q.capacity.load > 0.0;
-      const double low = is_known ? q.capacity.load * core::exp(-z_of(all_.size()) * q.capacity.sd)
-                                  : q.guess / factor;
-      const auto replicas = q.rules.fewest(low * core::exp(-q.model_margin));
-      if (!replicas) {
-        return false;
-      }
-      for (std::size_t i = 0; i < p.unit_costs.size(); ++i) {
-        if (q.unit_costs[i] * core::real(*replicas) >=
-            p.unit_costs[i] * core::real(*best_replicas)) {
-          return false;
-        }
-      }
-      return true;
+    return std::ranges::any_of(all_, [&](Contender& q) {
+      return &q != &p && q.is_guess_usable &&
+             holds_before(q, [&] { return is_cheaper(q, factor, p, *best_replicas); });
     });
+  }
+
+  /// Whether q, with what it may be taken to serve, costs less than so many replicas of p.
+  [[nodiscard]] bool is_cheaper(const Contender& q,
+                                double factor,
+                                const Contender& p,
+                                std::int64_t replicas_of_p) const {
+    const bool is_known = q.runs_of > 0 && q.capacity.load > 0.0;
+    const double low = is_known ? q.capacity.load * core::exp(-z_of(all_.size()) * q.capacity.sd)
+                                : q.guess / factor;
+    const auto replicas = q.rules.fewest(low * core::exp(-q.model_margin));
+    if (!replicas) {
+      return false;
+    }
+    for (std::size_t i = 0; i < p.unit_costs.size(); ++i) {
+      if (q.unit_costs[i] * core::real(*replicas) >= p.unit_costs[i] * core::real(replicas_of_p)) {
+        return false;
+      }
+    }
+    return true;
   }
 
   core::Result<bool> run_rung(const std::vector<std::size_t>& which, std::int64_t requests) {
@@ -226,8 +245,9 @@ class Race {
         continue;
       }
       for (std::size_t j = 0; j < all_.size(); ++j) {
-        const Contender& q = all_[j];
-        if (j != i && q.alive && q.capacity.load > 0.0 && is_beaten(p, q, z)) {
+        Contender& q = all_[j];
+        if (j != i && q.alive && q.capacity.load > 0.0 &&
+            holds_before(q, [&] { return is_beaten(p, q, z); })) {
           p.reason = "costs more than another wherever both lie in their paired interval";
           p.stage = fmt::format("{} requests", requests);
           p.beaten_by = j;

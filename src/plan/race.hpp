@@ -37,6 +37,7 @@ struct Contender {
   /// By so much the logarithm of all capacities together may be lower than runs say, before a
   /// number of replicas is sure enough to be picked: the model's doubt.
   double model_margin = 0.0;
+  bool has_own_margin = false;  ///< That is of RaceOptions::model_margin.
   bool is_guess_usable = true;  ///< Whether the guess may keep it out of the first rung.
 
   Capacity capacity = {};
@@ -53,6 +54,9 @@ struct RaceOptions {
   std::int64_t jobs = 1;
   /// Called after each evaluation, one thread at a time: rung, done of it, all of it.
   std::function<void(std::int64_t requests, std::int64_t done, std::int64_t all)> progress = {};
+  /// A contender's own Contender::model_margin. Called for those before which another would be
+  /// dropped: it takes milliseconds.
+  std::function<double(const Contender&)> model_margin = {};
   /// Called for every contender with new runs, before any is dropped: what a replica costs may
   /// depend on them.
   std::function<core::Result<void>(Contender&)> reprice = {};

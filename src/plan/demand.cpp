@@ -6,8 +6,11 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/math.hpp"
 #include "core/result.hpp"
+#include "core/text.hpp"
 #include "core/time.hpp"
 #include "domain/request.hpp"
 #include "scenario/requests.hpp"
@@ -26,7 +29,13 @@ void sort_sample(Demand& demand) {
                                 [](const SampledRequest& one) { return one.output < 2; });
 }
 
-/// Fills lengths and, of a trace, its number and duration.
+/// Squared coefficient of variation of so many values.
+double scv_of(double sum, double sum_of_squares, double count) {
+  const double mean = sum / count;
+  return mean > 0.0 ? sum_of_squares / count / (mean * mean) - 1.0 : 0.0;
+}
+
+/// Fills lengths, how arrivals are spaced and, of a trace, its number and duration.
 core::Result<void> read_requests(workload::Source& source, bool is_trace, Demand& demand) {
   domain::Request request;
   std::int64_t seen = 0;
@@ -35,10 +44,12 @@ core::Result<void> read_requests(workload::Source& source, bool is_trace, Demand
   double sum_in = 0.0;
   double sum_in2 = 0.0;
   double sum_out = 0.0;
+  double sum_between2 = 0.0;
   while (source.next_arrival() && (is_trace || seen < kSampledRequests)) {
     source.pop_into(request);
     const double at = request.arrival.to_seconds();
     first_s = seen == 0 ? at : first_s;
+    sum_between2 += seen == 0 ? 0.0 : (at - last_s) * (at - last_s);
     last_s = at;
     ++seen;
     const std::int64_t input = request.prompt_tokens.value();
@@ -61,9 +72,19 @@ core::Result<void> read_requests(workload::Source& source, bool is_trace, Demand
   const auto count = core::real(seen);
   demand.mean_input = sum_in / count;
   demand.mean_output = sum_out / count;
-  const double square = demand.mean_input * demand.mean_input;
-  demand.input_scv = square > 0.0 ? sum_in2 / count / square - 1.0 : 0.0;
+  demand.input_scv = scv_of(sum_in, sum_in2, count);
+  demand.interval_scv = scv_of(last_s - first_s, sum_between2, std::max(1.0, count - 1.0));
   demand.names_prompts = is_trace && source.names_prompts();
+  if (is_trace && (seen < kLeastOfATrace || !(last_s > first_s))) {
+    return core::fail(core::Error{
+        .field = "workload.trace",
+        .message = fmt::format("has {} {} within {:.3g} s, expected at least {} over some time: "
+                               "fewer have no 99th percentile",
+                               seen,
+                               core::plural("request", seen),
+                               last_s - first_s,
+                               kLeastOfATrace)});
+  }
   if (is_trace) {
     demand.trace_requests = seen;
     demand.trace_seconds = last_s - first_s;
@@ -80,6 +101,12 @@ core::Result<Demand> demand_of(const scenario::Resolved& resolved) {
   Demand demand;
   const bool is_trace = section.trace.has_value();
   const bool is_closed = section.max_concurrency && !section.request_rate && !is_trace;
+  if (section.max_concurrency && section.request_rate && !is_trace) {
+    return core::fail(core::Error{
+        .field = "workload.max_concurrency",
+        .message = "beside a request rate makes clients wait before they send, which no target of "
+                   "a plan sees: expected one of the two"});
+  }
   if (is_trace) {
     demand.trace = section.trace->substr(section.trace->rfind('/') + 1);
   }

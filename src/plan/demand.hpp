@@ -29,6 +29,8 @@ struct Demand {
   std::string trace = {};      ///< Name of the trace's file; empty without one.
   std::optional<std::int64_t> trace_requests = {};  ///< Of a trace: how many it has.
   double trace_seconds = 0.0;                       ///< How long it lasts.
+  /// Squared coefficient of variation of the times between arrivals: 1 at random.
+  double interval_scv = 1.0;
   /// The sampled requests in the order of what their latencies, each alone, grow with: the prompt;
   /// for TPOT the same, those without a second token first; for E2E the answer.
   std::vector<SampledRequest> by_input = {};
@@ -41,9 +43,13 @@ struct Demand {
 
 /// Requests looked at.
 inline constexpr std::int64_t kSampledRequests = 10'000;
+/// Fewer requests of a trace have no 99th percentile.
+inline constexpr std::int64_t kLeastOfATrace = 100;
+/// From this Demand::interval_scv on, requests come in bursts.
+inline constexpr double kBurstyScv = 4.0;
 
-/// Reads the beginning of the workload, and all of a trace. Fails as opening it does, and for a
-/// workload with neither rate nor clients.
+/// Reads the beginning of the workload, and all of a trace. Fails as opening it does, for a
+/// workload with neither rate nor clients or with both, and for a trace that is too short.
 [[nodiscard]] core::Result<Demand> demand_of(const scenario::Resolved& resolved);
 
 }  // namespace ridgeline::plan

@@ -22,6 +22,7 @@
 #include "plan/answer.hpp"
 #include "plan/capacity.hpp"
 #include "plan/cost.hpp"
+#include "plan/demand.hpp"
 #include "plan/evaluation_store.hpp"
 #include "plan/factors.hpp"
 #include "plan/failure.hpp"
@@ -108,6 +109,16 @@ class Planner {
         static_cast<std::int64_t>(points_.candidates.size() - points_.open.size());
     answer_.warnings.insert(
         answer_.warnings.end(), points_.warnings.begin(), points_.warnings.end());
+    if (!demand.clients && demand.interval_scv >= kBurstyScv) {
+      answer_.warnings.push_back(
+          {.code = "W-bursts",
+           .message = fmt::format(
+               "requests come in bursts (the times between them vary {:.3g} times as much as at "
+               "random), and a replica's capacity is that of whole bursts, made slower or faster: "
+               "fewer replicas that share each burst may do",
+               demand.interval_scv),
+           .hint = "ridgeline run with --instances shows what so many do"});
+    }
     core::Digest digest;
     digest.add(std::string_view("ridgeline plan 1"));
     digest.add(std::string_view(sweep::one_line(question_.base)));

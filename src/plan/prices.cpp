@@ -107,10 +107,9 @@ core::Result<Prices> read_prices(std::string_view text, const std::string& file)
   Prices prices{.file = file};
   document::ObjectReader top(*document, "", errors);
   prices.is_example = top.boolean("example").value_or(false);
-  if (const std::string currency = top.required_string("currency");
-      !currency.empty() && currency != kCurrency) {
+  if (const auto currency = top.string("currency"); currency && *currency != kCurrency) {
     top.problem("currency",
-                fmt::format("found \"{}\", expected USD", currency),
+                fmt::format("found \"{}\", expected USD", *currency),
                 "convert the prices: costs are in US dollars");
   }
   const document::Node* list = top.node("prices");

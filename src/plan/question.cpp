@@ -88,6 +88,7 @@ class QuestionReader {
     read_blocks();
     add_usual_axes();
     take_routers();
+    refuse_answers();
     refuse_lists(base_, "");
     check_names();
     read_objectives();
@@ -146,8 +147,14 @@ class QuestionReader {
       slo = blocks_.slo->members();
     }
     Members targets(std::move(slo));
+    const bool is_preset = words_.slo || (blocks_.slo && blocks_.slo->is_string());
     for (const scenario::Override& change : words_.overrides) {
-      if (change.path.starts_with("slo.")) {
+      if (change.path.starts_with("slo.") && is_preset) {
+        problem(change.path,
+                fmt::format("beside the preset {}: expected one of the two",
+                            words_.slo ? *words_.slo : blocks_.slo->as_string()),
+                "state both --slo-ttft and --slo-tpot, without the preset");
+      } else if (change.path.starts_with("slo.")) {
         targets.set(std::string_view(change.path).substr(4), text_node(change.text));
         blocks_.slo = targets.map();
       } else if (is_list(change)) {
@@ -388,6 +395,32 @@ class QuestionReader {
                                                   words_.routers_of,
                                                   fmt::join(words_.routers, ", ")),
                            .where = router.where()});
+      }
+    }
+  }
+
+  /// Settings of a scenario that a plan finds or sets itself.
+  void refuse_answers() {
+    struct Answer {
+      std::string_view path;
+      const char* hint;
+      bool by_flag_alone = false;  ///< A file may be a scenario that is run, too.
+    };
+    constexpr std::array kAnswers = {
+        Answer{.path = "cluster.instances", .hint = "--replicas 4 states how many"},
+        Answer{.path = "cluster.disaggregation.prefill_instances",
+               .hint = "space: {disaggregation: [{prefill: 1, decode: 1}]}"},
+        Answer{.path = "workload.num_prompts",
+               .hint = "--effort quick runs a quarter of the requests",
+               .by_flag_alone = true},
+        Answer{.path = "warmup",
+               .hint = "--effort full runs four times as many requests",
+               .by_flag_alone = true}};
+    for (const Answer& answer : kAnswers) {
+      const bool is_flag = std::ranges::any_of(
+          question_.overrides, [&](const auto& change) { return change.path == answer.path; });
+      if (is_flag || (!answer.by_flag_alone && is_stated(answer.path))) {
+        problem(std::string(answer.path), "is what a plan finds itself", answer.hint);
       }
     }
   }

@@ -52,6 +52,30 @@ def test_bad_input_is_said_at_once(ridgeline):
         assert word in done.stderr, done.stderr
 
 
+@pytest.mark.parametrize("words, said", [
+    (["--instances", "10"], "cluster.instances: is what a plan finds itself"),
+    (["--num-prompts", "10"], "workload.num_prompts: is what a plan finds itself"),
+    (["--slo", "mlperf/llama3.1-8b"], "slo.ttft: beside the preset mlperf/llama3.1-8b"),
+    (["--max-concurrency", "2"], "workload.max_concurrency: beside a request rate"),
+])
+def test_what_would_be_ignored_is_refused(ridgeline, words, said):
+    done = plan(ridgeline, "--slo-ttft", "500ms", *words)
+    assert done.returncode == 2 and said in done.stderr, done.stderr
+
+
+def test_a_trace_without_a_99th_percentile_is_refused(ridgeline, tmp_path):
+    trace = tmp_path / "short.csv"
+    trace.write_text("arrival_s,input_tokens,output_tokens\n" + "".join(f"{i},100,10\n" for i in range(50)))
+    done = ridgeline("plan", "--model", "llama-3.1-8b", "--gpu", "h100", "--slo-ttft", "500ms", "--trace", trace)
+    assert done.returncode == 2 and "has 50 requests within 49 s, expected at least 100" in done.stderr
+
+
+def test_bursts_are_warned_of(ridgeline):
+    quiet = plan(ridgeline, "--slo-ttft", "500ms")
+    bursts = plan(ridgeline, "--slo-ttft", "500ms", "--burstiness", "0.05")
+    assert quiet.returncode == 0 and "W-bursts" not in quiet.stdout and "W-bursts" in bursts.stdout, bursts.stdout
+
+
 def test_unwritable_outputs_are_said_before_the_plan(ridgeline, tmp_path):
     (tmp_path / "file").write_text("x")
     for flag, path in (("--save-dir", "file/out"), ("--svg", "none/front.svg")):

@@ -115,10 +115,11 @@ void explain_failure(const Points& points,
   }
   if (by_limits > 0) {
     const Limits& limits = answer.question.limits;
-    parts.push_back(fmt::format(
-        "{} would need more replicas than {}",
-        by_limits,
-        limits.max_gpus || !limits.stock.empty() ? "the limits allow" : "there may be"));
+    parts.push_back(fmt::format("{} would need more replicas than {}",
+                                by_limits,
+                                limits.max_gpus || !limits.stock.empty() ? "the limits allow"
+                                : !answer.question.replicas.empty()      ? "were asked for"
+                                                                         : "one gateway has"));
   }
   std::vector<std::string> targets;
   for (const Target& target : answer.question.slo.targets) {

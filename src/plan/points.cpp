@@ -45,6 +45,7 @@ struct Look {
   std::string id;
   NetworkAndGpu network_and_gpu;
   core::Errors errors;
+  std::string refusal;  ///< Of errors, where they are not the deployment's own.
   PlanCandidate candidate;
   std::optional<BoundProof> proof;
   std::vector<BoundProof> least;  ///< By target; of points with a proof.
@@ -54,6 +55,30 @@ struct Look {
   core::Warnings warnings;
   std::string engine;
 };
+
+/// Prompts that the engine would reject: too many for a 99th percentile are an error, fewer a
+/// warning.
+std::optional<core::Error> refused_prompts(const scenario::Deployment& deployment,
+                                           const Demand& demand,
+                                           core::Warnings& warnings) {
+  constexpr double kMostRefused = 0.01;
+  const std::int64_t longest = deployment.engine.max_model_len.value();
+  const std::int64_t refused =
+      std::ranges::count_if(demand.by_input, [&](const auto& one) { return one.input > longest; });
+  if (refused == 0) {
+    return std::nullopt;
+  }
+  const auto share = core::real(refused) / core::real(std::ssize(demand.by_input));
+  std::string message = fmt::format(
+      "would reject {:.3g} % of the prompts: longer than max_model_len {}", 100.0 * share, longest);
+  if (share > kMostRefused) {
+    return core::Error{.code = core::ErrorCode::kInfeasible,
+                       .field = "engine.max_model_len",
+                       .message = std::move(message)};
+  }
+  warnings.push_back({.code = "W-rejected", .message = "the engine " + message, .hint = {}});
+  return std::nullopt;
+}
 
 Look look_at(const Question& question,
              const Space& space,
@@ -73,13 +98,18 @@ Look look_at(const Question& question,
   }
   const scenario::Resolved& resolved = found->resolved;
   const scenario::Deployment& deployment = *resolved.deployment;
+  look.warnings = resolved.warnings;
+  if (auto refused = refused_prompts(deployment, demand, look.warnings)) {
+    look.refusal = refused->message;
+    look.errors = {std::move(*refused)};
+    return look;
+  }
   look.id = found->id;
   candidate.id = found->id;
   candidate.label = label_of(point, resolved);
   candidate.model = deployment.section.model;
   candidate.gpu = deployment.gpu.name;
   candidate.gpus_per_replica = gpus_of(resolved, point.split);
-  look.warnings = resolved.warnings;
   look.engine = deployment.section.engine.version;
   const FluidInputs inputs{
       .deployment = deployment, .model = *deployment.latency, .demand = demand};
@@ -154,8 +184,9 @@ class Sorter {
     if (!look.errors.empty()) {
       const core::Error& error = look.errors.front();
       const bool infeasible = error.code == core::ErrorCode::kInfeasible;
-      rejections_.add(infeasible ? std::string(Rejection::kDoesNotFit)
-                                 : fmt::format("refused: {}", error.field),
+      rejections_.add(!look.refusal.empty() ? look.refusal
+                      : infeasible          ? std::string(Rejection::kDoesNotFit)
+                                            : fmt::format("refused: {}", error.field),
                       fmt::format("{}: {}", settings_text(look.candidate), error.message),
                       error.hint);
       return;

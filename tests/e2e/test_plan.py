@@ -70,6 +70,12 @@ def test_a_trace_without_a_99th_percentile_is_refused(ridgeline, tmp_path):
     assert done.returncode == 2 and "has 50 requests within 49 s, expected at least 100" in done.stderr
 
 
+def test_prompts_that_the_engine_rejects_are_said(ridgeline):
+    done = plan(ridgeline, "--slo-ttft", "500ms", "--max-model-len", "300")
+    assert done.returncode == 4 and "4 would reject 100 % of the prompts: longer than max_model_len 300" in " ".join(
+        done.stdout.split()), done.stdout
+
+
 def test_bursts_are_warned_of(ridgeline):
     quiet = plan(ridgeline, "--slo-ttft", "500ms")
     bursts = plan(ridgeline, "--slo-ttft", "500ms", "--burstiness", "0.05")

@@ -186,9 +186,9 @@ Opening plan_opening() {
           "Exit code 4 when nothing meets the targets, 99 when nothing does surely enough, 130 "
           "after Ctrl-C\n"
           "with the best so far.",
-      .flags = scenario_flags(ScenarioPart::kWhole),
+      .flags = own_flags(),
       .formats = {"table", "json"}};
-  for (auto& flag : own_flags()) {
+  for (auto& flag : scenario_flags(ScenarioPart::kWhole)) {
     opening.flags.push_back(std::move(flag));
   }
   for (auto& flag : aiconfigurator_flags()) {

@@ -8,7 +8,6 @@
 #include <cstring>
 #include <optional>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <thread>
 #include <unistd.h>
 

@@ -111,6 +111,23 @@ def test_sigterm_cuts_streams_after_the_timeout(ridgeline):
     assert json.loads(replay.stdout)["digest"] == digest_of(out)
 
 
+def test_a_second_signal_ends_at_once(ridgeline):
+    with serving(ridgeline, "--arrival-log", "arrivals.jsonl") as server:
+        sockets = open_streams(server, 5, 100_000)
+        wait_for(lambda: server.total("ridgeline:open_streams") == 5)
+        server.process.send_signal(signal.SIGTERM)
+        began = time.monotonic()
+        time.sleep(0.3)
+        assert server.process.poll() is None  # It lets streams end, for 30 s.
+        server.process.send_signal(signal.SIGTERM)
+        status, _ = server.wait(10)
+        assert status != 0 and time.monotonic() - began < 10
+        for one in sockets:
+            one.close()
+    rows = (ridgeline.folder / "arrivals.jsonl").read_text().splitlines()
+    assert len(rows) == 6 and all(json.loads(row) for row in rows)  # The head, and each request.
+
+
 def test_slow_reader_gets_every_token(ridgeline):
     with serving(ridgeline, "--speed", "200", "--max-model-len", "131072") as server:
         tokens = 40_000

@@ -400,6 +400,23 @@ def test_a_low_descriptor_limit(ridgeline):
         assert server.ask("GET", "/health")[0] == 200
 
 
+def test_an_event_is_one_write(ridgeline):
+    strace = needs("strace")
+    with serving(ridgeline) as server:
+        command = [strace, "-f", "-e", "trace=sendto", "-s", "10000", "-o", "calls", "-p", str(server.process.pid)]
+        with subprocess.Popen(command, cwd=ridgeline.folder, stderr=subprocess.PIPE, text=True) as tracer:
+            if "attached" not in tracer.stderr.readline():
+                pytest.skip("strace may not look at other processes here")
+            events = server.events("/v1/completions", {"prompt": WORDS, "max_tokens": 20, "ignore_eos": True})
+            tracer.terminate()
+            tracer.wait(30)
+    assert len(events) == 21
+    calls = [line for line in (ridgeline.folder / "calls").read_text().splitlines() if "data: " in line]
+    assert len(calls) == 21, calls
+    assert all(line.count("data: ") == 1 for line in calls)
+    assert calls[0].count("HTTP/1.1 200") == 1  # The head leaves with the first event.
+
+
 COMPLETION = json.dumps({"prompt": "the and for", "max_tokens": 4})
 RATE = r"(?:Requests/sec|Requests per second|finished in [\d.]+m?s,)\W+([\d.]+)"
 

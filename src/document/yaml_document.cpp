@@ -407,7 +407,7 @@ core::Result<Node> parse_yaml(std::string_view text, const std::string& file) {
   }
   // JSON is YAML, too, and read some thirty times as fast. What is not JSON gets YAML's messages.
   if (const std::size_t start = text.find_first_not_of(" \t\r\n");
-      start != std::string_view::npos && text[start] == '{') {
+      start != std::string_view::npos && (text[start] == '{' || text[start] == '[')) {
     if (auto json = parse_json(text, file)) {
       return json;
     }

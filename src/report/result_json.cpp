@@ -7,6 +7,7 @@
 #include "document/node_json.hpp"
 #include "report/result_tree.hpp"
 #include "report/run_result.hpp"
+#include "report/series.hpp"
 
 namespace ridgeline::report {
 namespace {
@@ -14,6 +15,23 @@ namespace {
 std::string as_text(const document::Node& node, document::JsonWriter::Layout layout) {
   document::JsonWriter json(layout);
   document::write(node, json);
+  return json.text() + "\n";
+}
+
+/// A series is written as it is made, without a tree of its own.
+std::string as_text(const RunResult& result, document::JsonWriter::Layout layout) {
+  const document::Node tree = result_tree(result, SeriesIn::kNull);
+  document::JsonWriter json(layout);
+  json.begin_object();
+  for (const auto& [key, value, where] : tree.members()) {
+    json.key(key);
+    if (result.series && key == "series") {
+      write_series(*result.series, json);
+    } else {
+      document::write(value, json);
+    }
+  }
+  json.end_object();
   return json.text() + "\n";
 }
 
@@ -28,11 +46,11 @@ std::string json_line(const document::Node& node) {
 }
 
 std::string result_json(const RunResult& result) {
-  return json_text(result_tree(result));
+  return as_text(result, document::JsonWriter::Layout::kIndented);
 }
 
 std::string result_ndjson(const RunResult& result) {
-  return json_line(result_tree(result));
+  return as_text(result, document::JsonWriter::Layout::kOneLine);
 }
 
 }  // namespace ridgeline::report

@@ -259,7 +259,7 @@ document::Node deployment_tree(const Deployment& deployment) {
       .build();
 }
 
-document::Node result_tree(const RunResult& result) {
+document::Node result_tree(const RunResult& result, SeriesIn series) {
   core::Warnings warnings = result.warnings;
   for (auto& warning : metrics::missing_numbers(result.summary)) {
     warnings.push_back(std::move(warning));
@@ -273,7 +273,7 @@ document::Node result_tree(const RunResult& result) {
       .add("config", config)
       .add("summary", summary);
   if (result.series) {
-    map.add("series", series_tree(*result.series));
+    map.add("series", series == SeriesIn::kTree ? series_tree(*result.series) : document::Node());
   }
   if (result.mean_steps) {
     map.add("mean_steps", *result.mean_steps);

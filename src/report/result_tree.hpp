@@ -12,10 +12,14 @@ namespace ridgeline::report {
 /// Of the result of `run` and `replay`: data/schemas/result.schema.json.
 inline constexpr std::int64_t kResultSchemaVersion = 1;
 
+/// Whether a result's tree holds its series, or null in its place: of a run over time it is most.
+enum class SeriesIn : std::uint8_t { kTree, kNull };
+
 /// A result as machines get it: schema_version, run_info, config, summary, warnings, digest, and
 /// `partial` where the run was interrupted. Keys keep this order. Where there is no number stands
 /// null, and `warnings` says why.
-[[nodiscard]] document::Node result_tree(const RunResult& result);
+[[nodiscard]] document::Node result_tree(const RunResult& result,
+                                         SeriesIn series = SeriesIn::kTree);
 /// The part under `summary`.
 [[nodiscard]] document::Node summary_tree(const metrics::Summary& summary);
 /// A distribution in milliseconds by its statistics' names; each null where there is none.

@@ -103,3 +103,31 @@ test("the module is compressed and back", () => {
     assert.ok(bytes.equals(unpackedLzma(fromPython(other, bytes), bytes.length)), `${i}`);
   }
 });
+
+test("a thousand answers take no more memory than ten, by a fifth", async () => {
+  const { Instance } = WebAssembly;
+  let memory;
+  WebAssembly.Instance = function kept(...given) {
+    const instance = new Instance(...given);
+    ({ memory } = instance.exports);
+    return instance;
+  };
+  try {
+    const fresh = await load();
+    const answer = (i) => {
+      const options = optionsOf({ ...USUAL, num_prompts: "100", request_rate: String(1 + (i % 50) / 10) }, table);
+      const result = fresh.run({ ...options, requests: false });
+      result.figures().forEach(({ name }) => result.figure(name));
+      result.toJSON();
+      result.free();
+    };
+    let after10 = 0;
+    for (let i = 0; i < 1000; ++i) {
+      answer(i);
+      after10 = i === 9 ? memory.buffer.byteLength : after10;
+    }
+    assert.ok(memory.buffer.byteLength <= 1.2 * after10, `${memory.buffer.byteLength} after 1,000, ${after10} after 10`);
+  } finally {
+    WebAssembly.Instance = Instance;
+  }
+});

@@ -1,10 +1,12 @@
 // The page of `ridgeline ui`, without a browser: a link, what the library is asked, and the command that is exported.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import { RidgelineError, load } from "ridgeline";
 
+import { unpackedLzma } from "../../web/ui/lzma.js";
 import { USUAL, bytesOf, commandOf, linkOf, optionsOf, sidesOf, stateOf } from "../../web/ui/state.js";
 import { program, randomFrom, randomOptions } from "./scenarios.js";
 
@@ -70,12 +72,62 @@ test("B is A but for what it says itself", () => {
   assert.equal(sidesOf(stateOf("#gpu=h100")).b, null);
 });
 
+/** What an expression over `build_page` and the bytes `given` prints. */
+function fromPython(expression, given) {
+  const code = `import sys; sys.path.insert(0, 'tools'); import build_page; given = sys.stdin.buffer.read(); sys.stdout.buffer.write(${expression})`;
+  return execFileSync("python3", ["-c", code], { cwd: new URL("../..", import.meta.url), input: given, maxBuffer: 2 ** 26 });
+}
+
 test("the module is packed as letters and back", () => {
   for (const size of [1, 6, 7, 8, 13, 255, 4096]) {
     const bytes = Uint8Array.from({ length: size }, (_, i) => (i % 5 === 0 ? 0 : (i * 89 + 13) % 256));
-    const code = "import sys; sys.path.insert(0, 'tools'); import build_page; sys.stdout.buffer.write(build_page.packed(sys.stdin.buffer.read()).encode())";
-    const packed = execFileSync("python3", ["-c", code], { cwd: new URL("../..", import.meta.url), input: bytes }).toString("utf8");
+    const packed = fromPython("build_page.packed(given).encode()", bytes).toString("utf8");
     assert.ok(!/[\0\r<]/.test(packed));
     assert.deepEqual(bytesOf(packed, size), bytes);
+  }
+});
+
+test("the module is compressed and back", () => {
+  const module = readFileSync(new URL("../ridgeline.wasm", import.meta.url));
+  const compressed = fromPython("build_page.compressed(given)", module);
+  assert.ok(module.equals(unpackedLzma(compressed, module.length)));
+  const random = randomFrom(7);
+  for (let i = 0; i < 8; ++i) {
+    // Noise, runs, and what came before, near and far.
+    const parts = Array.from({ length: 40 }, (_, part) => Buffer.alloc(Math.floor(1 + random() * 900), part % 3 === 0 ? part : Buffer.from([part, 7, i, Math.floor(random() * 256)])));
+    const noise = Buffer.from(Array.from({ length: 3000 }, () => Math.floor(random() * 256)));
+    const bytes = Buffer.concat([noise, ...parts, noise.subarray(100, 2000), ...parts.reverse(), noise]).subarray(0, 1 + Math.floor(random() * 40_000));
+    assert.ok(bytes.equals(unpackedLzma(fromPython("build_page.compressed(given)", bytes), bytes.length)), `${i}`);
+    // Of other parameters than ours, too.
+    const other = `build_page.lzma.compress(given, format=build_page.lzma.FORMAT_ALONE, filters=[{"id": build_page.lzma.FILTER_LZMA1, "preset": 6, "lc": ${i % 4}, "lp": ${i % 2}, "pb": ${i % 5}}])`;
+    assert.ok(bytes.equals(unpackedLzma(fromPython(other, bytes), bytes.length)), `${i}`);
+  }
+});
+
+test("a thousand answers take no more memory than ten, by a fifth", async () => {
+  const { Instance } = WebAssembly;
+  let memory;
+  WebAssembly.Instance = function kept(...given) {
+    const instance = new Instance(...given);
+    ({ memory } = instance.exports);
+    return instance;
+  };
+  try {
+    const fresh = await load();
+    const answer = (i) => {
+      const options = optionsOf({ ...USUAL, num_prompts: "100", request_rate: String(1 + (i % 50) / 10) }, table);
+      const result = fresh.run({ ...options, requests: false });
+      result.figures().forEach(({ name }) => result.figure(name));
+      result.toJSON();
+      result.free();
+    };
+    let after10 = 0;
+    for (let i = 0; i < 1000; ++i) {
+      answer(i);
+      after10 = i === 9 ? memory.buffer.byteLength : after10;
+    }
+    assert.ok(memory.buffer.byteLength <= 1.2 * after10, `${memory.buffer.byteLength} after 1,000, ${after10} after 10`);
+  } finally {
+    WebAssembly.Instance = Instance;
   }
 });

@@ -16,6 +16,7 @@ BINARY = Path(os.environ.get("RIDGELINE_BINARY", SOURCE / "build" / "release" / 
 PAGE = Path(os.environ.get("RIDGELINE_PAGE", SOURCE / "out" / "page" / "ui.html"))
 LINK = "model=llama-3.1-8b&gpu=h100&request-rate=8&num-prompts=500&input-len=512&output-len=64&slo-ttft=50ms&seed=1"
 LONGEST_WAIT_S = 60
+MOST_BYTES = 1_150_000  # Of the page; 1,000,000 is the aim.
 
 pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="the page is not built: ./dev page")
 
@@ -52,6 +53,10 @@ def native(command):
     words = command.replace("ridgeline", f"'{BINARY}'", 1)
     run = subprocess.run(["sh", "-c", words + " --format json"], capture_output=True, text=True, timeout=120, check=True)
     return json.loads(run.stdout)
+
+
+def test_it_is_small():
+    assert PAGE.stat().st_size <= MOST_BYTES
 
 
 def test_it_answers_and_exports(browser):
@@ -95,6 +100,34 @@ def test_sliders_give_the_newest_run(browser):
     state_of(browser, "answered")
     assert "--request-rate=10" in text(browser, "#command")
     assert text(browser, "#digest") == native(text(browser, "#command"))["digest"]
+
+
+def test_while_a_slider_is_dragged_no_older_answer_is_shown(browser):
+    """What is shown belongs to the command beside it, which every change of the slider writes at once."""
+    opened(browser, LINK)
+    browser.set_script_timeout(LONGEST_WAIT_S)
+    shown = browser.execute_async_script(
+        """const done = arguments[0];
+        const [digest, command] = ["digest", "command"].map((id) => document.getElementById(id));
+        const slider = document.querySelector('[aria-label="request_rate, slider"]');
+        const shown = [];
+        const watch = new MutationObserver(() => shown.push([command.textContent, digest.textContent]));
+        watch.observe(digest, {childList: true, characterData: true, subtree: true});
+        const end = performance.now() + 10000;
+        let changes = 0;
+        const drag = () => {
+          if (performance.now() > end) {
+            done(shown);
+            return;
+          }
+          slider.value = 0.5 + (++changes % 100) / 100;
+          slider.dispatchEvent(new Event("input"));
+          setTimeout(drag, (changes % 20) * 15);
+        };
+        drag();""")
+    assert len(shown) >= 3
+    for command, digest in shown[::max(1, len(shown) // 10)]:
+        assert digest == native(command)["digest"], command
 
 
 def test_every_option_has_a_control(browser):

@@ -294,15 +294,14 @@ function answer({ tree, text: printed, figures, other, capacity, errors, ms }) {
   document.body.dataset.state = errors ? "refused" : "answered";
 }
 
-async function unpack() {
-  const packed = bytesOf($("wasm").textContent, Number($("wasm").dataset.size));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return WebAssembly.compile(await new Response(stream).arrayBuffer());
+function unpacked() {
+  const { size, compressedSize } = $("wasm").dataset;
+  return unpackedLzma(bytesOf($("wasm").textContent, Number(compressedSize)), Number(size));
 }
 
 async function open() {
   if (!native) {
-    compiled = await unpack();
+    compiled = await WebAssembly.compile(unpacked());
   }
   start((ready) => {
     table = ready.table;

@@ -104,7 +104,7 @@ except KeyboardInterrupt as problem:
                     sent = time.monotonic()
                     kernel.interrupt_kernel()
         ended, partial = texts[1].split()
-        assert float(ended) - sent < 0.2 and partial == "True"
+        assert float(ended) - sent < 0.4 and partial == "True"  # Two processes have to be scheduled.
     finally:
         talk.stop_channels()
         kernel.shutdown_kernel(now=True)

@@ -35,7 +35,7 @@ function(ridgeline_library NAME)
     # Headers are compiled once for the layers of equal flags.
     set(_headers src)
     if(NAME IN_LIST RIDGELINE_COLD_LAYERS)
-      target_compile_options(ridgeline_${NAME} PRIVATE -Os)
+      target_compile_options(ridgeline_${NAME} PRIVATE ${RIDGELINE_COLD_OPTION})
       set(_headers cold)
     endif()
     ridgeline_precompile(ridgeline_${NAME} ${_headers} ${RIDGELINE_COMMON_HEADERS})

@@ -22,27 +22,17 @@ def without_exports(text: str) -> str:
     return re.sub(r"^export ", "", text, flags=re.MULTILINE)
 
 
-def packed(data: bytes) -> str:
-    """Bytes as the text of a script in UTF-8, 8/7 of their size (base64: 4/3). bytesOf() of state.js reads it."""
-    left_out = (0, 13, 60)  # NUL and CR are changed by a reader of HTML, "<" may end the script.
-    sevens, held, bits = [], 0, 0
-    for byte in data:
-        held, bits = held << 8 | byte, bits + 8
-        while bits >= 7:
-            bits -= 7
-            sevens.append(held >> bits)
-            held &= (1 << bits) - 1
-    sevens += [held << 7 - bits, 0]  # The reader knows how many bytes there are.
-    letters: list[str] = []
-    i = 0
-    while i < len(sevens) - 1:
-        if sevens[i] in left_out:
-            letters.append(chr(128 + (left_out.index(sevens[i]) << 7) + sevens[i + 1]))
-            i += 2
-        else:
-            letters.append(chr(sevens[i]))
-            i += 1
-    return "".join(letters)
+def packed(data: bytes) -> bytes:
+    """Bytes as the text of a script in windows-1252, whose letters are bytes; bytesOf() of state.js reads it."""
+    # NUL and CR are changed by a reader of HTML, and "</script" or "<!--" would not be read as text.
+    escape = b"\x01"
+    text = data.replace(escape, escape + b"d").replace(b"\0", escape + b"a").replace(b"\r", escape + b"b")
+    return re.sub(rb"<(?=[/!])", escape + b"c", text)
+
+
+def ascii_script(text: str) -> str:
+    """What it says in strings, without letters that another encoding reads differently."""
+    return re.sub(r"[^\0-\x7f]", lambda letter: f"\\u{ord(letter[0]):04x}", text)
 
 
 def compressed(data: bytes) -> bytes:
@@ -57,14 +47,14 @@ def main() -> int:
     # A worker from a page of a file is a plain script, and is sent the module that index.js would load.
     library = without_exports((SOURCE / "npm" / "index.js").read_text().partition("async function moduleFrom")[0])
     worker = library + (UI / "worker.js").read_text()
-    script = "\n".join((
+    script = ascii_script("\n".join((
         '"use strict";',
         # A script ends at the first such tag, even inside a text.
         f"const WORKER = {json.dumps(worker)};".replace("</", "<\\/"),
         without_exports((UI / "state.js").read_text()),
         without_exports((UI / "lzma.js").read_text()),
         (UI / "page.js").read_text(),
-    ))
+    )))
     module = wasm.read_bytes()
     small = compressed(module)
     parts = {
@@ -72,12 +62,12 @@ def main() -> int:
         "@COMPRESSED_SIZE@": str(len(small)),
         "@SCRIPT_HASH@": "'sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() + "'",
         "@STYLE@": (UI / "page.css").read_text(),
-        "@WASM@": packed(small),
+        "@WASM@": packed(small).decode("latin-1"),
         "@SCRIPT@": script,
     }
     text = re.sub("|".join(parts), lambda match: parts[match[0]], (UI / "page.html").read_text())
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_bytes(text.encode())
+    out.write_bytes(text.encode("latin-1"))
     print(f"{out}: {out.stat().st_size} bytes")
     return 0
 

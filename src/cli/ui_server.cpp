@@ -244,7 +244,8 @@ void UiServer::on_request(net::Connection& connection, net::HttpRequest request)
     return;
   }
   if (request.path == "/") {
-    connection.respond(kOk, "text/html; charset=utf-8", options_.page);
+    // The page says how it is encoded.
+    connection.respond(kOk, "text/html", options_.page);
     return;
   }
   start(connection, request);

@@ -16,7 +16,7 @@ BINARY = Path(os.environ.get("RIDGELINE_BINARY", SOURCE / "build" / "release" / 
 PAGE = Path(os.environ.get("RIDGELINE_PAGE", SOURCE / "out" / "page" / "ui.html"))
 LINK = "model=llama-3.1-8b&gpu=h100&request-rate=8&num-prompts=500&input-len=512&output-len=64&slo-ttft=50ms&seed=1"
 LONGEST_WAIT_S = 60
-MOST_BYTES = 1_150_000  # Of the page; 1,000,000 is the aim.
+MOST_BYTES = 1_000_000  # Of the page.
 
 pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="the page is not built: ./dev page")
 
@@ -178,7 +178,7 @@ def test_the_verb_opens_the_page_with_the_settings(browser, tmp_path):
              "--input-len", "100", "--output-len", "{distribution: uniform, min: 5, max: 50}", "-o", tmp_path / "p.html"]
     refused = subprocess.run(words, capture_output=True, text=True)
     assert refused.returncode == 2 and "./dev page" in refused.stderr and not (tmp_path / "p.html").exists()
-    (tmp_path / "ui.html").write_text(PAGE.read_text())
+    (tmp_path / "ui.html").write_bytes(PAGE.read_bytes())
     subprocess.run(words, check=True, capture_output=True)
     browser.get((tmp_path / "p.html").as_uri())
     state_of(browser, "answered")

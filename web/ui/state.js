@@ -65,30 +65,19 @@ export function commandOf(state) {
 }
 
 /**
- * So many bytes of a text that tools/build_page.py packed: seven bits a letter. A letter from 128 on, two bytes of the file,
- * stands for one of the three that a script cannot hold (NUL, CR, "<") and the seven bits behind it.
+ * So many bytes of a text that tools/build_page.py packed: letters of windows-1252, of which a script cannot hold NUL, CR, and
+ * "<" before "/" and "!". The letter 1 stands before what means one of these, or itself.
  */
 export function bytesOf(text, count) {
-  const LEFT_OUT = [0, 13, 60];
-  const bytes = new Uint8Array(count + 1); // What is left of the last letter may be a byte.
-  let [size, bits, held] = [0, 0, 0];
-  const take = (seven) => {
-    held = (held << 7) | seven;
-    bits += 7;
-    if (bits >= 8) {
-      bits -= 8;
-      bytes[size++] = held >> bits;
-      held &= (1 << bits) - 1;
-    }
-  };
+  const ESCAPE = 1;
+  const ESCAPED = { a: 0, b: 13, c: 60, d: ESCAPE };
+  const letters = new TextDecoder("windows-1252").decode(Uint8Array.from({ length: 256 }, (_, byte) => byte));
+  const byteOf = new Map(Array.from(letters, (letter, byte) => [letter.charCodeAt(0), byte]));
+  const bytes = new Uint8Array(count);
+  let size = 0;
   for (let i = 0; i < text.length; ++i) {
     const letter = text.charCodeAt(i);
-    if (letter < 128) {
-      take(letter);
-    } else {
-      take(LEFT_OUT[(letter - 128) >> 7]);
-      take((letter - 128) & 127);
-    }
+    bytes[size++] = letter === ESCAPE ? ESCAPED[text[++i]] : letter < 128 ? letter : byteOf.get(letter);
   }
-  return bytes.subarray(0, count);
+  return bytes;
 }

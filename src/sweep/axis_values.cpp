@@ -32,6 +32,8 @@ constexpr int kRangeDigits = 12;
 /// A value so much beyond the end still counts as the end: what rounding does (ours: three digits
 /// more than a value keeps would be lost in it, none that is stated).
 constexpr double kEndTolerance = 1e-9;
+/// Values refused that are listed one by one (ours: enough to see which, and a screen holds them).
+constexpr std::size_t kMostListed = 20;
 
 core::Error problem(const std::string& path,
                     const core::Location& where,
@@ -49,6 +51,23 @@ void check_value(const scenario::Option& option,
       {{.key = std::string(option.key()), .value = value, .where = value.where()}}, value.where());
   document::ObjectReader reader(map, std::string(option.section()), errors);
   scenario::read_option(option, slot_of(option, scratch), reader, errors);
+}
+
+/// Notes the values that the setting refuses: the first ones, and how many there are beyond.
+void check_values(const scenario::Option* option, const Axis& axis, core::Errors& errors) {
+  core::Errors found;
+  for (const document::Node& value : axis.values) {
+    if (option != nullptr && !value.is_null()) {
+      check_value(*option, value, found);
+    }
+  }
+  if (found.size() > kMostListed) {
+    const std::size_t more = found.size() - kMostListed;
+    found.resize(kMostListed);
+    found.push_back(
+        problem(axis.path, axis.where, fmt::format("{} more values are refused", more)));
+  }
+  errors.insert(errors.end(), found.begin(), found.end());
 }
 
 double rounded(double value) {
@@ -244,11 +263,7 @@ std::optional<Axis> read_axis(const std::string& path,
                 fmt::format("found {} values, expected 1 to {}", axis.values.size(), kMostValues)));
     return std::nullopt;
   }
-  for (const document::Node& value : axis.values) {
-    if (option != nullptr && !value.is_null()) {
-      check_value(*option, value, errors);
-    }
-  }
+  check_values(option, axis, errors);
   check_twice(axis, errors);
   return errors.size() == before ? std::optional(std::move(axis)) : std::nullopt;
 }

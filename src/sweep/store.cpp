@@ -90,7 +90,14 @@ class Lines {
 }  // namespace
 
 core::Result<Store> Store::find(const std::string& folder) {
-  auto description = document::read_document(folder + std::string(kSweepFile));
+  const std::string path = folder + std::string(kSweepFile);
+  auto description = document::read_document(path);
+  std::error_code failed;
+  if (!description && std::filesystem::exists(path, failed)) {
+    return core::fail(
+        store_error(fmt::format("'{}' is damaged: {}", path, description.error().front().message),
+                    "another folder, or a copy of the file"));
+  }
   if (!description) {
     return core::fail(store_error(fmt::format("'{}' holds no sweep", folder),
                                   "ridgeline sweep run FILE --store FOLDER makes one"));
@@ -102,8 +109,8 @@ core::Result<Store> Store::find(const std::string& folder) {
   if (store.digest_.empty() || points == nullptr ||
       points->kind() != document::Node::Kind::kInteger || points->as_integer() < 1 ||
       points->as_integer() > kMostPoints) {
-    return core::fail(store_error(
-        fmt::format("'{}{}' is damaged: no digest, or no number of points", folder, kSweepFile)));
+    return core::fail(
+        store_error(fmt::format("'{}' is damaged: no digest, or no number of points", path)));
   }
   store.points_ = points->as_integer();
   store.description_ = std::move(*description);

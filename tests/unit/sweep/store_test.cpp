@@ -71,6 +71,15 @@ TEST_F(StoreTest, IsFoundAgainAndRefusesAnotherSweepOrVersion) {
   EXPECT_THAT(Store::find(folder_ + "x").error().front().message, HasSubstr("holds no sweep"));
 }
 
+TEST_F(StoreTest, NamesItsFileWhereThatIsDamaged) {
+  ASSERT_TRUE(open());
+  std::ofstream(folder_ + "/sweep.json") << "{\"digest\": ";
+  const auto damaged = open();
+  ASSERT_FALSE(damaged);
+  EXPECT_THAT(damaged.error().front().message, HasSubstr(folder_ + "/sweep.json' is damaged: "));
+  EXPECT_THAT(Store::find(folder_).error().front().message, HasSubstr("is damaged"));
+}
+
 TEST_F(StoreTest, AppendsToAFileOfItsOwn) {
   const auto store = open();
   ASSERT_TRUE(store);

@@ -87,6 +87,20 @@ class Lines {
   bool is_at_end_ = false;
 };
 
+/// `reason` is a text of JSON, quotes and all.
+void count_reason(std::string_view reason, Contents& contents) {
+  const auto text = document::parse_json(reason, "");
+  if (!text || !text->is_string()) {
+    return;
+  }
+  const auto known = contents.reasons.find(text->as_string());
+  if (known != contents.reasons.end()) {
+    ++known->second;
+  } else if (contents.reasons.size() < kMostReasons) {
+    contents.reasons.emplace(text->as_string(), 1);
+  }
+}
+
 }  // namespace
 
 core::Result<Store> Store::find(const std::string& folder) {
@@ -216,6 +230,9 @@ core::Result<void> Store::read_file(std::uint32_t index, Contents& contents) con
       contents.has[ordinal] = true;
       ++contents.done;
       ++contents.by_status[static_cast<std::size_t>(row->status)];
+      if (!row->reason.empty()) {
+        count_reason(row->reason, contents);
+      }
     }
   }
   return {};

@@ -342,7 +342,15 @@ struct Wording {
   std::string_view hint;
 };
 
-void note_exception(TreeBuilder& builder, const YAML::Exception& exception) {
+/// The tab that indents the line of an offset, if one does.
+std::optional<std::size_t> indenting_tab(std::string_view text, std::size_t at) {
+  const std::size_t line_break = text.substr(0, std::min(at, text.size())).rfind('\n');
+  const std::size_t start = line_break == std::string_view::npos ? 0 : line_break + 1;
+  const std::size_t tab = text.find_first_not_of(' ', start);
+  return tab != std::string_view::npos && text[tab] == '\t' ? std::optional(tab) : std::nullopt;
+}
+
+void note_exception(TreeBuilder& builder, const YAML::Exception& exception, std::string_view text) {
   // Messages that mislead, in our words.
   static const std::array<Wording, 9> kWordings = {{
       {YAML::ErrorMsg::TAB_IN_INDENTATION, "a tab indents the line", "indent with spaces"},
@@ -363,7 +371,13 @@ void note_exception(TreeBuilder& builder, const YAML::Exception& exception) {
       std::find_if(kWordings.begin(), kWordings.end(), [&exception](const Wording& candidate) {
         return candidate.theirs == exception.msg;
       });
-  if (wording == kWordings.end()) {
+  const bool has_place = exception.mark.pos >= 0;
+  if (const auto tab = has_place ? indenting_tab(text, static_cast<std::size_t>(exception.mark.pos))
+                                 : std::nullopt) {
+    YAML::Mark mark = exception.mark;
+    mark.pos = static_cast<int>(*tab);
+    builder.note(mark, "a tab indents the line", "indent with spaces");
+  } else if (wording == kWordings.end()) {
     builder.note(exception.mark, fmt::format("not valid YAML: {}", core::quote(exception.msg)));
   } else {
     builder.note(exception.mark, std::string(wording->message), std::string(wording->hint));
@@ -419,7 +433,7 @@ core::Result<Node> parse_yaml(std::string_view text, const std::string& file) {
     while (!builder.problem() && parser.HandleNextDocument(builder)) {
     }
   } catch (const YAML::Exception& exception) {
-    note_exception(builder, exception);
+    note_exception(builder, exception, text);
   } catch (const std::exception& exception) {
     builder.note(YAML::Mark(), fmt::format("cannot be read: {}", exception.what()));
   }

@@ -1,5 +1,10 @@
 #include "plan/limits.hpp"
 
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "core/result.hpp"
@@ -30,6 +35,14 @@ void read_stock(const Node& node, Limits& limits, core::Errors& errors) {
                                        : "is no GPU of the catalogue",
                         .where = member.where,
                         .hint = gpu ? "" : "`ridgeline list gpus`"});
+      continue;
+    }
+    const auto known =
+        std::ranges::find(limits.stock, gpu->name, &std::pair<std::string, std::int64_t>::first);
+    if (known != limits.stock.end()) {
+      errors.push_back({.field = fmt::format("limits.stock.{}", member.key),
+                        .message = fmt::format("{} is given twice, expected once", gpu->name),
+                        .where = member.where});
       continue;
     }
     limits.stock.emplace_back(gpu->name, member.value.as_integer());

@@ -51,6 +51,32 @@ std::string objective_text(Objective objective) {
   return kTexts[static_cast<std::size_t>(objective)];
 }
 
+/// What the best by an objective is called.
+std::string best_by(Objective objective) {
+  constexpr std::array kTexts = {"the cheapest",
+                                 "the cheapest",
+                                 "the cheapest",
+                                 "that of least watts",
+                                 "that of least joules per token"};
+  return kTexts[static_cast<std::size_t>(objective)];
+}
+
+/// The objectives that need a column of their own: GPUs and $/h have theirs.
+std::vector<Objective> shown_objectives(const Answer& answer) {
+  std::vector<Objective> shown;
+  for (const Objective objective : answer.question.objectives) {
+    if (objective != Objective::kGpus && objective != Objective::kUsdPerHour) {
+      shown.push_back(objective);
+    }
+  }
+  return shown;
+}
+
+std::string unit_of(Objective objective) {
+  constexpr std::array kUnits = {"GPUs", "$/h", "$/M tokens", "W", "J/token"};
+  return kUnits[static_cast<std::size_t>(objective)];
+}
+
 std::string headline(const Answer& answer, bool ascii) {
   std::vector<std::string> parts;
   std::vector<std::string> models;
@@ -124,6 +150,8 @@ std::vector<std::string> cheaper_cells(const Answer& answer,
                         static_cast<double>(std::max<std::int64_t>(1, candidate.replicas));
     cells.push_back(fmt::format("{:.2f}", each * static_cast<double>(chance.replicas)));
   }
+  // Known of the first's number of replicas alone: the load of each is another here.
+  cells.insert(cells.end(), shown_objectives(answer).size(), "");
   cells.push_back(capacity_text(candidate, answer.serving(chance.replicas), style.ascii));
   cells.insert(cells.end(), answer.question.slo.targets.size(), "");
   cells.push_back(sure_text(chance.p_feasible));
@@ -138,6 +166,10 @@ std::string grid_of(const Answer& answer, const TextStyle& style) {
       {.title = ""}, {.title = "deployment", .left = true}, {.title = "GPUs"}};
   if (has_price) {
     columns.push_back({.title = "$/h"});
+  }
+  const std::vector<Objective> objectives = shown_objectives(answer);
+  for (const Objective objective : objectives) {
+    columns.push_back({.title = unit_of(objective)});
   }
   columns.push_back({.title = answer.is_closed_loop ? "capacity clients" : "capacity req/s"});
   for (const plan::Target& target : answer.question.slo.targets) {
@@ -160,6 +192,10 @@ std::string grid_of(const Answer& answer, const TextStyle& style) {
     if (has_price) {
       cells.push_back(
           candidate.cost.usd_per_hour ? fmt::format("{:.2f}", *candidate.cost.usd_per_hour) : "");
+    }
+    for (const Objective objective : objectives) {
+      const auto value = candidate.cost.of(objective);
+      cells.push_back(value ? significant(*value) : "");
     }
     cells.push_back(capacity_text(candidate, answer.serving(candidate.replicas), style.ascii));
     for (std::size_t target = 0; target < answer.question.slo.targets.size(); ++target) {
@@ -207,9 +243,10 @@ std::string why_text(const Answer& answer, const PlanCandidate& pick) {
 
 std::string sure_line(const Answer& answer, const PlanCandidate& pick) {
   std::string text = fmt::format(
-      "1 suffices with {}, is the cheapest that suffices with {}{}; "
+      "1 suffices with {}, is {} that suffices with {}{}; "
       "expected regret {:.2g} %",
       sure_text(pick.p_feasible),
+      best_by(answer.question.objectives.front()),
       sure_text(pick.p_best),
       answer.cheaper ? " (for less: the last row)" : "",
       answer.expected_regret_pct);
@@ -356,8 +393,9 @@ std::optional<std::string> plan_explanation(const Answer& answer,
                              one.certificate->at_least * 100.0),
                  style);
     text += line("sure",
-                 fmt::format("suffices with {}, is the cheapest that suffices with {}",
+                 fmt::format("suffices with {}, is {} that suffices with {}",
                              sure_text(one.p_feasible),
+                             best_by(answer.question.objectives.front()),
                              sure_text(one.p_best)),
                  style);
   }

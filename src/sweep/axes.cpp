@@ -224,6 +224,10 @@ core::Result<document::Node::Member> axis_of_flag(std::string_view text, const A
   }
   const std::string_view values = text.substr(equals + 1);
   const bool is_list = !values.starts_with('{') && !values.starts_with('[') && values != "auto";
+  if (is_list && (values.starts_with(',') || values.ends_with(',') ||
+                  values.find(",,") != std::string_view::npos)) {
+    return refuse(fmt::format("\"{}\" has an empty value", text), kExample);
+  }
   auto node =
       document::parse_yaml(is_list ? fmt::format("[{}]", values) : std::string(values), kFlagsFile);
   if (!node) {
@@ -242,13 +246,13 @@ core::Result<Axes> Axes::read(const document::Node& axes,
   Axes out;
   out.base_ = std::move(base);
   if (!axes.is_map() || axes.members().empty()) {
-    return core::fail(
-        core::Error{.field = "axes",
-                    .message = fmt::format("found {}, expected a map of keys and what "
-                                           "each takes",
-                                           axes.describe()),
-                    .where = axes.where(),
-                    .hint = "axes: {engine.max_num_seqs: [64, 128]}"});
+    return core::fail(core::Error{
+        .field = "axes",
+        .message =
+            fmt::format("{}, expected a map of keys and what each takes",
+                        axes.is_map() ? "is missing or is empty" : "found " + axes.describe()),
+        .where = axes.where(),
+        .hint = "axes: {engine.max_num_seqs: [64, 128]}"});
   }
   Keys keys(words, errors);
   keys.read("", axes);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,8 @@
 #include "core/text.hpp"
 #include "document/document.hpp"
 #include "document/reader.hpp"
+#include "hardware/gpu_spec.hpp"
+#include "model/model_spec.hpp"
 #include "scenario/option_reader.hpp"
 #include "scenario/options.hpp"
 #include "scenario/scenario.hpp"
@@ -25,6 +28,8 @@ namespace ridgeline::sweep {
 namespace {
 
 constexpr std::string_view kAuto = "auto";
+constexpr std::string_view kModel = "model";
+constexpr std::string_view kGpu = "gpu";
 constexpr std::string_view kTensorParallel = "engine.tensor_parallel_size";
 constexpr std::string_view kExpertParallel = "engine.enable_expert_parallel";
 /// Digits that a value of a range keeps (ours: 0.1 + 2 x 0.1 is then written as 0.3).
@@ -32,6 +37,8 @@ constexpr int kRangeDigits = 12;
 /// A value so much beyond the end still counts as the end: what rounding does (ours: three digits
 /// more than a value keeps would be lost in it, none that is stated).
 constexpr double kEndTolerance = 1e-9;
+/// Values refused that are listed one by one (ours: enough to see which, and a screen holds them).
+constexpr std::size_t kMostListed = 20;
 
 core::Error problem(const std::string& path,
                     const core::Location& where,
@@ -49,6 +56,23 @@ void check_value(const scenario::Option& option,
       {{.key = std::string(option.key()), .value = value, .where = value.where()}}, value.where());
   document::ObjectReader reader(map, std::string(option.section()), errors);
   scenario::read_option(option, slot_of(option, scratch), reader, errors);
+}
+
+/// Notes the values that the setting refuses: the first ones, and how many there are beyond.
+void check_values(const scenario::Option* option, const Axis& axis, core::Errors& errors) {
+  core::Errors found;
+  for (const document::Node& value : axis.values) {
+    if (option != nullptr && !value.is_null()) {
+      check_value(*option, value, found);
+    }
+  }
+  if (found.size() > kMostListed) {
+    const std::size_t more = found.size() - kMostListed;
+    found.resize(kMostListed);
+    found.push_back(
+        problem(axis.path, axis.where, fmt::format("{} more values are refused", more)));
+  }
+  errors.insert(errors.end(), found.begin(), found.end());
 }
 
 double rounded(double value) {
@@ -208,6 +232,37 @@ void check_twice(const Axis& axis, core::Errors& errors) {
   }
 }
 
+/// The networks and GPUs of an axis: names that mean nothing are noted, which would refuse every
+/// point that has them, and so are two names of one.
+void check_names(const Axis& axis, core::Errors& errors) {
+  const bool is_gpu = axis.path == kGpu;
+  if (!is_gpu && axis.path != kModel) {
+    return;
+  }
+  std::map<std::string, std::string> seen;  // The file of each, and the name that it had.
+  for (const document::Node& value : axis.values) {
+    if (!value.is_string()) {
+      continue;
+    }
+    const std::string& name = value.as_string();
+    const auto found =
+        is_gpu ? hardware::find_gpu_document(name) : model::find_model_document(name);
+    if (!found) {
+      for (core::Error error : found.error()) {
+        error.field = axis.path;
+        error.where = value.where();
+        errors.push_back(std::move(error));
+      }
+      continue;
+    }
+    const auto [first, is_new] = seen.emplace(found->where().file, name);
+    if (!is_new && first->second != name) {
+      errors.push_back(problem(
+          axis.path, value.where(), fmt::format("{} and {} are the same", first->second, name)));
+    }
+  }
+}
+
 }  // namespace
 
 bool same_value(const document::Node& left, const document::Node& right) {
@@ -244,12 +299,9 @@ std::optional<Axis> read_axis(const std::string& path,
                 fmt::format("found {} values, expected 1 to {}", axis.values.size(), kMostValues)));
     return std::nullopt;
   }
-  for (const document::Node& value : axis.values) {
-    if (option != nullptr && !value.is_null()) {
-      check_value(*option, value, errors);
-    }
-  }
+  check_values(option, axis, errors);
   check_twice(axis, errors);
+  check_names(axis, errors);
   return errors.size() == before ? std::optional(std::move(axis)) : std::nullopt;
 }
 

@@ -23,6 +23,7 @@ constexpr std::string_view kId = ",\"id\":\"";
 constexpr std::string_view kStatus = ",\"status\":\"";
 // No text in JSON holds this: a quote inside one follows a backslash.
 constexpr std::string_view kRunInfo = ",\"run_info\":{\"wall_time_s\":";
+constexpr std::string_view kReason = ",\"reason\":";
 constexpr std::string_view kEnd = "}}";
 
 Status status_of(const Row& row) {
@@ -107,6 +108,10 @@ std::optional<RowView> read_line(std::string_view line) {
   }
   row.status = static_cast<Status>(status - kNames.begin());
   row.without_run_info = line.substr(0, info);
+  const std::size_t reason = row.without_run_info.rfind(kReason);
+  if (row.status != Status::kOk && reason != std::string_view::npos) {
+    row.reason = row.without_run_info.substr(reason + kReason.size());
+  }
   rest = line.substr(info + kRunInfo.size());
   if (!take_number(rest, row.wall_time_s) || rest != kEnd) {
     return std::nullopt;

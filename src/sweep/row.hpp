@@ -39,6 +39,7 @@ struct RowView {
   std::int64_t ordinal = 0;
   std::string_view id;
   Status status = Status::kOk;
+  std::string_view reason;            ///< As written, in quotes; of those without a result.
   std::string_view without_run_info;  ///< All but the `run_info` and the last brace.
   double wall_time_s = 0.0;
 };

@@ -87,10 +87,31 @@ class Lines {
   bool is_at_end_ = false;
 };
 
+/// `reason` is a text of JSON, quotes and all.
+void count_reason(std::string_view reason, Contents& contents) {
+  const auto text = document::parse_json(reason, "");
+  if (!text || !text->is_string()) {
+    return;
+  }
+  const auto known = contents.reasons.find(text->as_string());
+  if (known != contents.reasons.end()) {
+    ++known->second;
+  } else if (contents.reasons.size() < kMostReasons) {
+    contents.reasons.emplace(text->as_string(), 1);
+  }
+}
+
 }  // namespace
 
 core::Result<Store> Store::find(const std::string& folder) {
-  auto description = document::read_document(folder + std::string(kSweepFile));
+  const std::string path = folder + std::string(kSweepFile);
+  auto description = document::read_document(path);
+  std::error_code failed;
+  if (!description && std::filesystem::exists(path, failed)) {
+    return core::fail(
+        store_error(fmt::format("'{}' is damaged: {}", path, description.error().front().message),
+                    "another folder, or a copy of the file"));
+  }
   if (!description) {
     return core::fail(store_error(fmt::format("'{}' holds no sweep", folder),
                                   "ridgeline sweep run FILE --store FOLDER makes one"));
@@ -102,8 +123,8 @@ core::Result<Store> Store::find(const std::string& folder) {
   if (store.digest_.empty() || points == nullptr ||
       points->kind() != document::Node::Kind::kInteger || points->as_integer() < 1 ||
       points->as_integer() > kMostPoints) {
-    return core::fail(store_error(
-        fmt::format("'{}{}' is damaged: no digest, or no number of points", folder, kSweepFile)));
+    return core::fail(
+        store_error(fmt::format("'{}' is damaged: no digest, or no number of points", path)));
   }
   store.points_ = points->as_integer();
   store.description_ = std::move(*description);
@@ -209,6 +230,9 @@ core::Result<void> Store::read_file(std::uint32_t index, Contents& contents) con
       contents.has[ordinal] = true;
       ++contents.done;
       ++contents.by_status[static_cast<std::size_t>(row->status)];
+      if (!row->reason.empty()) {
+        count_reason(row->reason, contents);
+      }
     }
   }
   return {};

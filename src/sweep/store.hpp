@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,10 @@
 #include "sweep/row.hpp"
 
 namespace ridgeline::sweep {
+
+/// Reasons that are counted each for itself (ours: those of one sweep are few, but each may name a
+/// number of its point).
+inline constexpr std::size_t kMostReasons = 1000;
 
 /// Where a row stands.
 struct RowPlace {
@@ -27,9 +32,11 @@ struct Contents {
   std::vector<RowPlace> rows;      ///< In no order; a point may stand twice.
   std::int64_t torn_lines = 0;     ///< Not whole, as a kill leaves them: passed over.
   std::array<std::int64_t, kNumStatuses> by_status{};  ///< Each point once.
-  std::int64_t done = 0;                               ///< Points that have a row.
-  double wall_time_s = 0.0;                            ///< Sum over rows.
-  std::vector<bool> has;                               ///< By ordinal.
+  /// Why points have no result, and how many have each reason; of the first kMostReasons.
+  std::map<std::string, std::int64_t> reasons;
+  std::int64_t done = 0;     ///< Points that have a row.
+  double wall_time_s = 0.0;  ///< Sum over rows.
+  std::vector<bool> has;     ///< By ordinal.
 };
 
 /// A folder with the results of one sweep: `sweep.json` says which, and each process that works on

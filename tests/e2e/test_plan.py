@@ -82,6 +82,18 @@ def test_bursts_are_warned_of(ridgeline):
     assert quiet.returncode == 0 and "W-bursts" not in quiet.stdout and "W-bursts" in bursts.stdout, bursts.stdout
 
 
+@pytest.mark.parametrize("words, piece", [
+    (["--gpu", "H100,h100"], "gpu: H100 and h100 are the same"),
+    (["--gpu", "h100,"], '"gpu=h100," has an empty value'),
+    (["--gpu", "h100", "--svg", "a.png"], "--svg: 'a.png' is no name of an SVG file, expected .svg"),
+])
+def test_slips_are_refused_by_name(ridgeline, words, piece):
+    done = ridgeline("plan", "--model", "llama-3.1-8b", "--request-rate", "5", "--input-len", "64", "--output-len", "16",
+                     "--slo-ttft", "500ms", *words)
+    assert done.returncode == 2 and piece in done.stderr, done.stderr
+    assert not (ridgeline.folder / "a.png").exists()
+
+
 def test_unwritable_outputs_are_said_before_the_plan(ridgeline, tmp_path):
     (tmp_path / "file").write_text("x")
     for flag, path in (("--save-dir", "file/out"), ("--svg", "none/front.svg")):

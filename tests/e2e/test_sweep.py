@@ -118,6 +118,33 @@ def test_missing_points_are_said(sweep):
     assert "8 missing" in sweep("sweep", "status", "part").stdout
 
 
+def test_a_shard_does_not_send_to_a_merge_that_would_fail(sweep):
+    first = sweep("sweep", "run", "sweep.yaml", "--store", "part", "--shard", "0/2").stdout
+    assert "8 points are missing: run the other shards" in first and "sweep merge" not in first
+    last = sweep("sweep", "run", "sweep.yaml", "--store", "part", "--shard", "1/2").stdout
+    assert "missing" not in last and "ridgeline sweep merge part -o results.csv" in last
+    # 3 ranks do not divide the 8 heads of keys and values: 3 numbers of sequences by 2 rates.
+    assert "6 of these: engine.tensor_parallel_size: " in last
+
+
+@pytest.mark.parametrize("output, piece", [
+    ("res", "names no format, expected .ndjson or .csv"),
+    ("r.json", "names no format, expected .ndjson or .csv"),
+    ("none/r.csv", "cannot write 'none/r.csv'"),
+])
+def test_an_output_that_cannot_be_written_fails_before_the_run(sweep, output, piece):
+    done = sweep("sweep", "run", "sweep.yaml", "--store", "s", "-o", output)
+    assert done.returncode == 2 and piece in done.stderr
+    assert not (sweep.folder / "s").exists()
+
+
+def test_a_damaged_store_is_named(sweep, whole):
+    (sweep.folder / "whole" / "sweep.json").write_text('{"digest"')
+    for words in (["run", "sweep.yaml", "--store", "whole"], ["status", "whole"]):
+        done = sweep("sweep", *words)
+        assert done.returncode == 2 and "'whole/sweep.json' is damaged: " in done.stderr
+
+
 def test_no_point_runs(ridgeline):
     done = ridgeline("sweep", "run", "--model", "llama-3.1-70b", "--request-rate", 1, "--num-prompts", 10,
                      "--input-len", 64, "--output-len", 16, "--axis", "gpu=h100,l40s", "--store", "s")
@@ -134,6 +161,10 @@ def test_no_point_runs(ridgeline):
     (["run", "sweep.yaml", "--measure", "speed"], 'found "speed", expected run'),
     (["run", "sweep.yaml", "--shards", "8"], "has no meaning for `sweep run`"),
     (["run", "missing.yaml"], "missing.yaml"),
+    (["run"], "axes: is missing or is empty"),
+    (["run", "sweep.yaml", "--axis", "gpu=h100,h1000"], "did you mean 'h100'?"),
+    (["run", "sweep.yaml", "--axis", "gpu=h100,"], '"gpu=h100," has an empty value'),
+    (["run", "sweep.yaml", "--axis", "gpu=H100,h100"], "gpu: H100 and h100 are the same"),
     (["status", "nothing"], "holds no sweep"),
     (["status"], "expected the folder of one store"),
     (["merge", "sweep.yaml", "--jobs", "2"], "has no meaning for `sweep merge`"),

@@ -1,5 +1,6 @@
 """`trace`, `convert` and the replay of traces, from outside."""
 
+import gzip
 import json
 import os
 import re
@@ -314,3 +315,11 @@ def test_a_wrong_name_is_reported_beside_what_is_missing(ridgeline):
     assert done.returncode == 2
     assert 'model: "llama-3.1-8" is neither' in done.stderr
     assert "workload.request_rate: missing" in done.stderr
+
+
+def test_a_packed_trace_cut_short_is_not_called_empty(ridgeline):
+    rows = "".join(f'{{"timestamp": {i}, "input_length": 5, "output_length": 5, "hash_ids": [{i}]}}\n' for i in range(100))
+    path = ridgeline.folder / "cut.jsonl.gz"
+    path.write_bytes(gzip.compress(rows.encode())[:20])
+    done = ridgeline("trace", str(path))
+    assert done.returncode == 2 and "the gzip data is cut short" in done.stderr, done.stderr

@@ -136,6 +136,13 @@ core::Result<PlanJob> read_plan_job(const Arguments& arguments, const Manners& m
                                  "something instead of the table",
                       .where = {.file = "command line"}});
   }
+  if (const std::string svg = arguments.value("svg");
+      arguments.has("svg") && !svg.ends_with(".svg") && !OutputFile::is_direct(svg)) {
+    errors.push_back({.field = "--svg",
+                      .message = fmt::format("'{}' is no name of an SVG file, expected .svg", svg),
+                      .where = {.file = "command line"},
+                      .hint = "--svg plan.svg"});
+  }
   if (arguments.has("save-dir")) {
     keep_errors(deploy::can_save("--save-dir", arguments.value("save-dir")), errors);
   }

@@ -76,9 +76,42 @@ core::Result<Job> read_job(const Arguments& arguments) {
   return Job{.sweep = std::move(*sweep), .measure = std::move(*measure), .store = folder};
 }
 
-/// Writes results to the files of -o, by their extensions, or to standard output.
+/// A file that results are written to.
+struct ResultFile {
+  OutputFile file;
+  bool is_csv = false;
+};
+
+/// Opens the files of -o, their formats by their extensions, or standard output.
+core::Result<std::vector<ResultFile>> open_results(const Arguments& arguments,
+                                                   const Manners& manners) {
+  std::vector<std::string> paths = arguments.values("output");
+  if (paths.empty()) {
+    paths.emplace_back("-");
+  }
+  std::vector<ResultFile> files;
+  for (const std::string& path : paths) {
+    const bool is_csv = path.ends_with(".csv") || (path == "-" && manners.format == "csv");
+    if (!is_csv && !OutputFile::is_direct(path) && !path.ends_with(".ndjson") &&
+        !path.ends_with(".jsonl")) {
+      return core::fail(core::Error{
+          .field = "--output",
+          .message = fmt::format("'{}' names no format, expected .ndjson or .csv", path),
+          .where = {.file = "command line"}});
+    }
+    auto file = OutputFile::open("--output", path);
+    if (!file) {
+      return core::fail(std::move(file).error());
+    }
+    files.push_back({.file = std::move(*file), .is_csv = is_csv});
+  }
+  return files;
+}
+
+/// Writes results to the files of -o.
 ExitCode put_merged(const sweep::Store& store,
                     sweep::Contents& contents,
+                    std::vector<ResultFile>& files,
                     const Arguments& arguments,
                     const Manners& manners) {
   const std::int64_t missing = store.points() - contents.done;
@@ -90,29 +123,11 @@ ExitCode put_merged(const sweep::Store& store,
                      .hint = "run what is left, or --partial for what there is"}},
                    manners);
   }
-  std::vector<std::string> paths = arguments.values("output");
-  if (paths.empty()) {
-    paths.emplace_back("-");
-  }
-  for (const std::string& path : paths) {
-    const std::string format =
-        path.ends_with(".csv") || (path == "-" && manners.format == "csv") ? "csv" : "ndjson";
-    if (format == "ndjson" && !OutputFile::is_direct(path) && !path.ends_with(".ndjson") &&
-        !path.ends_with(".jsonl")) {
-      return give_up(
-          {{.field = "--output",
-            .message = fmt::format("'{}' names no format, expected .ndjson or .csv", path),
-            .where = {.file = "command line"}}},
-          manners);
-    }
-    auto file = OutputFile::open("--output", path);
-    if (!file) {
-      return give_up(file.error(), manners);
-    }
-    auto done = format == "csv" ? sweep::merge_csv(contents, file->stream())
-                                : sweep::merge_ndjson(contents, file->stream());
+  for (ResultFile& to : files) {
+    auto done = to.is_csv ? sweep::merge_csv(contents, to.file.stream())
+                          : sweep::merge_ndjson(contents, to.file.stream());
     if (done) {
-      done = file->commit();
+      done = to.file.commit();
     }
     if (!done) {
       return give_up(done.error(), manners);
@@ -140,9 +155,29 @@ ExitCode code_of(const sweep::Contents& contents, std::int64_t points) {
   return is_whole && contents.by_status[0] == 0 ? ExitCode::kInfeasible : ExitCode::kOk;
 }
 
+/// The reason that most points without a result have, as a line; empty where all have one.
+std::string main_reason(const sweep::Contents& contents) {
+  const auto most = std::ranges::max_element(
+      contents.reasons, {}, [](const auto& reason) { return reason.second; });
+  return most == contents.reasons.end()
+             ? std::string()
+             : fmt::format("{} of these: {}\n", most->second, most->first);
+}
+
+/// What to do next, as a line: the merge once all points have results.
+std::string next_step(const sweep::Store& store, const sweep::Contents& contents) {
+  const std::int64_t missing = store.points() - contents.done;
+  return missing > 0 ? fmt::format("{} {} missing: run the other shards before the merge\n",
+                                   missing,
+                                   missing == 1 ? "point is" : "points are")
+                     : fmt::format("ridgeline sweep merge {} -o results.csv\n",
+                                   core::shell_word(store.folder()));
+}
+
 /// What a shard ends with: where results are, and the merged ones where they were asked for.
 ExitCode finish_shard(const sweep::Store& store,
                       const sweep::Tally& tally,
+                      std::vector<ResultFile>& files,
                       const Arguments& arguments,
                       const Manners& manners) {
   auto contents = store.read();
@@ -157,15 +192,16 @@ ExitCode finish_shard(const sweep::Store& store,
                               store.folder())));
     return InterruptGuard::exit_code();
   }
-  if (arguments.has("output")) {
-    const ExitCode written = put_merged(store, *contents, arguments, manners);
+  if (!files.empty()) {
+    const ExitCode written = put_merged(store, *contents, files, arguments, manners);
     return written == ExitCode::kOk ? code_of(*contents, store.points()) : written;
   }
   const ExitCode shown =
-      put_out(fmt::format("{} in '{}'\nridgeline sweep merge {} -o results.csv\n",
+      put_out(fmt::format("{} in '{}'\n{}{}",
                           counted(contents->done, store.points(), contents->by_status),
                           store.folder(),
-                          core::shell_word(store.folder())),
+                          main_reason(*contents),
+                          next_step(store, *contents)),
               manners);
   return shown == ExitCode::kOk ? code_of(*contents, store.points()) : shown;
 }
@@ -182,6 +218,12 @@ ExitCode run_sweep(const Arguments& arguments, const Manners& manners) {
   keep_errors(mode, errors);
   if (!errors.empty()) {
     return give_up(errors, manners);
+  }
+  // An output that cannot be written fails now, not when every point has run.
+  auto files = arguments.has("output") ? open_results(arguments, manners)
+                                       : core::Result<std::vector<ResultFile>>();
+  if (!files) {
+    return give_up(files.error(), manners);
   }
   const auto store = sweep::Store::open(
       job->store, job->sweep.description(job->measure.settings, report::version()));
@@ -203,7 +245,7 @@ ExitCode run_sweep(const Arguments& arguments, const Manners& manners) {
   if (!tally) {
     return give_up(tally.error(), manners);
   }
-  return finish_shard(*store, *tally, arguments, manners);
+  return finish_shard(*store, *tally, *files, arguments, manners);
 }
 
 ExitCode list_points(const Arguments& arguments, const Manners& manners) {
@@ -250,8 +292,12 @@ ExitCode merge_store(const Arguments& arguments, const Manners& manners) {
     return give_up(store.error(), manners);
   }
   auto contents = store->read();
-  return contents ? put_merged(*store, *contents, arguments, manners)
-                  : give_up(contents.error(), manners);
+  if (!contents) {
+    return give_up(contents.error(), manners);
+  }
+  auto files = open_results(arguments, manners);
+  return files ? put_merged(*store, *contents, *files, arguments, manners)
+               : give_up(files.error(), manners);
 }
 
 std::string status_json(const sweep::Store& store,

@@ -173,6 +173,12 @@ TEST(ParseYaml, RefusesSlipsOfIndentation) {
   EXPECT_EQ(read("a: 'x' y\n"), "f:1:8: expected the next key or less indentation");
 }
 
+TEST(ParseYaml, NamesTheTabThatIndentsALine) {
+  EXPECT_EQ(read("a:\n\tb: 1\n"), "f:2:1: a tab indents the line (indent with spaces)");
+  EXPECT_EQ(read("a:\n  b: 1\n \tc: 1\n"), "f:3:2: a tab indents the line (indent with spaces)");
+  EXPECT_EQ(read("a:\t1\n"), "{a@1:1=1@1:4 }@1:1");
+}
+
 TEST(ParseYaml, RefusesWhatIsCutShort) {
   EXPECT_EQ(read("a: [1, 2"), "f:1:9: expected ',' or ']'");
   EXPECT_EQ(read("a: {b: 1"), "f:1:9: expected ',' or '}'");

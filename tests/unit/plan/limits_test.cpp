@@ -32,5 +32,13 @@ TEST(Limits, SayAllProblemsAtOnce) {
   EXPECT_EQ(errors.size(), 5U);
 }
 
+TEST(Limits, RefuseAGpuThatStandsTwice) {
+  core::Errors errors;
+  read("{stock: {h100: 8, H100: 16}}", errors);
+  ASSERT_EQ(errors.size(), 1U);
+  EXPECT_EQ(core::to_string(errors.front()),
+            "plan.yaml:1:19: limits.stock.H100: h100 is given twice, expected once");
+}
+
 }  // namespace
 }  // namespace ridgeline::plan

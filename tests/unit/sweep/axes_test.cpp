@@ -170,7 +170,11 @@ TEST(Axes, RefuseInOneLineEach) {
   EXPECT_THAT(first("{gpu: [h100], exclude: {gpu: h100}}"), HasSubstr("expected a list of maps"));
   EXPECT_THAT(first("{gpu: [h100], exclude: [{gpu: h100}]}"),
               HasSubstr("none of 1 combinations is left"));
-  EXPECT_THAT(first("{}"), HasSubstr("expected a map of keys"));
+  EXPECT_THAT(first("{}"), HasSubstr("is missing or is empty, expected a map of keys"));
+  EXPECT_THAT(first("{gpu: [h100, h1000]}"), HasSubstr("did you mean"));
+  EXPECT_THAT(first("{model: [llama-3.1-8b, llama-3.1-8bb]}"), HasSubstr("did you mean"));
+  EXPECT_THAT(first("{gpu: [H100, h100]}"), HasSubstr("gpu: H100 and h100 are the same"));
+  EXPECT_THAT(first("{model: [llama-3.1-8b, Llama-3.1-8B]}"), HasSubstr("are the same"));
   EXPECT_THAT(first("{gpu: [h101], engine.tensor_parallel_size: auto}"), HasSubstr("h101"));
 }
 
@@ -201,6 +205,9 @@ TEST(AxisOfFlag, ReadsValuesByCommasOrWhatAFileHolds) {
   EXPECT_EQ(text("max_num_seqs={from: 1, to: 4, step: 1}"),
             "engine.max_num_seqs {from: 1, to: 4, step: 1}");
   EXPECT_THAT(text("gpu"), HasSubstr("expected KEY=VALUE,VALUE"));
+  EXPECT_THAT(text("gpu=h100,"), HasSubstr("\"gpu=h100,\" has an empty value"));
+  EXPECT_THAT(text("gpu=,h100"), HasSubstr("has an empty value"));
+  EXPECT_THAT(text("gpu=h100,,h200"), HasSubstr("has an empty value"));
   EXPECT_THAT(text("name=a"), HasSubstr("\"name\" may mean latency.name or "));
 }
 

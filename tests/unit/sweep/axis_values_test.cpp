@@ -57,5 +57,17 @@ TEST(ReadAxis, KeepsWholeNumbersWholeAndRoundsTheOthers) {
   EXPECT_EQ(whole->values[2].kind(), document::Node::Kind::kInteger);
 }
 
+TEST(ReadAxis, ListsTheFirstValuesThatAreRefusedAndCountsTheRest) {
+  core::Errors errors;
+  const auto axis = read_axis("engine.max_num_seqs",
+                              scenario::find_option("engine.max_num_seqs"),
+                              yaml("{from: -99, to: 64, step: 1}"),
+                              errors);
+  EXPECT_FALSE(axis);
+  // -99 to 0 are 100 values below the least.
+  ASSERT_EQ(errors.size(), 21U);
+  EXPECT_EQ(errors.back().message, "80 more values are refused");
+}
+
 }  // namespace
 }  // namespace ridgeline::sweep

@@ -71,6 +71,36 @@ TEST_F(StoreTest, IsFoundAgainAndRefusesAnotherSweepOrVersion) {
   EXPECT_THAT(Store::find(folder_ + "x").error().front().message, HasSubstr("holds no sweep"));
 }
 
+TEST_F(StoreTest, NamesItsFileWhereThatIsDamaged) {
+  ASSERT_TRUE(open());
+  std::ofstream(folder_ + "/sweep.json") << "{\"digest\": ";
+  const auto damaged = open();
+  ASSERT_FALSE(damaged);
+  EXPECT_THAT(damaged.error().front().message, HasSubstr(folder_ + "/sweep.json' is damaged: "));
+  EXPECT_THAT(Store::find(folder_).error().front().message, HasSubstr("is damaged"));
+}
+
+TEST_F(StoreTest, CountsWhyPointsHaveNoResult) {
+  const auto store = open();
+  ASSERT_TRUE(store);
+  const auto refused = [](std::int64_t ordinal, const char* why) {
+    return line_of({.ordinal = ordinal,
+                    .id = "id",
+                    .point = yaml("{gpu: h100}"),
+                    .result = {},
+                    .errors = {{.field = "gpu", .message = why}},
+                    .wall_time_s = 1.0});
+  };
+  write("a.ndjson",
+        store->header() + line(0) + refused(1, "is \"odd\"") + refused(2, "other") +
+            refused(3, "is \"odd\""));
+  const auto contents = store->read();
+  ASSERT_TRUE(contents);
+  EXPECT_THAT(
+      contents->reasons,
+      testing::ElementsAre(testing::Pair("gpu: is \"odd\"", 2), testing::Pair("gpu: other", 1)));
+}
+
 TEST_F(StoreTest, AppendsToAFileOfItsOwn) {
   const auto store = open();
   ASSERT_TRUE(store);

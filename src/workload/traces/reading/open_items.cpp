@@ -273,7 +273,12 @@ core::Result<const TraceFormat*> format_of(const std::string& path) {
     return core::fail(std::move(input.error()));
   }
   LineReader lines(std::move(*input));
-  return detect_format(lines.head(), path);
+  const std::string_view head = lines.head();
+  if (head.empty() && !lines.input_problem().empty()) {
+    return core::fail(
+        core::Error{.message = std::string(lines.input_problem()), .where = {.file = path}});
+  }
+  return detect_format(head, path);
 }
 
 core::Result<const TraceFormat*> find_trace_format(std::string_view name) {

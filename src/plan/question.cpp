@@ -23,6 +23,7 @@
 #include "plan/cost.hpp"
 #include "plan/limits.hpp"
 #include "plan/members.hpp"
+#include "plan/refusals.hpp"
 #include "plan/slo.hpp"
 #include "routing/registry.hpp"
 #include "scenario/node_builder.hpp"
@@ -89,7 +90,7 @@ class QuestionReader {
     add_usual_axes();
     take_routers();
     refuse_answers();
-    refuse_lists(base_, "");
+    refuse_lists(base_, "", errors_);
     check_names();
     read_objectives();
     if (errors_.empty()) {
@@ -129,6 +130,7 @@ class QuestionReader {
                          .where = {.file = document->where().file}});
       return false;
     }
+    refuse_duplicates(*document, "", errors_);
     Members members(document->members());
     blocks_.space = members.take("space");
     blocks_.limits = members.take("limits");
@@ -421,27 +423,6 @@ class QuestionReader {
           question_.overrides, [&](const auto& change) { return change.path == answer.path; });
       if (is_flag || (!answer.by_flag_alone && is_stated(answer.path))) {
         problem(std::string(answer.path), "is what a plan finds itself", answer.hint);
-      }
-    }
-  }
-
-  /// A list of values where a scenario has one.
-  void refuse_lists(const Node& node, const std::string& path) {
-    if (!node.is_map()) {
-      return;
-    }
-    for (const auto& member : node.members()) {
-      const std::string below = path.empty() ? member.key : fmt::format("{}.{}", path, member.key);
-      const scenario::Option* option = scenario::find_option(below);
-      const bool one_value = option != nullptr && option->shape == scenario::Option::Shape::kOne &&
-                             option->kind() != "list" && option->kind() != "map";
-      if (member.value.is_list() && one_value) {
-        errors_.push_back({.field = below,
-                           .message = "is a list outside `space`",
-                           .where = member.where,
-                           .hint = fmt::format("space: {{{}: [...]}}", below)});
-      } else if (option == nullptr) {
-        refuse_lists(member.value, below);
       }
     }
   }

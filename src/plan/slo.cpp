@@ -22,6 +22,7 @@
 #include "document/reader.hpp"
 #include "metrics/slo.hpp"
 #include "plan/data_files.hpp"
+#include "plan/refusals.hpp"
 #include "plan/target.hpp"
 
 namespace ridgeline::plan {
@@ -127,6 +128,7 @@ class SloReader {
       }
       return;
     }
+    refuse_duplicates(node, field, errors_);
     for (const auto& member : node.members()) {
       const auto statistic = statistic_of(member.key);
       const std::string below = fmt::format("{}.{}", field, member.key);

@@ -77,8 +77,10 @@ def test_sweeps_are_frames(small: dict[str, Any]) -> None:
     assert 1 <= len(best) <= 6
     with pytest.raises(rl.ConfigError, match="no 'tpot'"):
         s.pareto("tpot")
-    refused = rl.sweep(**small, gpu=["h100", "h2000"], request_rate=2).to_pandas()
-    assert list(refused["status"]) == ["ok", "refused"] and "h2000" in refused["reason"][1]
+    refused = rl.sweep(**small, gpu="h100", request_rate=2, tensor_parallel_size=[1, 3]).to_pandas()
+    assert list(refused["status"]) == ["ok", "refused"] and "attention heads" in refused["reason"][1]
+    with pytest.raises(rl.ConfigError, match="did you mean 'h200'"):
+        rl.sweep(**small, gpu=["h100", "h2000"], request_rate=2)
     with pytest.raises(rl.ConfigError, match="nothing varies"):
         rl.sweep(**small, gpu="h100", request_rate=2)
     with pytest.raises(rl.ConfigError, match="workers: found 0"):

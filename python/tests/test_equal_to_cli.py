@@ -5,10 +5,15 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import subprocess
+from pathlib import Path
 from typing import Any
 
+import pytest
+
 import ridgeline as rl
+from ridgeline import _native, _verbs
 
 from conftest import program
 
@@ -85,6 +90,52 @@ def test_random_scenarios_equal_the_command_line() -> None:
         assert done.returncode == 0, (given, done.stderr)
         assert without_run_info(result.to_dict()) == without_run_info(json.loads(done.stdout)), given
         ran += 1
+    assert ran > SCENARIOS / 2
+
+
+C_PROGRAM = """
+#include <stdio.h>
+#include <string.h>
+#include "ridgeline.h"
+
+/* One call per line of standard input: its code and how long its answer is, then the answer. */
+int main(void) {
+  static char line[1 << 16];
+  while (fgets(line, sizeof line, stdin)) {
+    rl_result* result = NULL;
+    size_t size = 0;
+    int code = rl_call("run", line, strlen(line), NULL, &result);
+    const char* answer = rl_json(result, &size);
+    printf("%d %zu\\n", code, size);
+    fwrite(answer, 1, size, stdout);
+    rl_free(result);
+  }
+  return 0;
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_a_c_program_equals_the_command_line(tmp_path: Any) -> None:
+    (tmp_path / "calls.c").write_text(C_PROGRAM)
+    library = Path(_native._path())
+    subprocess.run(["cc", "-std=c11", "-pedantic", "-Wall", "-Wextra", "-Werror", "-I",
+                    str(Path(__file__).resolve().parents[2] / "include"), str(tmp_path / "calls.c"), str(library),
+                    f"-Wl,-rpath,{library.parent}", "-o", str(tmp_path / "calls")], check=True)
+    draw = random.Random(int(os.environ.get("RIDGELINE_PYTHON_SEED", "2711")))
+    all_given = [random_keywords(draw) for _ in range(SCENARIOS)]
+    calls = b"".join(_verbs._bytes(_verbs._document(None, given)) + b"\n" for given in all_given)
+    answers = subprocess.run([str(tmp_path / "calls")], input=calls, capture_output=True, check=True).stdout
+    ran = 0
+    for given in all_given:
+        head, _, answers = answers.partition(b"\n")
+        code, size = map(int, head.split())
+        answer, answers = answers[:size], answers[size:]
+        done = subprocess.run(command(given), capture_output=True, text=True)
+        assert done.returncode == code, (given, done.stderr, answer)
+        if code == 0:
+            assert without_run_info(json.loads(answer)) == without_run_info(json.loads(done.stdout)), given
+            ran += 1
     assert ran > SCENARIOS / 2
 
 

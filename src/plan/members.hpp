@@ -38,4 +38,15 @@ class Members {
   std::vector<document::Node::Member> members_;
 };
 
+/// Whether a document states what stands at a dotted path.
+[[nodiscard]] inline bool has_path(const document::Node& node, std::string_view path) {
+  if (node.find(path) != nullptr) {
+    return true;
+  }
+  const auto dot = path.find('.');
+  const document::Node* below =
+      dot == std::string_view::npos ? nullptr : node.find(path.substr(0, dot));
+  return below != nullptr && has_path(*below, path.substr(dot + 1));
+}
+
 }  // namespace ridgeline::plan

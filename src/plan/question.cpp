@@ -52,16 +52,6 @@ Node text_node(std::string_view text) {
   return Node::string(std::string(text), {.file = kFlags});
 }
 
-/// Whether a document states what stands at a dotted path.
-bool has_path(const Node& node, std::string_view path) {
-  if (node.find(path) != nullptr) {
-    return true;
-  }
-  const auto dot = path.find('.');
-  const Node* below = dot == std::string_view::npos ? nullptr : node.find(path.substr(0, dot));
-  return below != nullptr && has_path(*below, path.substr(dot + 1));
-}
-
 /// Whether a flag's text lists several values, or asks for all that fit.
 bool is_list(const scenario::Override& change) {
   const scenario::Option* option = scenario::find_option(change.path);

@@ -43,6 +43,20 @@ bool is_settled(const Contender& contender, double z) {
          contender.rules.fewest(contender.capacity.load / width);
 }
 
+/// Whether so many replicas of q cost less than those of p in every objective.
+bool costs_less(const Contender& q,
+                std::int64_t replicas_of_q,
+                const Contender& p,
+                std::int64_t replicas_of_p) {
+  for (std::size_t i = 0; i < p.unit_costs.size(); ++i) {
+    if (q.unit_costs[i] * core::real(replicas_of_q) >=
+        p.unit_costs[i] * core::real(replicas_of_p)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 class Race {
  public:
   Race(std::vector<Contender>& contenders,
@@ -177,12 +191,7 @@ class Race {
     if (!replicas) {
       return false;
     }
-    for (std::size_t i = 0; i < p.unit_costs.size(); ++i) {
-      if (q.unit_costs[i] * core::real(*replicas) >= p.unit_costs[i] * core::real(replicas_of_p)) {
-        return false;
-      }
-    }
-    return true;
+    return costs_less(q, *replicas, p, replicas_of_p);
   }
 
   core::Result<bool> run_rung(const std::vector<std::size_t>& which, std::int64_t requests) {
@@ -325,10 +334,8 @@ bool is_beaten(const Contender& p, const Contender& q, double z) {
     if (!replicas) {
       continue;
     }
-    for (std::size_t i = 0; i < p.unit_costs.size(); ++i) {
-      if (q.unit_costs[i] * core::real(k) >= p.unit_costs[i] * core::real(*replicas)) {
-        return false;
-      }
+    if (!costs_less(q, k, p, *replicas)) {
+      return false;
     }
   }
   return true;

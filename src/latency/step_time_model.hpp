@@ -40,6 +40,8 @@ struct KernelChoice {
   /// The all-reduce adds the residual and computes the norm after it (FlashInfer's; vLLM's pass
   /// fuse_allreduce_rms).
   bool fuse_allreduce_rms = false;
+  /// NCCL exchanges messages of all sizes (vLLM's --disable-custom-all-reduce).
+  bool disable_custom_all_reduce = false;
   /// FP32 products run on tensor cores, as TF32 (VLLM_FLOAT32_MATMUL_PRECISION=high).
   bool fp32_as_tf32 = false;
   /// Prompts are random tokens, not text: a router sends them to some experts far more often.

@@ -31,6 +31,7 @@ latency::KernelChoice kernel_choice(const EngineSection& engine) {
                          : engine.moe_backend == "triton" ? MoeBackend::kTriton
                                                           : MoeBackend::kAuto,
           .fuse_allreduce_rms = engine.fuse_allreduce_rms,
+          .disable_custom_all_reduce = engine.disable_custom_all_reduce,
           .fp32_as_tf32 = engine.float32_matmul_precision == "high"};
 }
 
@@ -80,6 +81,11 @@ void note_idle_choices(Resolution& work) {
   warn(engine.fuse_allreduce_rms && engine.tensor_parallel_size < 2,
        "engine.fuse_allreduce_rms",
        "one GPU exchanges nothing");
+  warn(engine.disable_custom_all_reduce &&
+           (engine.tensor_parallel_size < 2 || !work.out->gpu.has_nvlink),
+       "engine.disable_custom_all_reduce",
+       engine.tensor_parallel_size < 2 ? "one GPU exchanges nothing"
+                                       : "vLLM has none without NVLink");
   warn(engine.fuse_allreduce_rms && engine.tensor_parallel_size > 1 &&
            work.out->gpu.architecture != "hopper" && work.out->gpu.architecture != "blackwell",
        "engine.fuse_allreduce_rms",

@@ -61,6 +61,7 @@ struct EngineSection {
   std::string cudagraph_mode = "auto";  ///< The version's own.
   std::string moe_backend = "auto";
   bool fuse_allreduce_rms = false;
+  bool disable_custom_all_reduce = false;
   std::string float32_matmul_precision = "highest";
   std::int64_t stream_interval = 1;
   std::int64_t api_server_count = 1;

@@ -74,6 +74,7 @@ std::vector<Refitted> all_refitted() {
           {"layer_launch_gap_us", us(kernels.step.layer_launch_gap), false},
           {"piecewise_layer_gap_us", us(kernels.step.piecewise_layer_gap), false},
           {"host_layer_us", us(kernels.step.host_layer), false},
+          {"host_exchange_us", us(kernels.step.host_exchange), false},
           {"host_experts_us", us(kernels.step.host_experts), false},
           {"host_latent_us", us(kernels.step.host_latent), false},
           {"norm_us", us(kernels.step.norm), false},

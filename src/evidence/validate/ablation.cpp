@@ -115,6 +115,7 @@ std::vector<Variant> variants() {
       {"no decodes beside prompts", {setting_to_zero("mixed_tile_efficiency")}},
       {"no launches by the host",
        {setting_to_zero("host_layer_us"),
+        setting_to_zero("host_exchange_us"),
         setting_to_zero("host_experts_us"),
         setting_to_zero("host_latent_us"),
         setting_to_zero("host_recurrence_us")}},

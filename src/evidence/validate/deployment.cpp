@@ -171,6 +171,9 @@ class Deployer {
     }
     server();
     generator();
+    if (is_vllm() && evidence_.server.names_script) {
+      recipe();
+    }
     first_requests();
     for (const auto& [path, text] : evidence_.stated) {
       std::erase_if(overrides_,
@@ -291,6 +294,9 @@ class Deployer {
       return std::ranges::find(overrides_, setting.path, &scenario::Override::path) !=
              overrides_.end();
     });
+    if (applied->settings.empty()) {
+      return;
+    }
     assume(applied->text(facts->recipe));
     overrides_.insert(overrides_.end(), applied->settings.begin(), applied->settings.end());
   }

@@ -104,6 +104,8 @@ struct ServerFacts {
   std::optional<bool> async_scheduling;
   std::optional<bool> enforce_eager;
   std::optional<std::string> kv_cache_dtype;
+  /// The record names the script that started the server: its publisher's recipe holds.
+  bool names_script = false;
   /// What else the record says of its server that its engine has a setting for, by the setting's
   /// name: "max_cudagraph_capture_size", "2048".
   std::vector<std::pair<std::string, std::string>> settings;

@@ -63,6 +63,7 @@ void read_recipe(const document::Node& recipe, ServerFacts& facts) {
       mentions(environment, "VLLM_FLOAT32_MATMUL_PRECISION=high")) {
     facts.settings.emplace_back("float32_matmul_precision", "high");
   }
+  facts.names_script = !text_at(recipe, "script").empty();
   if (const document::Node* drafts = member_at(recipe, "speculative")) {
     read_drafts(*drafts, facts);
   }

@@ -198,6 +198,7 @@ void read(Numbers& numbers, StepConstants& set) {
     on.finish();
   }
   set.host_layer = numbers.optional_microseconds("host_layer_us");
+  set.host_exchange = numbers.optional_microseconds("host_exchange_us");
   set.host_experts = numbers.optional_microseconds("host_experts_us");
   set.host_latent = numbers.optional_microseconds("host_latent_us");
   set.host_pieces = numbers.optional_microseconds("host_pieces_us");

@@ -186,6 +186,7 @@ struct StepConstants {
   /// What the host takes to launch a layer of a step with prompts that no captured graph holds, and
   /// more where the layer has experts or latent attention. The GPU's work hides it.
   core::Seconds host_layer;
+  core::Seconds host_exchange;  ///< More for each all-reduce that holds the norm after it.
   core::Seconds host_experts;
   core::Seconds host_latent;
   /// The same of a layer of decodes in pieces of a graph: attention and its metadata, and the

@@ -28,19 +28,24 @@ constexpr double kPairBytesPerElement = 6.0;
 constexpr std::array<double, 8> kLargestNormal = {
     0.5642, 1.0294, 1.4236, 1.7660, 2.0697, 2.3437, 2.5946, 2.8269};
 
-/// What a kernel's matrices have more elements than the network's. vLLM gives Marlin, whose sets
-/// state warp_macs, MXFP4 experts whose hidden size is a multiple of 256 and whose width is one of
-/// 128 (mxfp4.py).
-double padding(const model::ExpertGemm& shape, const ExpertConstants& constants) {
+/// What a kernel's matrices have more elements than the network's. vLLM rounds the hidden size of
+/// MXFP4 experts up to a multiple of 256 and their width to one of 128 for Marlin, whose sets state
+/// warp_macs, and of 256 for FlashInfer's kernels on Blackwell (mxfp4.py).
+double padding(const model::ExpertGemm& shape,
+               const ExpertConstants& constants,
+               const hardware::GpuSpec& gpu) {
   constexpr double kHiddenMultiple = 256.0;
-  constexpr double kWidthMultiple = 128.0;
-  if (shape.weights != model::DType::kMxfp4 || !constants.warp_macs) {
+  constexpr double kMarlinMultiple = 128.0;
+  constexpr double kFlashInferMultiple = 256.0;
+  const bool is_marlin = constants.warp_macs.has_value();
+  if (shape.weights != model::DType::kMxfp4 || !(is_marlin || gpu.architecture == "blackwell")) {
     return 1.0;
   }
   const auto share = [](double size, double multiple) {
     return std::ceil(size / multiple) * multiple / size;
   };
-  return share(real(shape.hidden), kHiddenMultiple) * share(real(shape.width), kWidthMultiple);
+  return share(real(shape.hidden), kHiddenMultiple) *
+         share(real(shape.width), is_marlin ? kMarlinMultiple : kFlashInferMultiple);
 }
 
 core::FlopsPerSecond peak_of(const MatmulFormat& format,
@@ -220,7 +225,7 @@ Cost expert_gemm(const model::ExpertGemm& shape,
                           .tile_rows = wasted_rows};
   const core::Flops wasted(kFlopsPerWeight * matrices * elements * tiles.tile_rows *
                            std::min(hit, pairs));
-  const double padded = padding(shape, constants);
+  const double padded = padding(shape, constants, gpu);
   const double filling =
       hit > 0.0 ? padding_rows(
                       pairs,

@@ -206,6 +206,17 @@ class Planner {
     row.shape = [experts](std::int64_t rows) { return fmt::format("{}x{}", rows, experts); };
   }
 
+  /// The sizes up to which vLLM's own kernels exchange: none, where they are off.
+  [[nodiscard]] ExchangeConstants own_exchange() const {
+    ExchangeConstants exchange = calibration_.exchange;
+    if (choice_.disable_custom_all_reduce) {
+      exchange.custom = core::Bytes();
+      exchange.one_shot_up_to_4_ranks = core::Bytes();
+      exchange.one_shot_above_4_ranks = core::Bytes();
+    }
+    return exchange;
+  }
+
   void add(const model::Operator& op, const model::AllReduce& shape) {
     if (shape.ranks < 2) {
       return;
@@ -217,6 +228,9 @@ class Planner {
         choice_.fuse_allreduce_rms &&
         (has_limit ? op.name == "all_reduce" && fused_limit(shape.ranks, gpu_) > core::Bytes()
                    : calibration_.all_reduce_fused.has_value());
+    if (is_fused && has_limit) {
+      plan_.host_launches = plan_.host_launches + calibration_.step.host_exchange * real(op.calls);
+    }
     const auto& fused = is_fused && calibration_.all_reduce_fused ? *calibration_.all_reduce_fused
                                                                   : calibration_.all_reduce;
     const hardware::LinkView view = hardware::over_link(gpu_, shape.ranks);
@@ -231,12 +245,13 @@ class Planner {
               has_limit,
               &own = set.values,
               &fused = fused.values,
+              own_exchange = own_exchange(),
               &calibration = calibration_,
               gpu = view.gpu](std::int64_t rows) {
                constexpr double kBytesPer16Bit = 2.0;
                const core::Bytes message(kBytesPer16Bit * real(rows) * real(shape.width));
                if (!is_fused || (has_limit && message > fused_limit(shape.ranks, gpu))) {
-                 return all_reduce(message, shape.ranks, own, calibration.exchange, gpu);
+                 return all_reduce(message, shape.ranks, own, own_exchange, gpu);
                }
                Cost cost = all_reduce(message, shape.ranks, fused, calibration.exchange, gpu);
                cost.time -= std::min(cost.time * kMostSpared, calibration.step.fused_norm);

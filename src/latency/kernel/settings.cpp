@@ -31,6 +31,8 @@ struct Setting {
 constexpr auto kSettings = std::to_array<Setting>({
     {"host_layer_us",
      [](Constants& all, double us) { all.step.host_layer = core::microseconds(us); }},
+    {"host_exchange_us",
+     [](Constants& all, double us) { all.step.host_exchange = core::microseconds(us); }},
     {"host_experts_us",
      [](Constants& all, double us) { all.step.host_experts = core::microseconds(us); }},
     {"host_latent_us",

@@ -42,6 +42,8 @@ inline hardware::GpuSpec gpu(const std::string& name) {
     set("ampere", 312e12, 0.0, 2.039e12, 108, 300e9, 1.41);
   } else if (name == "h200") {
     set("hopper", 989e12, 1979e12, 4.8e12, 132, 450e9, 1.755);
+  } else if (name == "b200") {
+    set("blackwell", 2250e12, 4500e12, 8e12, 148, 900e9, 1.965);
   } else if (name == "l40s") {
     set("ada", 362e12, 733e12, 0.864e12, 142, 32e9, 2.52);
     spec.has_nvlink = false;

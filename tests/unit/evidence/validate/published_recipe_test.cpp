@@ -25,6 +25,14 @@ TEST(PublishedRecipe, KernelsByTheirWords) {
                                    testing::Pair("fuse_allreduce_rms", "true")));
 }
 
+TEST(PublishedRecipe, AScriptMakesItsPublishersRecipeHold) {
+  ServerFacts facts;
+  read_recipe(document::parse_json(R"({"script": "a/b.sh"})", "record").value(), facts);
+  EXPECT_TRUE(facts.names_script);
+  read_recipe(document::parse_json(R"({"moe": "Triton"})", "record").value(), facts);
+  EXPECT_FALSE(facts.names_script);
+}
+
 TEST(PublishedRecipe, DraftsWithTheAcceptanceThatWasMeasured) {
   EXPECT_THAT(
       settings_of(R"({"speculative": {"method": "EAGLE3", "model": "a/b",

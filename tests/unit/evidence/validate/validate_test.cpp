@@ -207,6 +207,25 @@ TEST(Validate, WhatARecordDoesNotSayIsItsGeneratorsRecipe) {
   EXPECT_FALSE(is_async("H100", "\"server\": {\"async_scheduling\": false}, "));
 }
 
+TEST(Validate, ARecordThatNamesItsScriptHasThatDaysRecipe) {
+  const auto precision = [](const std::string& date, const std::string& recipe) {
+    std::string record = closed_record("a",
+                                       "MiniMaxAI/MiniMax-M2.5",
+                                       "B200-SXM",
+                                       R"("measured_date": ")" + date + R"(", "recipe": )" +
+                                           recipe + R"(, "server": {"max_num_seqs": 8}, )");
+    const std::string loop = "\"loop\": \"closed\"";
+    record.replace(record.find(loop), loop.size(), "\"generator\": \"InferenceX\", " + loop);
+    auto evidence = read_evidence(records_file({joined(record)})).value();
+    const auto section = deploy(evidence.front(), {}).value().scenario().deployment.engine;
+    EXPECT_EQ(section.max_num_seqs, 8);
+    return section.float32_matmul_precision;
+  };
+  EXPECT_EQ(precision("2026-04-22", R"({"script": "a.sh"})"), "high");
+  EXPECT_EQ(precision("2026-04-08", R"({"script": "a.sh"})"), "highest");
+  EXPECT_EQ(precision("2026-04-22", "{}"), "highest");
+}
+
 TEST(Validate, AblationTakesOneElementOutAtATime) {
   const auto evidence =
       read_evidence(records_file({joined(closed_record("a", "meta-llama/Llama-2-7b-hf", "H100"))}))

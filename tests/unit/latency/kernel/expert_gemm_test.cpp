@@ -259,11 +259,14 @@ TEST(ExpertGemm, InstructionsOfAWarpReachNoMoreThanTheyGive) {
   EXPECT_NEAR(tflops("l40s"), 362.0, 0.1);
 }
 
-TEST(ExpertGemm, MarlinPadsMxfp4) {
+TEST(ExpertGemm, KernelsPadMxfp4) {
   ExpertConstants constants;
   constants.compute_efficiency = 0.5;
-  const auto us = [&](bool is_marlin, std::int64_t hidden, std::int64_t width) {
-    const auto gpu = fixtures::gpu("h100");
+  const auto us = [&](bool is_marlin,
+                      std::int64_t hidden,
+                      std::int64_t width,
+                      const std::string& gpu_name = "h100") {
+    const auto gpu = fixtures::gpu(gpu_name);
     constants.warp_macs = is_marlin ? std::optional(1024.0) : std::nullopt;
     const model::ExpertGemm shape{.experts = 32,
                                   .experts_on_rank = 32,
@@ -278,6 +281,8 @@ TEST(ExpertGemm, MarlinPadsMxfp4) {
   // state warp_macs.
   EXPECT_NEAR(us(true, 2880, 720), us(true, 3072, 768), 1e-6);
   EXPECT_LT(us(false, 2880, 720), 0.9 * us(false, 3072, 768));
+  // FlashInfer's on Blackwell: 360 of width, on eight ranks, become 512.
+  EXPECT_NEAR(us(false, 2880, 360, "b200"), us(false, 3072, 512, "b200"), 1e-6);
 }
 
 TEST(ExpertGemm, ATileFitsTheRowsOfAnExpert) {

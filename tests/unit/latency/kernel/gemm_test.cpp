@@ -210,6 +210,26 @@ TEST(Gemm, Int8NeedsItsOwnUnits) {
   EXPECT_DOUBLE_EQ(int8.peak.value(), 624e12);
 }
 
+TEST(Gemm, Fp32RunsInTilesOfOneMultiprocessorOnBlackwell) {
+  GemmConstants constants;
+  constants.bandwidth_efficiency = 1e6;  // no memory time to speak of
+  constants.overlap_exponent = 64.0;
+  const auto us = [&](const std::string& gpu, std::int64_t rows) {
+    return core::as_microseconds(
+        fp32_gemm({.m = rows, .k = 3072, .n = 256}, constants, fixtures::gpu(gpu)).time);
+  };
+  // A tile: 2 * 32 * 32 * 3,072 FLOPs at half of the 256 a clock of 1.965 GHz.
+  constexpr double kTile = 2.0 * 32 * 32 * 3072 / (0.5 * 256 * 1.965e9) * 1e6;
+  EXPECT_NEAR(us("b200", 32), kTile, 0.01);
+  // 18 * 8 tiles have a multiprocessor each, of 148; 19 * 8 are more, and 37 * 8 are two for each.
+  EXPECT_NEAR(us("b200", 576), kTile, 0.01);
+  EXPECT_NEAR(us("b200", 592), kTile * 152.0 / 148.0, 0.01);
+  EXPECT_NEAR(us("b200", 1184), 2.0 * kTile, 0.02);
+  // Up to 8 rows, and elsewhere, by the FLOPs of all multiprocessors.
+  EXPECT_LT(us("b200", 8), 0.02 * kTile);
+  EXPECT_LT(us("h200", 32), 0.1 * kTile);
+}
+
 TEST(SoftMax, LiesBetweenMaximumAndSum) {
   const core::Seconds three(3.0);
   const core::Seconds four(4.0);

@@ -167,6 +167,14 @@ TEST_F(PlanOfManyExperts, AnAllReduceWithTheNormSparesItUpToItsLimit) {
   EXPECT_EQ(microseconds("all_reduce", 8, fused), microseconds("all_reduce", 8));
 }
 
+TEST_F(PlanOfManyExperts, NcclExchangesAllWithoutTheKernelsOfVllm) {
+  const KernelChoice off{.disable_custom_all_reduce = true};
+  EXPECT_GT(microseconds("all_reduce", 8, off), 2.0 * microseconds("all_reduce", 8));
+  // From 8 MiB on, 1,366 rows, it is NCCL's turn anyway.
+  EXPECT_GT(microseconds("all_reduce", 1365, off), microseconds("all_reduce", 1365));
+  EXPECT_EQ(microseconds("all_reduce", 1366, off), microseconds("all_reduce", 1366));
+}
+
 TEST_F(PlanOfManyExperts, RoutingWithoutItsKernelIsSmallOnes) {
   EXPECT_EQ(microseconds("routing", 8), 0.0);
   constants_.step.unfused_routing = core::microseconds(20.0);

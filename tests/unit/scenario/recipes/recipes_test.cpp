@@ -121,6 +121,32 @@ TEST(Recipes, VersionsAndDaysAreThoseStated) {
   EXPECT_EQ(text_of(*apply_recipe("inferencex", facts), "engine.speculative_config"), "");
 }
 
+TEST(Recipes, VllmsFlagsChangeWithTheDay) {
+  RecipeFacts facts{.engine = "vllm",
+                    .architecture = "blackwell",
+                    .network = "minimax-m2.5-nvfp4",
+                    .format = "fp4",
+                    .version = {},
+                    .tensor_parallel_size = 4,
+                    .clients = 8,
+                    .prompt_tokens = 1024,
+                    .date = "2026-04-08"};
+  const auto on = [&](const std::string& date, std::string_view setting) {
+    facts.date = date;
+    return text_of(*apply_recipe("inferencex", facts), setting);
+  };
+  EXPECT_EQ(on("2026-04-08", "engine.float32_matmul_precision"), "");
+  EXPECT_EQ(on("2026-04-22", "engine.float32_matmul_precision"), "high");
+  EXPECT_EQ(on("2026-04-22", "engine.max_num_batched_tokens"), "2048");
+  EXPECT_EQ(on("2026-03-11", "engine.moe_backend"), "triton");
+  facts.network = "gpt-oss-120b";
+  EXPECT_EQ(on("2025-11-02", "engine.kv_cache_dtype"), "");
+  EXPECT_EQ(on("2026-02-25", "engine.kv_cache_dtype"), "fp8");
+  facts.architecture = "hopper";
+  EXPECT_EQ(on("2025-11-02", "engine.moe_backend"), "");
+  EXPECT_EQ(on("2026-03-27", "engine.moe_backend"), "marlin");
+}
+
 TEST(Recipes, FillWhatAScenarioLeavesOpen) {
   const std::vector<Override> flags = {{.path = "model", .text = "llama-3.1-70b-fp8"},
                                        {.path = "gpu", .text = "h200"},

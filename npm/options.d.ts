@@ -146,6 +146,8 @@ export interface Options {
   moe_backend?: "auto" | "marlin" | "triton" | null;
   /** FlashInfer's all-reduce with the norm after it (vLLM's pass_config). Default: false. */
   fuse_allreduce_rms?: boolean | null;
+  /** NCCL's all-reduce for messages of all sizes. Default: false. */
+  disable_custom_all_reduce?: boolean | null;
   /** VLLM_FLOAT32_MATMUL_PRECISION: high multiplies FP32 on tensor cores (highest, high). Default: highest. */
   float32_matmul_precision?: "highest" | "high" | null;
   /**

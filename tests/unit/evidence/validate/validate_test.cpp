@@ -209,11 +209,12 @@ TEST(Validate, WhatARecordDoesNotSayIsItsGeneratorsRecipe) {
 
 TEST(Validate, ARecordThatNamesItsScriptHasThatDaysRecipe) {
   const auto precision = [](const std::string& date, const std::string& recipe) {
-    std::string record = closed_record("a",
-                                       "MiniMaxAI/MiniMax-M2.5",
-                                       "B200-SXM",
-                                       R"("measured_date": ")" + date + R"(", "recipe": )" +
-                                           recipe + R"(, "server": {"max_num_seqs": 8}, )");
+    std::string record =
+        closed_record("a",
+                      "MiniMaxAI/MiniMax-M2.5",
+                      "B200-SXM",
+                      R"("tp": 4, "num_gpus": 4, "measured_date": ")" + date + R"(", "recipe": )" +
+                          recipe + R"(, "server": {"max_num_seqs": 8}, )");
     const std::string loop = "\"loop\": \"closed\"";
     record.replace(record.find(loop), loop.size(), "\"generator\": \"InferenceX\", " + loop);
     auto evidence = read_evidence(records_file({joined(record)})).value();

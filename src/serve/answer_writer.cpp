@@ -25,14 +25,17 @@ namespace {
 
 constexpr std::string_view kEventStream = "text/event-stream; charset=utf-8";
 
-/// A chunk for each event: a client that reads chunks gets them one by one.
-void send_events(Generation& generation, std::string_view events) {
+/// A chunk for each event: a client that reads chunks gets them one by one. The last event of all
+/// leaves with the stream's end: a write fewer.
+void send_events(Generation& generation, std::string_view events, bool are_last = false) {
   constexpr std::string_view kEnd = "\n\n";
   while (!events.empty()) {
     const std::size_t end = events.find(kEnd);
     const std::size_t size = end == std::string_view::npos ? events.size() : end + kEnd.size();
     if (generation.events_to_skip > 0) {
       --generation.events_to_skip;
+    } else if (are_last && size == events.size()) {
+      generation.connection->send_with_end(events);
     } else {
       generation.connection->send(events.substr(0, size));
     }
@@ -178,7 +181,7 @@ bool AnswerWriter::write_end(Generation& generation) {
                            usage_of(generation),
                            generation.shows_usage,
                            scratch_);
-  send_events(generation, scratch_);
+  send_events(generation, scratch_, true);
   remember(generation);
   return true;
 }

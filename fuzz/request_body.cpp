@@ -12,6 +12,7 @@
 #include "openai/api_version.hpp"
 #include "openai/other_requests.hpp"
 #include "openai/prompt_builder.hpp"
+#include "openai/regex_instance.hpp"
 #include "openai/request.hpp"
 #include "openai/schema_instance.hpp"
 #include "openai/token_requests.hpp"
@@ -28,6 +29,9 @@ void look_at(const openai::ApiResult<openai::GenerationRequest>& read, openai::A
   }
   if (read->schema) {
     static_cast<void>(openai::schema_instance(*read->schema));
+  }
+  if (read->regex) {
+    static_cast<void>(openai::regex_instance(*read->regex));
   }
   if (read->is_chat()) {
     openai::PromptBuilder builder(ridgeline::core::Tokens(16), 0);
@@ -59,6 +63,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     look_at(openai::parse_message(body, version), version);
     look_at(openai::parse_message_to_count(body, version), version);
   }
+  static_cast<void>(openai::regex_instance(body));
   static_cast<void>(openai::parse_tokenize(body));
   static_cast<void>(openai::parse_detokenize(body));
   static_cast<void>(openai::parse_adapter(body));

@@ -15,6 +15,7 @@
 #include "openai/api.hpp"
 #include "openai/api_version.hpp"
 #include "openai/stream_events.hpp"
+#include "text/pieces.hpp"
 
 namespace ridgeline::openai {
 namespace {
@@ -131,7 +132,8 @@ std::string logprobs_json(const AnswerText& text,
                           std::int64_t last,
                           std::int64_t top,
                           bool is_chat,
-                          std::int64_t offset) {
+                          std::int64_t offset,
+                          std::string_view echoed) {
   const auto token_at = [&](std::int64_t i) {
     std::string token;
     text.append(i, token);
@@ -160,15 +162,21 @@ std::string logprobs_json(const AnswerText& text,
   std::string logprobs;
   std::string tokens;
   std::string tops;
-  for (std::int64_t i = first; i < last; ++i) {
-    const char* const comma = i > first ? "," : "";
-    const std::string token = token_at(i);
+  const auto add = [&](std::string_view token, bool is_known) {
+    const char* const comma = tokens.empty() ? "" : ",";
     offsets += fmt::format("{}{}", comma, offset);
     offset += std::ssize(token);
-    logprobs += fmt::format("{}{}", comma, kLogprob);
-    tokens += fmt::format("{}{}", comma, quote(token));
-    tops += top > 0 ? fmt::format("{}{{{}:{}}}", comma, quote(token), kLogprob)
-                    : fmt::format("{}null", comma);
+    logprobs += fmt::format("{}{}", comma, is_known ? kLogprob : "null");
+    tops += top > 0 && is_known ? fmt::format("{}{{{}:{}}}", comma, quote(token), kLogprob)
+                                : fmt::format("{}null", comma);
+    tokens += comma + quote(token);
+  };
+  text::Pieces prompt(echoed);
+  while (const auto piece = prompt.next()) {
+    add(*piece, !tokens.empty());
+  }
+  for (std::int64_t i = first; i < last; ++i) {
+    add(token_at(i), true);
   }
   return fmt::format(R"({{"text_offset":[{}],"token_logprobs":[{}],"tokens":[{}],)"
                      R"("top_logprobs":[{}]}})",

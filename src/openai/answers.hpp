@@ -35,13 +35,16 @@ struct Choice {
                                        std::string_view kv_transfer_params = "null");
 
 /// Log probabilities of tokens [first, last): well-formed, and the same for every token. `top`: so
-/// many alternatives of each. `offset`: characters of the choice's text before them.
+/// many alternatives of each. `offset`: characters of the choice's text before them. `echoed`: the
+/// prompt of a completion that stands before token 0; of its own first token nothing is known, as
+/// vLLM has it.
 [[nodiscard]] std::string logprobs_json(const AnswerText& text,
                                         std::int64_t first,
                                         std::int64_t last,
                                         std::int64_t top,
                                         bool is_chat,
-                                        std::int64_t offset);
+                                        std::int64_t offset,
+                                        std::string_view echoed = {});
 /// Log probabilities of a prompt's tokens: of each the token itself alone, and of the first none,
 /// as vLLM has it. Tokens that are no word have no text.
 [[nodiscard]] std::string prompt_logprobs_json(std::span<const std::uint32_t> tokens);

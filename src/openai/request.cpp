@@ -32,8 +32,8 @@ std::string compact(Element element) {
 
 /// Ways to ask for structured outputs that say more than an instance can be made of.
 ApiError not_emulated(std::string_view key) {
-  return refused(fmt::format("{} is not emulated: this server makes answers of JSON schemas and "
-                             "choices",
+  return refused(fmt::format("{} is not emulated: this server makes answers of JSON schemas, "
+                             "regular expressions and choices",
                              key),
                  std::string(key));
 }
@@ -141,7 +141,9 @@ class GenerationReader {
       take_schema(value);
     } else if (key == "guided_choice") {
       reader_.texts(key, value, request_.choices);
-    } else if (key == "guided_regex" || key == "guided_grammar") {
+    } else if (key == "guided_regex") {
+      reader_.text(key, value, request_.regex);
+    } else if (key == "guided_grammar") {
       reader_.fail(not_emulated(key));
     } else if (key == "structured_outputs") {
       read_structured_outputs(key, value);
@@ -322,8 +324,24 @@ class GenerationReader {
         return;
       }
       take_schema(schema);
+    } else if (kind == "structural_tag") {
+      check_tags("response_format", value);
     } else if (kind != "text") {
       reader_.fail(not_emulated("response_format"));
+    }
+  }
+
+  /// Structures that begin with a trigger: a text without one, as all answers here, is right.
+  void check_tags(std::string_view key, Element value) {
+    std::string_view text;
+    simdjson::dom::parser parser;
+    Element tags = value;
+    if (value.get(text) == simdjson::SUCCESS &&
+        parser.parse(text.data(), text.size()).get(tags) != simdjson::SUCCESS) {
+      reader_.fail(key, "a structural tag in JSON");
+    } else if (tags["structures"].error() != simdjson::SUCCESS ||
+               tags["triggers"].error() != simdjson::SUCCESS) {
+      reader_.fail(not_emulated("structural_tag without structures and triggers"));
     }
   }
 
@@ -343,9 +361,12 @@ class GenerationReader {
         reader_.texts(key, member.value, request_.choices);
       } else if (member.key == "json_object") {
         request_.schema = "{\"type\":\"object\"}";
-      } else if (member.key == "regex" || member.key == "grammar" ||
-                 member.key == "structural_tag") {
-        reader_.fail(not_emulated(key));
+      } else if (member.key == "regex") {
+        reader_.text(key, member.value, request_.regex);
+      } else if (member.key == "structural_tag") {
+        check_tags(key, member.value);
+      } else if (member.key == "grammar") {
+        reader_.fail(not_emulated("grammar"));
       }
     }
   }
@@ -426,7 +447,7 @@ class GenerationReader {
                       "`add_generation_prompt` to True."));
     } else {
       sampling_.validate(request_.stream, reader_);
-      sampling_.check(reader_);
+      sampling_.check(limits_.logprobs, reader_);
       check_numbers();
       check_tools();
     }
@@ -467,10 +488,11 @@ class GenerationReader {
     } else if (request_.n > limits_.n) {
       refuse(fmt::format("n must be at most {}, got {}.", limits_.n, request_.n), "n");
     } else if (request_.logprobs &&
-               (*request_.logprobs < 0 || *request_.logprobs > kMostLogprobs)) {
+               (*request_.logprobs < 0 ||
+                (limits_.logprobs >= 0 && *request_.logprobs > limits_.logprobs))) {
       refuse(fmt::format("Requested sample logprobs of {}, which is greater than max allowed: {}",
                          *request_.logprobs,
-                         kMostLogprobs),
+                         limits_.logprobs),
              "logprobs");
     } else if (std::ssize(request_.prompts) > limits_.prompts) {
       refuse(fmt::format("prompt has {} entries, expected at most {}",

@@ -12,6 +12,7 @@
 #include "openai/api.hpp"
 #include "openai/api_error.hpp"
 #include "openai/api_version.hpp"
+#include "openai/sampling.hpp"
 
 namespace ridgeline::openai {
 
@@ -69,6 +70,7 @@ struct GenerationRequest {
   // Structured outputs and tools: JSON texts, read again where they are used.
   std::optional<std::string> schema;  ///< The answer is its smallest instance; "{}": any object.
   std::vector<std::string> choices;   ///< The answer is one of these (the first).
+  std::optional<std::string> regex;   ///< The answer is a text that it matches.
   std::vector<std::string> tools;     ///< The functions, in order.
   std::string tools_text;             ///< As it stands in the prompt.
   std::string tool_name;              ///< Of kNamed.
@@ -86,6 +88,7 @@ struct GenerationRequest {
 struct RequestLimits {
   std::int64_t prompts = 1024;
   std::int64_t n = 128;
+  std::int64_t logprobs = kMostLogprobs;  ///< -1: as many as there are tokens.
 };
 
 /// Read bodies as vLLM does: what its schema refuses has the phrase as its type.

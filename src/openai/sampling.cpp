@@ -126,7 +126,7 @@ void SamplingReader::validate(bool is_streamed, BodyReader& reader) const {
   }
 }
 
-void SamplingReader::check(BodyReader& reader) const {
+void SamplingReader::check(std::int64_t most_logprobs, BodyReader& reader) const {
   constexpr double kMostPenalty = 2.0;
   if (presence_ && !(std::abs(*presence_) <= kMostPenalty)) {
     refuse("presence_penalty", "must be in [-2, 2]", *presence_, reader);
@@ -148,11 +148,11 @@ void SamplingReader::check(BodyReader& reader) const {
         "truncate_prompt_tokens"));
   } else if (bad_bias_) {  // Python's int() says so.
     reader.fail(refused(fmt::format("invalid literal for int() with base 10: '{}'", *bad_bias_)));
-  } else if (prompt_logprobs_.value_or(0) > kMostLogprobs) {
+  } else if (most_logprobs >= 0 && prompt_logprobs_.value_or(0) > most_logprobs) {
     reader.fail(refused(
         fmt::format("Requested prompt logprobs of {}, which is greater than max allowed: {}",
                     *prompt_logprobs_,
-                    kMostLogprobs),
+                    most_logprobs),
         "prompt_logprobs"));
   }
 }

@@ -10,7 +10,7 @@
 
 namespace ridgeline::openai {
 
-inline constexpr std::int64_t kMostLogprobs = 20;  ///< vLLM's max_logprobs.
+inline constexpr std::int64_t kMostLogprobs = 20;  ///< vLLM's default of max_logprobs.
 
 /// What a body says of sampling. It changes no answer here; values that are wrong are refused as
 /// vLLM refuses them (its SamplingParams, and the validators of its requests).
@@ -20,8 +20,8 @@ class SamplingReader {
   bool read(std::string_view key, BodyReader::Element value, BodyReader& reader);
   /// What the validators refuse, before anything else of the body is looked at.
   void validate(bool is_streamed, BodyReader& reader) const;
-  /// What SamplingParams refuses.
-  void check(BodyReader& reader) const;
+  /// What SamplingParams refuses. `most_logprobs`: that a request may have; -1: any number.
+  void check(std::int64_t most_logprobs, BodyReader& reader) const;
 
   /// How many tokens of the prompt's end are to be kept: -1 for as many as the model takes.
   [[nodiscard]] std::optional<std::int64_t> truncate_prompt_tokens() const { return truncate_; }

@@ -74,7 +74,8 @@ StreamEvents::StreamEvents(const StreamHead& head)
                         json_text(head.id),
                         head.api == Api::kChat ? "chat.completion.chunk" : "text_completion",
                         head.created,
-                        json_text(head.model))) {
+                        json_text(head.model))),
+      prompt_token_ids_(head.prompt_token_ids) {
   if (!head.tool_name.empty()) {
     tool_head_ = fmt::format(R"("id":{},"type":"function","index":0,"function":{{"name":{},)",
                              json_text(head.tool_id),
@@ -103,7 +104,7 @@ void StreamEvents::add_role(std::int64_t index, const Usage* usage, std::string&
   out += R"(,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null)";
   std::string more;
   if (has_token_ids_) {
-    more = R"(,"prompt_token_ids":null)";
+    more = R"(,"prompt_token_ids":)" + prompt_token_ids_;
   }
   if (has_prompt_text_) {
     more += R"(,"prompt_text":null)";
@@ -154,7 +155,11 @@ void StreamEvents::add_tokens(const TokenEventText& event, std::string& out) con
     out += is_chat_ ? R"("finish_reason":null)" : R"("finish_reason":null,"stop_reason":null)";
   }
   if (has_token_ids_) {
-    out += is_chat_ ? R"(,"token_ids":)" : R"(,"prompt_token_ids":null,"token_ids":)";
+    if (!is_chat_) {
+      out += R"(,"prompt_token_ids":)";
+      out += event.prompt_token_ids;
+    }
+    out += R"(,"token_ids":)";
     out += event.token_ids;
   }
   const bool has_fingerprint = ends && is_chat_ && has_fingerprint_;

@@ -44,7 +44,8 @@ struct StreamHead {
   std::string tool_id = {};
   /// What a response repeats of its request: keys and their JSON.
   std::map<std::string, std::string, std::less<>> echoed = {};
-  std::int64_t most_tokens = 0;  ///< That the answer may have.
+  std::int64_t most_tokens = 0;           ///< That the answer may have.
+  std::string prompt_token_ids = "null";  ///< JSON: of a chat, where its client asked for them.
 };
 
 /// One event of a choice.
@@ -54,6 +55,7 @@ struct TokenEventText {
   DeltaKind kind = DeltaKind::kContent;
   std::string_view logprobs = "null";             ///< JSON.
   std::string_view token_ids = "null";            ///< JSON.
+  std::string_view prompt_token_ids = "null";     ///< JSON, of a completion's first event.
   const std::optional<Finish>* finish = nullptr;  ///< Null or empty: it goes on.
   const Usage* usage = nullptr;                   ///< With continuous_usage_stats.
   const AnswerText* answer = nullptr;             ///< That the tokens are of.
@@ -83,6 +85,7 @@ class StreamEvents {
   std::string_view reasoning_key_;
   std::string head_;       ///< Up to the choices.
   std::string tool_head_;  ///< A tool call's id and name.
+  std::string prompt_token_ids_;
 };
 
 /// Adds a text as the inside of a JSON string.

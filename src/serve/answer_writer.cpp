@@ -25,19 +25,44 @@ namespace {
 
 constexpr std::string_view kEventStream = "text/event-stream; charset=utf-8";
 
-/// A chunk for each event: a client that reads chunks gets them one by one.
-void send_events(Generation& generation, std::string_view events) {
+/// A chunk for each event: a client that reads chunks gets them one by one. The last event of all
+/// leaves with the stream's end: a write fewer.
+void send_events(Generation& generation, std::string_view events, bool are_last = false) {
   constexpr std::string_view kEnd = "\n\n";
   while (!events.empty()) {
     const std::size_t end = events.find(kEnd);
     const std::size_t size = end == std::string_view::npos ? events.size() : end + kEnd.size();
     if (generation.events_to_skip > 0) {
       --generation.events_to_skip;
+    } else if (are_last && size == events.size()) {
+      generation.connection->send_with_end(events);
     } else {
       generation.connection->send(events.substr(0, size));
     }
     events.remove_prefix(size);
   }
+}
+
+/// JSON of the tokens of a choice's prompt, where its client asked for them.
+std::string prompt_ids_of(const Generation& generation, const ChoiceState& choice) {
+  return generation.returns_token_ids
+             ? openai::prompt_token_ids_json(*generation.prompt_ids[choice.prompt])
+             : "null";
+}
+
+/// JSON for the tokens of a choice that are to be written next, up to `end`.
+std::string logprobs_of(const Generation& generation, const ChoiceState& choice, std::int64_t end) {
+  if (!generation.logprobs) {
+    return "null";
+  }
+  const bool is_first = choice.sent == 0;
+  return openai::logprobs_json(choice.text,
+                               choice.sent,
+                               end,
+                               *generation.logprobs,
+                               generation.head.api != openai::Api::kCompletions,
+                               is_first ? 0 : std::ssize(choice.prefix) + choice.characters,
+                               is_first ? std::string_view(choice.prefix) : std::string_view());
 }
 
 }  // namespace
@@ -121,11 +146,9 @@ void AnswerWriter::write_events(Generation& generation, ChoiceState& choice, std
     const std::optional<openai::Finish> finish =
         end >= choice.length ? std::optional(choice.finish) : std::nullopt;
     choice.has_finish = finish.has_value();
-    const std::string logprobs =
-        generation.logprobs
-            ? openai::logprobs_json(
-                  choice.text, choice.sent, end, *generation.logprobs, is_chat, choice.characters)
-            : "null";
+    const std::string logprobs = logprobs_of(generation, choice, end);
+    const std::string prompt_ids =
+        !is_chat && choice.sent == 0 ? prompt_ids_of(generation, choice) : "null";
     const std::string ids = generation.returns_token_ids
                                 ? openai::token_ids_json(choice.text, choice.sent, end)
                                 : "null";
@@ -138,6 +161,7 @@ void AnswerWriter::write_events(Generation& generation, ChoiceState& choice, std
                                  .kind = kind,
                                  .logprobs = logprobs,
                                  .token_ids = ids,
+                                 .prompt_token_ids = prompt_ids,
                                  .finish = &finish,
                                  .usage = generation.shows_usage_always ? &usage : nullptr,
                                  .answer = &choice.text,
@@ -157,10 +181,15 @@ bool AnswerWriter::write_end(Generation& generation) {
       choice.has_finish = true;
       write_start(generation, choice);
       const std::optional<openai::Finish> finish = choice.finish;
+      const bool is_alone = choice.sent == 0 && generation.head.api == openai::Api::kCompletions;
+      const std::string logprobs = is_alone ? logprobs_of(generation, choice, 0) : "null";
+      const std::string prompt_ids = is_alone ? prompt_ids_of(generation, choice) : "null";
       scratch_.clear();
       generation.form->add_tokens(
           {.index = &choice - generation.choices.data(),
            .text = choice.sent == 0 ? std::string_view(choice.prefix) : std::string_view(),
+           .logprobs = logprobs,
+           .prompt_token_ids = prompt_ids,
            .finish = &finish},
           scratch_);
       send_events(generation, scratch_);
@@ -178,7 +207,7 @@ bool AnswerWriter::write_end(Generation& generation) {
                            usage_of(generation),
                            generation.shows_usage,
                            scratch_);
-  send_events(generation, scratch_);
+  send_events(generation, scratch_, true);
   remember(generation);
   return true;
 }
@@ -203,12 +232,12 @@ std::vector<openai::Choice> AnswerWriter::choices_of(const Generation& generatio
     }
     choice.text = state.prefix + text;
     if (generation.logprobs) {
-      choice.logprobs =
-          openai::logprobs_json(state.text, 0, state.length, *generation.logprobs, is_chat, 0);
+      choice.logprobs = openai::logprobs_json(
+          state.text, 0, state.length, *generation.logprobs, is_chat, 0, state.prefix);
     }
     if (generation.returns_token_ids) {
       choice.token_ids = openai::token_ids_json(state.text, 0, state.length);
-      choice.prompt_token_ids = openai::prompt_token_ids_json(*generation.prompt_ids[state.prompt]);
+      choice.prompt_token_ids = prompt_ids_of(generation, state);
     }
     if (generation.returns_prompt_logprobs) {
       choice.prompt_logprobs = openai::prompt_logprobs_json(*generation.prompt_ids[state.prompt]);

@@ -22,6 +22,7 @@
 #include "openai/api.hpp"
 #include "openai/api_error.hpp"
 #include "openai/prompt_builder.hpp"
+#include "openai/regex_instance.hpp"
 #include "openai/request.hpp"
 #include "openai/schema_instance.hpp"
 #include "openai/tools.hpp"
@@ -245,6 +246,12 @@ class Planner {
     }
     if (!wanted_.choices.empty()) {
       fixed_ = openai::AnswerText::of_text(wanted_.choices.front());
+    } else if (wanted_.regex) {
+      auto text = openai::regex_instance(*wanted_.regex);
+      if (!text) {
+        return tl::unexpected(text.error());
+      }
+      fixed_ = openai::AnswerText::of_text(*text);
     } else if (wanted_.schema) {
       auto instance = openai::schema_instance(*wanted_.schema);
       if (!instance) {
@@ -316,6 +323,9 @@ class Planner {
     for (const PlannedPrompt& prompt : prompts_) {
       generation.prompt_tokens.push_back(prompt.tokens);
       generation.prompt_ids.push_back(prompt.token_ids);
+    }
+    if (wanted_.return_token_ids && wanted_.is_chat()) {
+      generation.head.prompt_token_ids = openai::prompt_token_ids_json(*prompts_.front().token_ids);
     }
   }
 

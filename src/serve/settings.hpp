@@ -9,6 +9,7 @@
 #include "core/sha256.hpp"
 #include "core/time.hpp"
 #include "openai/api_version.hpp"
+#include "openai/request.hpp"
 #include "serve/event_socket.hpp"
 #include "serve/fault.hpp"
 #include "serve/net/event_loop.hpp"
@@ -41,15 +42,16 @@ struct Settings {
   std::int64_t image_tokens = 576;
   std::int64_t max_waiting = 0;  ///< 0: no limit.
   std::int64_t stream_interval = 1;
-  bool echoes_request_ids = false;   ///< --enable-request-id-headers
-  bool forces_usage = false;         ///< --enable-force-include-usage
-  bool shows_cached_tokens = false;  ///< --enable-prompt-tokens-details
-  bool tracks_load = false;          ///< --enable-server-load-tracking
-  bool has_auto_tools = false;       ///< --enable-auto-tool-choice
-  bool has_tool_parser = false;      ///< --tool-call-parser
-  bool has_dev_mode = false;         ///< VLLM_SERVER_DEV_MODE
-  bool updates_adapters = false;     ///< VLLM_ALLOW_RUNTIME_LORA_UPDATING
-  bool keeps_responses = false;      ///< VLLM_ENABLE_RESPONSES_API_STORE
+  openai::RequestLimits limits = {};  ///< Of a body.
+  bool echoes_request_ids = false;    ///< --enable-request-id-headers
+  bool forces_usage = false;          ///< --enable-force-include-usage
+  bool shows_cached_tokens = false;   ///< --enable-prompt-tokens-details
+  bool tracks_load = false;           ///< --enable-server-load-tracking
+  bool has_auto_tools = false;        ///< --enable-auto-tool-choice
+  bool has_tool_parser = false;       ///< --tool-call-parser
+  bool has_dev_mode = false;          ///< VLLM_SERVER_DEV_MODE
+  bool updates_adapters = false;      ///< VLLM_ALLOW_RUNTIME_LORA_UPDATING
+  bool keeps_responses = false;       ///< VLLM_ENABLE_RESPONSES_API_STORE
   bool heeds_fault_headers = false;
   double reasoning_share = 0.0;  ///< Of an answer's tokens, with --reasoning-parser.
   std::int64_t max_loras = 0;    ///< 0: no adapters.

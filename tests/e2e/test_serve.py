@@ -102,8 +102,24 @@ def test_echo_logprobs_and_token_ids(server):
     _, answer = server.json("POST", "/v1/completions", body)
     choice = answer["choices"][0]
     assert choice["text"].startswith("the and for")
-    assert len(choice["logprobs"]["tokens"]) == 2 == len(choice["logprobs"]["top_logprobs"])
+    logprobs = choice["logprobs"]
+    assert len(logprobs["tokens"]) == 5 == len(logprobs["top_logprobs"])
+    assert "".join(logprobs["tokens"]) == choice["text"]
+    # As vLLM: of the prompt's first token nothing is known.
+    assert logprobs["token_logprobs"][0] is None and None not in logprobs["token_logprobs"][1:]
     assert len(choice["token_ids"]) == 2
+    whole = choice
+    events = server.events("/v1/completions", body)[:-1]
+    choices = [event["choices"][0] for event in events]
+    assert [event["prompt_token_ids"] for event in choices] == [whole["prompt_token_ids"]] + [None] * (len(choices) - 1)
+    offsets = [offset for event in choices for offset in event["logprobs"]["text_offset"]]
+    text = "".join(event["text"] for event in choices)
+    tokens = [token for event in choices for token in event["logprobs"]["tokens"]]
+    assert "".join(tokens) == text and offsets == [len("".join(tokens[:i])) for i in range(5)]
+    chat = {"messages": [{"role": "user", "content": "the"}], "max_tokens": 2, "return_token_ids": True}
+    first, second = server.events("/v1/chat/completions", chat)[:2]
+    _, whole = server.json("POST", "/v1/chat/completions", chat)
+    assert first["prompt_token_ids"] == whole["prompt_token_ids"] != [] and "prompt_token_ids" not in second
     status, answer = server.json("POST", "/v1/completions", {"prompt": "the and for", "echo": True, "max_tokens": 0})
     assert status == 200 and answer["choices"][0]["text"] == "the and for"
     _, answer = server.json(
@@ -113,6 +129,45 @@ def test_echo_logprobs_and_token_ids(server):
     )
     content = answer["choices"][0]["logprobs"]["content"]
     assert len(content) == 2 and len(content[0]["top_logprobs"]) == 2
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [r"\d{3}-\d{4}", r"(yes|no)", r'\{"name": "[A-Z][a-z]*", "age": [1-9][0-9]?\}', r"[a-z]*", r"^https?://(?:\w+\.)+com$"],
+)
+def test_an_answer_matches_its_regex(server, expression):
+    for key in ({"guided_regex": expression}, {"structured_outputs": {"regex": expression}}):
+        body = {"messages": [{"role": "user", "content": "the"}], "max_tokens": 100, **key}
+        _, answer = server.json("POST", "/v1/chat/completions", body)
+        choice = answer["choices"][0]
+        assert re.fullmatch(expression, choice["message"]["content"]) and choice["finish_reason"] == "stop"
+
+
+def test_what_no_text_is_made_of_is_refused(server):
+    tag = {"type": "structural_tag", "structures": [{"begin": "<f>", "schema": {}, "end": "</f>"}], "triggers": ["<f>"]}
+    for more, status in (
+        ({"guided_regex": "(?=a)b"}, 400),
+        ({"guided_regex": "a{9999}" * 9}, 400),
+        ({"structured_outputs": {"grammar": "root ::= x"}}, 400),
+        ({"structured_outputs": {"structural_tag": json.dumps(tag)}}, 200),
+        ({"response_format": tag}, 200),
+        ({"response_format": {"type": "structural_tag", "format": {}}}, 400),
+    ):
+        body = {"messages": [{"role": "user", "content": "the"}], "max_tokens": 2, **more}
+        found, answer = server.json("POST", "/v1/chat/completions", body)
+        assert found == status, more
+        if status == 400:
+            assert answer["error"]["type"] == "BadRequestError"
+
+
+def test_more_logprobs_where_the_server_has_them(ridgeline):
+    body = {"prompt": "the", "max_tokens": 1, "logprobs": 30}
+    with serving(ridgeline, *FAST, "--max-logprobs", "30") as server:
+        assert server.json("POST", "/v1/completions", body)[0] == 200
+        status, answer = server.json("POST", "/v1/completions", {**body, "logprobs": 31})
+        assert status == 400 and "max allowed: 30" in answer["error"]["message"]
+    with serving(ridgeline, *FAST, "--max-logprobs", "-1") as server:
+        assert server.json("POST", "/v1/completions", {**body, "logprobs": 1000})[0] == 200
 
 
 def test_a_prompts_tokens_are_shown(server):

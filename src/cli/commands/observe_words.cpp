@@ -170,7 +170,7 @@ class Reader {
       return otherwise;
     }
     const std::string text = arguments_.value(flag);
-    const auto seconds = document::parse_quantity(text, "seconds");
+    const auto seconds = document::parse_quantity(text == "0" ? "0s" : text, "seconds");
     const auto time = seconds ? core::Duration::from_seconds(*seconds) : std::nullopt;
     if (!time) {
       errors_.push_back(

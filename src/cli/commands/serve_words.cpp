@@ -232,6 +232,7 @@ class SettingsReader {
     integer("bos-tokens", 0, kMost, settings_.bos_tokens);
     integer("image-tokens", 0, kMost, settings_.image_tokens);
     integer("stream-interval", 1, kMost, settings_.stream_interval);
+    integer("max-logprobs", -1, kMost, settings_.limits.logprobs);
     real("reasoning-share", 0.0, 1.0, settings_.reasoning_share);
     if (settings_.reasoning_share > 0.0 && !arguments_.has("reasoning-parser")) {
       refuse("reasoning-share", "has no effect without --reasoning-parser");
@@ -404,6 +405,9 @@ std::vector<FlagSpec> answer_flags() {
       {.name = "bos-tokens", .value = "N", .help = "Special tokens before a completion's text [0]"},
       {.name = "image-tokens", .value = "N", .help = "Tokens of an image [576]"},
       {.name = "stream-interval", .value = "N", .help = "Tokens in an event, after the first [1]"},
+      {.name = "max-logprobs",
+       .value = "N",
+       .help = "Most logprobs that a request may ask for; -1: any number [20]"},
   };
 }
 

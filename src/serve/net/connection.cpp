@@ -220,26 +220,33 @@ void Connection::begin_stream(std::string_view content_type, const HeaderList& h
     text += "connection: close\r\n";
   }
   text += "\r\n";
-  head_ = std::move(text);  // One write, and one read of the client, fewer.
+  waiting_ = std::move(text);  // One write, and one read of the client, fewer.
+}
+
+void Connection::add_chunk(std::string_view event, std::string& out) const {
+  if (!is_chunked_) {
+    out += event;
+    return;
+  }
+  fmt::format_to(std::back_inserter(out), "{:x}\r\n", event.size());
+  out += event;
+  out += "\r\n";
 }
 
 void Connection::send(std::string_view event) {
   static thread_local std::string chunk;
-  chunk = std::exchange(head_, {});
-  if (!is_chunked_) {
-    chunk += event;
-    write(chunk);
-    return;
-  }
-  fmt::format_to(std::back_inserter(chunk), "{:x}\r\n", event.size());
-  chunk += event;
-  chunk += "\r\n";
+  chunk = std::exchange(waiting_, {});
+  add_chunk(event, chunk);
   write(chunk);
+}
+
+void Connection::send_with_end(std::string_view event) {
+  add_chunk(event, waiting_);
 }
 
 void Connection::end_stream() {
   is_streaming_ = false;
-  write(std::exchange(head_, {}) + (is_chunked_ ? "0\r\n\r\n" : ""));
+  write(std::exchange(waiting_, {}) + (is_chunked_ ? "0\r\n\r\n" : ""));
   end_answer();
 }
 

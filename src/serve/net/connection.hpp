@@ -75,6 +75,8 @@ class Connection {
   void begin_stream(std::string_view content_type, const HeaderList& headers = {});
   /// Writes one event as one chunk, in one call. Only where can_send().
   void send(std::string_view event);
+  /// The last event, which leaves with the end of the stream: end_stream() follows.
+  void send_with_end(std::string_view event);
   void end_stream();
   /// Ends the connection at once, with a reset where an answer is under way.
   void kill();
@@ -108,6 +110,7 @@ class Connection {
  private:
   void parse();
   void refuse(int status);
+  void add_chunk(std::string_view event, std::string& out) const;
   void write(std::string_view bytes);
   void end_answer();
   void die();
@@ -135,7 +138,8 @@ class Connection {
   bool in_body_ = false;
   std::uint64_t body_bytes_ = 0;  ///< Of the body that is coming, so far.
   std::string more_headers_;
-  std::string head_;  ///< Of a stream, until it leaves with the first event.
+  std::string
+      waiting_;  ///< A stream's head until its first event, or its last event until its end.
   int last_status_ = 0;
 };
 

@@ -35,9 +35,10 @@ constexpr std::chrono::milliseconds kTick{100};
 /// twentieth of the time.
 constexpr std::chrono::microseconds kAwake{150};
 constexpr int kAwakeShare = 20;
-/// Events taken at once, and connections accepted at once: what is due is looked at in between.
-constexpr std::size_t kEvents = 256;
-constexpr int kAccepts = 64;
+/// Events taken at once, and connections accepted at once: what is due is looked at in between,
+/// after 1 ms where each is a request (some 30 us).
+constexpr std::size_t kEvents = 32;
+constexpr int kAccepts = 32;
 
 /// Descriptors that are no connections.
 constexpr std::int64_t kOther = 64;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -21,6 +22,9 @@ namespace http = boost::beast::http;
 constexpr int kBadRequest = 400;
 constexpr int kTooLarge = 413;
 constexpr int kHeadersTooLarge = 431;
+/// Bytes of a chunk's line, and of its extensions alone.
+constexpr std::size_t kMostChunkLine = 2048;
+constexpr std::size_t kMostExtensions = 1024;
 
 std::string lower_case(std::string_view text) {
   std::string lower(text);
@@ -38,6 +42,17 @@ std::string_view view_of(boost::beast::string_view text) {
 
 struct HttpParser::Parser : http::request_parser<http::string_body> {};
 
+/// Refuses long extensions of chunks.
+struct HttpParser::ChunkHook {
+  void operator()(std::uint64_t /*size*/,
+                  boost::beast::string_view extensions,
+                  boost::beast::error_code& code) const {
+    if (extensions.size() > kMostExtensions) {
+      code = http::error::bad_chunk_extension;
+    }
+  }
+};
+
 std::string_view HttpRequest::header(std::string_view lower_case_name) const {
   const auto last = std::find_if(headers.rbegin(), headers.rend(), [&](const auto& header) {
     return header.first == lower_case_name;
@@ -45,7 +60,8 @@ std::string_view HttpRequest::header(std::string_view lower_case_name) const {
   return last == headers.rend() ? std::string_view() : std::string_view(last->second);
 }
 
-HttpParser::HttpParser(const HttpLimits& limits) : limits_(limits) {
+HttpParser::HttpParser(const HttpLimits& limits)
+    : limits_(limits), on_chunk_(std::make_unique<ChunkHook>()) {
   start();
 }
 
@@ -56,6 +72,7 @@ void HttpParser::start() {
   parser_->header_limit(limits_.header_bytes);
   parser_->body_limit(limits_.body_bytes);
   parser_->eager(true);
+  parser_->on_chunk_header(*on_chunk_);
   said_continue_ = false;
 }
 
@@ -88,10 +105,17 @@ HttpParser::Status HttpParser::feed(std::string_view data, std::size_t& used) {
       return Status::kBad;
     }
   }
+  const auto& fields = parser_->get();
+  // Behind a coding that is not understood, or a chunk's line without end, no request can be found.
+  if (parser_->is_header_done() &&
+      ((fields.count(http::field::transfer_encoding) > 0 && !parser_->chunked()) ||
+       (!parser_->is_done() && data.size() - used > kMostChunkLine))) {
+    error_status_ = kBadRequest;
+    return Status::kBad;
+  }
   if (!parser_->is_done()) {
     return Status::kMore;
   }
-  const auto& fields = parser_->get();
   if (static_cast<std::size_t>(std::distance(fields.begin(), fields.end())) > limits_.headers) {
     error_status_ = kHeadersTooLarge;
     return Status::kBad;

@@ -55,9 +55,11 @@ class HttpParser {
 
  private:
   struct Parser;
+  struct ChunkHook;
   void start();
 
   HttpLimits limits_;
+  std::unique_ptr<ChunkHook> on_chunk_;
   std::unique_ptr<Parser> parser_;
   int error_status_ = 400;
   bool said_continue_ = false;

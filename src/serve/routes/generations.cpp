@@ -32,7 +32,7 @@ void generate_as(Emulator& emulator,
   if (!is_json(emulator, connection, request)) {
     return;
   }
-  auto wanted = parse(request.body, emulator.settings().version, openai::RequestLimits{});
+  auto wanted = parse(request.body, emulator.settings().version, emulator.settings().limits);
   if (!wanted) {
     emulator.answer_error(connection, wanted.error(), {}, api);
     return;
@@ -132,7 +132,8 @@ void answer_invocations(Emulator& emulator,
     return;
   }
   for (const auto parse : {openai::parse_chat, openai::parse_completion}) {
-    if (auto wanted = parse(request.body, emulator.settings().version, openai::RequestLimits{})) {
+    if (auto wanted =
+            parse(request.body, emulator.settings().version, emulator.settings().limits)) {
       emulator.generate(connection, request, std::move(*wanted));
       return;
     }

@@ -66,6 +66,10 @@ TEST(Logprobs, AreWellFormedForEveryToken) {
             R"("top_logprobs":[{"a":-0.25},{" b":-0.25}]})");
   EXPECT_EQ(logprobs_json(text, 0, 1, 0, true, 0),
             R"({"content":[{"token":"a","logprob":-0.25,"bytes":[97],"top_logprobs":[]}]})");
+  EXPECT_EQ(
+      logprobs_json(text, 0, 1, 1, false, 0, "the and"),
+      R"({"text_offset":[0,3,7],"token_logprobs":[null,-0.25,-0.25],"tokens":["the"," and","a"],)"
+      R"("top_logprobs":[null,{" and":-0.25},{"a":-0.25}]})");
   EXPECT_EQ(token_ids_json(AnswerText::of_pieces({"the"}), 0, 2), "[1000,1000]");
 }
 

@@ -54,7 +54,10 @@ TEST(ParseCompletion, RefusesWithTheSchemasTypeAndParam) {
   EXPECT_EQ(error_of(R"({"prompt":"a","max_tokens":1,"min_tokens":2})").type, "BadRequestError");
   EXPECT_EQ(error_of(R"({"prompt":"a","priority":1})", {.minor = 8, .patch = 0}).message,
             "V1 does not support priority yet.");
-  EXPECT_EQ(error_of(R"({"prompt":"a","guided_regex":"x"})").param, "guided_regex");
+  EXPECT_EQ(error_of(R"({"prompt":"a","structured_outputs":{"structural_tag":"{}"}})").type,
+            "BadRequestError");
+  EXPECT_EQ(error_of(R"({"prompt":"a","logprobs":21})").param, "logprobs");
+  EXPECT_EQ(error_of(R"({"prompt":"a","guided_grammar":"x"})").param, "guided_grammar");
 }
 
 TEST(ParseCompletion, LimitsStopStringsSinceFourAreTheMost) {

@@ -74,6 +74,16 @@ TEST(HttpParser, RefusesWhatIsNoRequest) {
                       "Transfer-Encoding: chunked\r\n\r\n"),
             400);
   EXPECT_EQ(status_of("POST /a HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"), 400);
+  EXPECT_EQ(status_of("POST /a HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n"), 400);
+}
+
+TEST(HttpParser, RefusesLongExtensionsOfChunks) {
+  const std::string head = "POST /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1;";
+  EXPECT_EQ(status_of(head + std::string(1100, 'a') + "\r\nx\r\n0\r\n\r\n"), 400);
+  EXPECT_EQ(status_of(head + std::string(5000, 'a')), 400);  // And no end of it.
+  HttpParser parser({});
+  EXPECT_EQ(feed_all(parser, head + "a=b\r\nx\r\n0\r\n\r\n"), Status::kDone);
+  EXPECT_EQ(parser.take().body, "x");
 }
 
 TEST(HttpParser, HasLimits) {

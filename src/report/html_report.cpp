@@ -75,11 +75,10 @@ std::string error_html(const Node& result, std::string_view metric, std::string_
   if (!has_number(result, key)) {
     return "<small>no measured run like this</small>";
   }
-  return fmt::format(
-      "<small>{}such runs measured: off by {} % (median of {})</small>",
-      mean.empty() ? "" : fmt::format("mean {} ms; its error in ", number_html(result, mean)),
-      number_html(result, key),
-      number_html(result, fmt::format("expected_error.{}.records", metric)));
+  return fmt::format("<small>{}off by {} % in such runs (median of {} measured)</small>",
+                     mean.empty() ? "" : fmt::format("mean {} ms, ", number_html(result, mean)),
+                     number_html(result, key),
+                     number_html(result, fmt::format("expected_error.{}.records", metric)));
 }
 
 struct Card {

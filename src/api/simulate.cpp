@@ -3,8 +3,8 @@
 #include <array>
 #include <optional>
 #include <string>
-#include <utility>
 #include <unistd.h>
+#include <utility>
 
 #include "api/clock.hpp"
 #include "core/result.hpp"

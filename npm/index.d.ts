@@ -105,7 +105,7 @@ export interface RunOptions extends ScenarioOptions {
   /** Numbers over simulated time in the result; a number: at most so many windows. */
   series?: boolean | number;
   /** Whether to gather what pictures show; true by default. */
-  figures?: boolean;
+  figures?: boolean | number;
 }
 export interface StepOptions extends ScenarioOptions {
   /** KV lengths, with how many sequences have each: "700x32". */

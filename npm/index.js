@@ -364,8 +364,9 @@ export class Ridgeline {
       ...(steps ? ["steps"] : []),
       ...(series !== false ? ["series"] : figures ? ["figures"] : []),
     ];
-    if (typeof series === "number") {
-      document.series_buckets = plain(series, "series");
+    const windows = typeof series === "number" ? series : figures;
+    if (typeof windows === "number") {
+      document.series_buckets = plain(windows, typeof series === "number" ? "series" : "figures");
     }
     const { code, tree, handle } = this.#call(verb, document);
     const result = new Result(handle, tree);

@@ -2,6 +2,38 @@
 
 export type Count = number;
 
+export interface Stretch {
+  /** Simulated seconds from the run's start. */
+  from_s: NonNegative;
+  to_s: NonNegative;
+  /** That arrived in the stretch and ended. */
+  requests: Count;
+  /** Of these, the ones that missed a target; absent without targets. */
+  missed?: Count;
+  /** missed / requests; null without requests. */
+  missed_share?: number | null;
+  /** Mean requests in the batch of one instance. */
+  running: NonNegative;
+  /** Mean requests in the engines' queues, of all instances together. */
+  waiting: NonNegative;
+  /**
+   * Mean share of one instance's KV blocks that the batch uses; null where a token has no fixed number of blocks.
+   */
+  kv_share: number | null;
+  /** Of requests that ended in the stretch. */
+  preemptions: Count;
+  /** Of the instances' time. */
+  idle_share: number;
+  /** What held steps up for longest; absent without steps. */
+  bottleneck?: "memory" | "compute" | "network" | "overhead";
+  /** Of the time in which steps ran. */
+  bottleneck_share?: number;
+  /** As in mean_steps, of the worst stretch alone, without pools. */
+  decode?: MeanStep;
+  /** A prompt of the tokens computed per arrival, alone in its step. */
+  prompt?: MeanStep;
+}
+
 export type MeanStep = {
   requests: Count;
   /** Tokens whose KV exists before the step, of all its requests. */
@@ -647,6 +679,15 @@ export interface ResultTree {
   config: Record<string, unknown> | null;
   summary: Summary;
   series?: Series;
+  /**
+   * Beside series: the whole run and its worst stretch. That is the hour (ten minutes, minute, ...: the longest of
+   * which the run has four) with the most requests that missed a target; where none did, with the most requests at
+   * once. null of a shorter run.
+   */
+  findings?: {
+    whole: Stretch;
+    worst: unknown;
+  };
   /**
    * Beside series, without pools: one step of the mean decode batch while steps ran, and one of the mean prompt,
    * less its tokens in the prefix cache, alone; each as the run's step-time model takes it apart. null where the

@@ -12,22 +12,24 @@ const SCENARIOS = Number(process.env.RIDGELINE_NPM_SCENARIOS ?? 200);
 const SEED = Number(process.env.RIDGELINE_NPM_SEED ?? 27);
 const rl = await load();
 
-test(`${SCENARIOS} random scenarios equal the command line`, () => {
+test(`${SCENARIOS} random scenarios equal the command line, their series too`, () => {
   const random = randomFrom(SEED);
   let ran = 0;
   for (let i = 0; i < SCENARIOS; ++i) {
     const given = randomOptions(random);
-    const theirs = native(["run", "--format", "json", ...flags(given)]);
+    const theirs = native(["run", "--format", "json", "--series", ...flags(given)]);
     let result;
     try {
-      result = rl.run(given);
+      result = rl.run({ ...given, series: true });
     } catch (error) {
       assert.ok(error instanceof RidgelineError, String(error));
       assert.equal(theirs.code, error instanceof Infeasible ? 4 : 2, `${JSON.stringify(given)} ${theirs.said} ${error}`);
       continue;
     }
     assert.equal(theirs.code, 0, `${JSON.stringify(given)} ${theirs.said}`);
-    assert.deepEqual(withoutRunInfo(result.toJSON()), withoutRunInfo(JSON.parse(theirs.output)), JSON.stringify(given));
+    const [mine, expected] = [result.toJSON(), JSON.parse(theirs.output)].map(withoutRunInfo);
+    assert.deepEqual(mine, expected, JSON.stringify(given));
+    assert.equal(JSON.stringify(mine.series), JSON.stringify(expected.series), JSON.stringify(given));
     result.free();
     ++ran;
   }

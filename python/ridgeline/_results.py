@@ -1582,6 +1582,72 @@ class MeanStep(_Part):
 
 
 @dataclass(frozen=True)
+class Stretch(_Part):
+    """The part `Stretch` of a result."""
+
+    from_s: float
+    """Simulated seconds from the run's start."""
+    to_s: float
+    requests: int
+    """That arrived in the stretch and ended."""
+    running: float
+    """Mean requests in the batch of one instance."""
+    waiting: float
+    """Mean requests in the engines' queues, of all instances together."""
+    kv_share: float
+    """Mean share of one instance's KV blocks that the batch uses; null where a token has no fixed number of
+    blocks."""
+    preemptions: int
+    """Of requests that ended in the stretch."""
+    idle_share: float
+    """Of the instances' time."""
+    missed: int | None = None
+    """Of these, the ones that missed a target; absent without targets."""
+    missed_share: float = _NAN
+    """missed / requests; null without requests."""
+    bottleneck: str | None = None
+    """What held steps up for longest; absent without steps."""
+    bottleneck_share: float = _NAN
+    """Of the time in which steps ran."""
+    decode: MeanStep | None = None
+    """As in mean_steps, of the worst stretch alone, without pools."""
+    prompt: MeanStep | None = None
+    """A prompt of the tokens computed per arrival, alone in its step."""
+
+    _FIELDS = (
+        ("from_s", "float", None),
+        ("to_s", "float", None),
+        ("requests", "plain", None),
+        ("running", "float", None),
+        ("waiting", "float", None),
+        ("kv_share", "float", None),
+        ("preemptions", "plain", None),
+        ("idle_share", "float", None),
+        ("missed", "plain", None),
+        ("missed_share", "float", None),
+        ("bottleneck", "plain", None),
+        ("bottleneck_share", "float", None),
+        ("decode", "object", MeanStep),
+        ("prompt", "object", MeanStep),
+    )
+
+
+@dataclass(frozen=True)
+class Findings(_Part):
+    """Beside series: the whole run and its worst stretch. That is the hour (ten minutes, minute, ...: the
+    longest of which the run has four) with the most requests that missed a target; where none did, with the
+    most requests at once. null of a shorter run."""
+
+    whole: Stretch
+    worst: Any
+
+    _FIELDS = (
+        ("whole", "object", Stretch),
+        ("worst", "plain", None),
+    )
+
+
+@dataclass(frozen=True)
 class MeanSteps(_Part):
     """Beside series, without pools: one step of the mean decode batch while steps ran, and one of the mean
     prompt, less its tokens in the prefix cache, alone; each as the run's step-time model takes it apart. null
@@ -1698,6 +1764,10 @@ class ResultTree(_Part):
     series: Series | None = None
     """The run over simulated time, where --series asked for it: one list per number, an item per window
     (docs/series.md). Equal between the engine cores, with and without jumps, on any number of threads."""
+    findings: Findings | None = None
+    """Beside series: the whole run and its worst stretch. That is the hour (ten minutes, minute, ...: the
+    longest of which the run has four) with the most requests that missed a target; where none did, with the
+    most requests at once. null of a shorter run."""
     mean_steps: MeanSteps | None = None
     """Beside series, without pools: one step of the mean decode batch while steps ran, and one of the mean
     prompt, less its tokens in the prefix cache, alone; each as the run's step-time model takes it apart. null
@@ -1726,6 +1796,7 @@ class ResultTree(_Part):
         ("warnings", "list:object", Warning),
         ("digest", "plain", None),
         ("series", "object", Series),
+        ("findings", "object", Findings),
         ("mean_steps", "object", MeanSteps),
         ("gpu_memory", "map:float", None),
         ("engine_metrics", "map:float", None),

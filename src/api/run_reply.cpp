@@ -73,11 +73,7 @@ Reply run_reply(const scenario::Resolved& resolved,
   const auto whole = std::make_shared<const report::RunResult>(std::move(result));
   Reply reply;
   if (whole->series && !kept.shows_series) {
-    report::RunResult bare = *whole;
-    bare.series.reset();
-    bare.mean_steps.reset();
-    bare.gpu_memory.reset();
-    reply = answered(report::result_tree(bare));
+    reply = answered(report::result_tree(*whole, report::SeriesIn::kNothing));
   } else {
     reply = answered(report::result_tree(*whole));
   }

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <unistd.h>
+#include <utility>
 
 #include "api/clock.hpp"
 #include "core/result.hpp"
@@ -31,14 +32,14 @@ core::Result<report::RunResult> simulate(const scenario::Resolved& resolved,
                                          workload::Source& source,
                                          const sim::RunControls& controls) {
   const StopWatch clock;
-  const auto outcome = sim::simulate(resolved, source, controls);
+  auto outcome = sim::simulate(resolved, source, controls);
   if (!outcome) {
     return core::fail(outcome.error());
   }
   const double wall_time_s = clock.seconds();
   return report::run_result(
       resolved,
-      *outcome,
+      *std::move(outcome),
       {.wall_time_s = wall_time_s,
        .host = host_name(),
        .engine_core = controls.core == engine::EngineCore::kReference ? "reference" : "fast"});

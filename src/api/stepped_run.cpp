@@ -390,7 +390,7 @@ SteppedRun::Outcome SteppedRun::finish(CallDocument& document) {
   }
   is_finished_ = true;
   const StopWatch clock;
-  const auto outcome = session_->finish();
+  auto outcome = session_->finish();
   if (policies_ && policies_->failure()) {
     return core::fail(*policies_->failure());
   }
@@ -399,7 +399,7 @@ SteppedRun::Outcome SteppedRun::finish(CallDocument& document) {
   }
   auto result = report::run_result(
       *resolved_,
-      *outcome,
+      *std::move(outcome),
       {.wall_time_s = clock.seconds(), .host = std::nullopt, .engine_core = "fast"});
   // The words for a scenario without a workload are not those for requests of a host.
   std::ranges::replace(result.headline, "all requests at once", "requests of a session");

@@ -30,4 +30,7 @@ namespace ridgeline::report {
 /// The text at a path; empty where there is none.
 [[nodiscard]] std::string text_at(const document::Node& tree, std::string_view path);
 
+/// "TTFT" of "ttft".
+[[nodiscard]] std::string upper(std::string_view word);
+
 }  // namespace ridgeline::report

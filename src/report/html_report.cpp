@@ -14,6 +14,7 @@
 #include "document/document.hpp"
 #include "metrics/slo.hpp"
 #include "report/figures/figure.hpp"
+#include "report/finding.hpp"
 #include "report/format.hpp"
 #include "report/html_page.hpp"
 #include "report/result_tree.hpp"
@@ -31,23 +32,9 @@ using figures::number_at;
 constexpr std::string_view kResult = "result";
 constexpr std::string_view kRunInfo = "run-info";
 
-/// An element with a number of the result.
-std::string number_html(const Node& result, std::string_view key) {
-  return fmt::format(
-      "<span data-key=\"{}\">{}</span>", key, number_text(at_path(result, key), key));
-}
-
 bool has_number(const Node& tree, std::string_view key) {
   const Node* const node = at_path(tree, key);
   return node != nullptr && node->is_number();
-}
-
-std::string upper(std::string_view word) {
-  std::string text(word);
-  for (char& c : text) {
-    c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  }
-  return text;
 }
 
 /// A line per target, or that there is none.
@@ -82,24 +69,41 @@ std::string verdict_html(const Node& result) {
   return "<ul class=\"verdict\">\n" + lines + "</ul>\n";
 }
 
-/// The error to expect of a mean, in words; empty where nothing measured is like the run.
-std::string error_html(const Node& result, std::string_view metric) {
+/// The mean that the error to expect is of, and that error, in words.
+std::string error_html(const Node& result, std::string_view metric, std::string_view mean) {
   const std::string key = fmt::format("expected_error.{}.median_pct", metric);
-  return has_number(result, key)
-             ? fmt::format("<small>means off by {} % (median)</small>", number_html(result, key))
-             : "<small>no measured run like this</small>";
+  if (!has_number(result, key)) {
+    return "<small>no measured run like this</small>";
+  }
+  return fmt::format("<small>{}off by {} % in such runs (median of {} measured)</small>",
+                     mean.empty() ? "" : fmt::format("mean {} ms, ", number_html(result, mean)),
+                     number_html(result, key),
+                     number_html(result, fmt::format("expected_error.{}.records", metric)));
 }
 
 struct Card {
   std::string_view name;
   std::string_view key;
   std::string_view unit;
-  std::string_view metric;  ///< Of expected_error; empty: none is kept of it.
+  std::string_view metric;     ///< Of expected_error; empty: none is kept of it.
+  std::string_view mean = "";  ///< What that error is of, where it is another number.
 };
 constexpr std::array<Card, 8> kCards = {
-    {{.name = "TTFT p99", .key = "summary.ttft_ms.p99", .unit = "ms", .metric = "ttft"},
-     {.name = "TPOT p99", .key = "summary.tpot_ms.p99", .unit = "ms", .metric = "tpot"},
-     {.name = "E2E p99", .key = "summary.e2e_ms.p99", .unit = "ms", .metric = "e2e"},
+    {{.name = "TTFT p99",
+      .key = "summary.ttft_ms.p99",
+      .unit = "ms",
+      .metric = "ttft",
+      .mean = "summary.ttft_ms.mean"},
+     {.name = "TPOT p99",
+      .key = "summary.tpot_ms.p99",
+      .unit = "ms",
+      .metric = "tpot",
+      .mean = "summary.tpot_ms.mean"},
+     {.name = "E2E p99",
+      .key = "summary.e2e_ms.p99",
+      .unit = "ms",
+      .metric = "e2e",
+      .mean = "summary.e2e_ms.mean"},
      {.name = "output",
       .key = "summary.output_throughput",
       .unit = "tok/s",
@@ -117,7 +121,7 @@ std::string cards_html(const Node& result) {
                            card.name,
                            number_html(result, card.key),
                            card.unit,
-                           card.metric.empty() ? "" : error_html(result, card.metric));
+                           card.metric.empty() ? "" : error_html(result, card.metric, card.mean));
     }
   }
   return "<div class=\"cards\">\n" + cards + "</div>\n";
@@ -218,7 +222,11 @@ std::string errors_html(const Node& result) {
 std::string repeat_html(const Node& result, const PageWords& words) {
   std::string html = "<section id=\"repeat\">\n<h2>Repeat it</h2>\n<pre id=\"command\">" +
                      xml_escaped(words.command) + "</pre>\n";
-  html += fmt::format("<p>Digest {}</p>\n", xml_escaped(text_at(result, "digest")));
+  html += fmt::format(
+      "<p>With Ridgeline {}. Digest {}: a fingerprint of the times of every request and of all "
+      "steps; the command gives the same one, on any machine.</p>\n",
+      xml_escaped(text_at(result, "run_info.version")),
+      xml_escaped(text_at(result, "digest")));
   if (!words.stated.empty()) {
     html += "<details><summary>What was stated, and where</summary>\n<div class=\"wide\"><table>\n";
     for (const auto& [path, value] : words.stated) {
@@ -246,7 +254,7 @@ std::string data_html(const Node& result) {
 
 bool is_share(std::string_view key) {
   constexpr std::array<std::string_view, 5> kShares = {
-      ".share", ".peak", ".mean", ".prefix_hit_rate", ".good_share"};
+      ".share", ".peak", ".mean", ".prefix_hit_rate", "_share"};
   for (const std::string_view share : kShares) {
     if (key.ends_with(share) &&
         (share != ".mean" || key.find("kv_cache") != std::string_view::npos)) {
@@ -262,6 +270,9 @@ std::string number_text(const Node* value, std::string_view key) {
   if (value == nullptr || !value->is_number()) {
     return "\u2013";
   }
+  if (key.ends_with(".from_s") || key.ends_with(".to_s")) {
+    return human_duration(value->as_real());
+  }
   if (is_share(key)) {
     return percent(value->as_real());
   }
@@ -269,9 +280,14 @@ std::string number_text(const Node* value, std::string_view key) {
                                                : significant(value->as_real());
 }
 
+std::string number_html(const Node& result, std::string_view key) {
+  return fmt::format(
+      "<span data-key=\"{}\">{}</span>", key, number_text(at_path(result, key), key));
+}
+
 std::string html_report(const Node& result, const PageWords& words) {
   std::string page = page_opening(words.headline);
-  page += verdict_html(result) + cards_html(result) + warnings_html(result);
+  page += finding_html(result) + verdict_html(result) + cards_html(result) + warnings_html(result);
   for (const figures::Figure& figure : figures::all_figures(result)) {
     page += figure_section(figure);
   }

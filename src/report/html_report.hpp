@@ -40,7 +40,11 @@ struct PageWords {
                                                           const std::string& file);
 
 /// A number of a result as a page shows it: integers in groups of three digits, others to three or
-/// four digits, a share as a percentage where the key says so; "–" where there is none.
+/// four digits, a share as a percentage and an instant of the run as a duration where the key says
+/// so; "–" where there is none.
 [[nodiscard]] std::string number_text(const document::Node* value, std::string_view key);
+
+/// An element with that number of the result.
+[[nodiscard]] std::string number_html(const document::Node& result, std::string_view key);
 
 }  // namespace ridgeline::report

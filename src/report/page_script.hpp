@@ -25,6 +25,14 @@ inline constexpr std::string_view kPageScript = R"(
   const series = holder && JSON.parse(holder.textContent).series;
   if (!series) return;
   const short = value => Number(value.toPrecision(3)).toString();
+  const padded = value => String(value).padStart(2, '0');
+  // As the tables say it.
+  const instant = value => {
+    const whole = Math.round(value);
+    if (value < 60) return `${short(value)} s`;
+    if (whole < 3600) return `${Math.floor(whole / 60)} m ${padded(whole % 60)} s`;
+    return `${Math.floor(whole / 3600)} h ${padded(Math.floor(whole / 60) % 60)} m`;
+  };
   const words = i => {
     const from = i * series.window_s;
     const seconds = Math.max(Math.min(series.end_s - from, series.window_s), 1e-9);
@@ -33,13 +41,14 @@ inline constexpr std::string_view kPageScript = R"(
     const kv = gauges.kv_capacity_tokens
       ? `KV ${short(100 * gauges.kv_tokens.mean[i] / gauges.kv_capacity_tokens)} %`
       : `KV of ${short(gauges.kv_tokens.mean[i])} tokens`;
-    return `${short(from)} s: ${rate('arrivals')} arrivals/s, running ${short(gauges.running.mean[i])}, ` +
+    return `${instant(from)}: ${rate('arrivals')} arrivals/s, running ${short(gauges.running.mean[i])}, ` +
       `waiting ${short(gauges.waiting.mean[i])}, ${kv}, prefill ${rate('prefill_tokens')} tok/s, ` +
       `decode ${rate('decode_tokens')} tok/s`;
   };
   for (const svg of document.querySelectorAll('svg[data-seconds]')) {
     const [left, right, bottom, top] = svg.dataset.plot.split(' ').map(Number);
     const all = Number(svg.dataset.seconds);
+    const unit = Number(svg.dataset.unit);
     const make = (name, attributes) => {
       const element = document.createElementNS('http://www.w3.org/2000/svg', name);
       for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
@@ -78,7 +87,7 @@ inline constexpr std::string_view kPageScript = R"(
       const pixel = seconds => left + (right - left) * seconds / all;
       inner.setAttribute('viewBox', `${pixel(from)} 0 ${pixel(to) - pixel(from)} ${svg.viewBox.baseVal.height}`);
       for (const {text, x, said} of labels)
-        text.textContent = to - from < all ? short(from + (to - from) * (x - left) / (right - left)) : said;
+        text.textContent = to - from < all ? short((from + (to - from) * (x - left) / (right - left)) / unit) : said;
     };
     const seconds = x => from + (to - from) * (x - left) / (right - left);
     const place = event => {
@@ -124,6 +133,6 @@ inline constexpr std::string_view kPageScript = R"(
 )";
 
 /// SHA-256 of it in base 64, for the page's policy.
-inline constexpr std::string_view kPageScriptHash = "KJ4VehZrst33lDI7bFeVOX5JUaFIe7KoOEcembKVgTU=";
+inline constexpr std::string_view kPageScriptHash = "IY+8vJfn9GinDXEDTICSFGdOxAuUqGuEMzBDaOIZMpo=";
 
 }  // namespace ridgeline::report

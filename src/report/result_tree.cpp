@@ -272,13 +272,17 @@ document::Node result_tree(const RunResult& result, SeriesIn series) {
       .add("run_info", run_info_tree(result.run_info))
       .add("config", config)
       .add("summary", summary);
-  if (result.series) {
+  const bool has_series = result.series && series != SeriesIn::kNothing;
+  if (has_series) {
     map.add("series", series == SeriesIn::kTree ? series_tree(*result.series) : document::Node());
   }
-  if (result.mean_steps) {
+  if (has_series && result.findings) {
+    map.add("findings", *result.findings);
+  }
+  if (has_series && result.mean_steps) {
     map.add("mean_steps", *result.mean_steps);
   }
-  if (result.gpu_memory) {
+  if (has_series && result.gpu_memory) {
     map.add("gpu_memory", *result.gpu_memory);
   }
   if (auto metrics = engine_metrics_tree(config, summary)) {

@@ -13,7 +13,8 @@ namespace ridgeline::report {
 inline constexpr std::int64_t kResultSchemaVersion = 1;
 
 /// Whether a result's tree holds its series, or null in its place: of a run over time it is most.
-enum class SeriesIn : std::uint8_t { kTree, kNull };
+/// Or nothing of it, and of what comes with it.
+enum class SeriesIn : std::uint8_t { kTree, kNull, kNothing };
 
 /// A result as machines get it: schema_version, run_info, config, summary, warnings, digest, and
 /// `partial` where the run was interrupted. Keys keep this order. Where there is no number stands

@@ -10,7 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/check.hpp"
 #include "core/math.hpp"
@@ -425,13 +426,16 @@ class Chart {
     }
     svg += text_svg(kPlot.right, kRow + 4.0, "end", "quiet", "area and % = " + roofline_.shares);
     if (!unplaced_.empty()) {
-      std::string names;
+      std::vector<std::string> names;
       for (const auto* part : unplaced_) {
-        names += (names.empty() ? "" : ", ") + part->name;
+        if (std::ranges::find(names, part->name) == names.end()) {
+          names.push_back(part->name);
+        }
       }
       constexpr std::size_t kMaxColumns = 118;
-      const std::string note = fmt::format(
-          "not drawn, no arithmetic ({} of the time): {}", percent(unplaced_share_), names);
+      const std::string note = fmt::format("not drawn, no arithmetic ({} of the time): {}",
+                                           percent(unplaced_share_),
+                                           fmt::join(names, ", "));
       svg += text_svg(
           kPlot.left, kHeight - 12.0, "start", "quiet", shortened(note, kMaxColumns, false));
     }

@@ -58,8 +58,9 @@ struct RunResult {
   std::vector<std::pair<std::string, document::Node>> settings;
   metrics::Summary summary;
   std::optional<metrics::Series> series;  ///< Where it was asked for.
-  /// Where it was: a decode step and a prompt's step of its means (results/mean_steps.hpp), and
-  /// what lies in a GPU's memory.
+  /// Where it was: what a reader asks first (results/findings.hpp), a decode step and a prompt's
+  /// step of its means (results/mean_steps.hpp), and what lies in a GPU's memory.
+  std::optional<document::Node> findings = {};
   std::optional<document::Node> mean_steps = {};
   std::optional<document::Node> gpu_memory = {};
   std::optional<Deployment> deployment;  ///< Where it has more than one data-parallel rank.

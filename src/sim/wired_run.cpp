@@ -376,6 +376,7 @@ core::Result<RunOutcome> WiredRun::finish(Driver::End end) {
   RunOutcome outcome = outcome_of(run.resolved, *run.servers, *run.recorder, run.source);
   if (run.timeline) {
     outcome.series = series_of(run.resolved, *run.timeline, run.recorder->curves());
+    run.timeline.reset();  // A second copy of it is a MiB.
   }
   outcome.partial = end == Driver::End::kInterrupted;
   const auto findings = run.hosts != nullptr ? core::Warnings()

@@ -74,9 +74,19 @@ std::int64_t QuantileSketch::order_statistic(std::int64_t index) const {
   if (index == count() - 1) {
     return moments_.max();
   }
+  // From the nearer end: of the buckets below the least value there are thousands, and a curve asks
+  // for hundreds of places in the upper tail.
   std::size_t bucket = 0;
-  for (std::int64_t below = counts_[0]; below <= index; below += counts_[bucket]) {
-    ++bucket;
+  if (index < count() / 2) {
+    bucket = bucket_of(moments_.min());
+    for (std::int64_t below = counts_[bucket]; below <= index; below += counts_[bucket]) {
+      ++bucket;
+    }
+  } else {
+    bucket = bucket_of(moments_.max());
+    for (std::int64_t from = count() - counts_[bucket]; from > index; from -= counts_[bucket]) {
+      --bucket;
+    }
   }
   const std::int64_t middle = first_of(bucket) + (last_of(bucket) - first_of(bucket)) / 2;
   return std::clamp(middle, moments_.min(), moments_.max());

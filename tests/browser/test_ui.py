@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from test_pages import AXE, PICTURES, browser, requested, set_size  # noqa: F401 (browser is a fixture)
+from selenium.webdriver.common.action_chains import ActionChains  # After the skip where it is absent.
+from selenium.webdriver.common.keys import Keys
 
 SOURCE = Path(__file__).resolve().parents[2]
 BINARY = Path(os.environ.get("RIDGELINE_BINARY", SOURCE / "build" / "release" / "ridgeline"))
@@ -36,6 +38,16 @@ def opened(browser, link, wanted="answered"):
     browser.get("about:blank")
     browser.get(f"{PAGE.as_uri()}#{link}")
     state_of(browser, wanted)
+
+
+def all_drawn(browser):
+    """Waits for the pictures out of sight, which are drawn when nothing else is to do."""
+    end = time.monotonic() + LONGEST_WAIT_S
+    while time.monotonic() < end:
+        if browser.execute_script("return [...document.querySelectorAll('#figures img')].every(i => i.complete && i.naturalWidth > 0)"):
+            return
+        time.sleep(0.02)
+    pytest.fail("pictures stay without a drawing")
 
 
 def text(browser, selector):
@@ -69,6 +81,7 @@ def test_it_answers_and_exports(browser):
     shown = text(browser, '[data-key="summary.ttft_ms.p99"] b')
     assert float(shown.split()[0]) == pytest.approx(tree["summary"]["ttft_ms"]["p99"], rel=1e-3)
     assert "missed" in text(browser, '[data-key="summary.ttft_ms.p99"]') or tree["summary"]["slo"]["ttft"]["met"]
+    all_drawn(browser)
     drawn = browser.execute_script("return [...document.querySelectorAll('#figures img')].map(i => [i.naturalWidth, i.alt.length])")
     assert len(drawn) >= 5 and all(width > 100 and words > 10 for width, words in drawn), drawn
     assert browser.get_log("browser") == []
@@ -145,13 +158,53 @@ def test_what_is_wrong_is_said_and_is_no_markup(browser):
     assert browser.get_log("browser") == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_control_is_reached_and_used_by_keys_alone(browser):
+    set_size(browser, 1280, 900)
+    opened(browser, LINK)
+    all_drawn(browser)
+    wanted = browser.execute_script(
+        """const all = [...document.querySelectorAll('input, select, button, summary, [tabindex="0"]')];
+        all.forEach((element, i) => { element.dataset.place = i; });
+        return all.filter(e => e.checkVisibility() && !e.disabled).map(e => e.dataset.place);""")
+    reached = []
+    for _ in range(3 * len(wanted)):
+        ActionChains(browser).send_keys(Keys.TAB).perform()
+        reached.append(browser.execute_script("return document.activeElement.dataset.place"))
+        if set(wanted) <= set(reached):
+            break
+    assert set(wanted) <= set(reached), sorted(set(wanted) - set(reached), key=int)
+
+    def focus_and_press(selector, *keys):
+        browser.execute_script("document.querySelector(arguments[0]).focus()", selector)
+        ActionChains(browser).send_keys(*keys).perform()
+        state_of(browser, "answered")
+
+    before = text(browser, "#digest")
+    focus_and_press('[aria-label="request_rate, slider"]', Keys.ARROW_RIGHT)
+    assert text(browser, "#digest") != before
+    focus_and_press("#main-gpu", Keys.END, *([Keys.BACKSPACE] * 8), "h200")
+    assert "--gpu=h200" in text(browser, "#command")
+    focus_and_press("#settings > details > summary", Keys.ENTER)
+    assert browser.execute_script("return document.querySelector('#settings > details').open")
+    focus_and_press("#filter", "max num seqs")
+    assert browser.execute_script("return document.getElementById('more-max_num_seqs').checkVisibility()")
+    focus_and_press("#more-max_num_seqs", "16")
+    assert "--max-num-seqs=16" in text(browser, "#command")
+    assert text(browser, "#digest") == native(text(browser, "#command"))["digest"]
+    focus_and_press("#find-capacity", Keys.ENTER)
+    assert "highest rate" in text(browser, "#capacity")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark", "print"])
 def test_it_reads_on_a_phone_and_axe_finds_nothing(browser, scheme):
     PICTURES.mkdir(parents=True, exist_ok=True)
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+    is_print = scheme == "print"
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {
+        "media": "print" if is_print else "", "features": [{"name": "prefers-color-scheme", "value": "light" if is_print else scheme}]})
     for width, height in ((1280, 900), (380, 800)):
         set_size(browser, width, height)
         opened(browser, LINK)
+        all_drawn(browser)
         browser.save_screenshot(str(PICTURES / f"ui-{scheme}-{width}.png"))
         assert browser.execute_script("return document.scrollingElement.scrollWidth") <= width
     if not AXE.exists():
@@ -165,6 +218,7 @@ def test_it_reads_on_a_phone_and_axe_finds_nothing(browser, scheme):
             axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']}).then(result => done(
               result.violations.map(v => [v.id, v.nodes.length, v.nodes[0].html.slice(0, 200), v.nodes[0].failureSummary])));""")
     finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
         browser.execute_cdp_cmd("Page.setBypassCSP", {"enabled": False})
         browser.get_log("browser")
     assert found == []

@@ -212,3 +212,55 @@ def test_wrong_words(ridgeline, tmp_path, words, said):
     (program.parent / "ui.html").write_text(PAGE)
     done = subprocess.run([program, "ui", *words], capture_output=True, text=True, timeout=60)
     assert done.returncode == 2 and said in done.stderr and done.stdout == ""
+
+
+# What another machine would see: a network of its own, joined to this one by a wire.
+ADDRESSES = {"here": "198.18.0.1", "there": "198.18.0.2"}  # Of RFC 2544's benchmark network.
+CONNECT = """
+import socket, sys
+for address in sys.argv[2:]:
+    try:
+        socket.create_connection((address, int(sys.argv[1])), timeout=3).close()
+        print(address, "reached")
+    except OSError:
+        print(address, "refused")
+"""
+
+
+@pytest.fixture()
+def network():
+    """The process number that another network namespace goes by."""
+    if os.geteuid() != 0 or not all(map(shutil.which, ("ip", "unshare", "nsenter"))):
+        pytest.skip("needs root, iproute2 and util-linux")
+    other = subprocess.Popen(["unshare", "--net", "sh", "-c", "echo ready; exec sleep 120"], stdout=subprocess.PIPE, text=True)
+    other.stdout.readline()
+    inside = ["nsenter", "--net", "--target", str(other.pid)]
+    wire = f"rl{other.pid % 100_000}"
+    steps = [["ip", "link", "add", wire, "type", "veth", "peer", "name", "there", "netns", str(other.pid)],
+             ["ip", "address", "add", f"{ADDRESSES['here']}/30", "dev", wire], ["ip", "link", "set", wire, "up"],
+             [*inside, "ip", "address", "add", f"{ADDRESSES['there']}/30", "dev", "there"],
+             [*inside, "ip", "link", "set", "there", "up"], [*inside, "ip", "link", "set", "lo", "up"]]
+    try:
+        for step in steps:
+            if subprocess.run(step, capture_output=True).returncode != 0:
+                pytest.skip(f"this kernel refuses {' '.join(step)}")
+        yield inside
+    finally:
+        subprocess.run(["ip", "link", "del", wire], capture_output=True)
+        other.kill()
+        other.wait()
+
+
+def test_no_other_network_reaches_it(served, network):
+    server = served()
+    open_to_all = socket.create_server(("0.0.0.0", 0))
+
+    def said(port):
+        run = subprocess.run([*network, "python3", "-c", CONNECT, str(port), ADDRESSES["here"], "127.0.0.1"],
+                             capture_output=True, text=True, timeout=60, check=True)
+        return run.stdout.split("\n")[:-1]
+
+    with open_to_all:  # The wire holds.
+        assert said(open_to_all.getsockname()[1]) == [f"{ADDRESSES['here']} reached", "127.0.0.1 refused"]
+    assert said(server.port) == [f"{ADDRESSES['here']} refused", "127.0.0.1 refused"]
+    assert server.ask()[0] == 200

@@ -192,7 +192,7 @@ function start(onReady) {
       ask();
     }
   };
-  worker.postMessage(native ? { native } : { module: compiled });
+  return () => worker.postMessage(native ? { native } : { module: compiled });
 }
 
 function ask() {
@@ -203,7 +203,7 @@ function ask() {
     waiting = setTimeout(() => {
       worker.terminate();
       asked = undefined;
-      start();
+      start()();
       ask();
     }, left);
     return;
@@ -222,8 +222,12 @@ function findCapacity() {
   ask();
 }
 
-function changed() {
+/** The address follows with the answers: a browser takes 200 changes of it in half a minute. */
+function showLink() {
   history.replaceState(null, "", `#${linkOf(state)}`);
+}
+
+function changed() {
   const { a, b } = sidesOf(state);
   $("command").textContent = [a, b].filter(Boolean).map(commandOf).join("\n");
   searched = false;
@@ -258,16 +262,93 @@ function tile([name, path, unit, metric], tree, other) {
   );
 }
 
-function picture({ title, description, name, svg }, side) {
-  return make(
-    "figure",
-    {},
-    make("figcaption", {}, (side ? `${side}: ` : "") + (title || name)),
-    make("img", { src: `data:image/svg+xml,${encodeURIComponent(svg)}`, alt: description || name, "data-figure": name, "data-side": side || undefined }),
-  );
+// Pictures: those near the screen are drawn with the answer, the others when they come near it or nothing else is to do.
+
+const REST_MS = 200; // Without a newer answer.
+const NEAR = "200px";
+const pictures = new Map(); // By side and name: { box, caption, image, svg, isNear, isStale }.
+let resting;
+
+function draw(picture) {
+  picture.image.src = `data:image/svg+xml,${encodeURIComponent(picture.svg)}`;
+  picture.isStale = false;
 }
 
+const watch = new IntersectionObserver(
+  (entries) => {
+    for (const { target, isIntersecting } of entries) {
+      const picture = pictures.get(target.dataset.key);
+      if (picture?.box === target) {
+        picture.isNear = isIntersecting;
+        if (isIntersecting && picture.isStale) {
+          draw(picture);
+        }
+      }
+    }
+  },
+  { rootMargin: NEAR },
+);
+
+function drawStale() {
+  const next = [...pictures.values()].find(({ isStale }) => isStale);
+  if (next) {
+    draw(next);
+    resting = setTimeout(drawStale);
+  }
+}
+
+function newPicture(key, name, side) {
+  const caption = make("figcaption");
+  const image = make("img", { "data-figure": name, "data-side": side || undefined });
+  const box = make("figure", { "data-key": key }, caption, image);
+  return { box, caption, image, isNear: false };
+}
+
+/** Shows these figures, [figure, side] each, in the places of those before where they have the same names. */
+function showPictures(list) {
+  clearTimeout(resting);
+  const keys = list.map(([{ name }, side]) => `${side || ""} ${name}`);
+  const isNew = keys.join() !== [...pictures.keys()].join();
+  if (isNew) {
+    watch.disconnect();
+    pictures.clear();
+  }
+  list.forEach(([{ title, description, name, svg }, side], i) => {
+    const picture = pictures.get(keys[i]) ?? newPicture(keys[i], name, side);
+    pictures.set(keys[i], picture);
+    picture.caption.textContent = (side ? `${side}: ` : "") + (title || name);
+    picture.image.alt = description || name;
+    const [, width, height] = /viewBox="0 0 (\d+) (\d+)"/.exec(svg) ?? [];
+    picture.image.width = width;
+    picture.image.height = height;
+    picture.isStale = picture.isStale || picture.svg !== svg;
+    picture.svg = svg;
+  });
+  if (isNew) {
+    $("figures").replaceChildren(...[...pictures.values()].map(({ box }) => box));
+    for (const picture of pictures.values()) {
+      picture.isNear = picture.box.getBoundingClientRect().top < innerHeight;
+      watch.observe(picture.box);
+    }
+  }
+  for (const picture of pictures.values()) {
+    if (picture.isStale && picture.isNear) {
+      draw(picture);
+    }
+  }
+  resting = setTimeout(drawStale, REST_MS);
+}
+
+addEventListener("beforeprint", () => {
+  for (const picture of pictures.values()) {
+    if (picture.isStale) {
+      draw(picture);
+    }
+  }
+});
+
 function answer({ tree, text: printed, figures, other, capacity, errors, ms }) {
+  showLink();
   if (capacity) {
     searched = false;
     $("capacity").textContent = `highest rate within the targets: ${capacity.rate} req/s (${capacity.runs} runs, to 1 %)`;
@@ -283,9 +364,7 @@ function answer({ tree, text: printed, figures, other, capacity, errors, ms }) {
     $("warnings").replaceChildren(...tree.warnings.map(({ message, hint }) => make("li", {}, hint ? `${message} (${hint})` : message)));
     const drawn = figures.filter(({ svg }) => svg);
     const beside = (name) => other?.figures.filter((figure) => figure.svg && figure.name === name) ?? [];
-    $("figures").replaceChildren(
-      ...drawn.flatMap((figure) => [picture(figure, other && "A"), ...beside(figure.name).map((theirs) => picture(theirs, "B"))]),
-    );
+    showPictures(drawn.flatMap((figure) => [[figure, other && "A"], ...beside(figure.name).map((theirs) => [theirs, "B"])]));
     $("printed").textContent = other ? `A\n${printed}\nB\n${other.text}` : printed;
     $("digest").textContent = tree.digest;
     $("digest-b").textContent = other ? ` B ${other.tree.digest}` : "";
@@ -300,28 +379,34 @@ function unpacked() {
 }
 
 async function open() {
-  if (!native) {
-    compiled = await WebAssembly.compile(unpacked());
-  }
-  start((ready) => {
+  // The worker's thread starts while the module is unpacked, and it runs while the controls are made.
+  const send = start((ready) => {
     table = ready.table;
+    changed();
     build(ready);
     const showAll = () => {
       for (const name of fields.keys()) {
         show(name);
       }
       showSide();
-      changed();
     };
     addEventListener("hashchange", () => {
       state = read(location.hash);
       showAll();
+      changed();
     });
     showAll();
   });
+  if (!native) {
+    compiled = await WebAssembly.compile(unpacked());
+  }
+  send();
   $("copy-command").addEventListener("click", () => navigator.clipboard.writeText($("command").textContent));
   $("find-capacity").addEventListener("click", findCapacity);
-  $("copy-link").addEventListener("click", () => navigator.clipboard.writeText(location.href));
+  $("copy-link").addEventListener("click", () => {
+    showLink();
+    navigator.clipboard.writeText(location.href);
+  });
 }
 
 open().catch((error) => {

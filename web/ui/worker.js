@@ -30,9 +30,9 @@ class Native {
   list(kind) {
     return this.#call("list", { kind });
   }
-  run({ requests: _, figures = true, ...options }) {
+  run({ requests: _, figures = WINDOWS, ...options }) {
     this.#table ??= this.schema("options").properties;
-    const document = { keep: figures ? ["figures"] : [] };
+    const document = { keep: figures ? ["figures"] : [], ...(figures ? { series_buckets: figures } : {}) };
     for (const [name, value] of Object.entries(options)) {
       const path = this.#table[name]?.path.split(".") ?? [name];
       path.slice(0, -1).reduce((place, key) => (place[key] ??= {}), document)[path.at(-1)] = value;
@@ -45,8 +45,11 @@ class Native {
   }
 }
 
+// Windows of the pictures over time: as many as a picture in two columns has pixels.
+const WINDOWS = 256;
+
 function answerOf(options) {
-  const result = rl.run({ ...options, requests: false });
+  const result = rl.run({ ...options, requests: false, figures: WINDOWS });
   const figures = result.figures().map((figure) => ({ ...figure, svg: result.figure(figure.name) }));
   const answer = { tree: result.toJSON(), text: result.report("table"), figures };
   result.free();

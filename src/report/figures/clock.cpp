@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "document/document.hpp"
+#include "metrics/series.hpp"
 #include "report/figures/figure.hpp"
 #include "report/figures/heat_lane.hpp"
 #include "report/figures/lanes.hpp"
@@ -26,10 +27,10 @@ std::string peak_text(const document::Node& result,
                       std::string_view what) {
   const auto place = std::ranges::max_element(values) - values.begin();
   return fmt::format(
-      "{} at most {}, {} s into the run.",
+      "{} at most {}, {} into the run.",
       what,
       significant(greatest(values)),
-      significant(static_cast<double>(place) * number_at(result, "series.window_s")));
+      human_duration(static_cast<double>(place) * number_at(result, "series.window_s")));
 }
 
 /// Windows that a rate is drawn over: counts of single ones jump about.
@@ -82,21 +83,45 @@ void draw_tokens(const document::Node& result, Lanes& lanes) {
   lanes.step(decode, y, "lb", kTogether);
 }
 
-/// As many windows as a reader looks at.
+/// The mean of each `rows` values together.
+std::vector<double> means_of(const std::vector<double>& values, std::size_t rows) {
+  std::vector<double> means;
+  for (std::size_t i = 0; i < values.size(); i += rows) {
+    const std::size_t end = std::min(i + rows, values.size());
+    double sum = 0.0;
+    for (std::size_t j = i; j < end; ++j) {
+      sum += values[j];
+    }
+    means.push_back(sum / static_cast<double>(end - i));
+  }
+  return means;
+}
+
+/// As many rows as a reader looks at, each of all windows up to the next one.
 void fill_table(const document::Node& result, Figure& figure) {
   constexpr std::size_t kRows = 32;
+  constexpr std::size_t kOfHistogram = metrics::Series::kWindowsPerHistogram;
   const double window = number_at(result, "series.window_s");
-  const auto arrivals = per_second(result, "series.rates.arrivals");
-  const auto running = numbers_at(result, "series.gauges.running.mean");
-  const auto waiting = numbers_at(result, "series.gauges.waiting.mean");
-  const auto decode = per_second(result, "series.rates.decode_tokens");
-  const std::size_t stride = (arrivals.size() - 1) / kRows + 1;
-  for (std::size_t i = 0; i < arrivals.size(); i += stride) {
-    figure.rows.push_back({significant(static_cast<double>(i) * window),
+  const std::size_t windows = numbers_at(result, "series.rates.arrivals").size();
+  const std::size_t histograms = (windows - 1) / (kRows * kOfHistogram) + 1;
+  const std::size_t rows = histograms * kOfHistogram;
+  const auto arrivals = per_second(result, "series.rates.arrivals", rows);
+  const auto running = means_of(numbers_at(result, "series.gauges.running.mean"), rows);
+  const auto waiting = means_of(numbers_at(result, "series.gauges.waiting.mean"), rows);
+  const auto decode = per_second(result, "series.rates.decode_tokens", rows);
+  const auto ttft = p99_at_most(result, "ttft", histograms);
+  const auto tpot = p99_at_most(result, "tpot", histograms);
+  const auto latency = [](const std::vector<double>& values, std::size_t i) {
+    return i < values.size() && values[i] > 0.0 ? significant(values[i]) : std::string("-");
+  };
+  for (std::size_t i = 0; i < arrivals.size(); ++i) {
+    figure.rows.push_back({human_duration(static_cast<double>(i * rows) * window),
                            significant(arrivals[i]),
                            significant(running[i]),
                            significant(waiting[i]),
-                           significant(decode[i])});
+                           significant(decode[i]),
+                           latency(ttft, i),
+                           latency(tpot, i)});
   }
 }
 
@@ -106,24 +131,32 @@ Figure clock(const document::Node& result) {
   constexpr double kLane = 92.0;
   constexpr double kHeat = 140.0;
   Figure figure{.id = "clock",
-                .title = "What happened when: five lanes over simulated time",
+                .title = "What happened when: six lanes over simulated time",
                 .caption =
                     "Means over windows of equal length, rates over four of them; the shaded bands "
                     "reach from the "
                     "least to the greatest value in each. Requests count where they "
                     "arrive or end, tokens where their step ends; KV is that of the batch, "
-                    "of what one instance's blocks hold. The last lane has the requests by "
-                    "their arrival, darker where there are more.",
-                .head = {"from s", "arrivals/s", "running", "waiting", "decode tok/s"}};
+                    "of what one instance's blocks hold. The last two lanes have the requests "
+                    "by their arrival, darker where there are more. A row of the table is the "
+                    "time up to the next row; its p99 are rounded up, by at most 6.25 %.",
+                .head = {"from",
+                         "arrivals/s",
+                         "running",
+                         "waiting",
+                         "decode tok/s",
+                         "TTFT p99 ms, at most",
+                         "TPOT p99 ms, at most"}};
   if (at_path(result, "series") == nullptr) {
     return figure;
   }
-  Lanes lanes(result, {kLane, kLane, kLane, kLane, kHeat});
+  Lanes lanes(result, {kLane, kLane, kLane, kLane, kHeat, kHeat});
   draw_requests(result, lanes);
   draw_batch(result, lanes);
   draw_kv(result, lanes);
   draw_tokens(result, lanes);
   draw_heat(result, "ttft", 4, "TTFT, ms", lanes);
+  draw_heat(result, "tpot", 5, "TPOT, ms", lanes);
   lanes.time_axis();
   figure.draw(lanes.canvas());
   figure.time_axis = lanes.place();

@@ -1,5 +1,6 @@
 #include "report/figures/figure.hpp"
 
+#include <cmath>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -21,7 +22,7 @@ constexpr std::string_view kStyle = R"(
 .fig{--ink:#1f2328;--quiet:#59636e;--rule:#d8dee4;--edge:#8c959f;--paper:#ffffff;
 --a:#0072b2;--b:#d55e00;--c:#009e73;--d:#a0558a;--e:#8a6d00;--f:#56b4e9;--g:#e69f00}
 @media screen and (prefers-color-scheme:dark){.fig{--ink:#e6edf3;--quiet:#9da7b1;--rule:#30363d;--edge:#656c76;--paper:#0d1117;
---a:#56b4e9;--b:#f0883e;--c:#2fc49b;--d:#d98cc0;--e:#e5c100;--f:#0072b2;--g:#e69f00}}
+--a:#56b4e9;--b:#f0883e;--c:#2fc49b;--d:#c978ad;--e:#e5c100;--f:#0072b2;--g:#e69f00}}
 @media print{.fig{--ink:#000;--quiet:#444;--rule:#ddd;--edge:#888;--paper:#fff;
 --a:#0072b2;--b:#d55e00;--c:#009e73;--d:#a0558a;--e:#8a6d00;--f:#56b4e9;--g:#e69f00}}
 .fig text{font:12px system-ui,'Segoe UI',Helvetica,Arial,'DejaVu Sans',sans-serif;fill:var(--ink)}
@@ -104,6 +105,13 @@ std::vector<double> numbers_at(const document::Node& tree, std::string_view path
   return numbers;
 }
 
+bool worst_differs(const document::Node& result) {
+  constexpr double kQuarter = 0.25;
+  const double mean = number_at(result, "mean_steps.decode.requests");
+  const double worst = number_at(result, "findings.worst.decode.requests");
+  return mean > 0.0 && worst > 0.0 && std::abs(worst / mean - 1.0) > kQuarter;
+}
+
 std::vector<Figure> all_figures(const document::Node& result) {
   std::vector<Figure> figures;
   for (const auto make : {distributions,
@@ -112,6 +120,7 @@ std::vector<Figure> all_figures(const document::Node& result) {
                           time_split,
                           operators,
                           mean_roofline,
+                          worst_roofline,
                           gpu_memory,
                           waterfall}) {
     Figure figure = make(result);

@@ -21,7 +21,7 @@ struct Figure {
   std::string marks = {};  ///< The content of the SVG.
   /// Attributes that say where its time axis lies (Lanes::place()); empty: it has none.
   std::string time_axis = {};
-  std::vector<std::string> head;
+  std::vector<std::string> head = {};
   std::vector<std::vector<std::string>> rows = {};  ///< The table; cells per column of `head`.
 
   void draw(const Canvas& canvas);
@@ -43,6 +43,9 @@ struct Figure {
 /// The numbers of a list there; empty where there is none.
 [[nodiscard]] std::vector<double> numbers_at(const document::Node& tree, std::string_view path);
 
+/// Whether the mean decode batch of the worst stretch is another than the run's: by a quarter.
+[[nodiscard]] bool worst_differs(const document::Node& result);
+
 /// Latency distributions of a result with `series`.
 [[nodiscard]] Figure distributions(const document::Node& result);
 /// Five lanes over simulated time: requests, batch and queue, KV, tokens, latency.
@@ -55,6 +58,8 @@ struct Figure {
 [[nodiscard]] Figure operators(const document::Node& result);
 /// The same operators under the GPU's roofs.
 [[nodiscard]] Figure mean_roofline(const document::Node& result);
+/// Those of the worst stretch, where worst_differs().
+[[nodiscard]] Figure worst_roofline(const document::Node& result);
 /// What lies in a GPU's memory.
 [[nodiscard]] Figure gpu_memory(const document::Node& result);
 /// The error to expect of the headline numbers. Without measured runs like this it has no marks.

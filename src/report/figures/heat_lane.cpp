@@ -52,6 +52,16 @@ std::vector<Column> columns_of(const document::Node& list) {
   return columns;
 }
 
+double limit_of(const document::Node& result, std::string_view key) {
+  return number_at(result, fmt::format("summary.slo.{}.limit_ms", key));
+}
+
+/// A bin's share of requests as a rank: 99 of a hundred.
+constexpr std::int64_t kHundred = 100;
+std::int64_t rank_of_p99(std::int64_t all) {
+  return all * 99 / kHundred;
+}
+
 /// Lines of one value per window, broken where there is none.
 void draw_line(const std::vector<double>& values,
                double window,
@@ -105,9 +115,14 @@ HeatLane draw_heat(const document::Node& result,
     return drawn;
   }
   const double least = std::max(bounds[lowest], bounds[1]);
-  const Scale y = Scale::logarithmic(least, bounds[highest], lanes.bottom(lane), lanes.top(lane));
+  const double limit = limit_of(result, key);
+  const Scale y = Scale::logarithmic(limit > 0.0 ? std::min(least, limit) : least,
+                                     std::max(bounds[highest], limit),
+                                     lanes.bottom(lane),
+                                     lanes.top(lane));
   lanes.canvas().axis_left(y, Lanes::kLeft, Lanes::kRight);
   const double span = core::log(static_cast<double>(most) + 1.0);
+  std::vector<Canvas::HeatCell> cells;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const Column& column = columns[i];
     const double from = lanes.time().pixel(static_cast<double>(i) * window);
@@ -116,23 +131,54 @@ HeatLane draw_heat(const document::Node& result,
       if (column.counts[bin] > 0) {
         const std::size_t number = column.first + bin;
         // Dark by the logarithm: a single slow request is seen beside a thousand quick ones.
-        lanes.canvas().heat({.x = from, .y = y.pixel(bounds[number + 1])},
-                            {.x = to, .y = y.pixel(std::max(bounds[number], least))},
-                            core::log(static_cast<double>(column.counts[bin]) + 1.0) / span);
+        cells.push_back({.from = {.x = from, .y = y.pixel(bounds[number + 1])},
+                         .to = {.x = to, .y = y.pixel(std::max(bounds[number], least))},
+                         .level = core::log(static_cast<double>(column.counts[bin]) + 1.0) / span});
       }
     }
     const auto value = [&](std::int64_t rank) {
       return column.all > 0 ? bounds[column.bin_of(rank) + 1] : 0.0;
     };
-    constexpr std::int64_t kHundred = 100;
     drawn.p50.push_back(value(column.all / 2));
-    drawn.p99.push_back(value(column.all * 99 / kHundred));
+    drawn.p99.push_back(value(rank_of_p99(column.all)));
     drawn.greatest.push_back(value(column.all - 1));
   }
+  lanes.canvas().heat(cells);
   draw_line(drawn.p50, window, y, "la", lanes);
   draw_line(drawn.p99, window, y, "lb", lanes);
-  lanes.name(lane, name, {{"p50", "la"}, {"p99", "lb"}});
+  std::vector<Lanes::Key> keys = {{"p50", "la"}, {"p99", "lb"}};
+  const std::string target = fmt::format("target {}", significant(limit));
+  if (limit > 0.0) {
+    const double at = y.pixel(limit);
+    lanes.canvas().line({.x = Lanes::kLeft, .y = at}, {.x = Lanes::kRight, .y = at}, "target");
+    keys.push_back({.name = target, .css_class = "target"});
+  }
+  lanes.name(lane, name, keys);
   return drawn;
+}
+
+std::vector<double> p99_at_most(const document::Node& result,
+                                std::string_view key,
+                                std::size_t rows) {
+  const auto bounds = numbers_at(result, "series.latency_counts.bin_bounds_ms");
+  const document::Node* const list = at_path(result, fmt::format("series.latency_counts.{}", key));
+  if (list == nullptr || !list->is_list()) {
+    return {};
+  }
+  const std::vector<Column> columns = columns_of(*list);
+  std::vector<double> values;
+  for (std::size_t i = 0; i < columns.size(); i += rows) {
+    Column sum{.first = 0, .counts = std::vector<std::int64_t>(bounds.size(), 0)};
+    for (std::size_t j = i; j < std::min(i + rows, columns.size()); ++j) {
+      for (std::size_t bin = 0; bin < columns[j].counts.size(); ++bin) {
+        sum.counts[columns[j].first + bin] += columns[j].counts[bin];
+      }
+      sum.all += columns[j].all;
+    }
+    const std::size_t bin = sum.all > 0 ? sum.bin_of(rank_of_p99(sum.all)) + 1 : 0;
+    values.push_back(sum.all > 0 && bin < bounds.size() ? bounds[bin] : 0.0);
+  }
+  return values;
 }
 
 }  // namespace ridgeline::report::figures

@@ -17,7 +17,13 @@ struct HeatLane {
   std::vector<double> greatest;
 };
 
-/// Draws the latency `key` of series.latency_counts in a lane.
+/// Milliseconds within which 99 % of the requests of each `rows` histograms together are, rounded
+/// up to the end of a bin; 0 where there are none.
+[[nodiscard]] std::vector<double> p99_at_most(const document::Node& result,
+                                              std::string_view key,
+                                              std::size_t rows);
+
+/// Draws the latency `key` of series.latency_counts in a lane, with the target of summary.slo.
 HeatLane draw_heat(const document::Node& result,
                    std::string_view key,
                    std::size_t lane,

@@ -82,16 +82,38 @@ void Lanes::band(const std::vector<double>& lower,
 
 void Lanes::time_axis() {
   const std::size_t last = heights_.size() - 1;
-  canvas_.axis_below(time_, bottom(last), bottom(last), "seconds of simulated time");
+  constexpr int kHours = 13;  // A day has a tick every second hour.
+  const AxisUnit unit = axis_unit(time_.high);
+  Scale in_units = time_;
+  in_units.high /= unit.seconds;
+  canvas_.axis_below(in_units,
+                     bottom(last),
+                     bottom(last),
+                     fmt::format("{} of simulated time", unit.name),
+                     unit.name == "hours" ? kHours : kTicksBelow);
 }
 
 std::string Lanes::place(std::size_t first) const {
-  return fmt::format(" data-seconds=\"{}\" data-plot=\"{:.0f} {:.0f} {:.0f} {:.0f}\"",
-                     time_.high,
-                     kLeft,
-                     kRight,
-                     bottom(heights_.size() - 1),
-                     top(first));
+  return fmt::format(
+      " data-seconds=\"{}\" data-unit=\"{}\" data-plot=\"{:.0f} {:.0f} {:.0f} {:.0f}\"",
+      time_.high,
+      axis_unit(time_.high).seconds,
+      kLeft,
+      kRight,
+      bottom(heights_.size() - 1),
+      top(first));
+}
+
+AxisUnit axis_unit(double end_s) {
+  constexpr double kMinute = 60.0;
+  constexpr double kHour = 60.0 * kMinute;
+  constexpr double kLongMinutes = 5.0;
+  constexpr double kLongHours = 3.0;
+  if (end_s >= kLongHours * kHour) {
+    return {.name = "hours", .seconds = kHour};
+  }
+  return end_s >= kLongMinutes * kMinute ? AxisUnit{.name = "minutes", .seconds = kMinute}
+                                         : AxisUnit{.name = "seconds", .seconds = 1.0};
 }
 
 std::vector<double> window_lengths(const document::Node& result) {

@@ -12,6 +12,14 @@
 
 namespace ridgeline::report::figures {
 
+/// What a time axis counts in.
+struct AxisUnit {
+  std::string_view name;
+  double seconds;
+};
+/// Seconds, minutes or hours: that in which a run of this length is a number of two digits.
+[[nodiscard]] AxisUnit axis_unit(double end_s);
+
 /// Lanes one below the other on one axis of simulated time.
 class Lanes {
  public:

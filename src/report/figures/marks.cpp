@@ -24,11 +24,33 @@ std::int64_t tenths(double pixel) {
   return static_cast<std::int64_t>(std::floor(pixel * 10.0 + 0.5));
 }
 
+/// By hand: a page draws tens of thousands of these while a slider moves.
+void append_tenths(std::int64_t value, std::string& text) {
+  constexpr std::size_t kLongest = 24;
+  constexpr std::int64_t kTen = 10;
+  std::array<char, kLongest> digits{};
+  std::size_t first = digits.size();
+  std::int64_t rest = value < 0 ? -value : value;
+  const auto put = [&](std::int64_t digit) { digits[--first] = static_cast<char>('0' + digit); };
+  if (rest % kTen != 0) {
+    put(rest % kTen);
+    digits[--first] = '.';
+  }
+  rest /= kTen;
+  do {
+    put(rest % kTen);
+    rest /= kTen;
+  } while (rest > 0);
+  if (value < 0) {
+    digits[--first] = '-';
+  }
+  text.append(&digits[first], digits.size() - first);
+}
+
 std::string of_tenths(std::int64_t value) {
-  const char* const sign = value < 0 ? "-" : "";
-  const std::int64_t size = value < 0 ? -value : value;
-  return size % 10 == 0 ? fmt::format("{}{}", sign, size / 10)
-                        : fmt::format("{}{}.{}", sign, size / 10, size % 10);
+  std::string text;
+  append_tenths(value, text);
+  return text;
 }
 
 std::string number(double pixel) {
@@ -41,7 +63,8 @@ class Pen {
   void move(Spot to) {
     x_ = tenths(to.x);
     y_ = tenths(to.y);
-    text_ += "M" + of_tenths(x_) + " " + of_tenths(y_);
+    put('M', x_);
+    put(' ', y_);
   }
   void line(Spot to) {
     const std::int64_t dx = tenths(to.x) - x_;
@@ -50,11 +73,12 @@ class Pen {
       return;
     }
     if (dy == 0) {
-      text_ += "h" + of_tenths(dx);
+      put('h', dx);
     } else if (dx == 0) {
-      text_ += "v" + of_tenths(dy);
+      put('v', dy);
     } else {
-      text_ += "l" + of_tenths(dx) + " " + of_tenths(dy);
+      put('l', dx);
+      put(' ', dy);
     }
     x_ += dx;
     y_ += dy;
@@ -63,6 +87,11 @@ class Pen {
   [[nodiscard]] const std::string& text() const { return text_; }
 
  private:
+  void put(char before, std::int64_t value) {
+    text_ += before;
+    append_tenths(value, text_);
+  }
+
   std::string text_;
   std::int64_t x_ = 0;
   std::int64_t y_ = 0;
@@ -211,15 +240,32 @@ void Canvas::bar(Spot from, Spot to, std::string_view css_class, std::string_vie
   marks_ += hint.empty() ? "/>\n" : fmt::format("><title>{}</title></rect>\n", xml_escaped(hint));
 }
 
-void Canvas::heat(Spot from, Spot to, double level) {
-  constexpr double kShades = 20.0;
-  marks_ += fmt::format("<path class=\"heat\" opacity=\"{}\" d=\"M{} {}H{}V{}H{}z\"/>\n",
-                        std::ceil(level * kShades) / kShades,
-                        number(from.x),
-                        number(from.y),
-                        number(to.x),
-                        number(to.y),
-                        number(from.x));
+void Canvas::heat(std::span<const HeatCell> cells) {
+  constexpr std::size_t kShades = 20;
+  std::array<std::string, kShades + 1> paths;
+  for (const HeatCell& cell : cells) {
+    const auto shade = static_cast<std::size_t>(std::ceil(cell.level * double{kShades}));
+    std::string& path = paths[std::min(shade, kShades)];
+    const auto put = [&](const char* before, std::int64_t value) {
+      path += before;
+      append_tenths(value, path);
+    };
+    const std::int64_t left = tenths(cell.from.x);
+    const std::int64_t right = tenths(cell.to.x);
+    put("M", left);
+    put(" ", tenths(cell.from.y));
+    put("h", right - left);
+    put("V", tenths(cell.to.y));
+    put("h", left - right);
+    path += 'z';
+  }
+  for (std::size_t shade = 1; shade <= kShades; ++shade) {
+    if (!paths[shade].empty()) {
+      marks_ += fmt::format("<path class=\"heat\" opacity=\"{}\" d=\"{}\"/>\n",
+                            static_cast<double>(shade) / double{kShades},
+                            paths[shade]);
+    }
+  }
 }
 
 void Canvas::whisker(double y, double low, double middle, double high, std::string_view css_class) {
@@ -230,10 +276,9 @@ void Canvas::whisker(double y, double low, double middle, double high, std::stri
   }
 }
 
-void Canvas::axis_below(const Scale& x, double y, double top, std::string_view unit) {
-  constexpr int kTicks = 10;
+void Canvas::axis_below(const Scale& x, double y, double top, std::string_view unit, int wanted) {
   constexpr double kBelow = 16.0;
-  for (const double tick : x.ticks(kTicks)) {
+  for (const double tick : x.ticks(wanted)) {
     const double at = x.pixel(tick);
     line({.x = at, .y = top}, {.x = at, .y = y}, "grid");
     text({.x = at, .y = y + kBelow}, "middle", "quiet", tick_text(tick));

@@ -13,6 +13,8 @@ inline constexpr double kPictureWidth = 960.0;
 /// Where its plot begins and ends, unless its labels need other room.
 inline constexpr double kPlotLeft = 70.0;
 inline constexpr double kPlotRight = 930.0;
+/// Ticks that an axis below a plot has at most.
+inline constexpr int kTicksBelow = 10;
 
 /// Values of one axis to pixels: linear, or logarithmic of values above zero.
 struct Scale {
@@ -64,11 +66,18 @@ class Canvas {
   /// A rectangle; `hint` is shown beside the pointer where it is not empty.
   void bar(Spot from, Spot to, std::string_view css_class, std::string_view hint = {});
   /// A rectangle as dark as `level`, 0 to 1.
-  void heat(Spot from, Spot to, double level);
+  struct HeatCell {
+    Spot from;
+    Spot to;
+    double level = 0.0;
+  };
+  /// All cells of one shade are one path: a page of thousands of elements is slow to draw.
+  void heat(std::span<const HeatCell> cells);
   /// A range with a mark at its middle, horizontal.
   void whisker(double y, double low, double middle, double high, std::string_view css_class);
   /// Ticks with their labels and a line across the plot at each.
-  void axis_below(const Scale& x, double y, double top, std::string_view unit);
+  void axis_below(
+      const Scale& x, double y, double top, std::string_view unit, int wanted = kTicksBelow);
   void axis_left(const Scale& y, double x, double right);
 
   [[nodiscard]] double width() const { return width_; }

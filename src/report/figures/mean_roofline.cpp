@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,17 +43,11 @@ void add_operators(const document::Node& step,
   }
 }
 
-}  // namespace
-
-Figure mean_roofline(const document::Node& result) {
+/// Of the two steps below that key, under the words of the figure.
+Figure roofline_of(const document::Node& result, std::string_view steps, Figure figure) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kSteps = {
-      {{"mean_steps.decode", "decode"}, {"mean_steps.prompt", "prefill"}}};
-  Figure figure{.id = "roofline",
-                .title = "How far operators are from the GPU's roofs, in FLOP per second",
-                .caption =
-                    "The two steps of the picture before: left of a ridge memory bandwidth limits "
-                    "an operator, right of it arithmetic.",
-                .head = {"step", "operator", "FLOP per byte", "TFLOP/s"}};
+      {{"decode", "decode"}, {"prompt", "prefill"}}};
+  figure.head = {"step", "operator", "FLOP per byte", "TFLOP/s"};
   Roofline roofline{.title = "",
                     .subtitle = "",
                     .peaks = {},
@@ -71,7 +66,7 @@ Figure mean_roofline(const document::Node& result) {
   std::ranges::stable_sort(roofline.peaks, {}, [](const auto& peak) { return peak.peak.value(); });
   latency::Explanation explanation;
   for (const auto& [key, phase] : kSteps) {
-    if (const document::Node* const step = at_path(result, key);
+    if (const document::Node* const step = at_path(result, fmt::format("{}.{}", steps, key));
         step != nullptr && step->is_map()) {
       add_operators(*step, phase, explanation, figure);
     }
@@ -82,10 +77,30 @@ Figure mean_roofline(const document::Node& result) {
   figure.width = kRooflineWidth;
   figure.height = kRooflineHeight;
   figure.marks = roofline_marks(roofline, explanation);
-  figure.description = fmt::format("{} operators of a decode step and a prompt under {} roofs.",
-                                   figure.rows.size(),
-                                   roofline.peaks.size());
+  figure.description =
+      fmt::format("{} operators of a decode step and a prompt under {}.",
+                  figure.rows.size(),
+                  counted(static_cast<std::int64_t>(roofline.peaks.size()), "roof"));
   return figure;
+}
+
+}  // namespace
+
+Figure mean_roofline(const document::Node& result) {
+  return roofline_of(
+      result,
+      "mean_steps",
+      {.id = "roofline",
+       .title = "How far operators are from the GPU's roofs, in FLOP per second",
+       .caption = "The two steps of the run's means: left of a ridge memory bandwidth limits "
+                  "an operator, right of it arithmetic."});
+}
+
+Figure worst_roofline(const document::Node& result) {
+  Figure figure{.id = "roofline-worst",
+                .title = "The same in the worst stretch, in FLOP per second",
+                .caption = "The two steps of the means of the run's worst stretch."};
+  return worst_differs(result) ? roofline_of(result, "findings.worst", std::move(figure)) : figure;
 }
 
 }  // namespace ridgeline::report::figures

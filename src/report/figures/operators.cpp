@@ -79,19 +79,20 @@ std::string_view colour_of(std::string_view bottleneck) {
   return "fe";
 }
 
-/// The bars of one step, from `left` on.
+/// The bars of one step, right of and below `corner`.
 void draw_step(const std::vector<Operator>& all,
                double step_us,
-               double left,
+               Spot corner,
                std::string_view title,
                Canvas& canvas) {
-  canvas.text({.x = left, .y = 40.0}, "start", "strong", title);
+  const double left = corner.x;
+  canvas.text({.x = left, .y = corner.y + 40.0}, "start", "strong", title);
   const double longest = all.empty() ? 0.0 : all.front().us;
   double most = longest;
   for (const Operator& one : all) {
     most = std::max(most, one.us);
   }
-  double y = kOperatorFirstRow;
+  double y = corner.y + kOperatorFirstRow;
   for (const Operator& one : all) {
     const double length = most > 0.0 ? kOperatorLongestBar * one.us / most : 0.0;
     canvas.text({.x = left + kOperatorLabels - 6.0, .y = y + 11.0}, "end", "", one.name);
@@ -118,6 +119,31 @@ void draw_bottleneck_keys(Canvas& canvas) {
   }
 }
 
+struct Step {
+  std::string_view key;
+  std::string_view name;
+  std::string_view of;  ///< A word before its title.
+};
+/// Two columns: decode steps left, prompts right.
+constexpr std::array<Step, 4> kSteps = {
+    {{.key = "mean_steps.decode", .name = "decode", .of = ""},
+     {.key = "mean_steps.prompt", .name = "prompt", .of = ""},
+     {.key = "findings.worst.decode", .name = "decode, worst", .of = "worst stretch: "},
+     {.key = "findings.worst.prompt", .name = "prompt, worst", .of = "worst stretch: "}}};
+
+std::string title_of(const Step& step, const document::Node& node, bool is_decode) {
+  const std::string us = significant(number_at(node, "us"));
+  return is_decode ? fmt::format("{}decode: {} requests with {} tokens, {} us",
+                                 step.of,
+                                 significant(number_at(node, "requests")),
+                                 significant(number_at(node, "context_tokens")),
+                                 us)
+                   : fmt::format("{}prompt of {} tokens, {} us",
+                                 step.of,
+                                 significant(number_at(node, "prompt_tokens")),
+                                 us);
+}
+
 }  // namespace
 
 Figure operators(const document::Node& result) {
@@ -125,46 +151,36 @@ Figure operators(const document::Node& result) {
                 .title = "Which operators a step spends its time in, in us",
                 .caption =
                     "Left one step of the mean decode batch while steps ran, right one of the "
-                    "mean prompt alone, each as the run's step-time model prices it. Colours are "
+                    "mean prompt alone, each as the run's step-time model prices it; below them "
+                    "those of the worst stretch, where its batch is another. Colours are "
                     "what holds an operator up.",
                 .head = {"step", "operator", "held up by", "us", "share"}};
-  struct Step {
-    std::string_view key;
-    std::string_view name;
-  };
-  constexpr std::array<Step, 2> kSteps = {{{.key = "mean_steps.decode", .name = "decode"},
-                                           {.key = "mean_steps.prompt", .name = "prompt"}}};
-  std::array<std::vector<Operator>, 2> bars;
-  for (std::size_t i = 0; i < kSteps.size(); ++i) {
+  const std::size_t steps = worst_differs(result) ? kSteps.size() : kSteps.size() / 2;
+  std::array<std::vector<Operator>, kSteps.size()> bars;
+  std::array<double, kSteps.size() / 2> heights{};
+  for (std::size_t i = 0; i < steps; ++i) {
     const document::Node* const step = at_path(result, kSteps[i].key);
     if (step != nullptr && step->is_map()) {
       bars[i] = operators_of(*step, kSteps[i].name, figure);
+      heights[i / 2] = std::max(
+          heights[i / 2], kOperatorFirstRow + kOperatorRow * static_cast<double>(bars[i].size()));
     }
   }
-  const std::size_t rows = std::max(bars[0].size(), bars[1].size());
-  if (rows == 0) {
+  if (heights[0] <= 0.0) {
     return figure;
   }
-  Canvas canvas(2.0 * kOperatorColumn,
-                kOperatorFirstRow + kOperatorRow * static_cast<double>(rows));
+  Canvas canvas(2.0 * kOperatorColumn, heights[0] + heights[1]);
   draw_bottleneck_keys(canvas);
-  double left = 0.0;
-  for (std::size_t i = 0; i < kSteps.size(); ++i) {
-    if (!bars[i].empty()) {
-      const document::Node& step = *at_path(result, kSteps[i].key);
-      const double us = number_at(step, "us");
-      const std::string title = i == 0 ? fmt::format("decode: {} requests with {} tokens, {} us",
-                                                     significant(number_at(step, "requests")),
-                                                     significant(number_at(step, "context_tokens")),
-                                                     significant(us))
-                                       : fmt::format("prompt of {} tokens, {} us",
-                                                     significant(number_at(step, "prompt_tokens")),
-                                                     significant(us));
-      draw_step(bars[i], us, left, title, canvas);
-      figure.description += fmt::format(
-          "{}{}; longest: {}.", figure.description.empty() ? "" : " ", title, bars[i].front().name);
+  for (std::size_t i = 0; i < steps; ++i) {
+    if (bars[i].empty()) {
+      continue;
     }
-    left += kOperatorColumn;
+    const document::Node& step = *at_path(result, kSteps[i].key);
+    const std::string title = title_of(kSteps[i], step, i % 2 == 0);
+    const Spot corner = {.x = i % 2 == 0 ? 0.0 : kOperatorColumn, .y = i < 2 ? 0.0 : heights[0]};
+    draw_step(bars[i], number_at(step, "us"), corner, title, canvas);
+    figure.description += fmt::format(
+        "{}{}; longest: {}.", figure.description.empty() ? "" : " ", title, bars[i].front().name);
   }
   figure.draw(canvas);
   return figure;

@@ -233,7 +233,8 @@ void draw_cell(const SweepCells& cells,
   const Spot to = {.x = from.x + cells.width() - 1.0, .y = from.y + kCellHeight - 1.0};
   const double value = served_by(result);
   // Half as dark as the colour is: the number on it stays to be read.
-  canvas.heat(from, to, cells.most > 0.0 ? value / cells.most / 2.0 : 0.0);
+  canvas.heat(std::array{Canvas::HeatCell{
+      .from = from, .to = to, .level = cells.most > 0.0 ? value / cells.most / 2.0 : 0.0}});
   if (misses_target(result)) {
     hatch(from, to, canvas);
   }

@@ -101,7 +101,8 @@ Figure time_split(const document::Node& result) {
                 .caption =
                     "By what holds each operator up: memory bandwidth, arithmetic, the "
                     "network between GPUs, launches and the host; idle is the rest. Seconds "
-                    "of all instances together.",
+                    "of all instances together. An engine that answers one request is not idle "
+                    "either: how full it is, its batch and its KV cache say.",
                 .head = {"", "seconds", "share"}};
   std::vector<std::vector<double>> parts;
   double all = 0.0;

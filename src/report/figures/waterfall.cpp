@@ -62,8 +62,8 @@ constexpr double kGroupHead = 20.0;
 constexpr double kLeft = 150.0;
 constexpr double kTop = 24.0;
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kLifeParts = {
-    {{"on the way", "fe"}, {"queued", "fb"}, {"prefill", "fg"}, {"decode", "fa"}}};
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kLifeParts = {
+    {{"on the way", "fe"}, {"queued", "fb"}, {"prefill", "fg"}, {"decode", "fa"}, {"back", "fe"}}};
 
 /// Milliseconds from the arrival to the ends of the parts.
 std::array<double, kLifeParts.size() + 1> edges_of(const document::Node& story) {
@@ -73,7 +73,8 @@ std::array<double, kLifeParts.size() + 1> edges_of(const document::Node& story) 
           (at(story, "queued_s") - arrival) * kMs,
           (at(story, "first_scheduled_s") - arrival) * kMs,
           (at(story, "first_token_s") - arrival) * kMs,
-          (at(story, "last_token_s") - arrival) * kMs};
+          (at(story, "last_token_s") - arrival) * kMs,
+          at(story, "e2e_ms")};
 }
 
 void draw_part_keys(Canvas& canvas) {
@@ -126,7 +127,8 @@ Figure waterfall(const document::Node& result) {
                 .title = "What happened to single requests, ms from their arrival",
                 .caption =
                     "On the way to the engine's queue, in the queue, prompt computed (to the "
-                    "first token), answer generated. A preempted request waits and computes "
+                    "first token), answer generated, the last token on its way back. A preempted "
+                    "request waits and computes "
                     "again within its answer.",
                 .head = {"request",
                          "arrival s",

@@ -47,7 +47,9 @@ Node step_node(const latency::StepTimeModel& model,
       .build();
 }
 
-Node decode_node(const scenario::Deployment& deployment, const metrics::Window& all) {
+}  // namespace
+
+Node decode_step_tree(const scenario::Deployment& deployment, const metrics::Window& all) {
   std::int64_t busy = 0;
   for (const std::int64_t ticks : all.busy) {
     busy += ticks;
@@ -79,22 +81,20 @@ Node decode_node(const scenario::Deployment& deployment, const metrics::Window& 
   return step_node(*deployment.latency, batch, requests, context, {});
 }
 
-Node prompt_node(const scenario::Deployment& deployment, const metrics::Summary& summary) {
-  if (summary.completed == 0 || summary.total_input_tokens == 0) {
+Node prompt_step_tree(const scenario::Deployment& deployment,
+                      core::Tokens cached,
+                      core::Tokens computed) {
+  if (computed <= core::Tokens(0)) {
     return {};
   }
-  const std::int64_t cached = rounded(summary.total_cached_tokens, summary.completed);
-  const std::int64_t all = rounded(summary.total_input_tokens, summary.completed);
-  const core::Tokens most = deployment.engine.max_num_batched_tokens;
-  const core::Tokens computed(
-      std::clamp<std::int64_t>(all - cached, 1, std::max<std::int64_t>(most.value(), 1)));
-  const domain::PrefillChunk chunk = {.past = core::Tokens(cached), .new_tokens = computed};
+  const std::int64_t most =
+      std::max<std::int64_t>(deployment.engine.max_num_batched_tokens.value(), 1);
+  const core::Tokens in_step(std::min(computed.value(), most));
+  const domain::PrefillChunk chunk = {.past = cached, .new_tokens = in_step};
   domain::StepBatch batch;
   batch.prefills = {&chunk, 1};
-  return step_node(*deployment.latency, batch, 1, core::Tokens(cached), computed);
+  return step_node(*deployment.latency, batch, 1, cached, in_step);
 }
-
-}  // namespace
 
 Node mean_steps_tree(const scenario::Resolved& resolved,
                      const metrics::Series& series,
@@ -104,13 +104,20 @@ Node mean_steps_tree(const scenario::Resolved& resolved,
   for (const metrics::Window& window : series.windows) {
     all.add(window);
   }
+  Node prompt;
+  if (summary.completed > 0 && summary.total_input_tokens > 0) {
+    const std::int64_t cached = rounded(summary.total_cached_tokens, summary.completed);
+    const std::int64_t whole = rounded(summary.total_input_tokens, summary.completed);
+    prompt = prompt_step_tree(
+        deployment, core::Tokens(cached), core::Tokens(std::max<std::int64_t>(whole - cached, 1)));
+  }
   MapBuilder roofs;
   for (const auto& peak : latency::kernel::formats_in_use(deployment.network, deployment.gpu)) {
     roofs.add(peak.format, number_node(peak.peak.value()));
   }
   return MapBuilder()
-      .add("decode", decode_node(deployment, all))
-      .add("prompt", prompt_node(deployment, summary))
+      .add("decode", decode_step_tree(deployment, all))
+      .add("prompt", prompt)
       .add("roofs", roofs.build())
       .add("bytes_per_s", number_node(deployment.gpu.mem_bandwidth.value()))
       .build();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/units.hpp"
 #include "document/document.hpp"
 #include "metrics/series.hpp"
 #include "metrics/summary.hpp"
@@ -16,6 +17,14 @@ namespace ridgeline::report {
 [[nodiscard]] document::Node mean_steps_tree(const scenario::Resolved& resolved,
                                              const metrics::Series& series,
                                              const metrics::Summary& summary);
+
+/// The decode step of the mean batch of a window's steps; null of a window without one.
+[[nodiscard]] document::Node decode_step_tree(const scenario::Deployment& deployment,
+                                              const metrics::Window& window);
+/// A prompt alone in its step, cut at what one step computes; null without tokens to compute.
+[[nodiscard]] document::Node prompt_step_tree(const scenario::Deployment& deployment,
+                                              core::Tokens cached,
+                                              core::Tokens computed);
 
 /// What lies in one GPU's memory, in GiB by part, and `usable_gib`: weights, kv_cache, ..., free.
 [[nodiscard]] document::Node gpu_memory_tree(const scenario::Deployment& deployment);

@@ -71,12 +71,14 @@ std::string repeat_command(const scenario::Resolved& resolved) {
     return std::string(kFromPage);
   }
   std::string command = "ridgeline run";
+  bool has_seed = false;
   for (const Provenance& provenance : resolved.provenance) {
     if (!is_stated(provenance)) {
       continue;
     }
     const scenario::Option& option = *scenario::find_option(provenance.path);
     const document::Node value = scenario::value_node(option, scenario);
+    has_seed = has_seed || option.path == "seed";
     if (option.shape != scenario::Option::Shape::kOne || value.is_map() || value.is_list()) {
       return std::string(kFromPage);
     }
@@ -87,7 +89,8 @@ std::string repeat_command(const scenario::Resolved& resolved) {
           " --{} {}", option.flag, core::shell_word(scenario::value_text(option, scenario)));
     }
   }
-  return command;
+  // The seed too where it is the default one, for a reader who asks whether there was chance.
+  return has_seed ? command : fmt::format("{} --seed {}", command, scenario.run.seed);
 }
 
 std::string settings_link(const scenario::Resolved& resolved) {

@@ -15,6 +15,7 @@
 #include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
 #include "report/format.hpp"
+#include "report/results/findings.hpp"
 #include "report/results/headline.hpp"
 #include "report/results/mean_steps.hpp"
 #include "report/results/repeat.hpp"
@@ -68,7 +69,7 @@ std::vector<accuracy::ExpectedError> expected_errors_of(const scenario::Resolved
 }  // namespace
 
 RunResult run_result(const scenario::Resolved& resolved,
-                     const sim::RunOutcome& outcome,
+                     sim::RunOutcome outcome,
                      const RunStory& story) {
   RunResult result;
   result.headline = headline(resolved, outcome);
@@ -78,10 +79,13 @@ RunResult run_result(const scenario::Resolved& resolved,
   result.config = scenario::to_node(scenario);
   result.settings = settings_of(scenario, result.config);
   result.summary = outcome.summary;
-  result.series = outcome.series;
-  if (outcome.series && resolved.pools.empty()) {
-    result.mean_steps = mean_steps_tree(resolved, *outcome.series, outcome.summary);
-    result.gpu_memory = gpu_memory_tree(*resolved.deployment);
+  result.series = std::move(outcome.series);
+  if (result.series) {
+    result.findings = findings_tree(resolved, *result.series);
+    if (resolved.pools.empty()) {
+      result.mean_steps = mean_steps_tree(resolved, *result.series, outcome.summary);
+      result.gpu_memory = gpu_memory_tree(*resolved.deployment);
+    }
   }
   result.deployment = deployment_of(resolved, outcome);
   result.expected_errors = expected_errors_of(resolved);

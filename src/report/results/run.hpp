@@ -21,7 +21,7 @@ struct RunStory {
 
 /// The result of a simulated scenario, with the warnings of both.
 [[nodiscard]] RunResult run_result(const scenario::Resolved& resolved,
-                                   const sim::RunOutcome& outcome,
+                                   sim::RunOutcome outcome,
                                    const RunStory& story);
 
 /// That there were requests and none got an answer; nothing where one did.

@@ -79,6 +79,12 @@ TEST(HtmlReport, TheVerdictComesFirst) {
   EXPECT_THAT(html_report(testing::a_run({{"slo.ttft", "100s"}})), HasSubstr("<b>MET</b> TTFT"));
 }
 
+TEST(HtmlReport, SaysInstantsAsDurationsAndSharesAsPercent) {
+  const auto tree = *document::parse_json(R"({"a": 3661.0, "b": 0.25})", "t");
+  EXPECT_EQ(number_text(tree.find("a"), "findings.worst.from_s"), "1 h 01 m");
+  EXPECT_EQ(number_text(tree.find("b"), "findings.worst.missed_share"), "25.0 %");
+}
+
 TEST(HtmlReport, SaysTheErrorToExpect) {
   EXPECT_THAT(a_page(), HasSubstr("data-key=\"expected_error.ttft.median_pct\""));
   RunResult run = testing::a_run();

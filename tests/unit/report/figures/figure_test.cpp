@@ -17,7 +17,7 @@ using ::testing::SizeIs;
 
 TEST(Figures, EachHasWordsATableAndMarks) {
   const auto all = all_figures(testing::a_result());
-  EXPECT_THAT(all, SizeIs(8));
+  EXPECT_THAT(all, SizeIs(worst_differs(testing::a_result()) ? 9 : 8));
   for (const Figure& figure : all) {
     EXPECT_FALSE(figure.title.empty()) << figure.id;
     EXPECT_FALSE(figure.description.empty()) << figure.id;

@@ -23,7 +23,18 @@ TEST(HeatLane, LinesAreWithinABinOfTheExactNumbers) {
     EXPECT_LE(drawn.p50[i], drawn.p99[i]);
     EXPECT_LE(drawn.p99[i], drawn.greatest[i]);
   }
-  EXPECT_GT(testing::count(lanes.canvas().marks(), "class=\"heat\""), 10);
+  EXPECT_GT(testing::count(lanes.canvas().marks(), "class=\"heat\""), 1);
+  // Of the run's target, and of its key.
+  EXPECT_EQ(testing::count(lanes.canvas().marks(), "class=\"target\""), 2);
+}
+
+TEST(HeatLane, RowsTogetherHaveThePercentileOfTheirRequests) {
+  const auto& result = testing::a_result();
+  const auto all = p99_at_most(result, "ttft", 1'000);
+  ASSERT_EQ(all.size(), 1U);
+  const double exact = number_at(result, "summary.ttft_ms.p99");
+  EXPECT_NEAR(all.front(), exact, 0.1 * exact);
+  EXPECT_TRUE(p99_at_most(document::Node(), "ttft", 1).empty());
 }
 
 }  // namespace

@@ -27,6 +27,13 @@ TEST(Lanes, TheLastWindowEndsWithTheRun) {
   EXPECT_DOUBLE_EQ(lanes.time().pixel(1e9), Lanes::kRight);
 }
 
+TEST(Lanes, LongAxesCountMinutesAndHours) {
+  EXPECT_EQ(axis_unit(120.0).name, "seconds");
+  EXPECT_EQ(axis_unit(600.0).name, "minutes");
+  EXPECT_EQ(axis_unit(86'400.0).name, "hours");
+  EXPECT_EQ(axis_unit(86'400.0).seconds, 3'600.0);
+}
+
 TEST(Lanes, RatesArePerSecond) {
   const auto& result = testing::a_result();
   const auto rates = per_second(result, "series.rates.arrivals");

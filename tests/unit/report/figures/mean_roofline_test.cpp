@@ -12,6 +12,7 @@ TEST(MeanRoofline, HasBothSteps) {
   EXPECT_GT(testing::count(figure.marks, "class=\"mark prefill\""), 2);
   EXPECT_GT(testing::count(figure.marks, "class=\"roof\""), 0);
   EXPECT_FALSE(figure.rows.empty());
+  EXPECT_TRUE(figure.description.ends_with("under 1 roof.")) << figure.description;
 }
 
 TEST(MeanRoofline, AResultWithoutStepsHasNoPicture) {

@@ -7,6 +7,7 @@
 #include "a_run.hpp"
 #include "document/document.hpp"
 #include "report/figures/figure.hpp"
+#include "report/format.hpp"
 
 namespace ridgeline::report::figures {
 namespace {
@@ -19,6 +20,9 @@ TEST(Waterfall, BeginsWithTheLongestTtft) {
   const double id = number_at(worst->items().front(), "id");
   EXPECT_EQ(figure.rows.front().front(), fmt::format("{}", id));
   EXPECT_EQ(number_at(worst->items().front(), "ttft_ms"), number_at(result, "summary.ttft_ms.max"));
+  const double longest =
+      number_at(at_path(result, "series.requests.worst_e2e")->items().front(), "e2e_ms");
+  EXPECT_THAT(figure.description, ::testing::HasSubstr(significant(longest) + " ms"));
   EXPECT_GE(testing::count(figure.marks, "<rect class=\"fa\""), 24 + 1);  // And the key.
 }
 

@@ -44,6 +44,13 @@ TEST(RepeatCommand, HasAFlagForEachStatedSetting) {
   }
 }
 
+TEST(RepeatCommand, HasTheSeedOnce) {
+  EXPECT_TRUE(repeat_command(small_run({})).ends_with(" --seed 0"));
+  const std::string command = repeat_command(small_run({{"seed", "7"}}));
+  EXPECT_THAT(command, ::testing::HasSubstr(" --seed 7"));
+  EXPECT_EQ(command.find("--seed"), command.rfind("--seed"));
+}
+
 TEST(RepeatCommand, ReadsTheResultWhereAFlagDoesNotSayAll) {
   EXPECT_THAT(repeat_command(small_run({{"set", "model.num_hidden_layers=16"}})),
               ::testing::HasSubstr("--format json | ridgeline run -"));

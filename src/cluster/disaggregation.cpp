@@ -222,10 +222,11 @@ void Disaggregation::deliver_prefill(Serial serial, SimTime now) {
   if (pushes()) {
     start_prefill(serial);
   }
-  fleet_.submit(
-      leg,
-      part.at_prefill.instance,
-      {.holds_blocks = true, .reports_steps = inputs_.transfer.mode == TransferMode::kLayerWise});
+  fleet_.submit(leg,
+                part.at_prefill.instance,
+                {.holds_blocks = true,
+                 .reports_steps = inputs_.transfer.mode == TransferMode::kLayerWise,
+                 .was_sent_before = ticket.dispatches > 1});
 }
 
 /// The answer of the prefill instance is known.
@@ -274,9 +275,9 @@ void Disaggregation::deliver_decode(Serial serial, SimTime now) {
   }
   fleet_.submit(leg,
                 part.at_decode->instance,
-                recomputes
-                    ? engine::Leg{}
-                    : engine::Leg{.remote_tokens = ticket.request.prompt_tokens, .loads = true});
+                {.remote_tokens = recomputes ? core::Tokens() : ticket.request.prompt_tokens,
+                 .loads = !recomputes,
+                 .was_sent_before = ticket.dispatches > 1});
 }
 
 /// The decode instance has blocks for the KV.

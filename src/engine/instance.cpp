@@ -204,6 +204,9 @@ core::SimTime Instance::next_visible() const {
   const InFrontend& first = in_frontend_.front();
   const core::SimTime second =
       in_frontend_.size() > 1 ? in_frontend_[1].done : core::SimTime::never();
+  if (first.leg != Leg()) {  // A load may start as soon as the request is there.
+    return std::min(engine_->next_visible(), first.done);
+  }
   return std::min(engine_->next_visible_with(first.request, first.done), second);
 }
 

@@ -21,6 +21,8 @@ struct Leg {
   bool holds_blocks = false;
   /// Every step that computes some of its prompt is reported as it is formed.
   bool reports_steps = false;
+  /// The request was sent before: what an earlier attempt computed may be in the prefix cache.
+  bool was_sent_before = false;
 
   friend bool operator==(const Leg&, const Leg&) = default;
 };

@@ -88,7 +88,8 @@ struct EngineOptions {
   /// Stages of a pipeline, and so steps in flight; 0: no pipeline, 1 synchronous or 2
   /// asynchronous steps.
   std::int64_t pipeline_depth = 0;
-  bool kv_transfer = false;  ///< Requests may bring KV that another engine computed.
+  bool kv_transfer = false;   ///< Requests may bring KV that another engine computed.
+  bool kv_connector = false;  ///< KV is kept outside the GPUs: Engine::connect() is called.
   std::optional<GrammarTimes> grammars = {};  ///< Requests may have structured outputs.
   std::vector<CacheGroup> cache_groups = {CacheGroup{}};
   FirstUseStalls first_use = {};  ///< Of a server that has not warmed up.

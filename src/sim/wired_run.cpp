@@ -295,7 +295,8 @@ core::Result<WiredRun> WiredRun::make(const scenario::Resolved& resolved,
   run.watch.emplace(model);
   const auto options_of = [&](const scenario::Deployment& one) {
     engine::EngineOptions options = one.engine;
-    options.kv_transfer = is_disaggregated(resolved) || has_kv_tiers(resolved);
+    options.kv_connector = has_kv_tiers(resolved);
+    options.kv_transfer = is_disaggregated(resolved) || options.kv_connector;
     options.acceptance_seed = static_cast<std::uint64_t>(resolved.run.seed);
     const bool wanted = controls.listener != nullptr && controls.listener->needs_steps();
     options.log_steps = options.log_steps || wanted || run.timeline.has_value() ||

@@ -130,7 +130,7 @@ RandomTiers random_tiers() {
   all.options.max_model_len = core::Tokens(512);
   all.options.num_gpu_blocks = core::Blocks(*rc::gen::inRange<std::int64_t>(34, 80));
   all.options.async_scheduling = *rc::gen::arbitrary<bool>();
-  all.options.kv_transfer = true;
+  all.options.kv_transfer = all.options.kv_connector = true;
   all.options.profile =
       *engine::find_profile(*rc::gen::element<std::string>("0.11", "0.20", "0.27"));
   all.costs.per_context = core::Duration::ticks(*rc::gen::inRange<std::int64_t>(0, 1000));

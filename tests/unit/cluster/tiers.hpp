@@ -55,7 +55,7 @@ class Tiers : public testing::Test {
     options_.max_num_batched_tokens = core::Tokens(512);
     options_.num_gpu_blocks = core::Blocks(9);
     options_.async_scheduling = false;
-    options_.kv_transfer = true;
+    options_.kv_transfer = options_.kv_connector = true;
     options_.profile.reserve_full_prompt = true;
     offload_.layouts[0].bytes_per_block = kBlockBytes;
     offload_.tiers[kHost] = tier(100);

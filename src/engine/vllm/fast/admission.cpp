@@ -8,8 +8,9 @@
 #include "core/units.hpp"
 #include "domain/record.hpp"
 #include "domain/request.hpp"
+#include "engine/leg.hpp"
 #include "engine/vllm/fast/prefix_cache.hpp"
-#include "engine/vllm/fast/scheduler.hpp"
+#include "engine/vllm/fast/scheduler_runs.hpp"
 #include "engine/vllm/fast/slot.hpp"
 
 namespace ridgeline::engine::vllm::fast {
@@ -43,11 +44,21 @@ void Scheduler::make_all_blocks_findable() {
   head_blocked_ = false;
   blocked_budget_ = -1;
   cache_.make_ended_blocks_findable();
+  const auto make_held_findable = [this](SlotIndex index) {
+    if (slots_[index].table.own) {
+      cache_.make_findable(slots_[index].table, index, own_content(slots_[index]));
+    }
+  };
   for (SlotIndex i = first_running_; i != kNoSlot; i = slots_[i].next) {
-    if (slots_[i].table.own) {
-      cache_.make_findable(slots_[i].table, i, own_content(slots_[i]));
+    make_held_findable(i);
+  }
+  for (const Loading& load : loading_) {
+    if (load.entry.slot != kNoSlot) {
+      make_held_findable(load.entry.slot);
     }
   }
+  std::ranges::for_each(abandoned_, make_held_findable);
+  std::ranges::for_each(holding_, make_held_findable);
   for (std::size_t i = 0; i < waiting_.size(); ++i) {
     if (const SlotIndex index = waiting_[i].slot; has_left_blocks(waiting_[i])) {
       cache_.make_left_blocks_findable(slots_[index].table, index, own_content(slots_[index]));
@@ -56,14 +67,36 @@ void Scheduler::make_all_blocks_findable() {
 }
 
 void Scheduler::schedule_waiting(Batch& batch, core::SimTime now) {
-  while (!waiting_.empty() && budget_ > 0 && num_running_ < options_.max_num_seqs) {
-    if (is_own(waiting_.front()) && admit_whole(waiting_.front(), batch, now)) {
+  if (loading_.empty()) [[likely]] {
+    num_ahead_ = 0;
+    schedule_queue(waiting_.size(), batch, now);
+  } else {
+    schedule_around_loads(batch, now);
+  }
+  const std::size_t last = passed_over_.size();
+  for (std::size_t i = 1; i <= last; ++i) {
+    waiting_.push_front(passed_over_[options_.profile.reverses_passed_over ? i - 1 : last - i]);
+  }
+}
+
+/// Tries the first `most` entries of the queue; false where one of them does not fit, so that
+/// nothing behind it is tried.
+bool Scheduler::schedule_queue(std::size_t most, Batch& batch, core::SimTime now) {
+  for (; most > 0 && has_room(); --most) {
+    if (is_own(waiting_.front()) && !waiting_.front().leg.loads &&
+        admit_whole(waiting_.front(), batch, now)) {
       waiting_.pop_front();
       continue;
     }
     const Waiting entry = waiting_.front();
-    const Verdict verdict = try_admit(entry, batch, now);
+    Verdict verdict = try_admit(entry, batch, now);
+    if (verdict == Verdict::kBlocked && num_running_ == 0 && num_ahead_ > 0 && has_loaded_from(0)) {
+      verdict = Verdict::kPassedOver;  // As in schedule_loaded().
+    }
     if (verdict == Verdict::kBlocked) {
+      if (num_ready_ > 0) {
+        return false;  // Others that were tried before may fit before this one does.
+      }
       head_blocked_ = true;
       head_budget_ = budget_;
       // A prompt that is not cut is passed over once too many of its blocks have been evicted, so
@@ -72,17 +105,14 @@ void Scheduler::schedule_waiting(Batch& batch, core::SimTime now) {
         blocked_budget_ = budget_;
         blocked_evicted_ = match_.free_blocks == 0 ? 0 : evicted_of(entry);
       }
-      break;
+      return false;
     }
     waiting_.pop_front();
     if (verdict == Verdict::kPassedOver) {
       passed_over_.push_back(entry);
     }
   }
-  const std::size_t last = passed_over_.size();
-  for (std::size_t i = 1; i <= last; ++i) {
-    waiting_.push_front(passed_over_[options_.profile.reverses_passed_over ? i - 1 : last - i]);
-  }
+  return true;
 }
 
 /// Whether no other request computes, holds or looks up the blocks that this entry of the queue
@@ -143,6 +173,9 @@ core::Tokens Scheduler::queued_prompt_tokens() const {
   for (std::size_t i = 0; i < waiting_.size(); ++i) {
     const Waiting& entry = waiting_[i];
     sum += entry.slot == kNoSlot ? entry.prompt_tokens : slots_[entry.slot].prompt_tokens;
+  }
+  for (const Loading& load : loading_) {
+    sum += load.entry.prompt_tokens;
   }
   return core::Tokens(sum);
 }
@@ -212,6 +245,14 @@ Scheduler::Verdict Scheduler::try_admit(const Waiting& entry, Batch& batch, core
   if (options_.profile.prefix_stats_per_lookup) {
     count_lookup(entry, known);
   }
+  if (entry.leg.loads) {
+    // A load may bring every token: the last one is then computed again. There has to be another.
+    const std::int64_t reach =
+        std::min(entry.leg.remote_tokens.value(), known - (known > 1 ? 0 : 1));
+    if (reach > cached) {
+      return try_load(entry, known, reach);
+    }
+  }
   std::int64_t tokens = known - cached;
   if (options_.long_prefill_token_threshold.value() > 0) {
     tokens = std::min(tokens, options_.long_prefill_token_threshold.value());
@@ -220,8 +261,7 @@ Scheduler::Verdict Scheduler::try_admit(const Waiting& entry, Batch& batch, core
     return options_.profile.whole_prompt_blocks_queue ? Verdict::kBlocked : Verdict::kPassedOver;
   }
   tokens = std::min(tokens, budget_);
-  const std::int64_t available = cache_.num_free() - (num_running_ == 0 ? 0 : watermark_blocks_) +
-                                 match_.blocks - match_.free_blocks;
+  const std::int64_t available = admissible_blocks() + match_.blocks - match_.free_blocks;
   const std::int64_t must_fit = options_.profile.reserve_full_prompt ? known : cached + tokens;
   if (blocks_for(must_fit) > available) {
     return Verdict::kBlocked;
@@ -229,8 +269,52 @@ Scheduler::Verdict Scheduler::try_admit(const Waiting& entry, Batch& batch, core
   if (!options_.profile.prefix_stats_per_lookup) {
     count_lookup(entry, known);
   }
+  if (entry.leg.loads) {
+    load_starts_.push_back({.request = entry.id, .blocks = {}});  // Nothing is missing.
+    --num_reporting_;
+  }
   admit(entry, batch, tokens, now);
   return Verdict::kAdmitted;
+}
+
+/// Gives a request blocks for `reach` leading tokens, whose KV is then written into them.
+Scheduler::Verdict Scheduler::try_load(const Waiting& entry,
+                                       std::int64_t known,
+                                       std::int64_t reach) {
+  std::int64_t available = admissible_blocks() + match_.blocks - match_.free_blocks;
+  if (options_.profile.reserve_full_prompt && blocks_for(known) > available) {
+    return Verdict::kBlocked;
+  }
+  if (options_.profile.remote_load_spares_prefills) {
+    for (const SlotIndex index : prefilling_) {
+      const Slot& slot = slots_[index];
+      available -= blocks_to_compute(slot, slot.known - slot.computed);
+    }
+  }
+  if (blocks_for(reach) > available) {
+    return Verdict::kBlocked;
+  }
+  if (!options_.profile.prefix_stats_per_lookup) {
+    count_lookup(entry, known);
+  }
+  note_duplicates();
+  const SlotIndex index = take_slot(entry, core::SimTime::never());
+  take_hold(entry, index);
+  Slot& slot = slots_[index];
+  slot.record.cached_tokens = {};
+  slot.status = Status::kLoading;
+  slot.computed = match_.blocks * block_size_.value();
+  slot.loaded = reach;
+  slot.least_blocks = blocks_for(reach);
+  cache_.allocate(slot.least_blocks - match_.blocks, index);
+  load_starts_.push_back(
+      {.request = entry.id, .blocks = core::Blocks(blocks_for(reach - slot.computed))});
+  --num_reporting_;
+  Loading& load = loading_.emplace_back();
+  load.entry = entry;
+  load.entry.slot = index;
+  load.entry.leg.loads = false;
+  return Verdict::kLoads;
 }
 
 /// The commonest entry of the queue is a new request with a prompt of its own (is_own) that fits as
@@ -240,8 +324,7 @@ bool Scheduler::admit_whole(const Waiting& entry, Batch& batch, core::SimTime no
   const std::int64_t threshold = options_.long_prefill_token_threshold.value();
   const std::int64_t blocks = blocks_for(tokens);
   if (!options_.enable_prefix_caching || tokens > budget_ ||
-      (threshold > 0 && tokens > threshold) ||
-      blocks > cache_.num_free() - (num_running_ == 0 ? 0 : watermark_blocks_)) {
+      (threshold > 0 && tokens > threshold) || blocks > admissible_blocks()) {
     return false;
   }
   match_.clear();
@@ -273,14 +356,7 @@ void Scheduler::admit(const Waiting& entry, Batch& batch, std::int64_t tokens, c
   RIDGELINE_CHECK(tokens > 0 && tokens <= budget_, "batch: a chunk is within the token budget");
   RIDGELINE_CHECK(entry.slot == kNoSlot || slots_[entry.slot].status == Status::kPreempted,
                   "slot: a request in the queue was preempted, or has no slot");
-  if (match_.growing_elsewhere != PrefixCache::kNone) {
-    const SlotIndex owner = cache_.owner_of(match_.growing_elsewhere);
-    PrefixCache::Table& table = slots_[owner].table;
-    cache_.expect_duplicates(table);
-    if (table.single_blocks_until == PrefixCache::kForever && decodes_or_leaves(slots_[owner])) {
-      add_single_block_decode(owner);
-    }
-  }
+  note_duplicates();
   const SlotIndex index = entry.slot != kNoSlot ? entry.slot : take_slot(entry, now);
   Slot& slot = slots_[index];
   const std::int64_t cached = match_.blocks * block_size_.value();
@@ -293,6 +369,19 @@ void Scheduler::admit(const Waiting& entry, Batch& batch, std::int64_t tokens, c
   cache_.allocate(missing, index);
   budget_ -= tokens;
   put(batch, index, tokens);
+}
+
+/// Of the entry that is admitted: whether another request computes the block that it did not find.
+void Scheduler::note_duplicates() {
+  if (match_.growing_elsewhere == PrefixCache::kNone) {
+    return;
+  }
+  const SlotIndex owner = cache_.owner_of(match_.growing_elsewhere);
+  PrefixCache::Table& table = slots_[owner].table;
+  cache_.expect_duplicates(table);
+  if (table.single_blocks_until == PrefixCache::kForever && decodes_or_leaves(slots_[owner])) {
+    add_single_block_decode(owner);
+  }
 }
 
 /// Makes the request a holder of the blocks found in the cache.
@@ -341,6 +430,9 @@ SlotIndex Scheduler::take_slot(const Waiting& entry, core::SimTime now) {
   slot.stop_after = entry.stop_after;
   slot.last_skipped_batch = -1;
   slot.in_extra_batch = entry.in_extra_batch;
+  slot.holds_blocks = entry.leg.holds_blocks;
+  slot.reports_steps = entry.leg.reports_steps;
+  slot.least_blocks = 0;
   slot.record.outcome = entry.outcome_at_stop;
   slot.record.id = entry.id;
   slot.record.label_set = entry.label_set;

@@ -9,7 +9,7 @@
 #include "domain/record.hpp"
 #include "domain/token_sink.hpp"
 #include "engine/vllm/fast/prefix_cache.hpp"
-#include "engine/vllm/fast/scheduler.hpp"
+#include "engine/vllm/fast/scheduler_runs.hpp"
 #include "engine/vllm/fast/slot.hpp"
 
 namespace ridgeline::engine::vllm::fast {
@@ -101,7 +101,7 @@ void Scheduler::finish(SlotIndex index, domain::RecordSink& sink) {
                       slot.prompt_tokens + slot.stop_after,
                   "slot: a request ends with its last token");
   if (slot.status == Status::kPreempted) {
-    waiting_.erase(Waiting::preempted(index));
+    leave_queue(Waiting::preempted(index));
   } else {
     const std::int64_t blocks = blocks_for(computed_tokens(slot, index));
     const std::int64_t keyed = keyed_blocks(slot);
@@ -112,10 +112,17 @@ void Scheduler::finish(SlotIndex index, domain::RecordSink& sink) {
       single_block_decodes_.erase(index);
     }
     unlink(index);
-    release(index, blocks, keyed);
+    if (slot.holds_blocks) {
+      hold_for_reader(index, blocks, keyed);
+    } else {
+      release(index, blocks, keyed);
+    }
   }
   ends_.remove(index);
-  vacate(index);
+  num_reporting_ -= slot.reports_steps ? 1 : 0;
+  if (slot.status != Status::kHolding) {
+    vacate(index);
+  }
   sink.on_request(slot.record);
 }
 

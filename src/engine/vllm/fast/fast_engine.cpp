@@ -21,24 +21,32 @@
 #include "domain/step.hpp"
 #include "domain/token_sink.hpp"
 #include "engine/engine.hpp"
+#include "engine/leg.hpp"
 #include "engine/loop/pace.hpp"
 #include "engine/options.hpp"
 #include "engine/vllm/fast/decode_set.hpp"
-#include "engine/vllm/fast/scheduler.hpp"
+#include "engine/vllm/fast/scheduler_runs.hpp"
 #include "engine/vllm/fast/step_lines.hpp"
 
 namespace ridgeline::engine::vllm::fast {
 
-void FastEngine::submit(const domain::Request& request, core::SimTime queued) {
+void FastEngine::submit_leg(const domain::Request& request, core::SimTime queued, const Leg& leg) {
   RIDGELINE_CHECK(queued >= now_, "request submitted in the past");
   RIDGELINE_CHECK(queued <= inputs_.horizon, "request submitted after the horizon");
   if (!scheduler_.fits(request)) [[unlikely]] {
     inputs_.sink.on_request(Scheduler::refusal(request, queued));
     return;
   }
-  scheduler_.add(request, queued);
+  RIDGELINE_CHECK(inputs_.options.kv_transfer || leg == Leg(),
+                  "KV from elsewhere without kv_transfer");
+  scheduler_.add(request, queued, leg);
+  wake(queued);
+}
+
+/// Something changed at `at`: a batch may be formed, unless one is in flight.
+void FastEngine::wake(core::SimTime at) {
   if (num_in_flight_ == 0 && !schedule_due_) {
-    now_ = queued;
+    now_ = at;
     schedule_due_ = true;
   }
 }
@@ -56,6 +64,9 @@ core::SimTime FastEngine::next_instant() const {
 /// it that is certain.
 core::SimTime FastEngine::next_visible() {
   core::SimTime end = next_instant();
+  if (scheduler_.may_report()) [[unlikely]] {
+    return end;
+  }
   for (std::size_t i = 0; i < num_in_flight_; ++i) {
     const Batch& batch = in_flight(i);
     end = batch.end;
@@ -111,7 +122,8 @@ Pause FastEngine::advance(core::SimTime limit,
       return Pause::kHorizon;
     }
     if (num_in_flight_ == 0) {
-      RIDGELINE_CHECK(scheduler_.num_waiting() == 0, "requests wait although nothing runs");
+      RIDGELINE_CHECK(scheduler_.num_waiting() == 0 || scheduler_.waits_for_others(),
+                      "requests wait although nothing runs");
       hand_over_gaps();
       return Pause::kIdle;
     }
@@ -143,10 +155,16 @@ void FastEngine::fill_pipeline(core::SimTime limit, bool pause_at_completion) {
     const core::SimTime newest_end = num_in_flight_ == 0 ? now_ : in_flight(num_in_flight_ - 1).end;
     const bool formed = scheduler_.schedule(batch, now_, newest_end);
     note_peak();
+    if (!scheduler_.load_starts().empty()) [[unlikely]] {
+      report_loads();
+    }
     if (formed) {
       if (!launch(batch)) [[unlikely]] {
         past_horizon_ = true;
         return;
+      }
+      if (inputs_.options.kv_transfer) [[unlikely]] {
+        report_prefills(batch);
       }
     } else if (num_in_flight_ > 0 || !scheduler_.preempted_in_last_call()) {
       return;

@@ -18,8 +18,9 @@
 #include "domain/token_sink.hpp"
 #include "engine/engine.hpp"
 #include "engine/first_use.hpp"
+#include "engine/leg.hpp"
 #include "engine/loop/pace.hpp"
-#include "engine/vllm/fast/scheduler.hpp"
+#include "engine/vllm/fast/scheduler_runs.hpp"
 #include "engine/vllm/fast/step_lines.hpp"
 
 namespace ridgeline::engine::vllm::fast {
@@ -67,7 +68,12 @@ class FastEngine final : public Engine {
         depth_(async_ ? 2 : 1),
         first_use_(inputs.options.first_use) {}
 
-  void submit(const domain::Request& request, core::SimTime queued) override;
+  void submit(const domain::Request& request, core::SimTime queued) override {
+    submit_leg(request, queued, {});
+  }
+  void submit_leg(const domain::Request& request, core::SimTime queued, const Leg& leg) override;
+  void finish_load(LoadId id, core::SimTime at, bool arrived) override;
+  void release_blocks(core::RequestId id, core::SimTime at) override;
   void abort(core::RequestId id, core::SimTime at) override;
   Pause advance(core::SimTime limit, bool pause_at_completion, std::int64_t max_segments) override;
   void drop_all() override;
@@ -133,12 +139,19 @@ class FastEngine final : public Engine {
   inline void put_in_flight(const Run& run);
   inline void count(const Run& run);
   [[gnu::noinline]] void log_run(const Run& run);
+  /// What is held for another engine while no batch is in flight is not counted: the mean is over
+  /// batches.
   void hold_blocks_until(core::SimTime now) {
     RIDGELINE_CHECK(now >= now_, "engine: its clock goes forward");
-    used_block_ticks_ +=
-        static_cast<core::Int128>(scheduler_.cache().num_used()) * (now - now_).count();
+    if (num_in_flight_ > 0) [[likely]] {
+      used_block_ticks_ +=
+          static_cast<core::Int128>(scheduler_.cache().num_used()) * (now - now_).count();
+    }
     now_ = now;
   }
+  void wake(core::SimTime at);
+  [[gnu::noinline]] void report_loads();
+  [[gnu::noinline]] void report_prefills(const Batch& batch);
   void note_peak() {
     totals_.peak_used_blocks =
         std::max(totals_.peak_used_blocks, core::Blocks(scheduler_.cache().num_used()));

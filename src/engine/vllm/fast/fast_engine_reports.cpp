@@ -5,17 +5,19 @@
 #include <optional>
 
 #include "core/check.hpp"
+#include "core/ids.hpp"
 #include "core/int128.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/record.hpp"
 #include "domain/step.hpp"
 #include "engine/engine.hpp"
+#include "engine/leg.hpp"
 #include "engine/loop/pace.hpp"
 #include "engine/options.hpp"
 #include "engine/vllm/fast/decode_set.hpp"
 #include "engine/vllm/fast/fast_engine.hpp"
-#include "engine/vllm/fast/scheduler.hpp"
+#include "engine/vllm/fast/scheduler_runs.hpp"
 #include "engine/vllm/fast/step_lines.hpp"
 
 namespace ridgeline::engine::vllm::fast {
@@ -106,6 +108,44 @@ void FastEngine::abort(core::RequestId id, core::SimTime at) {
     batches[i] = &in_flight(i);
   }
   scheduler_.abort(id, std::span(batches.data(), num_in_flight_), inputs_.sink);
+  if (scheduler_.num_waiting() > 0) {
+    wake(at);  // For blocks that it held without a seat.
+  }
+}
+
+void FastEngine::finish_load(LoadId id, core::SimTime at, bool arrived) {
+  RIDGELINE_CHECK(at >= now_, "KV arrived in the past");
+  hold_blocks_until(at);
+  scheduler_.finish_load(id.request, arrived);
+  wake(at);
+}
+
+void FastEngine::release_blocks(core::RequestId id, core::SimTime at) {
+  RIDGELINE_CHECK(at >= now_, "blocks released in the past");
+  hold_blocks_until(at);
+  scheduler_.release_blocks(id);
+  wake(at);
+}
+
+void FastEngine::report_loads() {
+  for (const LoadStart& load : scheduler_.load_starts()) {
+    inputs_.loads->on_load_start(load, now_);
+  }
+}
+
+void FastEngine::report_prefills(const Batch& batch) {
+  for (std::size_t i = 0; i < batch.items.size(); ++i) {
+    const Slot& slot = scheduler_.slot(batch.items[i].slot);
+    const domain::PrefillChunk& chunk = batch.prefills[i];
+    if (slot.reports_steps) {
+      inputs_.loads->on_prefill_step({.request = slot.record.id,
+                                      .before = chunk.past,
+                                      .through = chunk.past + chunk.new_tokens,
+                                      .start = batch.start,
+                                      .end = batch.end},
+                                     now_);
+    }
+  }
 }
 
 void FastEngine::hand_over_tokens(const Batch& batch) {

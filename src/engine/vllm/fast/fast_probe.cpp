@@ -16,7 +16,7 @@
 #include "domain/request.hpp"
 #include "engine/options.hpp"
 #include "engine/probe.hpp"
-#include "engine/vllm/fast/scheduler.hpp"
+#include "engine/vllm/fast/scheduler_runs.hpp"
 #include "engine/vllm/fast/slot.hpp"
 
 namespace ridgeline::engine {
@@ -217,7 +217,8 @@ std::vector<RequestId> FastProbe::update(std::span<const std::int64_t> tokens) {
 
 std::unique_ptr<SchedulerProbe> make_fast_probe(const EngineOptions& options) {
   // As make_fast_engine() does.
-  if (vllm::fast::Scheduler::covers(options)) {
+  // Its batches are asked for one by one, where legs load over simulated time.
+  if (vllm::fast::Scheduler::covers(options) && !options.kv_transfer) {
     return std::make_unique<FastProbe>(options);
   }
   return make_reference_probe(options);

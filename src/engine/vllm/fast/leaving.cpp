@@ -12,7 +12,7 @@
 #include "core/units.hpp"
 #include "domain/record.hpp"
 #include "engine/vllm/fast/prefix_cache.hpp"
-#include "engine/vllm/fast/scheduler.hpp"
+#include "engine/vllm/fast/scheduler_runs.hpp"
 #include "engine/vllm/fast/slot.hpp"
 
 namespace ridgeline::engine::vllm::fast {
@@ -58,7 +58,7 @@ std::int64_t Scheduler::output_tokens(SlotIndex index) const {
 /// Takes a request off the running list and notes the tokens it has generated so far.
 void Scheduler::leave_running(SlotIndex index) {
   Slot& slot = slots_[index];
-  const std::int64_t blocks = blocks_for(computed_tokens(slot, index));
+  const std::int64_t blocks = blocks_of(slot, index);
   const std::int64_t keyed = keyed_so_far(index);
   if (decodes_or_leaves(slot)) {
     slot.known = tokens_so_far(slot);
@@ -84,10 +84,17 @@ void Scheduler::drain(domain::Outcome outcome, core::SimTime failed, domain::Rec
   prefilling_.clear();
   single_block_decodes_.clear();
   skipped_decodes_.clear();
-  for (std::size_t i = 0; i < waiting_.size(); ++i) {
+  for (std::size_t i = 0; i < num_ahead_; ++i) {
+    report_gone(waiting_[i], outcome, sink, failed);
+  }
+  const std::size_t ahead = num_ahead_;
+  drain_loads(outcome, failed, sink);
+  for (std::size_t i = ahead; i < waiting_.size(); ++i) {
     report_gone(waiting_[i], outcome, sink, failed);
   }
   waiting_.clear();
+  RIDGELINE_CHECK(num_reporting_ == 0,
+                  "scheduler: nothing is to be reported of requests that have left");
   RIDGELINE_CHECK(num_running_ == 0 && decodes_.count() == 0 && cache_.num_used() == 0,
                   "scheduler: nothing is held once all requests have left");
 }
@@ -105,6 +112,7 @@ void Scheduler::report_gone(const Waiting& entry,
     if (outputs > 0) {
       record.last_token = slot.last_token;
     }
+    num_reporting_ -= slot.reports_steps ? 1 : 0;
     vacate(entry.slot);
   } else {
     record.id = entry.id;
@@ -112,6 +120,7 @@ void Scheduler::report_gone(const Waiting& entry,
     record.arrival = entry.arrival;
     record.queued = entry.queued;
     record.prompt_tokens = core::Tokens(entry.prompt_tokens);
+    num_reporting_ -= entry.leg.loads || entry.leg.reports_steps ? 1 : 0;
     if (entry.chain != PrefixCache::kNone) {
       cache_.drop_chain(entry.chain);
     }
@@ -134,6 +143,9 @@ void Scheduler::abort(core::RequestId id,
       return;
     }
   }
+  if (abort_loading(id, sink)) {
+    return;
+  }
   for (std::size_t i = 0; i < waiting_.size(); ++i) {
     const Waiting entry = waiting_[i];
     if ((entry.slot == kNoSlot ? entry.id : slots_[entry.slot].record.id) == id) {
@@ -141,7 +153,7 @@ void Scheduler::abort(core::RequestId id,
         discard_tokens_in_flight(entry.slot, in_flight);
         abort_preempted(entry.slot);
       }
-      waiting_.erase(entry);
+      leave_queue(entry);
       report_gone(entry, domain::Outcome::kAborted, sink);
       return;
     }

@@ -116,6 +116,8 @@ class PrefixCache {
   /// then a prompt of its own is found by no other request, and a request finds only the blocks
   /// that it left itself when it was preempted.
   [[nodiscard]] bool prompts_quote_requests() const { return prompts_quote_requests_; }
+  /// A request comes that may have been here before: from now on as if a prompt had quoted one.
+  void expect_quotes() { prompts_quote_requests_ = true; }
   /// Prepares the table of a request with a prompt of its own (`own`) for its first admission.
   static void begin_own_table(Table& table);
   /// The match that find() would give to a preempted request with own blocks.

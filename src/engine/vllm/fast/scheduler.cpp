@@ -12,6 +12,7 @@
 #include "core/units.hpp"
 #include "engine/options.hpp"
 #include "engine/vllm/fast/prefix_cache.hpp"
+#include "engine/vllm/fast/scheduler_runs.hpp"
 #include "engine/vllm/fast/slot.hpp"
 
 namespace ridgeline::engine::vllm::fast {
@@ -42,13 +43,17 @@ Scheduler::Scheduler(const EngineOptions& options, Extras extras)
 bool Scheduler::covers(const EngineOptions& options) {
   const bool by_priority =
       options.policy == SchedulingPolicy::kPriority && options.profile.has_priority_policy;
+  // Where requests are passed over for other reasons too, the queues of legs are the plain twin's.
+  const bool whole = !options.enable_chunked_prefill && !options.profile.ignores_whole_prompt;
+  const bool covers_legs = !options.kv_connector && !options.profile.reverses_passed_over && !whole;
   return !by_priority && options.num_speculative_tokens == 0 && options.max_loras == 0 &&
-         !options.kv_transfer && !options.grammars && options.pipeline_depth == 0 &&
-         has_one_full_cache(options);
+         (!options.kv_transfer || covers_legs) && !options.grammars &&
+         options.pipeline_depth == 0 && has_one_full_cache(options);
 }
 
 bool Scheduler::schedule(Batch& batch, core::SimTime now, core::SimTime newest_end) {
-  if (waiting_.empty() && decodes_.count() == 0 && prefilling_.empty()) {
+  load_starts_.clear();
+  if (!has_waiting() && decodes_.count() == 0 && prefilling_.empty()) {
     preempted_ = false;
     head_blocked_ = false;
     blocked_budget_ = -1;
@@ -74,7 +79,7 @@ bool Scheduler::schedule(Batch& batch, core::SimTime now, core::SimTime newest_e
   } else if (running == Running::kBatchComplete) {
     return finish_forming(batch);
   }
-  if (!preempted_ && !waiting_.empty()) {
+  if (!preempted_ && has_waiting()) {
     forming_ = true;
     schedule_waiting(batch, now);
     forming_ = false;
@@ -131,7 +136,7 @@ Scheduler::Running Scheduler::run_decodes(Batch& batch, std::int64_t wasted) {
       !keep_decode_lengths_ && !cache_.keeps_ids() && decodes <= budget_ &&
       blocks <= cache_.num_free();
   const bool stays_out =
-      plain && decodes > 0 && !waiting_.empty() && blocked_budget_ == budget_ - decodes;
+      plain && decodes > 0 && has_waiting() && blocked_budget_ == budget_ - decodes;
   if (!stays_out) {
     blocked_budget_ = -1;
   }
@@ -149,7 +154,7 @@ Scheduler::Running Scheduler::run_decodes(Batch& batch, std::int64_t wasted) {
   batch.num_decodes = decodes;
   batch.decode_context = decodes_.context(num_batches_);
   batch.wasted_decodes = wasted;
-  return stays_out || waiting_.empty() ? Running::kBatchComplete : Running::kScheduled;
+  return stays_out || !has_waiting() ? Running::kBatchComplete : Running::kScheduled;
 }
 
 std::int64_t Scheduler::retire_ending() {
@@ -177,7 +182,8 @@ std::int64_t Scheduler::wanted_tokens(const Slot& slot) const {
 }
 
 std::int64_t Scheduler::blocks_to_compute(const Slot& slot, std::int64_t tokens) const {
-  return blocks_for(slot.computed + tokens) - blocks_for(slot.computed);
+  return std::max(blocks_for(slot.computed + tokens), slot.least_blocks) -
+         std::max(blocks_for(slot.computed), slot.least_blocks);
 }
 
 void Scheduler::schedule_running(Batch& batch) {
@@ -447,7 +453,7 @@ void Scheduler::preempt(SlotIndex index) {
   RIDGELINE_CHECK(index != kNoSlot && index == last_running_,
                   "scheduler: the request admitted last is preempted");
   Slot& slot = slots_[index];
-  const std::int64_t blocks = blocks_for(computed_tokens(slot, index));
+  const std::int64_t blocks = blocks_of(slot, index);
   const std::int64_t keyed = keyed_blocks(index);
   if (decodes_or_leaves(slot)) {
     const std::int64_t newest = num_batches_ - 1;
@@ -475,10 +481,12 @@ void Scheduler::preempt(SlotIndex index) {
   unlink(index);
   slot.status = Status::kPreempted;
   slot.computed = 0;
+  slot.least_blocks = 0;
   ++slot.record.preemptions;
   ++num_preemptions_;
   preempted_ = true;
   waiting_.push_front(Waiting::preempted(index));
+  num_ahead_ += options_.profile.has_skipped_queue ? 0 : 1;
 }
 
 }  // namespace ridgeline::engine::vllm::fast

@@ -13,6 +13,7 @@
 #include "domain/record.hpp"
 #include "domain/request.hpp"
 #include "domain/token_sink.hpp"
+#include "engine/leg.hpp"
 #include "engine/options.hpp"
 #include "engine/vllm/fast/block_size.hpp"
 #include "engine/vllm/fast/decode_set.hpp"
@@ -59,7 +60,20 @@ class Scheduler final : private PrefixCache::Keyed {
   [[nodiscard]] static domain::RequestRecord refusal(const domain::Request& request,
                                                      core::SimTime queued);
   /// Adds a request that fits to the queue.
-  inline void add(const domain::Request& request, core::SimTime queued);
+  inline void add(const domain::Request& request, core::SimTime queued, const Leg& leg = {});
+  /// The KV of a request that loads is there, or (`arrived` false) never comes.
+  void finish_load(core::RequestId id, bool arrived);
+  /// The blocks of a request that has ended and holds them are free.
+  void release_blocks(core::RequestId id);
+  /// The requests to which the last schedule() gave blocks for their KV, in order.
+  [[nodiscard]] std::span<const LoadStart> load_starts() const { return load_starts_.span(); }
+  /// Whether requests wait for what another engine does.
+  [[nodiscard]] bool waits_for_others() const {
+    return static_cast<std::int64_t>(loading_.size()) > num_ready_ || !holding_.empty() ||
+           !abandoned_.empty();
+  }
+  /// Whether a batch that is formed next may start a load, or is reported (Leg::reports_steps).
+  [[nodiscard]] bool may_report() const { return num_reporting_ > 0 && batches_to_next_end() == 0; }
   /// Aborts a request: reports it as aborted and gives back its blocks. Its tokens in the batches
   /// `in_flight` (oldest first) become wasted ones. An id that is not in the scheduler is ignored.
   void abort(core::RequestId id, std::span<Batch* const> in_flight, domain::RecordSink& sink);
@@ -85,7 +99,7 @@ class Scheduler final : private PrefixCache::Keyed {
   /// decode one token further, unless a request arrives. Zero if that is not certain.
   [[nodiscard]] std::int64_t repeatable_batches() {
     // A head of the queue that has not been tried yet may be admitted.
-    const bool is_new = !waiting_.empty() && !head_blocked_ && blocked_budget_ < 0 &&
+    const bool is_new = has_waiting() && !head_blocked_ && blocked_budget_ < 0 &&
                         num_running_ < options_.max_num_seqs &&
                         decodes_.count() < token_budget(options_).value();
     return is_new ? 0 : batches_to_change();
@@ -101,7 +115,7 @@ class Scheduler final : private PrefixCache::Keyed {
     RIDGELINE_CHECK(budget_ >= 0 && prefilling_.empty() && skipped_decodes_.empty(),
                     "scheduler: a run is of decodes alone, within the token budget");
     preempted_ = false;
-    head_blocked_ = !waiting_.empty() && num_running_ < options_.max_num_seqs && budget_ > 0;
+    head_blocked_ = has_waiting() && num_running_ < options_.max_num_seqs && budget_ > 0;
     head_budget_ = head_blocked_ ? budget_ : head_budget_;
   }
   /// Forms the next `count` batches of decodes alone, in which decodes begin `new_blocks` blocks.
@@ -138,7 +152,7 @@ class Scheduler final : private PrefixCache::Keyed {
   [[nodiscard]] const DecodeSet& decodes() const { return decodes_; }
   [[nodiscard]] std::int64_t num_running() const { return num_running_; }
   [[nodiscard]] std::int64_t num_waiting() const {
-    return static_cast<std::int64_t>(waiting_.size());
+    return static_cast<std::int64_t>(waiting_.size() + loading_.size());
   }
   /// Sum of the prompt lengths of the waiting requests.
   [[nodiscard]] core::Tokens queued_prompt_tokens() const;
@@ -175,7 +189,7 @@ class Scheduler final : private PrefixCache::Keyed {
   }
 
  private:
-  enum class Verdict : std::uint8_t { kAdmitted, kPassedOver, kBlocked };
+  enum class Verdict : std::uint8_t { kAdmitted, kLoads, kPassedOver, kBlocked };
   /// How far run_decodes() has scheduled the running list.
   enum class Running : std::uint8_t {
     kNotScheduled,   ///< Not at all: requests are scheduled in schedule_running().
@@ -213,7 +227,38 @@ class Scheduler final : private PrefixCache::Keyed {
   void add_single_block_decode(SlotIndex index);
   void enter_single_blocks(bool in_batch, std::int64_t before);
   [[gnu::noinline]] void enter_all_single_blocks();
+  /// Whether a request waits for nothing but room.
+  [[nodiscard]] bool has_waiting() const { return !waiting_.empty() || num_ready_ > 0; }
+  [[nodiscard]] bool has_room() const {
+    return budget_ > 0 && num_running_ < options_.max_num_seqs;
+  }
+  /// Blocks that a request may take that is admitted now.
+  [[nodiscard]] std::int64_t admissible_blocks() const {
+    return cache_.num_free() - (num_running_ == 0 ? 0 : watermark_blocks_);
+  }
+  void unblock_head() {
+    head_blocked_ = false;
+    blocked_budget_ = -1;
+  }
   void schedule_waiting(Batch& batch, core::SimTime now);
+  bool schedule_queue(std::size_t most, Batch& batch, core::SimTime now);
+  void schedule_around_loads(Batch& batch, core::SimTime now);
+  bool schedule_loaded(Batch& batch, core::SimTime now);
+  [[nodiscard]] bool has_loaded_from(std::size_t place) const;
+  Verdict try_ready(std::size_t place, Batch& batch, core::SimTime now);
+  Verdict try_loaded(SlotIndex index, Batch& batch, core::SimTime now);
+  Verdict try_load(const Waiting& entry, std::int64_t known, std::int64_t reach);
+  void take_loaded(SlotIndex index);
+  void end_standstill(Batch& batch, core::SimTime now);
+  void leave_loading(std::size_t place);
+  void requeue(Loading& load);
+  void give_back(SlotIndex index);
+  void hold_for_reader(SlotIndex index, std::int64_t blocks, std::int64_t keyed);
+  bool abort_loading(core::RequestId id, domain::RecordSink& sink);
+  void drain_loads(domain::Outcome outcome, core::SimTime failed, domain::RecordSink& sink);
+  void leave_queue(const Waiting& entry);
+  void expect_earlier_attempts();
+  void note_duplicates();
   Verdict try_admit(const Waiting& entry, Batch& batch, core::SimTime now);
   [[nodiscard]] bool is_alone_with_its_content(const Waiting& entry) const;
   void take_blocks_past_head(std::int64_t batches, std::int64_t new_blocks);
@@ -268,7 +313,7 @@ class Scheduler final : private PrefixCache::Keyed {
   void link_last(SlotIndex index);
   void unlink(SlotIndex index);
 
-  [[nodiscard]] static bool is_running(const Slot& slot) {
+  [[nodiscard]] static bool has_blocks(const Slot& slot) {
     return slot.status != Status::kFree && slot.status != Status::kPreempted;
   }
   [[nodiscard]] bool decodes_or_leaves(const Slot& slot) const {
@@ -280,6 +325,9 @@ class Scheduler final : private PrefixCache::Keyed {
   [[nodiscard]] std::int64_t computed_tokens(const Slot& slot, SlotIndex index) const;
   [[nodiscard]] std::int64_t wanted_tokens(const Slot& slot) const;
   [[nodiscard]] std::int64_t blocks_to_compute(const Slot& slot, std::int64_t tokens) const;
+  [[nodiscard]] std::int64_t blocks_of(const Slot& slot, SlotIndex index) const {
+    return std::max(blocks_for(computed_tokens(slot, index)), slot.least_blocks);
+  }
   [[nodiscard]] std::int64_t blocks_for(std::int64_t tokens) const {
     return block_size_.covering(tokens);
   }
@@ -305,6 +353,16 @@ class Scheduler final : private PrefixCache::Keyed {
   std::int64_t num_running_ = 0;
   std::int64_t next_order_ = 0;
   core::Ring<Waiting> waiting_;
+  std::vector<Loading> loading_;  ///< In the order in which they got their blocks.
+  std::int64_t num_ready_ = 0;    ///< Of those, Loading::is_ready.
+  /// Entries at the head of waiting_ that stand before those of loading_: in versions with one
+  /// queue, the requests preempted since.
+  std::size_t num_ahead_ = 0;
+  core::Buffer<SlotIndex> abandoned_;    ///< Aborted, while KV is written into their blocks.
+  core::Buffer<SlotIndex> holding_;      ///< Ended, while another engine reads their blocks.
+  core::Buffer<LoadStart> load_starts_;  ///< Of the last schedule().
+  /// Requests inside whose loads have not started, or whose steps are reported.
+  std::int64_t num_reporting_ = 0;
   core::Buffer<SlotIndex> prefilling_;  ///< Requests that compute their prompt, in running order.
   core::Buffer<SlotIndex> sampled_;     ///< Requests that decode after the batch being formed.
   core::Buffer<SlotIndex> skipped_decodes_;  ///< Decodes without a token in the newest batch.
@@ -405,7 +463,7 @@ inline void Scheduler::release(SlotIndex index,
                                std::int64_t keyed,
                                bool comes_back) {
   Slot& slot = slots_[index];
-  RIDGELINE_CHECK(is_running(slot), "scheduler: only a running request holds blocks");
+  RIDGELINE_CHECK(has_blocks(slot), "scheduler: only a running request holds blocks");
   if (slot.table.own) {
     cache_.release_own(slot.table, index, blocks, keyed, own_content(slot), comes_back);
   } else {
@@ -431,7 +489,10 @@ inline bool Scheduler::fits(const domain::Request& request) const {
   return most >= 1 && blocks_for(prompt + most) <= cache_.num_usable();
 }
 
-inline void Scheduler::add(const domain::Request& request, core::SimTime queued) {
+inline void Scheduler::add(const domain::Request& request, core::SimTime queued, const Leg& leg) {
+  if (leg.was_sent_before) [[unlikely]] {
+    expect_earlier_attempts();
+  }
   const std::int64_t prompt = request.prompt_tokens.value();
   const std::int64_t room = options_.max_model_len.value() - prompt;
   // Without a server, that refuses it, a prompt that leaves no room gets one token.
@@ -445,6 +506,8 @@ inline void Scheduler::add(const domain::Request& request, core::SimTime queued)
   entry.label_set = request.label_set;
   entry.arrival = request.arrival;
   entry.queued = queued;
+  entry.leg = leg;
+  num_reporting_ += leg.loads || leg.reports_steps ? 1 : 0;
   entry.prompt_tokens = prompt;
   entry.stop_after = std::min(request.output_tokens.value(), most);
   entry.outcome_at_stop = room < std::min(request.output_tokens.value(), request.max_tokens.value())
@@ -457,99 +520,6 @@ inline void Scheduler::add(const domain::Request& request, core::SimTime queued)
   if (options_.enable_prefix_caching && !request.prompt.empty()) {
     assign_chain(request, entry);
   }
-}
-
-// Functions that every run of batches calls; inline for speed.
-
-inline void Scheduler::report_gaps(const Batch& batch,
-                                   core::SimTime now,
-                                   domain::RecordSink& sink) const {
-  const auto resumed = static_cast<std::int64_t>(batch.resumed_decodes.size());
-  RIDGELINE_CHECK(batch.wasted_decodes >= 0 && batch.wasted_decodes + resumed <= batch.num_decodes,
-                  "batch: tokens with gaps of their own, and wasted ones, are among its decodes");
-  if (const std::int64_t regular = batch.num_decodes - batch.wasted_decodes - resumed;
-      regular > 0) {
-    sink.on_token_gaps({.gap = now - last_end_, .growth = {}, .count = 1, .requests = regular});
-  }
-}
-
-inline std::int64_t Scheduler::update(const Batch& batch,
-                                      core::SimTime now,
-                                      domain::RecordSink& sink) {
-  RIDGELINE_CHECK(batch.number == last_done_ + 1 && batch.number < num_batches_,
-                  "scheduler: batches end in the order in which they were formed");
-  if (batch.items.size() + batch.resumed_decodes.size() + preempted_in_flight_.size() != 0) {
-    report_tokens(batch, now, sink);
-  }
-  last_done_ = batch.number;
-  last_end_ = now;
-  if (async_ && !single_block_decodes_.empty()) {
-    enter_single_blocks(false, next_order_);
-  }
-  const SlotIndex first = ends_.first(batch.number);
-  if (first == kNoSlot) {
-    return 0;
-  }
-  return finish_ending(first, sink);
-}
-
-/// Whether batches that leave `budget` tokens to the queue admit no request.
-inline bool Scheduler::waiting_stays_out(std::int64_t budget) const {
-  if (waiting_.empty() || num_running_ >= options_.max_num_seqs || budget == 0) {
-    return true;
-  }
-  if (blocked_budget_ == budget) {
-    return true;
-  }
-  // The head was tried and did not fit, and nothing can change that: free blocks only get fewer;
-  // the blocks that it found are in use, so that they are not evicted; and no request computes the
-  // block that it did not find.
-  return head_blocked_ && head_budget_ == budget && match_.free_blocks == 0 &&
-         match_.growing_elsewhere == PrefixCache::kNone;
-}
-
-/// Whether no running request but the decodes has a token in the next batch.
-inline bool Scheduler::only_decodes() const {
-  // With an empty queue no request looks blocks up, so that single blocks can be entered after a
-  // run.
-  const std::size_t special =
-      prefilling_.size() + preempted_in_flight_.size() + skipped_decodes_.size() +
-      (waiting_.empty() ? 0 : single_block_decodes_.size()) + passed_over_.size();
-  return special == 0 && !keep_decode_lengths_ && !cache_.keeps_ids();
-}
-
-/// Whether the decodes have a token each in the next batch, and no request is admitted.
-inline bool Scheduler::decodes_repeat() const {
-  const std::int64_t decodes = decodes_.count();
-  const std::int64_t budget = token_budget(options_).value() - decodes;
-  return decodes > 0 && budget >= 0 && waiting_stays_out(budget);
-}
-
-inline std::int64_t Scheduler::batches_to_change() {
-  const std::int64_t oldest = last_done_ + 1;
-  ends_.advance(oldest);
-  if (!only_decodes() || retire_last_tokens() != 0 || !decodes_repeat()) {
-    return 0;
-  }
-  // A request that ends with the batch in flight frees its seat and blocks, and changes the shared
-  // context.
-  if ((!waiting_.empty() || num_shared_blocks_ != 0) && oldest < num_batches_ &&
-      request_ends_in(oldest)) {
-    return 1;
-  }
-  return ends_.next_end(num_batches_) - num_batches_ + 1;
-}
-
-inline std::int64_t Scheduler::batches_to_next_end() const {
-  for (std::int64_t batch = last_done_ + 1; batch < num_batches_; ++batch) {
-    if (request_ends_in(batch)) {
-      return 0;
-    }
-  }
-  if (!only_decodes() || !decodes_repeat() || !ends_.reaches(num_batches_)) {
-    return 0;
-  }
-  return ends_.next_end(num_batches_) - num_batches_ + 1;
 }
 
 }  // namespace ridgeline::engine::vllm::fast

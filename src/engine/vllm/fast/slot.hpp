@@ -10,6 +10,7 @@
 #include "core/units.hpp"
 #include "domain/record.hpp"
 #include "domain/step.hpp"
+#include "engine/leg.hpp"
 #include "engine/vllm/fast/prefix_cache.hpp"
 
 namespace ridgeline::engine::vllm::fast {
@@ -20,6 +21,9 @@ inline constexpr SlotIndex kNoSlot = std::numeric_limits<SlotIndex>::max();
 enum class Status : std::uint8_t {
   kFree,
   kPreempted,   ///< In the queue; keeps the tokens that it has generated.
+  kLoading,     ///< Holds blocks into which another engine's KV is being written, without a seat.
+  kLoaded,      ///< Holds the blocks with that KV, and waits for a seat.
+  kHolding,     ///< Has ended; another engine reads its blocks.
   kPrefilling,  ///< Running; has known tokens that are not computed. Its numbers are in the slot.
   kDecoding,    ///< Running, in every batch. Its numbers follow from the batch's number.
   kLeaving,     ///< Running; all that it may compute is computed or in flight.
@@ -42,9 +46,15 @@ struct alignas(64) Slot {
   Status status = Status::kFree;
   /// It is in one batch after its last token; that batch's token is wasted.
   bool in_extra_batch = false;
+  bool holds_blocks = false;   ///< Leg::holds_blocks.
+  bool reports_steps = false;  ///< Leg::reports_steps.
   std::int64_t prompt_tokens = 0;
   std::int64_t known = 0;     ///< Tokens known; not kept up while it decodes or leaves.
   std::int64_t computed = 0;  ///< While it computes its prompt: tokens computed or in flight.
+  std::int64_t loaded = 0;    ///< Of a request that loads: tokens with KV once it is there.
+  /// The blocks that it holds at least: those that it got for KV of another engine, or that are
+  /// read after its end. Other blocks follow from its tokens.
+  std::int64_t least_blocks = 0;
   /// The number of batches in a row, up to last_skipped_batch, that skipped it.
   std::int64_t batches_skipped = 0;
   core::SimTime last_token;  ///< Set while it is preempted, resumed or skipped.
@@ -71,6 +81,7 @@ struct Waiting {
   std::int64_t prompt_tokens = 0;
   core::SimTime queued;
   std::int64_t stop_after = 0;
+  Leg leg;
 
   static Waiting preempted(SlotIndex slot) {
     Waiting entry;
@@ -80,6 +91,13 @@ struct Waiting {
   friend bool operator==(const Waiting& a, const Waiting& b) {
     return a.slot == b.slot && (a.slot != kNoSlot || a.id == b.id);
   }
+};
+
+/// A request whose KV another engine hands over, from the scheduling that gave it blocks until it
+/// runs.
+struct Loading {
+  Waiting entry;  ///< Its slot holds the blocks; none once it gave them back, to be looked up anew.
+  bool is_ready = false;  ///< Nothing is on the way any more: it runs once there is room.
 };
 
 /// The request of a prefill chunk, as far as the end of its batch needs it.

@@ -240,6 +240,7 @@ Scheduler::Verdict Scheduler::try_admit(const SequencePtr& sequence, ScheduledSt
   }
   if (sequence->loads_remote) {
     sequence->loads_remote = false;
+    sequence->num_remote_tokens = 0;  // Preempted later, it is computed here.
     load_starts_.push_back({.request = sequence->record.id, .blocks = {}});  // Nothing is missing.
   }
   admit(sequence, admission, step);

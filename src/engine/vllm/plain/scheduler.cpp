@@ -81,7 +81,7 @@ SequencePtr Scheduler::take(const domain::Request& request, const Leg& leg) {
   sequence->loads_remote = leg.loads;
   sequence->holds_blocks = leg.holds_blocks;
   sequence->reports_steps = leg.reports_steps;
-  if (sequence->states_content || sequence->num_remote_tokens > 0) {
+  if (sequence->states_content || sequence->num_remote_tokens > 0 || leg.holds_blocks) {
     begin_lookups();
   }
   push_waiting(waiting_, sequence, false);
@@ -89,7 +89,7 @@ SequencePtr Scheduler::take(const domain::Request& request, const Leg& leg) {
 }
 
 /// A request may find what is cached from now on: one whose prompt states what others may have, or
-/// one that was preempted and left its own blocks.
+/// one that left its own blocks, as it was preempted or as its answer failed elsewhere.
 void Scheduler::begin_lookups() {
   if (!options_.enable_prefix_caching || kv_cache().has_lookups()) {
     return;

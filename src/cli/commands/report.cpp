@@ -126,6 +126,10 @@ ExitCode report_command(Words words) {
   if (!inputs) {
     return give_up(inputs.error(), manners);
   }
+  // A page or a picture goes to the file that is named, not to the terminal as well.
+  if (arguments.has("output") && !arguments.has("format")) {
+    manners.format = kQuiet;
+  }
   if (const auto fits = check_format(*inputs, arguments, manners); !fits) {
     return give_up(fits.error(), manners);
   }

@@ -26,8 +26,8 @@ using Characters = std::bitset<kCharacters>;
 
 Characters range(char first, char last) {
   Characters all;
-  for (int c = first; c <= last; ++c) {
-    all.set(static_cast<std::size_t>(c));
+  for (auto c = static_cast<unsigned char>(first); c <= static_cast<unsigned char>(last); ++c) {
+    all.set(c);
   }
   return all;
 }
@@ -59,8 +59,8 @@ std::optional<Characters> class_of(char letter) {
 std::optional<char> best_of(const Characters& all) {
   for (const auto& [first, last] :
        {std::array{'a', 'z'}, {'A', 'Z'}, {'0', '9'}, {' ', '~'}, {'\0', '\x7f'}}) {
-    for (int c = first; c <= last; ++c) {
-      if (all.test(static_cast<std::size_t>(c))) {
+    for (auto c = static_cast<unsigned char>(first); c <= static_cast<unsigned char>(last); ++c) {
+      if (all.test(c)) {
         return static_cast<char>(c);
       }
     }

@@ -207,7 +207,9 @@ RandomHandOvers random_hand_overs(std::int64_t ranks = 1) {
   }
   if (*rc::gen::element(false, false, true)) {
     all.tiers = test::random_tiers(all.instances());
-    all.options.kv_connector = all.options.enable_prefix_caching = true;
+    all.options.kv_connector = true;
+    all.options.profile =
+        *engine::find_profile(*rc::gen::element<std::string>("0.11", "0.20", "0.27"));
   }
   add_requests(all);
   return all;

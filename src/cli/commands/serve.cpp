@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "cli/arguments.hpp"
+#include "cli/commands/serve_flags.hpp"
 #include "cli/commands/serve_words.hpp"
 #include "cli/commands/verbs.hpp"
 #include "cli/common.hpp"

@@ -81,7 +81,7 @@ SequencePtr Scheduler::take(const domain::Request& request, const Leg& leg) {
   sequence->loads_remote = leg.loads;
   sequence->holds_blocks = leg.holds_blocks;
   sequence->reports_steps = leg.reports_steps;
-  if (sequence->states_content || sequence->num_remote_tokens > 0 || leg.holds_blocks) {
+  if (sequence->states_content || sequence->num_remote_tokens > 0 || leg.was_sent_before) {
     begin_lookups();
   }
   push_waiting(waiting_, sequence, false);

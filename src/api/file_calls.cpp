@@ -19,6 +19,7 @@
 #include "report/html_report.hpp"
 #include "report/result_json.hpp"
 #include "report/results/conform.hpp"
+#include "report/saved_result.hpp"
 #include "report/trace_report.hpp"
 #include "workload/trace_stats.hpp"
 #include "workload/traces/format.hpp"

@@ -19,6 +19,7 @@
 #include "report/html_page.hpp"
 #include "report/result_tree.hpp"
 #include "report/run_result.hpp"
+#include "report/saved_result.hpp"
 #include "report/svg.hpp"
 #include "report/tree.hpp"
 
@@ -28,9 +29,6 @@ namespace {
 using document::Node;
 using figures::at_path;
 using figures::number_at;
-
-constexpr std::string_view kResult = "result";
-constexpr std::string_view kRunInfo = "run-info";
 
 bool has_number(const Node& tree, std::string_view key) {
   const Node* const node = at_path(tree, key);
@@ -248,8 +246,8 @@ std::string data_html(const Node& result) {
       map.add(member.key, member.value);
     }
   }
-  return json_element(kResult, map.build()) +
-         (info != nullptr ? json_element(kRunInfo, *info) : std::string());
+  return json_element(kResultElement, map.build()) +
+         (info != nullptr ? json_element(kRunInfoElement, *info) : std::string());
 }
 
 bool is_share(std::string_view key) {
@@ -314,55 +312,6 @@ PageWords words_of(const Node& result, std::string_view file) {
       fmt::format("{} on {}", text_at(result, "config.model"), text_at(result, "config.gpu"));
   words.command = fmt::format("ridgeline run {}", file);
   return words;
-}
-
-core::Result<Node> result_in_page(std::string_view page, const std::string& file) {
-  const std::string_view text = json_of_element(page, kResult);
-  if (text.empty()) {
-    return core::fail(core::Error{.field = "report",
-                                  .message = "found a page without a result, expected one that "
-                                             "`ridgeline run -o FILE.html` wrote",
-                                  .where = {.file = file}});
-  }
-  auto result = document::parse_json(text, file);
-  if (!result || !result->is_map()) {
-    return result;
-  }
-  const std::string_view info_text = json_of_element(page, kRunInfo);
-  if (info_text.empty()) {
-    return result;
-  }
-  auto info = document::parse_json(info_text, file);
-  if (!info) {
-    return info;
-  }
-  MapBuilder map;
-  for (const auto& member : result->members()) {
-    map.add(member.key, member.value);
-    if (member.key == "schema_version") {
-      map.add("run_info", *info);
-    }
-  }
-  return map.build();
-}
-
-core::Result<Node> checked_result(Node tree, const std::string& file) {
-  if (tree.find("summary") == nullptr || tree.find("config") == nullptr) {
-    return core::fail(core::Error{.message = "no result of `ridgeline run`: it has no summary and "
-                                             "config",
-                                  .where = {.file = file}});
-  }
-  return tree;
-}
-
-core::Result<Node> read_result(const std::string& path) {
-  const auto text = document::read_file(path);
-  if (!text) {
-    return core::fail(text.error());
-  }
-  auto result = text->starts_with("<!doctype html>") ? result_in_page(*text, path)
-                                                     : document::parse_json(*text, path);
-  return result ? checked_result(std::move(*result), path) : result;
 }
 
 }  // namespace ridgeline::report

@@ -29,16 +29,6 @@ struct PageWords {
 /// The words of a result whose run is not at hand.
 [[nodiscard]] PageWords words_of(const document::Node& result, std::string_view file);
 
-/// The result in such a page, as result_tree() gave it; `file` names the page in errors.
-[[nodiscard]] core::Result<document::Node> result_in_page(std::string_view page,
-                                                          const std::string& file);
-
-/// The result in a file that `run` wrote: its JSON, or its page.
-[[nodiscard]] core::Result<document::Node> read_result(const std::string& path);
-/// A tree that is a result, as far as a page needs it; `file` names it in errors.
-[[nodiscard]] core::Result<document::Node> checked_result(document::Node tree,
-                                                          const std::string& file);
-
 /// A number of a result as a page shows it: integers in groups of three digits, others to three or
 /// four digits, a share as a percentage and an instant of the run as a duration where the key says
 /// so; "–" where there is none.

@@ -207,6 +207,31 @@ def test_a_file_that_is_no_result_is_refused(ridgeline, text, said):
     assert ridgeline.files() == {"wrong.json"}
 
 
+@pytest.mark.parametrize("path, value, said", [
+    (("summary", "ttft_ms", "p99"), [1], "summary.ttft_ms.p99: found a list, expected number"),
+    (("warnings",), 3, "warnings: found 3, expected array"),
+    (("config",), None, "no result"),
+    (("series", "windows"), 1, "series.gauges.running.mean: found"),
+    (("series", "rates", "steps"), [1], "series.rates.steps: found 1 items, expected"),
+    (("series", "busy_ps"), {}, "series.busy_ps.compute: is missing"),
+    (("series", "latency_counts", "bin_bounds_ms"), [], "series.latency_counts.bin_bounds_ms: is empty"),
+    (("series", "latency_counts", "ttft", 0), [10**9, 1], "series.latency_counts.ttft[0]: names a bin beyond"),
+    (("series", "quantiles", "e2e_ms"), [2, 1], "series.quantiles.e2e_ms: found 2 items, expected"),
+])
+def test_a_damaged_result_is_refused(ridgeline, path, value, said):
+    result = result_of(ridgeline, *RUN, "--series")
+    ridgeline.write("run.json", json.dumps(result))
+    place = result
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    ridgeline.write("wrong.json", json.dumps(result))
+    for words in (["wrong.json"], ["run.json", "wrong.json"]):
+        done = ridgeline("report", *words, "-o", "out.html")
+        assert done.returncode == 2 and said in done.stderr and "wrong.json" in done.stderr, done.stderr
+    assert ridgeline.files() == {"run.json", "wrong.json"}
+
+
 def sides_of(page):
     """Numbers of a page of several runs: by run and key."""
     numbers = {}

@@ -16,8 +16,8 @@
 #include "document/document.hpp"
 #include "evidence/validate/measured_files.hpp"
 #include "report/comparison_page.hpp"
-#include "report/html_report.hpp"
 #include "report/measured_run.hpp"
+#include "report/saved_result.hpp"
 
 namespace ridgeline::cli {
 namespace {
@@ -36,10 +36,12 @@ bool is_run(const Node& node) {
   return node.is_map() && node.find("summary") != nullptr && node.find("config") != nullptr;
 }
 bool is_plan(const Node& node) {
-  return node.is_map() && node.find("candidates") != nullptr && node.find("ranking") != nullptr;
+  const Node* const candidates = node.find("candidates");
+  return candidates != nullptr && candidates->is_list() && node.find("ranking") != nullptr;
 }
 bool is_sweep_row(const Node& node) {
-  return node.is_map() && node.find("point") != nullptr && node.find("ordinal") != nullptr;
+  const Node* const point = node.find("point");
+  return point != nullptr && point->is_map() && node.find("ordinal") != nullptr;
 }
 
 /// The lines of a file as documents; the first problem otherwise.
@@ -107,7 +109,11 @@ core::Result<FileContent> read_file_content(const std::string& path) {
       for (Node& node : *documents) {
         const std::string name =
             documents->size() == 1 ? path : fmt::format("{} {}", path, content.runs.size() + 1);
-        content.runs.push_back({.name = name, .result = std::move(node)});
+        auto result = report::checked_result(std::move(node), name);
+        if (!result) {
+          return core::fail(std::move(result).error());
+        }
+        content.runs.push_back({.name = name, .result = *std::move(result)});
       }
       return content;
     }

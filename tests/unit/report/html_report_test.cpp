@@ -13,6 +13,7 @@
 #include "report/figures/figure.hpp"
 #include "report/result_json.hpp"
 #include "report/result_tree.hpp"
+#include "report/saved_result.hpp"
 
 namespace ridgeline::report {
 namespace {

@@ -135,11 +135,11 @@ std::string finding_html(const Node& result) {
                         bottleneck_text(bottleneck),
                         number_html(result, "findings.whole.bottleneck_share"));
     const std::string there = text_at(result, "findings.worst.bottleneck");
+    const std::string share = number_html(result, "findings.worst.bottleneck_share");
     if (there == bottleneck) {
-      html += fmt::format(", {} then", number_html(result, "findings.worst.bottleneck_share"));
+      html += fmt::format(", and for {} of it in that stretch", share);
     } else if (!there.empty()) {
-      html += fmt::format(
-          ", but then {} for {}", there, number_html(result, "findings.worst.bottleneck_share"));
+      html += fmt::format("; in that stretch {} did, for {}", there, share);
     }
     html += ".";
   }

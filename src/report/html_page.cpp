@@ -26,7 +26,7 @@ constexpr std::string_view kPageStyle = R"(
 html{font-size:clamp(14px,.4vw + 10px,24px)}
 body{font:1rem/1.45 system-ui,'Segoe UI',Helvetica,Arial,sans-serif;color:var(--ink);background:var(--paper);
 max-width:68em;margin:0 auto;padding:1em}
-h1{font-size:1.2rem;margin:.2em 0}h1,p,th{overflow-wrap:anywhere}h2{font-size:1.05rem;margin:1.6em 0 .3em}
+h1{font-size:1.2rem;margin:.2em 0}h1,p{overflow-wrap:anywhere}h2{font-size:1.05rem;margin:1.6em 0 .3em}
 .finding{font-size:1.1rem;margin:.5em 0}
 .verdict{list-style:none;padding:0;margin:.6em 0}.good{color:var(--good)}.bad{color:var(--bad)}
 .verdict b{display:inline-block;min-width:5.5em}
@@ -37,8 +37,8 @@ h1{font-size:1.2rem;margin:.2em 0}h1,p,th{overflow-wrap:anywhere}h2{font-size:1.
 td,th{padding:.15em .8em;text-align:right;border-bottom:1px solid var(--rule);white-space:nowrap}
 th{font-weight:600;white-space:normal;max-width:18em}td:first-child,th:first-child{text-align:left}
 .wide svg{width:100%;min-width:54em;height:auto;display:block}
-@media screen and (max-width:54em){section>.wide:has(svg){border-right:2px dashed var(--rule)}
-section>.wide:has(svg)::before{content:'Wider than the screen: swipe it, or turn the phone.';position:sticky;left:0;color:var(--quiet)}}
+@media screen and (max-width:54em){section>.wide:has(svg,th:nth-child(6)){border-right:2px dashed var(--rule)}
+section>.wide:has(svg,th:nth-child(6))::before{content:'Wider than the screen: swipe it, or turn the phone.';position:sticky;left:0;color:var(--quiet)}}
 .caption{color:var(--quiet);margin:.2em 0}summary{cursor:pointer;color:var(--quiet)}
 .note{color:var(--quiet);min-height:1.5em;margin:.2em 0}
 button{font:inherit;color:var(--ink);background:var(--soft);border:1px solid var(--rule);border-radius:.3em;padding:.2em .7em}

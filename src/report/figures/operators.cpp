@@ -153,7 +153,9 @@ Figure operators(const document::Node& result) {
                     "Left one step of the mean decode batch while steps ran, right one of the "
                     "mean prompt alone, each as the run's step-time model prices it; below them "
                     "those of the worst stretch, where its batch is another. Colours are "
-                    "what holds an operator up.",
+                    "what holds an operator up: of a kernel whose tiles are mostly empty that is "
+                    "arithmetic, although the useful part of it lies below the slope of the "
+                    "roofline.",
                 .head = {"step", "operator", "held up by", "us", "share"}};
   const std::size_t steps = worst_differs(result) ? kSteps.size() : kSteps.size() / 2;
   std::array<std::vector<Operator>, kSteps.size()> bars;

@@ -35,6 +35,10 @@ using engine::Pause;
 /// The shortest time: an advance to an instant and this goes through that instant.
 constexpr core::Duration kTick = core::Duration::ticks(1);
 
+/// After so many rounds in a row that move no request a cluster is taken to be in a loop without an
+/// end. Ours to choose: gauges read every 50 ms for six days.
+constexpr std::int64_t kMostIdleRounds = 10'000'000;
+
 bool ends_the_call(Pause pause) {
   return pause != Pause::kLimit && pause != Pause::kIdle;
 }
@@ -233,10 +237,12 @@ Pause Cluster::advance(SimTime limit, bool pause_at_completion, std::int64_t max
                          (groups_.empty() || !have_parts_a_duty());
     Pause pause = Pause::kLimit;
     if (visible < std::min(event, limit)) {
+      check_progress(visible, visible);
       pause = settle(visible, pause_at_completion, max_segments);
     } else if (event >= limit || is_idle) {
       return finish(limit, max_segments);
     } else {
+      check_progress(event, visible);
       if (eager_) {
         pause = advance_all(event, max_segments);
       }
@@ -251,6 +257,18 @@ Pause Cluster::advance(SimTime limit, bool pause_at_completion, std::int64_t max
     }
   }
   return Pause::kBudget;
+}
+
+/// Of a round at `instant`. Requests move in it, or will, where time goes on and an instance has
+/// something to show (`visible`), or a request is on its way.
+void Cluster::check_progress(SimTime instant, SimTime visible) {
+  const bool moves = !ends_are_watched_ || visible != SimTime::never() || tickets_.empty() ||
+                     !arrivals_.empty() || !deliveries_.empty();
+  idle_rounds_ = instant > last_round_ && moves ? 0 : idle_rounds_ + 1;
+  last_round_ = instant;
+  if (idle_rounds_ == kMostIdleRounds) [[unlikely]] {
+    end_without_progress(instant);
+  }
 }
 
 /// Whether the ends and first tokens of instances are taken in as they come.

@@ -209,6 +209,8 @@ class Cluster final : public engine::Server,
   [[nodiscard]] core::SimTime next_arrival() const;
   [[nodiscard]] core::SimTime next_event() const;
   [[nodiscard]] bool have_parts_a_duty() const;
+  void check_progress(core::SimTime instant, core::SimTime visible);
+  [[noreturn]] void end_without_progress(core::SimTime instant) const;
   void watch_ends(bool watched);
   // Instances that are advanced together are a unit: a group of ranks, or one instance.
   [[nodiscard]] std::size_t num_units() const { return instances_.size() / unit_size_; }
@@ -277,6 +279,8 @@ class Cluster final : public engine::Server,
   std::vector<bool> serves_;                  ///< By instance: it takes what is delivered to it.
   std::vector<engine::EngineTotals> before_;  ///< By instance: of those that it has replaced.
   bool ends_are_watched_ = false;
+  core::SimTime last_round_;      ///< Of advance() ...
+  std::int64_t idle_rounds_ = 0;  ///< ... and how many have moved no request.
   Earliest visible_;              ///< By unit; kept while ends are watched.
   std::vector<std::size_t> due_;  ///< Scratch of settle().
 

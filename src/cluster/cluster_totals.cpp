@@ -1,9 +1,15 @@
-// The sums over the instances of a cluster.
+// The sums over the instances of a cluster, and what is said where it makes no progress.
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cluster/cluster.hpp"
+#include "core/fault.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
@@ -44,6 +50,34 @@ engine::InstanceState Cluster::state(core::SimTime at) const {
     all.free_blocks += one.free_blocks;
   }
   return all;
+}
+
+/// What a run without an end has come to: where its requests are, and what is due.
+void Cluster::end_without_progress(core::SimTime instant) const {
+  std::vector<int> due;
+  for (const OwnPart& own : parts_) {
+    if (own.part->next_instant() <= instant) {
+      due.push_back(static_cast<int>(own.kind));
+    }
+  }
+  std::int64_t running = 0;
+  std::int64_t waiting = 0;
+  for (const auto& instance : instances_) {
+    const engine::InstanceState one = instance->state(instance->now());
+    running += one.running;
+    waiting += one.waiting;
+  }
+  core::raise_fault({.text = fmt::format(
+                         "no request moves any more at {} s: {} are in the cluster, {} to arrive, "
+                         "{} on their way to instances, where {} run and {} wait; parts that are "
+                         "due, by kind: [{}]",
+                         instant.to_seconds(),
+                         tickets_.size(),
+                         arrivals_.size(),
+                         deliveries_.size(),
+                         running,
+                         waiting,
+                         fmt::join(due, ", "))});
 }
 
 engine::EngineTotals Cluster::totals_of(core::InstanceId id) const {

@@ -65,6 +65,18 @@ def test_a_slow_link_delays_first_tokens_and_a_short_lease_loses_kv(ridgeline):
     assert computed["cluster"]["transfers"]["failed"] == 200
 
 
+def test_a_run_ends_whose_only_seat_starts_over_again_and_again(ridgeline):
+    """Before vLLM 0.20: a request that lacks blocks is preempted, and its first chunk fits again, while the next requests'
+    KV keeps the other blocks."""
+    words = ("run", "--model", "llama-3.1-8b", "--gpu", "h100", "--engine", "vllm@0.15", "--instances", 2, "--prefill-instances", 1,
+             "--decider", "always", "--no-enable-prefix-caching", "--max-num-seqs", 1, "--num-gpu-blocks-override", 130,
+             "--max-num-batched-tokens", 512, "--max-model-len", 2048, "--request-rate", 20, "--num-prompts", 60,
+             "--input-len", 900, "--output-len", 300, "--seed", 1)  # fmt: skip
+    fast = result_of(ridgeline, *words)
+    assert fast["summary"]["completed"] == 60
+    assert result_of(ridgeline, *words, "--engine-core", "reference")["digest"] == fast["digest"]
+
+
 def test_pushed_kv_comes_earlier_and_the_parts_are_the_whole(ridgeline):
     slow = (*APART, "--transfer-bandwidth", "5GB/s")
     modes = {mode: result_of(ridgeline, *slow, "--transfer-mode", mode)["summary"]

@@ -35,6 +35,12 @@ FILES = {
         "instances: 2, router: {name: llm-d, filters: [{name: utilisation-filter}]}",
         ["cluster.router.filters[0]: no filter 'utilisation-filter'", "hint: did you mean 'utilization-filter'?"],
     ),
+    "filter given twice": (
+        "instances: 2, router: {name: llm-d, filters: ["
+        "{name: utilization-filter, conditions: [{metric: waiting-queue, maxValue: 10}]}, "
+        "{name: utilization-filter, conditions: [{metric: waiting-queue, maxValue: 5}]}]}",
+        ["cluster.router.filters[1]: utilization-filter given twice"],
+    ),
     "unknown section": ("instances: 2, rooter: {name: llm-d}", ["cluster.rooter: unknown key", "did you mean 'router'?"]),
     "scorer given twice": (
         "instances: 2, router: {name: llm-d, scorers: {queue-scorer: 1, queue-scorer: 2}}",
@@ -276,6 +282,20 @@ def test_bad_input_of_a_fleet(ridgeline, name):
     for piece in (*pieces, PLACE):
         assert piece in done.stderr, f"{piece!r} is not in:\n{done.stderr}"
     assert ridgeline.files() == before
+
+
+def test_mistakes_of_a_fleet_are_told_at_once(ridgeline):
+    ridgeline.write(
+        "s.yaml",
+        f"{GOOD}cluster: {{instances: 2, router: {{name: lm-d}}, faults: [{{kind: crsh, instance: 1, at: 1s}}],"
+        " disaggregation: {prefill_instances: 1, decode_instances: 2}, kv_transfer: {transfer_bandwidth: '50'},"
+        " tenants: [{name: gold}, {name: gold}]}\n",
+    )
+    done = ridgeline("run", "s.yaml")
+    assert (done.returncode, done.stdout) == (2, "")
+    wrong = ("router.name", "disaggregation.decode_instances", "faults[0]", "kv_transfer.transfer_bandwidth", "tenants[1].name")
+    assert [f"error: cluster.{name}: " in done.stderr for name in wrong] == [True] * len(wrong), done.stderr
+    assert done.stderr.count("error: ") == done.stderr.count(PLACE) == len(wrong)
 
 
 def test_kv_events_without_prefix_caching(ridgeline):

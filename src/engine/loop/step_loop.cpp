@@ -25,6 +25,7 @@
 #include "engine/loop/step_scheduler.hpp"
 #include "engine/options.hpp"
 #include "engine/pipeline.hpp"
+#include "engine/progress.hpp"
 
 namespace ridgeline::engine {
 
@@ -401,6 +402,9 @@ void StepLoop::hand_out_tokens() {
   deliver(oldest.step);
   hand_over_gaps();
   hand_over_tokens();
+  if (steps_without_tokens_ == kMostStepsWithoutTokens) {
+    end_without_progress(inputs_.options.scheduler, state(now_));
+  }
 }
 
 void StepLoop::retire_oldest() {
@@ -447,6 +451,7 @@ void StepLoop::draw_tokens(const ScheduledStep& step) {
 /// The step's tokens go to the clients, but for those behind a request's end: the first a gap after
 /// the one before, the others (drafts that were accepted) with it.
 void StepLoop::deliver(const ScheduledStep& step) {
+  ++steps_without_tokens_;
   for (std::size_t i = 0; i < step.size(); ++i) {
     Sequence& sequence = *step[i].sequence;
     const std::int64_t delivered =
@@ -454,6 +459,7 @@ void StepLoop::deliver(const ScheduledStep& step) {
     if (!step[i].samples || sequence.has_ended || sequence.drops_tokens || delivered <= 0) {
       continue;
     }
+    steps_without_tokens_ = 0;
     if (sequence.num_delivered_tokens == 0) {
       sequence.record.first_token = now_;
       if (inputs_.first_tokens != nullptr) {

@@ -166,6 +166,10 @@ RandomHandOvers random_hand_overs(std::int64_t ranks = 1) {
   all.options.kv_transfer = true;
   all.options.profile =
       *engine::find_profile(*rc::gen::element<std::string>("0.11", "0.15", "0.19", "0.20", "0.27"));
+  if (*rc::gen::element(false, false, true)) {
+    all.options.profile.reserve_full_prompt = false;  // --no-scheduler-reserve-full-isl
+  }
+  all.options.enable_prefix_caching = *rc::gen::element(true, true, false);
   all.options.long_prefill_token_threshold = core::Tokens(*rc::gen::element(0, 0, 24));
   all.costs = random_costs();
   all.decode_instances = ranks * *rc::gen::inRange<std::int64_t>(1, 4);
@@ -207,9 +211,7 @@ RandomHandOvers random_hand_overs(std::int64_t ranks = 1) {
   }
   if (*rc::gen::element(false, false, true)) {
     all.tiers = test::random_tiers(all.instances());
-    all.options.kv_connector = true;
-    all.options.profile =
-        *engine::find_profile(*rc::gen::element<std::string>("0.11", "0.20", "0.27"));
+    all.options.kv_connector = all.options.enable_prefix_caching = true;
   }
   add_requests(all);
   return all;

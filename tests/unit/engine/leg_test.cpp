@@ -18,6 +18,7 @@
 #include "domain/request.hpp"
 #include "engine/engine.hpp"
 #include "engine/options.hpp"
+#include "engine/profiles.hpp"
 #include "engine/server.hpp"
 #include "support/drive.hpp"
 #include "support/linear_model.hpp"
@@ -181,6 +182,32 @@ TEST(Legs, WhatHasArrivedGivesWayWhereNothingCanRun) {
   EXPECT_EQ(f.sink.requests.front().first_token, at(6080));  // 8 tokens.
   EXPECT_EQ(f.sink.requests.back().first_scheduled, at(6080));
   EXPECT_EQ(f.used(f.engine->now()), 0);
+}
+
+/// Of 7 blocks a load keeps 3, and the one seat is taken by a request that needs 6, in two steps.
+/// It preempts itself after each first one: before vLLM 0.20 for ever. The second time the load
+/// gives its blocks back; it is computed when the other has ended.
+TEST(Legs, WhatHasArrivedGivesWayToARequestThatPreemptsItself) {
+  for (const bool is_fast : {false, true}) {
+    Fixture f(false, 8);
+    f.options.profile = *find_profile("0.15");
+    f.options.max_num_seqs = 1;
+    f.options.max_num_batched_tokens = Tokens(12);
+    const EngineInputs inputs{
+        .options = f.options, .model = f.model, .host = f.host, .sink = f.sink, .loads = &f.loads};
+    f.engine = is_fast ? make_fast_engine(inputs, true) : make_reference_engine(inputs);
+    f.engine->submit_leg(test::tiny_request(0, 12, 1), at(0), kLoadsAll);
+    f.engine->submit(test::tiny_request(1, 24, 1), at(0));
+    f.run_to(at(500));
+    f.engine->finish_load(RequestId(0), at(500), true);
+    f.run_to(at(100'000));
+    ASSERT_EQ(f.sink.requests.size(), 2U) << is_fast;
+    EXPECT_EQ(f.sink.requests.front().preemptions, 1);
+    EXPECT_EQ(f.sink.requests.front().first_token, at(3 * 1120));  // 12 tokens, again, the rest.
+    EXPECT_EQ(f.sink.requests.back().first_scheduled, at(3 * 1120));
+    EXPECT_EQ(f.sink.requests.back().first_token, at(4 * 1120));
+    EXPECT_EQ(f.used(f.engine->now()), 0);
+  }
 }
 
 TEST(Legs, AnAbortGivesBlocksBack) {

@@ -24,6 +24,7 @@
 #include "engine/leg.hpp"
 #include "engine/loop/pace.hpp"
 #include "engine/options.hpp"
+#include "engine/progress.hpp"
 #include "engine/vllm/fast/decode_set.hpp"
 #include "engine/vllm/fast/scheduler_runs.hpp"
 #include "engine/vllm/fast/step_lines.hpp"
@@ -260,7 +261,14 @@ std::int64_t FastEngine::complete_oldest() {
     scheduler_.report_first_tokens(batch, now_, *inputs_.first_tokens);
   }
   // The buffer stays valid: no batch is formed before update() returns.
-  return scheduler_.update(batch, now_, inputs_.sink);
+  const std::int64_t ended = scheduler_.update(batch, now_, inputs_.sink);
+  // A prefill that samples ends its request, or the next batch decodes it.
+  if (ended > 0 || batch.num_decodes > batch.wasted_decodes) [[likely]] {
+    batches_without_tokens_ = 0;
+  } else if (++batches_without_tokens_ == kMostStepsWithoutTokens) [[unlikely]] {
+    end_without_progress(inputs_.options.scheduler, state(now_));
+  }
+  return ended;
 }
 
 void FastEngine::hand_over_gaps() {

@@ -173,7 +173,8 @@ class FastEngine final : public Engine {
   std::size_t num_in_flight_ = 0;
   core::SimTime now_;
   bool schedule_due_ = false;
-  bool past_horizon_ = false;  ///< The batch formed last would end after the horizon.
+  std::int64_t batches_without_tokens_ = 0;  ///< Since the last that brought one.
+  bool past_horizon_ = false;                ///< The batch formed last would end after the horizon.
   EngineTotals totals_;
   /// The gaps of the last run. Batches of that run which are still in flight may add to them.
   domain::TokenGaps held_gaps_ = kNoGaps;

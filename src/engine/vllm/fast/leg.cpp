@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "core/check.hpp"
 #include "core/ids.hpp"
@@ -66,9 +67,8 @@ bool Scheduler::schedule_loaded(Batch& batch, core::SimTime now) {
 
 /// Whether one from that place on holds blocks with KV that has arrived.
 bool Scheduler::has_loaded_from(std::size_t place) const {
-  return std::any_of(loading_.begin() + static_cast<std::ptrdiff_t>(place),
-                     loading_.end(),
-                     [](const Loading& one) { return one.is_ready && one.entry.slot != kNoSlot; });
+  return std::any_of(
+      loading_.begin() + static_cast<std::ptrdiff_t>(place), loading_.end(), holds_loaded);
 }
 
 Scheduler::Verdict Scheduler::try_ready(std::size_t place, Batch& batch, core::SimTime now) {
@@ -168,6 +168,11 @@ void Scheduler::leave_loading(std::size_t place) {
   loading_.erase(loading_.begin() + static_cast<std::ptrdiff_t>(place));
 }
 
+/// Of one that loads: holds blocks with KV that has arrived.
+bool Scheduler::holds_loaded(const Loading& load) {
+  return load.is_ready && load.entry.slot != kNoSlot;
+}
+
 /// Requests whose KV has arrived may each lack the blocks that the others hold, while nothing runs
 /// that could give any back. vLLM would stand still there for ever. Here the last ones give theirs
 /// back, and are looked up anew in their turn, until the first can run.
@@ -189,6 +194,47 @@ void Scheduler::end_standstill(Batch& batch, core::SimTime now) {
       unblock_head();
       return;
     }
+  }
+}
+
+/// The only request that runs lacks so many blocks, and so preempts itself. Where it starts over
+/// with a part of its prompt, and requests whose KV has arrived keep the blocks for the rest, vLLM
+/// does that for ever. Here, where no token has come out since the last time, those give theirs
+/// back, the last ones first, and nothing is admitted beside it until one comes. True if the blocks
+/// are free.
+bool Scheduler::take_from_loaded(std::int64_t blocks) {
+  const bool others_hold_blocks =
+      !abandoned_.empty() ||
+      std::ranges::any_of(loading_, [](const Loading& one) { return one.entry.slot != kNoSlot; });
+  if (!others_hold_blocks) {
+    return false;
+  }
+  is_stuck_ = std::exchange(preempted_alone_, true);
+  if (!is_stuck_ || waits_for_others()) {
+    return false;
+  }
+  for (auto load = loading_.rbegin(); load != loading_.rend() && blocks > cache_.num_free();
+       ++load) {
+    if (!holds_loaded(*load)) {
+      continue;
+    }
+    if (slots_[load->entry.slot].status == Status::kLoading) {
+      take_loaded(load->entry.slot);
+    }
+    requeue(*load);
+  }
+  unblock_head();
+  return blocks <= cache_.num_free();
+}
+
+/// Tokens have come out of a batch.
+void Scheduler::end_stuck(const Batch& batch) {
+  const bool has_tokens = batch.num_decodes > batch.wasted_decodes ||
+                          std::ranges::any_of(batch.items.span(), [this](const BatchItem& item) {
+                            return item.samples && item.generation == slots_[item.slot].generation;
+                          });
+  if (has_tokens) {
+    preempted_alone_ = is_stuck_ = false;
   }
 }
 
@@ -249,6 +295,7 @@ void Scheduler::drain_loads(domain::Outcome outcome,
     report_gone(load.entry, outcome, sink, failed);
   }
   loading_.clear();
+  preempted_alone_ = is_stuck_ = false;
   num_ready_ = 0;
   num_ahead_ = 0;
   for (auto* const list : {&abandoned_, &holding_}) {

@@ -225,6 +225,9 @@ void Scheduler::run_all(Batch& batch, bool everything) {
     if (blocks == 0) {
       break;
     }
+    if (num_running_ == 1 && take_from_loaded(blocks)) {
+      continue;
+    }
     const Slot& victim = slots_[last_running_];
     blocks -= victim.status == Status::kDecoding && decodes_.begins_block(victim.base, num_batches_)
                   ? 1
@@ -241,7 +244,7 @@ void Scheduler::run_all(Batch& batch, bool everything) {
     Slot& slot = slots_[index];
     const std::int64_t tokens = std::min(wanted_tokens(slot), budget_);
     const std::int64_t missing = has_blocks ? 0 : blocks_to_compute(slot, tokens);
-    if (missing > cache_.num_free()) {
+    if (missing > cache_.num_free() && !(num_running_ == 1 && take_from_loaded(missing))) {
       preempt(index);
       return;
     }
@@ -381,6 +384,9 @@ void Scheduler::run_in_order(Batch& batch) {
 bool Scheduler::make_room(SlotIndex index, std::int64_t blocks) {
   while (blocks > cache_.num_free()) {
     const SlotIndex victim = last_running_;
+    if (num_running_ == 1 && take_from_loaded(blocks)) {
+      break;
+    }
     preempt(victim);
     if (victim == index) {
       return false;

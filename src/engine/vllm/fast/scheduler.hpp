@@ -142,6 +142,7 @@ class Scheduler final : private PrefixCache::Keyed {
                     "scheduler: batches end that were formed, and a run's last one is in flight");
     last_done_ += count;
     last_end_ = now;
+    preempted_alone_ = is_stuck_ = false;
   }
   /// Whether a request is known to end with that batch.
   [[nodiscard]] bool request_ends_in(std::int64_t batch) const {
@@ -230,7 +231,7 @@ class Scheduler final : private PrefixCache::Keyed {
   /// Whether a request waits for nothing but room.
   [[nodiscard]] bool has_waiting() const { return !waiting_.empty() || num_ready_ > 0; }
   [[nodiscard]] bool has_room() const {
-    return budget_ > 0 && num_running_ < options_.max_num_seqs;
+    return budget_ > 0 && num_running_ < options_.max_num_seqs && !(is_stuck_ && num_running_ > 0);
   }
   /// Blocks that a request may take that is admitted now.
   [[nodiscard]] std::int64_t admissible_blocks() const {
@@ -249,7 +250,10 @@ class Scheduler final : private PrefixCache::Keyed {
   Verdict try_loaded(SlotIndex index, Batch& batch, core::SimTime now);
   Verdict try_load(const Waiting& entry, std::int64_t known, std::int64_t reach);
   void take_loaded(SlotIndex index);
+  [[nodiscard]] static bool holds_loaded(const Loading& load);
   void end_standstill(Batch& batch, core::SimTime now);
+  [[gnu::noinline]] bool take_from_loaded(std::int64_t blocks);
+  [[gnu::noinline]] void end_stuck(const Batch& batch);
   void leave_loading(std::size_t place);
   void requeue(Loading& load);
   void give_back(SlotIndex index);
@@ -358,6 +362,9 @@ class Scheduler final : private PrefixCache::Keyed {
   /// Entries at the head of waiting_ that stand before those of loading_: in versions with one
   /// queue, the requests preempted since.
   std::size_t num_ahead_ = 0;
+  /// A request that ran alone has preempted itself, and no token has come out since; and twice so.
+  bool preempted_alone_ = false;
+  bool is_stuck_ = false;
   core::Buffer<SlotIndex> abandoned_;    ///< Aborted, while KV is written into their blocks.
   core::Buffer<SlotIndex> holding_;      ///< Ended, while another engine reads their blocks.
   core::Buffer<LoadStart> load_starts_;  ///< Of the last schedule().

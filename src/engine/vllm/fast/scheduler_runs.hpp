@@ -37,6 +37,9 @@ inline std::int64_t Scheduler::update(const Batch& batch,
   if (batch.items.size() + batch.resumed_decodes.size() + preempted_in_flight_.size() != 0) {
     report_tokens(batch, now, sink);
   }
+  if (preempted_alone_) [[unlikely]] {
+    end_stuck(batch);
+  }
   last_done_ = batch.number;
   last_end_ = now;
   if (async_ && !single_block_decodes_.empty()) {

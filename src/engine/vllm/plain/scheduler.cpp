@@ -270,6 +270,9 @@ bool Scheduler::make_room(Sequence& sequence,
                           std::size_t& cursor) {
   begin_lookups();
   do {
+    if (num_running() == 1 && take_from_loaded(sequence, tokens)) {
+      return true;
+    }
     const std::size_t place = choose_victim();
     const SequencePtr victim = running_[place];
     running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(place));
@@ -296,7 +299,8 @@ void Scheduler::schedule_waiting(ScheduledStep& step) {
   only_decodes_run_ = options_.profile.pads_single_tokens_to_drafts &&
                       options_.num_speculative_tokens > 0 && options_.draft_levels.empty() &&
                       !step.empty() && std::ranges::none_of(step, &ScheduledSequence::is_prefill);
-  while (has_waiting() && has_budget() && num_running() < options_.max_num_seqs) {
+  const std::int64_t seats = is_stuck_ ? 1 : options_.max_num_seqs;
+  while (has_waiting() && has_budget() && num_running() < seats) {
     const bool from_skipped =
         !skipped_.empty() &&
         (waiting_.empty() || !by_priority_ || rank(*skipped_.front()) < rank(*waiting_.front()));
@@ -339,19 +343,31 @@ bool Scheduler::has_loaded_behind(const Sequence& blocked) const {
          });
 }
 
-/// Requests whose KV has arrived may each lack the blocks that the others hold, while nothing runs
-/// that could give any back. vLLM would stand still there for ever. Here the last ones give theirs
-/// back, and are looked up anew in their turn, until the first can run.
-void Scheduler::end_standstill(ScheduledStep& step) {
+/// Waiting requests that hold blocks with KV that has arrived, in order.
+std::vector<SequencePtr> Scheduler::loaded() const {
   std::vector<SequencePtr> holders = waiting();
   std::erase_if(holders, [](const SequencePtr& one) {
-    return one->status == Status::kLoading || one->blocks.groups.empty() ||
-           one->num_in_flight_tokens > 0 || one->waits_for_grammar;
+    return !one->remote_arrived || one->blocks.groups.empty() || one->num_in_flight_tokens > 0 ||
+           one->waits_for_grammar;
   });
-  while (holders.size() > 1) {
-    Sequence& last = *holders.back();
-    manager_.release(last.blocks, last.block_hashes);
-    last.num_computed_tokens = last.num_local_tokens = 0;
+  return holders;
+}
+
+/// A request whose KV has arrived gives its blocks back, and is looked up anew in its turn.
+void Scheduler::give_back(Sequence& holder) {
+  if (holder.status == Status::kLoading) {
+    take_remote_tokens(holder);
+  }
+  manager_.release(holder.blocks, holder.block_hashes);
+  holder.num_computed_tokens = holder.num_local_tokens = 0;
+}
+
+/// Requests whose KV has arrived may each lack the blocks that the others hold, while nothing runs
+/// that could give any back. vLLM would stand still there for ever. Here the last ones give theirs
+/// back until the first can run.
+void Scheduler::end_standstill(ScheduledStep& step) {
+  for (std::vector<SequencePtr> holders = loaded(); holders.size() > 1;) {
+    give_back(*holders.back());
     holders.pop_back();
     if (try_admit(holders.front(), step) == Verdict::kAdmitted) {
       if (take_out(waiting_, *holders.front()) == nullptr) {
@@ -360,6 +376,26 @@ void Scheduler::end_standstill(ScheduledStep& step) {
       return;
     }
   }
+}
+
+/// The only request that runs lacks blocks, and so preempts itself. Where it starts over with a
+/// part of its prompt, and requests whose KV has arrived keep the blocks for the rest, vLLM does
+/// that for ever. Here, where no token has come out since the last time, those give theirs back,
+/// the last ones first, and nothing is admitted beside it until one comes. True if it has its
+/// blocks.
+bool Scheduler::take_from_loaded(Sequence& sequence, std::int64_t tokens) {
+  const std::vector<SequencePtr> holders = loaded();
+  if (holders.empty() && loading_.empty()) {
+    return false;
+  }
+  is_stuck_ = std::exchange(preempted_alone_, true);
+  if (!is_stuck_ || waits_for_others()) {
+    return false;
+  }
+  return std::any_of(holders.rbegin(), holders.rend(), [&](const SequencePtr& holder) {
+    give_back(*holder);
+    return extend(sequence, tokens, lookahead_);
+  });
 }
 
 void Scheduler::preempt(const SequencePtr& victim, std::int64_t computed) {
@@ -470,6 +506,7 @@ std::vector<engine::SequencePtr> Scheduler::drain() {
     }
   }
   loading_.clear();
+  preempted_alone_ = is_stuck_ = false;
   std::vector<engine::SequencePtr> inside = QueueScheduler::drain();
   while (!holding_.empty()) {
     release_blocks(holding_.begin()->first);

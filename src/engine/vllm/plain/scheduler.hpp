@@ -184,7 +184,10 @@ class Scheduler final : public QueueScheduler<Sequence> {
   [[nodiscard]] std::int64_t blocks_of_running_prefills() const;
   void count_lookup(const Sequence& sequence, const CachedPrefix& prefix);
   [[nodiscard]] bool has_loaded_behind(const Sequence& blocked) const;
+  [[nodiscard]] std::vector<SequencePtr> loaded() const;
+  void give_back(Sequence& holder);
   void end_standstill(ScheduledStep& step);
+  bool take_from_loaded(Sequence& sequence, std::int64_t tokens);
   void preempt(const SequencePtr& victim, std::int64_t computed);
   void begin_lookups();
   void push_waiting(Queue& queue, const SequencePtr& sequence, bool front);
@@ -231,6 +234,9 @@ class Scheduler final : public QueueScheduler<Sequence> {
   Queue skipped_;  ///< Passed over: waiting for a grammar, an adapter slot or KV.
   /// The step being formed has running requests, and none of them a prefill; asked for padding.
   bool only_decodes_run_ = false;
+  /// A request that ran alone has preempted itself, and no token has come out since; and twice so.
+  bool preempted_alone_ = false;
+  bool is_stuck_ = false;
   std::vector<core::LoraId> adapters_;  ///< Distinct ones of the step being formed.
   std::int64_t budget_ = 0;             ///< Tokens left in the step being formed.
   std::int64_t input_budget_ = 0;       ///< Input positions left in it.

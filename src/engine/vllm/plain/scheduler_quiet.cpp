@@ -110,6 +110,7 @@ void Scheduler::advance_round(ScheduledStep& step, std::span<const std::int64_t>
 
 std::vector<BlockChange> Scheduler::advance_quiet(std::span<ScheduledStep* const> in_flight,
                                                   std::int64_t rounds) {
+  preempted_alone_ = is_stuck_ = false;  // Each step brings tokens.
   // A request is in every step in flight, or in one of them.
   const auto depth = static_cast<std::int64_t>(in_flight.size());
   const std::int64_t compositions = depth / steps_per_request_;

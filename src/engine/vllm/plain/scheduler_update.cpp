@@ -24,6 +24,7 @@ bool Scheduler::take_tokens(Sequence& sequence,
   if (loses_results_ && !is_running) {
     return false;
   }
+  preempted_alone_ = is_stuck_ = false;
   if (const std::int64_t rejected = part.num_drafts + 1 - tokens; rejected > 0) {
     sequence.num_computed_tokens -= sequence.num_computed_tokens > 0 ? rejected : 0;
     sequence.num_placeholders -= sequence.num_placeholders > 0 ? rejected : 0;

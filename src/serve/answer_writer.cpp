@@ -240,7 +240,8 @@ std::vector<openai::Choice> AnswerWriter::choices_of(const Generation& generatio
       choice.prompt_token_ids = prompt_ids_of(generation, state);
     }
     if (generation.returns_prompt_logprobs) {
-      choice.prompt_logprobs = openai::prompt_logprobs_json(*generation.prompt_ids[state.prompt]);
+      choice.prompt_logprobs = openai::prompt_logprobs_json(*generation.prompt_ids[state.prompt],
+                                                            settings_.tokenizer.get());
     }
     if (generation.is_tool_call) {
       choice.tool_name = generation.head.tool_name;

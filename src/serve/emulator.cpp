@@ -573,7 +573,7 @@ void Emulator::generate(net::Connection& connection,
 
 std::string Emulator::piece_of(std::int64_t id) const {
   const auto found = pieces_.find(id);
-  return found == pieces_.end() ? openai::word_of(id) : found->second;
+  return found == pieces_.end() ? openai::word_of(id, settings_.tokenizer.get()) : found->second;
 }
 
 void Emulator::remember_piece(std::int64_t id, std::string_view piece) {

@@ -89,7 +89,8 @@ core::Warnings end_warnings(const serve::ServeOutcome& outcome) {
         {.code = "W-estimated-lengths",
          .message = fmt::format("{} requests had text of which the tokens were estimated",
                                 outcome.estimated_prompts),
-         .hint = "prompts of listed words or token ids are exact"});
+         .hint =
+             "prompts of listed words or token ids are exact, and --tokenizer FILE counts others"});
   }
   constexpr double kLateShare = 0.05;
   if (outcome.mean_step > 0.0 && outcome.lateness_p99 > kLateShare * outcome.mean_step) {

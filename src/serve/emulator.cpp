@@ -259,6 +259,7 @@ core::Result<ServeOutcome> Emulator::finish() {
   constexpr double kNearlyAll = 0.99;
   outcome.lateness_p50 = metrics_.lateness().quantile_bound(kHalf);
   outcome.lateness_p99 = metrics_.lateness().quantile_bound(kNearlyAll);
+  outcome.least_lateness_p99 = metrics_.lateness().quantile_floor(kNearlyAll);
   outcome.clock_jumps = clock_.jumps();
   outcome.are_steps_short = metrics_.are_steps_short();
   outcome.was_cut = was_cut_;

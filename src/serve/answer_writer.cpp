@@ -80,10 +80,7 @@ void AnswerWriter::begin_stream(Generation& generation) {
 }
 
 void AnswerWriter::write(Generation& generation, ChoiceState& choice) {
-  const std::int64_t pending = choice.released - choice.sent;
-  const bool is_first = choice.sent == 0;
-  const bool is_last = choice.released >= choice.length;
-  if (pending == 0 || (!is_first && !is_last && pending < generation.interval)) {
+  if (!choice.gives_event(generation.interval)) {
     return;
   }
   begin_stream(generation);

@@ -3,12 +3,15 @@ measure from `ridgeline serve` is what `replay` of its arrivals says that a clie
 
 import asyncio
 import json
+import os
 import statistics
 import time
 
 import pytest
 
 from serving import serving
+
+pytestmark = pytest.mark.skipif(not os.environ.get("RIDGELINE_CLIENTS"), reason="takes long: .ci/run clients")
 
 MODEL = ["--model", "llama-3.1-8b", "--gpu", "h100"]
 REQUESTS = 100

@@ -76,9 +76,9 @@ void HttpParser::start() {
   parser_ = std::make_unique<Parser>();
   parser_->header_limit(limits_.header_bytes);
   parser_->body_limit(limits_.body_bytes);
-  parser_->eager(true);
   parser_->on_chunk_header(*on_chunk_);
   said_continue_ = false;
+  head_bytes_ = 0;
 }
 
 bool HttpParser::has_header() const {
@@ -97,9 +97,17 @@ HttpParser::Status HttpParser::feed(std::string_view data, std::size_t& used) {
   used = 0;
   while (used < data.size() && !parser_->is_done()) {
     boost::beast::error_code code;
+    const bool is_head = !parser_->is_header_done();
+    parser_->eager(!is_head);  // No byte of a body together with the head.
     const std::size_t taken =
         parser_->put(boost::asio::buffer(data.data() + used, data.size() - used), code);
     used += taken;
+    // Beast leaves the request line out of its limit where the head comes at once.
+    head_bytes_ += is_head ? taken : 0;
+    if (head_bytes_ > limits_.header_bytes) {
+      error_status_ = kHeadersTooLarge;
+      return Status::kBad;
+    }
     if (code == http::error::need_more || (!code && taken == 0)) {
       break;
     }

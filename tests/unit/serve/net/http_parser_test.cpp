@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -106,6 +107,21 @@ TEST(HttpParser, HasLimits) {
             431);
   EXPECT_EQ(status_of("GET /a HTTP/1.1\r\nA: 1\r\nB: 2\r\n\r\n", {.headers = 1}), 431);
   EXPECT_EQ(status_of("POST /a HTTP/1.1\r\nContent-Length: 11\r\n\r\n", {.body_bytes = 10}), 413);
+}
+
+TEST(HttpParser, CountsTheWholeHeadHoweverItComes) {
+  const HttpLimits limits = {.header_bytes = 64};
+  const std::string longest =
+      "GET /" + std::string(30, 'a') + " HTTP/1.1\r\nX: " + std::string(11, 'b') + "\r\n\r\n";
+  ASSERT_EQ(longest.size(), 64);
+  std::string longer = longest;
+  longer.insert(5, "a");
+  for (const auto& [text, expected] : {std::pair(longest, Status::kDone), {longer, Status::kBad}}) {
+    HttpParser whole(limits);
+    EXPECT_EQ(feed_all(whole, text), expected);
+    HttpParser pieces(limits);
+    EXPECT_EQ(feed_bytes(pieces, text), expected);
+  }
 }
 
 TEST(HttpParser, KnowsTheClientsThatWait) {

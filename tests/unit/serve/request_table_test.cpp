@@ -24,7 +24,8 @@ TEST(RequestTable, FindsWhatIsInIt) {
 }
 
 TEST(RequestTable, DoesAsAMapDoes) {
-  std::mt19937 draw(3);
+  std::mt19937 numbers(3);
+  const auto draw = [&] { return static_cast<std::uint32_t>(numbers()); };
   RequestTable<std::uint32_t> table;
   std::unordered_map<std::uint32_t, std::uint32_t> map;
   std::uint32_t next = 0xFFFF'FF00;  // Numbers pass the end of their range.

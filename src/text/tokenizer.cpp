@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "text/splitter.hpp"
+
 namespace ridgeline::text {
 namespace {
 

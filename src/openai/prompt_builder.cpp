@@ -1,5 +1,6 @@
 #include "openai/prompt_builder.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "openai/request.hpp"
 #include "text/chat_tokens.hpp"
 #include "text/pieces.hpp"
+#include "text/tokenizer.hpp"
 
 namespace ridgeline::openai {
 namespace {

@@ -3,19 +3,23 @@
 // Beast 1.74 asserts that five bytes are there when it looks at a last chunk again
 // (basic_parser.ipp, parse_chunk_header). Of a body without others "0\r\n" and one byte more are
 // four, and it reads them well: a client whose bytes come one by one would end the server.
-#define BOOST_DISABLE_ASSERTS
+#define BOOST_DISABLE_ASSERTS  // NOLINT(readability-identifier-naming): Boost gives the name.
 #include "serve/net/http_parser.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include <boost/asio/buffer.hpp>
+#include <boost/beast/core/error.hpp>
+#include <boost/beast/core/string_type.hpp>
 #include <boost/beast/http/error.hpp>
+#include <boost/beast/http/field.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 

@@ -8,6 +8,7 @@
 
 #include "openai/answer_text.hpp"
 #include "openai/answers.hpp"
+#include "openai/request.hpp"
 #include "openai/token_requests.hpp"
 #include "serve/emulator.hpp"
 #include "serve/net/connection.hpp"

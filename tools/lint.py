@@ -29,7 +29,7 @@ ADAPTERS = {
     "fmt/": ("src/*",),
     "tl/expected.hpp": ("src/core/result.hpp", "src/openai/api_error.hpp"),
     "yaml-cpp/": ("src/document/yaml_document.cpp",),
-    "simdjson.h": ("src/document/json_document.cpp", "src/openai/*"),
+    "simdjson.h": ("src/document/json_document.cpp", "src/openai/*", "src/text/tokenizer_file.cpp"),
     "boost/": ("src/serve/net/http_parser.cpp",),
     "tsl/": ("src/engine/vllm/fast/prefix_cache.cpp",),
     "xxhash.h": ("src/core/digest.cpp",),

@@ -52,6 +52,8 @@ SYSTEM = {
     "ld-linux-x86-64": "LGPL-2.1",
     "libCbcSolver": "EPL-1.0, with the libraries of COIN-OR that it needs; only where mixes of GPUs are asked for",
     "libcurl": "curl (an MIT licence), with the libraries that it needs; only where a server is measured",
+    "libpcre2-8": "BSD-3-Clause; only where a tokenizer's file is named",
+    "libzmq": "LGPL-3 with an exception for linking, with the libraries that it needs; only where KV events are sent",
 }
 NEVER_COMPILED = re.compile(
     r"(debian|docs?|tests?|examples|fuzz|benchmark|windows|contrib|amiga|support|dependencies|zlibWrapper)/|xxhsum\.c$"

@@ -10,8 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/text.hpp"
 #include "openai/prompt_builder.hpp"
-#include "text/pieces.hpp"
+#include "text/tokenizer.hpp"
 #include "text/words.hpp"
 
 namespace ridgeline::openai {
@@ -32,26 +33,44 @@ constexpr std::uint64_t kHashIds = 126'000 - kFirstHashId;
 
 }  // namespace
 
-AnswerText AnswerText::of_words(std::uint64_t seed, std::uint64_t request) {
+AnswerText AnswerText::of_words(std::uint64_t seed,
+                                std::uint64_t request,
+                                const text::Tokenizer* tokenizer) {
   AnswerText answer;
+  answer.tokenizer_ = tokenizer;
   answer.seed_ = mixed(seed + 1);
   answer.request_ = request;
   return answer;
 }
 
-AnswerText AnswerText::of_pieces(std::vector<std::string> pieces) {
+AnswerText AnswerText::of_pieces(std::vector<std::string> pieces,
+                                 const text::Tokenizer* tokenizer) {
   AnswerText answer;
+  answer.tokenizer_ = tokenizer;
   answer.pieces_ = std::make_shared<const std::vector<std::string>>(std::move(pieces));
   return answer;
 }
 
-AnswerText AnswerText::of_text(std::string_view text) {
-  text::Pieces pieces(text);
-  std::vector<std::string> all;
-  while (const auto piece = pieces.next()) {
-    all.emplace_back(*piece);
+AnswerText AnswerText::of_text(std::string_view text, const text::Tokenizer* tokenizer) {
+  std::vector<std::string> pieces;
+  std::vector<std::int64_t> ids;
+  std::string begun;
+  each_token(text, tokenizer, [&](std::string_view piece, std::int64_t id) {
+    begun += piece;
+    const bool is_whole = core::valid_utf8_prefix(begun) == begun.size();
+    pieces.push_back(is_whole ? std::exchange(begun, {}) : std::string());
+    ids.push_back(id);
+  });
+  if (tokenizer == nullptr) {
+    return of_pieces(std::move(pieces));
   }
-  return of_pieces(std::move(all));
+  // A blank that the tokenizer puts before every text is no part of it.
+  if (!pieces.empty() && pieces.front().starts_with(' ') && !text.starts_with(' ')) {
+    pieces.front().erase(0, 1);
+  }
+  AnswerText answer = of_pieces(std::move(pieces), tokenizer);
+  answer.ids_ = std::make_shared<const std::vector<std::int64_t>>(std::move(ids));
+  return answer;
 }
 
 void AnswerText::append(std::int64_t i, std::string& out) const {
@@ -79,9 +98,12 @@ std::optional<std::int64_t> AnswerText::length() const {
 }
 
 std::int64_t AnswerText::token_id(std::int64_t i) const {
+  if (ids_ && !ids_->empty()) {
+    return (*ids_)[static_cast<std::size_t>(i) % ids_->size()];
+  }
   std::string piece;
   append(i, piece);
-  return token_id_of(piece);
+  return token_id_of(piece, tokenizer_);
 }
 
 std::optional<Stopped> find_stop(const AnswerText& answer,
@@ -122,7 +144,12 @@ std::optional<Stopped> find_stop(const AnswerText& answer,
   return std::nullopt;
 }
 
-std::int64_t token_id_of(std::string_view piece) {
+std::int64_t token_id_of(std::string_view piece, const text::Tokenizer* tokenizer) {
+  if (tokenizer != nullptr) {
+    std::vector<text::Token> tokens;
+    tokenizer->cut(piece, tokens);
+    return tokens.empty() ? 0 : tokens.front().id;
+  }
   const std::string_view bare = piece.starts_with(' ') ? piece.substr(1) : piece;
   if (const auto number = text::word_number(bare)) {
     return kFirstWordId + static_cast<std::int64_t>(*number);
@@ -130,7 +157,10 @@ std::int64_t token_id_of(std::string_view piece) {
   return static_cast<std::int64_t>(kFirstHashId + hash_text(piece) % kHashIds);
 }
 
-std::string word_of(std::int64_t token_id) {
+std::string word_of(std::int64_t token_id, const text::Tokenizer* tokenizer) {
+  if (tokenizer != nullptr) {
+    return std::string(tokenizer->text_of(token_id));
+  }
   const std::int64_t number = token_id - kFirstWordId;
   if (number < 0 || number >= static_cast<std::int64_t>(text::kNumWords)) {
     return {};

@@ -7,6 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "text/pieces.hpp"
+#include "text/tokenizer.hpp"
+
 namespace ridgeline::openai {
 
 /// The text of an answer, token by token. Either words that follow from a seed, of which nothing is
@@ -14,12 +17,16 @@ namespace ridgeline::openai {
 class AnswerText {
  public:
   AnswerText() = default;
-  /// Word i is drawn from (seed, request, i).
-  static AnswerText of_words(std::uint64_t seed, std::uint64_t request);
+  /// Word i is drawn from (seed, request, i). `tokenizer`, here and below: that of a file, which
+  /// outlives it; null: tokens are pieces (text::Pieces).
+  static AnswerText of_words(std::uint64_t seed,
+                             std::uint64_t request,
+                             const text::Tokenizer* tokenizer = nullptr);
   /// These pieces, over and over where more are asked for.
-  static AnswerText of_pieces(std::vector<std::string> pieces);
-  /// The pieces of a text (text::Pieces).
-  static AnswerText of_text(std::string_view text);
+  static AnswerText of_pieces(std::vector<std::string> pieces,
+                              const text::Tokenizer* tokenizer = nullptr);
+  /// The tokens of a text. Of a character that is several tokens, the last one has the text.
+  static AnswerText of_text(std::string_view text, const text::Tokenizer* tokenizer = nullptr);
 
   /// Adds the text of token i.
   void append(std::int64_t i, std::string& out) const;
@@ -29,12 +36,19 @@ class AnswerText {
   [[nodiscard]] std::optional<std::int64_t> length() const;
   /// A number for token i, as a tokenizer would give it.
   [[nodiscard]] std::int64_t token_id(std::int64_t i) const;
+  [[nodiscard]] const text::Tokenizer* tokenizer() const { return tokenizer_; }
 
  private:
   std::uint64_t seed_ = 0;
   std::uint64_t request_ = 0;
   std::shared_ptr<const std::vector<std::string>> pieces_;
+  std::shared_ptr<const std::vector<std::int64_t>> ids_;  ///< Of pieces_, where a file has them.
+  const text::Tokenizer* tokenizer_ = nullptr;
 };
+
+/// Calls `take(piece, id)` with each token of a text. Whether some of them were estimated.
+template <class Take>
+bool each_token(std::string_view text, const text::Tokenizer* tokenizer, Take take);
 
 /// Where the first of the stop strings ends in an answer: the number of tokens up to the one that
 /// completes it, the text up to there, and which it was. Nothing where none occurs in the first
@@ -50,10 +64,30 @@ struct Stopped {
                                                const std::vector<std::string>& stops,
                                                bool include);
 
-/// The number of a piece of text in this server's vocabulary: 1000 and the word's number for a
-/// listed word, a hash from 4096 to 125,999 for anything else.
-[[nodiscard]] std::int64_t token_id_of(std::string_view piece);
-/// The listed word of an id, with the space before it; empty for others.
-[[nodiscard]] std::string word_of(std::int64_t token_id);
+/// The number of a piece of text: in a tokenizer's vocabulary, or in this server's own, where it is
+/// 1000 and the word's number for a listed word, a hash from 4096 to 125,999 for anything else.
+[[nodiscard]] std::int64_t token_id_of(std::string_view piece,
+                                       const text::Tokenizer* tokenizer = nullptr);
+/// The text of a token: of this server's own vocabulary that of listed words alone, with the space
+/// before it. Empty for others.
+[[nodiscard]] std::string word_of(std::int64_t token_id,
+                                  const text::Tokenizer* tokenizer = nullptr);
+
+template <class Take>
+bool each_token(std::string_view text, const text::Tokenizer* tokenizer, Take take) {
+  if (tokenizer != nullptr) {
+    std::vector<text::Token> tokens;
+    tokenizer->cut(text, tokens);
+    for (const text::Token& token : tokens) {
+      take(token.text, token.id);
+    }
+    return false;
+  }
+  text::Pieces pieces(text);
+  while (const auto piece = pieces.next()) {
+    take(*piece, token_id_of(*piece));
+  }
+  return pieces.is_estimate();
+}
 
 }  // namespace ridgeline::openai

@@ -15,7 +15,7 @@
 #include "openai/api.hpp"
 #include "openai/api_version.hpp"
 #include "openai/stream_events.hpp"
-#include "text/pieces.hpp"
+#include "text/tokenizer.hpp"
 
 namespace ridgeline::openai {
 namespace {
@@ -171,9 +171,11 @@ std::string logprobs_json(const AnswerText& text,
                                 : fmt::format("{}null", comma);
     tokens += comma + quote(token);
   };
-  text::Pieces prompt(echoed);
-  while (const auto piece = prompt.next()) {
-    add(*piece, !tokens.empty());
+  const AnswerText prompt = AnswerText::of_text(echoed, text.tokenizer());
+  for (std::int64_t i = 0; i < prompt.length().value_or(0); ++i) {
+    std::string token;
+    prompt.append(i, token);
+    add(token, !tokens.empty());
   }
   for (std::int64_t i = first; i < last; ++i) {
     add(token_at(i), true);
@@ -186,14 +188,15 @@ std::string logprobs_json(const AnswerText& text,
                      tops);
 }
 
-std::string prompt_logprobs_json(std::span<const std::uint32_t> tokens) {
+std::string prompt_logprobs_json(std::span<const std::uint32_t> tokens,
+                                 const text::Tokenizer* tokenizer) {
   std::string all = "[";
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     if (i == 0) {
       all += "null";
       continue;
     }
-    const std::string word = word_of(tokens[i]);
+    const std::string word = word_of(tokens[i], tokenizer);
     all += fmt::format(R"(,{{"{}":{{"logprob":{},"rank":1,"decoded_token":{}}}}})",
                        tokens[i],
                        kLogprob,

@@ -10,6 +10,7 @@
 #include "openai/answer_text.hpp"
 #include "openai/api_version.hpp"
 #include "openai/stream_events.hpp"
+#include "text/tokenizer.hpp"
 
 namespace ridgeline::openai {
 
@@ -46,8 +47,9 @@ struct Choice {
                                         std::int64_t offset,
                                         std::string_view echoed = {});
 /// Log probabilities of a prompt's tokens: of each the token itself alone, and of the first none,
-/// as vLLM has it. Tokens that are no word have no text.
-[[nodiscard]] std::string prompt_logprobs_json(std::span<const std::uint32_t> tokens);
+/// as vLLM has it. Without a tokenizer, tokens that are no word have no text.
+[[nodiscard]] std::string prompt_logprobs_json(std::span<const std::uint32_t> tokens,
+                                               const text::Tokenizer* tokenizer = nullptr);
 [[nodiscard]] std::string prompt_token_ids_json(std::span<const std::uint32_t> tokens);
 /// Ids of tokens [first, last) as a JSON list.
 [[nodiscard]] std::string token_ids_json(const AnswerText& text,

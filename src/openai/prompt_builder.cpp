@@ -1,5 +1,6 @@
 #include "openai/prompt_builder.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "openai/request.hpp"
 #include "text/chat_tokens.hpp"
 #include "text/pieces.hpp"
+#include "text/tokenizer.hpp"
 
 namespace ridgeline::openai {
 namespace {
@@ -46,10 +48,16 @@ std::uint64_t hash_text(std::string_view text, std::uint64_t seed) {
   return scramble(hash);
 }
 
-PromptBuilder::PromptBuilder(core::Tokens block_size, std::uint64_t salt)
-    : block_size_(block_size.value()), salt_(scramble(salt)), hash_(salt_) {}
+PromptBuilder::PromptBuilder(core::Tokens block_size,
+                             std::uint64_t salt,
+                             const text::Tokenizer* tokenizer)
+    : block_size_(block_size.value()), tokenizer_(tokenizer), salt_(scramble(salt)), hash_(salt_) {}
 
 void PromptBuilder::add_text(std::string_view text) {
+  if (tokenizer_ != nullptr) {
+    each_token(text, tokenizer_, [this](std::string_view, std::int64_t id) { add_id(id); });
+    return;
+  }
   text::Pieces pieces(text);
   while (const auto piece = pieces.next()) {
     if (leaves_out()) {
@@ -65,13 +73,17 @@ void PromptBuilder::add_text(std::string_view text) {
 
 void PromptBuilder::add_ids(std::span<const std::int64_t> ids) {
   for (const std::int64_t id : ids) {
-    if (leaves_out()) {
-      continue;
-    }
-    add_token(scramble(scramble(kIds) ^ static_cast<std::uint64_t>(id)));
-    if (keeps_ids_) {
-      keep(id);
-    }
+    add_id(id);
+  }
+}
+
+void PromptBuilder::add_id(std::int64_t id) {
+  if (leaves_out()) {
+    return;
+  }
+  add_token(scramble(scramble(kIds) ^ static_cast<std::uint64_t>(id)));
+  if (keeps_ids_) {
+    keep(id);
   }
 }
 
@@ -95,11 +107,15 @@ void PromptBuilder::add_answer(const KnownAnswer& answer, std::string_view text)
     end_segment();
     prompt_.push_back({domain::output_content(answer.request), answer.tokens});
     tokens_ += answer.tokens.value();
-    text::Pieces pieces(text);
-    while (keeps_ids_ && std::ssize(ids_) < tokens_) {
-      const auto piece = pieces.next();
-      keep(piece ? token_id_of(*piece) : 0);
+    if (!keeps_ids_) {
+      return;
     }
+    each_token(text, tokenizer_, [this](std::string_view, std::int64_t id) {
+      if (std::ssize(ids_) < tokens_) {
+        keep(id);
+      }
+    });
+    ids_.resize(static_cast<std::size_t>(tokens_));
   }
 }
 

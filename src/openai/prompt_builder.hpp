@@ -13,6 +13,7 @@
 #include "domain/prompt.hpp"
 #include "openai/request.hpp"
 #include "text/chat_tokens.hpp"
+#include "text/tokenizer.hpp"
 
 namespace ridgeline::openai {
 
@@ -29,10 +30,12 @@ using FindAnswer = std::function<std::optional<KnownAnswer>(std::string_view tex
 /// and the adapter, so that prompts share the blocks in which all tokens so far are equal.
 class PromptBuilder {
  public:
-  /// `salt` tells apart what equal tokens do not make equal.
-  PromptBuilder(core::Tokens block_size, std::uint64_t salt);
+  /// `salt` tells apart what equal tokens do not make equal. `tokenizer`: that of a file, or null.
+  PromptBuilder(core::Tokens block_size,
+                std::uint64_t salt,
+                const text::Tokenizer* tokenizer = nullptr);
 
-  /// The pieces of a text (text::Pieces).
+  /// The tokens of a text: the tokenizer's, or pieces (text::Pieces).
   void add_text(std::string_view text);
   void add_ids(std::span<const std::int64_t> ids);
   /// `count` special tokens that `tag` names.
@@ -62,11 +65,13 @@ class PromptBuilder {
     --to_leave_out_;
     return true;
   }
+  void add_id(std::int64_t id);
   void add_token(std::uint64_t hash);
   void keep(std::int64_t id) { ids_.push_back(static_cast<std::uint32_t>(id)); }
   void end_segment();
 
   std::int64_t block_size_;
+  const text::Tokenizer* tokenizer_;
   std::uint64_t salt_;
   std::int64_t tokens_ = 0;
   std::int64_t in_segment_ = 0;

@@ -80,10 +80,7 @@ void AnswerWriter::begin_stream(Generation& generation) {
 }
 
 void AnswerWriter::write(Generation& generation, ChoiceState& choice) {
-  const std::int64_t pending = choice.released - choice.sent;
-  const bool is_first = choice.sent == 0;
-  const bool is_last = choice.released >= choice.length;
-  if (pending == 0 || (!is_first && !is_last && pending < generation.interval)) {
+  if (!choice.gives_event(generation.interval)) {
     return;
   }
   begin_stream(generation);
@@ -240,7 +237,8 @@ std::vector<openai::Choice> AnswerWriter::choices_of(const Generation& generatio
       choice.prompt_token_ids = prompt_ids_of(generation, state);
     }
     if (generation.returns_prompt_logprobs) {
-      choice.prompt_logprobs = openai::prompt_logprobs_json(*generation.prompt_ids[state.prompt]);
+      choice.prompt_logprobs = openai::prompt_logprobs_json(*generation.prompt_ids[state.prompt],
+                                                            settings_.tokenizer.get());
     }
     if (generation.is_tool_call) {
       choice.tool_name = generation.head.tool_name;

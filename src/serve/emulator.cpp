@@ -259,6 +259,7 @@ core::Result<ServeOutcome> Emulator::finish() {
   constexpr double kNearlyAll = 0.99;
   outcome.lateness_p50 = metrics_.lateness().quantile_bound(kHalf);
   outcome.lateness_p99 = metrics_.lateness().quantile_bound(kNearlyAll);
+  outcome.least_lateness_p99 = metrics_.lateness().quantile_floor(kNearlyAll);
   outcome.clock_jumps = clock_.jumps();
   outcome.are_steps_short = metrics_.are_steps_short();
   outcome.was_cut = was_cut_;
@@ -573,7 +574,7 @@ void Emulator::generate(net::Connection& connection,
 
 std::string Emulator::piece_of(std::int64_t id) const {
   const auto found = pieces_.find(id);
-  return found == pieces_.end() ? openai::word_of(id) : found->second;
+  return found == pieces_.end() ? openai::word_of(id, settings_.tokenizer.get()) : found->second;
 }
 
 void Emulator::remember_piece(std::int64_t id, std::string_view piece) {

@@ -43,7 +43,8 @@ struct ServeOutcome {
   std::vector<std::pair<int, std::int64_t>> responses;  ///< By status.
   double lateness_p50 = 0.0;  ///< Upper bounds of the buckets, in seconds.
   double lateness_p99 = 0.0;
-  double mean_step = 0.0;  ///< Wall seconds of a step; 0 where there was none.
+  double least_lateness_p99 = 0.0;  ///< The lower bound of its bucket.
+  double mean_step = 0.0;           ///< Wall seconds of a step; 0 where there was none.
   std::int64_t clock_jumps = 0;
   bool is_log_whole = true;      ///< The arrival log could be written.
   bool are_steps_short = false;  ///< Most lasted less than ServerMetrics::kShortStep here.

@@ -43,16 +43,26 @@ void Histogram::observe(double value, std::int64_t times) {
   count_ += times;
 }
 
-double Histogram::quantile_bound(double quantile) const {
+/// The number of bounds where it lies beyond the last one.
+std::size_t Histogram::bucket_of(double quantile) const {
   const double wanted = quantile * static_cast<double>(count_);
   std::int64_t so_far = 0;
   for (std::size_t i = 0; i < bounds_.size(); ++i) {
     so_far += counts_[i];
     if (static_cast<double>(so_far) >= wanted) {
-      return bounds_[i];
+      return i;
     }
   }
-  return bounds_.empty() ? 0.0 : bounds_.back();
+  return bounds_.size();
+}
+
+double Histogram::quantile_bound(double quantile) const {
+  return bounds_.empty() ? 0.0 : bounds_[std::min(bucket_of(quantile), bounds_.size() - 1)];
+}
+
+double Histogram::quantile_floor(double quantile) const {
+  const std::size_t bucket = bucket_of(quantile);
+  return bucket == 0 ? 0.0 : bounds_[bucket - 1];
 }
 
 std::string metric_number(double value) {

@@ -25,8 +25,12 @@ class Histogram {
   [[nodiscard]] std::int64_t count() const { return count_; }
   /// The upper bound of the bucket that holds a quantile; the last bound where it lies beyond.
   [[nodiscard]] double quantile_bound(double quantile) const;
+  /// The lower bound of that bucket: 0 for the first one.
+  [[nodiscard]] double quantile_floor(double quantile) const;
 
  private:
+  [[nodiscard]] std::size_t bucket_of(double quantile) const;
+
   std::vector<double> bounds_;
   std::vector<std::int64_t> counts_;
   double sum_ = 0.0;

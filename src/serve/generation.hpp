@@ -34,6 +34,11 @@ struct ChoiceState {
   std::optional<std::string> whole = {};  ///< The text, where a stop string cut it.
   std::size_t prompt = 0;
 
+  /// Whether what is due is enough for an event of `interval` tokens.
+  [[nodiscard]] bool gives_event(std::int64_t interval) const {
+    const std::int64_t pending = released - sent;
+    return pending >= interval || (pending > 0 && (sent == 0 || released >= length));
+  }
   /// Whether the client has got, or may get, all of it.
   [[nodiscard]] bool is_whole(std::int64_t tokens) const {
     return tokens >= length && (length > 0 || has_ended);

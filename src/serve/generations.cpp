@@ -122,13 +122,14 @@ void Generations::begin(live::Session& session,
     const SimTime queued = frontend_.admit(arrival, prompt);
     one.request = {};
     one.request.prompt_tokens = prompt;
-    inside_[id.value()] = {
-        .ref = {.slot = slot, .choice = static_cast<std::uint32_t>(i), .serial = own.serial},
-        .stamped = queued - std::min(path_.handoff, queued - arrival),
-        .last = SimTime::never(),
-        .visible = one.visible_tokens,
-        .given = 0,
-        .facts = std::move(one)};
+    inside_.insert(
+        id.value(),
+        {.ref = {.slot = slot, .choice = static_cast<std::uint32_t>(i), .serial = own.serial},
+         .stamped = queued - std::min(path_.handoff, queued - arrival),
+         .last = SimTime::never(),
+         .visible = one.visible_tokens,
+         .given = 0,
+         .facts = std::move(one)});
   }
 }
 
@@ -149,11 +150,11 @@ void Generations::on_tokens(SimTime end, std::span<const domain::TokenEvent> eve
     due_steps_.insert(place, {.at = at, .tokens = std::move(tokens)});
   };
   for (const domain::TokenEvent& event : events) {
-    const auto found = inside_.find(event.request.value());
-    if (found == inside_.end()) {
+    Inside* const found = inside_.find(event.request.value());
+    if (found == nullptr) {
       continue;
     }
-    Inside& inside = found->second;
+    Inside& inside = *found;
     if (inside.last == SimTime::never()) {
       metrics_.engine(inside.instance)
           .on_first_token((end + path_.emit - inside.stamped).to_seconds(),
@@ -188,12 +189,10 @@ void Generations::on_end(const domain::RequestRecord& record) {
   if (kv_events_ != nullptr) {
     kv_events_->end(record.id);
   }
-  const auto found = inside_.find(record.id.value());
-  if (found == inside_.end()) {
+  if (inside_.find(record.id.value()) == nullptr) {
     return;
   }
-  const Inside inside = std::move(found->second);
-  inside_.erase(found);
+  const Inside inside = inside_.take(record.id.value());
   using domain::Outcome;
   const bool is_good =
       record.outcome == Outcome::kFinished || record.outcome == Outcome::kLengthCapped;
@@ -243,8 +242,8 @@ void Generations::on_steps(const domain::StepRecord& record) {
 }
 
 void Generations::on_place(core::RequestId request, core::InstanceId instance) {
-  if (const auto found = inside_.find(request.value()); found != inside_.end()) {
-    found->second.instance = instance;
+  if (Inside* const found = inside_.find(request.value())) {
+    found->instance = instance;
   }
 }
 
@@ -282,11 +281,15 @@ SimTime Generations::write_due() {
       due_steps_.pop_front();
       for (const Due& one : due.tokens) {
         Generation* const generation = find(one.ref);
-        if (generation == nullptr || generation->is_lost()) {
+        if (generation == nullptr) {
           continue;
         }
         ChoiceState& choice = generation->choices[one.ref.choice];
         choice.released += one.tokens;
+        if ((generation->is_streamed && !choice.gives_event(generation->interval)) ||
+            generation->is_lost()) {
+          continue;
+        }
         if (generation->is_streamed) {
           writer_.write(*generation, choice);
         } else if (generation->is_streamed_in_background) [[unlikely]] {
@@ -491,7 +494,7 @@ void Generations::abort_all(live::Session& session) {
 
 std::int64_t Generations::num_running_of(std::string_view adapter) const {
   return std::ranges::count_if(
-      inside_, [&](const auto& entry) { return entry.second.facts.adapter == adapter; });
+      inside_.entries(), [&](const auto& entry) { return entry.second.facts.adapter == adapter; });
 }
 
 }  // namespace ridgeline::serve

@@ -9,7 +9,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "core/ids.hpp"
@@ -26,6 +25,7 @@
 #include "serve/generation.hpp"
 #include "serve/known_answers.hpp"
 #include "serve/kv_events.hpp"
+#include "serve/request_table.hpp"
 #include "serve/response_store.hpp"
 #include "serve/server_metrics.hpp"
 #include "serve/settings.hpp"
@@ -157,7 +157,7 @@ class Generations final : public live::Events {
   std::vector<std::uint32_t> free_slots_;
   std::uint64_t serials_ = 0;
   std::int64_t num_open_ = 0;
-  std::unordered_map<std::uint32_t, Inside> inside_;  ///< By request.
+  RequestTable<Inside> inside_;
   std::deque<DueStep> due_steps_;
   std::vector<std::vector<Due>> spare_;  ///< Lists of steps that are over.
   std::deque<DueEnd> due_ends_;

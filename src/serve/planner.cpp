@@ -29,7 +29,6 @@
 #include "serve/generation.hpp"
 #include "serve/generations.hpp"
 #include "serve/settings.hpp"
-#include "text/pieces.hpp"
 #include "workload/lengths.hpp"
 #include "workload/options.hpp"
 
@@ -155,7 +154,7 @@ class Planner {
   }
 
   [[nodiscard]] openai::PromptBuilder builder_of(std::uint64_t salt) const {
-    openai::PromptBuilder builder(facts_.block_size, salt);
+    openai::PromptBuilder builder(facts_.block_size, salt, settings_.tokenizer.get());
     if (needs_ids()) {
       builder.keep_ids();
     }
@@ -224,6 +223,7 @@ class Planner {
       openai::PromptBuilder builder = built(salt, [&](openai::PromptBuilder& into) {
         if (const auto* const text = std::get_if<std::string>(&input)) {
           into.add_special(settings_.bos_tokens, "begin");
+          into.add_ids(settings_.begin_ids);
           into.add_text(*text);
           prompt.text = *text;
         } else {
@@ -245,19 +245,19 @@ class Planner {
       return fix_tool_call();
     }
     if (!wanted_.choices.empty()) {
-      fixed_ = openai::AnswerText::of_text(wanted_.choices.front());
+      fixed_ = openai::AnswerText::of_text(wanted_.choices.front(), settings_.tokenizer.get());
     } else if (wanted_.regex) {
       auto text = openai::regex_instance(*wanted_.regex);
       if (!text) {
         return tl::unexpected(text.error());
       }
-      fixed_ = openai::AnswerText::of_text(*text);
+      fixed_ = openai::AnswerText::of_text(*text, settings_.tokenizer.get());
     } else if (wanted_.schema) {
       auto instance = openai::schema_instance(*wanted_.schema);
       if (!instance) {
         return tl::unexpected(instance.error());
       }
-      fixed_ = openai::AnswerText::of_text(*instance);
+      fixed_ = openai::AnswerText::of_text(*instance, settings_.tokenizer.get());
     }
     return {};
   }
@@ -282,11 +282,11 @@ class Planner {
                     facts_.random,
                     ~facts_.random);
     std::vector<std::string> pieces = {""};  // The name is a token of its own.
-    text::Pieces parts(*arguments);
-    while (const auto part = parts.next()) {
-      pieces.emplace_back(*part);
+    const auto parts = openai::AnswerText::of_text(*arguments, settings_.tokenizer.get());
+    for (std::int64_t i = 0; i < parts.length().value_or(0); ++i) {
+      parts.append(i, pieces.emplace_back());
     }
-    fixed_ = openai::AnswerText::of_pieces(std::move(pieces));
+    fixed_ = openai::AnswerText::of_pieces(std::move(pieces), settings_.tokenizer.get());
     return {};
   }
 
@@ -419,16 +419,16 @@ class Planner {
       return *fixed_;
     }
     if (settings_.answer == AnswerKind::kEcho && !prompt.text.empty()) {
-      return openai::AnswerText::of_text(prompt.text);
+      return openai::AnswerText::of_text(prompt.text, settings_.tokenizer.get());
     }
     if (settings_.answer == AnswerKind::kFile) {
       const auto found = settings_.answers.find(openai::hash_text(prompt.text));
       if (found != settings_.answers.end()) {
         is_all = true;
-        return openai::AnswerText::of_text(found->second);
+        return openai::AnswerText::of_text(found->second, settings_.tokenizer.get());
       }
     }
-    return openai::AnswerText::of_words(settings_.seed, id);
+    return openai::AnswerText::of_words(settings_.seed, id, settings_.tokenizer.get());
   }
 
   /// A trace holds priorities within it.

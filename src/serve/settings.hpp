@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -15,6 +16,7 @@
 #include "serve/net/event_loop.hpp"
 #include "serve/net/listener.hpp"
 #include "text/chat_tokens.hpp"
+#include "text/tokenizer.hpp"
 #include "workload/options.hpp"
 
 namespace ridgeline::serve {
@@ -37,8 +39,11 @@ struct Settings {
   /// Answers by the hash of their prompt's text (openai::hash_text); kFile.
   std::unordered_map<std::uint64_t, std::string> answers = {};
   std::optional<workload::Length> output_len;
+  /// Null: texts are cut into pieces (text::Pieces).
+  std::shared_ptr<const text::Tokenizer> tokenizer = nullptr;
   text::ChatTokens chat_tokens;
-  std::int64_t bos_tokens = 0;  ///< Of completions.
+  std::int64_t bos_tokens = 0;  ///< Of completions, where the tokenizer does not say which.
+  std::vector<std::int64_t> begin_ids = {};  ///< The tokenizer's, before a completion's text.
   std::int64_t image_tokens = 576;
   std::int64_t max_waiting = 0;  ///< 0: no limit.
   std::int64_t stream_interval = 1;

@@ -73,7 +73,7 @@ core::Errors unsound_records(const MeasuredJob& job) {
   core::Errors errors;
   for (const auto& record : job.evidence) {
     if (!record.unsound.empty()) {
-      errors.push_back({.message = fmt::format("is unsound: {}", record.unsound),
+      errors.push_back({.message = fmt::format("the measurement is unsound: {}", record.unsound),
                         .where = {.file = record.file},
                         .hint = "measure again, or --allow-unsound"});
     }

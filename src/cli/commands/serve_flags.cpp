@@ -46,6 +46,11 @@ std::vector<FlagSpec> answer_flags() {
        .value = "words|echo|FILE",
        .help = "The text of answers: words, the prompt's own, or lines of "
                "{\"prompt\": ..., \"answer\": ...} [words]"},
+      {.name = "tokenizer",
+       .value = "words|FILE",
+       .help =
+           "Counts tokens by a network's tokenizer.json (or its folder); words: estimated where "
+           "a text is not one of listed words [words]"},
       {.name = "output-len",
        .value = "LENGTH",
        .help = "Length of answers whose client does not force it [what it asks for at most; mean "

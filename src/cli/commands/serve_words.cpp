@@ -33,6 +33,7 @@
 #include "serve/fault.hpp"
 #include "serve/settings.hpp"
 #include "text/chat_tokens.hpp"
+#include "text/tokenizer.hpp"
 
 namespace ridgeline::cli {
 namespace {
@@ -218,6 +219,9 @@ class SettingsReader {
       settings_.answer = serve::AnswerKind::kFile;
       read_answer_file(answer);
     }
+    if (const std::string file = arguments_.value("tokenizer", "words"); file != "words") {
+      read_tokenizer_file(file);
+    }
     settings_.output_len = resolved_.workload.section.output_len;
     const std::string path = arguments_.value("path", "full");
     static const std::array<std::string, 2> kPaths = {"full", "server"};
@@ -235,6 +239,24 @@ class SettingsReader {
       refuse("reasoning-share", "has no effect without --reasoning-parser");
     }
     settings_.seed = static_cast<std::uint64_t>(resolved_.run.seed);
+  }
+
+  void read_tokenizer_file(const std::string& path) {
+    auto tokenizer = text::Tokenizer::open(path);
+    if (!tokenizer) {
+      for (core::Error& error : tokenizer.error()) {
+        error.field = fmt::format("--tokenizer{}{}", error.field.empty() ? "" : ": ", error.field);
+        if (error.where.file.empty()) {
+          error.where.file = "command line";
+        }
+        errors_.push_back(std::move(error));
+      }
+      return;
+    }
+    settings_.tokenizer = std::move(*tokenizer);
+    if (!arguments_.has("bos-tokens")) {
+      settings_.begin_ids = settings_.tokenizer->begin();
+    }
   }
 
   /// Lines {"prompt": "...", "answer": "..."}.

@@ -63,6 +63,7 @@ class HttpParser {
   std::unique_ptr<Parser> parser_;
   int error_status_ = 400;
   bool said_continue_ = false;
+  std::size_t head_bytes_ = 0;
 };
 
 }  // namespace ridgeline::serve::net

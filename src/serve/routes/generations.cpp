@@ -176,7 +176,8 @@ void count_tokens(Emulator& emulator,
     return;
   }
   constexpr int kOk = 200;
-  openai::PromptBuilder builder(emulator.resolved().deployment->engine.block_size, 0);
+  openai::PromptBuilder builder(
+      emulator.resolved().deployment->engine.block_size, 0, emulator.settings().tokenizer.get());
   openai::add_chat(builder,
                    wanted->messages,
                    wanted->tools_text,

@@ -8,13 +8,14 @@
 
 #include "openai/answer_text.hpp"
 #include "openai/answers.hpp"
+#include "openai/request.hpp"
 #include "openai/token_requests.hpp"
 #include "serve/emulator.hpp"
 #include "serve/net/connection.hpp"
 #include "serve/net/http_parser.hpp"
 #include "serve/routes/routes.hpp"
 #include "text/chat_tokens.hpp"
-#include "text/pieces.hpp"
+#include "text/tokenizer.hpp"
 
 namespace ridgeline::serve {
 namespace {
@@ -37,19 +38,23 @@ void answer_tokenize(Emulator& emulator,
     ids.insert(ids.end(), static_cast<std::size_t>(count), kSpecialId);
     strings.insert(strings.end(), static_cast<std::size_t>(count), "");
   };
+  const text::Tokenizer* const tokenizer = emulator.settings().tokenizer.get();
   const auto add_text = [&](std::string_view text) {
-    text::Pieces pieces(text);
-    while (const auto piece = pieces.next()) {
-      ids.push_back(openai::token_id_of(*piece));
-      if (openai::word_of(ids.back()).empty()) {
-        emulator.remember_piece(ids.back(), *piece);
+    openai::each_token(text, tokenizer, [&](std::string_view piece, std::int64_t id) {
+      ids.push_back(id);
+      if (tokenizer == nullptr && openai::word_of(id).empty()) {
+        emulator.remember_piece(id, piece);
       }
-      strings.emplace_back(*piece);
-    }
+      strings.emplace_back(piece);
+    });
   };
   if (wanted->prompt) {
     if (wanted->add_special_tokens) {
       add_special(emulator.settings().bos_tokens);
+      for (const std::int64_t id : emulator.settings().begin_ids) {
+        ids.push_back(id);
+        strings.push_back(emulator.piece_of(id));
+      }
     }
     add_text(*wanted->prompt);
   } else {
@@ -85,8 +90,9 @@ void answer_detokenize(Emulator& emulator,
   std::string text;
   for (const std::int64_t id : wanted->tokens) {
     const std::string piece = emulator.piece_of(id);
-    // A word stands behind a space, but for the first one.
-    text += text.empty() && piece.starts_with(' ') ? piece.substr(1) : piece;
+    // A word of this server's own stands behind a space, but for the first one.
+    const bool drops_blank = emulator.settings().tokenizer == nullptr && text.empty();
+    text += drops_blank && piece.starts_with(' ') ? piece.substr(1) : piece;
   }
   emulator.answer(connection, 200, net::kJsonType, openai::detokenize_answer(text));
 }

@@ -34,6 +34,9 @@ TEST(Histogram, CountsByUpperBounds) {
   EXPECT_DOUBLE_EQ(histogram.quantile_bound(0.25), 1.0);
   EXPECT_DOUBLE_EQ(histogram.quantile_bound(0.5), 2.0);
   EXPECT_DOUBLE_EQ(histogram.quantile_bound(0.99), 2.0);
+  EXPECT_DOUBLE_EQ(histogram.quantile_floor(0.25), 0.0);
+  EXPECT_DOUBLE_EQ(histogram.quantile_floor(0.5), 1.0);
+  EXPECT_DOUBLE_EQ(histogram.quantile_floor(0.99), 2.0);
 }
 
 TEST(Exposition, WritesFamilies) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -37,14 +38,12 @@ TEST(HttpParser, ReadsARequest) {
   EXPECT_TRUE(request.keep_alive);
 }
 
-TEST(HttpParser, TakesBytesAsTheyCome) {
-  constexpr std::string_view kText =
-      "POST /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\nGET";
-  HttpParser parser({});
+/// Feeds one byte after the other, until there is a request.
+Status feed_bytes(HttpParser& parser, std::string_view text) {
   std::string kept;
   Status status = Status::kMore;
-  for (const char c : kText) {
-    if (status == Status::kDone) {
+  for (const char c : text) {
+    if (status != Status::kMore) {
       break;
     }
     kept += c;
@@ -52,8 +51,24 @@ TEST(HttpParser, TakesBytesAsTheyCome) {
     status = parser.feed(kept, used);
     kept.erase(0, used);
   }
-  ASSERT_EQ(status, Status::kDone);
+  return status;
+}
+
+TEST(HttpParser, TakesBytesAsTheyCome) {
+  HttpParser parser({});
+  ASSERT_EQ(feed_bytes(parser,
+                       "POST /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+                       "3\r\nabc\r\n2\r\nde\r\n0\r\n\r\nGET"),
+            Status::kDone);
   EXPECT_EQ(parser.take().body, "abcde");
+}
+
+TEST(HttpParser, TakesTheBytesOfALastChunkThatIsTheFirst) {
+  HttpParser parser({});
+  ASSERT_EQ(
+      feed_bytes(parser, "POST /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nA: b\r\n\r\n"),
+      Status::kDone);
+  EXPECT_EQ(parser.take().body, "");
 }
 
 TEST(HttpParser, LeavesTheNextRequest) {
@@ -92,6 +107,21 @@ TEST(HttpParser, HasLimits) {
             431);
   EXPECT_EQ(status_of("GET /a HTTP/1.1\r\nA: 1\r\nB: 2\r\n\r\n", {.headers = 1}), 431);
   EXPECT_EQ(status_of("POST /a HTTP/1.1\r\nContent-Length: 11\r\n\r\n", {.body_bytes = 10}), 413);
+}
+
+TEST(HttpParser, CountsTheWholeHeadHoweverItComes) {
+  const HttpLimits limits = {.header_bytes = 64};
+  const std::string longest =
+      "GET /" + std::string(30, 'a') + " HTTP/1.1\r\nX: " + std::string(11, 'b') + "\r\n\r\n";
+  ASSERT_EQ(longest.size(), 64);
+  std::string longer = longest;
+  longer.insert(5, "a");
+  for (const auto& [text, expected] : {std::pair(longest, Status::kDone), {longer, Status::kBad}}) {
+    HttpParser whole(limits);
+    EXPECT_EQ(feed_all(whole, text), expected);
+    HttpParser pieces(limits);
+    EXPECT_EQ(feed_bytes(pieces, text), expected);
+  }
 }
 
 TEST(HttpParser, KnowsTheClientsThatWait) {

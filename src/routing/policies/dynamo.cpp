@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -197,7 +198,7 @@ class ActiveBlocks {
   std::unordered_map<std::uint64_t, std::vector<std::int32_t>> holders_;
   core::IdTable<Sent> sent_;  ///< Requests in flight, by id.
   /// Those that were sent once more, elsewhere or there.
-  std::unordered_map<core::RequestId::Rep, std::vector<Sent>> again_;
+  std::map<core::RequestId::Rep, std::vector<Sent>> again_;
   std::int64_t block_tokens_ = 1;
   bool own_blocks_have_keys_ = false;
 };

@@ -29,22 +29,34 @@ class Earliest {
     ++size_;
   }
 
+  /// Goes to the root always: where the least stays as it was would be a guess for the processor.
   void set(std::size_t place, core::SimTime at) {
     std::size_t node = leaves_ + place;
-    for (tree_[node] = at; node > 1; node /= 2) {
-      const core::SimTime least = std::min(tree_[node], tree_[node ^ 1]);
-      if (tree_[node / 2] == least) {
-        return;
-      }
-      tree_[node / 2] = least;
+    tree_[node] = at;
+    for (; node > 1; node /= 2) {
+      const core::SimTime other = tree_[node ^ 1];
+      at = std::min(at, other);  // Of values in registers, not of places in memory: no branch.
+      tree_[node / 2] = at;
     }
   }
 
   /// Adds the places that are not later than `instant`, which is not never(), to `due`, in
   /// ascending order.
   void list_due(core::SimTime instant, std::vector<std::size_t>& due) const {
-    if (least() <= instant) {
-      list_due_below(1, instant, due);
+    // Down to the first one below `node`; then up to where there is one on the right. Mostly one is
+    // due: on the way down no branch depends on where.
+    for (std::size_t node = least() <= instant ? 1 : 0; node > 0;) {
+      while (node < leaves_) {
+        node = 2 * node + (tree_[2 * node] > instant ? 1 : 0);
+      }
+      due.push_back(node - leaves_);
+      while ((node % 2 | (tree_[node ^ 1] > instant ? 1U : 0U)) != 0) {
+        node /= 2;
+        if (node <= 1) {
+          return;
+        }
+      }
+      ++node;
     }
   }
 
@@ -55,21 +67,6 @@ class Earliest {
   }
 
  private:
-  void list_due_below(std::size_t node,
-                      core::SimTime instant,
-                      std::vector<std::size_t>& due) const {
-    while (node < leaves_) {
-      node *= 2;
-      if (tree_[node] > instant) {
-        ++node;
-      } else if (tree_[node + 1] <= instant) {
-        list_due_below(node, instant, due);
-        ++node;
-      }
-    }
-    due.push_back(node - leaves_);
-  }
-
   std::size_t size_ = 0;
   std::size_t leaves_ = 0;           ///< A power of two, at least size_.
   std::vector<core::SimTime> tree_;  ///< Node 1 is the root; the leaves begin at leaves_.

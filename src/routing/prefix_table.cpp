@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
@@ -32,7 +33,8 @@ const PromptBlocks& PromptReader::read(const RouteInput& input) {
   const std::int64_t end = blocks_.whole ? prompt / blocks_.tokens * blocks_.tokens : prompt;
   const std::int64_t size = (end + blocks_.tokens - 1) / blocks_.tokens;
   own_blocks_have_keys_ = own_blocks_have_keys_ || chain_.quotes() ||
-                          request.id.value() < next_id_ || size > blocks_.memory;
+                          request.id.value() < next_id_ || size > blocks_.memory ||
+                          end > std::numeric_limits<std::uint32_t>::max();
   // A block with a token of the request's own is its own.
   const std::int64_t shared = chain_.shared_tokens() >= end || own_blocks_have_keys_
                                   ? size
@@ -41,11 +43,15 @@ const PromptBlocks& PromptReader::read(const RouteInput& input) {
   for (std::int64_t i = 0; i < shared; ++i) {
     prompt_.keys.push_back(chain_.key(std::min((i + 1) * blocks_.tokens, end)));
   }
-  prompt_.own = {.tokens = chain_.own_tokens(),
-                 .first = shared,
-                 .count = size - shared,
-                 .block_tokens = blocks_.tokens,
-                 .end = end};
+  prompt_.own_count = size - shared;
+  prompt_.block_tokens = blocks_.tokens;
+  if (prompt_.own_count > 0) {
+    const domain::Chain::OwnTokens own = chain_.own_tokens();
+    prompt_.own = {.hash = own.hash,
+                   .content = own.content,
+                   .begin = static_cast<std::uint32_t>(own.begin),
+                   .end = static_cast<std::uint32_t>(end)};
+  }
   return prompt_;
 }
 
@@ -76,8 +82,8 @@ void PrefixTable::add(std::size_t server, const PromptBlocks& blocks) {
   for (const std::uint64_t block : blocks.keys) {
     own(server, block);
   }
-  if (blocks.own.count > 0) {
-    push_own(server, blocks.own);
+  if (blocks.own_count > 0) {
+    push_own(server, blocks);
   }
 }
 
@@ -93,23 +99,24 @@ void PrefixTable::forget(std::size_t server) {
 
 void PrefixTable::push(std::size_t server, std::uint64_t key) {
   Recent& recent = recent_[server];
-  const std::uint64_t turn = ++recent.turns;
+  const std::uint64_t rows = recent.rows_gone + recent.own.size();
   if (const auto known = recent.places.find(key); known != recent.places.end()) {
-    known->second->turn = turn;
+    known->second->rows = rows;
     recent.order.splice(recent.order.begin(), recent.order, known->second);
     return;
   }
-  recent.order.push_front({.key = key, .turn = turn});
+  recent.order.push_front({.key = key, .rows = rows});
   recent.places.emplace(key, recent.order.begin());
   ++recent.size;
   forget_oldest(server);
 }
 
-void PrefixTable::push_own(std::size_t server, const OwnBlocks& own) {
+void PrefixTable::push_own(std::size_t server, const PromptBlocks& blocks) {
   Recent& recent = recent_[server];
   has_own_blocks_ = true;
-  recent.own.extend() = {.own = own, .turn = ++recent.turns};
-  recent.size += own.count;
+  block_tokens_ = blocks.block_tokens;
+  recent.own.extend() = blocks.own;
+  recent.size += blocks.own_count;
   forget_oldest(server);
 }
 
@@ -118,7 +125,7 @@ void PrefixTable::forget_oldest(std::size_t server) {
   Recent& recent = recent_[server];
   while (recent.size > capacity_) {
     if (!recent.own.empty() &&
-        (recent.order.empty() || recent.own.front().turn < recent.order.back().turn)) {
+        (recent.order.empty() || recent.rows_gone < recent.order.back().rows)) {
       forget_own_blocks(recent, recent.size - capacity_);
       continue;
     }
@@ -131,14 +138,14 @@ void PrefixTable::forget_oldest(std::size_t server) {
 }
 
 /// The first `count` blocks of the oldest row, or all of it.
-void PrefixTable::forget_own_blocks(Recent& recent, std::int64_t count) {
-  OwnBlocks& own = recent.own.front().own;
-  count = std::min(count, own.count);
-  recent.size -= count;
-  own.first += count;
-  own.count -= count;
-  if (own.count == 0) {
+void PrefixTable::forget_own_blocks(Recent& recent, std::int64_t count) const {
+  const std::int64_t left = recent.own.front().count(block_tokens_) - recent.first_row_gone;
+  recent.size -= std::min(count, left);
+  recent.first_row_gone += count;
+  if (count >= left) {
     recent.own.pop_front();
+    ++recent.rows_gone;
+    recent.first_row_gone = 0;
   }
 }
 
@@ -150,17 +157,19 @@ void PrefixTable::give_keys_to_own_blocks() {
     Recent& recent = recent_[server];
     auto older = recent.order.begin();
     for (std::size_t row = recent.own.size(); row-- > 0;) {
-      const OwnRow& own_row = recent.own[row];
-      while (older != recent.order.end() && older->turn > own_row.turn) {
+      const OwnBlocks& blocks = recent.own[row];
+      while (older != recent.order.end() && older->rows > recent.rows_gone + row) {
         ++older;
       }
-      for (std::int64_t i = own_row.own.count - 1; i >= 0; --i) {
-        const std::uint64_t key = own_row.own.key(i);
-        recent.places.emplace(key, recent.order.insert(older, {.key = key, .turn = own_row.turn}));
+      const std::int64_t first = row == 0 ? recent.first_row_gone : 0;
+      for (std::int64_t i = blocks.count(block_tokens_) - 1; i >= first; --i) {
+        const std::uint64_t key = blocks.key(i, block_tokens_);
+        recent.places.emplace(key, recent.order.insert(older, {.key = key}));
         own(server, key);
       }
     }
     recent.own = {};
+    recent.first_row_gone = 0;
   }
 }
 

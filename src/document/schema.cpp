@@ -62,8 +62,10 @@ class Checker {
   Checker(const Node& root, Missing missing, const std::string& file)
       : root_(root), missing_(missing), file_(file) {}
 
-  core::Result<void> check(const Node& value, const Node& given, const std::string& field) const {
-    const Node& schema = resolved(given);
+  [[nodiscard]] core::Result<void> check(const Node& value,
+                                         const Node& given,
+                                         const std::string& field) const {
+    const Node& schema = *resolved(&given);
     if (const Node* choices = schema.find("anyOf")) {
       return check_any(value, choices->items(), field);
     }
@@ -77,8 +79,8 @@ class Checker {
   }
 
  private:
-  const Node& resolved(const Node& schema) const {
-    const Node* reference = schema.find("$ref");
+  [[nodiscard]] const Node* resolved(const Node* schema) const {
+    const Node* reference = schema->find("$ref");
     if (reference == nullptr) {
       return schema;
     }
@@ -88,21 +90,21 @@ class Checker {
     RIDGELINE_CHECK(definitions != nullptr, "a schema with a $ref has definitions");
     const Node* definition = definitions->find(name.substr(kDefinitions.size()));
     RIDGELINE_CHECK(definition != nullptr, "the definition of a $ref exists");
-    return resolved(*definition);
+    return resolved(definition);
   }
 
-  core::Result<void> refuse(const Node& value,
-                            const std::string& field,
-                            const std::string& expected) const {
+  [[nodiscard]] core::Result<void> refuse(const Node& value,
+                                          const std::string& field,
+                                          const std::string& expected) const {
     return core::fail(
         core::Error{.field = field,
                     .message = fmt::format("found {}, expected {}", value.describe(), expected),
                     .where = {.file = file_}});
   }
 
-  core::Result<void> check_any(const Node& value,
-                               const std::vector<Node>& choices,
-                               const std::string& field) const {
+  [[nodiscard]] core::Result<void> check_any(const Node& value,
+                                             const std::vector<Node>& choices,
+                                             const std::string& field) const {
     core::Result<void> first;
     for (const Node& choice : choices) {
       auto fits = check(value, choice, field);
@@ -117,9 +119,9 @@ class Checker {
   }
 
   /// What does not concern members and items.
-  core::Result<void> check_value(const Node& value,
-                                 const Node& schema,
-                                 const std::string& field) const {
+  [[nodiscard]] core::Result<void> check_value(const Node& value,
+                                               const Node& schema,
+                                               const std::string& field) const {
     if (const Node* type = schema.find("type")) {
       const std::vector<std::string> names = names_of(*type);
       if (std::ranges::none_of(names, [&](const auto& name) { return has_type(value, name); })) {
@@ -142,9 +144,9 @@ class Checker {
     return value.is_number() ? check_range(value, schema, field) : core::Result<void>();
   }
 
-  core::Result<void> check_range(const Node& value,
-                                 const Node& schema,
-                                 const std::string& field) const {
+  [[nodiscard]] core::Result<void> check_range(const Node& value,
+                                               const Node& schema,
+                                               const std::string& field) const {
     const double number = value.as_real();
     if (const Node* least = schema.find("minimum"); least && number < least->as_real()) {
       return refuse(value, field, fmt::format("{} or more", least->as_real()));
@@ -158,9 +160,9 @@ class Checker {
     return {};
   }
 
-  core::Result<void> check_items(const Node& value,
-                                 const Node& schema,
-                                 const std::string& field) const {
+  [[nodiscard]] core::Result<void> check_items(const Node& value,
+                                               const Node& schema,
+                                               const std::string& field) const {
     const Node* items = schema.find("items");
     if (items == nullptr) {
       return {};
@@ -174,9 +176,9 @@ class Checker {
     return {};
   }
 
-  core::Result<void> check_members(const Node& value,
-                                   const Node& schema,
-                                   const std::string& field) const {
+  [[nodiscard]] core::Result<void> check_members(const Node& value,
+                                                 const Node& schema,
+                                                 const std::string& field) const {
     const auto path = [&](const std::string& key) {
       return field.empty() ? key : field + "." + key;
     };

@@ -5,9 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <ios>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +17,7 @@
 #include <simdjson.h>
 
 #include "core/result.hpp"
+#include "document/document.hpp"
 #include "text/splitter.hpp"
 #include "text/tokenizer.hpp"
 
@@ -34,6 +32,8 @@ constexpr std::string_view kByteLevelExpression =
 /// Ids beyond it are no file's: the largest vocabularies have some 300,000 tokens.
 constexpr std::int64_t kMostTokens = 4'000'000;
 constexpr std::size_t kBytes = 256;
+/// Larger than any published: Gemma 3's has 33 MB.
+constexpr std::size_t kMostFileBytes = std::size_t{256} * 1024 * 1024;
 
 std::string utf8(std::uint32_t point) {
   if (point < 0x80U) {
@@ -463,12 +463,14 @@ core::Result<std::shared_ptr<const Tokenizer>> Tokenizer::open(const std::string
   std::error_code none;
   const std::string file =
       std::filesystem::is_directory(path, none) ? path + "/tokenizer.json" : path;
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) {
+  if (!std::filesystem::exists(file, none)) {
     return core::fail({.message = fmt::format("found '{}', expected a file tokenizer.json", path)});
   }
-  const std::string json((std::istreambuf_iterator<char>(stream)), {});
-  auto rules = read_tokenizer(json, file);
+  const auto json = document::read_file(file, kMostFileBytes);
+  if (!json) {
+    return tl::unexpected(json.error());
+  }
+  auto rules = read_tokenizer(*json, file);
   if (!rules) {
     return tl::unexpected(rules.error());
   }

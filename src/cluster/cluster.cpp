@@ -471,23 +471,22 @@ void Cluster::send_at_once(Ticket& ticket,
                            domain::Request& request,
                            std::uint32_t group,
                            SimTime now) {
-  const std::optional<Gateway::Counted> counted = gateway_.route(request, now, group);
-  if (!counted) {
+  if (!gateway_.route_to(ticket.counted, request, now, group)) {
     ticket.request = request;
     end(ticket, domain::Outcome::kRejected, now);
     return;
   }
-  note_dispatch(ticket, *counted);
+  const core::InstanceId instance = ticket.counted.instance;
+  note_dispatch(ticket);
   ticket.is_delivered = true;
   request.arrival = SimTime::saturating_sum(now, gateway_.times().gateway_latency);
   if (stories_) {
-    stories_->on_sent(request.id, counted->instance, Share::kWhole, now, request.arrival);
+    stories_->on_sent(request.id, instance, Share::kWhole, now, request.arrival);
   }
-  submit_to(request, counted->instance, {});
+  submit_to(request, instance, {});
 }
 
-void Cluster::note_dispatch(Ticket& ticket, const Gateway::Counted& counted) {
-  ticket.counted = counted;
+void Cluster::note_dispatch(Ticket& ticket) {
   ticket.is_counted = true;
   ticket.first_token_seen = false;
   ++ticket.dispatches;

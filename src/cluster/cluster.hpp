@@ -198,6 +198,7 @@ class Cluster final : public engine::Server,
   void cut_all(core::SimTime now) override;
 
   void on_request(const domain::RequestRecord& record) override;
+  void expect(core::RequestId id) override;
   void on_steps(const domain::StepRecord& record) override { sink_.on_steps(record); }
   void on_token_gaps(const domain::TokenGaps& gaps) override { sink_.on_token_gaps(gaps); }
   void on_first_token(core::RequestId id, core::SimTime at) override;
@@ -237,7 +238,8 @@ class Cluster final : public engine::Server,
                     domain::Request& request,
                     std::uint32_t group,
                     core::SimTime now);
-  static void note_dispatch(Ticket& ticket, const Gateway::Counted& counted);
+  static void note_dispatch(Ticket& ticket);
+  void note_end(Ticket& ticket, const domain::RequestRecord& record);
   void hand_over_deliveries(core::SimTime now);
   void submit_to(const domain::Request& request, core::InstanceId id, const engine::Leg& leg);
   void note_sent(const domain::Request& request, core::InstanceId id) {

@@ -99,8 +99,7 @@ bool Cluster::dispatch(Ticket& ticket, SimTime now) {
       return *sent;
     }
   }
-  const std::optional<Gateway::Counted> counted = gateway_.route(ticket.request, now, ticket.group);
-  if (!counted) {
+  if (!gateway_.route_to(ticket.counted, ticket.request, now, ticket.group)) {
     if (gateway_.has_refused()) {
       ticket.is_refused = true;
       end(ticket, domain::Outcome::kRejected, now);
@@ -108,9 +107,9 @@ bool Cluster::dispatch(Ticket& ticket, SimTime now) {
     }
     return false;
   }
-  note_dispatch(ticket, *counted);
+  note_dispatch(ticket);
   deliver(ticket.request,
-          counted->instance,
+          ticket.counted.instance,
           SimTime::saturating_sum(now, gateway_.times().gateway_latency));
   return true;
 }
@@ -218,6 +217,17 @@ void Cluster::cut_all(SimTime now) {
   }
 }
 
+/// What was sent has ended: the gateway learns of it.
+void Cluster::note_end(Ticket& ticket, const domain::RequestRecord& record) {
+  if (record.outcome != domain::Outcome::kUnfinished) {
+    if (ticket.is_counted) {
+      gateway_.note_end(ticket.counted, ticket.first_token_seen, end_of(record));
+    }
+    ticket.is_counted = false;
+    ticket.is_delivered = false;
+  }
+}
+
 void Cluster::on_request(const domain::RequestRecord& record) {
   Ticket* const held = tickets_.find(record.id);
   if (std::ranges::any_of(parts_, [&](const OwnPart& own) {
@@ -231,19 +241,20 @@ void Cluster::on_request(const domain::RequestRecord& record) {
   RIDGELINE_CHECK(held != nullptr, "a request ends once, where it was sent");
   Ticket& ticket = *held;
   RIDGELINE_CHECK(ticket.counted.instance == record.instance, "a request ends where it was sent");
+  if (parts_.empty() && !stories_ && record.arrival == ticket.arrival) {
+    // As it is: to read a copy in larger pieces than it was just changed in stalls the processor.
+    note_end(ticket, record);
+    tickets_.erase(record.id);
+    report(record, end_of(record));
+    return;
+  }
   domain::RequestRecord own = record;
   own.arrival = ticket.arrival;
   if (ticket.is_failing && record.outcome == domain::Outcome::kAborted) {
     own.outcome = domain::Outcome::kFailed;
     own.failed = aborted_at_;
   }
-  if (record.outcome != domain::Outcome::kUnfinished) {
-    if (ticket.is_counted) {
-      gateway_.note_end(ticket.counted, ticket.first_token_seen, end_of(record));
-    }
-    ticket.is_counted = false;
-    ticket.is_delivered = false;
-  }
+  note_end(ticket, record);
   if (stories_) {
     stories_->on_leg_end(own, end_of(own));
   }
@@ -259,6 +270,11 @@ void Cluster::on_request(const domain::RequestRecord& record) {
   }
   tickets_.erase(record.id);
   report(own, end_of(own));
+}
+
+void Cluster::expect(core::RequestId id) {
+  tickets_.fetch_line(id);
+  gateway_.expect(id);
 }
 
 void Cluster::on_first_token(core::RequestId id, SimTime at) {

@@ -209,10 +209,11 @@ void Gateway::look_at_tiers(std::span<const routing::InstanceView> views,
   }
 }
 
-std::optional<Gateway::Counted> Gateway::route(const domain::Request& request,
-                                               SimTime now,
-                                               std::uint32_t group,
-                                               core::InstanceId other_leg) {
+bool Gateway::route_to(Counted& counted,
+                       const domain::Request& request,
+                       SimTime now,
+                       std::uint32_t group,
+                       core::InstanceId other_leg) {
   has_refused_ = false;
   read_notices(now);
   const std::size_t gateway = gateway_of(request);
@@ -238,7 +239,7 @@ std::optional<Gateway::Counted> Gateway::route(const domain::Request& request,
                                   .sites = sites_,
                                   .other_leg = other_leg};
   if (input.instances.empty()) {
-    return std::nullopt;
+    return false;
   }
   core::RngStream draws(seed_, 0, "routing", request.id.value());
   const bool is_pinned =
@@ -259,18 +260,18 @@ std::optional<Gateway::Counted> Gateway::route(const domain::Request& request,
   }
   if (pick.is_refusal()) {
     has_refused_ = true;
-    return std::nullopt;
+    return false;
   }
   desk.router->on_dispatch(input, pick.instance);
   routing::InstanceView& view = desk.views[pick.instance.value()];
   RIDGELINE_CHECK(view.gauges_as_of <= now, "no gauge is known before it was read");
   const std::int64_t tokens = request.prompt_tokens.value();
-  const Counted counted{.request = request.id,
-                        .instance = pick.instance,
-                        .tokens = tokens,
-                        .prefill_tokens = pick.uncached_tokens < 0 ? tokens : pick.uncached_tokens,
-                        .epoch = epoch_,
-                        .gateway = static_cast<std::uint32_t>(gateway)};
+  counted.request = request.id;
+  counted.instance = pick.instance;
+  counted.tokens = tokens;
+  counted.prefill_tokens = pick.uncached_tokens < 0 ? tokens : pick.uncached_tokens;
+  counted.epoch = epoch_;
+  counted.gateway = static_cast<std::uint32_t>(gateway);
   if (counts_) {
     view.own.requests += 1;
     view.own.tokens += counted.tokens;
@@ -282,7 +283,7 @@ std::optional<Gateway::Counted> Gateway::route(const domain::Request& request,
   if (needs_.gauges) {
     totals_.gauge_age += now - view.gauges_as_of;
   }
-  return counted;
+  return true;
 }
 
 routing::LatencyTargets Gateway::targets_of(const domain::Request& request) const {
@@ -343,7 +344,7 @@ void Gateway::forget(core::InstanceId instance) {
 
 void Gateway::restart(Routers routers, SimTime now) {
   RIDGELINE_CHECK(routers.size() == desks_.size(), "every gateway starts again");
-  notices_ = {};
+  notices_.clear();
   ++epoch_;
   for (std::size_t i = 0; i < desks_.size(); ++i) {
     desks_[i].router = std::move(routers[i]);
@@ -374,24 +375,42 @@ void Gateway::report(const routing::RouteInput& input,
   }
 }
 
-/// The gateway that sent it gets the notice one notice latency later, the audit now.
-void Gateway::note(const Counted& counted, SimTime at, Notice notice) {
+/// The gateway that sent the request gets it one notice latency later. It is filled where it
+/// stands: reading what was just written member by member in larger pieces would stall the
+/// processor.
+Gateway::Notice& Gateway::new_notice(const Counted& counted, SimTime at) {
+  Notice& notice = notices_.extend();
   notice.at = SimTime::saturating_sum(at, times_.notice_latency);
   notice.instance = counted.instance;
   notice.gateway = counted.gateway;
+  return notice;
+}
+
+/// Brings the newest notice to its place. The audit gets it now.
+void Gateway::send(const Counted& counted, Notice& notice) {
   if (!audits_.empty()) {
     audits_[counted.gateway].subtract(counted.instance, notice.change);
     if (notice.ended.valid() && router_reads_own_) {
       audits_[counted.gateway].on_end(notice.ended, counted.instance);
     }
   }
-  if (counted.epoch == epoch_) {  // Otherwise it does not know of the request any more.
-    notices_.push(notice);
+  if (counted.epoch != epoch_) {  // It does not know of the request any more.
+    notices_.pop_back();
+    return;
+  }
+  // Mostly they come in order.
+  for (std::size_t i = notices_.size() - 1; i > 0 && notices_[i - 1] > notices_[i]; --i) {
+    std::swap(notices_[i - 1], notices_[i]);
   }
 }
 
 void Gateway::note_first_token(const Counted& counted, SimTime at) {
-  note(counted, at, {.change = {.prefill_tokens = counted.prefill_tokens}});
+  Notice& notice = new_notice(counted, at);
+  notice.change.requests = 0;
+  notice.change.tokens = 0;
+  notice.change.prefill_tokens = counted.prefill_tokens;
+  notice.ended = {};
+  send(counted, notice);
 }
 
 void Gateway::note_end(const Counted& counted, bool first_token_seen, SimTime at) {
@@ -401,17 +420,17 @@ void Gateway::note_end(const Counted& counted, bool first_token_seen, SimTime at
   for (Desk& desk : desks_) {
     desk.views[counted.instance.value()].true_requests -= 1;
   }
-  note(counted,
-       at,
-       {.change = {.requests = 1,
-                   .tokens = counted.tokens,
-                   .prefill_tokens = first_token_seen ? 0 : counted.prefill_tokens},
-        .ended = counted.request});
+  Notice& notice = new_notice(counted, at);
+  notice.change.requests = 1;
+  notice.change.tokens = counted.tokens;
+  notice.change.prefill_tokens = first_token_seen ? 0 : counted.prefill_tokens;
+  notice.ended = counted.request;
+  send(counted, notice);
 }
 
 void Gateway::read_notices(SimTime now) {
-  for (; !notices_.empty() && notices_.top().at <= now; notices_.pop()) {
-    const Notice& notice = notices_.top();
+  for (; !notices_.empty() && notices_.front().at <= now; notices_.pop_front()) {
+    const Notice& notice = notices_.front();
     Desk& desk = desks_[notice.gateway];
     routing::OwnCounters& own = desk.views[notice.instance.value()].own;
     own.requests -= notice.change.requests;

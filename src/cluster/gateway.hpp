@@ -6,7 +6,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <queue>
 #include <span>
 #include <tuple>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "cluster/decision.hpp"
 #include "cluster/routing_audit.hpp"
 #include "core/ids.hpp"
+#include "core/ring.hpp"
 #include "core/rng.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
@@ -147,7 +147,18 @@ class Gateway {
   std::optional<Counted> route(const domain::Request& request,
                                core::SimTime now,
                                std::uint32_t group = 0,
-                               core::InstanceId other_leg = {});
+                               core::InstanceId other_leg = {}) {
+    Counted counted;
+    return route_to(counted, request, now, group, other_leg) ? std::optional(counted)
+                                                             : std::nullopt;
+  }
+  /// The same, with what is counted written where it stays; false for none. A copy of what was just
+  /// written, in larger pieces, would stall the processor.
+  bool route_to(Counted& counted,
+                const domain::Request& request,
+                core::SimTime now,
+                std::uint32_t group = 0,
+                core::InstanceId other_leg = {});
   /// Whether the last route() came to nothing because the policy refused the request.
   [[nodiscard]] bool has_refused() const { return has_refused_; }
   [[nodiscard]] bool is_ready(core::InstanceId instance) const {
@@ -177,7 +188,7 @@ class Gateway {
   [[nodiscard]] core::SimTime last_change() const { return last_change_; }
   /// When the next notice on its way comes in; never() without one.
   [[nodiscard]] core::SimTime next_notice() const {
-    return notices_.empty() ? core::SimTime::never() : notices_.top().at;
+    return notices_.empty() ? core::SimTime::never() : notices_.front().at;
   }
   /// Whether its gauges can be read; otherwise what was read last grows old.
   void set_readable(core::InstanceId instance, bool readable);
@@ -195,6 +206,14 @@ class Gateway {
   /// A request's first token came out at `at`, or it ended at `at` (`first_token_seen`: after its
   /// first token was noted). The router sees it one notice latency later.
   void note_first_token(const Counted& counted, core::SimTime at);
+  /// As domain::RecordSink::expect(), for the policies.
+  void expect(core::RequestId id) {
+    if (router_reads_own_) {
+      for (Desk& desk : desks_) {
+        desk.router->expect(id);
+      }
+    }
+  }
   void note_end(const Counted& counted, bool first_token_seen, core::SimTime at);
 
   /// The instant of the next reading of gauges; never() where none is needed.
@@ -252,7 +271,8 @@ class Gateway {
                      core::SimTime now);
   [[nodiscard]] routing::LatencyTargets targets_of(const domain::Request& request) const;
   void report(const routing::RouteInput& input, const routing::Pick& pick, std::size_t gateway);
-  void note(const Counted& counted, core::SimTime at, Notice notice);
+  Notice& new_notice(const Counted& counted, core::SimTime at);
+  void send(const Counted& counted, Notice& notice);
   void start_scrapes();
   void note_change(core::SimTime at);
   void read_notices(core::SimTime now);
@@ -288,7 +308,7 @@ class Gateway {
   std::vector<core::SimTime> next_scrapes_;        ///< By instance; empty where no gauge is read.
   /// The instance that is read next: in the order of their phases, round after round.
   std::size_t next_scraped_ = 0;
-  std::priority_queue<Notice, std::vector<Notice>, std::greater<>> notices_;
+  core::Ring<Notice> notices_;  ///< On their way, in order.
   std::int64_t num_changes_ = 0;
   core::SimTime last_change_;
   RoutingTotals totals_;

@@ -22,6 +22,8 @@ class Tickets {
   /// The ticket of a request; null where there is none.
   [[nodiscard]] Ticket* find(core::RequestId id) { return tickets_.find(id.value()); }
 
+  /// As core::IdTable::fetch_line(): what is read first of a ticket.
+  void fetch_line(core::RequestId id) { tickets_.fetch_line(id.value()); }
   /// The ticket of a request that has none yet. Ticket::request is to be assigned.
   Ticket& add(core::RequestId id, core::SimTime arrival) {
     Ticket& ticket = tickets_.add(id.value());

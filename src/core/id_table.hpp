@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/check.hpp"
+#include "core/fetch.hpp"
 #include "core/ring.hpp"
 
 namespace ridgeline::core {
@@ -27,6 +28,13 @@ class IdTable {
       return nullptr;
     }
     return &at(places_[place]);
+  }
+
+  /// A hint that the value of this id, if there is one, is used soon: core::fetch_line().
+  void fetch_line(std::uint64_t id) {
+    if (const Value* const value = find(id)) {
+      core::fetch_line(*value);
+    }
   }
 
   /// A value for an id that has none yet, to be assigned: it holds what an erased one left.

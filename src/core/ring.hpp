@@ -43,6 +43,7 @@ class Ring {
     head_ = (head_ + 1) & mask_;
     --size_;
   }
+  void pop_back() { --size_; }
   void clear() {
     head_ = 0;
     size_ = 0;

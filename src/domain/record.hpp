@@ -111,6 +111,9 @@ class RecordSink {
   virtual void on_request(const RequestRecord& record) = 0;
   virtual void on_steps(const StepRecord& record) = 0;
   virtual void on_token_gaps(const TokenGaps& gaps) = 0;
+  /// A hint that on_request() may follow for that request: what it needs can be fetched
+  /// (core/fetch.hpp).
+  virtual void expect(core::RequestId id) { static_cast<void>(id); }
 };
 
 }  // namespace ridgeline::domain

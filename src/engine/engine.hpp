@@ -73,9 +73,11 @@ class Engine {
   /// No request ends before this instant, and none gets its first token where those are reported
   /// (EngineInputs::first_tokens), unless a request is submitted or aborted before: a lower bound,
   /// not before next_instant(). Exact in the fast engine while requests only decode on one line of
-  /// the step-time model. A query: changes no result.
+  /// the step-time model. A query: changes no result. The request that ends next may be fetched
+  /// from memory (core/fetch.hpp).
   [[nodiscard]] virtual core::SimTime next_visible() = 0;
-  /// The same if that request is submitted at `at`, and none before.
+  /// The same if that request is submitted at `at`, and none before. Exact in the fast engine where
+  /// first tokens are reported, and a prompt of its own is sure to be taken whole beside decodes.
   [[nodiscard]] virtual core::SimTime next_visible_with(const domain::Request& request,
                                                         core::SimTime at) {
     static_cast<void>(request);
@@ -115,6 +117,8 @@ struct EngineInputs {
   const latency::StepTimeModel& model;
   const HostTime& host;
   domain::RecordSink& sink;
+  core::InstanceId instance =
+      {};  ///< Whose records they are; none where an engine runs on its own.
   /// No batch may end later.
   core::SimTime horizon = core::SimTime::last();
   /// Gets the tokens of each step, where there is one: the engine then takes no steps together.

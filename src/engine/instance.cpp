@@ -30,12 +30,14 @@ EngineInputs own_inputs(const EngineInputs& given,
                         const latency::StepTimeModel& model,
                         const HostTime& host,
                         domain::RecordSink& sink,
+                        core::InstanceId id,
                         domain::FirstTokenSink* first_tokens,
                         KvEventSink* kv_events) {
   return {.options = given.options,
           .model = model,
           .host = host,
           .sink = sink,
+          .instance = id,
           .horizon = given.horizon,
           .tokens = given.tokens,
           .first_tokens = first_tokens,
@@ -63,6 +65,7 @@ Instance::Instance(const InstanceInputs& inputs)
                  slowed_ ? *slowed_ : inputs.engine.model,
                  is_warm ? host_ : inputs.engine.host,
                  *this,
+                 id_,
                  is_warm && first_tokens_ != nullptr ? static_cast<domain::FirstTokenSink*>(this)
                                                      : first_tokens_,
                  inputs.kv_events != nullptr ? &inputs.kv_events->of(id_) : nullptr);
@@ -302,6 +305,10 @@ void Instance::on_request(const domain::RequestRecord& record) {
     return;
   }
   ++num_ended_;
+  if (record.instance == id_) [[likely]] {
+    sink_.on_request(record);
+    return;
+  }
   domain::RequestRecord own = record;
   own.instance = id_;
   sink_.on_request(own);

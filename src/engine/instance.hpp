@@ -100,6 +100,7 @@ class Instance final : public Server, private domain::RecordSink, private domain
 
   void hang_until(core::SimTime at);
   void on_request(const domain::RequestRecord& record) override;
+  void expect(core::RequestId id) override { sink_.expect(id); }
   void on_steps(const domain::StepRecord& record) override;
   void on_token_gaps(const domain::TokenGaps& gaps) override {
     if (!is_warming_) {

@@ -59,16 +59,27 @@ template <class Value>
   return drawn;
 }
 
-/// The same of a row of numbers.
-[[nodiscard]] inline Drawn draw_highest(std::span<const double> numbers, core::RngStream& draws) {
-  RIDGELINE_CHECK(!numbers.empty(), "there is an instance to choose");
-  const double best = highest_of(numbers);
+/// A place of those with that number, uniform among them. Requires one.
+[[nodiscard]] inline Drawn draw_equal(std::span<const double> numbers,
+                                      double best,
+                                      core::RngStream& draws) {
   const auto equals = static_cast<std::uint32_t>(std::ranges::count(numbers, best));
   auto place = std::ranges::find(numbers, best);
   for (std::uint64_t left = equals == 1 ? 0 : draws.below(equals); left > 0; --left) {
     place = std::find(std::next(place), numbers.end(), best);
   }
   return {.place = static_cast<std::size_t>(place - numbers.begin()), .equals = equals};
+}
+
+/// The same of a row of numbers.
+[[nodiscard]] inline Drawn draw_highest(std::span<const double> numbers, core::RngStream& draws) {
+  RIDGELINE_CHECK(!numbers.empty(), "there is an instance to choose");
+  return draw_equal(numbers, highest_of(numbers), draws);
+}
+/// The same of the lowest.
+[[nodiscard]] inline Drawn draw_lowest(std::span<const double> numbers, core::RngStream& draws) {
+  RIDGELINE_CHECK(!numbers.empty(), "there is an instance to choose");
+  return draw_equal(numbers, lowest_of(numbers), draws);
 }
 
 /// Puts in the score of each instance where the decision asks for it; `score` is a function of a

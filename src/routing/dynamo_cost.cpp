@@ -25,7 +25,11 @@ void fill_device_credit(const DynamoColumns& workers,
                         double prompt_tokens,
                         const DynamoWeights& weights,
                         std::vector<double>& credit) {
-  const std::size_t size = workers.device_blocks.size();
+  const std::size_t size = workers.prefill_tokens.size();
+  if (workers.device_blocks.empty()) {
+    credit.assign(size, 0.0);
+    return;
+  }
   credit.resize(size);
   if (!weights.tracks_prefill || weights.overlap_decay == 0.0) {
     for (std::size_t i = 0; i < size; ++i) {

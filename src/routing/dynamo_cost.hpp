@@ -30,7 +30,7 @@ struct DynamoWeights {
 };
 
 /// Workers number by number: a pass over many of them reads one row. A row that counts for nothing
-/// may be empty: blocks in other tiers, and requests where their weight is 0.
+/// may be empty: blocks of the prompt that no worker has, and requests where their weight is 0.
 struct DynamoColumns {
   std::vector<double> device_blocks = {};
   std::vector<double> host_blocks = {};

@@ -60,12 +60,15 @@ void PromptReader::note_sent(core::RequestId id) {
 }
 
 std::span<const std::int64_t> PrefixTable::matches(const PromptBlocks& blocks) {
-  std::ranges::fill(counts_, 0);
+  if (std::exchange(has_counts_, false)) {
+    std::ranges::fill(counts_, 0);
+  }
   for (const std::uint64_t block : blocks.keys) {
     const auto owners = owners_.find(block);
     if (owners == owners_.end()) {
       break;
     }
+    has_counts_ = true;
     for (std::size_t word = 0; word < owners->second.size(); ++word) {
       for (std::uint64_t bits = owners->second[word]; bits != 0; bits &= bits - 1) {
         ++counts_[word * kWord + static_cast<std::size_t>(std::countr_zero(bits))];

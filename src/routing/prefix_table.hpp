@@ -97,6 +97,8 @@ class PrefixTable {
   /// Of each server, how many of these blocks it has: counted up to the first block that no server
   /// has. Own blocks are on no server. Valid until the next call.
   [[nodiscard]] std::span<const std::int64_t> matches(const PromptBlocks& blocks);
+  /// Whether the last matches() found any.
+  [[nodiscard]] bool has_matches() const { return has_counts_; }
   /// The prompt with these blocks went to that server. Quirk kept: of a prompt that is longer than
   /// the server's memory, the blocks it pushed out itself still count as held, until they are
   /// pushed out again.
@@ -133,6 +135,7 @@ class PrefixTable {
   /// By block: a bit for each server that has it.
   std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> owners_;
   std::vector<std::int64_t> counts_;  ///< Scratch of matches().
+  bool has_counts_ = false;           ///< Not all of these are 0.
   bool has_own_blocks_ = false;       ///< There may be rows of them.
   std::int64_t block_tokens_ = 1;     ///< Of those.
 };
@@ -154,6 +157,8 @@ class SentPrompts {
     }
     return table_.matches(*prompt_);
   }
+  /// Whether any instance has a block of the last matches().
+  [[nodiscard]] bool has_matches() const { return table_.has_matches(); }
   /// The prompt of the last matches().
   [[nodiscard]] const PromptBlocks& prompt() const { return *prompt_; }
   /// PromptReader::own_blocks_have_keys().

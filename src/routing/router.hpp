@@ -175,6 +175,8 @@ class Router {
   }
   /// The instance is gone for good: an id that comes again is another instance.
   virtual void on_gone(core::InstanceId instance) { static_cast<void>(instance); }
+  /// A hint that on_end() may follow for that request (core/fetch.hpp).
+  virtual void expect(core::RequestId request) { static_cast<void>(request); }
   /// The gateway learns that a request has ended there. Only where needs().own.
   virtual void on_end(core::RequestId request, core::InstanceId instance) {
     static_cast<void>(request);

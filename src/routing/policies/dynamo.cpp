@@ -88,12 +88,15 @@ class ActiveBlocks {
   }
   /// How many blocks of a prompt each instance has in flight, for with().
   void count_held(const PromptBlocks& prompt) {
-    std::ranges::fill(held_, 0);
+    if (std::exchange(has_held_, false)) {
+      std::ranges::fill(held_, 0);
+    }
     for (const std::uint64_t block : prompt.keys) {
       const auto holders = holders_.find(block);
       if (holders == holders_.end()) {
         return;  // Nor does a prompt in flight have any block behind it.
       }
+      has_held_ = true;
       for (std::size_t i = 0; i < holders->second.size(); ++i) {
         held_[i] += holders->second[i] > 0 ? 1 : 0;
       }
@@ -115,6 +118,8 @@ class ActiveBlocks {
     sizes_[instance] += prompt.own_count;
     hold(instance, prompt.keys);
   }
+  /// As Router::expect().
+  void expect(core::RequestId request) { sent_.fetch_line(request.value()); }
   void end(core::RequestId request, std::size_t instance) {
     Sent& first = *sent_.find(request.value());
     if (!again_.empty() && end_one_of_several(request, first, instance)) {
@@ -194,6 +199,7 @@ class ActiveBlocks {
 
   std::vector<std::int64_t> sizes_;  ///< By instance.
   std::vector<std::int64_t> held_;   ///< By instance: of the prompt that count_held() got.
+  bool has_held_ = false;            ///< Not all of these are 0.
   /// By block with a key: how many prompts in flight at each instance have it.
   std::unordered_map<std::uint64_t, std::vector<std::int32_t>> holders_;
   core::IdTable<Sent> sent_;  ///< Requests in flight, by id.
@@ -236,7 +242,7 @@ class Dynamo final : public Router {
     fill_dynamo_costs(workers_, prompt, weights_, costs_);
     report_scores(input, [&](std::size_t i) { return -costs_[i]; });
     const Drawn drawn =
-        temperature_ > 0.0 ? Drawn{.place = draw_softly(draws)} : draw_lowest(draws);
+        temperature_ > 0.0 ? Drawn{.place = draw_softly(draws)} : draw_lowest(costs_, draws);
     const core::InstanceId chosen = input.instances[drawn.place].id;
     return {.instance = chosen,
             .equals = drawn.equals,
@@ -250,6 +256,7 @@ class Dynamo final : public Router {
 
   void on_gone(core::InstanceId instance) override { sent_.on_gone(instance); }
 
+  void expect(core::RequestId request) override { active_.expect(request); }
   void on_end(core::RequestId request, core::InstanceId instance) override {
     active_.end(request, instance.value());
   }
@@ -258,25 +265,21 @@ class Dynamo final : public Router {
   static constexpr std::int64_t kBlockTokens = 16;
   static constexpr std::int64_t kBlocks = 100'000;  ///< Per instance: more than a GPU holds.
 
-  [[nodiscard]] Drawn draw_lowest(core::RngStream& draws) {
-    for (double& cost : costs_) {
-      cost = -cost;
-    }
-    return draw_highest(costs_, draws);
-  }
-
   void read_workers(const RouteInput& input, std::span<const std::int64_t> matches) {
     const std::size_t size = input.instances.size();
     const std::int64_t blocks = sent_.prompt().size();
-    workers_.device_blocks.resize(size);
+    const bool has_matches = sent_.has_matches();
+    workers_.device_blocks.resize(has_matches ? size : 0);
     workers_.prefill_tokens.resize(size);
     workers_.decode_blocks.resize(size);
     for (std::size_t i = 0; i < size; ++i) {
       const InstanceView& view = input.instances[i];
       const std::size_t id = view.id.value();
-      workers_.device_blocks[i] = static_cast<double>(matches[id]);
       workers_.prefill_tokens[i] = static_cast<double>(view.own.prefill_tokens);
       workers_.decode_blocks[i] = static_cast<double>(active_.with(id, blocks));
+    }
+    for (std::size_t i = 0; has_matches && i < size; ++i) {
+      workers_.device_blocks[i] = static_cast<double>(matches[input.instances[i].id.value()]);
     }
     if (weights_.request != 0.0) {
       workers_.requests.resize(size);

@@ -82,19 +82,37 @@ Extent extent_of(std::span<const double> numbers) {
   return {.lowest = std::ranges::min(low), .highest = std::ranges::max(high)};
 }
 
-double highest_of(std::span<const double> numbers) {
-  std::array<double, kChains> high{};
-  high.fill(numbers.front());
+namespace {
+
+/// The best of the numbers by std::min or std::max.
+template <class Better>
+double best_of(std::span<const double> numbers, const Better& better) {
+  std::array<double, kChains> best{};
+  best.fill(numbers.front());
   std::size_t i = 0;
   for (; i + kChains <= numbers.size(); i += kChains) {
     for (std::size_t chain = 0; chain < kChains; ++chain) {
-      high[chain] = std::max(high[chain], numbers[i + chain]);
+      best[chain] = better(best[chain], numbers[i + chain]);
     }
   }
   for (; i < numbers.size(); ++i) {
-    high[0] = std::max(high[0], numbers[i]);
+    best[0] = better(best[0], numbers[i]);
   }
-  return std::ranges::max(high);
+  double all = best[0];
+  for (std::size_t chain = 1; chain < kChains; ++chain) {
+    all = better(all, best[chain]);
+  }
+  return all;
+}
+
+}  // namespace
+
+double highest_of(std::span<const double> numbers) {
+  return best_of(numbers, [](double a, double b) { return std::max(a, b); });
+}
+
+double lowest_of(std::span<const double> numbers) {
+  return best_of(numbers, [](double a, double b) { return std::min(a, b); });
 }
 
 }  // namespace ridgeline::routing

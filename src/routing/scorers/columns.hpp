@@ -46,5 +46,7 @@ struct Columns {
 [[nodiscard]] Extent extent_of(std::span<const double> numbers);
 /// The highest number. Requires one.
 [[nodiscard]] double highest_of(std::span<const double> numbers);
+/// The lowest number. Requires one.
+[[nodiscard]] double lowest_of(std::span<const double> numbers);
 
 }  // namespace ridgeline::routing

@@ -161,9 +161,8 @@ RC_GTEST_PROP(NextVisible, IsNeverLaterWhateverIsMixed, ()) {
   expect_bounds(test::random_scenario({.handed_over = true, .aborts = true}));
 }
 
-/// Requests that have all had their first token decode with seats, blocks and budget to spare: the
-/// answer is the next end.
-RC_GTEST_PROP(NextVisible, IsExactWhileRequestsDecode, ()) {
+/// Seats, blocks and budget to spare, and a model whose times are all on lines.
+test::Scenario roomy_scenario() {
   test::Scenario scenario = test::random_scenario();
   scenario.options.max_num_seqs = 100;
   scenario.options.max_num_batched_tokens = core::Tokens(100'000);
@@ -172,6 +171,12 @@ RC_GTEST_PROP(NextVisible, IsExactWhileRequestsDecode, ()) {
   scenario.options.num_gpu_blocks = core::Blocks(100'000);
   scenario.costs.bin = 0;
   scenario.costs.affine = true;
+  return scenario;
+}
+
+/// Where all requests have had their first token, the answer is the next end.
+RC_GTEST_PROP(NextVisible, IsExactWhileRequestsDecode, ()) {
+  const test::Scenario scenario = roomy_scenario();
   for (const auto twin : {test::Twin::kStepping, test::Twin::kJumping}) {
     const test::LinearModel model(scenario.costs);
     test::EngineRun run;
@@ -194,6 +199,49 @@ RC_GTEST_PROP(NextVisible, IsExactWhileRequestsDecode, ()) {
       }
     }
     RC_CLASSIFY(asked_in_decode, "asked in decode");
+  }
+}
+
+/// Decodes run, and one more request comes with a prompt of its own: the answer is its first token.
+RC_GTEST_PROP(NextVisible, IsTheFirstTokenOfAPromptBesideDecodes, ()) {
+  test::Scenario scenario = roomy_scenario();
+  scenario.options.enable_prefix_caching = true;
+  scenario.options.max_model_len = core::Tokens(100'000);
+  const test::LinearModel model(scenario.costs);
+  struct FirstTokens final : domain::FirstTokenSink {
+    SimTime last;
+    void on_first_token(core::RequestId /*id*/, SimTime at) override { last = at; }
+  };
+  for (const auto twin : {test::Twin::kStepping, test::Twin::kJumping}) {
+    test::EngineRun run;
+    FirstTokens first_tokens;
+    const auto one = make({.options = scenario.options,
+                           .model = model,
+                           .host = scenario.host,
+                           .sink = run.sink,
+                           .first_tokens = &first_tokens},
+                          twin);
+    SimTime now;
+    for (std::uint32_t id = 0; id < 4; ++id) {
+      domain::Request request;
+      request.id = core::RequestId(id);
+      request.arrival = now;
+      request.prompt_tokens = core::Tokens(*rc::gen::inRange<std::int64_t>(1, 100));
+      request.output_tokens = request.max_tokens = core::Tokens(10'000);
+      // A pair of decodes and prompt gets its line when it is asked for the second time.
+      one->next_visible_with(request, now);
+      const SimTime bound = one->next_visible_with(request, now);
+      one->submit(request, now);
+      const SimTime before = first_tokens.last;
+      while (first_tokens.last == before) {
+        one->advance(one->next_instant() + core::Duration::ticks(1), false, test::kNoBudget);
+      }
+      RC_ASSERT(id == 0 || bound == first_tokens.last);  // The first one finds no decodes.
+      // Somewhere within the steps that follow: two may be in flight.
+      now = first_tokens.last + core::Duration::ticks(*rc::gen::inRange<std::int64_t>(
+                                    0, 3 * scenario.costs.step.count()));
+      one->advance(now, false, test::kNoBudget);
+    }
   }
 }
 

@@ -38,6 +38,10 @@ void expect_like_a_deque(std::uint64_t seed) {
     } else if (what < (grows ? 7U : 3U)) {
       ring.push_front(item);
       expected.push_front(item);
+    } else if (!expected.empty() && what < 8) {
+      EXPECT_EQ(ring.back(), expected.back());
+      ring.pop_back();
+      expected.pop_back();
     } else if (!expected.empty() && what < 9) {
       EXPECT_EQ(ring.front(), expected.front());
       ring.pop_front();

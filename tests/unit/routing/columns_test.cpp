@@ -71,5 +71,22 @@ TEST(Columns, ARowIsDrawnFromAsItsPlacesAre) {
   }
 }
 
+TEST(Columns, TheLowestIsDrawnAsTheHighestOfTheNegatives) {
+  for (std::size_t size = 1; size < 12; ++size) {
+    std::vector<double> numbers;
+    std::vector<double> negatives;
+    for (std::size_t i = 0; i < size; ++i) {
+      numbers.push_back(static_cast<double>((3 * i + size) % 5));
+      negatives.push_back(-numbers.back());
+    }
+    core::RngStream of_numbers(1, 0, "row", size);
+    core::RngStream of_negatives(1, 0, "row", size);
+    const Drawn low = draw_lowest(numbers, of_numbers);
+    const Drawn high = draw_highest(negatives, of_negatives);
+    EXPECT_EQ(low.place, high.place);
+    EXPECT_EQ(low.equals, high.equals);
+  }
+}
+
 }  // namespace
 }  // namespace ridgeline::routing

@@ -435,6 +435,7 @@ SlotIndex Scheduler::take_slot(const Waiting& entry, core::SimTime now) {
   slot.least_blocks = 0;
   slot.record.outcome = entry.outcome_at_stop;
   slot.record.id = entry.id;
+  slot.record.instance = instance_;
   slot.record.label_set = entry.label_set;
   slot.record.preemptions = 0;
   slot.record.first_token = core::SimTime::never();

@@ -76,10 +76,14 @@ core::SimTime FastEngine::next_visible() {
         inputs_.first_tokens != nullptr &&
         std::any_of(items.begin(), items.end(), [](const auto& item) { return item.first; });
     if (has_first || scheduler_.request_ends_in(batch.number)) {
+      expected_ = scheduler_.fetch_ending(batch.number);
       return end;
     }
   }
   const std::int64_t batches = scheduler_.batches_to_next_end();
+  if (batches > 0) {
+    expected_ = scheduler_.fetch_ending(scheduler_.num_batches() + batches - 1);
+  }
   const std::optional<Decodes> decodes = batches > 0 ? next_decodes(batches) : std::nullopt;
   if (!decodes) {
     return end;
@@ -103,14 +107,62 @@ core::SimTime FastEngine::next_visible_with(const domain::Request& request, core
   if (at >= without) {
     return without;
   }
-  return num_in_flight_ > 0 && scheduler_.fits(request)
-             ? std::min(without, std::max(at, in_flight(num_in_flight_ - 1).end))
-             : at;
+  if (num_in_flight_ == 0 || !scheduler_.fits(request)) {
+    return at;
+  }
+  if (const std::optional<core::SimTime> end = end_of_first_with(request, at, without)) {
+    return *end;
+  }
+  return std::min(without, std::max(at, in_flight(num_in_flight_ - 1).end));
+}
+
+/// The end of the first batch with a request that comes at `at`, where that is sure to hold its
+/// whole prompt and the decodes, where lines have the times, and where no request ends before that
+/// batch begins (`next_end`: the next that does). It is formed as the first batch from `at` on
+/// ends; those formed before are of decodes alone.
+std::optional<core::SimTime> FastEngine::end_of_first_with(const domain::Request& request,
+                                                           core::SimTime at,
+                                                           core::SimTime next_end) {
+  /// More would cost more than looking again.
+  constexpr std::int64_t kMostBefore = 4;
+  core::SimTime start = in_flight(num_in_flight_ - 1).end;
+  if (num_in_flight_ < depth_ || next_end <= start ||
+      inputs_.options.first_use != FirstUseStalls() ||
+      !scheduler_.takes_whole_prompt_within(kMostBefore + 1, request)) {
+    return std::nullopt;
+  }
+  const DecodeSet& decodes = scheduler_.decodes();
+  const core::Tokens saved = spared(scheduler_.shared_context());
+  std::int64_t batch = scheduler_.num_batches();
+  const auto end_with = [&](std::int64_t prompt) {
+    const core::Tokens context = std::max(decodes.context(batch) - saved, core::Tokens(0));
+    const StepLines::Line* const line = prompt == 0 ? lines_.at(decodes.count(), context)
+                                                    : lines_.at(decodes.count(), prompt, context);
+    if (line == nullptr) {
+      return core::SimTime::never();
+    }
+    const core::Duration front = inputs_.host.front(decodes.count() + (prompt == 0 ? 0 : 1));
+    return start + step_period(line->gpu(context), line->cpu, front, async_);
+  };
+  for (core::SimTime formed = in_flight(0).end; at > formed; ++batch) {
+    const core::SimTime end = end_with(0);
+    if (next_end <= end || batch - scheduler_.num_batches() == kMostBefore) {
+      return std::nullopt;
+    }
+    formed = depth_ == 1 ? end : start;  // The next batch to end: the newest before that one.
+    start = end;
+  }
+  const core::SimTime end = end_with(request.prompt_tokens.value());
+  return end <= inputs_.horizon ? std::optional(end) : std::nullopt;
 }
 
 Pause FastEngine::advance(core::SimTime limit,
                           bool pause_at_completion,
                           std::int64_t max_segments) {
+  if (const SlotIndex next = std::exchange(expected_, kNoSlot); next != kNoSlot) {
+    scheduler_.fetch_neighbours(next);
+    inputs_.sink.expect(scheduler_.slot(next).record.id);
+  }
   for (std::int64_t segments = 0;; ++segments) {
     while (schedule_due_) {
       if (now_ >= limit) {

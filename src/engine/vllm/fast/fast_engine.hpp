@@ -63,7 +63,9 @@ class FastEngine final : public Engine {
       : inputs_(inputs),
         jump_(jump && inputs.tokens == nullptr),
         async_(inputs.options.async_scheduling),
-        scheduler_(inputs.options, {.decode_lengths = inputs.model.needs_decode_lengths()}),
+        scheduler_(
+            inputs.options,
+            {.decode_lengths = inputs.model.needs_decode_lengths(), .instance = inputs.instance}),
         lines_(inputs.model, inputs.host),
         depth_(async_ ? 2 : 1),
         first_use_(inputs.options.first_use) {}
@@ -103,6 +105,9 @@ class FastEngine final : public Engine {
   inline void fill_pipeline(core::SimTime limit, bool pause_at_completion);
   [[nodiscard]] inline StepLines::Line* line_of(const Batch& batch, core::Tokens context);
   [[nodiscard]] inline bool launch(Batch& batch);
+  [[nodiscard]] std::optional<core::SimTime> end_of_first_with(const domain::Request& request,
+                                                               core::SimTime at,
+                                                               core::SimTime next_end);
   [[nodiscard]] domain::StepTime time_off_lines(const Batch& batch) const;
   static void put_time_on_line(const domain::AffineStep& step,
                                core::Tokens context,
@@ -183,6 +188,7 @@ class FastEngine final : public Engine {
   std::vector<domain::TokenEvent> token_events_;  ///< Of the batch that ends, for a token sink.
   core::Duration busy_off_lines_;  ///< Sum of the periods of batches that no line of lines_ counts.
   core::Int128 used_block_ticks_ = 0;
+  SlotIndex expected_ = kNoSlot;  ///< A request that ends next, as next_visible() saw it.
 };
 
 /// vLLM's scheduler (engine/vllm/plain) as an engine of its own, whose jumps keep sums over all

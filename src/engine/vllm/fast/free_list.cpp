@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "core/check.hpp"
+#include "core/fetch.hpp"
 #include "engine/vllm/fast/block_ids.hpp"
 #include "engine/vllm/fast/prefix_cache.hpp"
 
@@ -117,6 +118,7 @@ void PrefixCache::take_pending() {
   }
   rows_[kHead].next = row;
   rows_[row].previous = kHead;
+  core::fetch_line(rows_[rows_[row].next]);  // The next one to be taken, written long ago.
 }
 
 void PrefixCache::evict(std::int64_t count) {

@@ -204,8 +204,8 @@ class PrefixCache {
  private:
   static constexpr std::size_t kHead = 0;  ///< The free list is a ring through row 0.
   using Row = std::uint32_t;
-  /// Pending blocks are taken off the list once they are so many: what some thirty requests need.
-  static constexpr std::int64_t kMostPendingTakes = 1024;
+  /// Pending blocks are taken off the list once they are so many: about what one request needs.
+  static constexpr std::int64_t kMostPendingTakes = 64;
 
   struct ChainState {
     Chain chain;

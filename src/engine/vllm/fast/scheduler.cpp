@@ -38,7 +38,8 @@ Scheduler::Scheduler(const EngineOptions& options, Extras extras)
               .frees_uncached_in_order = options.profile.frees_uncached_in_order,
               .keep_ids = extras.block_ids},
              *this),
-      decodes_(options.block_size) {}
+      decodes_(options.block_size),
+      instance_(extras.instance) {}
 
 bool Scheduler::covers(const EngineOptions& options) {
   const bool by_priority =

@@ -8,6 +8,7 @@
 
 #include "core/buffer.hpp"
 #include "core/check.hpp"
+#include "core/fetch.hpp"
 #include "core/ring.hpp"
 #include "core/time.hpp"
 #include "domain/record.hpp"
@@ -39,8 +40,9 @@ struct PrefixCounts {
 
 /// What a caller needs of a scheduler besides its decisions.
 struct Extras {
-  bool decode_lengths = false;  ///< Batches list the length of each decode.
-  bool block_ids = false;       ///< Tables know their block ids; not together with runs.
+  bool decode_lengths = false;     ///< Batches list the length of each decode.
+  bool block_ids = false;          ///< Tables know their block ids; not together with runs.
+  core::InstanceId instance = {};  ///< EngineInputs::instance.
 };
 
 /// The scheduler of the fast twin: the decisions of vllm::plain::Scheduler for first come, first
@@ -144,11 +146,26 @@ class Scheduler final : private PrefixCache::Keyed {
     last_end_ = now;
     preempted_alone_ = is_stuck_ = false;
   }
+  /// Whether each of the next batches is sure to hold the whole prompt of that new request if it
+  /// comes before it is formed, and besides it the decodes. Nothing else may come or end.
+  [[nodiscard]] inline bool takes_whole_prompt_within(std::int64_t batches,
+                                                      const domain::Request& request) const;
   /// Whether a request is known to end with that batch.
   [[nodiscard]] bool request_ends_in(std::int64_t batch) const {
     return ends_.first(batch) != kNoSlot;
   }
 
+  /// A request that ends with that batch; kNoSlot where none is known. Its slot is fetched.
+  [[nodiscard]] SlotIndex fetch_ending(std::int64_t batch) const {
+    const SlotIndex index = ends_.first(batch);
+    fetch(index);
+    return index;
+  }
+  /// Fetches the slots that its end changes, once its own is there.
+  void fetch_neighbours(SlotIndex index) const {
+    fetch(slots_[index].next);
+    fetch(slots_[index].previous);
+  }
   [[nodiscard]] const PrefixCache& cache() const { return cache_; }
   [[nodiscard]] const DecodeSet& decodes() const { return decodes_; }
   [[nodiscard]] std::int64_t num_running() const { return num_running_; }
@@ -190,6 +207,12 @@ class Scheduler final : private PrefixCache::Keyed {
   }
 
  private:
+  void fetch(SlotIndex index) const {
+    if (index != kNoSlot) {
+      core::fetch(slots_[index]);
+    }
+  }
+
   enum class Verdict : std::uint8_t { kAdmitted, kLoads, kPassedOver, kBlocked };
   /// How far run_decodes() has scheduled the running list.
   enum class Running : std::uint8_t {
@@ -377,6 +400,7 @@ class Scheduler final : private PrefixCache::Keyed {
   core::Buffer<SlotIndex> preempted_in_flight_;
   /// Decodes that enter single blocks, in running order.
   core::Buffer<SlotIndex> single_block_decodes_;
+  core::InstanceId instance_;
   core::Buffer<SlotIndex> ending_;  ///< Scratch of finish_all().
   /// Passed over by the last call, in order; back in the queue.
   core::Buffer<Waiting> passed_over_;

@@ -84,6 +84,19 @@ inline bool Scheduler::decodes_repeat() const {
   return decodes > 0 && budget >= 0 && waiting_stays_out(budget);
 }
 
+inline bool Scheduler::takes_whole_prompt_within(std::int64_t batches,
+                                                 const domain::Request& request) const {
+  const std::int64_t prompt = request.prompt_tokens.value();
+  const std::int64_t budget = token_budget(options_).value() - decodes_.count();
+  const std::int64_t threshold = options_.long_prefill_token_threshold.value();
+  const std::int64_t blocks = blocks_for(prompt) + decodes_.count() * batches;  // At most.
+  const bool is_own = request.prompt.empty() && !cache_.prompts_quote_requests();
+  return is_own && options_.enable_prefix_caching && decodes_.count() > 0 && only_decodes() &&
+         !has_waiting() && loading_.empty() && !is_stuck_ && num_running_ < options_.max_num_seqs &&
+         prompt <= budget && (threshold == 0 || prompt <= threshold) &&
+         blocks <= admissible_blocks();
+}
+
 inline std::int64_t Scheduler::batches_to_change() {
   const std::int64_t oldest = last_done_ + 1;
   ends_.advance(oldest);

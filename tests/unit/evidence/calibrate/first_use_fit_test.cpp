@@ -17,7 +17,7 @@ namespace {
 using validate::Evidence;
 using validate::PredictOptions;
 
-PredictOptions one_history(std::vector<scenario::Override> overrides = {}) {
+PredictOptions once(std::vector<scenario::Override> overrides = {}) {
   PredictOptions options;
   options.histories = 1;
   options.overrides = std::move(overrides);
@@ -48,7 +48,7 @@ std::vector<Evidence> first_requests(const std::vector<scenario::Override>& trut
     all.push_back(std::move(evidence));
   }
   const auto runs = validate::group_runs(all);
-  const auto predictions = validate::predict(all, runs, one_history(truth));
+  const auto predictions = validate::predict(all, runs, once(truth));
   for (std::size_t i = 0; i < all.size(); ++i) {
     all[i].measured = predictions[i].prediction.value().figures;
   }
@@ -59,7 +59,7 @@ TEST(FirstUseFit, FindsWhatStallsWereMeasuredWith) {
   const auto evidence = first_requests({{.path = "serving.first_use_stalls", .text = "true"},
                                         {.path = "serving.first_use_time", .text = "0.5s"},
                                         {.path = "serving.first_use_ranges", .text = "32"}});
-  const auto rows = leave_out_first_uses(evidence, one_history()).value();
+  const auto rows = leave_out_first_uses(evidence, once()).value();
   ASSERT_EQ(rows.size(), 4U);  // On all, and without each of three networks.
   EXPECT_EQ(rows[0].value, kNothingLeftOut);
   EXPECT_EQ(rows[0].records, 3);
@@ -75,7 +75,7 @@ TEST(FirstUseFit, FindsWhatStallsWereMeasuredWith) {
 TEST(FirstUseFit, OthersThatDoNotStallTellOfNoStall) {
   auto evidence = first_requests({});
   evidence.erase(evidence.begin() + 1);  // One network of experts, and a dense one.
-  const auto rows = leave_out_first_uses(evidence, one_history()).value();
+  const auto rows = leave_out_first_uses(evidence, once()).value();
   ASSERT_EQ(rows.size(), 3U);
   EXPECT_EQ(rows[1].value, "mixtral-8x7b");
   EXPECT_EQ(rows[1].fitted, "no stall");
@@ -86,7 +86,7 @@ TEST(FirstUseFit, OtherRecordsAreNoFirstRequests) {
   for (Evidence& record : evidence) {
     record.stage = "0";
   }
-  EXPECT_FALSE(leave_out_first_uses(evidence, one_history()).has_value());
+  EXPECT_FALSE(leave_out_first_uses(evidence, once()).has_value());
 }
 
 }  // namespace

@@ -11,7 +11,8 @@ namespace ridgeline::scenario {
 [[nodiscard]] std::int64_t held_tokens(const Deployment& deployment);
 /// Blocks of one request of max_model_len.
 [[nodiscard]] std::int64_t blocks_of_longest(const Deployment& deployment);
-/// Requests of max_model_len that the cache holds at once.
+/// Requests of max_model_len that the cache holds at once, as vLLM's log counts ("Maximum
+/// concurrency").
 [[nodiscard]] double requests_of_longest(const Deployment& deployment);
 /// "GPU KV cache size" of vLLM's log: the tokens of those requests.
 [[nodiscard]] std::int64_t logged_tokens(const Deployment& deployment);

@@ -419,6 +419,11 @@ export interface Options {
    */
   first_use_time?: number | string | null;
   /**
+   * Ranges of token counts between a count and its double, each with a kernel of its own (1 to 1024). Default:
+   * what measured servers take.
+   */
+  first_use_ranges?: number | null;
+  /**
    * Time to compile a structured output's schema, once for each: its first requests wait so long (s; 0 to
    * 9000000). Default: 100 ms with structured outputs, from memory.
    */

@@ -139,6 +139,7 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "host_class": ("serving.host_class", "number"),
     "first_use_stalls": ("serving.first_use_stalls", "true or false"),
     "first_use_time": ("serving.first_use_time", "duration"),
+    "first_use_ranges": ("serving.first_use_ranges", "integer"),
     "grammar_compile_time": ("serving.grammar_compile_time", "duration"),
     "grammar_mask_time": ("serving.grammar_mask_time", "duration"),
     "trace": ("workload.trace", "text"),
@@ -478,6 +479,7 @@ def run(
     host_class: float | None = None,
     first_use_stalls: bool | None = None,
     first_use_time: Time | None = None,
+    first_use_ranges: int | None = None,
     grammar_compile_time: Time | None = None,
     grammar_mask_time: Time | None = None,
     trace: str | os.PathLike[str] | None = None,
@@ -952,6 +954,8 @@ def run(
             first use. Default: false.
         first_use_time: How long a step waits then, once for each range of token counts (s; 0 to 9000000).
             Default: what measured servers take.
+        first_use_ranges: Ranges of token counts between a count and its double, each with a kernel of its own
+            (1 to 1024). Default: what measured servers take.
         grammar_compile_time: Time to compile a structured output's schema, once for each: its first requests
             wait so long (s; 0 to 9000000). Default: 100 ms with structured outputs, from memory.
         grammar_mask_time: Host work of a step for each request with a structured output: the mask of its next
@@ -1444,6 +1448,7 @@ def replay(
     host_class: float | None = None,
     first_use_stalls: bool | None = None,
     first_use_time: Time | None = None,
+    first_use_ranges: int | None = None,
     grammar_compile_time: Time | None = None,
     grammar_mask_time: Time | None = None,
     trace: str | os.PathLike[str] | None = None,
@@ -1806,6 +1811,7 @@ def explain(
     host_class: float | None = None,
     first_use_stalls: bool | None = None,
     first_use_time: Time | None = None,
+    first_use_ranges: int | None = None,
     grammar_compile_time: Time | None = None,
     grammar_mask_time: Time | None = None,
     trace: str | os.PathLike[str] | None = None,
@@ -2150,6 +2156,7 @@ def step(
     host_class: float | None = None,
     first_use_stalls: bool | None = None,
     first_use_time: Time | None = None,
+    first_use_ranges: int | None = None,
     grammar_compile_time: Time | None = None,
     grammar_mask_time: Time | None = None,
     trace: str | os.PathLike[str] | None = None,
@@ -2503,6 +2510,7 @@ def sweep(
     host_class: float | Sequence[float] | None = None,
     first_use_stalls: bool | Sequence[bool] | None = None,
     first_use_time: Time | Sequence[Time] | None = None,
+    first_use_ranges: int | Sequence[int] | None = None,
     grammar_compile_time: Time | Sequence[Time] | None = None,
     grammar_mask_time: Time | Sequence[Time] | None = None,
     trace: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
@@ -2857,6 +2865,7 @@ def plan(
     host_class: float | Sequence[float] | None = None,
     first_use_stalls: bool | Sequence[bool] | None = None,
     first_use_time: Time | Sequence[Time] | None = None,
+    first_use_ranges: int | Sequence[int] | None = None,
     grammar_compile_time: Time | Sequence[Time] | None = None,
     grammar_mask_time: Time | Sequence[Time] | None = None,
     trace: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
@@ -3231,6 +3240,7 @@ def validate(
     host_class: float | None = None,
     first_use_stalls: bool | None = None,
     first_use_time: Time | None = None,
+    first_use_ranges: int | None = None,
     grammar_compile_time: Time | None = None,
     grammar_mask_time: Time | None = None,
     trace: str | os.PathLike[str] | None = None,
@@ -3583,6 +3593,7 @@ def calibrate(
     host_class: float | None = None,
     first_use_stalls: bool | None = None,
     first_use_time: Time | None = None,
+    first_use_ranges: int | None = None,
     grammar_compile_time: Time | None = None,
     grammar_mask_time: Time | None = None,
     trace: str | os.PathLike[str] | None = None,

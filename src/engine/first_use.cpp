@@ -20,9 +20,9 @@ core::Duration FirstUse::look(core::Tokens tokens) {
   std::int64_t range = 0;
   const std::int64_t count = tokens.value() - 1;
   for (; count >= 2 * start; start *= 2) {
-    range += kFirstUseRanges;
+    range += stalls_.ranges;
   }
-  range += std::max<std::int64_t>(0, count - start) * kFirstUseRanges / start;
+  range += std::max<std::int64_t>(0, count - start) * stalls_.ranges / start;
   const auto index = static_cast<std::size_t>(range);
   if (index >= used_.size()) {
     used_.resize(index + 1);

@@ -8,22 +8,24 @@
 
 namespace ridgeline::engine {
 
+/// What one range takes, fitted on the first 300 requests of two servers of Mixtral (8x7B on four
+/// H100, 8x22B on eight; vLLM 0.15.1, published with inference-sim) by `validate --leave-out
+/// first-use`, which says what it is worth on the other of the two (docs/accuracy.md).
+inline constexpr core::Duration kFirstUseStall = core::Duration::milliseconds(1'000);
+/// Ranges from one power of two to the next; fitted with the stall.
+inline constexpr std::int64_t kFirstUseRanges = 32;
+
 /// Kernels that a server compiles when a step needs them for the first time (Triton's experts): one
 /// for each range of token counts. Warming up covers what CUDA graphs hold and the largest step.
 struct FirstUseStalls {
   core::Duration stall = {};  ///< Of a range; 0: nothing stalls.
   core::Tokens above{0};      ///< Steps of up to so many tokens are warm.
   core::Tokens warm{0};       ///< So is the range of this count; 0: none.
+  /// From one power of two (times `above`) to the next, equally wide.
+  std::int64_t ranges = kFirstUseRanges;
 
   friend bool operator==(const FirstUseStalls&, const FirstUseStalls&) = default;
 };
-
-/// What one range takes, fitted on the first 300 requests of two servers of Mixtral (8x7B on four
-/// H100, 8x22B on eight; vLLM 0.15.1, published with inference-sim).
-inline constexpr core::Duration kFirstUseStall = core::Duration::milliseconds(1'000);
-/// Ranges from one power of two (times FirstUseStalls::above) to the next, equally wide; fitted
-/// with the stall.
-inline constexpr std::int64_t kFirstUseRanges = 16;
 
 /// Which ranges of one server have been used.
 class FirstUse {

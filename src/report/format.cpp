@@ -193,4 +193,16 @@ std::string shortened(std::string_view text, std::size_t width, bool ascii) {
   return cut;
 }
 
+std::string markdown_cell(std::string_view text) {
+  std::string safe;
+  for (const char c : text) {
+    if (c == '|') {
+      safe += "\\|";
+    } else {
+      safe += c == '\n' || c == '\r' ? ' ' : c;
+    }
+  }
+  return safe;
+}
+
 }  // namespace ridgeline::report

@@ -46,6 +46,9 @@ struct TimeUnit {
 /// and with `ascii` every other character beyond ASCII too.
 [[nodiscard]] std::string printable(std::string_view text, bool ascii);
 
+/// A text inside a table of Markdown.
+[[nodiscard]] std::string markdown_cell(std::string_view text);
+
 /// At most `width` columns: what does not fit is cut out of the middle.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t width, bool ascii);
 

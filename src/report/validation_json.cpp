@@ -235,8 +235,12 @@ void write_unseen(document::JsonWriter& json, const Validation& validation) {
       write_pair(json, kNames[i], row.seen[i]);
       write_pair(json, fmt::format("{}_without", kNames[i]), row.unseen[i]);
     }
-    json.member("changed_most", row.changed_most);
-    json.member("changed_pct", row.largest_change_pct);
+    if (row.fitted.empty()) {
+      json.member("changed_most", row.changed_most);
+      json.member("changed_pct", row.largest_change_pct);
+    } else {
+      json.member("fitted", row.fitted);
+    }
     json.end_object();
   }
   json.end_array();

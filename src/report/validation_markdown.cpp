@@ -11,6 +11,7 @@
 #include "report/format.hpp"
 #include "report/validation.hpp"
 #include "report/validation_ranking.hpp"
+#include "report/validation_start.hpp"
 
 namespace ridgeline::report {
 namespace {
@@ -20,19 +21,6 @@ using evidence::validate::kLevelNames;
 using evidence::validate::ScoreRow;
 using evidence::validate::Standing;
 using evidence::validate::Validation;
-
-/// A text inside a table of Markdown.
-std::string table_text(const std::string& text) {
-  std::string safe;
-  for (const char c : text) {
-    if (c == '|') {
-      safe += "\\|";
-    } else {
-      safe += c == '\n' || c == '\r' ? ' ' : c;
-    }
-  }
-  return safe;
-}
 
 std::string pair_text(const std::optional<ScoreRow>& row) {
   return row ? fmt::format("{:.2f} / {:.2f}", row->median_abs, row->mean_abs) : "-";
@@ -49,7 +37,7 @@ std::string scores_markdown(const Validation& validation) {
     text +=
         fmt::format("| {} | {} | {} | {} | {} | {:.2f} | {:.2f} | {:.2f} | {:.2f} | {:+.2f} |\n",
                     row.axis,
-                    table_text(row.value),
+                    markdown_cell(row.value),
                     kFigureNames[static_cast<std::size_t>(row.figure)],
                     kLevelNames[static_cast<std::size_t>(row.level)],
                     row.n,
@@ -72,7 +60,7 @@ std::string peers_markdown(const Validation& validation) {
       "|---|---|---|---|---|---|---|---|\n";
   for (const auto& row : validation.peers) {
     text += fmt::format("| {} | {} | {} | {} | {:.1f} | {:.1f} | {:.2f} | {:.2f} |\n",
-                        table_text(row.peer),
+                        markdown_cell(row.peer),
                         kFigureNames[static_cast<std::size_t>(row.figure)],
                         kLevelNames[static_cast<std::size_t>(row.level)],
                         row.n,
@@ -133,8 +121,8 @@ std::string validation_markdown(const Validation& validation) {
              validation.count(Standing::kSaturated),
              validation.count(Standing::kUnpredicted),
              validation.count(Standing::kUnreadable)) +
-         scores_markdown(validation) + peers_markdown(validation) + ablation_markdown(validation) +
-         unseen_markdown(validation) +
+         scores_markdown(validation) + starts_markdown(validation) + peers_markdown(validation) +
+         ablation_markdown(validation) + unseen_markdown(validation) +
          (validation.ranking ? ranking_markdown(*validation.ranking) : "");
 }
 

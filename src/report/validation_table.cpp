@@ -19,6 +19,7 @@
 #include "report/palette.hpp"
 #include "report/validation.hpp"
 #include "report/validation_ranking.hpp"
+#include "report/validation_start.hpp"
 #include "report/warning_lines.hpp"
 
 namespace ridgeline::report {
@@ -239,7 +240,9 @@ std::string unseen_text(const Validation& validation) {
     for (std::size_t i = 0; i < row.seen.size(); ++i) {
       text += fmt::format(" {:>13} {:>13}", unseen_cell(row.seen[i]), unseen_cell(row.unseen[i]));
     }
-    text += fmt::format("  {} {:+.0f} %\n", row.changed_most, row.largest_change_pct);
+    text += row.fitted.empty()
+                ? fmt::format("  {} {:+.0f} %\n", row.changed_most, row.largest_change_pct)
+                : fmt::format("  {}\n", row.fitted);
   }
   return text;
 }
@@ -247,8 +250,8 @@ std::string unseen_text(const Validation& validation) {
 }  // namespace
 
 std::string validation_table(const Validation& validation, const TextStyle& style) {
-  return scores_text(validation, style) + peers_text(validation) + ablation_text(validation) +
-         unseen_text(validation) +
+  return scores_text(validation, style) + starts_text(validation, style) + peers_text(validation) +
+         ablation_text(validation) + unseen_text(validation) +
          (validation.ranking ? ranking_text(*validation.ranking, style) : "") +
          outliers_text(validation, style) + left_out_text(validation, style) +
          notes_text(validation, style) +

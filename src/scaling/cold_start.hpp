@@ -39,13 +39,33 @@ struct StartFacts {
   double host_class = 1.0;       ///< As the steps' (serving.host_class).
 };
 
-/// The times of a start by what the instance runs. Source: four starts of vLLM 0.22 with
-/// gpt-oss-120b (36 layers, 147 graph sizes) on H200, from the servers' logs: two on a common host
-/// with one rank, two on a slow one (class 8) with four and eight ranks. Weights came at 0.8, 1.6,
-/// 1.7 and 7 GB/s (geometric mean 2.0: kDefaultLoadBandwidth), and
-/// what follows is within 12 % of the common host's whole, 25 % of the slow one's (its parts within
-/// 41 %). How compiling grows with layers, and capturing with layers and sizes, is assumed to be
-/// in proportion: one network was measured.
+/// The parts of a start as vLLM's log has them.
+struct StartParts {
+  core::Seconds processes;  ///< Imports, workers, API server: before the network and after all.
+  core::Seconds weights;    ///< Read from a disk or the page cache.
+  core::Seconds build;      ///< The network around them, on the GPU.
+  core::Seconds profile;    ///< A step of the largest size, to see what memory is left.
+  core::Seconds compile;    ///< torch.compile.
+  core::Seconds caches;     ///< KV cache, and the kernels' warm-up.
+  core::Seconds capture;    ///< CUDA graphs.
+
+  /// "Model loading took".
+  [[nodiscard]] core::Seconds model_load() const { return weights + build; }
+  /// "init engine (profile, create kv cache, warmup model) took".
+  [[nodiscard]] core::Seconds engine() const { return profile + compile + caches + capture; }
+  /// From the log's first line until the server answers.
+  [[nodiscard]] core::Seconds whole() const { return processes + model_load() + engine(); }
+};
+
+/// The parts by what the instance runs. Source: four starts of vLLM 0.22 with gpt-oss-120b (36
+/// layers, 147 graph sizes) on H200, from the servers' logs: two on a common host with one rank,
+/// two on a slow one (class 8) with four and eight ranks. Weights came at 0.8, 1.6, 1.7 and 7 GB/s
+/// (geometric mean 2.0: kDefaultLoadBandwidth): no record tells whether from a disk or the page
+/// cache. How compiling grows with layers, and capturing with layers and sizes, is assumed to be in
+/// proportion: one network was measured (docs/accuracy.md has the errors).
+[[nodiscard]] StartParts start_parts(const StartFacts& facts);
+
+/// The same as phases: what is neither read, compiled nor captured is warm-up.
 [[nodiscard]] ColdStart computed_start(const StartFacts& facts);
 
 /// What disks and object stores give, unless set.

@@ -395,12 +395,17 @@ void host_times(Resolution& work) {
 void stall_first_uses(Resolution& work) {
   ServingSection& own = work.section().serving;
   if (!own.first_use_stalls) {
+    constexpr const char* kOff = "without effect: serving.first_use_stalls is off";
     if (own.first_use_time) {
-      work.note("serving.first_use_time", "without effect: serving.first_use_stalls is off");
+      work.note("serving.first_use_time", kOff);
+    }
+    if (own.first_use_ranges) {
+      work.note("serving.first_use_ranges", kOff);
     }
     return;
   }
   own.first_use_time = own.first_use_time.value_or(engine::kFirstUseStall);
+  own.first_use_ranges = own.first_use_ranges.value_or(engine::kFirstUseRanges);
   if (!compiles_experts(work.out->network, work.out->gpu, work.out->execution.kernels)) {
     work.out->warnings.push_back(
         {.code = "W-ignored-setting",
@@ -412,7 +417,8 @@ void stall_first_uses(Resolution& work) {
   const auto& graphs = work.out->execution.cuda_graph_sizes;
   work.out->engine.first_use = {.stall = *own.first_use_time,
                                 .above = core::Tokens(graphs.empty() ? 0 : graphs.back()),
-                                .warm = work.out->engine.max_num_batched_tokens};
+                                .warm = work.out->engine.max_num_batched_tokens,
+                                .ranges = *own.first_use_ranges};
 }
 
 /// The fitted times of a server, where the scenario does not state its own.

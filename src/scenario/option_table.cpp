@@ -51,6 +51,7 @@ constexpr std::array<std::string_view, 2> kSchedulingPolicies = {"fcfs", "priori
 
 constexpr double kMaxTokens = 16'777'216;  // 2^24: past every network; keeps sums far from overflow
 constexpr double kMaxBlocks = 1'000'000'000;        // as above
+constexpr double kMostFirstUseRanges = 1024;        // a range of a token or two
 constexpr double kMaxSeed = 9'007'199'254'740'992;  // 2^53: exact in JSON
 
 // clang-format off
@@ -287,6 +288,10 @@ constexpr auto kServedOptions = std::to_array<Option>({
      .lowest = 0, .highest = kMaxSeconds, .unset = "what measured servers take",
      .help = "How long a step waits then, once for each range of token counts",
      .example = "1s", .slot = [](DeploymentSection& d) -> Slot { return &d.serving.first_use_time; }},
+    {.path = "serving.first_use_ranges", .flag = "first-use-ranges",
+     .lowest = 1, .highest = kMostFirstUseRanges, .unset = "what measured servers take",
+     .help = "Ranges of token counts between a count and its double, each with a kernel of its own",
+     .example = "16", .slot = [](DeploymentSection& d) -> Slot { return &d.serving.first_use_ranges; }},
     {.path = "serving.grammar_compile_time", .flag = "grammar-compile-time", .unit = "s",
      .lowest = 0, .highest = kMaxSeconds, .unset = "100 ms with structured outputs, from memory",
      .help = "Time to compile a structured output's schema, once for each: its first requests wait so long",

@@ -130,6 +130,7 @@ struct ServingSection {
   std::optional<double> host_class;
   bool first_use_stalls = false;  ///< The server has not warmed up (engine/first_use.hpp).
   std::optional<core::Duration> first_use_time;
+  std::optional<std::int64_t> first_use_ranges;
   std::optional<core::Duration> grammar_compile_time;
   std::optional<core::Duration> grammar_mask_time;
 };

@@ -48,23 +48,10 @@ constexpr core::Blocks kUnusedBlock{1};  ///< Holds no tokens.
 constexpr std::string_view kPrefill = "prefill";
 constexpr std::string_view kDecode = "decode";
 
-/// Data-parallel ranks are instances of their own.
-double gpus_of_instance(const scenario::Deployment& deployment) {
-  const model::Sharding& sharding = deployment.execution.sharding;
-  const std::int64_t gpus = sharding.gpus() / sharding.data_parallel_size;
-  return static_cast<double>(gpus);
-}
-
 scaling::ColdStart start_of(const scenario::Resolved& resolved,
                             const scenario::Deployment& deployment) {
-  const bool is_eager = deployment.execution.enforce_eager;
-  const auto start = scenario::read_cold_start(
-      resolved.run.cluster.autoscaling.cold_start,
-      {.weights = deployment.memory.weights * gpus_of_instance(deployment),
-       .layers = deployment.network.num_layers(),
-       .ranks = static_cast<std::int64_t>(gpus_of_instance(deployment)),
-       .graph_sizes = is_eager ? 0 : std::ssize(deployment.execution.cuda_graph_sizes),
-       .host_class = deployment.section.serving.host_class.value_or(1.0)});
+  const auto start = scenario::read_cold_start(resolved.run.cluster.autoscaling.cold_start,
+                                               scenario::start_facts(deployment));
   RIDGELINE_CHECK(start.has_value(), "a scenario's rules read its sections");
   return *start;
 }
@@ -305,7 +292,7 @@ metrics::ScalingSummary scaling_summary(const scenario::Resolved& resolved,
   std::ranges::stable_sort(summary.events, {}, &metrics::ScaleEventSummary::at_s);
   const double hours = replica_seconds / kSecondsPerHour;
   if (pools.empty()) {
-    summary.gpu_hours = hours * gpus_of_instance(*resolved.deployment);
+    summary.gpu_hours = hours * scenario::gpus_of_instance(*resolved.deployment);
     if (section.price_per_hour) {
       summary.cost = hours * *section.price_per_hour;
     }

@@ -311,7 +311,8 @@ Opening validate_opening() {
       {.name = "leave-out",
        .value = "AXIS",
        .help = "network, gpu or format: also score each with constants refitted to the "
-               "others' runs (slow)"});
+               "others' runs (slow); first-use: each network's first requests with stalls "
+               "fitted on the others'"});
   opening.flags.push_back({.name = "ranking",
                            .takes = FlagSpec::Takes::kNothing,
                            .help = "Also score which deployment the predictions pick, against "

@@ -14,6 +14,7 @@
 
 #include "core/result.hpp"
 #include "engine/serving.hpp"
+#include "evidence/calibrate/first_use_fit.hpp"
 #include "evidence/calibrate/least_squares.hpp"
 #include "evidence/calibrate/observations.hpp"
 #include "evidence/validate/checkpoint.hpp"
@@ -22,7 +23,6 @@
 #include "evidence/validate/scores.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/kernel/constants.hpp"
-#include "model/model_spec.hpp"
 #include "scenario/scenario.hpp"
 
 namespace ridgeline::evidence::calibrate {
@@ -94,8 +94,7 @@ std::vector<Refitted> all_refitted() {
 /// The catalogue's name where it has one: one network and one GPU have many names.
 std::string value_on(LeaveOut axis, const Evidence& evidence) {
   if (axis == LeaveOut::kNetwork) {
-    const auto network = model::find_model(evidence.model);
-    return network ? network->name : evidence.model;
+    return validate::network_of(evidence);
   }
   if (axis == LeaveOut::kFormat) {
     return validate::format_of(evidence);
@@ -272,6 +271,9 @@ class Refitter {
 core::Result<std::vector<validate::LeftOutRow>> leave_out(const std::vector<Evidence>& evidence,
                                                           LeaveOut axis,
                                                           const PredictOptions& options) {
+  if (axis == LeaveOut::kFirstUse) {
+    return leave_out_first_uses(evidence, options);
+  }
   return Refitter(evidence, axis, options).run();
 }
 

@@ -128,6 +128,11 @@ std::string format_of(const Evidence& evidence) {
   return kind ? kNames[static_cast<std::size_t>(*kind)] : "";
 }
 
+std::string network_of(const Evidence& evidence) {
+  const auto network = model::find_model(evidence.model);
+  return network ? network->name : evidence.model;
+}
+
 std::optional<std::string> sibling_of(const std::string& network, WeightKind kind) {
   const auto spec = model::find_model(network);
   if (!spec) {

@@ -14,14 +14,57 @@
 namespace ridgeline::evidence::validate {
 
 /// What is compared. Times are in milliseconds, throughput in output tokens per second, power in
-/// watts of one GPU, energy in joules of all GPUs per output token.
-enum class Figure : std::uint8_t { kE2e, kTtft, kTpot, kItl, kOutputThroughput, kPower, kEnergy };
-inline constexpr std::size_t kNumFigures = 7;
-inline constexpr std::array<const char*, kNumFigures> kFigureNames = {
-    "e2e", "ttft", "tpot", "itl", "output_throughput", "watts_per_gpu", "joules_per_output_token"};
+/// watts of one GPU, energy in joules of all GPUs per output token. From kLoadWeights on, what the
+/// log of a server's start says, in the units that the names end in (start_up.hpp).
+enum class Figure : std::uint8_t {
+  kE2e,
+  kTtft,
+  kTpot,
+  kItl,
+  kOutputThroughput,
+  kPower,
+  kEnergy,
+  kLoadWeights,
+  kModelLoad,
+  kProfileRun,
+  kTorchCompile,
+  kGraphCapture,
+  kInitEngine,
+  kReady,
+  kReadyButWeights,
+  kModelMemory,
+  kKvMemory,
+  kKvTokens,
+  kGraphMemory
+};
+inline constexpr std::size_t kNumFigures = 19;
+inline constexpr std::array<const char*, kNumFigures> kFigureNames = {"e2e",
+                                                                      "ttft",
+                                                                      "tpot",
+                                                                      "itl",
+                                                                      "output_throughput",
+                                                                      "watts_per_gpu",
+                                                                      "joules_per_output_token",
+                                                                      "load_weights_s",
+                                                                      "model_load_s",
+                                                                      "profile_run_s",
+                                                                      "torch_compile_s",
+                                                                      "graph_capture_s",
+                                                                      "init_engine_s",
+                                                                      "log_start_to_ready_s",
+                                                                      "ready_but_weights_s",
+                                                                      "model_gib_per_gpu",
+                                                                      "kv_gib",
+                                                                      "kv_cache_tokens",
+                                                                      "graph_gib"};
 /// Of these only the mean is known.
 [[nodiscard]] constexpr bool is_time(Figure figure) {
   return figure < Figure::kOutputThroughput;
+}
+
+/// Of a server's start, not of requests.
+[[nodiscard]] constexpr bool is_of_start(Figure figure) {
+  return figure >= Figure::kLoadWeights;
 }
 
 /// Which number of its distribution; what is no time has a mean only.
@@ -157,6 +200,7 @@ struct Evidence {
   /// How its clients are paced is not published, or its lengths are guesses: it is scored, and in
   /// no error band of times and rates.
   bool guessed_load = false;
+  bool is_start = false;      ///< Of a server's start: there are no requests.
   bool steady_state = false;  ///< Measured while clients still sent requests, without the end.
   bool server_clock = false;  ///< Measured in the server, not at the client.
   /// Where the client stops its clock: at the last token, or when the server closes the stream.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "document/document.hpp"
 #include "evidence/validate/data_sets.hpp"
@@ -22,6 +23,7 @@
 #include "evidence/validate/record_identity.hpp"
 #include "evidence/validate/record_refusals.hpp"
 #include "evidence/validate/request_log.hpp"
+#include "evidence/validate/start_up.hpp"
 
 namespace ridgeline::evidence::validate {
 namespace {
@@ -519,6 +521,17 @@ Evidence read_experiment(const document::Node& record, RequestLogs& logs) {
         *measured, std::max<std::int64_t>(1, count_at(record, "num_gpus").value_or(1)));
     evidence.completed_per_s = number_at(*measured, "requests_per_s");
     if (evidence.measured.empty()) {
+      std::vector<std::string> others;
+      evidence.measured = read_start(*measured, others);
+      evidence.is_start = !evidence.measured.empty();
+      if (!others.empty()) {
+        evidence.doubts.push_back(
+            fmt::format("of measured is not predicted: {}", fmt::join(others, ", ")));
+      }
+    }
+    if (evidence.is_start) {
+      evidence.strategy = "start";
+    } else if (evidence.measured.empty()) {
       evidence.problem =
           fmt::format("measured holds no latency, throughput or power{}", held_instead(*measured));
     } else {

@@ -19,6 +19,7 @@ struct LeftOutRow {
   std::array<std::optional<ScoreRow>, 3> unseen;  ///< With those of the others.
   double largest_change_pct = 0.0;                ///< Of a constant, against the one as it is.
   std::string changed_most;                       ///< Which one that is.
+  std::string fitted = {};  ///< Instead of the two, where constants were looked for anew.
 };
 
 }  // namespace ridgeline::evidence::validate

@@ -74,7 +74,7 @@ void warm_up(MeasuredRun& run, std::vector<Evidence>& evidence) {
 std::vector<MeasuredRun> group_runs(std::vector<Evidence>& evidence) {
   std::vector<MeasuredRun> runs;
   for (std::size_t i = 0; i < evidence.size(); ++i) {
-    if (!evidence[i].problem.empty() || !evidence[i].refusal.empty()) {
+    if (!evidence[i].problem.empty() || !evidence[i].refusal.empty() || evidence[i].is_start) {
       continue;
     }
     auto run = std::ranges::find_if(runs, [&](const MeasuredRun& known) {

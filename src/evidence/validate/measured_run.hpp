@@ -22,7 +22,8 @@ struct MeasuredRun {
 
 /// Puts records of one run on one server together, in the order of their first record. A stage that
 /// is not the first and whose predecessors have no record gets a warm-up before it where prompts
-/// repeat, and says so in its record's `assumed`. Records with a problem are in no run.
+/// repeat, and says so in its record's `assumed`. Records with a problem, and those of
+/// a start, are in no run.
 [[nodiscard]] std::vector<MeasuredRun> group_runs(std::vector<Evidence>& evidence);
 
 }  // namespace ridgeline::evidence::validate

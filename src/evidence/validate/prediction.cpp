@@ -26,6 +26,7 @@
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/load_script.hpp"
 #include "evidence/validate/measured_run.hpp"
+#include "evidence/validate/start_up.hpp"
 #include "latency/step_time_model.hpp"
 #include "metrics/power_summary.hpp"
 #include "metrics/request_metrics.hpp"
@@ -340,12 +341,12 @@ core::Warnings table_notes(const latency::StepTimeModel& model) {
   return notes;
 }
 
+}  // namespace
+
 std::string first_line(const core::Errors& errors) {
   const auto& error = errors.front();
   return error.field.empty() ? error.message : fmt::format("{}: {}", error.field, error.message);
 }
-
-}  // namespace
 
 std::vector<PartPrediction> predict(std::vector<Evidence>& evidence,
                                     const std::vector<MeasuredRun>& runs,
@@ -353,6 +354,9 @@ std::vector<PartPrediction> predict(std::vector<Evidence>& evidence,
   std::vector<PartPrediction> results(evidence.size());
   for (std::size_t i = 0; i < evidence.size(); ++i) {
     results[i].problem = evidence[i].problem.empty() ? evidence[i].refusal : evidence[i].problem;
+    if (evidence[i].is_start && results[i].problem.empty()) {
+      results[i] = predict_start(evidence[i], options.overrides);
+    }
   }
   // Servers first: each notes what it assumes in its own records.
   std::vector<std::optional<scenario::Resolved>> servers(runs.size());

@@ -49,6 +49,9 @@ struct PredictOptions {
   [[nodiscard]] bool is_interrupted() const { return interrupt != nullptr && *interrupt; }
 };
 
+/// "engine.max_num_seqs: ...": the first of several errors.
+[[nodiscard]] std::string first_line(const core::Errors& errors);
+
 /// Simulates every run over several histories and reads each record's stages off. The results
 /// stand in the order of `evidence`, whatever the number of threads. What was taken for granted is
 /// added to the records.

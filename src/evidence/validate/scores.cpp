@@ -69,6 +69,10 @@ constexpr auto kAxes = std::to_array<std::string_view>({"all",
                                                         "batch",
                                                         "context"});
 
+/// Those that a server's start has a place on; the others are of requests.
+constexpr auto kStartAxes =
+    std::to_array<std::string_view>({"all", "family", "model", "gpu", "tp", "stage"});
+
 /// More than half of the prompt tokens found in the cache.
 constexpr double kMostlyCached = 0.5;
 
@@ -255,7 +259,9 @@ std::vector<ScoreRow> score(const std::vector<ScoredRecord>& records) {
     for (const auto& record : records) {
       const bool counts = record.standing == Standing::kScored ||
                           (axis == "all" && record.standing == Standing::kSaturated);
-      if (counts && record.prediction) {
+      const bool has_place =
+          !record.evidence.is_start || std::ranges::find(kStartAxes, axis) != kStartAxes.end();
+      if (counts && has_place && record.prediction) {
         add_to_group(groups, value_on(axis, record), record);
       }
     }

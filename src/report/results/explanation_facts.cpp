@@ -1,6 +1,5 @@
 #include "report/results/explanation_facts.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -44,17 +43,6 @@ const char* kind_name(engine::CacheLayout::Kind kind) {
   RIDGELINE_CHECK(false, "a kind of cache without a name");
 }
 
-std::int64_t held_tokens(const scenario::Deployment& deployment) {
-  const std::int64_t groups = std::max<std::int64_t>(1, deployment.memory.num_groups());
-  return (deployment.engine.num_gpu_blocks.value() - 1) / groups *
-         deployment.engine.block_size.value();
-}
-
-std::int64_t blocks_of_longest(const scenario::Deployment& deployment) {
-  return engine::blocks_of_request(
-      deployment.memory, deployment.engine.max_model_len, deployment.engine.max_num_batched_tokens);
-}
-
 std::optional<core::Tokens> tokens_of_request(const scenario::WorkloadSection& workload) {
   if (!workload.input_len || !workload.output_len) {
     return std::nullopt;
@@ -70,16 +58,6 @@ double requests_held(const scenario::Deployment& deployment, core::Tokens tokens
       engine::blocks_of_request(deployment.memory, tokens, tokens_of_decode(deployment.engine));
   return static_cast<double>(deployment.engine.num_gpu_blocks.value() - 1) /
          static_cast<double>(blocks);
-}
-
-double requests_of_longest(const scenario::Deployment& deployment) {
-  const auto& engine = deployment.engine;
-  const bool whole = deployment.memory.num_groups() <= 1 && engine::has_one_full_cache(engine);
-  // Where windows or states count, as vLLM does: all blocks, the null block among them.
-  return whole ? static_cast<double>(held_tokens(deployment)) /
-                     static_cast<double>(engine.max_model_len.value())
-               : static_cast<double>(engine.num_gpu_blocks.value()) /
-                     static_cast<double>(blocks_of_longest(deployment));
 }
 
 }  // namespace ridgeline::report

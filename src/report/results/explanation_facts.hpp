@@ -20,17 +20,11 @@ inline constexpr model::Sharding kWhole{.tensor_parallel_size = 1};
 [[nodiscard]] std::optional<double> ridge(core::FlopsPerSecond peak, const hardware::GpuSpec& gpu);
 /// "whole", "window" or "state".
 [[nodiscard]] const char* kind_name(engine::CacheLayout::Kind kind);
-/// Tokens that the cache holds of sequences that every group keeps whole, as vLLM's log counts.
-[[nodiscard]] std::int64_t held_tokens(const scenario::Deployment& deployment);
-/// Blocks of one request of max_model_len.
-[[nodiscard]] std::int64_t blocks_of_longest(const scenario::Deployment& deployment);
 /// Prompt and output together of the workload's mean request; nothing where it states no lengths.
 [[nodiscard]] std::optional<core::Tokens> tokens_of_request(
     const scenario::WorkloadSection& workload);
 /// Requests of so many tokens that the cache holds at once in decode, if none shares a block. A
 /// prompt's chunk holds more of a window for one step, which few of many requests do at a time.
 [[nodiscard]] double requests_held(const scenario::Deployment& deployment, core::Tokens tokens);
-/// Requests of max_model_len that the cache holds at once.
-[[nodiscard]] double requests_of_longest(const scenario::Deployment& deployment);
 
 }  // namespace ridgeline::report

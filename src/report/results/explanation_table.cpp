@@ -17,6 +17,7 @@
 #include "report/results/explanation.hpp"
 #include "report/results/explanation_facts.hpp"
 #include "report/results/headline.hpp"
+#include "scenario/cache_room.hpp"
 #include "scenario/deployment.hpp"
 #include "scenario/digest.hpp"
 #include "scenario/options.hpp"
@@ -89,9 +90,10 @@ void own_memory_lines(const scenario::Deployment& deployment, Lines& lines) {
                         deployment.memory.block.value() / 1024.0 /
                             static_cast<double>(deployment.engine.block_size.value())));
   lines.row("tokens",
-            report::grouped(held_tokens(deployment)),
+            report::grouped(scenario::held_tokens(deployment)),
             fmt::format("in pages of {}", deployment.engine.block_size.value()));
-  lines.row("requests of max_model_len", report::significant(requests_of_longest(deployment)));
+  lines.row("requests of max_model_len",
+            report::significant(scenario::requests_of_longest(deployment)));
 }
 
 void memory_lines(const scenario::Deployment& deployment,
@@ -151,9 +153,10 @@ void memory_lines(const scenario::Deployment& deployment,
     }
   }
   lines.row("block", fmt::format("{:.6g} KiB", plan.block.value() / 1024.0));
-  const std::int64_t tokens = held_tokens(deployment);
+  const std::int64_t tokens = scenario::held_tokens(deployment);
   lines.row("tokens", report::grouped(tokens));
-  lines.row("requests of max_model_len", report::significant(requests_of_longest(deployment)));
+  lines.row("requests of max_model_len",
+            report::significant(scenario::requests_of_longest(deployment)));
   if (const auto length = tokens_of_request(workload)) {
     const double held = requests_held(deployment, *length);
     lines.row(fmt::format("requests of {} tokens", report::grouped(length->value())),

@@ -21,6 +21,7 @@
 #include "report/results/explanation_facts.hpp"
 #include "report/results/headline.hpp"
 #include "report/tree.hpp"
+#include "scenario/cache_room.hpp"
 #include "scenario/deployment.hpp"
 #include "scenario/digest.hpp"
 #include "scenario/engine_settings.hpp"
@@ -113,8 +114,8 @@ document::Node own_memory_tree(const scenario::Deployment& deployment) {
   return tree.add("block_bytes", number_node(deployment.memory.block.value()))
       .add("block_size", integer_node(deployment.engine.block_size.value()))
       .add("num_gpu_blocks", integer_node(deployment.engine.num_gpu_blocks.value()))
-      .add("kv_tokens", integer_node(held_tokens(deployment)))
-      .add("requests_of_max_model_len", number_node(requests_of_longest(deployment)))
+      .add("kv_tokens", integer_node(scenario::held_tokens(deployment)))
+      .add("requests_of_max_model_len", number_node(scenario::requests_of_longest(deployment)))
       .build();
 }
 
@@ -141,13 +142,13 @@ document::Node memory_tree(const scenario::Deployment& deployment,
       .add("block_bytes", number_node(plan.block.value()))
       .add("block_size", integer_node(deployment.engine.block_size.value()))
       .add("num_gpu_blocks", integer_node(deployment.engine.num_gpu_blocks.value()))
-      .add("kv_tokens", integer_node(held_tokens(deployment)))
+      .add("kv_tokens", integer_node(scenario::held_tokens(deployment)))
       .add("sequence_state_gib", gib(plan.sequence_state))
       .add("cache_groups", layouts_tree(plan))
-      .add("blocks_of_max_model_len", integer_node(blocks_of_longest(deployment)))
+      .add("blocks_of_max_model_len", integer_node(scenario::blocks_of_longest(deployment)))
       .add("requests_of_workload_length",
            number_node(length ? std::optional(requests_held(deployment, *length)) : std::nullopt))
-      .add("requests_of_max_model_len", number_node(requests_of_longest(deployment)))
+      .add("requests_of_max_model_len", number_node(scenario::requests_of_longest(deployment)))
       .build();
 }
 

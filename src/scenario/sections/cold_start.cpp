@@ -1,5 +1,7 @@
 #include "scenario/sections/cold_start.hpp"
 
+#include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,7 +14,9 @@
 #include "core/units.hpp"
 #include "document/document.hpp"
 #include "document/reader.hpp"
+#include "model/operators.hpp"
 #include "scaling/cold_start.hpp"
+#include "scenario/deployment.hpp"
 #include "scenario/options.hpp"
 #include "scenario/time_value.hpp"
 
@@ -93,6 +97,22 @@ core::Result<scaling::ColdStart> read_cold_start(const std::optional<document::N
     return core::fail(std::move(errors));
   }
   return start;
+}
+
+double gpus_of_instance(const Deployment& deployment) {
+  const model::Sharding& sharding = deployment.execution.sharding;
+  const std::int64_t gpus = sharding.gpus() / sharding.data_parallel_size;
+  return static_cast<double>(gpus);
+}
+
+scaling::StartFacts start_facts(const Deployment& deployment) {
+  const double gpus = gpus_of_instance(deployment);
+  const bool is_eager = deployment.execution.enforce_eager;
+  return {.weights = deployment.memory.weights * gpus,
+          .layers = deployment.network.num_layers(),
+          .ranks = static_cast<std::int64_t>(gpus),
+          .graph_sizes = is_eager ? 0 : std::ssize(deployment.execution.cuda_graph_sizes),
+          .host_class = deployment.section.serving.host_class.value_or(1.0)};
 }
 
 }  // namespace ridgeline::scenario

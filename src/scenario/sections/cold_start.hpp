@@ -7,6 +7,7 @@
 #include "core/units.hpp"
 #include "document/document.hpp"
 #include "scaling/cold_start.hpp"
+#include "scenario/deployment.hpp"
 
 namespace ridgeline::scenario {
 
@@ -17,5 +18,11 @@ inline constexpr std::string_view kColdStartPath = "cluster.autoscaling.cold_sta
 /// `phases: auto` has the computed times where it gives none.
 [[nodiscard]] core::Result<scaling::ColdStart> read_cold_start(
     const std::optional<document::Node>& node, const scaling::StartFacts& facts);
+
+/// GPUs of one instance: data-parallel ranks are instances of their own.
+[[nodiscard]] double gpus_of_instance(const Deployment& deployment);
+
+/// What the start of one instance depends on.
+[[nodiscard]] scaling::StartFacts start_facts(const Deployment& deployment);
 
 }  // namespace ridgeline::scenario

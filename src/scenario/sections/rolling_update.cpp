@@ -15,6 +15,7 @@
 #include "core/text.hpp"
 #include "core/time.hpp"
 #include "document/document.hpp"
+#include "document/reader.hpp"
 #include "scaling/rolling_update.hpp"
 #include "scenario/findings.hpp"
 #include "scenario/options.hpp"

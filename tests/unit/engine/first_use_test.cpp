@@ -38,6 +38,13 @@ TEST(FirstUse, EachDoublingHasAsManyRanges) {
   EXPECT_EQ(stalls(1, 2048), 0);
 }
 
+TEST(FirstUse, RangesAreASetting) {
+  FirstUse cold({.stall = kStall, .above = Tokens(512), .ranges = 2});
+  EXPECT_EQ(cold.take(Tokens(513)), kStall);
+  EXPECT_EQ(cold.take(Tokens(768)), Duration()) << "513 to 768 are one of two";
+  EXPECT_EQ(cold.take(Tokens(769)), kStall);
+}
+
 TEST(FirstUse, TheLargestStepIsWarm) {
   FirstUse cold({.stall = kStall, .above = Tokens(512), .warm = Tokens(2048)});
   EXPECT_EQ(cold.take(Tokens(2048)), Duration());

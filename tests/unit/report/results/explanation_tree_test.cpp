@@ -7,6 +7,7 @@
 #include "document/document.hpp"
 #include "report/results/explanation.hpp"
 #include "report/results/explanation_facts.hpp"
+#include "scenario/cache_room.hpp"
 #include "scenario/deployment.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
@@ -31,9 +32,9 @@ TEST(ExplanationFacts, CountBlocksByHand) {
   const scenario::Resolved resolved = small_deployment();
   const scenario::Deployment& deployment = *resolved.deployment;
   // One block is never given out; 16 tokens each.
-  EXPECT_EQ(held_tokens(deployment), 1000 * 16);
-  EXPECT_EQ(blocks_of_longest(deployment), 100);
-  EXPECT_EQ(requests_of_longest(deployment), 10.0);
+  EXPECT_EQ(scenario::held_tokens(deployment), 1000 * 16);
+  EXPECT_EQ(scenario::blocks_of_longest(deployment), 100);
+  EXPECT_EQ(scenario::requests_of_longest(deployment), 10.0);
   EXPECT_EQ(tokens_of_request(resolved.workload.section)->value(), 160);
   EXPECT_EQ(requests_held(deployment, core::Tokens(160)), 100.0);
 }

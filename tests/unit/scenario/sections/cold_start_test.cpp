@@ -9,6 +9,7 @@
 #include "core/units.hpp"
 #include "document/document.hpp"
 #include "scaling/cold_start.hpp"
+#include "unit/scenario/resolving.hpp"
 
 namespace ridgeline::scenario {
 namespace {
@@ -52,6 +53,25 @@ TEST(ColdStart, AutoComputesWhatIsNotGiven) {
   EXPECT_EQ(some->compile.mean, Duration::seconds(1));
   EXPECT_EQ(some->capture, all->capture);
   EXPECT_EQ(some->load, all->load);
+}
+
+TEST(ColdStart, FactsAreOfOneInstance) {
+  const auto facts = [](const char* eager) {
+    const auto deployment = resolved(with("llama-3.1-8b",
+                                          "h100",
+                                          {{.path = "engine.tensor_parallel_size", .text = "2"},
+                                           {.path = "engine.enforce_eager", .text = eager},
+                                           {.path = "serving.host_class", .text = "3"}}));
+    EXPECT_TRUE(deployment.has_value());
+    return start_facts(**deployment);
+  };
+  const scaling::StartFacts graphs = facts("false");
+  EXPECT_NEAR(graphs.weights.value(), 2 * 8.03e9, 0.02e9);  // Of both ranks, two bytes each.
+  EXPECT_EQ(graphs.layers, 32);
+  EXPECT_EQ(graphs.ranks, 2);
+  EXPECT_GT(graphs.graph_sizes, 0);
+  EXPECT_EQ(graphs.host_class, 3.0);
+  EXPECT_EQ(facts("true").graph_sizes, 0);
 }
 
 }  // namespace

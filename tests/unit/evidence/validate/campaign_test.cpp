@@ -1,4 +1,4 @@
-#include "studies/campaign.hpp"
+#include "evidence/validate/campaign.hpp"
 
 #include <string>
 
@@ -8,7 +8,7 @@
 #include "core/result.hpp"
 #include "document/document.hpp"
 
-namespace ridgeline::studies {
+namespace ridgeline::evidence::validate {
 namespace {
 
 std::string problems_of(const std::string& yaml) {
@@ -75,4 +75,4 @@ TEST(Campaign, ThePublishedOnesHaveRowsOfTheirStrategies) {
 }
 
 }  // namespace
-}  // namespace ridgeline::studies
+}  // namespace ridgeline::evidence::validate

@@ -84,13 +84,15 @@ class StageTimes final : public metrics::Listener {
 
 /// Settings of the campaign's fleet under a strategy.
 std::vector<scenario::Override> fleet_of(const Campaign& campaign, const Strategy& strategy) {
-  return settings_of({{.path = "model", .text = campaign.model},
-                      {.path = "gpu", .text = "h100"},
-                      {.path = "engine.tensor_parallel_size",
-                       .text = fmt::format("{}", campaign.tensor_parallel_size)},
-                      {.path = "engine.version", .text = evidence::validate::kCampaignEngine},
-                      {.path = "percentiles", .text = "sketch"}},  // Of a summary that is not read.
-                     evidence::validate::fleet_settings(campaign, strategy));
+  return settings_of(
+      {{.path = "model", .text = campaign.model},
+       {.path = "gpu", .text = "h100"},
+       {.path = "engine.tensor_parallel_size",
+        .text = fmt::format("{}", campaign.tensor_parallel_size)},
+       {.path = "engine.num_gpu_blocks", .text = fmt::format("{}", campaign.kv_blocks())},
+       {.path = "engine.version", .text = evidence::validate::kCampaignEngine},
+       {.path = "percentiles", .text = "sketch"}},  // Of a summary that is not read.
+      evidence::validate::fleet_settings(campaign, strategy));
 }
 
 }  // namespace

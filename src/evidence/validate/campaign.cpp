@@ -139,6 +139,13 @@ const MeasuredStage* Campaign::find(const std::string& strategy, double rate) co
   return found == measured.end() ? nullptr : &*found;
 }
 
+void Campaign::set_arrivals(const std::string& strategy, double rate, double arrivals_per_s) {
+  std::erase_if(measured, [&](const MeasuredStage& row) {
+    return row.strategy == strategy && row.rate == rate;
+  });
+  measured.push_back({.strategy = strategy, .rate = rate, .arrivals_per_s = arrivals_per_s});
+}
+
 core::Result<std::vector<Campaign>> read_campaigns(const Node& document) {
   core::Errors errors;
   ObjectReader reader(document, "", errors);

@@ -56,14 +56,15 @@ struct MeasuredStage {
 /// again, in one drawn order.
 struct Campaign {
   static constexpr std::int64_t kBlockTokens = 16;  ///< vLLM's default.
+  static constexpr std::int64_t kNoLimit = 1'000'000;
 
   std::string id;  ///< Of its study.
   std::string model;
   std::int64_t tensor_parallel_size = 1;
   std::int64_t instances = 1;
-  std::int64_t kv_tokens = 0;  ///< Of one instance, as its engine reported; 0: not known.
+  std::int64_t kv_tokens = 0;  ///< Of one instance, as its engine reported.
   /// In flight at most through the gateway, which refuses more. No limit where none is known.
-  std::int64_t gateway_requests = 1'000'000;
+  std::int64_t gateway_requests = kNoLimit;
   bool poisson = false;  ///< Else evenly spaced arrivals.
   std::int64_t groups = 0;
   std::int64_t prompts_per_group = 0;
@@ -78,6 +79,8 @@ struct Campaign {
   [[nodiscard]] std::int64_t kv_blocks() const { return kv_tokens / kBlockTokens; }
   /// The row of a stage under a strategy; nullptr where none was published.
   [[nodiscard]] const MeasuredStage* find(const std::string& strategy, double rate) const;
+  /// Notes the rate that a stage had under a strategy.
+  void set_arrivals(const std::string& strategy, double rate, double arrivals_per_s);
 };
 
 /// Campaigns of a document. Problems name the campaign and its key.

@@ -9,16 +9,33 @@
 #include <utility>
 #include <vector>
 
+#include "evidence/validate/campaign.hpp"
+
 /// A measurement of a real server, in the words of ../groundtruth's records: everything that a
 /// prediction needs, and what it is compared with.
 namespace ridgeline::evidence::validate {
 
 /// What is compared. Times are in milliseconds, throughput in output tokens per second, power in
 /// watts of one GPU, energy in joules of all GPUs per output token.
-enum class Figure : std::uint8_t { kE2e, kTtft, kTpot, kItl, kOutputThroughput, kPower, kEnergy };
-inline constexpr std::size_t kNumFigures = 7;
-inline constexpr std::array<const char*, kNumFigures> kFigureNames = {
-    "e2e", "ttft", "tpot", "itl", "output_throughput", "watts_per_gpu", "joules_per_output_token"};
+enum class Figure : std::uint8_t {
+  kE2e,
+  kTtft,
+  kTpot,
+  kItl,
+  kKvTransfer,  ///< Of a prompt's KV to the decode instance, its set-up included; a mean only.
+  kOutputThroughput,
+  kPower,
+  kEnergy
+};
+inline constexpr std::size_t kNumFigures = 8;
+inline constexpr std::array<const char*, kNumFigures> kFigureNames = {"e2e",
+                                                                      "ttft",
+                                                                      "tpot",
+                                                                      "itl",
+                                                                      "kv_transfer",
+                                                                      "output_throughput",
+                                                                      "watts_per_gpu",
+                                                                      "joules_per_output_token"};
 /// Of these only the mean is known.
 [[nodiscard]] constexpr bool is_time(Figure figure) {
   return figure < Figure::kOutputThroughput;
@@ -113,6 +130,20 @@ struct ServerFacts {
   friend bool operator==(const ServerFacts&, const ServerFacts&) = default;
 };
 
+/// Several instances that serve as one system.
+struct Fleet {
+  std::string policy;     ///< Who chooses among them, as the record names it.
+  bool is_apart = false;  ///< Some compute prompts, the others answers.
+  /// Its load is stages of prompts in groups, each of which starts when the one before is answered.
+  bool is_ladder = false;
+  /// Its instances, and its one strategy; all but these of a ladder alone.
+  Campaign campaign = {};
+  std::optional<CampaignStage> stage = {};  ///< That the record is about; nothing: all stages ...
+  bool warms_up = true;                     ///< ... but the first, which only warms the caches.
+  bool is_made_up = false;                  ///< The record does not say what was before its stage.
+  std::optional<double> achieved_per_s = {};  ///< Requests sent in its stage.
+};
+
 /// What another simulator said of the same run.
 struct PeerPrediction {
   std::string name;
@@ -154,6 +185,9 @@ struct Evidence {
   TokenCounts output;
   PromptSharing sharing;
   bool closed_loop = false;
+  std::optional<Fleet> fleet =
+      {};                         ///< Nothing: one instance, or several that share the load evenly.
+  double stamps_per_token = 1.0;  ///< Times that the client noted for each token of an answer.
   /// How its clients are paced is not published, or its lengths are guesses: it is scored, and in
   /// no error band of times and rates.
   bool guessed_load = false;

@@ -65,17 +65,16 @@ std::vector<double> stage_arrivals(const Campaign& campaign,
 
 std::vector<scenario::Override> fleet_settings(const Campaign& campaign, const Strategy& strategy) {
   std::vector<scenario::Override> settings = {
-      {.path = "cluster.instances", .text = fmt::format("{}", campaign.instances)},
-      // A proxy that refuses what comes while so many requests are in flight.
-      {.path = "cluster.admission.name", .text = "priority"},
-      {.path = "cluster.admission.saturation_detector", .text = "concurrency-detector"},
-      {.path = "cluster.admission.max_concurrency_per_instance",
-       .text = fmt::format("{}",
-                           static_cast<double>(campaign.gateway_requests) /
-                               static_cast<double>(campaign.instances))}};
-  if (campaign.kv_tokens > 0) {
+      {.path = "cluster.instances", .text = fmt::format("{}", campaign.instances)}};
+  if (campaign.gateway_requests < Campaign::kNoLimit) {
+    // A proxy that refuses what comes while so many requests are in flight.
+    settings.push_back({.path = "cluster.admission.name", .text = "priority"});
     settings.push_back(
-        {.path = "engine.num_gpu_blocks", .text = fmt::format("{}", campaign.kv_blocks())});
+        {.path = "cluster.admission.saturation_detector", .text = "concurrency-detector"});
+    settings.push_back({.path = "cluster.admission.max_concurrency_per_instance",
+                        .text = fmt::format("{}",
+                                            static_cast<double>(campaign.gateway_requests) /
+                                                static_cast<double>(campaign.instances))});
   }
   settings.insert(settings.end(), strategy.settings.begin(), strategy.settings.end());
   return settings;

@@ -15,8 +15,8 @@
 /// A published campaign's fleet, and its load.
 namespace ridgeline::evidence::validate {
 
-/// The campaign's instances behind their gateway under a strategy, as settings of a scenario: all
-/// but the network, its ranks, the GPU and the engine's version.
+/// The campaign's instances behind their gateway under a strategy, as settings of a scenario
+/// (`cluster`); what each instance is, stands elsewhere.
 [[nodiscard]] std::vector<scenario::Override> fleet_settings(const Campaign& campaign,
                                                              const Strategy& strategy);
 

@@ -73,14 +73,14 @@ std::string setting(const Campaign& campaign, const std::string& path) {
   return "";
 }
 
-TEST(FleetSettings, AreOfTheInstancesTheirCacheAndTheirGateway) {
+TEST(FleetSettings, AreOfTheInstancesAndTheirGateway) {
   Campaign campaign = small_campaign();
   EXPECT_EQ(setting(campaign, "cluster.instances"), "2");
-  EXPECT_EQ(setting(campaign, "engine.num_gpu_blocks"), "6250");  // 100,000 / 16
   EXPECT_EQ(setting(campaign, "cluster.admission.max_concurrency_per_instance"), "4.5");
   EXPECT_EQ(setting(campaign, "cluster.router.name"), "random");
-  campaign.kv_tokens = 0;  // Not known: what the memory plan leaves.
-  EXPECT_EQ(setting(campaign, "engine.num_gpu_blocks"), "");
+  EXPECT_EQ(campaign.kv_blocks(), 6250);  // 100,000 / 16
+  campaign.gateway_requests = Campaign::kNoLimit;
+  EXPECT_EQ(setting(campaign, "cluster.admission.name"), "");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -354,7 +355,10 @@ void place(const document::Node& workload, const Campaign* published, Evidence& 
     evidence.problem = fmt::format("workload: expected {}", kStageExpected);
     return;
   }
-  if (campaign.stages.empty() && published != nullptr && holds(published->stages, *fleet.stage)) {
+  const auto listed = std::ranges::find(campaign.stages, *fleet.stage);
+  if (listed != campaign.stages.end()) {
+    evidence.stages = {evidence.stages[static_cast<std::size_t>(listed - campaign.stages.begin())]};
+  } else if (published != nullptr && holds(published->stages, *fleet.stage)) {
     campaign.stages = published->stages;
   }
   if (!holds(campaign.stages, *fleet.stage)) {

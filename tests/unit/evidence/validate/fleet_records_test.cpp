@@ -135,6 +135,15 @@ TEST(FleetRecords, ASummaryIsOfAllStagesButTheWarmUp) {
   EXPECT_FALSE(evidence.fleet->achieved_per_s);
   ASSERT_EQ(evidence.stages.size(), 1U);
   EXPECT_EQ(evidence.stages[0].requests, 30);
+  // A stage's own record may list them too.
+  const Evidence one = read(kRouter,
+                            replaced(kLadder,
+                                     R"("rate_rps": 3, "duration_s": 210)",
+                                     stages + R"(, "rate_rps": 3, "duration_s": 10)"));
+  EXPECT_EQ(one.fleet->campaign.stages.size(), 2U);
+  EXPECT_FALSE(one.fleet->is_made_up);
+  ASSERT_EQ(one.stages.size(), 1U);
+  EXPECT_EQ(one.stages[0].requests, 30);
   const Evidence without = read(kRouter, replaced(listed, "warm-up", "stage"));
   EXPECT_FALSE(without.fleet->warms_up);
   EXPECT_EQ(without.stages.size(), 2U);

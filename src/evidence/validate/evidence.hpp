@@ -132,7 +132,7 @@ struct ServerFacts {
 
 /// Several instances that serve as one system.
 struct Fleet {
-  std::string policy;     ///< Who chooses among them, as the record names it.
+  std::string policy;     ///< What chooses among them, as the record names it.
   bool is_apart = false;  ///< Some compute prompts, the others answers.
   /// Its load is stages of prompts in groups, each of which starts when the one before is answered.
   bool is_ladder = false;

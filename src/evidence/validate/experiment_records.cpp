@@ -550,7 +550,8 @@ std::optional<TokenCounts> read_token_counts(const document::Node& node,
 Evidence read_experiment(const document::Node& record, RequestLogs& logs) {
   Evidence evidence;
   read_identity(record, evidence);
-  if (const document::Node* server = member_at(record, "server")) {
+  if (const document::Node* server = member_at(record, "server");
+      server != nullptr && server->is_map()) {
     read_server(*server, evidence.server);
   }
   if (const document::Node* recipe = member_at(record, "recipe")) {

@@ -224,6 +224,14 @@ TEST(ExperimentRecords, AFleetOfUnknownGpusIsRefused) {
   EXPECT_EQ(evidence.measured.at(Figure::kTtft, Level::kMean), 5.0);
 }
 
+TEST(ExperimentRecords, AServerThatIsNoObjectIsAsIfAbsent) {
+  const Evidence evidence = read_record(R"({"id": "s", "model": "m", "gpu": "g", "server": 4096,
+      "workload": {"loop": "closed", "concurrency": 2, "input": {"tokens": 8}, "output": {"tokens": 8}},
+      "measured": {"ttft_ms": {"mean": 5}}})");
+  EXPECT_EQ(evidence.problem, "");
+  EXPECT_TRUE(evidence.server.settings.empty());
+}
+
 TEST(ExperimentRecords, SaysWhatItCannotUse) {
   const auto problem = [](const std::string& text) { return read_record(text).problem; };
   EXPECT_THAT(problem("{}"), testing::HasSubstr("id is missing"));

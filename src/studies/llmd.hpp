@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/result.hpp"
-#include "studies/campaign.hpp"
+#include "evidence/validate/campaign.hpp"
 #include "studies/lab.hpp"
 #include "studies/study.hpp"
 
@@ -11,6 +11,7 @@ namespace ridgeline::studies {
 /// Simulates a campaign under each of its strategies that there is a router for, and
 /// judges it: confirmed where the strategies' order by throughput is right at every rate and four
 /// in five of the throughputs are within 15 %, refuted where neither holds, partly between.
-[[nodiscard]] core::Result<Outcome> judge_campaign(const Campaign& campaign, const Lab& lab);
+[[nodiscard]] core::Result<Outcome> judge_campaign(const evidence::validate::Campaign& campaign,
+                                                   const Lab& lab);
 
 }  // namespace ridgeline::studies

@@ -1,6 +1,6 @@
 // llm-d's two campaigns: prefixes that need 37 % of a fleet's cache, and 73 %.
 #include "core/result.hpp"
-#include "studies/campaign.hpp"
+#include "evidence/validate/campaign.hpp"
 #include "studies/lab.hpp"
 #include "studies/llmd.hpp"
 #include "studies/registry.hpp"
@@ -8,6 +8,8 @@
 
 namespace ridgeline::studies {
 namespace {
+
+using evidence::validate::published_campaign;
 
 /// In what the studies of the two campaigns differ.
 struct PublishedCampaign {

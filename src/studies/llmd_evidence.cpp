@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "studies/campaign.hpp"
+#include "evidence/validate/campaign.hpp"
 #include "studies/pairings.hpp"
 
 namespace ridgeline::studies {

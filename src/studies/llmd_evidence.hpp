@@ -3,16 +3,13 @@
 #include <string>
 #include <vector>
 
-#include "studies/campaign.hpp"
+#include "evidence/validate/campaign.hpp"
 #include "studies/pairings.hpp"
 
 /// What llm-d's campaigns say of their own figures, and of the servers' steps.
 namespace ridgeline::studies {
 
-/// Published gaps between tokens are half of the time between them, as if the client had noted two
-/// times for each token: see evidence_of(). Why is not published; the empty line behind each event
-/// of a stream would do it.
-inline constexpr double kStampsPerToken = 2.0;
+using evidence::validate::kStampsPerToken;
 
 /// By how much the servers' steps were longer than predicted: measured over predicted gap between
 /// tokens, in the mean of the strategies at the lowest rate, where no queue has a part in it. 1

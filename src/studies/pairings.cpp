@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "studies/campaign.hpp"
+#include "evidence/validate/campaign.hpp"
 #include "studies/lab.hpp"
 #include "studies/ladder.hpp"
 #include "studies/study.hpp"

@@ -2,6 +2,9 @@
 
 import json
 
+import pytest
+from conftest import SHARED
+
 RECORD = {
     "id": "one",
     "family": "own",
@@ -98,15 +101,62 @@ def test_power_is_scored_where_nothing_else_was_measured(ridgeline):
     assert ridgeline("validate", path, "--fail-over", "joules_per_output_token=0").returncode == 99
 
 
-def test_a_fleet_is_refused_by_name(ridgeline):
-    fleet = {**RECORD, "cluster": {"instances": 4, "policy": "prefix"}}
+def test_a_fleet_is_predicted_or_refused_by_its_policy(ridgeline):
+    fleet = {**RECORD, "cluster": {"instances": 2, "policy": "Round Robin"}}
+    unknown = {**fleet, "id": "unknown", "cluster": {"instances": 4, "policy": "tea leaves"}}
+    wrong = {**fleet, "id": "wrong", "cluster": {"instances": "four", "policy": "random"}}
     system = {**RECORD, "id": "two", "tp": None, "num_gpus": 8}
-    ran = ridgeline("validate", write(ridgeline.folder, fleet, system), "--format", "json")
+    ran = ridgeline("validate", write(ridgeline.folder, fleet, unknown, wrong, system), "--format", "json")
     assert ran.returncode == 0, ran.stderr
-    refused, alike = json.loads(ran.stdout)["records"]
-    assert "4 instances behind a router (prefix)" in refused["reason"]
+    two, refused, misread, alike = json.loads(ran.stdout)["records"]
+    assert two["standing"] == "scored"
+    assert (refused["standing"], refused["reason"]) == (
+        "unpredicted", "cluster.policy: there is no router for tea leaves")
+    assert misread["standing"] == "unreadable"
+    assert misread["reason"].startswith("cluster.instances: found")
     assert alike["standing"] == "scored"
     assert "tensor parallelism 1: the least that holds the network" in alike["assumed"]
+
+
+def test_prefill_and_decode_apart_are_predicted(ridgeline):
+    side = {"instances": 1, "tp": 1}
+    apart = {
+        **RECORD,
+        "cluster": {"prefill": side, "decode": side, "transfer": "RDMA over InfiniBand"},
+        "workload": {"loop": "low load", "input": {"kind": "fixed", "nominal_tokens": 512}},
+        "measured": {"ttft_ms": {"mean": 40}, "kv_transfer_ms": 15},
+    }
+    path = write(ridgeline.folder, apart)
+    [record] = json.loads(ridgeline("validate", path, "--format", "json").stdout)["records"]
+    # 512 tokens of 32 layers, 4,096 values of K and V, 2 bytes: 268 MB at 18 GB/s, after 0.4 ms.
+    assert abs(record["predicted"]["kv_transfer"]["mean"] - (0.4 + 268.4 / 18)) < 0.05
+    assert any("answers of one token" in assumed for assumed in record["assumed"])
+    assert ridgeline("validate", path, "--fail-over", "kv_transfer=5").returncode == 0
+    assert ridgeline("validate", path, "--fail-over", "kv_transfer=0").returncode == 99
+
+
+PUBLISHED_FLEETS = {  # Records, of which predicted, and what the others' reasons say.
+    "new-llmd-routing": (30, 30, ""),
+    "new-kthena-routing": (3, 0, "gpu is missing"),
+    "new-pd-disaggregated": (5, 3, "model and gpu are missing"),
+}
+
+
+@pytest.mark.parametrize("name", PUBLISHED_FLEETS)
+def test_published_fleets_are_predicted_or_say_what_they_lack(ridgeline, name):
+    path = SHARED / "groundtruth" / f"{name}.jsonl"
+    if not path.exists():
+        pytest.skip(f"needs {name} of ../shared/groundtruth")
+    ran = ridgeline("validate", path, "--histories", 1, "--format", "json")
+    assert ran.returncode == 0, ran.stderr
+    records = json.loads(ran.stdout)["records"]
+    known, predicted, reason = PUBLISHED_FLEETS[name]
+    assert len(records) == known
+    assert sum(record["predicted"] is not None for record in records) == predicted
+    assert {record["reason"] for record in records if record["predicted"] is None} <= {reason}
+    for record in records:
+        overloaded = record["measured"].get("ttft", {}).get("p90", 0) > 10_000
+        assert (record["standing"] == "saturated") == overloaded, record["id"]
 
 
 def test_records_off_by_a_fifth_are_named(ridgeline):

@@ -67,6 +67,12 @@ std::string Observations::find(const std::vector<scenario::Override>& settings) 
       unused_.push_back({.name = name_of(evidence_[i]), .standing = name, .reason = why});
       continue;
     }
+    if (evidence_[i].fleet) {
+      unused_.push_back({.name = name_of(evidence_[i]),
+                         .standing = "not compared",
+                         .reason = "is of a fleet, whose times are not those of one instance"});
+      continue;
+    }
     const std::size_t before = all_.size();
     records_.push_back(i);
     prompts_.push_back(mean_prompt(evidence_[i]));

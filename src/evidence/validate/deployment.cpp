@@ -486,6 +486,9 @@ class Deployer {
   /// More GPUs than an instance has are further instances, and so are the data-parallel ranks of a
   /// dense network. Public dumps count ranks of expert parallelism as GPUs.
   void share_out() {
+    if (evidence_.fleet) {
+      return;  // All of it is simulated.
+    }
     const std::int64_t of_instance = evidence_.tensor_parallel * evidence_.pipeline_parallel *
                                      evidence_.data_parallel * evidence_.expert_parallel;
     evidence_.replicas = has_experts() ? 1 : evidence_.data_parallel;

@@ -81,7 +81,7 @@ class Builder {
  private:
   [[nodiscard]] std::optional<double> error(const ScoredRecord& record, Metric metric) const {
     const bool counts =
-        record.standing == Standing::kScored &&
+        record.standing == Standing::kScored && !record.evidence.fleet &&
         (metric == Metric::kPower || !(record.evidence.old_engine || record.evidence.guessed_load));
     return counts ? record.error_pct(kFigures[static_cast<std::size_t>(metric)], Level::kMean)
                   : std::nullopt;

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "evidence/validate/campaign.hpp"
+
 /// A measurement of a real server, in the words of ../groundtruth's records: everything that a
 /// prediction needs, and what it is compared with.
 namespace ridgeline::evidence::validate {
@@ -21,6 +23,7 @@ enum class Figure : std::uint8_t {
   kTtft,
   kTpot,
   kItl,
+  kKvTransfer,  ///< Of a prompt's KV to the decode instance, its set-up included; a mean only.
   kOutputThroughput,
   kPower,
   kEnergy,
@@ -37,11 +40,12 @@ enum class Figure : std::uint8_t {
   kKvTokens,
   kGraphMemory
 };
-inline constexpr std::size_t kNumFigures = 19;
+inline constexpr std::size_t kNumFigures = 20;
 inline constexpr std::array<const char*, kNumFigures> kFigureNames = {"e2e",
                                                                       "ttft",
                                                                       "tpot",
                                                                       "itl",
+                                                                      "kv_transfer",
                                                                       "output_throughput",
                                                                       "watts_per_gpu",
                                                                       "joules_per_output_token",
@@ -156,6 +160,20 @@ struct ServerFacts {
   friend bool operator==(const ServerFacts&, const ServerFacts&) = default;
 };
 
+/// Several instances that serve as one system.
+struct Fleet {
+  std::string policy;     ///< What chooses among them, as the record names it.
+  bool is_apart = false;  ///< Some compute prompts, the others answers.
+  /// Its load is stages of prompts in groups, each of which starts when the one before is answered.
+  bool is_ladder = false;
+  /// Its instances, and its one strategy; all but these of a ladder alone.
+  Campaign campaign = {};
+  std::optional<CampaignStage> stage = {};  ///< That the record is about; nothing: all stages ...
+  bool warms_up = true;                     ///< ... but the first, which only warms the caches.
+  bool is_made_up = false;                  ///< The record does not say what was before its stage.
+  std::optional<double> achieved_per_s = {};  ///< Requests sent in its stage.
+};
+
 /// What another simulator said of the same run.
 struct PeerPrediction {
   std::string name;
@@ -197,6 +215,9 @@ struct Evidence {
   TokenCounts output;
   PromptSharing sharing;
   bool closed_loop = false;
+  std::optional<Fleet> fleet =
+      {};                         ///< Nothing: one instance, or several that share the load evenly.
+  double stamps_per_token = 1.0;  ///< Times that the client noted for each token of an answer.
   /// How its clients are paced is not published, or its lengths are guesses: it is scored, and in
   /// no error band of times and rates.
   bool guessed_load = false;

@@ -15,8 +15,11 @@
 #include <fmt/ranges.h>
 
 #include "document/document.hpp"
+#include "evidence/validate/campaign.hpp"
 #include "evidence/validate/data_sets.hpp"
 #include "evidence/validate/evidence.hpp"
+#include "evidence/validate/evidence_limits.hpp"
+#include "evidence/validate/fleet_records.hpp"
 #include "evidence/validate/loose_node.hpp"
 #include "evidence/validate/measured_power.hpp"
 #include "evidence/validate/published_recipe.hpp"
@@ -80,6 +83,11 @@ void read_server(const document::Node& server, ServerFacts& facts) {
   if (!facts.num_gpu_blocks) {
     facts.num_gpu_blocks = count_at(server, "num_gpu_blocks");
   }
+  if (const auto tokens = count_at(server, "kv_cache_tokens_per_pod");
+      !facts.num_gpu_blocks && tokens) {
+    facts.num_gpu_blocks =
+        *tokens / std::max<std::int64_t>(1, facts.block_size.value_or(Campaign::kBlockTokens));
+  }
   facts.prefix_caching = truth_at(server, "prefix_caching");
   facts.chunked_prefill = truth_at(server, "chunked_prefill");
   facts.async_scheduling = truth_at(server, "async_scheduling");
@@ -106,8 +114,14 @@ void read_sharing(const document::Node& workload, Evidence& evidence) {
     sharing.distinct_prompts = count_at(*prefix, "distinct_prompts").value_or(0);
     sharing.prompts_per_group =
         std::max<std::int64_t>(1, count_at(*prefix, "prompts_per_group").value_or(1));
-    sharing.shared_prefix =
-        count_at(*prefix, "shared_prefix_tokens").value_or(count_at(*prefix, "shared").value_or(0));
+    if (const auto groups = count_at(*prefix, "num_groups"); groups && evidence.fleet) {
+      // Of each group, and not of all prompts, is what they share.
+      sharing.distinct_prompts =
+          std::min(*groups, kMostRequests) * std::min(sharing.prompts_per_group, kMostRequests);
+    } else {
+      sharing.shared_prefix = count_at(*prefix, "shared_prefix_tokens")
+                                  .value_or(count_at(*prefix, "shared").value_or(0));
+    }
   }
   if (const document::Node* input = member_at(workload, "input")) {
     const double system = number_at(*input, "system_prompt_len").value_or(0.0);
@@ -248,6 +262,19 @@ void read_static_batch(const document::Node& workload, Evidence& evidence) {
   evidence.stages.push_back(std::move(stage));
 }
 
+/// So few requests that none meets another.
+void read_low_load(Evidence& evidence) {
+  evidence.closed_loop = true;
+  StageLoad stage;
+  stage.kind = StageLoad::Kind::kClosed;
+  stage.name = stage_number(evidence.stage);
+  stage.concurrency = 1;
+  stage.requests = kRequestsPerClient;
+  evidence.stages.push_back(std::move(stage));
+  evidence.assumed.push_back(
+      fmt::format("{} requests, one after the other: low load", kRequestsPerClient));
+}
+
 void fall_out_of_step(Evidence& evidence) {
   const bool several = !evidence.stages.empty() && evidence.stages.front().concurrency > 1;
   if (several && evidence.output.law == TokenCounts::Law::kFixed) {
@@ -347,11 +374,16 @@ void read_workload(const document::Node& workload, RequestLogs& logs, Evidence& 
   if (!answers && output != nullptr) {
     answers = read_token_counts(*output, "answer", evidence.assumed);
   }
+  if (!answers && evidence.fleet && evidence.fleet->is_apart) {
+    answers = fixed(1.0);
+    evidence.assumed.emplace_back(
+        "answers of one token: the least for which the decode instance has a first one");
+  }
   if (!prompts || !answers) {
     evidence.problem = no_length(workload, prompts ? "output" : "input");
     return;
   }
-  if (mentions(text_at(*output, "kind"), "as input") &&
+  if (output != nullptr && mentions(text_at(*output, "kind"), "as input") &&
       prompts->law == TokenCounts::Law::kUniform) {
     answers = uniform(answers->mean * kLowestLengthShare, answers->mean);
   }
@@ -361,6 +393,8 @@ void read_workload(const document::Node& workload, RequestLogs& logs, Evidence& 
     read_static_batch(workload, evidence);
   } else if (text_at(workload, "loop") == "offline") {
     read_offline(workload, evidence);
+  } else if (mentions(text_at(workload, "loop"), "low load")) {
+    read_low_load(evidence);
   } else if (text_at(workload, "loop").starts_with("closed")) {
     read_closed_loop(workload, evidence);
     fall_out_of_step(evidence);
@@ -402,6 +436,22 @@ void read_peers(const document::Node& record, Evidence& evidence) {
   }
 }
 
+/// What runs on what must both be known.
+std::string missing_hardware(const Evidence& evidence) {
+  if (evidence.model.empty() && evidence.gpu.empty()) {
+    return "model and gpu are missing";
+  }
+  return fmt::format("{} is missing", evidence.model.empty() ? "model" : "gpu");
+}
+
+/// The fleet of a record of several instances; false where it is not simulated.
+bool read_system(const document::Node& record, Evidence& evidence) {
+  if (const document::Node* cluster = fleet_of(record)) {
+    read_cluster(*cluster, evidence);
+  }
+  return evidence.problem.empty() && evidence.refusal.empty();
+}
+
 }  // namespace
 
 bool Figures::empty() const {
@@ -440,6 +490,9 @@ Figures read_figures(const document::Node& node, std::int64_t gpus) {
         !mean && value && *value > 0.0) {
       mean = value;
     }
+  }
+  if (const auto transfer = number_at(node, "kv_transfer_ms"); transfer && *transfer > 0.0) {
+    figures.at(Figure::kKvTransfer, Level::kMean) = transfer;
   }
   const auto throughput = number_at(node, "output_tokens_per_s");
   if (throughput && *throughput > 0.0) {
@@ -499,7 +552,8 @@ std::optional<TokenCounts> read_token_counts(const document::Node& node,
 Evidence read_experiment(const document::Node& record, RequestLogs& logs) {
   Evidence evidence;
   read_identity(record, evidence);
-  if (const document::Node* server = member_at(record, "server")) {
+  if (const document::Node* server = member_at(record, "server");
+      server != nullptr && server->is_map()) {
     read_server(*server, evidence.server);
   }
   if (const document::Node* recipe = member_at(record, "recipe")) {
@@ -510,10 +564,13 @@ Evidence read_experiment(const document::Node& record, RequestLogs& logs) {
   const document::Node* workload = member_at(record, "workload");
   if (evidence.id.empty()) {
     evidence.problem = "id is missing: it is no record of a measured run";
-  } else if (evidence.refusal = refusal_of(record); !evidence.refusal.empty()) {
-    evidence.measured = measured != nullptr ? read_figures(*measured, 1) : Figures{};
   } else if (evidence.model.empty() || evidence.gpu.empty()) {
-    evidence.problem = fmt::format("{} is missing", evidence.model.empty() ? "model" : "gpu");
+    if (fleet_of(record) == nullptr) {
+      evidence.problem = missing_hardware(evidence);
+    } else {  // It is understood, and of a system that is not known.
+      evidence.refusal = missing_hardware(evidence);
+      evidence.measured = measured != nullptr ? read_figures(*measured, 1) : Figures{};
+    }
   } else if (measured == nullptr || workload == nullptr) {
     evidence.problem = fmt::format("{} is missing", measured == nullptr ? "measured" : "workload");
   } else {
@@ -534,8 +591,11 @@ Evidence read_experiment(const document::Node& record, RequestLogs& logs) {
     } else if (evidence.measured.empty()) {
       evidence.problem =
           fmt::format("measured holds no latency, throughput or power{}", held_instead(*measured));
-    } else {
+    } else if (read_system(record, evidence)) {
       read_workload(*workload, logs, evidence);
+      if (evidence.problem.empty()) {
+        read_ladder(*workload, evidence);
+      }
       evidence.strategy = strategy_of(evidence);
     }
   }

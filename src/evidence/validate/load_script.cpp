@@ -20,13 +20,12 @@
 #include "domain/request.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/measured_run.hpp"
+#include "evidence/validate/staged_source.hpp"
 #include "scenario/rank_share.hpp"
 
 namespace ridgeline::evidence::validate {
 namespace {
 
-/// Between two stages that do not overlap; load generators rest about so long.
-constexpr core::Duration kRest = core::Duration::seconds(1);
 /// Contents of segments: the prefix of all prompts, one number per group, one per prompt.
 constexpr std::uint64_t kSharedContent = 1;
 constexpr std::uint64_t kGroupContent = std::uint64_t{1} << 32;

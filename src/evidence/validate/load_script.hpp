@@ -12,14 +12,14 @@
 #include "domain/request.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/measured_run.hpp"
-#include "workload/source.hpp"
+#include "evidence/validate/staged_source.hpp"
 
 namespace ridgeline::evidence::validate {
 
 /// The requests of a measured run: each stage as its load generator sends it, one after the other
 /// on the same server. Open stages with random or even arrivals follow each other on the clock;
 /// before and after every other kind the server drains.
-class LoadScript final : public workload::Source {
+class LoadScript final : public StagedSource {
  public:
   /// `facts` is any record of the run. The seed draws arrivals and lengths: which of the equally
   /// likely histories this is. Of several data-parallel ranks it has the requests of one. Sets
@@ -38,8 +38,7 @@ class LoadScript final : public workload::Source {
     return static_cast<std::int64_t>(requests_.size());
   }
 
-  /// The stage of a request.
-  [[nodiscard]] std::size_t stage_of(core::RequestId id) const;
+  [[nodiscard]] std::size_t stage_of(core::RequestId id) const override;
   /// How many times the requests of one rank the deployment has in a part of the run.
   [[nodiscard]] double times_rank(const MeasuredRun::Part& part) const;
 

@@ -3,14 +3,33 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "evidence/validate/campaign.hpp"
 #include "evidence/validate/evidence.hpp"
 
 namespace ridgeline::evidence::validate {
 namespace {
+
+/// Stages that a record's fleet went through; none where its load is of another kind.
+std::size_t ladder_length(const Evidence& evidence) {
+  return evidence.fleet && evidence.fleet->is_ladder ? evidence.fleet->campaign.stages.size() : 0;
+}
+
+bool same_fleet(const Evidence& a, const Evidence& b) {
+  if (!a.fleet || !b.fleet) {
+    return !a.fleet && !b.fleet;
+  }
+  const Campaign& one = a.fleet->campaign;
+  const Campaign& other = b.fleet->campaign;
+  return a.fleet->policy == b.fleet->policy && a.fleet->is_ladder == b.fleet->is_ladder &&
+         a.stated == b.stated && one.poisson == other.poisson && one.groups == other.groups &&
+         one.prompts_per_group == other.prompts_per_group &&
+         one.system_tokens == other.system_tokens && one.question_tokens == other.question_tokens;
+}
 
 bool same_server(const Evidence& a, const Evidence& b) {
   return a.family == b.family && a.run == b.run && !a.run.empty() && a.model == b.model &&
@@ -19,7 +38,7 @@ bool same_server(const Evidence& a, const Evidence& b) {
          a.expert_parallel == b.expert_parallel && a.num_gpus == b.num_gpus &&
          a.engine_version == b.engine_version && a.weight_quantisation == b.weight_quantisation &&
          a.server == b.server && a.input == b.input && a.output == b.output &&
-         a.sharing == b.sharing && a.generation_config == b.generation_config;
+         a.sharing == b.sharing && a.generation_config == b.generation_config && same_fleet(a, b);
 }
 
 bool same_load(const StageLoad& a, const StageLoad& b) {
@@ -27,8 +46,15 @@ bool same_load(const StageLoad& a, const StageLoad& b) {
          a.concurrency == b.concurrency && a.rows.size() == b.rows.size();
 }
 
-/// Whether a record's stages fit beside the others: none is known with another load.
+/// Whether a record's stages fit beside the others: none is known with another load, and a fleet's
+/// is one of its ladder.
 bool agrees(const MeasuredRun& run, const Evidence& evidence) {
+  if (run.campaign) {
+    const Fleet& fleet = *evidence.fleet;
+    const auto& stages = run.campaign->stages;
+    return fleet.stage ? std::ranges::find(stages, *fleet.stage) != stages.end()
+                       : stages == fleet.campaign.stages;
+  }
   return std::ranges::all_of(evidence.stages, [&](const StageLoad& stage) {
     return std::ranges::all_of(run.stages, [&](const StageLoad& known) {
       return known.name != stage.name || same_load(known, stage);
@@ -44,6 +70,57 @@ bool stage_before(const StageLoad& a, const StageLoad& b) {
 std::size_t index_of(const std::vector<StageLoad>& stages, const std::string& name) {
   const auto found = std::ranges::find(stages, name, &StageLoad::name);
   return static_cast<std::size_t>(found - stages.begin());
+}
+
+/// A record joins a fleet's ladder: its stages are some of it, at the rate that they had.
+MeasuredRun::Part climb(Campaign& ladder, const Evidence& evidence, std::size_t number) {
+  const Fleet& fleet = *evidence.fleet;
+  const std::size_t first = fleet.warms_up ? 1 : 0;
+  if (!fleet.stage) {
+    return {.evidence = number, .first = first, .last = ladder.stages.size()};
+  }
+  // The first stage only warms the caches; its rate may come again.
+  const auto place = std::find(ladder.stages.begin() + static_cast<std::ptrdiff_t>(first),
+                               ladder.stages.end(),
+                               *fleet.stage);
+  const auto at =
+      place == ladder.stages.end() ? 0 : static_cast<std::size_t>(place - ladder.stages.begin());
+  if (fleet.achieved_per_s) {
+    ladder.set_arrivals(ladder.strategies.front().name, fleet.stage->rate, *fleet.achieved_per_s);
+  }
+  return {.evidence = number, .first = at, .last = at + 1};
+}
+
+void say_what_is_made_up(const MeasuredRun& run, std::vector<Evidence>& evidence) {
+  for (const auto& part : run.parts) {
+    Evidence& record = evidence[part.evidence];
+    if (record.fleet->is_made_up && record.fleet->campaign.stages == run.campaign->stages) {
+      record.assumed.emplace_back(
+          "a warm-up with each prompt once, at its rate, and no other stage before it");
+    }
+  }
+}
+
+/// The order in which records join runs: those of fleets that know the most stages first.
+std::vector<std::size_t> joining_order(const std::vector<Evidence>& evidence) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < evidence.size(); ++i) {
+    if (evidence[i].problem.empty() && evidence[i].refusal.empty() && !evidence[i].is_start) {
+      order.push_back(i);
+    }
+  }
+  std::ranges::stable_sort(
+      order, std::ranges::greater(), [&](std::size_t i) { return ladder_length(evidence[i]); });
+  return order;
+}
+
+/// Parts by their records, and runs by the first of them.
+void restore_order(std::vector<MeasuredRun>& runs) {
+  for (MeasuredRun& run : runs) {
+    std::ranges::stable_sort(run.parts, {}, &MeasuredRun::Part::evidence);
+  }
+  std::ranges::stable_sort(
+      runs, {}, [](const MeasuredRun& run) { return run.parts.front().evidence; });
 }
 
 void warm_up(MeasuredRun& run, std::vector<Evidence>& evidence) {
@@ -73,16 +150,20 @@ void warm_up(MeasuredRun& run, std::vector<Evidence>& evidence) {
 
 std::vector<MeasuredRun> group_runs(std::vector<Evidence>& evidence) {
   std::vector<MeasuredRun> runs;
-  for (std::size_t i = 0; i < evidence.size(); ++i) {
-    if (!evidence[i].problem.empty() || !evidence[i].refusal.empty() || evidence[i].is_start) {
-      continue;
-    }
+  for (const std::size_t i : joining_order(evidence)) {
     auto run = std::ranges::find_if(runs, [&](const MeasuredRun& known) {
       return same_server(evidence[known.parts.front().evidence], evidence[i]) &&
              agrees(known, evidence[i]);
     });
     if (run == runs.end()) {
       run = runs.insert(run, MeasuredRun{});
+      if (ladder_length(evidence[i]) > 0) {
+        run->campaign = evidence[i].fleet->campaign;
+      }
+    }
+    if (run->campaign) {
+      run->parts.push_back(climb(*run->campaign, evidence[i], i));
+      continue;
     }
     for (const auto& stage : evidence[i].stages) {
       if (index_of(run->stages, stage.name) == run->stages.size()) {
@@ -91,7 +172,12 @@ std::vector<MeasuredRun> group_runs(std::vector<Evidence>& evidence) {
     }
     run->parts.push_back({.evidence = i});
   }
+  restore_order(runs);
   for (auto& run : runs) {
+    if (run.campaign) {
+      say_what_is_made_up(run, evidence);
+      continue;
+    }
     std::ranges::stable_sort(run.stages, stage_before);
     warm_up(run, evidence);
     for (auto& part : run.parts) {

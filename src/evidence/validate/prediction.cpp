@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -24,12 +25,15 @@
 #include "engine/options.hpp"
 #include "evidence/validate/deployment.hpp"
 #include "evidence/validate/evidence.hpp"
+#include "evidence/validate/ladder_source.hpp"
 #include "evidence/validate/load_script.hpp"
 #include "evidence/validate/measured_run.hpp"
+#include "evidence/validate/staged_source.hpp"
 #include "evidence/validate/start_up.hpp"
 #include "latency/step_time_model.hpp"
 #include "metrics/power_summary.hpp"
 #include "metrics/request_metrics.hpp"
+#include "metrics/summary.hpp"
 #include "model/operators.hpp"
 #include "scenario/accuracy_question.hpp"
 #include "scenario/deployment.hpp"
@@ -61,7 +65,7 @@ struct Sample {
 /// Sorts what happens to requests by their stage.
 class StageSamples final : public metrics::Listener {
  public:
-  StageSamples(const LoadScript& script, std::size_t stages, const Evidence& facts)
+  StageSamples(const StagedSource& script, std::size_t stages, const Evidence& facts)
       : script_(script), samples_(stages), facts_(facts) {}
 
   void on_request(const domain::RequestRecord& record,
@@ -95,7 +99,7 @@ class StageSamples final : public metrics::Listener {
   }
 
  private:
-  const LoadScript& script_;
+  const StagedSource& script_;
   std::vector<std::vector<Sample>> samples_;
   const Evidence& facts_;
 };
@@ -236,6 +240,62 @@ bool overfills_cache(const scenario::Resolved& resolved, const Evidence& evidenc
   return most * (evidence.input.mean + evidence.output.mean) > room;
 }
 
+/// One history of a run's requests, and how many times those of its records the deployment has.
+struct PlayedLoad {
+  std::unique_ptr<StagedSource> source;
+  std::vector<double> times;  ///< For each part.
+};
+
+PlayedLoad load_of(const MeasuredRun& run,
+                   const Evidence& facts,
+                   std::uint64_t seed,
+                   std::int64_t sharers,
+                   std::atomic<bool>* all_sent) {
+  if (run.campaign) {
+    return {.source = std::make_unique<LadderSource>(
+                *run.campaign, run.campaign->strategies.front(), seed),
+            .times = std::vector<double>(run.parts.size(), 1.0)};
+  }
+  auto script = std::make_unique<LoadScript>(run, facts, seed, sharers, all_sent);
+  PlayedLoad load;
+  for (const auto& part : run.parts) {
+    load.times.push_back(script->times_rank(part));
+  }
+  load.source = std::move(script);
+  return load;
+}
+
+/// Of a ladder's stages together, the mean of their throughputs: what llm-d's summaries have.
+void average_throughput(const StageSamples& samples,
+                        const MeasuredRun::Part& part,
+                        Figures& figures) {
+  double sum = 0.0;
+  for (std::size_t i = part.first; i < part.last; ++i) {
+    const Figures stage =
+        figures_of(samples.of({.evidence = part.evidence, .first = i, .last = i + 1}), false, 1.0);
+    sum += stage.at(Figure::kOutputThroughput, Level::kMean).value_or(0.0);
+  }
+  figures.at(Figure::kOutputThroughput, Level::kMean) =
+      sum / static_cast<double>(part.last - part.first);
+}
+
+/// What is known of a fleet besides its requests' times.
+void add_fleet_figures(const Evidence& evidence,
+                       const metrics::Summary& summary,
+                       Figures& figures) {
+  if (auto& gap = figures.at(Figure::kItl, Level::kMean)) {
+    *gap /= evidence.stamps_per_token;
+  }
+  if (summary.fleet && summary.fleet->transfers) {
+    double ms = 0.0;
+    for (std::size_t i = 0; i < metrics::kTtftParts.size(); ++i) {
+      const bool counts = metrics::kTtftParts[i] == "setup" || metrics::kTtftParts[i] == "transfer";
+      ms += counts ? summary.fleet->transfers->ttft_parts_ms[i].value_or(0.0) : 0.0;
+    }
+    figures.at(Figure::kKvTransfer, Level::kMean) = ms;
+  }
+}
+
 /// One history of a run: the predictions of its parts.
 std::vector<PartPrediction> play(const scenario::Resolved& resolved,
                                  const MeasuredRun& run,
@@ -243,28 +303,33 @@ std::vector<PartPrediction> play(const scenario::Resolved& resolved,
                                  std::uint64_t seed) {
   const Evidence& facts = evidence[run.parts.front().evidence];
   std::atomic<bool> all_sent = false;
-  LoadScript script(
-      run, facts, seed, sharers(resolved, facts), facts.steady_state ? &all_sent : nullptr);
-  StageSamples samples(script, run.stages.size(), facts);
+  const PlayedLoad load =
+      load_of(run, facts, seed, sharers(resolved, facts), facts.steady_state ? &all_sent : nullptr);
+  StageSamples samples(*load.source, run.num_stages(), facts);
   sim::RunControls controls;
   controls.interrupt = &all_sent;
   controls.listener = &samples;
-  const auto outcome = sim::simulate(resolved, script, controls);
+  const auto outcome = sim::simulate(resolved, *load.source, controls);
   std::vector<PartPrediction> parts;
-  for (const auto& part : run.parts) {
+  for (std::size_t number = 0; number < run.parts.size(); ++number) {
+    const auto& part = run.parts[number];
     PartPrediction result;
     if (!outcome) {
       result.problem = core::to_string(outcome.error().front());
     } else {
       result.prediction =
           predict_part(samples.of(part), facts.steady_state, tokens_at_once(*resolved.deployment));
-      const bool whole = part.first == 0 && part.last == run.stages.size();
+      const bool whole = part.first == 0 && part.last == run.num_stages() && !facts.fleet;
       if (const auto& power = outcome->summary.power; power && whole) {
         add_power(*power, resolved.deployment->execution.sharding, result.prediction->figures);
       }
       // What was measured is the whole deployment's.
       if (auto& rate = result.prediction->figures.at(Figure::kOutputThroughput, Level::kMean)) {
-        *rate *= script.times_rank(part);
+        *rate *= load.times[number];
+      }
+      add_fleet_figures(evidence[part.evidence], outcome->summary, result.prediction->figures);
+      if (run.campaign) {
+        average_throughput(samples, part, result.prediction->figures);
       }
       result.prediction->preemptions = outcome->summary.preemptions;
       result.prediction->front_end_bound = std::ranges::any_of(

@@ -119,7 +119,8 @@ class Ranker {
     const auto predicted =
         record.prediction ? times_of(record.prediction->figures) : std::optional<Times>();
     if (!measured || !predicted || evidence.stages.size() != 1 ||
-        evidence.stages.front().kind != StageLoad::Kind::kClosed || evidence.old_engine) {
+        evidence.stages.front().kind != StageLoad::Kind::kClosed || evidence.old_engine ||
+        evidence.fleet) {
       return;
     }
     const std::string name =

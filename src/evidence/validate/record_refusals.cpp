@@ -18,20 +18,6 @@ constexpr std::size_t kNamedKeys = 4;
 
 }  // namespace
 
-std::string refusal_of(const document::Node& record) {
-  if (const document::Node* cluster = member_at(record, "cluster")) {
-    if (member_at(*cluster, "prefill") != nullptr || member_at(*cluster, "decode") != nullptr) {
-      return "cluster: prefill and decode on instances apart; validate runs one instance";
-    }
-    if (const auto instances = count_at(*cluster, "instances"); instances && *instances > 1) {
-      return fmt::format("cluster: {} instances behind a router ({}); validate runs one instance",
-                         *instances,
-                         text_at(*cluster, "policy"));
-    }
-  }
-  return {};
-}
-
 std::string held_instead(const document::Node& measured) {
   if (!measured.is_map() || measured.members().empty()) {
     return {};

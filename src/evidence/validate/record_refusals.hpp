@@ -8,10 +8,6 @@
 /// Why a record is not predicted, in its own words.
 namespace ridgeline::evidence::validate {
 
-/// What keeps a record of a measured run from being simulated, though it can be read: it is of
-/// several instances, or does not say how its GPUs are used. Empty where nothing does.
-[[nodiscard]] std::string refusal_of(const document::Node& record);
-
 /// What `measured` holds where it has nothing that is compared: ", but load_s, ready_s".
 [[nodiscard]] std::string held_instead(const document::Node& measured);
 

@@ -45,6 +45,17 @@ double least_share(const Evidence& evidence) {
                                                   : kKeepsUp - kChance / std::sqrt(requests);
 }
 
+/// A fleet whose first tokens take tens of seconds is above its capacity: its queues grow while it
+/// is measured. Of llm-d's published points the slowest tenth waits for less than 8 s or more
+/// than 16.
+constexpr double kOverloadMs = 10'000.0;
+
+/// Of the first token: the ninth request in ten, else the mean.
+std::optional<double> longest_wait_ms(const Evidence& evidence) {
+  const auto& ninth = evidence.measured.at(Figure::kTtft, Level::kP90);
+  return ninth ? ninth : evidence.measured.at(Figure::kTtft, Level::kMean);
+}
+
 /// "1", "2-3", "4-7", ...
 std::string power_bucket(double value) {
   std::int64_t low = 1;
@@ -61,6 +72,7 @@ constexpr auto kAxes = std::to_array<std::string_view>({"all",
                                                         "tp",
                                                         "workload",
                                                         "strategy",
+                                                        "policy",
                                                         "cached",
                                                         "stage",
                                                         "start",
@@ -109,6 +121,9 @@ std::string value_on(std::string_view axis, const ScoredRecord& record) {
   }
   if (axis == "strategy") {
     return evidence.strategy;
+  }
+  if (axis == "policy") {
+    return evidence.fleet ? evidence.fleet->policy : std::string();
   }
   if (axis == "cached") {
     return record.prediction->cached_share > kMostlyCached ? "yes" : "no";
@@ -217,6 +232,10 @@ Standing standing_of(const Evidence& evidence, const PartPrediction& result, std
       return Standing::kSaturated;
     }
   }
+  if (const auto wait = longest_wait_ms(evidence); evidence.fleet && wait && *wait >= kOverloadMs) {
+    reason = fmt::format("first tokens after {:.3g} s", *wait / 1e3);
+    return Standing::kSaturated;
+  }
   if (evidence.completed_per_s && evidence.offered_per_s &&
       *evidence.completed_per_s < least_share(evidence) * *evidence.offered_per_s) {
     reason = fmt::format("{:.3g} requests/s completed of {:.3g} offered",
@@ -261,7 +280,8 @@ std::vector<ScoreRow> score(const std::vector<ScoredRecord>& records) {
                           (axis == "all" && record.standing == Standing::kSaturated);
       const bool has_place =
           !record.evidence.is_start || std::ranges::find(kStartAxes, axis) != kStartAxes.end();
-      if (counts && has_place && record.prediction) {
+      const bool has_none = axis == "policy" && !record.evidence.fleet;
+      if (counts && has_place && record.prediction && !has_none) {
         add_to_group(groups, value_on(axis, record), record);
       }
     }

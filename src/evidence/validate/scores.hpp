@@ -79,19 +79,19 @@ struct PeerRow {
 };
 
 /// Below saturation or not: flags, throughput below 97 % of the offered rate (less where a client's
-/// result states only the rate of random arrivals, whose number is small), or clients of a closed
-/// loop that need more KV cache than there is.
+/// result states only the rate of random arrivals, whose number is small), clients of a closed
+/// loop that need more KV cache than there is, or a fleet's first tokens after tens of seconds.
 [[nodiscard]] Standing standing_of(const Evidence& evidence,
                                    const PartPrediction& result,
                                    std::string& reason);
 
 /// Rows by axis: `all` first (with the value `saturated` for those records), then family, model,
-/// gpu, tp, workload, strategy, cached, stage, start (a server's first requests alone, or not),
-/// phase, bound, batch and context. The phase is `prefill` where at least half of a measured
-/// answer's time is before its first token, `decode` where at most a tenth is, `mixed` between;
-/// `unknown` where one of the two was not measured. The bound is `front end` where the simulated
-/// API server set the rate (sim::front_end_warning). Values in order of their first record; figures
-/// and levels in the order of their enumerations.
+/// gpu, tp, workload, strategy, policy (fleets alone), cached, stage, start (a server's first
+/// requests alone, or not), phase, bound, batch and context. The phase is `prefill` where at least
+/// half of a measured answer's time is before its first token, `decode` where at most a tenth is,
+/// `mixed` between; `unknown` where one of the two was not measured. The bound is `front end` where
+/// the simulated API server set the rate (sim::front_end_warning). Values in order of their first
+/// record; figures and levels in the order of their enumerations.
 [[nodiscard]] std::vector<ScoreRow> score(const std::vector<ScoredRecord>& records);
 [[nodiscard]] std::vector<PeerRow> score_peers(const std::vector<ScoredRecord>& records);
 

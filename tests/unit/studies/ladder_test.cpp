@@ -2,15 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <set>
-#include <vector>
 
 #include <gtest/gtest.h>
 
-#include "core/ids.hpp"
-#include "core/time.hpp"
-#include "domain/request.hpp"
-#include "studies/campaign.hpp"
+#include "evidence/validate/campaign.hpp"
 #include "studies/lab.hpp"
 #include "studies/llmd.hpp"
 #include "studies/registry.hpp"
@@ -48,36 +43,6 @@ MeasuredStage row_at(double rate, double tokens_per_s) {
           .ttft_mean_s = 0.1,
           .ttft_p90_s = 0.1,
           .itl_mean_s = 0.01};
-}
-
-double seconds(core::SimTime time) {
-  return time.since_start().to_seconds();
-}
-
-TEST(LadderSource, SendsTheNextStageWhenTheLastAnswerIsThere) {
-  Campaign campaign = small_campaign();
-  campaign.measured = {row_at(4.0, 50.0)};
-  campaign.measured.front().arrivals_per_s = 2.5;  // Achieved in place of 4.
-  LadderSource source(campaign, campaign.strategies.front(), 1);
-  ASSERT_EQ(source.size(), 30);
-  std::multiset<std::uint64_t> questions;
-  for (int i = 0; i < 10; ++i) {
-    EXPECT_NEAR(seconds(*source.next_arrival()), 0.5 * i, 1e-9);
-    const domain::Request request = source.pop();
-    EXPECT_EQ(request.prompt_tokens, core::Tokens(384));
-    questions.insert(request.prompt[1].content);
-    EXPECT_EQ(source.stage_of(request.id), 0U);
-  }
-  // 6 prompts in one order, over and over.
-  EXPECT_EQ(std::set<std::uint64_t>(questions.begin(), questions.end()).size(), 6U);
-  const auto answered = core::SimTime::at(core::Duration::seconds(60));
-  for (core::RequestId::Rep id = 0; id < 10; ++id) {
-    EXPECT_FALSE(source.next_arrival());
-    source.on_completion(core::RequestId(id), answered);
-  }
-  EXPECT_NEAR(seconds(*source.next_arrival()), 61.0, 1e-9);
-  EXPECT_EQ(source.stage_of(source.pop().id), 1U);
-  EXPECT_NEAR(seconds(*source.next_arrival()), 61.4, 1e-9);
 }
 
 // A light load's throughput is its tokens over arrivals and one answer.

@@ -2,12 +2,15 @@
 
 #include <gtest/gtest.h>
 
-#include "studies/campaign.hpp"
+#include "evidence/validate/campaign.hpp"
 #include "studies/registry.hpp"
 #include "studies/study.hpp"
 
 namespace ridgeline::studies {
 namespace {
+
+using evidence::validate::Campaign;
+using evidence::validate::published_campaign;
 
 // Their figures: tests/e2e/test_fleet_studies.py.
 TEST(LlmdCampaigns, AreThePublishedOnes) {

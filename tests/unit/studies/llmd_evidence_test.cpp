@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "studies/campaign.hpp"
+#include "evidence/validate/campaign.hpp"
 #include "studies/ladder.hpp"
 #include "studies/pairings.hpp"
 

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "document/document.hpp"
-#include "studies/campaign.hpp"
+#include "evidence/validate/campaign.hpp"
 #include "studies/ladder.hpp"
 
 namespace ridgeline::studies {

@@ -33,6 +33,13 @@ TEST(Observations, AreTheMeansOfRecordsThatCanBePredicted) {
   EXPECT_NEAR(after[0] - before[0], 0.1, 1e-6);
 }
 
+TEST(Observations, LeaveFleetsOut) {
+  auto evidence = measured_loops({1});
+  evidence.front().fleet.emplace();
+  Observations observations(evidence, {});
+  EXPECT_THAT(observations.find({}), ::testing::HasSubstr("is of a fleet"));
+}
+
 TEST(Observations, NothingToCompareIsAnErrorWithTheReason) {
   auto evidence = measured_loops({1});
   evidence.front().model = "no-such-network";

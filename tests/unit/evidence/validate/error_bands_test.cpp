@@ -49,6 +49,17 @@ TEST(ErrorBands, SlicesOfEightRecordsAndTheSumOfAll) {
   EXPECT_THAT(bands[2].values[0], testing::ElementsAre("h100", "h200", "l40s"));
 }
 
+TEST(ErrorBands, HoldNoFleets) {
+  std::vector<ScoredRecord> records(8, record("h100", 1.0));
+  records.push_back(record("h100", 50.0));
+  records.back().evidence.fleet.emplace();
+  EXPECT_EQ(error_bands(records).front().n, 8);
+  for (ScoredRecord& one : records) {
+    one.evidence.fleet.emplace();
+  }
+  EXPECT_TRUE(error_bands(records).empty());
+}
+
 TEST(ErrorBands, SaysWhetherItsRecordsTaughtTheModel) {
   std::vector<ScoredRecord> records(8, record("h100", 1.0));
   EXPECT_TRUE(error_bands(records).front().in_sample);

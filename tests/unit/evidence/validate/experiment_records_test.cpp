@@ -215,20 +215,29 @@ TEST(ExperimentRecords, AStaticBatchComesAtOnceToTheOldestEngine) {
 }
 
 /// A refusal is no mistake of the record: it was read.
-TEST(ExperimentRecords, AFleetIsRefused) {
+TEST(ExperimentRecords, AFleetOfUnknownGpusIsRefused) {
   const Evidence evidence = read_record(R"({"id": "f", "model": "m", "gpu": null,
       "cluster": {"instances": 3, "policy": "random"},
       "workload": {}, "measured": {"ttft_ms": {"mean": 5}}})");
   EXPECT_EQ(evidence.problem, "");
-  EXPECT_THAT(evidence.refusal, testing::HasSubstr("3 instances"));
+  EXPECT_EQ(evidence.refusal, "gpu is missing");
   EXPECT_EQ(evidence.measured.at(Figure::kTtft, Level::kMean), 5.0);
+}
+
+TEST(ExperimentRecords, AServerThatIsNoObjectIsAsIfAbsent) {
+  const Evidence evidence = read_record(R"({"id": "s", "model": "m", "gpu": "g", "server": 4096,
+      "workload": {"loop": "closed", "concurrency": 2, "input": {"tokens": 8}, "output": {"tokens": 8}},
+      "measured": {"ttft_ms": {"mean": 5}}})");
+  EXPECT_EQ(evidence.problem, "");
+  EXPECT_TRUE(evidence.server.settings.empty());
 }
 
 TEST(ExperimentRecords, SaysWhatItCannotUse) {
   const auto problem = [](const std::string& text) { return read_record(text).problem; };
   EXPECT_THAT(problem("{}"), testing::HasSubstr("id is missing"));
   EXPECT_THAT(problem("[1, 2]"), testing::HasSubstr("id is missing"));
-  EXPECT_THAT(problem(R"({"id": "x"})"), testing::HasSubstr("model is missing"));
+  EXPECT_THAT(problem(R"({"id": "x"})"), testing::HasSubstr("model and gpu are missing"));
+  EXPECT_EQ(problem(R"({"id": "x", "gpu": "g"})"), "model is missing");
   EXPECT_THAT(problem(R"({"id": "x", "model": "m", "gpu": "g"})"),
               testing::HasSubstr("measured is missing"));
   const std::string head = R"({"id": "x", "model": "m", "gpu": "g", "measured": )";

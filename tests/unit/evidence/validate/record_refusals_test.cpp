@@ -13,29 +13,6 @@ namespace {
 document::Node node_of(const std::string& text) {
   return document::parse_json(text, "record.json").value();
 }
-std::string refusal(const std::string& text) {
-  return refusal_of(node_of(text));
-}
-
-TEST(RecordRefusals, OneInstanceIsNotRefused) {
-  EXPECT_EQ(refusal("{}"), "");
-  EXPECT_EQ(refusal(R"({"tp": null, "num_gpus": 1})"), "");
-  EXPECT_EQ(refusal(R"({"tp": 4, "dp": 2, "num_gpus": 8, "cluster": {"instances": 1}})"), "");
-  // Public dumps count ranks of expert parallelism as GPUs.
-  EXPECT_EQ(refusal(R"({"tp": 4, "ep": 4, "num_gpus": 16})"), "");
-}
-
-TEST(RecordRefusals, FleetsAreRefusedByName) {
-  EXPECT_THAT(refusal(R"({"cluster": {"instances": 4, "policy": "random"}})"),
-              testing::HasSubstr("4 instances behind a router (random)"));
-  EXPECT_THAT(refusal(R"({"cluster": {"prefill": {"instances": 1}, "decode": {"instances": 1}}})"),
-              testing::HasSubstr("prefill and decode on instances apart"));
-}
-
-TEST(RecordRefusals, AlikeInstancesBehindALoadBalancerAreNot) {
-  EXPECT_EQ(refusal(R"({"tp": null, "num_gpus": 8})"), "");
-  EXPECT_EQ(refusal(R"({"tp": 2, "num_gpus": 8})"), "");
-}
 
 TEST(RecordRefusals, NamesWhatIsThereInstead) {
   EXPECT_EQ(held_instead(node_of("{}")), "");

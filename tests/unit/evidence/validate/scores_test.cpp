@@ -1,5 +1,6 @@
 #include "evidence/validate/scores.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,37 @@ TEST(Scores, ThePhaseIsWhatAnAnswerIsMostlySpentOn) {
     }
   }
   EXPECT_EQ(phases, (std::vector<std::string>{"prefill", "decode", "mixed", "unknown"}));
+}
+
+TEST(Scores, FleetsAboveTheirCapacityAreSaturatedByTheirWait) {
+  const auto standing = [](std::optional<double> mean, std::optional<double> ninth, bool fleet) {
+    Evidence evidence;
+    if (fleet) {
+      evidence.fleet.emplace();
+    }
+    evidence.measured.at(Figure::kTtft, Level::kMean) = mean;
+    evidence.measured.at(Figure::kTtft, Level::kP90) = ninth;
+    std::string reason;
+    const PartPrediction result{.prediction = Prediction{}, .problem = ""};
+    return standing_of(evidence, result, reason);
+  };
+  EXPECT_EQ(standing(7'600.0, 43'568.0, true), Standing::kSaturated);
+  EXPECT_EQ(standing(1'294.0, 1'900.0, true), Standing::kScored);
+  EXPECT_EQ(standing(12'000.0, std::nullopt, true), Standing::kSaturated);
+  EXPECT_EQ(standing(7'600.0, 43'568.0, false), Standing::kScored);
+}
+
+TEST(Scores, ThePolicyIsAnAxisOfFleetsAlone) {
+  std::vector<ScoredRecord> records(3, record_with(100, 110, "a"));
+  records[0].evidence.fleet.emplace().policy = "random";
+  std::vector<std::string> policies;
+  for (const auto& row : score(records)) {
+    if (row.axis == "policy") {
+      policies.push_back(row.value);
+      EXPECT_EQ(row.n, 1);
+    }
+  }
+  EXPECT_EQ(policies, std::vector<std::string>{"random"});
 }
 
 TEST(Scores, TheWorstErrorsComeFirstAndOnlyOfScoredRecords) {

@@ -134,15 +134,104 @@ TEST(Validate, PowerIsPredictedAndScored) {
   EXPECT_EQ(row->n, 2);
 }
 
-TEST(Validate, FleetsAreReadAndRefused) {
-  auto record = closed_record("fleet",
+std::string fleet_record(const std::string& policy) {
+  return joined(closed_record("fleet",
                               "meta-llama/Llama-2-7b-hf",
                               "H100",
-                              R"("cluster": {"instances": 4, "policy": "rr"}, )");
+                              R"("cluster": {"instances": 2, "policy": ")" + policy + R"("}, )"));
+}
+
+TEST(Validate, PoliciesWithoutARouterAreRefusedByName) {
   const auto validation =
-      validate(read_evidence(records_file({joined(record)})).value(), PredictOptions{});
+      validate(read_evidence(records_file({fleet_record("rr")})).value(), PredictOptions{});
   EXPECT_EQ(validation.count(Standing::kUnpredicted), 1);
-  EXPECT_THAT(validation.records[0].reason, testing::HasSubstr("4 instances behind a router (rr)"));
+  EXPECT_EQ(validation.records[0].reason, "cluster.policy: there is no router for rr");
+}
+
+// By turns, half of the clients are on each instance: as fast as one instance with half of them.
+TEST(Validate, FleetsBehindARouterArePredicted) {
+  const auto validation =
+      validate(read_evidence(
+                   records_file({fleet_record("Round Robin"),
+                                 joined(closed_record("one", "meta-llama/Llama-2-7b-hf", "H100"))}))
+                   .value(),
+               options_of(1, 1));
+  ASSERT_EQ(validation.count(Standing::kScored), 2);
+  const auto& fleet = validation.records[0].prediction->figures;
+  const auto& one = validation.records[1].prediction->figures;
+  EXPECT_EQ(validation.records[0].prediction->completed,
+            validation.records[1].prediction->completed);
+  EXPECT_LE(*fleet.at(Figure::kTpot, Level::kMean), *one.at(Figure::kTpot, Level::kMean));
+  const auto row = std::ranges::find(validation.scores, "policy", &ScoreRow::axis);
+  ASSERT_NE(row, validation.scores.end());
+  EXPECT_EQ(row->value, "Round Robin");
+  EXPECT_EQ(row->n, 1);
+}
+
+/// A stage of prompts in groups on two instances, behind a random choice.
+std::string ladder_record(const std::string& stage, const std::string& load) {
+  return joined(R"({"id": "ladder )" + stage +
+                R"(", "family": "own", "exp_name": "l", "stage": ")" + stage + R"(",
+      "model": "meta-llama/Llama-3.1-8B", "gpu": "H100", "tp": 1, "num_gpus": 2,
+      "engine": "vllm", "engine_version": "0.11.0", "server": {"kv_cache_tokens_per_pod": 100000},
+      "cluster": {"instances": 2, "policy": "random-scheduling"},
+      "workload": {"generator": "inference-perf shared_prefix", "loop": "open", "arrival": "evenly", )" +
+                load + R"(,
+                   "prefix": {"num_groups": 3, "prompts_per_group": 2, "note": "the first stage is a warm-up"},
+                   "input": {"kind": "fixed", "nominal_tokens": 384, "system_prompt_len": 320, "question_len": 64},
+                   "output": {"kind": "fixed", "nominal_tokens": 20}},
+      "measured": {"ttft_ms": {"mean": 20}, "itl_ms": {"mean": 4}, "output_tokens_per_s": 40, "requests_per_s": 2}})");
+}
+
+TEST(Validate, FleetsClimbTheLadderThatTheirSummaryHas) {
+  const auto validation = validate(
+      read_evidence(
+          records_file({ladder_record("qps2", R"("rate_rps": 2, "duration_s": 10)"),
+                        ladder_record("summary", R"("stages": [{"rate_rps": 3, "duration_s": 2},
+                             {"rate_rps": 2, "duration_s": 10}, {"rate_rps": 8, "duration_s": 5}])")}))
+          .value(),
+      options_of(1, 1));
+  ASSERT_EQ(validation.count(Standing::kScored), 2);
+  const Prediction& stage = *validation.records[0].prediction;
+  const Prediction& whole = *validation.records[1].prediction;
+  EXPECT_EQ(stage.completed, 20);
+  EXPECT_EQ(whole.completed, 60);  // Without the warm-up.
+  EXPECT_EQ(whole.incomplete, 0);
+  // The client noted two times for each token.
+  EXPECT_NEAR(*stage.figures.at(Figure::kItl, Level::kMean),
+              *stage.figures.at(Figure::kTpot, Level::kMean) / 2,
+              0.05 * *stage.figures.at(Figure::kTpot, Level::kMean));
+  // 20 requests of 20 tokens, evenly over 9.5 s and an answer.
+  const double answer = *stage.figures.at(Figure::kE2e, Level::kMean) / 1e3;
+  EXPECT_NEAR(
+      *stage.figures.at(Figure::kOutputThroughput, Level::kMean), 400.0 / (9.5 + answer), 0.5);
+  // The mean of two stages' throughputs: the other sends 8 a second.
+  EXPECT_GT(*whole.figures.at(Figure::kOutputThroughput, Level::kMean),
+            2.0 * *stage.figures.at(Figure::kOutputThroughput, Level::kMean));
+  EXPECT_FALSE(whole.figures.at(Figure::kPower, Level::kMean));
+}
+
+TEST(Validate, PrefillAndDecodeApartArePredicted) {
+  const auto validation = validate(
+      read_evidence(records_file({joined(R"({"id": "apart", "family": "own", "stage": "point",
+      "model": "Qwen/Qwen3-8B", "gpu": "H800-SXM", "num_gpus": 16, "tp": 8,
+      "engine": "vllm", "engine_version": "0.11.2.dev358", "server": {"prefix_caching": false},
+      "cluster": {"prefill": {"instances": 1, "tp": 8}, "decode": {"instances": 1, "tp": 8},
+                  "transfer": "RDMA, 8 x ConnectX-7 RoCE"},
+      "workload": {"loop": "unknown, low load", "input": {"kind": "fixed", "nominal_tokens": 4096},
+                   "output": {"kind": "unknown"}},
+      "measured": {"ttft_ms": {"mean": 100}, "kv_transfer_ms": 4}})")}))
+          .value(),
+      options_of(1, 1));
+  ASSERT_EQ(validation.count(Standing::kScored), 1) << validation.records[0].reason;
+  const ScoredRecord& record = validation.records[0];
+  // 4,096 tokens of 36 layers, 8 heads of 128 values, K and V, 2 bytes: 0.4 ms and 604 MB at 144
+  // GB/s.
+  EXPECT_NEAR(
+      *record.prediction->figures.at(Figure::kKvTransfer, Level::kMean), 0.4 + 603.98 / 144, 0.01);
+  EXPECT_TRUE(record.error_pct(Figure::kKvTransfer, Level::kMean));
+  EXPECT_THAT(record.evidence.assumed,
+              testing::Contains(testing::HasSubstr("answers of one token")));
 }
 
 TEST(Validate, FilesThatHoldNoRecordsAreErrors) {

@@ -1,4 +1,4 @@
-#include "studies/campaign.hpp"
+#include "evidence/validate/campaign.hpp"
 
 #include <string>
 
@@ -8,7 +8,7 @@
 #include "core/result.hpp"
 #include "document/document.hpp"
 
-namespace ridgeline::studies {
+namespace ridgeline::evidence::validate {
 namespace {
 
 std::string problems_of(const std::string& yaml) {
@@ -50,6 +50,24 @@ TEST(Campaign, IsReadWithItsRows) {
   EXPECT_EQ(one.find("t", 3.0), nullptr);
 }
 
+TEST(Campaign, ARateThatWasAchievedTakesThePlaceOfAnother) {
+  Campaign campaign;
+  campaign.set_arrivals("s", 3.0, 2.9);
+  campaign.set_arrivals("t", 3.0, 2.8);
+  campaign.set_arrivals("s", 3.0, 3.1);
+  ASSERT_NE(campaign.find("s", 3.0), nullptr);
+  EXPECT_DOUBLE_EQ(campaign.find("s", 3.0)->arrivals_per_s, 3.1);
+  EXPECT_DOUBLE_EQ(campaign.find("t", 3.0)->arrivals_per_s, 2.8);
+  EXPECT_EQ(campaign.measured.size(), 2U);
+}
+
+TEST(Campaign, ThePublishedOnesHaveNamesOfTheirOwn) {
+  const auto campaigns = published_campaigns();
+  ASSERT_GE(campaigns.size(), 2U);
+  EXPECT_NE(campaigns[0].id, campaigns[1].id);
+  EXPECT_EQ(published_campaign(campaigns[1].id).model, campaigns[1].model);
+}
+
 TEST(Campaign, NamesWhatItCannotRead) {
   EXPECT_THAT(problems_of(campaign_with("[[3]]", "[[s, 3, 3, 50, 0.1, 0.2, 0.01]]")),
               testing::HasSubstr("stages: found"));
@@ -75,4 +93,4 @@ TEST(Campaign, ThePublishedOnesHaveRowsOfTheirStrategies) {
 }
 
 }  // namespace
-}  // namespace ridgeline::studies
+}  // namespace ridgeline::evidence::validate

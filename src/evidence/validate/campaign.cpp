@@ -1,4 +1,4 @@
-#include "studies/campaign.hpp"
+#include "evidence/validate/campaign.hpp"
 
 #include <algorithm>
 #include <array>
@@ -18,7 +18,7 @@
 #include "document/reader.hpp"
 #include "scenario/scenario.hpp"
 
-namespace ridgeline::studies {
+namespace ridgeline::evidence::validate {
 namespace {
 
 using document::Node;
@@ -139,6 +139,13 @@ const MeasuredStage* Campaign::find(const std::string& strategy, double rate) co
   return found == measured.end() ? nullptr : &*found;
 }
 
+void Campaign::set_arrivals(const std::string& strategy, double rate, double arrivals_per_s) {
+  std::erase_if(measured, [&](const MeasuredStage& row) {
+    return row.strategy == strategy && row.rate == rate;
+  });
+  measured.push_back({.strategy = strategy, .rate = rate, .arrivals_per_s = arrivals_per_s});
+}
+
 core::Result<std::vector<Campaign>> read_campaigns(const Node& document) {
   core::Errors errors;
   ObjectReader reader(document, "", errors);
@@ -153,16 +160,21 @@ core::Result<std::vector<Campaign>> read_campaigns(const Node& document) {
   return campaigns;
 }
 
-Campaign published_campaign(const std::string& id) {
+std::vector<Campaign> published_campaigns() {
   const auto files = campaign_files();
   RIDGELINE_CHECK(files.size() == 1, "one file of campaigns");
   const auto document = document::parse_json(files.front().text, std::string(files.front().name));
-  RIDGELINE_CHECK(document.has_value(), id);
+  RIDGELINE_CHECK(document.has_value(), "a file of our own");
   auto campaigns = read_campaigns(*document);
-  RIDGELINE_CHECK(campaigns.has_value(), id);
-  const auto found = std::ranges::find(*campaigns, id, &Campaign::id);
-  RIDGELINE_CHECK(found != campaigns->end(), id);
+  RIDGELINE_CHECK(campaigns.has_value(), "a file of our own");
+  return std::move(*campaigns);
+}
+
+Campaign published_campaign(const std::string& id) {
+  const auto campaigns = published_campaigns();
+  const auto found = std::ranges::find(campaigns, id, &Campaign::id);
+  RIDGELINE_CHECK(found != campaigns.end(), id);
   return *found;
 }
 
-}  // namespace ridgeline::studies
+}  // namespace ridgeline::evidence::validate

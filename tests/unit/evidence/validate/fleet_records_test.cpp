@@ -1,0 +1,235 @@
+#include "evidence/validate/fleet_records.hpp"
+
+#include <cstddef>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "document/document.hpp"
+#include "evidence/validate/evidence.hpp"
+#include "evidence/validate/evidence_limits.hpp"
+#include "evidence/validate/experiment_records.hpp"
+#include "evidence/validate/request_log.hpp"
+
+namespace ridgeline::evidence::validate {
+namespace {
+
+const std::string kRouter = R"({"instances": 4, "policy": "precise-scheduling"})";
+const std::string kApart =
+    R"({"prefill": {"instances": 1, "tp": 4}, "decode": {"instances": 3, "tp": 4},
+        "transfer": "RDMA, 8 x ConnectX-7 RoCE"})";
+/// The stage of llm-d's campaign at 3 requests a second.
+const std::string kLadder = R"json({
+    "generator": "inference-perf shared_prefix", "loop": "open",
+    "arrival": "constant (random gaps rescaled to the stage)", "rate_rps": 3, "duration_s": 210,
+    "input": {"kind": "fixed", "nominal_tokens": 9000, "system_prompt_len": 8000, "question_len": 1000},
+    "output": {"kind": "fixed", "nominal_tokens": 1000},
+    "prefix": {"num_groups": 83, "prompts_per_group": 3, "shared": 8000,
+               "note": "the first stage is a warm-up, one full set"}})json";
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+Evidence read(const std::string& cluster,
+              const std::string& workload = kLadder,
+              const std::string& more = R"("gpu": "H100", "num_gpus": 16, )") {
+  const std::string record =
+      R"({"id": "f", "model": "meta-llama/Llama-3.1-70B-Instruct", "tp": 4, "engine": "vllm", )" +
+      more + R"("server": {"kv_cache_tokens_per_pod": 461376}, "cluster": )" + cluster +
+      R"(, "workload": )" + workload +
+      R"(, "measured": {"ttft_ms": {"mean": 144, "p90": 201}, "itl_ms": {"mean": 13},
+          "kv_transfer_ms": 4.5, "requests_per_s": 3.003, "output_tokens_per_s": 2579.8}})";
+  RequestLogs logs(".");
+  Evidence evidence = read_experiment(document::parse_json(record, "own.jsonl").value(), logs);
+  check_limits(evidence);
+  return evidence;
+}
+
+/// The setting of the scenario that a record states; empty: none.
+std::string stated(const Evidence& evidence, std::string_view path) {
+  for (const auto& [known, text] : evidence.stated) {
+    if (known == path) {
+      return text;
+    }
+  }
+  return "";
+}
+
+TEST(FleetRecords, OneInstanceIsNoFleet) {
+  for (const char* record : {"{}",
+                             R"({"cluster": null})",
+                             R"({"cluster": {"instances": 1}})",
+                             R"({"tp": 4, "num_gpus": 8, "cluster": {}})"}) {
+    EXPECT_EQ(fleet_of(document::parse_json(record, "r").value()), nullptr) << record;
+  }
+  EXPECT_FALSE(read(R"({"instances": 1})").fleet);
+}
+
+TEST(FleetRecords, InstancesAndPolicyAreSettingsOfACluster) {
+  const Evidence evidence = read(kRouter);
+  ASSERT_EQ(evidence.problem + evidence.refusal, "");
+  EXPECT_EQ(evidence.fleet->policy, "precise-scheduling");
+  EXPECT_EQ(stated(evidence, "cluster.instances"), "4");
+  EXPECT_EQ(stated(evidence, "cluster.router.name"), "llm-d-precise");
+  // 461,376 tokens in blocks of 16.
+  EXPECT_EQ(evidence.server.num_gpu_blocks, 28'836);
+}
+
+TEST(FleetRecords, PoliciesAreRoutersByAnyOfTheirNames) {
+  const auto router = [](const std::string& policy) {
+    return stated(read(replaced(kRouter, "precise-scheduling", policy)), "cluster.router.name");
+  };
+  EXPECT_EQ(router("random-scheduling"), "random");
+  EXPECT_EQ(router("Random"), "random");
+  EXPECT_EQ(router("load-scheduling"), "llm-d");
+  EXPECT_EQ(router("estimated-scheduling"), "llm-d");
+  EXPECT_EQ(router("approximate-scheduling"), "llm-d");
+  EXPECT_EQ(router("Least Request"), "least-request");
+  EXPECT_EQ(read(replaced(kRouter, "precise-scheduling", "Least Request + Tea Leaves")).refusal,
+            "cluster.policy: there is no router for Least Request + Tea Leaves");
+  EXPECT_THAT(read(R"({"instances": 4})").refusal, testing::HasSubstr("cluster.policy is missing"));
+}
+
+TEST(FleetRecords, APublishedCampaignTellsWhatIsNotRepeated) {
+  const Evidence evidence = read(kRouter);
+  const Fleet& fleet = *evidence.fleet;
+  ASSERT_TRUE(fleet.is_ladder);
+  EXPECT_FALSE(fleet.is_made_up);
+  EXPECT_EQ(fleet.campaign.stages.size(), 10U);
+  EXPECT_EQ(fleet.stage, (CampaignStage{.rate = 3.0, .seconds = 210.0}));
+  EXPECT_EQ(stated(evidence, "cluster.router.scorers"),
+            "{prefix-cache-scorer: 2, kv-cache-utilization-scorer: 1, queue-scorer: 1}");
+  EXPECT_EQ(stated(evidence, "cluster.admission.max_concurrency_per_instance"), "256");  // 1024 / 4
+  EXPECT_EQ(evidence.engine_version, "vllm@0.11");
+  EXPECT_TRUE(fleet.campaign.poisson);
+  EXPECT_EQ(fleet.achieved_per_s, 3.003);
+  EXPECT_FALSE(evidence.completed_per_s);
+  EXPECT_EQ(evidence.stamps_per_token, 2.0);
+}
+
+TEST(FleetRecords, AnotherLoadIsItsOwnCampaign) {
+  const Evidence evidence = read(kRouter, replaced(kLadder, "83", "20"));
+  const Fleet& fleet = *evidence.fleet;
+  EXPECT_TRUE(fleet.is_made_up);
+  // Each of the 60 prompts once, at 3 a second.
+  ASSERT_EQ(fleet.campaign.stages.size(), 2U);
+  EXPECT_EQ(fleet.campaign.stages[0], (CampaignStage{.rate = 3.0, .seconds = 20.0}));
+  EXPECT_EQ(stated(evidence, "cluster.router.scorers"), "");
+  EXPECT_EQ(stated(evidence, "cluster.admission.name"), "");
+  EXPECT_EQ(evidence.engine_version, "");
+}
+
+TEST(FleetRecords, ASummaryIsOfAllStagesButTheWarmUp) {
+  const std::string stages =
+      R"("stages": [{"rate_rps": 9, "duration_s": 30}, {"rate_rps": 3, "duration_s": 10}])";
+  const std::string listed = replaced(kLadder, R"("rate_rps": 3, "duration_s": 210)", stages);
+  const Evidence evidence = read(kRouter, listed);
+  ASSERT_EQ(evidence.problem, "");
+  EXPECT_FALSE(evidence.fleet->stage);
+  EXPECT_FALSE(evidence.fleet->achieved_per_s);
+  ASSERT_EQ(evidence.stages.size(), 1U);
+  EXPECT_EQ(evidence.stages[0].requests, 30);
+  // A stage's own record may list them too.
+  const Evidence one = read(kRouter,
+                            replaced(kLadder,
+                                     R"("rate_rps": 3, "duration_s": 210)",
+                                     stages + R"(, "rate_rps": 3, "duration_s": 10)"));
+  EXPECT_EQ(one.fleet->campaign.stages.size(), 2U);
+  EXPECT_FALSE(one.fleet->is_made_up);
+  ASSERT_EQ(one.stages.size(), 1U);
+  EXPECT_EQ(one.stages[0].requests, 30);
+  const Evidence without = read(kRouter, replaced(listed, "warm-up", "stage"));
+  EXPECT_FALSE(without.fleet->warms_up);
+  EXPECT_EQ(without.stages.size(), 2U);
+}
+
+TEST(FleetRecords, InstancesApartHaveTheLinkOfTheirCards) {
+  const Evidence evidence =
+      read(kApart, R"({"loop": "low load", "input": {"nominal_tokens": 64}})");
+  ASSERT_EQ(evidence.problem + evidence.refusal, "");
+  EXPECT_TRUE(evidence.fleet->is_apart);
+  EXPECT_EQ(stated(evidence, "cluster.instances"), "4");
+  EXPECT_EQ(stated(evidence, "cluster.disaggregation.prefill_instances"), "1");
+  EXPECT_EQ(stated(evidence, "cluster.kv_transfer.transfer_link"), "rdma");
+  // Eight cards of 18 GB/s beside four GPUs.
+  EXPECT_EQ(stated(evidence, "cluster.kv_transfer.network_cards"), "host");
+  EXPECT_EQ(stated(evidence, "cluster.kv_transfer.transfer_bandwidth"), "144000MB/s");
+  EXPECT_EQ(evidence.output.mean, 1.0);
+  EXPECT_EQ(evidence.measured.at(Figure::kKvTransfer, Level::kMean), 4.5);
+  ASSERT_EQ(evidence.stages.size(), 1U);
+  EXPECT_EQ(evidence.stages[0].concurrency, 1);
+}
+
+TEST(FleetRecords, ACardForEachGpuIsWhatTheLinkHas) {
+  const Evidence four = read(replaced(kApart, "8 x", "4 x"));
+  EXPECT_EQ(stated(four, "cluster.kv_transfer.transfer_link"), "rdma");
+  EXPECT_EQ(stated(four, "cluster.kv_transfer.network_cards"), "");
+  const Evidence unnamed = read(replaced(kApart, "RDMA, 8 x ConnectX-7 RoCE", "rdma"));
+  EXPECT_EQ(stated(unnamed, "cluster.kv_transfer.network_cards"), "");
+  const Evidence silent =
+      read(replaced(kApart, R"("transfer": "RDMA, 8 x ConnectX-7 RoCE")", R"("proxy": "p")"));
+  EXPECT_EQ(stated(silent, "cluster.kv_transfer.transfer_link"), "");
+  EXPECT_THAT(silent.assumed, testing::Contains(testing::HasSubstr("50 GB/s")));
+  EXPECT_EQ(read(replaced(kApart, "RDMA, 8 x ConnectX-7 RoCE", "TCP")).refusal,
+            "cluster.transfer: no measured link is like TCP");
+}
+
+TEST(FleetRecords, WhatItsHardwareIsMustBeSaid) {
+  EXPECT_EQ(read(kRouter, kLadder, "").refusal, "gpu is missing");
+}
+
+struct Bad {
+  std::string cluster;
+  std::string found;
+};
+
+TEST(FleetRecords, BadValuesAreNamedWithTheirKey) {
+  for (const Bad& bad : std::initializer_list<Bad>{
+           {R"("four")", "cluster: found"},
+           {R"({"instances": "four", "policy": "random"})", "cluster.instances: found"},
+           {R"({"instances": 2.5, "policy": "random"})", "cluster.instances: found"},
+           {R"({"instances": -4, "policy": "random"})", "cluster.instances: found"},
+           {R"({"instances": 1e9, "policy": "random"})", "expected a whole number from 1 to 4096"},
+           {R"({"instances": 3, "policy": "random"})", "num_gpus is 16"},
+           {R"({"prefill": 1, "decode": {"instances": 1, "tp": 4}})", "cluster.prefill: found"},
+           {R"({"prefill": {"instances": 1, "tp": 4}})", "cluster.decode: is missing"},
+           {R"({"prefill": {"instances": 1}, "decode": {}})", "cluster.prefill.tp: is missing"},
+           {replaced(kApart, "8 x", "800 x"), "800 network cards"}}) {
+    const Evidence evidence = read(bad.cluster);
+    EXPECT_THAT(evidence.problem, testing::HasSubstr(bad.found)) << bad.cluster;
+    EXPECT_EQ(evidence.problem.find('\n'), std::string::npos);
+  }
+  EXPECT_THAT(
+      read(replaced(kApart, R"("instances": 3, "tp": 4)", R"("instances": 3, "tp": 2)")).refusal,
+      testing::HasSubstr("cluster.decode.tp: 2, and tp is 4"));
+  EXPECT_THAT(read(kRouter, kLadder, R"("gpu": "H100", "dp": 2, )").refusal,
+              testing::HasSubstr("dp 2"));
+}
+
+TEST(FleetRecords, BadLoadsAreNamedWithTheirKey) {
+  for (
+      const Bad& bad : std::initializer_list<Bad>{
+          {replaced(kLadder, "83", "0"), "workload.prefix.num_groups: found"},
+          {replaced(kLadder, R"("prompts_per_group": 3)", R"("prompts_per_group": 200000)"),
+           "prompts"},
+          {replaced(kLadder, R"("question_len": 1000)", R"("question_len": null)"),
+           "workload.input.question_len: is missing"},
+          {replaced(kLadder, R"("duration_s": 210)", R"("duration_s": 1e30)"),
+           "1 to 200000 requests"},
+          {replaced(
+               kLadder,
+               R"("rate_rps": 3, "duration_s": 210)",
+               R"("stages": [{"rate_rps": 3, "duration_s": 9}, {"num_requests": 4, "duration_s": 5}])"),
+           "workload.stages[1]"}}) {
+    EXPECT_THAT(read(kRouter, bad.cluster).problem, testing::HasSubstr(bad.found)) << bad.cluster;
+  }
+}
+
+}  // namespace
+}  // namespace ridgeline::evidence::validate

@@ -197,8 +197,12 @@ bool Disaggregation::end_setup(Serial serial, SimTime now) {
   if (!part.is_gone) {
     return true;
   }
-  if (part.is_transferring) {
+  const bool was_sending = part.is_transferring;
+  if (was_sending) {
     stop_transfer(part, now);
+  }
+  // Layers were on their way as the request went, and may have come since: nothing else is sent.
+  if (was_sending || (part.holds_blocks && !part.is_decode_lost)) {
     plan(after(now, inputs_.times.notice_latency), serial, Action::kRelease);
   }
   fleet_.finish_load(part.request, part.at_decode->instance, now, false);

@@ -398,7 +398,7 @@ void Gateway::send(const Counted& counted, Notice& notice) {
     notices_.pop_back();
     return;
   }
-  // Mostly they come in order.
+  // Mostly they come in order, so that nothing moves.
   for (std::size_t i = notices_.size() - 1; i > 0 && notices_[i - 1] > notices_[i]; --i) {
     std::swap(notices_[i - 1], notices_[i]);
   }

@@ -117,8 +117,8 @@ struct EngineInputs {
   const latency::StepTimeModel& model;
   const HostTime& host;
   domain::RecordSink& sink;
-  core::InstanceId instance =
-      {};  ///< Whose records they are; none where an engine runs on its own.
+  /// Whose records they are; none where an engine runs on its own.
+  core::InstanceId instance = {};
   /// No batch may end later.
   core::SimTime horizon = core::SimTime::last();
   /// Gets the tokens of each step, where there is one: the engine then takes no steps together.

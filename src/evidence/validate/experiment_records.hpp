@@ -1,10 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "document/document.hpp"
 #include "evidence/validate/evidence.hpp"
@@ -20,11 +16,5 @@ namespace ridgeline::evidence::validate {
 /// {"e2e_ms": {"mean": ..., "p90": ...}, "ttft_ms": ..., "output_tokens_per_s": ..., "power": ...},
 /// measured on so many GPUs.
 [[nodiscard]] Figures read_figures(const document::Node& node, std::int64_t gpus);
-
-/// The distribution of a record's token counts; nothing when the record does not say. `assumed`
-/// gets what was taken for granted.
-[[nodiscard]] std::optional<TokenCounts> read_token_counts(const document::Node& node,
-                                                           std::string_view what,
-                                                           std::vector<std::string>& assumed);
 
 }  // namespace ridgeline::evidence::validate

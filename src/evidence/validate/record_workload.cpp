@@ -1,6 +1,7 @@
 #include "evidence/validate/record_workload.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>

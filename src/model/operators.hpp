@@ -256,6 +256,8 @@ struct Sharding {
     return tensor_parallel_size * pipeline_parallel_size * data_parallel_size *
            prefill_context_parallel_size;
   }
+  /// GPUs of one data-parallel rank, which in a fleet is an instance.
+  [[nodiscard]] std::int64_t gpus_of_rank() const { return gpus() / data_parallel_size; }
 };
 
 /// Parameters an operator stores on its rank, over all its calls; 0 for those without weights.

@@ -109,17 +109,18 @@ core::Result<ResolvedSpacePoint> Space::resolve(const SpacePoint& point,
   const auto without_gateway = [](const Node& scenario) {
     return sweep::with_setting(scenario, "cluster", Node::null({}));
   };
-  if (point.split) {
-    set("cluster.instances", replicas * instances_of(point.split));
-    set("cluster.disaggregation.prefill_instances", replicas * point.split->prefill);
-  } else if (replicas > 1) {
+  if (point.split || replicas > 1) {
     // Ranks are instances of their own: only the engine knows how many there are.
     const auto loaded = scenario::read_scenario(
         without_gateway(document), question_->overrides, scenario::Purpose::kRun);
     if (!loaded) {
       return core::fail(loaded.error());
     }
-    set("cluster.instances", replicas * loaded->scenario.deployment.engine.data_parallel_size);
+    const std::int64_t ranks = replicas * loaded->scenario.deployment.engine.data_parallel_size;
+    set("cluster.instances", ranks * instances_of(point.split));
+    if (point.split) {
+      set("cluster.disaggregation.prefill_instances", ranks * point.split->prefill);
+    }
   }
   if (!question_->assumed_router.empty() && (point.split || replicas > 1)) {
     document = sweep::with_setting(

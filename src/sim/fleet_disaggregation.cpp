@@ -57,12 +57,12 @@ cluster::TransferOptions transfer_options(const scenario::Resolved& resolved,
     const scenario::Deployment& own = *resolved.pools[pool].deployment;
     options.bytes_per_block_of.push_back(scenario::kv_block_bytes(own));
     if (has_own_cards) {
-      options.topology.own_cards.push_back(own.execution.sharding.gpus());
+      options.topology.own_cards.push_back(own.execution.sharding.gpus_of_rank());
     }
   }
   if (has_own_cards && resolved.pools.empty()) {
     options.topology.own_cards.assign(static_cast<std::size_t>(num_places(resolved)),
-                                      resolved.deployment->execution.sharding.gpus());
+                                      resolved.deployment->execution.sharding.gpus_of_rank());
   }
   options.failure = section.kv_load_failure_policy == "recompute" ? cluster::LoadFailure::kRecompute
                                                                   : cluster::LoadFailure::kFail;

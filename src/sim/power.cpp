@@ -67,9 +67,8 @@ std::optional<metrics::PowerSummary> power_of(const scenario::Resolved& resolved
                                .joules_per_output_token = std::nullopt};
   if (summary.total_output_tokens > 0) {
     // Data-parallel ranks are instances of their own, or one of them stands for all.
-    const model::Sharding& sharding = deployment.execution.sharding;
     result.joules_per_output_token = result.mean * all *
-                                     core::real(sharding.gpus() / sharding.data_parallel_size) /
+                                     core::real(deployment.execution.sharding.gpus_of_rank()) /
                                      core::real(summary.total_output_tokens);
   }
   return result;

@@ -76,8 +76,7 @@ document::Node codes(const core::Warnings& first, const core::Warnings& second) 
 /// GPUs that the numbers are of: of data-parallel ranks, those of one.
 std::int64_t gpus_of(const scenario::Resolved& resolved) {
   const auto of = [](const scenario::Deployment& deployment, std::int64_t places) {
-    const model::Sharding& sharding = deployment.execution.sharding;
-    return sharding.gpus() / sharding.data_parallel_size * places;
+    return deployment.execution.sharding.gpus_of_rank() * places;
   };
   if (resolved.pools.empty()) {
     return of(*resolved.deployment, std::max<std::int64_t>(sim::num_places(resolved), 1));

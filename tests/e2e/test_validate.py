@@ -135,6 +135,38 @@ def test_prefill_and_decode_apart_are_predicted(ridgeline):
     assert ridgeline("validate", path, "--fail-over", "kv_transfer=0").returncode == 99
 
 
+def test_sides_that_differ_and_data_parallel_ranks_are_predicted(ridgeline):
+    two, one = {"instances": 1, "tp": 2}, {"instances": 1, "tp": 1}
+    low = {"loop": "low load", "input": {"kind": "fixed", "nominal_tokens": 512}}
+    differ = {
+        **RECORD,
+        "cluster": {"prefill": two, "decode": one, "transfer": "RoCE"},
+        "workload": low,
+        "measured": {"ttft_ms": {"mean": 40}, "kv_transfer_ms": 15},
+    }
+    wide = {"instances": 1, "tp": 1, "dp": 2, "ep": 2}
+    ranks = {
+        **differ,
+        "id": "ranks",
+        "model": "Qwen/Qwen3-30B-A3B",
+        "cluster": {"prefill": wide, "decode": wide, "transfer": "RDMA"},
+    }
+    router = {**RECORD, "id": "router", "dp": 2, "cluster": {"instances": 2, "policy": "round robin"}}
+    mixed = {**ranks, "id": "mixed", "cluster": {"prefill": wide, "decode": one}}
+    path = write(ridgeline.folder, differ, ranks, router, mixed)
+    ran = ridgeline("validate", path, "--histories", 1, "--format", "json")
+    assert ran.returncode == 0, ran.stderr
+    differ, ranks, router, mixed = json.loads(ran.stdout)["records"]
+    # The side with one GPU has one pair of cards: as above.
+    assert abs(differ["predicted"]["kv_transfer"]["mean"] - (0.4 + 268.4 / 18)) < 0.05
+    # 48 layers of 4 heads of 128 values: 50 MB.
+    assert abs(ranks["predicted"]["kv_transfer"]["mean"] - (0.4 + 50.33 / 18)) < 0.05
+    assert not any("one is simulated" in assumed for assumed in ranks["assumed"] + router["assumed"])
+    assert router["standing"] == "scored"
+    assert mixed["reason"] == (
+        "cluster: prefill of tp 1 and dp 2, decode of tp 1 and dp 1: data-parallel ranks are simulated where both are alike")
+
+
 PUBLISHED_FLEETS = {  # Records, of which predicted, and what the others' reasons say.
     "new-llmd-routing": (30, 30, ""),
     "new-kthena-routing": (3, 0, "gpu is missing"),

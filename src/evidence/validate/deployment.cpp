@@ -193,7 +193,8 @@ class Deployer {
     }
     quantise(loaded->scenario.deployment);
     extend_positions(loaded->scenario.deployment);
-    if (const auto ranks = loaded->scenario.deployment.engine.data_parallel_size; ranks > 1) {
+    const auto ranks = loaded->scenario.deployment.engine.data_parallel_size;
+    if (ranks > 1 && !evidence_.fleet) {
       assume(fmt::format("requests go to the {} data-parallel ranks in turn; one is simulated",
                          ranks));
     }

@@ -19,17 +19,12 @@
 #include "evidence/validate/ladder_source.hpp"
 #include "evidence/validate/loose_node.hpp"
 #include "evidence/validate/record_identity.hpp"
-#include "link/presets.hpp"
+#include "evidence/validate/record_instances.hpp"
 #include "model/model_spec.hpp"
 #include "routing/registry.hpp"
 
 namespace ridgeline::evidence::validate {
 namespace {
-
-/// As many as a cluster has at most.
-constexpr std::int64_t kMostInstances = 4096;
-/// Network cards of a host that a record may name.
-constexpr std::int64_t kMostCards = 64;
 
 /// llm-d's benchmarks name what a policy goes by; here the router that does so, with its own
 /// weights where the record does not say which.
@@ -52,31 +47,6 @@ constexpr std::string_view kApproximate = "approximate";
 /// Of a stage that cannot be read; the most are kMostRequests.
 constexpr std::string_view kStageExpected =
     "a rate_rps and a duration_s that give 1 to 200000 requests in 30 days";
-
-void set(Evidence& evidence, std::string_view path, std::string text) {
-  evidence.stated.emplace_back(path, std::move(text));
-}
-
-/// A whole number of a map; else notes what was found.
-std::optional<std::int64_t> number_of(const document::Node& map,
-                                      std::string_view key,
-                                      std::string_view path,
-                                      std::int64_t most,
-                                      Evidence& evidence) {
-  const document::Node* found = member_at(map, key);
-  const auto count = count_at(map, key);
-  if (count && *count >= 1 && *count <= most && static_cast<double>(*count) == found->as_real()) {
-    return count;
-  }
-  if (evidence.problem.empty()) {
-    evidence.problem = fmt::format("{}.{}: {}, expected a whole number from 1 to {}",
-                                   path,
-                                   key,
-                                   found == nullptr ? "is missing" : "found " + found->describe(),
-                                   most);
-  }
-  return std::nullopt;
-}
 
 /// "Least Request" as "least-request", "precise-scheduling" as "precise".
 std::string policy_name(std::string_view policy) {
@@ -114,39 +84,21 @@ void apply(const Strategy& strategy, Evidence& evidence) {
   campaign.strategies = {strategy};
   evidence.stated.clear();
   for (const auto& setting : fleet_settings(campaign, strategy)) {
-    set(evidence, setting.path, setting.text);
-  }
-}
-
-/// GPUs of one instance.
-std::int64_t gpus_of_instance(const Evidence& evidence) {
-  return evidence.tensor_parallel * evidence.pipeline_parallel;
-}
-
-void check_gpus(std::int64_t instances, Evidence& evidence) {
-  const std::int64_t gpus = instances * gpus_of_instance(evidence);
-  if (evidence.data_parallel > 1 || evidence.expert_parallel > 1) {
-    evidence.refusal = fmt::format("cluster: instances of dp {} and ep {} are not simulated",
-                                   evidence.data_parallel,
-                                   evidence.expert_parallel);
-  } else if (evidence.num_gpus > 0 && evidence.num_gpus != gpus) {
-    evidence.problem = fmt::format("cluster: {} instances of {} GPUs are {}, and num_gpus is {}",
-                                   instances,
-                                   gpus_of_instance(evidence),
-                                   gpus,
-                                   evidence.num_gpus);
+    evidence.stated.emplace_back(setting.path, setting.text);
   }
 }
 
 void read_router(const document::Node& cluster, Evidence& evidence) {
-  const auto instances = number_of(cluster, "instances", "cluster", kMostInstances, evidence);
+  const auto instances =
+      whole_number_of(cluster, "instances", "cluster", kMostRecordInstances, evidence);
   if (!instances) {
     return;
   }
   Fleet& fleet = evidence.fleet.emplace();
+  const RecordInstances all = instances_of(*instances, evidence);
   fleet.policy = text_at(cluster, "policy");
-  fleet.campaign.instances = *instances;
-  check_gpus(*instances, evidence);
+  fleet.campaign.instances = all.ranks();
+  check_gpus({&all, 1}, evidence);
   if (fleet.policy.empty()) {
     evidence.refusal = "cluster.policy is missing: how requests are shared out is unknown";
     return;
@@ -159,92 +111,13 @@ void read_router(const document::Node& cluster, Evidence& evidence) {
   apply(*strategy, evidence);
 }
 
-/// How KV gets from one instance to another: the measured link of that kind, with as many network
-/// cards as the record has.
-void read_wire(const document::Node& cluster, Evidence& evidence) {
-  const std::string text = text_at(cluster, "transfer");
-  if (text.empty()) {
-    evidence.assumed.emplace_back("KV transfer: a network card of 50 GB/s, 2 ms of set-up");
-    return;
-  }
-  if (!mentions(text, "RDMA")) {
-    evidence.refusal = fmt::format("cluster.transfer: no measured link is like {}", text);
-    return;
-  }
-  constexpr std::string_view kLink = "rdma";
-  set(evidence, "cluster.kv_transfer.transfer_link", std::string(kLink));
-  // "RDMA, 8 x ConnectX-7 RoCE": without a number each GPU has a card.
-  const std::size_t times = text.find(" x ");
-  std::optional<std::int64_t> cards;
-  if (times != std::string::npos && times > 0) {
-    // Nothing before the number: npos + 1 is 0.
-    cards = number_after(text, text.substr(0, text.find_last_of(' ', times - 1) + 1));
-  }
-  if (!cards || *cards == gpus_of_instance(evidence)) {
-    return;
-  }
-  if (*cards > kMostCards) {
-    evidence.problem =
-        fmt::format("cluster.transfer: {} network cards, expected 1 to {}", *cards, kMostCards);
-    return;
-  }
-  const auto* const link = std::ranges::find(link::kLinkPresets, kLink, &link::LinkPreset::name);
-  set(evidence, "cluster.kv_transfer.network_cards", "host");
-  set(evidence,
-      "cluster.kv_transfer.transfer_bandwidth",
-      fmt::format("{}MB/s", *cards * link->card_bytes_per_second / 1'000'000));
-}
-
-void read_apart(const document::Node& cluster, Evidence& evidence) {
-  std::int64_t instances = 0;
-  std::int64_t prefill = 0;
-  for (const std::string_view side : {"prefill", "decode"}) {
-    const document::Node* node = member_at(cluster, side);
-    const std::string path = fmt::format("cluster.{}", side);
-    if (node == nullptr || !node->is_map()) {
-      evidence.problem = fmt::format("{}: {}, expected an object",
-                                     path,
-                                     node == nullptr ? "is missing" : "found " + node->describe());
-      return;
-    }
-    const auto count = number_of(*node, "instances", path, kMostInstances / 2, evidence);
-    const auto ranks = number_of(*node, "tp", path, kMostInstances, evidence);
-    if (!count || !ranks) {
-      return;
-    }
-    if (*ranks != evidence.tensor_parallel) {
-      evidence.refusal =
-          fmt::format("{}.tp: {}, and tp is {}: instances that differ are not simulated",
-                      path,
-                      *ranks,
-                      evidence.tensor_parallel);
-      return;
-    }
-    prefill = side == "prefill" ? *count : prefill;
-    instances += *count;
-  }
-  Fleet& fleet = evidence.fleet.emplace();
-  fleet.policy = "prefill and decode apart";
-  fleet.is_apart = true;
-  fleet.campaign.instances = instances;
-  check_gpus(instances, evidence);
-  // A proxy that asks for the prompt, and then for the answer.
-  set(evidence, "cluster.instances", fmt::format("{}", instances));
-  set(evidence, "cluster.disaggregation.name", "production-stack");
-  set(evidence, "cluster.disaggregation.prefill_instances", fmt::format("{}", prefill));
-  set(evidence, "cluster.disaggregation.decider", "always");
-  evidence.assumed.emplace_back(
-      "the proxy asks for the prompt, then for the answer, in no time of its own");
-  read_wire(cluster, evidence);
-}
-
 /// Whether a record's fleet and load are those of a published campaign.
 bool is_same(const Campaign& record, const Evidence& evidence, const Campaign& published) {
   const auto network = model::find_model(record.model);
   const auto known = model::find_model(published.model);
   return network && known && network->name == known->name &&
          record.tensor_parallel_size == published.tensor_parallel_size &&
-         record.instances == published.instances &&
+         evidence.data_parallel == 1 && record.instances == published.instances &&
          evidence.server.num_gpu_blocks == published.kv_blocks() &&
          record.groups == published.groups &&
          record.prompts_per_group == published.prompts_per_group &&
@@ -301,7 +174,8 @@ bool read_prompts(const document::Node& workload, Evidence& evidence) {
     const auto found =
         node == nullptr
             ? std::nullopt
-            : number_of(*node, key.name, fmt::format("workload.{}", key.of), key.most, evidence);
+            : whole_number_of(
+                  *node, key.name, fmt::format("workload.{}", key.of), key.most, evidence);
     if (!found) {
       return false;
     }

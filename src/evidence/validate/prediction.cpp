@@ -177,10 +177,9 @@ Figures figures_of(const std::vector<Sample>& samples, bool steady_state, double
 
 /// What the GPUs drew over the whole run; `rank` are those behind the throughput of `figures`.
 void add_power(const metrics::PowerSummary& power, const model::Sharding& rank, Figures& figures) {
-  const std::int64_t gpus = rank.gpus() / rank.data_parallel_size;
   figures.at(Figure::kPower, Level::kMean) = power.mean;
   if (const auto& rate = figures.at(Figure::kOutputThroughput, Level::kMean)) {
-    figures.at(Figure::kEnergy, Level::kMean) = power.mean * static_cast<double>(gpus) / *rate;
+    figures.at(Figure::kEnergy, Level::kMean) = power.mean * static_cast<double>(rank.gpus_of_rank()) / *rate;
   }
 }
 
@@ -215,9 +214,12 @@ Prediction predict_part(const std::vector<Sample>& samples, bool steady_state, d
   return prediction;
 }
 
-/// Over how many the load of a record is shared: instances, and their data-parallel ranks.
+/// Over how many the load of a record is shared, of which one is simulated: instances, and their
+/// data-parallel ranks. Of a fleet all are simulated.
 std::int64_t sharers(const scenario::Resolved& resolved, const Evidence& evidence) {
-  return resolved.deployment->section.engine.data_parallel_size * evidence.replicas;
+  return evidence.fleet
+             ? 1
+             : resolved.deployment->section.engine.data_parallel_size * evidence.replicas;
 }
 
 /// Whether requests wait for answers to others.

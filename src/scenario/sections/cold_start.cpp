@@ -100,9 +100,7 @@ core::Result<scaling::ColdStart> read_cold_start(const std::optional<document::N
 }
 
 double gpus_of_instance(const Deployment& deployment) {
-  const model::Sharding& sharding = deployment.execution.sharding;
-  const std::int64_t gpus = sharding.gpus() / sharding.data_parallel_size;
-  return static_cast<double>(gpus);
+  return static_cast<double>(deployment.execution.sharding.gpus_of_rank());
 }
 
 scaling::StartFacts start_facts(const Deployment& deployment) {

@@ -111,6 +111,21 @@ TEST(Space, CountsAndNamesItsPoints) {
   EXPECT_EQ(gpus_of(first->resolved, Split{.prefill = 1, .decode = 2}), 3);
 }
 
+TEST(Space, RanksOfASplitAreInstances) {
+  Question asked = question("500ms");
+  asked.splits = {Split{.prefill = 1, .decode = 2}};
+  asked.overrides.push_back({.path = "engine.data_parallel_size", .text = "2"});
+  const auto space = Space::read(asked);
+  ASSERT_TRUE(space.has_value());
+  const auto twice = space->resolve(space->point(0), 2);
+  ASSERT_TRUE(twice.has_value());
+  const auto& cluster = twice->resolved.run.cluster;
+  EXPECT_EQ(cluster.instances, 12);
+  EXPECT_EQ(cluster.disaggregation.prefill_instances, 4);
+  // Of one replica.
+  EXPECT_EQ(gpus_of(twice->resolved, space->point(0).split), 6);
+}
+
 TEST(MostReplicas, ByLimitsAndStock) {
   const Limits limits{.max_gpus = 16, .stock = {{"h100", 6}}};
   EXPECT_EQ(most_replicas(limits, "h100", 4), 1);

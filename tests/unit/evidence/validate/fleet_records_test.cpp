@@ -13,14 +13,12 @@
 #include "evidence/validate/evidence_limits.hpp"
 #include "evidence/validate/experiment_records.hpp"
 #include "evidence/validate/request_log.hpp"
+#include "unit/evidence/validate/record_text.hpp"
 
 namespace ridgeline::evidence::validate {
 namespace {
 
 const std::string kRouter = R"({"instances": 4, "policy": "precise-scheduling"})";
-const std::string kApart =
-    R"({"prefill": {"instances": 1, "tp": 4}, "decode": {"instances": 3, "tp": 4},
-        "transfer": "RDMA, 8 x ConnectX-7 RoCE"})";
 /// The stage of llm-d's campaign at 3 requests a second.
 const std::string kLadder = R"json({
     "generator": "inference-perf shared_prefix", "loop": "open",
@@ -29,12 +27,6 @@ const std::string kLadder = R"json({
     "output": {"kind": "fixed", "nominal_tokens": 1000},
     "prefix": {"num_groups": 83, "prompts_per_group": 3, "shared": 8000,
                "note": "the first stage is a warm-up, one full set"}})json";
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return text.replace(at, from.size(), to);
-}
 
 Evidence read(const std::string& cluster,
               const std::string& workload = kLadder,
@@ -49,16 +41,6 @@ Evidence read(const std::string& cluster,
   Evidence evidence = read_experiment(document::parse_json(record, "own.jsonl").value(), logs);
   check_limits(evidence);
   return evidence;
-}
-
-/// The setting of the scenario that a record states; empty: none.
-std::string stated(const Evidence& evidence, std::string_view path) {
-  for (const auto& [known, text] : evidence.stated) {
-    if (known == path) {
-      return text;
-    }
-  }
-  return "";
 }
 
 TEST(FleetRecords, OneInstanceIsNoFleet) {
@@ -149,37 +131,6 @@ TEST(FleetRecords, ASummaryIsOfAllStagesButTheWarmUp) {
   EXPECT_EQ(without.stages.size(), 2U);
 }
 
-TEST(FleetRecords, InstancesApartHaveTheLinkOfTheirCards) {
-  const Evidence evidence =
-      read(kApart, R"({"loop": "low load", "input": {"nominal_tokens": 64}})");
-  ASSERT_EQ(evidence.problem + evidence.refusal, "");
-  EXPECT_TRUE(evidence.fleet->is_apart);
-  EXPECT_EQ(stated(evidence, "cluster.instances"), "4");
-  EXPECT_EQ(stated(evidence, "cluster.disaggregation.prefill_instances"), "1");
-  EXPECT_EQ(stated(evidence, "cluster.kv_transfer.transfer_link"), "rdma");
-  // Eight cards of 18 GB/s beside four GPUs.
-  EXPECT_EQ(stated(evidence, "cluster.kv_transfer.network_cards"), "host");
-  EXPECT_EQ(stated(evidence, "cluster.kv_transfer.transfer_bandwidth"), "144000MB/s");
-  EXPECT_EQ(evidence.output.mean, 1.0);
-  EXPECT_EQ(evidence.measured.at(Figure::kKvTransfer, Level::kMean), 4.5);
-  ASSERT_EQ(evidence.stages.size(), 1U);
-  EXPECT_EQ(evidence.stages[0].concurrency, 1);
-}
-
-TEST(FleetRecords, ACardForEachGpuIsWhatTheLinkHas) {
-  const Evidence four = read(replaced(kApart, "8 x", "4 x"));
-  EXPECT_EQ(stated(four, "cluster.kv_transfer.transfer_link"), "rdma");
-  EXPECT_EQ(stated(four, "cluster.kv_transfer.network_cards"), "");
-  const Evidence unnamed = read(replaced(kApart, "RDMA, 8 x ConnectX-7 RoCE", "rdma"));
-  EXPECT_EQ(stated(unnamed, "cluster.kv_transfer.network_cards"), "");
-  const Evidence silent =
-      read(replaced(kApart, R"("transfer": "RDMA, 8 x ConnectX-7 RoCE")", R"("proxy": "p")"));
-  EXPECT_EQ(stated(silent, "cluster.kv_transfer.transfer_link"), "");
-  EXPECT_THAT(silent.assumed, testing::Contains(testing::HasSubstr("50 GB/s")));
-  EXPECT_EQ(read(replaced(kApart, "RDMA, 8 x ConnectX-7 RoCE", "TCP")).refusal,
-            "cluster.transfer: no measured link is like TCP");
-}
-
 TEST(FleetRecords, WhatItsHardwareIsMustBeSaid) {
   EXPECT_EQ(read(kRouter, kLadder, "").refusal, "gpu is missing");
 }
@@ -196,20 +147,11 @@ TEST(FleetRecords, BadValuesAreNamedWithTheirKey) {
            {R"({"instances": 2.5, "policy": "random"})", "cluster.instances: found"},
            {R"({"instances": -4, "policy": "random"})", "cluster.instances: found"},
            {R"({"instances": 1e9, "policy": "random"})", "expected a whole number from 1 to 4096"},
-           {R"({"instances": 3, "policy": "random"})", "num_gpus is 16"},
-           {R"({"prefill": 1, "decode": {"instances": 1, "tp": 4}})", "cluster.prefill: found"},
-           {R"({"prefill": {"instances": 1, "tp": 4}})", "cluster.decode: is missing"},
-           {R"({"prefill": {"instances": 1}, "decode": {}})", "cluster.prefill.tp: is missing"},
-           {replaced(kApart, "8 x", "800 x"), "800 network cards"}}) {
+           {R"({"instances": 3, "policy": "random"})", "num_gpus is 16"}}) {
     const Evidence evidence = read(bad.cluster);
     EXPECT_THAT(evidence.problem, testing::HasSubstr(bad.found)) << bad.cluster;
     EXPECT_EQ(evidence.problem.find('\n'), std::string::npos);
   }
-  EXPECT_THAT(
-      read(replaced(kApart, R"("instances": 3, "tp": 4)", R"("instances": 3, "tp": 2)")).refusal,
-      testing::HasSubstr("cluster.decode.tp: 2, and tp is 4"));
-  EXPECT_THAT(read(kRouter, kLadder, R"("gpu": "H100", "dp": 2, )").refusal,
-              testing::HasSubstr("dp 2"));
 }
 
 TEST(FleetRecords, BadLoadsAreNamedWithTheirKey) {

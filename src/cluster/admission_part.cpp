@@ -8,7 +8,6 @@
 #include "admission/settings.hpp"
 #include "cluster/gateway.hpp"
 #include "cluster/part.hpp"
-#include "core/check.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
 #include "domain/record.hpp"
@@ -94,8 +93,9 @@ void AdmissionPart::send_waiting(SimTime now) {
   while (const auto id = control_.next(gateway.ready_views(now), now)) {
     Ticket& ticket = *fleet_.find(*id);
     ticket.gateway_wait = now - ticket.request.arrival;
-    const bool was_sent = fleet_.dispatch(ticket, now);
-    RIDGELINE_CHECK(was_sent, "a request leaves its queue for an instance that is ready");
+    // An instance is ready, but with prefill and decode apart the request may need one of the
+    // others.
+    fleet_.send(ticket, now);
   }
   tried_ = now;
   changes_seen_ = gateway.num_changes();

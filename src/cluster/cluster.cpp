@@ -450,13 +450,8 @@ void Cluster::take_arrivals(SimTime now) {
     ticket.group = *group;
     const bool is_kept = std::ranges::any_of(
         parts_, [&](const OwnPart& own) { return own.part->on_arrival(ticket, now); });
-    if (is_kept || dispatch(ticket, now)) {
-      continue;
-    }
-    const bool is_held = std::ranges::any_of(
-        parts_, [&](const OwnPart& own) { return own.part->on_no_instance(ticket, now); });
-    if (!is_held) {
-      end(ticket, domain::Outcome::kRejected, now);
+    if (!is_kept) {
+      send(ticket, now);
     }
   }
   if (arrivals_.empty()) {
@@ -550,7 +545,7 @@ SimTime Cluster::now() const {
 void Cluster::drop_all() {
   const SimTime at = now();
   for (const auto& instance : instances_) {
-    instance->drop_all();
+    instance->drop_all(SimTime::never());
   }
   drop_tickets(at);
   for (; !arrivals_.empty(); pop_arrival()) {

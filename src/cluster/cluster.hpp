@@ -162,6 +162,7 @@ class Cluster final : public engine::Server,
   // What parts may do.
   Ticket* find(core::RequestId id) override { return tickets_.find(id); }
   bool dispatch(Ticket& ticket, core::SimTime now) override;
+  void send(Ticket& ticket, core::SimTime now) override;
   void deliver(const domain::Request& request,
                core::InstanceId instance,
                core::SimTime at) override;

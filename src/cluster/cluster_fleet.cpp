@@ -114,6 +114,17 @@ bool Cluster::dispatch(Ticket& ticket, SimTime now) {
   return true;
 }
 
+void Cluster::send(Ticket& ticket, SimTime now) {
+  if (dispatch(ticket, now)) {
+    return;
+  }
+  const bool is_held = std::ranges::any_of(
+      parts_, [&](const OwnPart& own) { return own.part->on_no_instance(ticket, now); });
+  if (!is_held) {
+    end(ticket, domain::Outcome::kRejected, now);
+  }
+}
+
 void Cluster::deliver(const domain::Request& request, core::InstanceId instance, SimTime at) {
   Ticket& ticket = *tickets_.find(request.id);
   domain::Request sent = request;

@@ -56,7 +56,8 @@ Operations::Operations(Fleet& fleet, OperationsInputs inputs)
       }
     }
   }
-  for (std::size_t i = 0; i < faults_.size(); ++i) {
+  // Those by chance, behind them, are awaited as their instances become ready.
+  for (std::size_t i = 0; i < inputs_.faults.listed().size(); ++i) {
     push(faults_[i].at, Step::kFault, faults_[i].instance, static_cast<std::int64_t>(i));
   }
   const std::int64_t per_host = inputs_.instances_per_host;
@@ -174,10 +175,7 @@ void Operations::become_ready(core::InstanceId id, SimTime now) {
   close_report(one.down, now);
   fleet_.serve(id);
   fleet_.gateway_of(id).set_ready(id, true, now);
-  if (const auto fault = inputs_.faults.of_service(id, one.services++, now)) {
-    faults_.push_back(*fault);
-    push(fault->at, Step::kFault, id, static_cast<std::int64_t>(faults_.size()) - 1);
-  }
+  await_fault(id, now);
   found_instances_ = true;
 }
 

@@ -223,6 +223,7 @@ class Operations final : public Part {
   [[nodiscard]] std::int64_t update_of(core::InstanceId id) const;
 
   void strike(std::int64_t number, core::SimTime now);
+  void await_fault(core::InstanceId id, core::SimTime now);
   void await_host_fault(std::int64_t number, std::int64_t host, core::SimTime start);
   void strike_host(std::int64_t number, core::SimTime now);
   void strike_now(const faults::Fault& fault, core::SimTime now);

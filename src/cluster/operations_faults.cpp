@@ -75,6 +75,14 @@ void Operations::strike(std::int64_t number, SimTime now) {
   }
 }
 
+/// By chance: the next one of an instance that serves from now on.
+void Operations::await_fault(core::InstanceId id, SimTime now) {
+  if (const auto fault = inputs_.faults.of_service(id, life(id).services++, now)) {
+    faults_.push_back(*fault);
+    push(fault->at, Step::kFault, id, std::ssize(faults_) - 1);
+  }
+}
+
 void Operations::await_host_fault(std::int64_t number, std::int64_t host, SimTime start) {
   HostFault& one = host_faults_[static_cast<std::size_t>(number)];
   one.next = inputs_.faults.of_host(one.which, host, one.nth++, start);
@@ -191,10 +199,7 @@ void Operations::end_fault(core::InstanceId id, std::int64_t report, SimTime now
     fleet_.instance(id, now).go_on(now);
     fleet_.note_change(id);
     close_report(one.down, now);
-    if (const auto fault = inputs_.faults.of_service(id, one.services++, now)) {
-      faults_.push_back(*fault);
-      push(fault->at, Step::kFault, id, static_cast<std::int64_t>(faults_.size()) - 1);
-    }
+    await_fault(id, now);
   }
 }
 

@@ -53,6 +53,8 @@ class Fleet {
   /// arrive one gateway latency after `now`. False where none is ready: nothing is done. A request
   /// that the policy refuses is ended as rejected, and its ticket is gone.
   virtual bool dispatch(Ticket& ticket, core::SimTime now) = 0;
+  /// The same; where no instance gets it, a part holds it until one may, or it ends as rejected.
+  virtual void send(Ticket& ticket, core::SimTime now) = 0;
   /// Sends `request` (the ticket's, or a leg of it under the same id) to an instance, where it
   /// arrives at `at`.
   virtual void deliver(const domain::Request& request,

@@ -244,11 +244,10 @@ void Instance::abort(core::RequestId id, core::SimTime at) {
   engine_->abort(id, at);
 }
 
-void Instance::drop_all() {
-  const core::SimTime at = now();
+void Instance::drop_all(core::SimTime last) {
   engine_->drop_all();
   for (; !in_frontend_.empty(); in_frontend_.pop_front()) {
-    if (in_frontend_.front().request.arrival <= at) {
+    if (in_frontend_.front().request.arrival <= last) {
       report_unserved(
           in_frontend_.front(), domain::Outcome::kUnfinished, in_frontend_.front().done);
     }

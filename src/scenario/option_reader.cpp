@@ -173,10 +173,12 @@ class SlotReader {
       return std::nullopt;
     }
     const auto duration = core::Duration::from_seconds(*seconds);
-    if (!duration || *seconds > option_.highest) {
-      reader_.problem(
-          option_.key(),
-          fmt::format("{} is out of range, expected 0s to {}s", flow_text(*node), option_.highest));
+    if (!duration || *seconds < option_.lowest || *seconds > option_.highest) {
+      reader_.problem(option_.key(),
+                      fmt::format("{} is out of range, expected {}s to {}s",
+                                  flow_text(*node),
+                                  option_.lowest,
+                                  option_.highest));
       return std::nullopt;
     }
     return duration;

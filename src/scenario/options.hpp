@@ -88,6 +88,9 @@ inline constexpr std::string_view kCountOrShare = "number or %";
 
 /// An upper bound for times: core::Duration ends at 106 days.
 inline constexpr double kMaxSeconds = 9'000'000;
+/// The shortest time from one reading, decision or check to the next. A run takes a step for each:
+/// below it one would seem to hang.
+inline constexpr double kMinIntervalSeconds = 0.001;
 
 [[nodiscard]] std::span<const Option> options();
 /// The option of that path, or nullptr.

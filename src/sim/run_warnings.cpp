@@ -33,18 +33,6 @@
 namespace ridgeline::sim {
 namespace {
 
-/// Of the rejected requests, those that the gateway let in at no time.
-std::int64_t rejected_at_gateway(const metrics::Summary& summary) {
-  std::int64_t requests = summary.fleet ? summary.fleet->refused : 0;
-  if (summary.fleet && summary.fleet->admission) {
-    for (const auto& refused : summary.fleet->admission->rejected) {
-      requests += refused.requests;
-    }
-    requests -= summary.count(domain::Outcome::kExpired);
-  }
-  return requests;
-}
-
 /// The deployments of a run.
 std::vector<const scenario::Deployment*> deployments_in(const scenario::Resolved& resolved) {
   std::vector<const scenario::Deployment*> all;
@@ -246,6 +234,17 @@ void warn_of_short_waits(const scenario::Resolved& resolved,
 }
 
 }  // namespace
+
+std::int64_t rejected_at_gateway(const metrics::Summary& summary) {
+  std::int64_t requests = summary.fleet ? summary.fleet->refused : 0;
+  if (summary.fleet && summary.fleet->admission) {
+    for (const auto& refused : summary.fleet->admission->rejected) {
+      requests += refused.requests;
+    }
+    requests -= summary.count(domain::Outcome::kExpired);
+  }
+  return requests;
+}
 
 RejectionText rejection_text(const scenario::Resolved& resolved) {
   return {.limits = fmt::format("longer than max_model_len {} or than the KV cache{}",

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "core/result.hpp"
@@ -16,6 +17,9 @@ struct RejectionText {
   std::string flags;
 };
 [[nodiscard]] RejectionText rejection_text(const scenario::Resolved& resolved);
+
+/// Of the rejected requests, those that no engine saw.
+[[nodiscard]] std::int64_t rejected_at_gateway(const metrics::Summary& summary);
 
 /// Adds what the reader of a finished run's result should know: requests that were rejected or cut
 /// short, an overload, what requests carry and the deployment ignores, and the source's own

@@ -179,7 +179,8 @@ Figures figures_of(const std::vector<Sample>& samples, bool steady_state, double
 void add_power(const metrics::PowerSummary& power, const model::Sharding& rank, Figures& figures) {
   figures.at(Figure::kPower, Level::kMean) = power.mean;
   if (const auto& rate = figures.at(Figure::kOutputThroughput, Level::kMean)) {
-    figures.at(Figure::kEnergy, Level::kMean) = power.mean * static_cast<double>(rank.gpus_of_rank()) / *rate;
+    figures.at(Figure::kEnergy, Level::kMean) =
+        power.mean * static_cast<double>(rank.gpus_of_rank()) / *rate;
   }
 }
 

@@ -1,12 +1,14 @@
 #include "report/results/run.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "accuracy/bands.hpp"
 #include "core/result.hpp"
@@ -114,15 +116,29 @@ std::optional<core::Error> unanswered(const scenario::Resolved& resolved,
   if (summary.completed > 0 || summary.requests() == 0) {
     return std::nullopt;
   }
+  const std::int64_t at_gateway = sim::rejected_at_gateway(summary);
+  const std::int64_t by_engines = summary.count(domain::Outcome::kRejected) - at_gateway;
   const sim::RejectionText text = sim::rejection_text(resolved);
+  std::vector<std::string> ends;
+  if (by_engines > 0) {
+    ends.push_back(fmt::format("{} were rejected: {}", by_engines, text.limits));
+  }
+  if (at_gateway > 0) {
+    ends.push_back(fmt::format("{} were rejected at the gateway", at_gateway));
+  }
+  for (std::size_t i = 0; i < metrics::kOutcomeNames.size(); ++i) {
+    const auto outcome = static_cast<domain::Outcome>(i);
+    if (const std::int64_t count = summary.count(outcome);
+        count > 0 && outcome != domain::Outcome::kRejected) {
+      ends.push_back(fmt::format("{} ended as {}", count, metrics::kOutcomeNames[i]));
+    }
+  }
   return core::Error{
       .code = core::ErrorCode::kInfeasible,
       .field = "workload",
-      .message = fmt::format("none of {} requests got an answer, {} were rejected: {}",
-                             summary.requests(),
-                             summary.count(domain::Outcome::kRejected),
-                             text.limits),
-      .hint = text.flags};
+      .message = fmt::format(
+          "none of {} requests got an answer, {}", summary.requests(), fmt::join(ends, "; ")),
+      .hint = by_engines > 0 ? text.flags : "--format json: summary.cluster says why"};
 }
 
 std::string missed_targets(const metrics::Summary& summary) {

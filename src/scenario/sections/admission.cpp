@@ -112,11 +112,11 @@ constexpr auto kAdmissionOptions = std::to_array<Option>({
      .help = "How long a request may wait at the gateway before it expires", .example = "10s",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.admission.request_ttl; }},
     {.path = kExpiry, .flag = "expiry-interval", .unit = "s",
-     .lowest = 0, .highest = kMaxSeconds, .unset = "1s",
+     .lowest = kMinIntervalSeconds, .highest = kMaxSeconds, .unset = "1s",
      .help = "From one removal of expired requests to the next", .example = "100ms",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.admission.expiry_interval; }},
     {.path = kDispatchTick, .flag = "dispatch-tick-interval", .unit = "s",
-     .lowest = 0, .highest = kMaxSeconds, .unset = "1ms",
+     .lowest = kMinIntervalSeconds, .highest = kMaxSeconds, .unset = "1ms",
      .help = "From one look at the gateway's queue to the next", .example = "10ms",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.admission.dispatch_tick_interval; }},
     {.path = "cluster.admission.eviction", .flag = "eviction", .unset = "false",
@@ -205,12 +205,8 @@ class Checks {
           fmt::format(
               "{} is above the max_ceiling of {}", settings_.min_ceiling, settings_.max_ceiling));
     }
-    for (const auto& [path, interval] : {std::pair(kTtl, settings_.request_ttl),
-                                         std::pair(kDispatchTick, settings_.dispatch_tick_interval),
-                                         std::pair(kExpiry, settings_.expiry_interval)}) {
-      if (interval == core::Duration()) {
-        findings_.problem(path, "0s is out of range, expected a time above zero", "1ms");
-      }
+    if (settings_.request_ttl == core::Duration()) {
+      findings_.problem(kTtl, "0s is out of range, expected a time above zero", "1ms");
     }
   }
 

@@ -81,11 +81,11 @@ constexpr auto kAutoscalingOptions = std::to_array<Option>({
      .help = "As prefill_replicas_at, by crontab", .example = "['0 8 * * 1-5=4']", .shape = Option::Shape::kItems,
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.autoscaling.prefill_cron; }},
     {.path = "cluster.autoscaling.scaling_interval", .flag = "scaling-interval", .unit = "s",
-     .lowest = 0, .highest = kMaxSeconds, .unset = "the policy's: hpa and keda 15s, wva 30s, dynamo-planner 5s",
+     .lowest = kMinIntervalSeconds, .highest = kMaxSeconds, .unset = "the policy's: hpa and keda 15s, wva 30s, dynamo-planner 5s",
      .help = "From one decision to the next", .example = "30s",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.autoscaling.scaling_interval; }},
     {.path = "cluster.autoscaling.metrics_interval", .flag = "metrics-interval", .unit = "s",
-     .lowest = 0, .highest = kMaxSeconds, .unset = "15s",
+     .lowest = kMinIntervalSeconds, .highest = kMaxSeconds, .unset = "15s",
      .help = "From one reading of the metrics that the autoscaler sees to the next", .example = "30s",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.autoscaling.metrics_interval; }},
     {.path = "cluster.autoscaling.metric", .flag = "metric", .choices = scaling::kMetricNames, .unset = "requests",
@@ -251,15 +251,11 @@ void check_target(std::string_view key,
   }
 }
 
-void check_intervals(Findings& findings) {
-  const AutoscalingSection& section = findings.scenario().run.cluster.autoscaling;
-  for (const auto& [path, interval] :
-       {std::pair("cluster.autoscaling.scaling_interval", section.scaling_interval),
-        std::pair("cluster.autoscaling.metrics_interval", section.metrics_interval),
-        std::pair("cluster.autoscaling.metric_window", section.metric_window)}) {
-    if (interval == core::Duration()) {
-      findings.problem(path, "0s is out of range, expected a time above zero", "15s");
-    }
+void check_window(Findings& findings) {
+  if (findings.scenario().run.cluster.autoscaling.metric_window == core::Duration()) {
+    findings.problem("cluster.autoscaling.metric_window",
+                     "0s is out of range, expected a time above zero",
+                     "15s");
   }
 }
 
@@ -574,7 +570,7 @@ void check_autoscaling(Findings& findings) {
   if (auto settings = scaler_settings(section, scaling::Role::kPrefill); !settings) {
     add_new(settings.error(), findings);
   }
-  check_intervals(findings);
+  check_window(findings);
   check_policy(**policy, findings);
   const bool has_pools = listed->size() > 1;
   check_prefill(**policy, has_pools, findings);

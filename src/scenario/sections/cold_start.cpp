@@ -1,5 +1,6 @@
 #include "scenario/sections/cold_start.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <optional>
@@ -23,6 +24,9 @@
 namespace ridgeline::scenario {
 namespace {
 
+/// The longest phase, 11 days: six of them end before simulated time does.
+constexpr core::Duration kLongestPhase = core::Duration::seconds(1'000'000);
+
 /// A time, or {mean, sd}.
 std::optional<scaling::StartPhase> phase(document::ObjectReader& reader,
                                          std::string_view key,
@@ -32,8 +36,16 @@ std::optional<scaling::StartPhase> phase(document::ObjectReader& reader,
     return std::nullopt;
   }
   scaling::StartPhase phase;
+  const auto check = [&](core::Duration time) {
+    if (time > kLongestPhase) {
+      reader.problem(key,
+                     fmt::format("{} is out of range, expected at most 1000000s", flow_text(*node)),
+                     "40s");
+    }
+  };
   if (const auto time = time_value(*node)) {
     phase.mean = *time;
+    check(phase.mean);
     return phase;
   }
   if (!node->is_map()) {
@@ -53,6 +65,7 @@ std::optional<scaling::StartPhase> phase(document::ObjectReader& reader,
     }
   }
   inner.finish();
+  check(std::max(phase.mean, phase.sd));
   return phase;
 }
 

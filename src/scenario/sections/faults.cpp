@@ -65,7 +65,7 @@ constexpr auto kFaultOptions = std::to_array<Option>({
      .help = "Before the first retry; twice as long before each further one, 30s at most", .example = "200ms",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.retries.retry_backoff; }},
     {.path = "cluster.health_check.probe_interval", .flag = "probe-interval", .unit = "s",
-     .lowest = 0.001, .highest = kMaxSeconds, .unset = "10s",
+     .lowest = kMinIntervalSeconds, .highest = 3600, .unset = "10s",
      .help = "From one health check of an instance to the next", .example = "60s",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.health_check.probe_interval; }},
     {.path = "cluster.health_check.probe_failures", .flag = "probe-failures", .lowest = 1, .highest = 1000, .unset = "3",
@@ -242,7 +242,7 @@ class FaultReader {
     if (const auto instance = reader.integer("instance", {0, 1 << 20})) {
       set_instance(*instance);
     }
-    listed_.share = reader.real("share", {0.0, 1.0});
+    listed_.share = reader.real("share", {1e-6, 1.0});
     listed_.host = reader.integer("host", {0, 1 << 20});
     listed_.pool = reader.string("pool").value_or("");
     if (const auto factor = reader.real("factor")) {
@@ -285,8 +285,8 @@ class FaultReader {
       problem(
           "crash, hang, node-loss, link-degraded and link-down come by chance, other faults at "
           "a given time");
-    } else if (mtbf == core::Duration()) {
-      problem("mtbf is out of range, expected a time above zero");
+    } else if (mtbf < core::Duration::saturating(core::Seconds(kMinIntervalSeconds))) {
+      problem("mtbf is out of range, expected at least 1ms");
     } else if (kind == FaultKind::kLinkDegraded ? factor < 1 || factor >= kWhole
                                                 : factor != kWhole) {
       problem(kind == FaultKind::kLinkDegraded ? "missing: the factor of its rate, 0.001 to 0.999"
@@ -439,6 +439,25 @@ void check_places(const FaultSettings& settings, Findings& findings) {
   }
 }
 
+/// Why the instance of that number may not be there when a fault strikes; empty: it always is.
+std::string why_gone(const ClusterSection& cluster, std::int64_t number) {
+  const AutoscalingSection& scaling = cluster.autoscaling;
+  if (!scaling.name) {
+    return "";
+  }
+  if (cluster.pools) {
+    return ", as pools are scaled by themselves";
+  }
+  const std::int64_t prefill = cluster.disaggregation.prefill_instances.value_or(0);
+  if (number < prefill) {
+    const std::int64_t kept =
+        scaling.prefill_max_replicas ? scaling.prefill_min_replicas.value_or(1) : prefill;
+    return number < kept ? "" : fmt::format(": prefill_min_replicas is {}", kept);
+  }
+  const std::int64_t kept = scaling.min_replicas.value_or(1);
+  return number - prefill < kept ? "" : fmt::format(": min_replicas is {}", kept);
+}
+
 /// Faults strike instances that exist, and whose number says which they are.
 void check_instances(const FaultSettings& settings, Findings& findings) {
   const ClusterSection& cluster = findings.scenario().run.cluster;
@@ -454,16 +473,9 @@ void check_instances(const FaultSettings& settings, Findings& findings) {
                                    one(listed.fault.kind),
                                    number,
                                    instances));
-    } else if (cluster.autoscaling.name &&
-               (cluster.disaggregation.prefill_instances || cluster.pools)) {
+    } else if (const std::string why = why_gone(cluster, number); !why.empty()) {
       findings.problem(kFaults,
-                       fmt::format("instance {} may have been scaled away", number),
-                       "a share of the instances, or by chance: crash~1h/5m");
-    } else if (cluster.autoscaling.name && number >= cluster.autoscaling.min_replicas.value_or(1)) {
-      findings.problem(kFaults,
-                       fmt::format("instance {} may have been scaled away: min_replicas is {}",
-                                   number,
-                                   cluster.autoscaling.min_replicas.value_or(1)),
+                       fmt::format("instance {} may have been scaled away{}", number, why),
                        "a share of the instances, or by chance: crash~1h/5m");
     }
   }

@@ -52,7 +52,7 @@ constexpr auto kGatewayOptions = std::to_array<Option>({
      .help = "From a first token or an end at an instance to the gateway's own count", .example = "500us",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.gateway.notice_latency; }},
     {.path = kRefresh, .flag = "refresh-metrics-interval", .unit = "s",
-     .lowest = 0, .highest = kMaxSeconds, .unset = "50ms",
+     .lowest = kMinIntervalSeconds, .highest = kMaxSeconds, .unset = "50ms",
      .help = "From one reading of an instance's gauges by the gateway to the next", .example = "100ms",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.gateway.refresh_metrics_interval; }},
     {.path = kEventsDelay, .flag = "kv-events-delay", .unit = "s",
@@ -80,8 +80,6 @@ void check_gateway(Findings& findings) {
   const GatewaySection& gateway = cluster.gateway;
   if (gateway.refresh_metrics_interval && !reads_gauges) {
     findings.ignored(kRefresh, fmt::format("the policy {} reads no gauges", (*router)->name));
-  } else if (gateway.refresh_metrics_interval == core::Duration()) {
-    findings.problem(kRefresh, "0s is out of range, expected a time above zero", "50ms");
   }
   if (gateway.gateway_split && gateway.gateways.value_or(1) == 1) {
     findings.ignored(kSplit, "there is one gateway");

@@ -90,7 +90,7 @@ constexpr auto kKvTransferOptions = std::to_array<Option>({
      .help = "From blocks on the decode instance to the first byte", .example = "1ms",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.kv_transfer.transfer_setup; }},
     {.path = "cluster.kv_transfer.transfer_block_time", .flag = "transfer-block-time", .unit = "s",
-     .lowest = 0, .highest = kMaxSeconds, .unset = "of the link, else 0s",
+     .lowest = 0, .highest = 1, .unset = "of the link, else 0s",
      .help = "More of that for each block", .example = "1us",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.kv_transfer.transfer_block_time; }},
     {.path = "cluster.kv_transfer.sharing", .flag = "sharing", .choices = kSharings, .unset = "max-min",

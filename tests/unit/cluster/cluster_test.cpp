@@ -103,5 +103,16 @@ TEST_F(ClusterOf, AnInterruptReportsWhatWasSent) {
   EXPECT_EQ(record(1).outcome, domain::Outcome::kUnfinished);
 }
 
+TEST_F(ClusterOf, AnInterruptReportsWhatIsOnItsWayToAnInstance) {
+  const auto two = cluster(2, routing::make_round_robin());
+  constexpr int kRequests = 26;
+  for (int i = 0; i < kRequests; ++i) {
+    two->submit(request(i, 100 * i));
+  }
+  EXPECT_EQ(two->advance(us(2500), false, test::kNoBudget), Pause::kLimit);
+  two->drop_all();
+  EXPECT_EQ(sink_.requests.size(), kRequests);
+}
+
 }  // namespace
 }  // namespace ridgeline::cluster

@@ -59,6 +59,10 @@ TEST(RunResultOf, NothingAnsweredIsAnError) {
   const auto error = unanswered(resolved, summary);
   ASSERT_TRUE(error);
   EXPECT_THAT(error->message, ::testing::HasSubstr("none of 3 requests got an answer, 3 were"));
+  summary.by_outcome = {};
+  summary.by_outcome[static_cast<std::size_t>(domain::Outcome::kFailed)] = 2;
+  EXPECT_EQ(unanswered(resolved, summary)->message,
+            "none of 2 requests got an answer, 2 ended as failed");
   summary.completed = 1;
   EXPECT_FALSE(unanswered(resolved, summary));
 }

@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 readonly out=$PWD/out/npm
-readonly digest=78100979911224ea64e9518dfb6f0d00  # of README.md's example
+readonly digest=cad010207051a08fa060fc174de1bd21  # of README.md's example
 readonly typescript=5.9.3
 
 fail() {

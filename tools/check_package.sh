@@ -8,7 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 readonly build=$1
 readonly out=$PWD/out/package
 readonly root=$out/root
-readonly readme_digest=78100979911224ea64e9518dfb6f0d00
+readonly readme_digest=cad010207051a08fa060fc174de1bd21
 
 fail() {
   printf 'check_package: %s\n' "$*" >&2

@@ -8,7 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 readonly root=$PWD
 readonly out=$PWD/out/python
 readonly own=/usr/bin/python3
-readonly readme_digest=78100979911224ea64e9518dfb6f0d00
+readonly readme_digest=cad010207051a08fa060fc174de1bd21
 readonly wheel=("$out"/*.whl)
 
 fail() {

@@ -161,14 +161,19 @@ double busiest_deviations(double ranks) {
 
 }  // namespace
 
-double busiest_share(const model::ExpertGemm& shape, std::int64_t tokens) {
+double busiest_share(const model::ExpertGemm& shape,
+                     std::int64_t tokens,
+                     const ExpertChoice& choice) {
   const double pairs = real(tokens * shape.token_sources) * real(shape.experts_per_token);
   const double ranks = real(shape.experts) / real(shape.experts_on_rank);
   if (ranks <= 1.0 || pairs <= 0.0) {
     return 1.0;
   }
   const double mean = pairs / ranks;
-  const double deviation = std::sqrt(mean * (1.0 - 1.0 / ranks));
+  const double popular = choice.popularity_shape > 0.0
+                             ? 1.0 / (choice.popularity_shape * real(shape.experts_on_rank))
+                             : 0.0;
+  const double deviation = std::sqrt((mean + popular * mean * mean) * (1.0 - 1.0 / ranks));
   const double busiest = mean + busiest_deviations(ranks) * deviation;
   // A rank has whole pairs, and each token has at most experts_per_token on it.
   return std::clamp(busiest, std::min(1.0, pairs), pairs) / mean;
@@ -177,11 +182,13 @@ double busiest_share(const model::ExpertGemm& shape, std::int64_t tokens) {
 double expected_experts(const model::ExpertGemm& shape,
                         std::int64_t tokens,
                         const ExpertChoice& choice) {
-  const double pairs = pairs_on_rank(shape, tokens);
+  const double pairs = pairs_on_rank(shape, tokens, choice);
   const double held = real(shape.experts_on_rank);
   if (choice.is_published_table) {
     return published_hits(pairs, held, real(tokens * shape.token_sources));
   }
+  // The busiest rank is so by a few popular experts, whose weights are read once: of other experts
+  // it hits no more than where all are as popular.
   const double missed_by_one = 1.0 - real(shape.experts_per_token) / real(shape.experts);
   const double drawn =
       choice.fresh_share * real(tokens * shape.token_sources) * busiest_share(shape, tokens);
@@ -194,9 +201,11 @@ double expected_experts(const model::ExpertGemm& shape,
   return std::max(std::min(held, held * (1.0 - missed)), std::min(1.0, pairs));
 }
 
-double pairs_on_rank(const model::ExpertGemm& shape, std::int64_t tokens) {
+double pairs_on_rank(const model::ExpertGemm& shape,
+                     std::int64_t tokens,
+                     const ExpertChoice& choice) {
   return real(tokens * shape.token_sources) * real(shape.experts_per_token) *
-         real(shape.experts_on_rank) / real(shape.experts) * busiest_share(shape, tokens);
+         real(shape.experts_on_rank) / real(shape.experts) * busiest_share(shape, tokens, choice);
 }
 
 Cost expert_gemm(const model::ExpertGemm& shape,
@@ -205,7 +214,7 @@ Cost expert_gemm(const model::ExpertGemm& shape,
                  const ExpertConstants& constants,
                  const ExpertChoice& choice,
                  const hardware::GpuSpec& gpu) {
-  const double pairs = pairs_on_rank(shape, tokens);
+  const double pairs = pairs_on_rank(shape, tokens, choice);
   const double hit = expected_experts(shape, tokens, choice);
   const double streamed = choice.streamed_fraction * hit;
   const double elements = real(shape.hidden) * real(shape.width);

@@ -9,14 +9,6 @@
 
 namespace ridgeline::latency::kernel {
 
-/// Work of the busiest rank over that of the mean one, when every expert is as likely: 1 where each
-/// rank has a part of every expert. A step waits for the busiest; with few tokens it has much more
-/// than its share. At two ranks and n pairs, sqrt(2 / (pi * n)) more.
-[[nodiscard]] double busiest_share(const model::ExpertGemm& shape, std::int64_t tokens);
-
-/// (token, expert) pairs of the busiest rank.
-[[nodiscard]] double pairs_on_rank(const model::ExpertGemm& shape, std::int64_t tokens);
-
 /// How tokens choose experts. By default every expert is as likely.
 struct ExpertChoice {
   /// Of a gamma law of mean 1 that the experts' popularity follows: the square of its standard
@@ -30,6 +22,19 @@ struct ExpertChoice {
   /// As in aiconfigurator's tables "power_law_1.01", instead of all that.
   bool is_published_table = false;
 };
+
+/// Work of the busiest rank over that of the mean one: 1 where each rank has a part of every
+/// expert. A step waits for the busiest. With few tokens it has much more than its share, at two
+/// ranks and n pairs sqrt(2 / (pi * n)) more, and with popular experts however many the tokens are:
+/// so many experts on a rank, of that popularity, deviate by 1 / sqrt(experts * popularity_shape).
+[[nodiscard]] double busiest_share(const model::ExpertGemm& shape,
+                                   std::int64_t tokens,
+                                   const ExpertChoice& choice = {});
+
+/// (token, expert) pairs of the busiest rank.
+[[nodiscard]] double pairs_on_rank(const model::ExpertGemm& shape,
+                                   std::int64_t tokens,
+                                   const ExpertChoice& choice = {});
 
 /// Experts of the busiest rank that `tokens` tokens are expected to hit; at least one, or less
 /// where there is less than one pair.

@@ -20,7 +20,7 @@ SimTime at_us(std::int64_t us) {
 
 TEST(Frontend, AloneARequestPassesInItsOwnTime) {
   Frontend frontend{serving_constants().path};
-  // 1950 us network and parsing + 1000 us frontend + 500 tokens of 1 us.
+  // 1950 us network and parsing + 750 us frontend + 500 tokens of 1.5 us.
   EXPECT_EQ(frontend.admit(at_us(0), core::Tokens(500)), at_us(3450));
 }
 
@@ -29,7 +29,7 @@ TEST(Frontend, ABurstIsSerialised) {
   EXPECT_EQ(frontend.admit(at_us(0), core::Tokens(500)), at_us(3450));
   // Ready at 1950 us, but the first one holds the frontend until 3450 us.
   EXPECT_EQ(frontend.admit(at_us(0), core::Tokens(500)), at_us(4950));
-  EXPECT_EQ(frontend.admit(at_us(100'000), core::Tokens(0)), at_us(102'950));
+  EXPECT_EQ(frontend.admit(at_us(100'000), core::Tokens(0)), at_us(102'700));
 }
 
 TEST(Frontend, OffTakesNoTime) {

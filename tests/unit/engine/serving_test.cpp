@@ -48,7 +48,7 @@ TEST(Serving, ThereAreFourteenOfThemAtMost) {
 TEST(Serving, RefusesWhatDoesNotFit) {
   EXPECT_EQ(serving_problem(serving_text()), "none");
   EXPECT_THAT(serving_problem(with_serving("  close:", "  closes:")), testing::HasSubstr("close"));
-  EXPECT_THAT(serving_problem(with_serving("value: 1000", "value: 99999")),
+  EXPECT_THAT(serving_problem(with_serving("value: 750", "value: 99999")),
               testing::HasSubstr("interval"));
   EXPECT_THAT(serving_problem(with_serving("unit: us", "unit: ms")), testing::HasSubstr("unit"));
   EXPECT_THAT(serving_problem(serving_text() + "more: 1\n"), testing::HasSubstr("more"));

@@ -165,14 +165,14 @@ TEST_P(EveryEngine, ARequestPassesTheWholePath) {
   const auto resolved = small_engine(engine::serving_constants().path);
   ScriptedSource source({{SimTime(), 100, 3}});
   const auto outcome = run(resolved, source);
-  // Network 1.95, frontend 1 + 100 x 0.001 ms.
-  EXPECT_EQ(log.records[0].queued, at_us(3050));
+  // Network 1.95, frontend 0.75 + 100 x 0.0015 ms.
+  EXPECT_EQ(log.records[0].queued, at_us(2850));
   // 1 ms + 100 tokens; then 1 ms + 1 token, twice.
-  EXPECT_EQ(log.records[0].first_token, at_us(3050 + 2000));
-  EXPECT_EQ(log.records[0].last_token, at_us(3050 + 2000 + 2 * 1010));
+  EXPECT_EQ(log.records[0].first_token, at_us(2850 + 2000));
+  EXPECT_EQ(log.records[0].last_token, at_us(2850 + 2000 + 2 * 1010));
   // Emission 0.875 ms and delivery 1.95 ms; the close 1.5 ms.
-  EXPECT_EQ(log.measured[0].ttft, Duration::microseconds(5050 + 2825));
-  EXPECT_EQ(log.measured[0].e2e, Duration::microseconds(7070 + 2825 + 1500));
+  EXPECT_EQ(log.measured[0].ttft, Duration::microseconds(4850 + 2825));
+  EXPECT_EQ(log.measured[0].e2e, Duration::microseconds(6870 + 2825 + 1500));
   EXPECT_EQ(outcome.summary.completed, 1);
   EXPECT_FALSE(outcome.partial);
 }
@@ -231,14 +231,14 @@ TEST_P(EveryEngine, AnAnswerBringsTheNextRequestIntoTheSameInstant) {
 
 TEST_P(EveryEngine, ARefusalGoesBackToItsClient) {
   const auto resolved = small_engine(engine::serving_constants().path);
-  ScriptedSource source({{SimTime(), 401, 1}, {SimTime(), 100, 1}}, 1);
+  ScriptedSource source({{SimTime(), 402, 1}, {SimTime(), 100, 1}}, 1);
   const auto outcome = run(resolved, source);
   EXPECT_EQ(outcome.summary.count(domain::Outcome::kRejected), 1);
   EXPECT_EQ(outcome.summary.completed, 1);
-  // Queued after 1.95 + 1.401 ms, answered after another 0.875 + 1.95.
+  // Queued after 1.95 + 1.353 ms, answered after another 0.875 + 1.95.
   ASSERT_EQ(source.completions.size(), 2U);
-  EXPECT_EQ(source.completions[0].second, at_us(3351 + 2825));
-  EXPECT_EQ(log.records[1].arrival, at_us(6176));
+  EXPECT_EQ(source.completions[0].second, at_us(3303 + 2825));
+  EXPECT_EQ(log.records[1].arrival, at_us(6128));
   ASSERT_EQ(outcome.warnings.size(), 1U);
   EXPECT_EQ(outcome.warnings[0].code, "W-rejected");
 }

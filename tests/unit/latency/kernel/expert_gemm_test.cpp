@@ -137,6 +137,24 @@ TEST(ExpertGemm, AStepWaitsForTheBusiestRank) {
   EXPECT_DOUBLE_EQ(busiest_share(shape, 1), 1.0);
 }
 
+TEST(ExpertGemm, PopularExpertsKeepARankBusyHoweverManyTheTokens) {
+  model::ExpertGemm shape = scout_half();
+  shape.experts_on_rank = 8;
+  const ExpertChoice random{.popularity_shape = 0.5};
+  // Eight experts of a popularity whose variance is 2 deviate by sqrt(2 / 8) on a rank: two ranks,
+  // 1 + 0.5642 * sqrt(2) * sqrt(1/4 * 1/2).
+  EXPECT_NEAR(busiest_share(shape, 1'000'000, random), 1.2821, 1e-3);
+  EXPECT_NEAR(busiest_share(shape, 1'000'000), 1.0, 1e-3);
+  EXPECT_NEAR(pairs_on_rank(shape, 1'000'000, random), 641'050.0, 500.0);
+  // Less of it with more experts on each, and none where each rank has a part of all.
+  model::ExpertGemm many = shape;
+  many.experts = 256;
+  many.experts_on_rank = 128;
+  EXPECT_NEAR(busiest_share(many, 1'000'000, random), 1.0706, 1e-3);
+  shape.experts_on_rank = 16;
+  EXPECT_DOUBLE_EQ(busiest_share(shape, 1'000'000, random), 1.0);
+}
+
 TEST(ExpertGemm, StreamsTheExpertsHit) {
   const auto gpu = fixtures::gpu("h100");
   const Calibration calibration = calibrate(first_constants(), gpu);

@@ -67,14 +67,20 @@ Cost two_shot(core::Bytes message,
 }
 
 bool is_one_shot(core::Bytes message, std::int64_t ranks, const ExchangeConstants& common) {
-  if (ranks == 2) {
-    return message < common.custom;
-  }
-  return message <=
-         (ranks <= kFewRanks ? common.one_shot_up_to_4_ranks : common.one_shot_above_4_ranks);
+  return ranks == 2 || message <= (ranks <= kFewRanks ? common.one_shot_up_to_4_ranks
+                                                      : common.one_shot_above_4_ranks);
 }
 
 }  // namespace
+
+AllReduceWay all_reduce_way(core::Bytes message,
+                            std::int64_t ranks,
+                            const ExchangeConstants& common) {
+  if (message >= common.custom) {
+    return AllReduceWay::kNccl;
+  }
+  return is_one_shot(message, ranks, common) ? AllReduceWay::kOneShot : AllReduceWay::kTwoShot;
+}
 
 double latency_pace(const AllReduceConstants& constants, const hardware::GpuSpec& gpu) {
   return constants.clock_ghz ? *constants.clock_ghz / gpu.clock_ghz : 1.0;
@@ -134,14 +140,16 @@ Cost all_reduce(core::Bytes message,
     // No library's limits: the least that any algorithm moves, which grows with the message.
     return network(message, ring / link);
   }
-  if (is_one_shot(message, ranks, common)) {
-    return network(
-        message,
-        (constants.one_shot + constants.one_shot_rank * (n - 2.0)) * latency_pace(constants, gpu) +
-            message * (n - 1.0) / (link * constants.one_shot_efficiency));
-  }
-  if (message < common.custom) {
-    return two_shot(message, ring, n, constants, common, gpu);
+  switch (all_reduce_way(message, ranks, common)) {
+    case AllReduceWay::kOneShot:
+      return network(message,
+                     (constants.one_shot + constants.one_shot_rank * (n - 2.0)) *
+                             latency_pace(constants, gpu) +
+                         message * (n - 1.0) / (link * constants.one_shot_efficiency));
+    case AllReduceWay::kTwoShot:
+      return two_shot(message, ring, n, constants, common, gpu);
+    case AllReduceWay::kNccl:
+      break;
   }
   const double gain = ranks > kFewRanks && constants.nccl_switch_gain && !is_before_hopper(gpu)
                           ? *constants.nccl_switch_gain

@@ -22,6 +22,15 @@ namespace ridgeline::latency::kernel {
                                  const AllReduceConstants& constants,
                                  const hardware::GpuSpec& gpu);
 
+/// The ways of an all-reduce: every rank adds up all messages; every rank adds up a part and
+/// gathers the others'; NCCL's.
+enum class AllReduceWay : std::uint8_t { kOneShot, kTwoShot, kNccl };
+
+/// The way that vLLM goes over NVLink (custom_all_reduce.cuh; all_reduce_utils.py).
+[[nodiscard]] AllReduceWay all_reduce_way(core::Bytes message,
+                                          std::int64_t ranks,
+                                          const ExchangeConstants& common);
+
 /// Sum of `message` bytes over `ranks` (at least 2) GPUs of one node: vLLM's custom all-reduce,
 /// one-shot for small messages and two-shot above, then NCCL's ring; over PCIe where the GPU has no
 /// NVLink (docs/models/kernel.md, "All-reduce").

@@ -52,6 +52,19 @@ TEST(AllReduce, NcclTakesOverAtEightMebibytes) {
   EXPECT_NEAR(microseconds(8.0 * kMib, 4), 66.3406, 1e-3);        // 29.5 + 1.5*8,388,608/341.55e3
 }
 
+TEST(AllReduce, TheWayFollowsSizeAndRanks) {
+  const auto way = [](double bytes, std::int64_t ranks) {
+    return all_reduce_way(core::Bytes(bytes), ranks, builtin_constants().exchange);
+  };
+  EXPECT_EQ(way(8.0 * kMib - 2.0, 2), AllReduceWay::kOneShot);
+  EXPECT_EQ(way(512.0 * kKib - 2.0, 4), AllReduceWay::kOneShot);
+  EXPECT_EQ(way(512.0 * kKib, 4), AllReduceWay::kTwoShot);
+  EXPECT_EQ(way(256.0 * kKib - 2.0, 8), AllReduceWay::kOneShot);
+  EXPECT_EQ(way(256.0 * kKib, 8), AllReduceWay::kTwoShot);
+  EXPECT_EQ(way(8.0 * kMib - 2.0, 4), AllReduceWay::kTwoShot);
+  EXPECT_EQ(way(8.0 * kMib, 2), AllReduceWay::kNccl);
+}
+
 /// Of the constants in use, with round numbers.
 AllReduceConstants round_constants() {
   AllReduceConstants constants;

@@ -8,12 +8,48 @@
 
 #include "latency/step_time_model.hpp"
 #include "model/model_spec.hpp"
+#include "model/operators.hpp"
 #include "model/pass.hpp"
 #include "scenario/resolution.hpp"
 #include "scenario/scenario.hpp"
 
 namespace ridgeline::scenario {
 namespace {
+
+bool has_block_experts(const model::ModelSpec& network) {
+  return std::ranges::any_of(network.layers, [&](const model::LayerGroup& group) {
+    return std::holds_alternative<model::MoeFfn>(group.ffn) &&
+           model::layer_precision(network, group).ffn == model::DType::kFp8Block;
+  });
+}
+
+bool has_block_products(const model::ModelSpec& network) {
+  return std::ranges::any_of(model::forward_pass(network, model::Sharding()),
+                             [](const model::Operator& op) {
+                               const auto* gemm = std::get_if<model::Gemm>(&op.shape);
+                               return gemm != nullptr && gemm->weights == model::DType::kFp8Block;
+                             });
+}
+
+/// DeepGEMM where no table of it is at hand: says what its time is taken from.
+void note_stand_ins(Resolution& work) {
+  const auto note = [&](std::string_view what) {
+    work.out->warnings.push_back(
+        {.code = "W-unmeasured-kernel",
+         .message = fmt::format("no table of DeepGEMM's {} is at hand: it takes the constants of "
+                                "the kernel that runs without DeepGEMM",
+                                what),
+         .hint = "docs/models/kernel.md, \"DeepGEMM\""});
+  };
+  const EngineSection& engine = work.engine();
+  if (engine.moe_backend == "deep_gemm" && has_block_experts(work.out->network)) {
+    note("experts");
+  }
+  if (engine.use_deep_gemm.value_or(false) && work.out->gpu.architecture != "hopper" &&
+      has_block_products(work.out->network)) {
+    note(fmt::format("products on {}", work.out->gpu.name));
+  }
+}
 
 template <class Test>
 bool any_expert_layer(const model::ModelSpec& network, Test test) {
@@ -27,10 +63,12 @@ bool any_expert_layer(const model::ModelSpec& network, Test test) {
 
 latency::KernelChoice kernel_choice(const EngineSection& engine) {
   using latency::MoeBackend;
-  return {.moe_backend = engine.moe_backend == "marlin"   ? MoeBackend::kMarlin
-                         : engine.moe_backend == "triton" ? MoeBackend::kTriton
-                                                          : MoeBackend::kAuto,
+  return {.moe_backend = engine.moe_backend == "marlin"      ? MoeBackend::kMarlin
+                         : engine.moe_backend == "triton"    ? MoeBackend::kTriton
+                         : engine.moe_backend == "deep_gemm" ? MoeBackend::kDeepGemm
+                                                             : MoeBackend::kAuto,
           .fuse_allreduce_rms = engine.fuse_allreduce_rms,
+          .deep_gemm = engine.use_deep_gemm,
           .disable_custom_all_reduce = engine.disable_custom_all_reduce,
           .fp32_as_tf32 = engine.float32_matmul_precision == "high"};
 }
@@ -78,6 +116,12 @@ void note_idle_choices(Resolution& work) {
   warn(engine.moe_backend != "auto" && !has_experts,
        "engine.moe_backend",
        "the network has no experts");
+  warn(engine.moe_backend == "deep_gemm" && has_experts && !has_block_experts(network),
+       "engine.moe_backend",
+       "DeepGEMM multiplies FP8 in blocks");
+  warn(engine.use_deep_gemm.has_value() && !has_block_products(network),
+       "engine.use_deep_gemm",
+       "no dense product of the network is of FP8 in blocks");
   warn(engine.fuse_allreduce_rms && engine.tensor_parallel_size < 2,
        "engine.fuse_allreduce_rms",
        "one GPU exchanges nothing");
@@ -99,6 +143,7 @@ void note_idle_choices(Resolution& work) {
   warn(engine.enforce_eager && engine.cudagraph_mode != "auto" && engine.cudagraph_mode != "NONE",
        "engine.cudagraph_mode",
        "enforce_eager captures no graph");
+  note_stand_ins(work);
 }
 
 }  // namespace ridgeline::scenario

@@ -60,6 +60,7 @@ struct EngineSection {
   std::optional<std::int64_t> max_cudagraph_capture_size;
   std::string cudagraph_mode = "auto";  ///< The version's own.
   std::string moe_backend = "auto";
+  std::optional<bool> use_deep_gemm;
   bool fuse_allreduce_rms = false;
   bool disable_custom_all_reduce = false;
   std::string float32_matmul_precision = "highest";

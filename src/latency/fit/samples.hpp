@@ -15,9 +15,12 @@
 
 namespace ridgeline::latency::fit {
 
+/// Which kernel multiplies FP8 in blocks, where a table names several.
+enum class BlockGemmSource : std::uint8_t { kDefault, kDeepGemm, kFlashInfer };
 struct GemmCall {
   kernel::GemmShape shape;
   model::DType weights = model::DType::kBf16;
+  BlockGemmSource source = BlockGemmSource::kDefault;
 };
 struct DecodeAttentionCall {
   kernel::DecodeCall call;

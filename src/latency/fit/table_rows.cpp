@@ -123,15 +123,25 @@ core::Result<CsvRows> rows_of(const TableText& table, const std::vector<CsvColum
   return rows;
 }
 
-std::vector<Sample> gemm_samples(const CsvRows& rows, double unit) {
+/// Of vLLM's names of kernels, "DeepGemmFp8BlockScaledMMKernel" and the like.
+BlockGemmSource block_gemm_source(std::string_view kernel) {
+  return kernel.starts_with("DeepGemm")             ? BlockGemmSource::kDeepGemm
+         : kernel.starts_with("FlashInferFp8Block") ? BlockGemmSource::kFlashInfer
+                                                    : BlockGemmSource::kDefault;
+}
+
+std::vector<Sample> gemm_samples(const CsvRows& rows, double unit, bool names_kernels) {
   std::vector<Sample> samples;
   for (std::size_t row = 0; row < rows.lines.size(); ++row) {
     if (const auto weights = measured_dtype(rows.words[0][row])) {
-      samples.push_back({.call = GemmCall{.shape = {.m = rows.count(1, row),
-                                                    .k = rows.count(2, row),
-                                                    .n = rows.count(3, row)},
-                                          .weights = *weights},
-                         .time = core::Seconds(rows.numbers[4][row] * unit)});
+      samples.push_back(
+          {.call = GemmCall{.shape = {.m = rows.count(1, row),
+                                      .k = rows.count(2, row),
+                                      .n = rows.count(3, row)},
+                            .weights = *weights,
+                            .source = names_kernels ? block_gemm_source(rows.words[5][row])
+                                                    : BlockGemmSource::kDefault},
+           .time = core::Seconds(rows.numbers[4][row] * unit)});
     }
   }
   return samples;
@@ -139,17 +149,22 @@ std::vector<Sample> gemm_samples(const CsvRows& rows, double unit) {
 
 core::Result<std::vector<Sample>> read_gemm(const TableText& table, TableSource source) {
   const bool published = source == TableSource::kAiconfigurator;
-  auto rows = rows_of(table,
-                      {{published ? "gemm_dtype" : "dtype", CellKind::kWord},
-                       {"m"},
-                       {"k"},
-                       {"n"},
-                       published ? CsvColumn{"latency", CellKind::kMilliseconds}
-                                 : CsvColumn{"latency_us", CellKind::kMicroseconds}});
+  std::vector<CsvColumn> columns = {{published ? "gemm_dtype" : "dtype", CellKind::kWord},
+                                    {"m"},
+                                    {"k"},
+                                    {"n"},
+                                    published ? CsvColumn{"latency", CellKind::kMilliseconds}
+                                              : CsvColumn{"latency_us", CellKind::kMicroseconds}};
+  const bool names_kernels = published && has_column(table.text, "kernel_source");
+  if (names_kernels) {
+    columns.push_back({"kernel_source", CellKind::kWord});
+  }
+  auto rows = rows_of(table, columns);
   if (!rows) {
     return core::fail(std::move(rows).error());
   }
-  return gemm_samples(*rows, published ? kSecondsPerMillisecond : kSecondsPerMicrosecond);
+  return gemm_samples(
+      *rows, published ? kSecondsPerMillisecond : kSecondsPerMicrosecond, names_kernels);
 }
 
 Sample decode_sample(std::int64_t batch,

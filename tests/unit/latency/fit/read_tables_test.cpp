@@ -1,6 +1,7 @@
 #include "latency/fit/read_tables.hpp"
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -52,6 +53,20 @@ TEST(FitTables, GemmRowsInMilliseconds) {
   EXPECT_EQ(call.shape.k, 8192);
   EXPECT_EQ(samples[0].time.value(), 0.5e-3);
   EXPECT_EQ(std::get<GemmCall>(samples[1].call).weights, model::DType::kFp8);
+}
+
+TEST(FitTables, GemmRowsNameTheKernelOfFp8InBlocks) {
+  const auto samples = sound(
+      "gemm_dtype,m,n,k,kernel_source,latency\n"
+      "fp8_block,64,4096,8192,DeepGemmFp8BlockScaledMMKernel,0.5\n"
+      "fp8_block,8,4096,8192,FlashInferFp8BlockScaledMMKernel,0.5\n"
+      "fp8_block,64,4096,8192,CutlassFp8BlockScaledMMKernel,0.5\n",
+      TableKind::kGemm);
+  ASSERT_EQ(samples.size(), 3U);
+  const auto source = [&](std::size_t i) { return std::get<GemmCall>(samples[i].call).source; };
+  EXPECT_EQ(source(0), BlockGemmSource::kDeepGemm);
+  EXPECT_EQ(source(1), BlockGemmSource::kFlashInfer);
+  EXPECT_EQ(source(2), BlockGemmSource::kDefault);
 }
 
 TEST(FitTables, DecodeRowsCountTheContextBeforeTheStep) {

@@ -45,6 +45,9 @@ struct KernelChoice {
   std::optional<bool> deep_gemm = std::nullopt;
   /// NCCL exchanges messages of all sizes (vLLM's --disable-custom-all-reduce).
   bool disable_custom_all_reduce = false;
+  /// Messages beyond vLLM's own kernels go through symmetric memory up to symm_mem_limit()
+  /// (VLLM_ALLREDUCE_USE_SYMM_MEM).
+  bool symm_mem_all_reduce = false;
   /// FP32 products run on tensor cores, as TF32 (VLLM_FLOAT32_MATMUL_PRECISION=high).
   bool fp32_as_tf32 = false;
   /// Prompts are random tokens, not text: a router sends them to some experts far more often.

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "latency/kernel/all_reduce.hpp"
 #include "latency/step_time_model.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
@@ -31,7 +32,14 @@ bool has_block_products(const model::ModelSpec& network) {
                              });
 }
 
-/// DeepGEMM where no table of it is at hand: says what its time is taken from.
+/// Whether vLLM has a limit of messages for so many ranks of the GPU.
+bool has_symm_mem(const Resolution& work) {
+  return latency::kernel::symm_mem_limits(work.engine().tensor_parallel_size, work.out->gpu)
+      .has_value();
+}
+
+/// DeepGEMM and symmetric memory where no table of them is at hand: says what their time is taken
+/// from.
 void note_stand_ins(Resolution& work) {
   const auto note = [&](std::string_view what) {
     work.out->warnings.push_back(
@@ -42,6 +50,13 @@ void note_stand_ins(Resolution& work) {
          .hint = "docs/models/kernel.md, \"DeepGEMM\""});
   };
   const EngineSection& engine = work.engine();
+  if (engine.allreduce_use_symm_mem && has_symm_mem(work)) {
+    work.out->warnings.push_back(
+        {.code = "W-unmeasured-kernel",
+         .message = "no table holds all-reduces through symmetric memory: messages beyond vLLM's "
+                    "own kernels take the shorter of two shots and NCCL's ways",
+         .hint = "docs/models/kernel.md, \"Symmetric memory\""});
+  }
   if (engine.moe_backend == "deep_gemm" && has_block_experts(work.out->network)) {
     note("experts");
   }
@@ -70,6 +85,7 @@ latency::KernelChoice kernel_choice(const EngineSection& engine) {
           .fuse_allreduce_rms = engine.fuse_allreduce_rms,
           .deep_gemm = engine.use_deep_gemm,
           .disable_custom_all_reduce = engine.disable_custom_all_reduce,
+          .symm_mem_all_reduce = engine.allreduce_use_symm_mem,
           .fp32_as_tf32 = engine.float32_matmul_precision == "high"};
 }
 
@@ -134,6 +150,11 @@ void note_idle_choices(Resolution& work) {
            work.out->gpu.architecture != "hopper" && work.out->gpu.architecture != "blackwell",
        "engine.fuse_allreduce_rms",
        "FlashInfer has no such kernel before Hopper");
+  warn(engine.allreduce_use_symm_mem && !has_symm_mem(work),
+       "engine.allreduce_use_symm_mem",
+       engine.tensor_parallel_size < 2
+           ? "one GPU exchanges nothing"
+           : "vLLM has it for 2, 4, 6 and 8 ranks of Hopper and Blackwell over NVLink");
   warn(engine.float32_matmul_precision == "high" && !fp32_router,
        "engine.float32_matmul_precision",
        "no product of the network is in FP32");

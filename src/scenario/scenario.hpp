@@ -63,6 +63,7 @@ struct EngineSection {
   std::optional<bool> use_deep_gemm;
   bool fuse_allreduce_rms = false;
   bool disable_custom_all_reduce = false;
+  bool allreduce_use_symm_mem = false;
   std::string float32_matmul_precision = "highest";
   std::int64_t stream_interval = 1;
   std::int64_t api_server_count = 1;

@@ -63,6 +63,9 @@ void read_recipe(const document::Node& recipe, ServerFacts& facts) {
       }
     }
   }
+  if (mentions(environment, "VLLM_ALLREDUCE_USE_SYMM_MEM=1")) {
+    facts.settings.emplace_back("allreduce_use_symm_mem", "true");
+  }
   const std::string all_reduce = text_at(recipe, "all_reduce");
   if (mentions(all_reduce, "flashinfer") || mentions(all_reduce, "fuse_allreduce_rms")) {
     facts.settings.emplace_back("fuse_allreduce_rms", "true");

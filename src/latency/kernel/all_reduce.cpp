@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "core/units.hpp"
@@ -155,6 +156,51 @@ Cost all_reduce(core::Bytes message,
                           ? *constants.nccl_switch_gain
                           : 1.0;
   return network(message, nccl(ring, message, gain, constants, gpu));
+}
+
+std::optional<SymmMemLimits> symm_mem_limits(std::int64_t ranks, const hardware::GpuSpec& gpu) {
+  struct Row {
+    std::string_view architecture;
+    std::int64_t ranks;
+    double own_mebibytes;
+    double symm_mem_mebibytes;
+  };
+  constexpr auto kRows = std::to_array<Row>({{"hopper", 2, 64.0, 64.0},
+                                             {"hopper", 4, 32.0, 32.0},
+                                             {"hopper", 6, 0.5, 64.0},
+                                             {"hopper", 8, 0.25, 64.0},
+                                             {"blackwell", 2, 2.0, 8.0},
+                                             {"blackwell", 4, 2.0, 32.0},
+                                             {"blackwell", 6, 1.0, 128.0},
+                                             {"blackwell", 8, 1.0, 128.0}});
+  constexpr double kBytesPerMebibyte = 1048576.0;
+  for (const Row& row : kRows) {
+    if (gpu.has_nvlink && row.architecture == gpu.architecture && row.ranks == ranks) {
+      return SymmMemLimits{.own = core::Bytes(row.own_mebibytes * kBytesPerMebibyte),
+                           .symm_mem = core::Bytes(row.symm_mem_mebibytes * kBytesPerMebibyte)};
+    }
+  }
+  return std::nullopt;
+}
+
+Cost symm_mem_all_reduce(core::Bytes message,
+                         std::int64_t ranks,
+                         const AllReduceConstants& constants,
+                         const ExchangeConstants& common,
+                         const hardware::GpuSpec& gpu) {
+  const auto limits = symm_mem_limits(ranks, gpu);
+  ExchangeConstants own = common;
+  if (limits) {
+    own.custom = std::min(own.custom, limits->own);
+  }
+  const Cost without = all_reduce(message, ranks, constants, own, gpu);
+  if (!limits || message < own.custom || message >= limits->symm_mem) {
+    return without;
+  }
+  const auto n = static_cast<double>(ranks);
+  const core::Bytes ring = message * (2.0 * (n - 1.0) / n);
+  const Cost shots = two_shot(message, ring, n, constants, common, gpu);
+  return shots.time < without.time ? shots : without;
 }
 
 }  // namespace ridgeline::latency::kernel

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "core/units.hpp"
 #include "hardware/gpu_spec.hpp"
@@ -39,6 +40,24 @@ enum class AllReduceWay : std::uint8_t { kOneShot, kTwoShot, kNccl };
                               const AllReduceConstants& constants,
                               const ExchangeConstants& common,
                               const hardware::GpuSpec& gpu);
+
+/// The messages that go through symmetric memory end below this, and those of vLLM's own kernels
+/// before it below `own` where it is on; nothing where the GPU or the number of ranks has none
+/// (vLLM: all_reduce_utils.py, SYMM_MEM_ALL_REDUCE_MAX_SIZES and CUSTOM_ALL_REDUCE_MAX_SIZES).
+struct SymmMemLimits {
+  core::Bytes own;
+  core::Bytes symm_mem;
+};
+[[nodiscard]] std::optional<SymmMemLimits> symm_mem_limits(std::int64_t ranks,
+                                                           const hardware::GpuSpec& gpu);
+
+/// all_reduce() with symmetric memory. No table holds PyTorch's kernels over it: between the two
+/// limits the shorter of vLLM's two shots and NCCL's ways stands in.
+[[nodiscard]] Cost symm_mem_all_reduce(core::Bytes message,
+                                       std::int64_t ranks,
+                                       const AllReduceConstants& constants,
+                                       const ExchangeConstants& common,
+                                       const hardware::GpuSpec& gpu);
 
 /// The largest message that FlashInfer's all-reduce with the norm after it takes; nothing where the
 /// GPU or the number of ranks has none (vLLM: allreduce_rms_fusion.py,

@@ -145,6 +145,22 @@ TEST(KernelChoice, ADeepGemmThatWasNotMeasuredIsSaid) {
   EXPECT_THAT(said("h100", "engine.use_deep_gemm", "true"), IsEmpty());
 }
 
+TEST(KernelChoice, SymmetricMemoryIsForRanksThatHaveALimit) {
+  const std::vector<Override> alone = {{.path = "engine.allreduce_use_symm_mem", .text = "true"}};
+  EXPECT_THAT(ignored("llama-3.1-8b", "h100", alone), ElementsAre(HasSubstr("one GPU")));
+  std::vector<Override> eight = alone;
+  eight.push_back({.path = "engine.tensor_parallel_size", .text = "8"});
+  EXPECT_THAT(ignored("llama-3.1-70b", "a100-80gb", eight), ElementsAre(HasSubstr("Hopper")));
+  const auto found = resolved(with("llama-3.1-70b", "h100", eight));
+  ASSERT_TRUE(found.has_value());
+  EXPECT_TRUE((*found)->execution.kernels.symm_mem_all_reduce);
+  std::vector<std::string> codes;
+  for (const auto& warning : (*found)->warnings) {
+    codes.push_back(warning.code);
+  }
+  EXPECT_THAT(codes, testing::Contains("W-unmeasured-kernel"));
+}
+
 TEST(KernelChoice, SaysNothingOfWhatDoes) {
   EXPECT_THAT(ignored("gpt-oss-120b", "h200", {{.path = "engine.moe_backend", .text = "marlin"}}),
               IsEmpty());

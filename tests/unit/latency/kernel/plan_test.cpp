@@ -175,6 +175,13 @@ TEST_F(PlanOfManyExperts, NcclExchangesAllWithoutTheKernelsOfVllm) {
   EXPECT_EQ(microseconds("all_reduce", 1366, off), microseconds("all_reduce", 1366));
 }
 
+TEST_F(PlanOfManyExperts, SymmetricMemoryTakesWhatNcclWould) {
+  const KernelChoice symmetric{.symm_mem_all_reduce = true};
+  EXPECT_EQ(microseconds("all_reduce", 8, symmetric), microseconds("all_reduce", 8));
+  // 8 MiB, 1,366 rows, and more go by NCCL without.
+  EXPECT_LT(microseconds("all_reduce", 1366, symmetric), microseconds("all_reduce", 1366));
+}
+
 /// Of FP8 in blocks; where no set of it is known, and for sides that it does not take, the kernel
 /// that there is without it.
 TEST_F(PlanOfManyExperts, DeepGemmMultipliesWhatItFits) {

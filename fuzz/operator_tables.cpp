@@ -28,8 +28,6 @@ constexpr std::array kSampleKinds = {fit::TableKind::kGemm,
                                      fit::TableKind::kPrefillAttention,
                                      fit::TableKind::kExperts,
                                      fit::TableKind::kAllReduce};
-/// The profiler measures the first three kinds.
-constexpr std::size_t kProfilerKinds = 3;
 
 void check_errors(const core::Errors& errors) {
   for (const auto& error : errors) {
@@ -96,7 +94,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     read_as_operators(text, kOperatorTables[which]);
   } else if (which < 3 + kSampleKinds.size()) {
     read_as_samples(text, kSampleKinds[which - 3], fit::TableSource::kAiconfigurator);
-  } else if (which < 8 + kProfilerKinds) {
+  } else if (which < 8 + kSampleKinds.size()) {
     read_as_samples(text, kSampleKinds[which - 8], fit::TableSource::kProfiler);
   } else {
     read_as_grouped_gemms(text, which % 2 == 0);

@@ -140,14 +140,21 @@ export interface Options {
    */
   cudagraph_mode?: "auto" | "FULL_AND_PIECEWISE" | "PIECEWISE" | "FULL_DECODE_ONLY" | "NONE" | null;
   /**
-   * Kernel of experts with 4-bit weights; auto takes vLLM's choice for the GPU (auto, marlin, triton). Default:
-   * auto.
+   * Kernel of experts: marlin and triton of 4-bit weights, deep_gemm of FP8 in blocks; auto takes vLLM's choice
+   * for the GPU (auto, marlin, triton, deep_gemm). Default: auto.
    */
-  moe_backend?: "auto" | "marlin" | "triton" | null;
+  moe_backend?: "auto" | "marlin" | "triton" | "deep_gemm" | null;
+  /**
+   * DeepGEMM for dense FP8 weights scaled in blocks (VLLM_USE_DEEP_GEMM, SGLANG_ENABLE_JIT_DEEPGEMM). Default: as
+   * the engine's version does by itself.
+   */
+  use_deep_gemm?: boolean | null;
   /** FlashInfer's all-reduce with the norm after it (vLLM's pass_config). Default: false. */
   fuse_allreduce_rms?: boolean | null;
   /** NCCL's all-reduce for messages of all sizes. Default: false. */
   disable_custom_all_reduce?: boolean | null;
+  /** Symmetric memory for all-reduces beyond vLLM's own kernels (VLLM_ALLREDUCE_USE_SYMM_MEM). Default: false. */
+  allreduce_use_symm_mem?: boolean | null;
   /** VLLM_FLOAT32_MATMUL_PRECISION: high multiplies FP32 on tensor cores (highest, high). Default: highest. */
   float32_matmul_precision?: "highest" | "high" | null;
   /**

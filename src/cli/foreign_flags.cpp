@@ -37,6 +37,8 @@ constexpr auto kAliases = std::to_array<ForeignAlias>({
     {"dp-size", "data-parallel-size"},
     {"context-length", "max-model-len"},
     {"disable-cuda-graph", "enforce-eager"},
+    {"enable-symm-mem", "allreduce-use-symm-mem"},
+    {"enable-torch-symm-mem", "allreduce-use-symm-mem"},
     // trtllm-serve
     {"max-seq-len", "max-model-len"},
     {"kv-cache-free-gpu-memory-fraction", "free-gpu-memory-fraction"},
@@ -88,6 +90,7 @@ constexpr auto kAnswers = std::to_array<ForeignAnswer>({
     {"has another word here: the scenario file, ridgeline run FILE.yaml", "config"},
     {"has another word here: --num-gpu-blocks, or --gpu-memory-utilization",
      "kv-cache-memory-bytes"},
+    {"has another word here: --use-deep-gemm true or false", "fp8-gemm-backend"},
     {"has another word here: --speculative-config", "spec-method spec-model spec-tokens"},
     {"has another word here: --set model.KEY=VALUE",
      "hf-overrides rope-scaling rope-theta model-class-overrides"},

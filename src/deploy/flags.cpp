@@ -195,7 +195,10 @@ class WordReader {
           break;
         }
       }
-      give(row->option, Node::string(text, word.where), word);
+      const bool is_switch = text == "true" || text == "false";
+      give(row->option,
+           is_switch ? Node::boolean(text == "true", word.where) : Node::string(text, word.where),
+           word);
     }
   }
 

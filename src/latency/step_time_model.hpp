@@ -30,9 +30,9 @@ struct Speculation {
   model::Sharding draft_sharding = {};
 };
 
-/// Which kernel multiplies experts whose weights have 4 bits (vLLM's --moe-backend); automatic: the
-/// one that vLLM takes by itself.
-enum class MoeBackend : std::uint8_t { kAuto, kMarlin, kTriton };
+/// Which kernel multiplies experts (vLLM's --moe-backend); automatic: the one that vLLM takes by
+/// itself. Marlin's and Triton's tell for weights of 4 bits, DeepGEMM's for FP8 in blocks.
+enum class MoeBackend : std::uint8_t { kAuto, kMarlin, kTriton, kDeepGemm };
 
 /// Which kernels the engine takes, where it has a choice.
 struct KernelChoice {
@@ -40,8 +40,14 @@ struct KernelChoice {
   /// The all-reduce adds the residual and computes the norm after it (FlashInfer's; vLLM's pass
   /// fuse_allreduce_rms).
   bool fuse_allreduce_rms = false;
+  /// DeepGEMM multiplies dense weights of FP8 in blocks (VLLM_USE_DEEP_GEMM); absent: where the
+  /// engine's version does so by itself.
+  std::optional<bool> deep_gemm = std::nullopt;
   /// NCCL exchanges messages of all sizes (vLLM's --disable-custom-all-reduce).
   bool disable_custom_all_reduce = false;
+  /// Messages beyond vLLM's own kernels go through symmetric memory up to symm_mem_limit()
+  /// (VLLM_ALLREDUCE_USE_SYMM_MEM).
+  bool symm_mem_all_reduce = false;
   /// FP32 products run on tensor cores, as TF32 (VLLM_FLOAT32_MATMUL_PRECISION=high).
   bool fp32_as_tf32 = false;
   /// Prompts are random tokens, not text: a router sends them to some experts far more often.

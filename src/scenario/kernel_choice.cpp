@@ -6,14 +6,65 @@
 
 #include <fmt/format.h>
 
+#include "latency/kernel/all_reduce.hpp"
 #include "latency/step_time_model.hpp"
 #include "model/model_spec.hpp"
+#include "model/operators.hpp"
 #include "model/pass.hpp"
 #include "scenario/resolution.hpp"
 #include "scenario/scenario.hpp"
 
 namespace ridgeline::scenario {
 namespace {
+
+bool has_block_experts(const model::ModelSpec& network) {
+  return std::ranges::any_of(network.layers, [&](const model::LayerGroup& group) {
+    return std::holds_alternative<model::MoeFfn>(group.ffn) &&
+           model::layer_precision(network, group).ffn == model::DType::kFp8Block;
+  });
+}
+
+bool has_block_products(const model::ModelSpec& network) {
+  return std::ranges::any_of(model::forward_pass(network, model::Sharding()),
+                             [](const model::Operator& op) {
+                               const auto* gemm = std::get_if<model::Gemm>(&op.shape);
+                               return gemm != nullptr && gemm->weights == model::DType::kFp8Block;
+                             });
+}
+
+/// Whether vLLM has a limit of messages for so many ranks of the GPU.
+bool has_symm_mem(const Resolution& work) {
+  return latency::kernel::symm_mem_limits(work.engine().tensor_parallel_size, work.out->gpu)
+      .has_value();
+}
+
+/// DeepGEMM and symmetric memory where no table of them is at hand: says what their time is taken
+/// from.
+void note_stand_ins(Resolution& work) {
+  const auto note = [&](std::string_view what) {
+    work.out->warnings.push_back(
+        {.code = "W-unmeasured-kernel",
+         .message = fmt::format("no table of DeepGEMM's {} is at hand: it takes the constants of "
+                                "the kernel that runs without DeepGEMM",
+                                what),
+         .hint = "docs/models/kernel.md, \"DeepGEMM\""});
+  };
+  const EngineSection& engine = work.engine();
+  if (engine.allreduce_use_symm_mem && has_symm_mem(work)) {
+    work.out->warnings.push_back(
+        {.code = "W-unmeasured-kernel",
+         .message = "no table holds all-reduces through symmetric memory: messages beyond vLLM's "
+                    "own kernels take the shorter of two shots and NCCL's ways",
+         .hint = "docs/models/kernel.md, \"Symmetric memory\""});
+  }
+  if (engine.moe_backend == "deep_gemm" && has_block_experts(work.out->network)) {
+    note("experts");
+  }
+  if (engine.use_deep_gemm.value_or(false) && work.out->gpu.architecture != "hopper" &&
+      has_block_products(work.out->network)) {
+    note(fmt::format("products on {}", work.out->gpu.name));
+  }
+}
 
 template <class Test>
 bool any_expert_layer(const model::ModelSpec& network, Test test) {
@@ -27,11 +78,14 @@ bool any_expert_layer(const model::ModelSpec& network, Test test) {
 
 latency::KernelChoice kernel_choice(const EngineSection& engine) {
   using latency::MoeBackend;
-  return {.moe_backend = engine.moe_backend == "marlin"   ? MoeBackend::kMarlin
-                         : engine.moe_backend == "triton" ? MoeBackend::kTriton
-                                                          : MoeBackend::kAuto,
+  return {.moe_backend = engine.moe_backend == "marlin"      ? MoeBackend::kMarlin
+                         : engine.moe_backend == "triton"    ? MoeBackend::kTriton
+                         : engine.moe_backend == "deep_gemm" ? MoeBackend::kDeepGemm
+                                                             : MoeBackend::kAuto,
           .fuse_allreduce_rms = engine.fuse_allreduce_rms,
+          .deep_gemm = engine.use_deep_gemm,
           .disable_custom_all_reduce = engine.disable_custom_all_reduce,
+          .symm_mem_all_reduce = engine.allreduce_use_symm_mem,
           .fp32_as_tf32 = engine.float32_matmul_precision == "high"};
 }
 
@@ -78,6 +132,12 @@ void note_idle_choices(Resolution& work) {
   warn(engine.moe_backend != "auto" && !has_experts,
        "engine.moe_backend",
        "the network has no experts");
+  warn(engine.moe_backend == "deep_gemm" && has_experts && !has_block_experts(network),
+       "engine.moe_backend",
+       "DeepGEMM multiplies FP8 in blocks");
+  warn(engine.use_deep_gemm.has_value() && !has_block_products(network),
+       "engine.use_deep_gemm",
+       "no dense product of the network is of FP8 in blocks");
   warn(engine.fuse_allreduce_rms && engine.tensor_parallel_size < 2,
        "engine.fuse_allreduce_rms",
        "one GPU exchanges nothing");
@@ -90,6 +150,11 @@ void note_idle_choices(Resolution& work) {
            work.out->gpu.architecture != "hopper" && work.out->gpu.architecture != "blackwell",
        "engine.fuse_allreduce_rms",
        "FlashInfer has no such kernel before Hopper");
+  warn(engine.allreduce_use_symm_mem && !has_symm_mem(work),
+       "engine.allreduce_use_symm_mem",
+       engine.tensor_parallel_size < 2
+           ? "one GPU exchanges nothing"
+           : "vLLM has it for 2, 4, 6 and 8 ranks of Hopper and Blackwell over NVLink");
   warn(engine.float32_matmul_precision == "high" && !fp32_router,
        "engine.float32_matmul_precision",
        "no product of the network is in FP32");
@@ -99,6 +164,7 @@ void note_idle_choices(Resolution& work) {
   warn(engine.enforce_eager && engine.cudagraph_mode != "auto" && engine.cudagraph_mode != "NONE",
        "engine.cudagraph_mode",
        "enforce_eager captures no graph");
+  note_stand_ins(work);
 }
 
 }  // namespace ridgeline::scenario

@@ -32,7 +32,7 @@ constexpr std::array<std::string_view, 5> kKvCacheDtypes = {
     "auto", "bfloat16", "fp8", "fp8_e4m3", "fp8_e5m2"};
 constexpr std::array<std::string_view, 5> kCudagraphModes = {
     "auto", "FULL_AND_PIECEWISE", "PIECEWISE", "FULL_DECODE_ONLY", "NONE"};
-constexpr std::array<std::string_view, 3> kMoeBackends = {"auto", "marlin", "triton"};
+constexpr std::array<std::string_view, 4> kMoeBackends = {"auto", "marlin", "triton", "deep_gemm"};
 constexpr std::array<std::string_view, 2> kFp32Precisions = {"highest", "high"};
 constexpr std::array<std::string_view, 2> kSamplers = {"sort", "flashinfer"};
 constexpr std::array<std::string_view, 3> kArrivals = {"poisson", "constant", "at-once"};
@@ -181,14 +181,21 @@ constexpr auto kServedOptions = std::to_array<Option>({
      .help = "Which steps have CUDA graphs: auto is the version's own (PIECEWISE before vLLM 0.11, then FULL_AND_PIECEWISE); FULL_DECODE_ONLY leaves those with prompts to the host, NONE all", .example = "FULL_DECODE_ONLY",
      .slot = [](DeploymentSection& d) -> Slot { return &d.engine.cudagraph_mode; }},
     {.path = "engine.moe_backend", .flag = "moe-backend", .choices = kMoeBackends,
-     .help = "Kernel of experts with 4-bit weights; auto takes vLLM's choice for the GPU", .example = "marlin",
+     .help = "Kernel of experts: marlin and triton of 4-bit weights, deep_gemm of FP8 in blocks; auto takes vLLM's choice for the GPU", .example = "marlin",
      .slot = [](DeploymentSection& d) -> Slot { return &d.engine.moe_backend; }},
+    {.path = "engine.use_deep_gemm", .flag = "use-deep-gemm",
+     .unset = "as the engine's version does by itself",
+     .help = "DeepGEMM for dense FP8 weights scaled in blocks (VLLM_USE_DEEP_GEMM, SGLANG_ENABLE_JIT_DEEPGEMM)", .example = "false",
+     .slot = [](DeploymentSection& d) -> Slot { return &d.engine.use_deep_gemm; }},
     {.path = "engine.fuse_allreduce_rms", .flag = "fuse-allreduce-rms",
      .help = "FlashInfer's all-reduce with the norm after it (vLLM's pass_config)", .example = "true",
      .slot = [](DeploymentSection& d) -> Slot { return &d.engine.fuse_allreduce_rms; }},
     {.path = "engine.disable_custom_all_reduce", .flag = "disable-custom-all-reduce",
      .help = "NCCL's all-reduce for messages of all sizes", .example = "true",
      .slot = [](DeploymentSection& d) -> Slot { return &d.engine.disable_custom_all_reduce; }},
+    {.path = "engine.allreduce_use_symm_mem", .flag = "allreduce-use-symm-mem",
+     .help = "Symmetric memory for all-reduces beyond vLLM's own kernels (VLLM_ALLREDUCE_USE_SYMM_MEM)", .example = "true",
+     .slot = [](DeploymentSection& d) -> Slot { return &d.engine.allreduce_use_symm_mem; }},
     {.path = "engine.float32_matmul_precision", .flag = "float32-matmul-precision", .choices = kFp32Precisions,
      .help = "VLLM_FLOAT32_MATMUL_PRECISION: high multiplies FP32 on tensor cores", .example = "high",
      .slot = [](DeploymentSection& d) -> Slot { return &d.engine.float32_matmul_precision; }},

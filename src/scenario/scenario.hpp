@@ -60,8 +60,10 @@ struct EngineSection {
   std::optional<std::int64_t> max_cudagraph_capture_size;
   std::string cudagraph_mode = "auto";  ///< The version's own.
   std::string moe_backend = "auto";
+  std::optional<bool> use_deep_gemm;
   bool fuse_allreduce_rms = false;
   bool disable_custom_all_reduce = false;
+  bool allreduce_use_symm_mem = false;
   std::string float32_matmul_precision = "highest";
   std::int64_t stream_interval = 1;
   std::int64_t api_server_count = 1;

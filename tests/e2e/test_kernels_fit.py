@@ -51,6 +51,47 @@ def test_fit_finds_what_made_the_table_and_the_model_takes_it(ridgeline):
     assert "decode attention" in table.stdout
 
 
+WAYS = ("one_shot", "two_shot", "nccl")
+
+
+def way_of(ranks, kibibytes):
+    if kibibytes >= 8192:
+        return "nccl"
+    return "one_shot" if ranks == 2 or kibibytes < (512 if ranks <= 4 else 256) else "two_shot"
+
+
+def exchange_us(ranks, size):
+    """All-reduces of our own: 5 us and 0.3 per further rank in one shot, 10 and 1 in two, 30 us of NCCL's; 60, 70 and
+    80 % of 450 GB/s. (The two shots wait and move at once: 1.5th powers.)"""
+    link = 450e3
+    way = way_of(ranks, size >> 10)
+    if way == "nccl":
+        return 30 + 2 * (ranks - 1) / ranks * size / (0.8 * link)
+    if way == "one_shot":
+        return 5 + 0.3 * (ranks - 2) + (ranks - 1) * size / (0.6 * link)
+    return ((10 + ranks - 2) ** 1.5 + (2 * size / (0.7 * link)) ** 1.5) ** (2 / 3)
+
+
+def test_the_profilers_exchanges_are_fitted(ridgeline):
+    folder = ridgeline.folder / "measured" / "full" / "h100"
+    folder.mkdir(parents=True)
+    lines = ["dtype,kind,algorithm,ranks,kibibytes,latency_us"]
+    for ranks in (2, 4, 8):
+        for size in (4, 16, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 65536, 262144):
+            time = exchange_us(ranks, size << 10)
+            # Ways that vLLM does not go at a size are slower, and must not count.
+            lines += [f"bf16,all_reduce,{way},{ranks},{size},{time + 50 * (way != way_of(ranks, size)):.6f}" for way in WAYS]
+    (folder / "collective.csv").write_text("\n".join(lines) + "\n")
+    fit = ridgeline("kernels", "fit", "measured", "--format", "json")
+    assert fit.returncode == 0, fit.stderr
+    (found,) = json.loads(fit.stdout)["fits"]
+    assert (found["operator"], found["rows"]) == ("all_reduce", 39)
+    assert found["p90_error"] < 0.005
+    assert found["constants"]["one_shot_us"] == pytest.approx(5, rel=0.02)
+    assert found["constants"]["one_shot_efficiency"] == pytest.approx(0.6, rel=0.02)
+    assert found["constants"]["two_shot_us"] == pytest.approx(10, rel=0.05)
+
+
 def test_a_model_without_constants_refuses_them(ridgeline):
     profile(ridgeline)
     assert ridgeline("kernels", "fit", "measured", "-o", "columns.yaml").returncode == 0

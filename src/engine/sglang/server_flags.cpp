@@ -56,10 +56,10 @@ constexpr auto kRefused = std::to_array<ServerFlags>({
      "torch-compile-max-bs enable-breakable-cuda-graph"},
     {"kernels are priced as SGLang chooses them by default",
      "prefill-attention-backend decode-attention-backend sampling-backend "
-     "mm-attention-backend nsa-prefill-backend nsa-decode-backend fp8-gemm-backend "
+     "mm-attention-backend nsa-prefill-backend nsa-decode-backend "
      "fp4-gemm-backend moe-a2a-backend moe-runner-backend flashinfer-mxfp4-moe-precision "
      "enable-flashinfer-allreduce-fusion deepep-mode deepep-config enable-nccl-nvls "
-     "enable-symm-mem enable-mscclpp enable-torch-symm-mem "
+     "enable-mscclpp "
      "disable-flashinfer-cutlass-moe-fp4-allgather triton-attention-reduce-in-fp32 "
      "triton-attention-num-kv-splits triton-attention-split-tile-size "
      "flashinfer-mla-disable-ragged disable-shared-experts-fusion "

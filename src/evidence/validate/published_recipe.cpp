@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -54,6 +55,16 @@ void read_recipe(const document::Node& recipe, ServerFacts& facts) {
   }
   if (mentions(environment, "VLLM_MXFP4_USE_MARLIN=1")) {
     facts.settings.emplace_back("moe_backend", "marlin");
+  }
+  for (const std::string_view variable : {"VLLM_USE_DEEP_GEMM", "SGLANG_ENABLE_JIT_DEEPGEMM"}) {
+    for (const auto& [value, word] : {std::pair{"1", "true"}, std::pair{"0", "false"}}) {
+      if (mentions(environment, fmt::format("{}={}", variable, value))) {
+        facts.settings.emplace_back("use_deep_gemm", word);
+      }
+    }
+  }
+  if (mentions(environment, "VLLM_ALLREDUCE_USE_SYMM_MEM=1")) {
+    facts.settings.emplace_back("allreduce_use_symm_mem", "true");
   }
   const std::string all_reduce = text_at(recipe, "all_reduce");
   if (mentions(all_reduce, "flashinfer") || mentions(all_reduce, "fuse_allreduce_rms")) {

@@ -31,14 +31,14 @@ struct TableName {
   TableKind kind;
   std::string_view family;
   std::string_view table;
-  std::string_view profiled;  ///< Empty: the profiler's is not read.
+  std::string_view profiled;
 };
 constexpr auto kTableNames = std::to_array<TableName>({
     {TableKind::kGemm, "gemm", "gemm", "gemm"},
     {TableKind::kDecodeAttention, "attention", "generation_attention", "decode_attention"},
     {TableKind::kPrefillAttention, "attention", "context_attention", "prefill_attention"},
-    {TableKind::kExperts, "moe", "moe", ""},
-    {TableKind::kAllReduce, "comm", "custom_allreduce", ""},
+    {TableKind::kExperts, "moe", "moe", "grouped_gemm"},
+    {TableKind::kAllReduce, "comm", "custom_allreduce", "collective"},
 });
 
 struct TableFile {
@@ -98,7 +98,7 @@ std::vector<TableFile> find_files(const std::string& folder) {
        at.increment(ignored)) {
     for (const TableName& known : kTableNames) {
       const auto path = at->path() / fmt::format("{}.csv", known.profiled);
-      if (!known.profiled.empty() && std::filesystem::is_regular_file(path, error)) {
+      if (std::filesystem::is_regular_file(path, error)) {
         files.push_back({.path = path.string(),
                          .gpu = at->path().filename().string(),
                          .version = "profiler",

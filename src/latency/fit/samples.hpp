@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -14,9 +15,12 @@
 
 namespace ridgeline::latency::fit {
 
+/// Which kernel multiplies FP8 in blocks, where a table names several.
+enum class BlockGemmSource : std::uint8_t { kDefault, kDeepGemm, kFlashInfer };
 struct GemmCall {
   kernel::GemmShape shape;
   model::DType weights = model::DType::kBf16;
+  BlockGemmSource source = BlockGemmSource::kDefault;
 };
 struct DecodeAttentionCall {
   kernel::DecodeCall call;
@@ -29,8 +33,11 @@ struct PrefillAttentionCall {
 struct ExpertCall {
   model::ExpertGemm shape;
   std::int64_t tokens = 0;
-  std::int64_t tensor_parallel = 1;  ///< Cuts the width; shape.width is what is left.
-  bool is_weight_only = false;       ///< Products in 16 bits, whatever the GPU can do.
+  /// Cuts the width; shape.width is what is left. Absent: the table is of widths alone.
+  std::optional<std::int64_t> tensor_parallel = std::nullopt;
+  bool is_weight_only = false;  ///< Products in 16 bits, whatever the GPU can do.
+  /// Experts that get a token. Absent: as aiconfigurator's collector spreads tokens.
+  std::optional<double> experts_hit = std::nullopt;
 };
 struct AllReduceCall {
   core::Bytes message;

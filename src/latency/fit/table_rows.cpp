@@ -1,6 +1,7 @@
 #include "latency/fit/table_rows.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -17,6 +18,8 @@
 #include "core/units.hpp"
 #include "domain/step.hpp"
 #include "latency/fit/samples.hpp"
+#include "latency/kernel/all_reduce.hpp"
+#include "latency/kernel/constants.hpp"
 #include "latency/kernel/cost.hpp"
 #include "latency/measured/csv_columns.hpp"
 #include "model/operators.hpp"
@@ -32,6 +35,7 @@ constexpr double kSecondsPerMillisecond = 1e-3;
 constexpr double kSecondsPerMicrosecond = 1e-6;
 /// All-reduce tables count elements of 16 bit.
 constexpr double kBytesPerMessageElement = 2.0;
+constexpr double kBytesPerKibibyte = 1024.0;
 /// A product of any two counts of a row stays in range.
 constexpr double kMostOfAnything = 1073741824.0;
 
@@ -90,15 +94,19 @@ struct TableText {
   const std::string& file;
 };
 
-bool is_time(CellKind kind) {
-  return kind == CellKind::kMicroseconds || kind == CellKind::kMilliseconds;
+constexpr std::string_view kBytesColumn = "bytes";
+
+/// Counts that are multiplied with others, and so are bounded.
+bool is_factor(const CsvColumn& column) {
+  return column.kind != CellKind::kMicroseconds && column.kind != CellKind::kMilliseconds &&
+         column.name != kBytesColumn;
 }
 
 core::Result<CsvRows> rows_of(const TableText& table, const std::vector<CsvColumn>& columns) {
   CsvRows rows = measured::read_csv(table.text, table.file, columns);
   for (std::size_t column = 0; column < columns.size(); ++column) {
     for (std::size_t row = 0; row < rows.numbers[column].size(); ++row) {
-      if (!is_time(columns[column].kind) && rows.numbers[column][row] > kMostOfAnything) {
+      if (is_factor(columns[column]) && rows.numbers[column][row] > kMostOfAnything) {
         measured::note_problem(
             rows.errors,
             table.file,
@@ -115,15 +123,25 @@ core::Result<CsvRows> rows_of(const TableText& table, const std::vector<CsvColum
   return rows;
 }
 
-std::vector<Sample> gemm_samples(const CsvRows& rows, double unit) {
+/// Of vLLM's names of kernels, "DeepGemmFp8BlockScaledMMKernel" and the like.
+BlockGemmSource block_gemm_source(std::string_view kernel) {
+  return kernel.starts_with("DeepGemm")             ? BlockGemmSource::kDeepGemm
+         : kernel.starts_with("FlashInferFp8Block") ? BlockGemmSource::kFlashInfer
+                                                    : BlockGemmSource::kDefault;
+}
+
+std::vector<Sample> gemm_samples(const CsvRows& rows, double unit, bool names_kernels) {
   std::vector<Sample> samples;
   for (std::size_t row = 0; row < rows.lines.size(); ++row) {
     if (const auto weights = measured_dtype(rows.words[0][row])) {
-      samples.push_back({.call = GemmCall{.shape = {.m = rows.count(1, row),
-                                                    .k = rows.count(2, row),
-                                                    .n = rows.count(3, row)},
-                                          .weights = *weights},
-                         .time = core::Seconds(rows.numbers[4][row] * unit)});
+      samples.push_back(
+          {.call = GemmCall{.shape = {.m = rows.count(1, row),
+                                      .k = rows.count(2, row),
+                                      .n = rows.count(3, row)},
+                            .weights = *weights,
+                            .source = names_kernels ? block_gemm_source(rows.words[5][row])
+                                                    : BlockGemmSource::kDefault},
+           .time = core::Seconds(rows.numbers[4][row] * unit)});
     }
   }
   return samples;
@@ -131,17 +149,22 @@ std::vector<Sample> gemm_samples(const CsvRows& rows, double unit) {
 
 core::Result<std::vector<Sample>> read_gemm(const TableText& table, TableSource source) {
   const bool published = source == TableSource::kAiconfigurator;
-  auto rows = rows_of(table,
-                      {{published ? "gemm_dtype" : "dtype", CellKind::kWord},
-                       {"m"},
-                       {"k"},
-                       {"n"},
-                       published ? CsvColumn{"latency", CellKind::kMilliseconds}
-                                 : CsvColumn{"latency_us", CellKind::kMicroseconds}});
+  std::vector<CsvColumn> columns = {{published ? "gemm_dtype" : "dtype", CellKind::kWord},
+                                    {"m"},
+                                    {"k"},
+                                    {"n"},
+                                    published ? CsvColumn{"latency", CellKind::kMilliseconds}
+                                              : CsvColumn{"latency_us", CellKind::kMicroseconds}};
+  const bool names_kernels = published && has_column(table.text, "kernel_source");
+  if (names_kernels) {
+    columns.push_back({"kernel_source", CellKind::kWord});
+  }
+  auto rows = rows_of(table, columns);
   if (!rows) {
     return core::fail(std::move(rows).error());
   }
-  return gemm_samples(*rows, published ? kSecondsPerMillisecond : kSecondsPerMicrosecond);
+  return gemm_samples(
+      *rows, published ? kSecondsPerMillisecond : kSecondsPerMicrosecond, names_kernels);
 }
 
 Sample decode_sample(std::int64_t batch,
@@ -275,7 +298,7 @@ core::Result<std::vector<Sample>> read_profiled_attention(const TableText& table
   return decode ? samples : of_engines_kernels(samples, kernels);
 }
 
-core::Result<std::vector<Sample>> read_experts(const TableText& table) {
+core::Result<std::vector<Sample>> read_published_experts(const TableText& table) {
   std::vector<CsvColumn> columns = {{"moe_dtype", CellKind::kWord},
                                     {"distribution", CellKind::kWord},
                                     {"num_tokens"},
@@ -318,7 +341,63 @@ core::Result<std::vector<Sample>> read_experts(const TableText& table) {
   return samples;
 }
 
-core::Result<std::vector<Sample>> read_all_reduce(const TableText& table) {
+/// Experts that get a token, of the bytes that the profiler counts for a layer of them: each such
+/// expert's three matrices once, beside the activations of its kernels (tools/profiler,
+/// operators/grouped_gemm.py, cost()).
+double experts_of_bytes(double bytes, const ExpertCall& call) {
+  constexpr double kActivation = 2.0;
+  const double item = call.shape.weights == model::DType::kBf16 ? 2.0 : 1.0;
+  const double hidden = kernel::real(call.shape.hidden);
+  const double width = kernel::real(call.shape.width);
+  const double tokens = kernel::real(call.tokens);
+  const double pairs = tokens * kernel::real(call.shape.experts_per_token);
+  const double up = pairs * (item * hidden + kActivation * 2.0 * width);
+  const double activation = pairs * kActivation * 3.0 * width;
+  const double down = pairs * (item * width + kActivation * hidden);
+  const double sum = kActivation * (pairs + tokens) * hidden;
+  const double matrices = 3.0 * hidden * width * item;
+  return std::clamp(std::round((bytes - up - activation - down - sum) / matrices),
+                    1.0,
+                    kernel::real(call.shape.experts));
+}
+
+core::Result<std::vector<Sample>> read_profiled_experts(const TableText& table) {
+  auto rows = rows_of(table,
+                      {{"dtype", CellKind::kWord},
+                       {"part", CellKind::kWord},
+                       {"hidden"},
+                       {"width"},
+                       {"experts"},
+                       {"local_experts"},
+                       {"top_k"},
+                       {"tokens"},
+                       {kBytesColumn, CellKind::kFraction},
+                       {"latency_us", CellKind::kMicroseconds}});
+  if (!rows) {
+    return core::fail(std::move(rows).error());
+  }
+  std::vector<Sample> samples;
+  for (std::size_t row = 0; row < rows->lines.size(); ++row) {
+    const auto weights = measured_dtype(rows->words[0][row]);
+    const std::int64_t experts = rows->count(4, row);
+    if (!weights || rows->words[1][row] != "layer" || rows->count(5, row) != experts) {
+      continue;
+    }
+    ExpertCall call{.shape = {.experts = experts,
+                              .experts_on_rank = experts,
+                              .experts_per_token = rows->count(6, row),
+                              .hidden = rows->count(2, row),
+                              .width = rows->count(3, row),
+                              .weights = *weights},
+                    .tokens = rows->count(7, row)};
+    call.experts_hit = experts_of_bytes(rows->numbers[8][row], call);
+    samples.push_back(
+        {.call = call, .time = core::Seconds(rows->numbers[9][row] * kSecondsPerMicrosecond)});
+  }
+  return samples;
+}
+
+core::Result<std::vector<Sample>> read_published_all_reduce(const TableText& table) {
   auto rows = rows_of(table,
                       {{"backend", CellKind::kWord},
                        {"num_gpus"},
@@ -334,6 +413,41 @@ core::Result<std::vector<Sample>> read_all_reduce(const TableText& table) {
                                                                       kBytesPerMessageElement),
                                                .ranks = rows->count(1, row)},
                          .time = core::Seconds(rows->numbers[3][row] * kSecondsPerMillisecond)});
+    }
+  }
+  return samples;
+}
+
+std::string_view profiled_way(core::Bytes message, std::int64_t ranks) {
+  switch (kernel::all_reduce_way(message, ranks, kernel::builtin_constants().exchange)) {
+    case kernel::AllReduceWay::kOneShot:
+      return "one_shot";
+    case kernel::AllReduceWay::kTwoShot:
+      return "two_shot";
+    case kernel::AllReduceWay::kNccl:
+      return "nccl";
+  }
+  RIDGELINE_CHECK(false, "every way has a word");
+}
+
+core::Result<std::vector<Sample>> read_profiled_all_reduce(const TableText& table) {
+  auto rows = rows_of(table,
+                      {{"kind", CellKind::kWord},
+                       {"algorithm", CellKind::kWord},
+                       {"ranks"},
+                       {"kibibytes"},
+                       {"latency_us", CellKind::kMicroseconds}});
+  if (!rows) {
+    return core::fail(std::move(rows).error());
+  }
+  std::vector<Sample> samples;
+  for (std::size_t row = 0; row < rows->lines.size(); ++row) {
+    const std::int64_t ranks = rows->count(2, row);
+    const core::Bytes message(rows->numbers[3][row] * kBytesPerKibibyte);
+    if (rows->words[0][row] == "all_reduce" && ranks > 1 &&
+        rows->words[1][row] == profiled_way(message, ranks)) {
+      samples.push_back({.call = AllReduceCall{.message = message, .ranks = ranks},
+                         .time = core::Seconds(rows->numbers[4][row] * kSecondsPerMicrosecond)});
     }
   }
   return samples;
@@ -357,9 +471,9 @@ core::Result<std::vector<Sample>> read_samples(std::string_view text,
                        : read_profiled_attention(table, decode);
     }
     case TableKind::kExperts:
-      return read_experts(table);
+      return published ? read_published_experts(table) : read_profiled_experts(table);
     case TableKind::kAllReduce:
-      return read_all_reduce(table);
+      return published ? read_published_all_reduce(table) : read_profiled_all_reduce(table);
   }
   RIDGELINE_CHECK(false, "every kind has a reader");
 }

@@ -13,7 +13,7 @@ namespace ridgeline::latency::fit {
 /// Whose columns and units a table has.
 enum class TableSource : std::uint8_t {
   kAiconfigurator,
-  kProfiler,  ///< GEMM and attention only.
+  kProfiler,
 };
 
 /// The rows of one table that the kernel model can express (read_tables says which). `file` names

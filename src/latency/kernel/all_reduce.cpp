@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "core/units.hpp"
@@ -67,14 +68,20 @@ Cost two_shot(core::Bytes message,
 }
 
 bool is_one_shot(core::Bytes message, std::int64_t ranks, const ExchangeConstants& common) {
-  if (ranks == 2) {
-    return message < common.custom;
-  }
-  return message <=
-         (ranks <= kFewRanks ? common.one_shot_up_to_4_ranks : common.one_shot_above_4_ranks);
+  return ranks == 2 || message <= (ranks <= kFewRanks ? common.one_shot_up_to_4_ranks
+                                                      : common.one_shot_above_4_ranks);
 }
 
 }  // namespace
+
+AllReduceWay all_reduce_way(core::Bytes message,
+                            std::int64_t ranks,
+                            const ExchangeConstants& common) {
+  if (message >= common.custom) {
+    return AllReduceWay::kNccl;
+  }
+  return is_one_shot(message, ranks, common) ? AllReduceWay::kOneShot : AllReduceWay::kTwoShot;
+}
 
 double latency_pace(const AllReduceConstants& constants, const hardware::GpuSpec& gpu) {
   return constants.clock_ghz ? *constants.clock_ghz / gpu.clock_ghz : 1.0;
@@ -134,19 +141,66 @@ Cost all_reduce(core::Bytes message,
     // No library's limits: the least that any algorithm moves, which grows with the message.
     return network(message, ring / link);
   }
-  if (is_one_shot(message, ranks, common)) {
-    return network(
-        message,
-        (constants.one_shot + constants.one_shot_rank * (n - 2.0)) * latency_pace(constants, gpu) +
-            message * (n - 1.0) / (link * constants.one_shot_efficiency));
-  }
-  if (message < common.custom) {
-    return two_shot(message, ring, n, constants, common, gpu);
+  switch (all_reduce_way(message, ranks, common)) {
+    case AllReduceWay::kOneShot:
+      return network(message,
+                     (constants.one_shot + constants.one_shot_rank * (n - 2.0)) *
+                             latency_pace(constants, gpu) +
+                         message * (n - 1.0) / (link * constants.one_shot_efficiency));
+    case AllReduceWay::kTwoShot:
+      return two_shot(message, ring, n, constants, common, gpu);
+    case AllReduceWay::kNccl:
+      break;
   }
   const double gain = ranks > kFewRanks && constants.nccl_switch_gain && !is_before_hopper(gpu)
                           ? *constants.nccl_switch_gain
                           : 1.0;
   return network(message, nccl(ring, message, gain, constants, gpu));
+}
+
+std::optional<SymmMemLimits> symm_mem_limits(std::int64_t ranks, const hardware::GpuSpec& gpu) {
+  struct Row {
+    std::string_view architecture;
+    std::int64_t ranks;
+    double own_mebibytes;
+    double symm_mem_mebibytes;
+  };
+  constexpr auto kRows = std::to_array<Row>({{"hopper", 2, 64.0, 64.0},
+                                             {"hopper", 4, 32.0, 32.0},
+                                             {"hopper", 6, 0.5, 64.0},
+                                             {"hopper", 8, 0.25, 64.0},
+                                             {"blackwell", 2, 2.0, 8.0},
+                                             {"blackwell", 4, 2.0, 32.0},
+                                             {"blackwell", 6, 1.0, 128.0},
+                                             {"blackwell", 8, 1.0, 128.0}});
+  constexpr double kBytesPerMebibyte = 1048576.0;
+  for (const Row& row : kRows) {
+    if (gpu.has_nvlink && row.architecture == gpu.architecture && row.ranks == ranks) {
+      return SymmMemLimits{.own = core::Bytes(row.own_mebibytes * kBytesPerMebibyte),
+                           .symm_mem = core::Bytes(row.symm_mem_mebibytes * kBytesPerMebibyte)};
+    }
+  }
+  return std::nullopt;
+}
+
+Cost symm_mem_all_reduce(core::Bytes message,
+                         std::int64_t ranks,
+                         const AllReduceConstants& constants,
+                         const ExchangeConstants& common,
+                         const hardware::GpuSpec& gpu) {
+  const auto limits = symm_mem_limits(ranks, gpu);
+  ExchangeConstants own = common;
+  if (limits) {
+    own.custom = std::min(own.custom, limits->own);
+  }
+  const Cost without = all_reduce(message, ranks, constants, own, gpu);
+  if (!limits || message < own.custom || message >= limits->symm_mem) {
+    return without;
+  }
+  const auto n = static_cast<double>(ranks);
+  const core::Bytes ring = message * (2.0 * (n - 1.0) / n);
+  const Cost shots = two_shot(message, ring, n, constants, common, gpu);
+  return shots.time < without.time ? shots : without;
 }
 
 }  // namespace ridgeline::latency::kernel

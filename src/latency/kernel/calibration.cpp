@@ -160,8 +160,10 @@ void slow_down(Calibration& result,
        result.gemm_8bit,
        result.experts_8bit_coarse,
        result.experts_8bit_fine);
-  if (result.gemm_8bit_block) {
-    slow(&hardware::GpuSpec::peak_fp8, *result.gemm_8bit_block);
+  for (auto* set : {&result.gemm_8bit_block, &result.gemm_8bit_deep_gemm}) {
+    if (*set) {
+      slow(&hardware::GpuSpec::peak_fp8, **set);
+    }
   }
   if (result.experts_8bit_block) {
     slow(&hardware::GpuSpec::peak_fp8, *result.experts_8bit_block);
@@ -205,9 +207,13 @@ const Sourced<DecodeAttentionConstants>& Calibration::decode(model::DType kv) co
 }
 
 const Sourced<GemmConstants>& Calibration::gemm(model::DType weights,
-                                                const MatmulFormat& format) const {
+                                                const MatmulFormat& format,
+                                                bool deep_gemm) const {
   if (!format.is_8bit) {
     return gemm_16bit;
+  }
+  if (weights == model::DType::kFp8Block && deep_gemm && gemm_8bit_deep_gemm) {
+    return *gemm_8bit_deep_gemm;
   }
   if (weights == model::DType::kFp8Block && gemm_8bit_block) {
     return *gemm_8bit_block;
@@ -250,6 +256,7 @@ Calibration calibrate(const Constants& constants, const hardware::GpuSpec& gpu) 
                      .gemm_16bit = choice.pick(&Column::gemm_16bit),
                      .gemm_8bit = choice.pick(&Column::gemm_8bit),
                      .gemm_8bit_block = choice.pick_any(&Column::gemm_8bit_block),
+                     .gemm_8bit_deep_gemm = choice.pick_any(&Column::gemm_8bit_deep_gemm),
                      .gemm_nvfp4 = choice.pick_any(&Column::gemm_nvfp4),
                      .decode_attention = choice.pick(&Column::decode_attention),
                      .decode_attention_8bit = choice.pick_any(&Column::decode_attention_8bit),
@@ -287,6 +294,9 @@ Calibration calibrate(const Constants& constants, const hardware::GpuSpec& gpu) 
     }
   }
   spread_unevenly(result);
+  if (result.gemm_8bit_deep_gemm) {
+    result.gemm_8bit_deep_gemm->source += ", DeepGEMM";
+  }
   if (!gpu.has_nvlink) {
     result.all_reduce.source = "kernel (PCIe)";
   }

@@ -37,6 +37,8 @@ struct Calibration {
   Sourced<GemmConstants> gemm_8bit;
   /// Absent: gemm_8bit.
   std::optional<Sourced<GemmConstants>> gemm_8bit_block = std::nullopt;
+  /// Absent: gemm_8bit_block.
+  std::optional<Sourced<GemmConstants>> gemm_8bit_deep_gemm = std::nullopt;
   std::optional<Sourced<GemmConstants>> gemm_nvfp4 = std::nullopt;
   Sourced<DecodeAttentionConstants> decode_attention;
   /// Absent: decode_attention.
@@ -59,9 +61,10 @@ struct Calibration {
   /// absent: all_reduce.
   std::optional<Sourced<AllReduceConstants>> all_reduce_fused = std::nullopt;
 
-  /// Of such weights; `format` is what the GPU makes of them.
+  /// Of such weights; `format` is what the GPU makes of them. FP8 in blocks may be DeepGEMM's.
   [[nodiscard]] const Sourced<GemmConstants>& gemm(model::DType weights,
-                                                   const MatmulFormat& format) const;
+                                                   const MatmulFormat& format,
+                                                   bool deep_gemm = false) const;
   /// Of a cache with elements of that type.
   [[nodiscard]] const Sourced<DecodeAttentionConstants>& decode(model::DType kv) const;
   /// Of a network with that many experts of such weights; `format` is what the GPU makes of them.

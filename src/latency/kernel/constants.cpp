@@ -292,6 +292,7 @@ Column read_column(const document::Node& node, const std::string& path, core::Er
   column.gemm_16bit = read_optional<GemmConstants>(reader, "gemm_16bit", errors);
   column.gemm_8bit = read_optional<GemmConstants>(reader, "gemm_8bit", errors);
   column.gemm_8bit_block = read_optional<GemmConstants>(reader, "gemm_8bit_block", errors);
+  column.gemm_8bit_deep_gemm = read_optional<GemmConstants>(reader, "gemm_8bit_deep_gemm", errors);
   column.gemm_nvfp4 = read_optional<GemmConstants>(reader, "gemm_nvfp4", errors);
   column.decode_attention =
       read_optional<DecodeAttentionConstants>(reader, "decode_attention", errors);
@@ -327,6 +328,7 @@ void complete_from(Column& column, const Column& other) {
   take(&Column::gemm_16bit);
   take(&Column::gemm_8bit);
   take(&Column::gemm_8bit_block);
+  take(&Column::gemm_8bit_deep_gemm);
   take(&Column::gemm_nvfp4);
   take(&Column::decode_attention);
   take(&Column::decode_attention_8bit);

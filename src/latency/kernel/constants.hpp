@@ -144,6 +144,8 @@ struct Column {
   std::optional<GemmConstants> gemm_16bit;
   std::optional<GemmConstants> gemm_8bit;
   std::optional<GemmConstants> gemm_8bit_block;  ///< FP8 scaled in blocks; absent: gemm_8bit.
+  /// Of these, DeepGEMM's; absent here and in the generic column: gemm_8bit_block.
+  std::optional<GemmConstants> gemm_8bit_deep_gemm;
   std::optional<GemmConstants> gemm_nvfp4;  ///< Where the GPU multiplies NVFP4; absent: gemm_8bit.
   std::optional<DecodeAttentionConstants> decode_attention;
   /// Of caches with 8 bits per element; absent here and in the generic column: decode_attention.

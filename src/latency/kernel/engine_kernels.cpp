@@ -43,6 +43,7 @@ using GemmSet = std::optional<GemmConstants> Column::*;
 constexpr auto kQuantisingGemms = std::to_array<std::pair<std::string_view, GemmSet>>({
     {"gemm_8bit", &Column::gemm_8bit},
     {"gemm_8bit_block", &Column::gemm_8bit_block},
+    {"gemm_8bit_deep_gemm", &Column::gemm_8bit_deep_gemm},
     {"gemm_nvfp4", &Column::gemm_nvfp4},
 });
 
@@ -84,6 +85,7 @@ void overlap(Column& column, core::Seconds by) {
   shorten(&Column::gemm_16bit);
   shorten(&Column::gemm_8bit);
   shorten(&Column::gemm_8bit_block);
+  shorten(&Column::gemm_8bit_deep_gemm);
   shorten(&Column::gemm_nvfp4);
   shorten(&Column::decode_attention);
   shorten(&Column::decode_attention_8bit);
@@ -140,6 +142,7 @@ EngineKernels read_engine(const document::Node& node,
   EngineKernels kernels;
   kernels.name = reader.required_string("name");
   kernels.fuses_all_reduce = reader.boolean("fuses_all_reduce").value_or(false);
+  kernels.takes_deep_gemm = reader.boolean("takes_deep_gemm").value_or(false);
   if (const document::Node* sets = reader.node("sets")) {
     kernels.sets.emplace();
     for (const document::Node& set :
@@ -169,7 +172,8 @@ EngineKernels read_engine(const document::Node& node,
           });
       if (!is_known) {
         reader.problem("fused_quantisation",
-                       fmt::format("found {}, expected gemm_8bit, gemm_8bit_block or gemm_nvfp4",
+                       fmt::format("found {}, expected gemm_8bit, gemm_8bit_block, "
+                                   "gemm_8bit_deep_gemm or gemm_nvfp4",
                                    set.describe()));
         continue;
       }
@@ -282,6 +286,11 @@ const Constants& constants_of_engine(std::string_view engine) {
   }();
   const EngineKernels* const kernels = kernels_of(engine);
   return kernels == nullptr ? builtin_constants() : kConstants.find(kernels->name)->second;
+}
+
+bool takes_deep_gemm(std::string_view engine) {
+  const EngineKernels* const kernels = kernels_of(engine);
+  return kernels != nullptr && kernels->takes_deep_gemm;
 }
 
 bool fuses_all_reduce(std::string_view engine) {

@@ -28,6 +28,7 @@ struct EngineKernels {
   bool best_8bit_tiles = false;
   /// Times the rows that experts compute and move in the tables, whose tokens are spread mildly.
   std::optional<double> uneven_experts = std::nullopt;
+  bool takes_deep_gemm = false;    ///< For dense FP8 in blocks, where nothing else is said.
   bool fuses_all_reduce = false;   ///< Its all-reduce computes the norm after it.
   std::vector<ModelSetting> step;  ///< As ModelOptions::settings.
   /// Of `columns`, the sets that it takes; absent: all.
@@ -45,6 +46,7 @@ struct EngineKernels {
 /// The compiled-in constants as the engine of that name has them: builtin_constants() where none is
 /// said to differ.
 [[nodiscard]] const Constants& constants_of_engine(std::string_view engine);
+[[nodiscard]] bool takes_deep_gemm(std::string_view engine);
 [[nodiscard]] bool fuses_all_reduce(std::string_view engine);
 
 /// `base` as those kernels have it.

@@ -184,6 +184,9 @@ double expected_experts(const model::ExpertGemm& shape,
                         const ExpertChoice& choice) {
   const double pairs = pairs_on_rank(shape, tokens, choice);
   const double held = real(shape.experts_on_rank);
+  if (choice.experts_hit) {
+    return *choice.experts_hit;
+  }
   if (choice.is_published_table) {
     return published_hits(pairs, held, real(tokens * shape.token_sources));
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "hardware/gpu_spec.hpp"
 #include "latency/kernel/constants.hpp"
@@ -21,6 +22,8 @@ struct ExpertChoice {
   double fresh_share = 1.0;
   /// As in aiconfigurator's tables "power_law_1.01", instead of all that.
   bool is_published_table = false;
+  /// How many get a token, where that is known, instead of all that.
+  std::optional<double> experts_hit = std::nullopt;
 };
 
 /// Work of the busiest rank over that of the mean one: 1 where each rank has a part of every

@@ -135,6 +135,8 @@ Overrides random_deployment() {
   maybe(all, "engine.cudagraph_mode", {"FULL_DECODE_ONLY", "PIECEWISE"});
   maybe(all, "engine.fuse_allreduce_rms", {"true", "false"});
   maybe(all, "engine.disable_custom_all_reduce", {"true", "false"});
+  maybe(all, "engine.use_deep_gemm", {"true", "false"});
+  maybe(all, "engine.allreduce_use_symm_mem", {"true", "false"});
   maybe(all, "engine.float32_matmul_precision", {"high", "highest"});
   maybe(all, "engine.sampler", {"sort", "flashinfer"});
   maybe(all, "engine.generation_config", {"auto", "vllm"});

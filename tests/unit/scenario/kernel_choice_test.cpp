@@ -113,6 +113,54 @@ TEST(KernelChoice, WarnsOfWhatChangesNoStep) {
               ElementsAre(HasSubstr("enforce_eager")));
 }
 
+TEST(KernelChoice, DeepGemmIsForFp8InBlocks) {
+  EngineSection engine;
+  EXPECT_FALSE(kernel_choice(engine).deep_gemm.has_value());
+  engine.use_deep_gemm = false;
+  engine.moe_backend = "deep_gemm";
+  EXPECT_EQ(kernel_choice(engine).deep_gemm, false);
+  EXPECT_EQ(kernel_choice(engine).moe_backend, latency::MoeBackend::kDeepGemm);
+  EXPECT_THAT(ignored("llama-3.1-8b", "h100", {{.path = "engine.use_deep_gemm", .text = "true"}}),
+              ElementsAre(HasSubstr("no dense product")));
+  EXPECT_THAT(
+      ignored("qwen3-30b-a3b", "h100", {{.path = "engine.moe_backend", .text = "deep_gemm"}}),
+      ElementsAre(HasSubstr("FP8 in blocks")));
+}
+
+/// What DeepGEMM's time is taken from where no table of it is at hand.
+TEST(KernelChoice, ADeepGemmThatWasNotMeasuredIsSaid) {
+  const auto said = [](const std::string& gpu, const std::string& path, const std::string& text) {
+    const auto found = resolved(with("qwen3-30b-a3b-fp8", gpu, {{.path = path, .text = text}}));
+    EXPECT_TRUE(found.has_value());
+    std::vector<std::string> messages;
+    for (const auto& warning : (*found)->warnings) {
+      if (warning.code == "W-unmeasured-kernel") {
+        messages.push_back(warning.message);
+      }
+    }
+    return messages;
+  };
+  EXPECT_THAT(said("h100", "engine.moe_backend", "deep_gemm"), ElementsAre(HasSubstr("experts")));
+  EXPECT_THAT(said("b200", "engine.use_deep_gemm", "true"), ElementsAre(HasSubstr("on b200")));
+  EXPECT_THAT(said("h100", "engine.use_deep_gemm", "true"), IsEmpty());
+}
+
+TEST(KernelChoice, SymmetricMemoryIsForRanksThatHaveALimit) {
+  const std::vector<Override> alone = {{.path = "engine.allreduce_use_symm_mem", .text = "true"}};
+  EXPECT_THAT(ignored("llama-3.1-8b", "h100", alone), ElementsAre(HasSubstr("one GPU")));
+  std::vector<Override> eight = alone;
+  eight.push_back({.path = "engine.tensor_parallel_size", .text = "8"});
+  EXPECT_THAT(ignored("llama-3.1-70b", "a100-80gb", eight), ElementsAre(HasSubstr("Hopper")));
+  const auto found = resolved(with("llama-3.1-70b", "h100", eight));
+  ASSERT_TRUE(found.has_value());
+  EXPECT_TRUE((*found)->execution.kernels.symm_mem_all_reduce);
+  std::vector<std::string> codes;
+  for (const auto& warning : (*found)->warnings) {
+    codes.push_back(warning.code);
+  }
+  EXPECT_THAT(codes, testing::Contains("W-unmeasured-kernel"));
+}
+
 TEST(KernelChoice, SaysNothingOfWhatDoes) {
   EXPECT_THAT(ignored("gpt-oss-120b", "h200", {{.path = "engine.moe_backend", .text = "marlin"}}),
               IsEmpty());

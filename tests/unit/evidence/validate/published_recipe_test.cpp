@@ -25,6 +25,14 @@ TEST(PublishedRecipe, KernelsByTheirWords) {
                                    testing::Pair("fuse_allreduce_rms", "true")));
 }
 
+TEST(PublishedRecipe, DeepGemmByItsVariable) {
+  EXPECT_THAT(settings_of(R"({"env": ["VLLM_USE_DEEP_GEMM=0", "VLLM_MOE_USE_DEEP_GEMM=0"]})"),
+              testing::ElementsAre(testing::Pair("use_deep_gemm", "false")));
+  EXPECT_THAT(settings_of(R"({"env": ["VLLM_MOE_USE_DEEP_GEMM=0"]})"), testing::IsEmpty());
+  EXPECT_THAT(settings_of(R"({"env": ["SGLANG_ENABLE_JIT_DEEPGEMM=1"]})"),
+              testing::ElementsAre(testing::Pair("use_deep_gemm", "true")));
+}
+
 TEST(PublishedRecipe, AScriptMakesItsPublishersRecipeHold) {
   ServerFacts facts;
   read_recipe(document::parse_json(R"({"script": "a/b.sh"})", "record").value(), facts);

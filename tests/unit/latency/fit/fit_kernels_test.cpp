@@ -147,6 +147,7 @@ TEST(FitKernels, MeetsItsTargetsOnMeasuredTables) {
                                                       {"experts_weight_only", 0.06},
                                                       {"experts_mxfp4", 0.05},
                                                       {"gemm_8bit_block", 0.09},
+                                                      {"gemm_8bit_deep_gemm", 0.06},
                                                       {"experts_8bit_block", 0.06},
                                                       {"all_reduce", 0.03}};
   std::size_t checked = 0;

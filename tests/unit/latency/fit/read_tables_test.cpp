@@ -1,12 +1,18 @@
 #include "latency/fit/read_tables.hpp"
 
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,8 +34,10 @@ std::vector<Sample> sound(std::string_view text,
   return samples.value_or(std::vector<Sample>());
 }
 
-std::string refused(std::string_view text, TableKind kind) {
-  const auto samples = read_samples(text, "t.csv", kind, TableSource::kAiconfigurator);
+std::string refused(std::string_view text,
+                    TableKind kind,
+                    TableSource source = TableSource::kAiconfigurator) {
+  const auto samples = read_samples(text, "t.csv", kind, source);
   EXPECT_FALSE(samples.has_value());
   return samples ? std::string() : core::to_string(samples.error().front());
 }
@@ -45,6 +53,20 @@ TEST(FitTables, GemmRowsInMilliseconds) {
   EXPECT_EQ(call.shape.k, 8192);
   EXPECT_EQ(samples[0].time.value(), 0.5e-3);
   EXPECT_EQ(std::get<GemmCall>(samples[1].call).weights, model::DType::kFp8);
+}
+
+TEST(FitTables, GemmRowsNameTheKernelOfFp8InBlocks) {
+  const auto samples = sound(
+      "gemm_dtype,m,n,k,kernel_source,latency\n"
+      "fp8_block,64,4096,8192,DeepGemmFp8BlockScaledMMKernel,0.5\n"
+      "fp8_block,8,4096,8192,FlashInferFp8BlockScaledMMKernel,0.5\n"
+      "fp8_block,64,4096,8192,CutlassFp8BlockScaledMMKernel,0.5\n",
+      TableKind::kGemm);
+  ASSERT_EQ(samples.size(), 3U);
+  const auto source = [&](std::size_t i) { return std::get<GemmCall>(samples[i].call).source; };
+  EXPECT_EQ(source(0), BlockGemmSource::kDeepGemm);
+  EXPECT_EQ(source(1), BlockGemmSource::kFlashInfer);
+  EXPECT_EQ(source(2), BlockGemmSource::kDefault);
 }
 
 TEST(FitTables, DecodeRowsCountTheContextBeforeTheStep) {
@@ -92,6 +114,65 @@ TEST(FitTables, ExpertRowsAreOfOneRank) {
   EXPECT_EQ(call.tensor_parallel, 4);
 }
 
+/// How many experts have a token is in the bytes that the profiler counts. 16 tokens of 4 experts
+/// each, 64 pairs, 10 experts hit: up 64*(2*512 + 4*256) + activation 64*6*256 + down
+/// 64*(2*256 + 2*512) + sum 2*(64 + 16)*512 bytes of activations in BF16, and 10*3*512*256*2 of
+/// weights. In FP8 rows of products are read in one byte: 64*(512 + 256) less; 11 experts.
+TEST(FitTables, ProfiledExpertsAreWholeLayersOfAllExperts) {
+  const std::int64_t activations = 131'072 + 98'304 + 98'304 + 81'920;
+  const std::int64_t bf16 = activations + 7'864'320;
+  const std::int64_t fp8 = activations - 49'152 + 4'325'376;
+  const auto samples =
+      sound(fmt::format("dtype,part,hidden,width,experts,local_experts,top_k,tokens,routing,bytes,"
+                        "latency_us\n"
+                        "bf16,layer,512,256,32,32,4,16,skewed,{0},7\n"
+                        "fp8,layer,512,256,32,32,4,16,skewed,{1},8\n"
+                        "bf16,up,512,256,32,32,4,16,skewed,{0},3\n"
+                        "bf16,layer,512,256,32,4,4,16,skewed,{0},3\n"
+                        "fp32,layer,512,256,32,32,4,16,skewed,{0},3\n",
+                        bf16,
+                        fp8),
+            TableKind::kExperts,
+            TableSource::kProfiler);
+  ASSERT_EQ(samples.size(), 2U);
+  const auto& first = std::get<ExpertCall>(samples[0].call);
+  EXPECT_EQ(first.experts_hit, 10.0);
+  EXPECT_EQ(first.tokens, 16);
+  EXPECT_EQ(first.shape.experts_on_rank, 32);
+  EXPECT_EQ(first.shape.width, 256);
+  EXPECT_FALSE(first.tensor_parallel.has_value());
+  EXPECT_DOUBLE_EQ(samples[0].time.value(), 7e-6);
+  const auto& second = std::get<ExpertCall>(samples[1].call);
+  EXPECT_EQ(second.experts_hit, 11.0);
+  EXPECT_EQ(second.shape.weights, model::DType::kFp8);
+}
+
+/// One-shot and two-shot kernels and NCCL are all measured at all sizes; vLLM takes one of them.
+TEST(FitTables, ProfiledAllReducesAreOfTheWayThatVllmGoes) {
+  std::string table = "kind,algorithm,ranks,kibibytes,latency_us\nall_to_all,nccl,2,16384,1\n";
+  for (const std::string way : {"nccl", "one_shot", "two_shot"}) {
+    const int us = way == "nccl" ? 3 : way == "two_shot" ? 2 : 1;
+    for (const std::string call : {"2,4096", "4,256", "4,512", "8,128", "8,256", "8,8192"}) {
+      table += fmt::format("all_reduce,{},{},{}\n", way, call, us);
+    }
+  }
+  const auto samples = sound(table, TableKind::kAllReduce, TableSource::kProfiler);
+  std::map<std::pair<std::int64_t, double>, double> times;
+  for (const Sample& sample : samples) {
+    const auto& call = std::get<AllReduceCall>(sample.call);
+    times[{call.ranks, call.message.value() / 1024.0}] = std::round(sample.time.value() * 1e6);
+  }
+  // Two ranks below 8 MiB and small messages in one shot; from 8 MiB on NCCL's.
+  const std::map<std::pair<std::int64_t, double>, double> expected = {{{2, 4096.0}, 1.0},
+                                                                      {{4, 256.0}, 1.0},
+                                                                      {{4, 512.0}, 2.0},
+                                                                      {{8, 128.0}, 1.0},
+                                                                      {{8, 256.0}, 2.0},
+                                                                      {{8, 8192.0}, 3.0}};
+  EXPECT_EQ(samples.size(), expected.size());
+  EXPECT_EQ(times, expected);
+}
+
 TEST(FitTables, MessagesAreElementsOf16Bit) {
   const auto samples =
       sound("num_gpus,message_size,latency,backend\n4,1024,1,vllm_graph\n4,1024,2,vllm_eager\n",
@@ -126,6 +207,10 @@ TEST(FitTables, BadCellsAreNamed) {
   EXPECT_THAT(refused("gemm_dtype,m,n,k,latency\nfp8,1,2,4,-3\n", TableKind::kGemm),
               HasSubstr("latency"));
   EXPECT_THAT(refused("", TableKind::kGemm), HasSubstr("t.csv"));
+  EXPECT_THAT(refused("kind,algorithm,ranks,latency_us\nall_reduce,nccl,2,3\n",
+                      TableKind::kAllReduce,
+                      TableSource::kProfiler),
+              HasSubstr("kibibytes"));
 }
 
 class FitFolder : public testing::Test {
@@ -145,9 +230,14 @@ TEST_F(FitFolder, BothPublishersAreFound) {
   put("h100_sxm_gemm_vllm_0.24.0_gemm_perf.csv", "gemm_dtype,m,n,k,latency\nfp8,1,2,3,4\n");
   put("h100_sxm_comm_nccl_2.27_nccl_perf.csv", "not read\n");
   put("full/h100/gemm.csv", "dtype,m,k,n,latency_us\nbf16,1,2,3,4\n");
+  put("full/h100/grouped_gemm.csv",
+      "dtype,part,hidden,width,experts,local_experts,top_k,tokens,bytes,latency_us\n"
+      "bf16,layer,512,256,32,32,4,16,8273920,7\n");
+  put("full/h100/collective.csv",
+      "kind,algorithm,ranks,kibibytes,latency_us\nall_reduce,one_shot,2,4,5\n");
   const auto tables = read_tables(folder_.string());
   ASSERT_TRUE(tables.has_value()) << core::to_string(tables.error().front());
-  ASSERT_EQ(tables->size(), 2U);
+  ASSERT_EQ(tables->size(), 4U);
   for (const SampleTable& table : *tables) {
     EXPECT_EQ(table.gpu.name, "h100");
     EXPECT_THAT(table.version, testing::AnyOf("0.24.0", "profiler"));

@@ -52,6 +52,19 @@ TEST(AllReduce, NcclTakesOverAtEightMebibytes) {
   EXPECT_NEAR(microseconds(8.0 * kMib, 4), 66.3406, 1e-3);        // 29.5 + 1.5*8,388,608/341.55e3
 }
 
+TEST(AllReduce, TheWayFollowsSizeAndRanks) {
+  const auto way = [](double bytes, std::int64_t ranks) {
+    return all_reduce_way(core::Bytes(bytes), ranks, builtin_constants().exchange);
+  };
+  EXPECT_EQ(way(8.0 * kMib - 2.0, 2), AllReduceWay::kOneShot);
+  EXPECT_EQ(way(512.0 * kKib - 2.0, 4), AllReduceWay::kOneShot);
+  EXPECT_EQ(way(512.0 * kKib, 4), AllReduceWay::kTwoShot);
+  EXPECT_EQ(way(256.0 * kKib - 2.0, 8), AllReduceWay::kOneShot);
+  EXPECT_EQ(way(256.0 * kKib, 8), AllReduceWay::kTwoShot);
+  EXPECT_EQ(way(8.0 * kMib - 2.0, 4), AllReduceWay::kTwoShot);
+  EXPECT_EQ(way(8.0 * kMib, 2), AllReduceWay::kNccl);
+}
+
 /// Of the constants in use, with round numbers.
 AllReduceConstants round_constants() {
   AllReduceConstants constants;
@@ -95,6 +108,34 @@ TEST(AllReduce, NcclTakesTheFasterOfItsWays) {
   EXPECT_NEAR(with_round_constants(64.0 * kMib, 8, constants), 60.0 + 260.979 + 40.065, 0.001);
   EXPECT_NEAR(
       with_round_constants(64.0 * kMib, 8, constants, "a100-80gb"), 60.0 + 489.336 + 65.825, 0.001);
+}
+
+/// Eight ranks of Hopper: vLLM's own kernels end at 256 KiB, symmetric memory at 64 MiB. Four: at
+/// 32 MiB both, but no more than 8 MiB for its own.
+TEST(AllReduce, SymmetricMemoryTakesOverAtItsLimits) {
+  const AllReduceConstants constants = round_constants();
+  const auto gpu = fixtures::gpu("h100");
+  const auto with = [&](double bytes, std::int64_t ranks) {
+    return core::as_microseconds(
+        symm_mem_all_reduce(core::Bytes(bytes), ranks, constants, builtin_constants().exchange, gpu)
+            .time);
+  };
+  const auto without = [&](double bytes, std::int64_t ranks) {
+    return with_round_constants(bytes, ranks, constants);
+  };
+  EXPECT_EQ(with(128.0 * kKib, 8), without(128.0 * kKib, 8));
+  EXPECT_EQ(with(4.0 * kMib, 4), without(4.0 * kMib, 4));
+  // Two shots at 8 MiB: 9 + 6 us of waiting and 2 * 8 MiB / (0.7 * 450e3 bytes/us) = 53.261 of
+  // moving, (15^1.5 + 53.261^1.5)^(2/3) = 58.472. NCCL: 20 + 1.75 * 8 MiB / (0.5 * 450e3) = 85.2.
+  EXPECT_NEAR(with(8.0 * kMib, 8), 58.472, 0.05);
+  EXPECT_NEAR(without(8.0 * kMib, 8), 85.2, 0.1);
+  // Beyond the limit it is NCCL's turn; 16 ranks have none.
+  EXPECT_EQ(with(64.0 * kMib, 8), without(64.0 * kMib, 8));
+  EXPECT_LT(with(16.0 * kMib, 4), without(16.0 * kMib, 4));
+  EXPECT_EQ(with(32.0 * kMib, 4), without(32.0 * kMib, 4));
+  EXPECT_FALSE(symm_mem_limits(16, gpu).has_value());
+  EXPECT_FALSE(symm_mem_limits(8, fixtures::gpu("a100-80gb")).has_value());
+  EXPECT_EQ(symm_mem_limits(8, fixtures::gpu("b200"))->symm_mem.value(), 128.0 * kMib);
 }
 
 TEST(AllReduce, TimesMayBeClocks) {

@@ -119,6 +119,13 @@ TEST(EngineKernels, VersionsOfVllmFuseRouteAndTakeExpertsOfTheirOwn) {
   EXPECT_EQ(trtllm.experts_nvfp4->fixed, triton.experts_nvfp4->fixed);
 }
 
+TEST(EngineKernels, DeepGemmIsTakenFromTheVersionWhoseTablesNameIt) {
+  EXPECT_FALSE(takes_deep_gemm("vllm@0.22"));
+  EXPECT_TRUE(takes_deep_gemm("vllm@0.24"));
+  EXPECT_TRUE(takes_deep_gemm("vllm@0.27.1"));
+  EXPECT_FALSE(takes_deep_gemm("sglang"));
+}
+
 TEST(EngineKernels, AFileIsReadStrictly) {
   EXPECT_THAT(problem_of("[gemm_8bit_block]", "[gemm_fp4]"), HasSubstr("expected gemm_8bit"));
   EXPECT_THAT(problem_of("hopper: 2", "hopper: 200"), HasSubstr("overlapped_us.hopper"));

@@ -105,6 +105,11 @@ TEST(ExpertGemm, PublishedTablesHitTheExpertsThatTheirRuleDraws) {
   }
 }
 
+TEST(ExpertGemm, AKnownNumberOfExpertsHitStands) {
+  EXPECT_EQ(expected_experts(many_experts(), 16, {.is_published_table = true, .experts_hit = 73.0}),
+            73.0);
+}
+
 TEST(ExpertGemm, EveryTokenMayUseEveryExpert) {
   model::ExpertGemm shape = scout_half();
   shape.experts_per_token = 16;

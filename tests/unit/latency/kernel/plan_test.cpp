@@ -175,6 +175,25 @@ TEST_F(PlanOfManyExperts, NcclExchangesAllWithoutTheKernelsOfVllm) {
   EXPECT_EQ(microseconds("all_reduce", 1366, off), microseconds("all_reduce", 1366));
 }
 
+TEST_F(PlanOfManyExperts, SymmetricMemoryTakesWhatNcclWould) {
+  const KernelChoice symmetric{.symm_mem_all_reduce = true};
+  EXPECT_EQ(microseconds("all_reduce", 8, symmetric), microseconds("all_reduce", 8));
+  // 8 MiB, 1,366 rows, and more go by NCCL without.
+  EXPECT_LT(microseconds("all_reduce", 1366, symmetric), microseconds("all_reduce", 1366));
+}
+
+/// Of FP8 in blocks; where no set of it is known, and for sides that it does not take, the kernel
+/// that there is without it.
+TEST_F(PlanOfManyExperts, DeepGemmMultipliesWhatItFits) {
+  const KernelChoice deep{.deep_gemm = true};
+  EXPECT_LT(microseconds("qkv_proj", 16, deep), microseconds("qkv_proj", 16));
+  EXPECT_NE(microseconds("o_proj", 4096, deep), microseconds("o_proj", 4096));
+  EXPECT_EQ(microseconds("lm_head", 16, deep), microseconds("lm_head", 16));
+  EXPECT_EQ(microseconds("experts", 16, deep), microseconds("experts", 16));
+  gpu_ = "b200";
+  EXPECT_EQ(microseconds("qkv_proj", 16, deep), microseconds("qkv_proj", 16));
+}
+
 TEST_F(PlanOfManyExperts, RoutingWithoutItsKernelIsSmallOnes) {
   EXPECT_EQ(microseconds("routing", 8), 0.0);
   constants_.step.unfused_routing = core::microseconds(20.0);

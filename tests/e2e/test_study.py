@@ -380,3 +380,9 @@ def test_infersim_has_each_of_its_errors(ridgeline):
 def test_rounding_counts_gemm_rows(study):
     assert study("rounding")["tables"]["gemm_tables"] == [
         {"rows": 112, "rows_that_read_zero": 0, "stand_in_over_measured": None}]
+
+
+def test_the_list_is_json_too(ridgeline):
+    listed = json.loads(ridgeline("study", "list", "--format", "json").stdout)
+    assert {"id", "claim"} == set(listed[0])
+    assert {"llmd-73", "dynamo-pd"} <= {study["id"] for study in listed}

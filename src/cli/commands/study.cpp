@@ -18,9 +18,11 @@
 #include "cli/exit_code.hpp"
 #include "cli/verb_outputs.hpp"
 #include "core/result.hpp"
+#include "document/document.hpp"
 #include "report/palette.hpp"
 #include "report/result_json.hpp"
 #include "report/study_report.hpp"
+#include "report/tree.hpp"
 #include "studies/measured_arms.hpp"
 
 namespace ridgeline::cli {
@@ -63,6 +65,17 @@ std::string study_list() {
     text += fmt::format("{:<{}}  {}\n", study.id, widest, study.claim);
   }
   return text;
+}
+
+std::string study_list_json() {
+  std::vector<document::Node> list;
+  for (const studies::Study& study : studies::studies()) {
+    list.push_back(report::MapBuilder()
+                       .add("id", report::text_node(study.id))
+                       .add("claim", report::text_node(study.claim))
+                       .build());
+  }
+  return report::json_text(report::list_node(std::move(list)));
 }
 
 core::Error study_usage(std::string message) {
@@ -175,7 +188,7 @@ ExitCode study_command(Words words, studies::ArmPredictions& predictions) {
     return give_up(asked.error(), manners);
   }
   if (asked->empty()) {
-    return put_out(study_list(), manners);
+    return put_out(manners.format == "json" ? study_list_json() : study_list(), manners);
   }
   if (manners.format == "html") {
     return give_up({study_usage("html is a format of `study all` and of documents")}, manners);

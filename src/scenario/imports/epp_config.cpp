@@ -38,6 +38,8 @@ constexpr std::array<std::string_view, 9> kBuiltIn = {"single-profile-handler",
 constexpr std::string_view kAffinityFilter = "prefix-cache-affinity-filter";
 constexpr std::string_view kHeadroomFilter = "slo-headroom-tier-filter";
 constexpr std::string_view kLatencyScorer = "latency-scorer";
+constexpr std::string_view kApartHint =
+    "prefill and decode apart are cluster.disaggregation, as --prefill-instances";
 /// Of llm-d, without a counterpart here, and why.
 struct NotSimulated {
   std::string_view plugin;
@@ -46,7 +48,19 @@ struct NotSimulated {
 constexpr auto kNotSimulatedPlugins = std::to_array<NotSimulated>({
     {"topology-affinity-filter", "topology-affinity-scorer with a large weight prefers near ones"},
     {"burst-prefix-cache-producer", "by which rule it places those it held is not published"},
+    {"pd-profile-handler", kApartHint},
+    {"prefill-filter", kApartHint},
+    {"prefill-header-handler", kApartHint},
 });
+/// Keys of the whole that are other settings here.
+struct OtherSetting {
+  std::string_view key;
+  std::string_view setting;
+};
+constexpr auto kOtherSettings = std::to_array<OtherSetting>(
+    {{"featureGates", "cluster.admission, as --flow-control"},
+     {"saturationDetector", "cluster.admission, as --saturation-detector"}});
+constexpr std::string_view kKind = "EndpointPickerConfig";
 /// Those that follow KV events.
 constexpr std::array<std::string_view, 2> kPrecise = {"precise-prefix-cache-scorer",
                                                       "precise-prefix-cache-producer"};
@@ -68,8 +82,17 @@ class EppImporter {
  public:
   core::Result<std::vector<Override>> run(const Node& document) {
     document::ObjectReader top(document, "", errors_);
-    for (const std::string_view ignored : {"apiVersion", "kind", "metadata"}) {
+    for (const std::string_view ignored : {"apiVersion", "metadata"}) {
       static_cast<void>(top.node(ignored));
+    }
+    if (const auto kind = top.string("kind"); kind && *kind != kKind) {
+      top.problem("kind", fmt::format("found {}, expected {}", *kind, kKind));
+    }
+    for (const OtherSetting& other : kOtherSettings) {
+      if (top.node(other.key) != nullptr) {
+        top.problem(
+            other.key, "is not read here", fmt::format("leave it out: it is {}", other.setting));
+      }
     }
     if (const Node* plugins = top.node("plugins"); plugins != nullptr && plugins->is_list()) {
       for (const Node& plugin : plugins->items()) {
@@ -108,6 +131,12 @@ class EppImporter {
     plugin.name = reader.string("name").value_or(plugin.type);
     plugin.parameters = reader.node("parameters");
     reader.finish();
+    if (std::ranges::find(plugins_, plugin.name, &Plugin::name) != plugins_.end()) {
+      errors_.push_back({.field = fmt::format("plugins.{}", plugin.name),
+                         .message = "listed twice",
+                         .where = plugin.where,
+                         .hint = "a name of its own for each"});
+    }
     const bool known = routing::find_scorer(plugin.type) != nullptr ||
                        has(routing::pickers(), plugin.type) || has(kBuiltIn, plugin.type) ||
                        has(kPrecise, plugin.type) || plugin.type == kAffinityFilter ||
@@ -143,6 +172,20 @@ class EppImporter {
                                      : "`ridgeline schema scenario`: cluster.router"});
   }
 
+  /// Those of llm-d's policies, in its own spelling.
+  static std::vector<std::string_view> parameter_names() {
+    constexpr std::string_view kRouter = "cluster.router.";
+    std::vector<std::string_view> names;
+    for (const Option& option : options()) {
+      const std::string_view path = option.path;
+      if (path.starts_with(kRouter) &&
+          std::ranges::any_of(path, [](char c) { return c >= 'A' && c <= 'Z'; })) {
+        names.push_back(path.substr(kRouter.size()));
+      }
+    }
+    return names;
+  }
+
   /// Parameters of the same name are the policy's.
   void read_parameters(const Plugin& plugin) {
     if (plugin.parameters == nullptr || !plugin.parameters->is_map() ||
@@ -158,7 +201,8 @@ class EppImporter {
       } else if (!quiet) {
         errors_.push_back({.field = fmt::format("plugins.{}.{}", plugin.type, member.key),
                            .message = "no such parameter here",
-                           .where = member.where});
+                           .where = member.where,
+                           .hint = fmt::format("one of {}", fmt::join(parameter_names(), ", "))});
       }
     }
   }
@@ -174,7 +218,7 @@ class EppImporter {
     for (const Node& ref : refs->items()) {
       document::ObjectReader one(ref, "schedulingProfiles.plugins", errors_);
       const std::string name = one.required_string("pluginRef");
-      const double weight = one.real("weight").value_or(1.0);
+      const double weight = one.real("weight", {.lowest = 0.0}).value_or(1.0);
       one.finish();
       const auto plugin = std::ranges::find(plugins_, name, &Plugin::name);
       if (plugin == plugins_.end()) {

@@ -86,5 +86,28 @@ TEST(EppConfig, WhatIsUnknownIsNamed) {
               ElementsAre(HasSubstr("schedulingProfiles: expected one profile")));
 }
 
+TEST(EppConfig, WhatIsAnotherSettingHereSaysWhich) {
+  const std::string profile = "schedulingProfiles: [{plugins: [{pluginRef: queue-scorer}]}]\n";
+  EXPECT_THAT(imported("plugins: [{type: queue-scorer}, {type: pd-profile-handler}]\n" + profile),
+              ElementsAre(testing::AllOf(HasSubstr("plugins.pd-profile-handler: is not simulated"),
+                                         HasSubstr("--prefill-instances"))));
+  EXPECT_THAT(imported("plugins: [{type: queue-scorer}]\nsaturationDetector: {}\n" + profile),
+              ElementsAre(testing::AllOf(HasSubstr("saturationDetector: is not read here"),
+                                         HasSubstr("--saturation-detector"))));
+  EXPECT_THAT(
+      imported("plugins: [{type: queue-scorer, parameters: {hashBlockSize: 64}}]\n" + profile),
+      ElementsAre(HasSubstr("one of blockSizeTokens,")));
+}
+
+TEST(EppConfig, BadValuesKeepTheirPlace) {
+  EXPECT_THAT(imported("kind: Pod\n"
+                       "plugins: [{type: queue-scorer}, {type: queue-scorer}]\n"
+                       "schedulingProfiles:\n"
+                       "- plugins: [{pluginRef: queue-scorer, weight: -3}]\n"),
+              ElementsAre(HasSubstr("kind: found Pod, expected EndpointPickerConfig"),
+                          HasSubstr("plugins.queue-scorer: listed twice"),
+                          testing::AllOf(HasSubstr("weight"), HasSubstr("epp.yaml:4"))));
+}
+
 }  // namespace
 }  // namespace ridgeline::scenario

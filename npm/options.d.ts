@@ -687,7 +687,7 @@ export interface Options {
   gateway_latency?: number | string | null;
   /** From a first token or an end at an instance to the gateway's own count (s; 0 to 9000000). Default: 0s. */
   notice_latency?: number | string | null;
-  /** From one reading of an instance's gauges by the gateway to the next (s; 0 to 9000000). Default: 50ms. */
+  /** From one reading of an instance's gauges by the gateway to the next (s; 0.001 to 9000000). Default: 50ms. */
   refresh_metrics_interval?: number | string | null;
   /** From a change of an instance's KV cache to the gateway knowing it (s; 0 to 9000000). Default: 5ms. */
   kv_events_delay?: number | string | null;
@@ -751,9 +751,9 @@ export interface Options {
   ceilings?: "rank" | "value" | null;
   /** How long a request may wait at the gateway before it expires (s; 0 to 9000000). Default: 60s. */
   request_ttl?: number | string | null;
-  /** From one removal of expired requests to the next (s; 0 to 9000000). Default: 1s. */
+  /** From one removal of expired requests to the next (s; 0.001 to 9000000). Default: 1s. */
   expiry_interval?: number | string | null;
-  /** From one look at the gateway's queue to the next (s; 0 to 9000000). Default: 1ms. */
+  /** From one look at the gateway's queue to the next (s; 0.001 to 9000000). Default: 1ms. */
   dispatch_tick_interval?: number | string | null;
   /**
    * Running requests of priorities below zero are cut off, two at a time, for those that wait and are not.
@@ -839,7 +839,7 @@ export interface Options {
   network_cards?: "host" | "gpu" | null;
   /** From blocks on the decode instance to the first byte (s; 0 to 9000000). Default: of the link, else 2ms. */
   transfer_setup?: number | string | null;
-  /** More of that for each block (s; 0 to 9000000). Default: of the link, else 0s. */
+  /** More of that for each block (s; 0 to 1). Default: of the link, else 0s. */
   transfer_block_time?: number | string | null;
   /** How transfers share a wire: fairly at once, or one after the other (max-min, fifo). Default: max-min. */
   sharing?: "max-min" | "fifo" | null;
@@ -945,11 +945,11 @@ export interface Options {
   /** As prefill_replicas_at, by crontab. Default: none. */
   prefill_cron?: readonly unknown[] | string | null;
   /**
-   * From one decision to the next (s; 0 to 9000000). Default: the policy's: hpa and keda 15s, wva 30s,
+   * From one decision to the next (s; 0.001 to 9000000). Default: the policy's: hpa and keda 15s, wva 30s,
    * dynamo-planner 5s.
    */
   scaling_interval?: number | string | null;
-  /** From one reading of the metrics that the autoscaler sees to the next (s; 0 to 9000000). Default: 15s. */
+  /** From one reading of the metrics that the autoscaler sees to the next (s; 0.001 to 9000000). Default: 15s. */
   metrics_interval?: number | string | null;
   /**
    * What hpa and keda hold on target, of each instance (requests, waiting, running, kv-usage, queued-tokens, busy,
@@ -1027,7 +1027,7 @@ export interface Options {
    * Before the first retry; twice as long before each further one, 30s at most (s; 0 to 9000000). Default: 50ms.
    */
   retry_backoff?: number | string | null;
-  /** From one health check of an instance to the next (s; 0.001 to 9000000). Default: 10s. */
+  /** From one health check of an instance to the next (s; 0.001 to 3600). Default: 10s. */
   probe_interval?: number | string | null;
   /** An instance that missed so many checks in a row is restarted (1 to 1000). Default: 3. */
   probe_failures?: number | null;

@@ -1125,8 +1125,8 @@ def run(
         gateway_latency: From a request at the gateway to its instance (s; 0 to 9000000). Default: 0s.
         notice_latency: From a first token or an end at an instance to the gateway's own count (s; 0 to
             9000000). Default: 0s.
-        refresh_metrics_interval: From one reading of an instance's gauges by the gateway to the next (s; 0 to
-            9000000). Default: 50ms.
+        refresh_metrics_interval: From one reading of an instance's gauges by the gateway to the next (s; 0.001
+            to 9000000). Default: 50ms.
         kv_events_delay: From a change of an instance's KV cache to the gateway knowing it (s; 0 to 9000000).
             Default: 5ms.
 
@@ -1162,8 +1162,8 @@ def run(
             Default: rank.
         request_ttl: How long a request may wait at the gateway before it expires (s; 0 to 9000000). Default:
             60s.
-        expiry_interval: From one removal of expired requests to the next (s; 0 to 9000000). Default: 1s.
-        dispatch_tick_interval: From one look at the gateway's queue to the next (s; 0 to 9000000). Default:
+        expiry_interval: From one removal of expired requests to the next (s; 0.001 to 9000000). Default: 1s.
+        dispatch_tick_interval: From one look at the gateway's queue to the next (s; 0.001 to 9000000). Default:
             1ms.
         eviction: Running requests of priorities below zero are cut off, two at a time, for those that wait and
             are not. Default: false.
@@ -1211,7 +1211,7 @@ def run(
             host; with a link, gpu.
         transfer_setup: From blocks on the decode instance to the first byte (s; 0 to 9000000). Default: of the
             link, else 2ms.
-        transfer_block_time: More of that for each block (s; 0 to 9000000). Default: of the link, else 0s.
+        transfer_block_time: More of that for each block (s; 0 to 1). Default: of the link, else 0s.
         sharing: How transfers share a wire: fairly at once, or one after the other (max-min, fifo). Default:
             max-min.
         transfer_mode: When KV is sent: read after the prefill, written after it, or layer by layer beside it
@@ -1269,9 +1269,9 @@ def run(
         prefill_replicas_at: How many prefill instances schedule wants from which time on, as replicas_at.
             Default: required with schedule and prefill_max_replicas.
         prefill_cron: As prefill_replicas_at, by crontab. Default: none.
-        scaling_interval: From one decision to the next (s; 0 to 9000000). Default: the policy's: hpa and keda
-            15s, wva 30s, dynamo-planner 5s.
-        metrics_interval: From one reading of the metrics that the autoscaler sees to the next (s; 0 to
+        scaling_interval: From one decision to the next (s; 0.001 to 9000000). Default: the policy's: hpa and
+            keda 15s, wva 30s, dynamo-planner 5s.
+        metrics_interval: From one reading of the metrics that the autoscaler sees to the next (s; 0.001 to
             9000000). Default: 15s.
         metric: What hpa and keda hold on target, of each instance (requests, waiting, running, kv-usage,
             queued-tokens, busy, in-flight-tokens, ttft, tpot). Default: requests.
@@ -1316,7 +1316,7 @@ def run(
             9000000). Default: 50ms.
 
     cluster.health_check:
-        probe_interval: From one health check of an instance to the next (s; 0.001 to 9000000). Default: 10s.
+        probe_interval: From one health check of an instance to the next (s; 0.001 to 3600). Default: 10s.
         probe_failures: An instance that missed so many checks in a row is restarted (1 to 1000). Default: 3.
 
     slo:

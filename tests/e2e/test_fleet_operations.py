@@ -406,23 +406,23 @@ def test_pools_of_either_kind_scale_each_by_itself(ridgeline):
     ("--flow-control", "--expiry-interval", "1ns"),
 ])
 def test_intervals_that_would_never_end_a_run_are_refused(ridgeline, words):
-    done = ridgeline(*OPEN, "--instances", 3, *words)
+    done = ridgeline(*OPEN, *words)
     assert done.returncode == 2
     assert "is out of range, expected 0.001s to" in done.stderr, done.stderr
 
 
 def test_faults_by_chance_come_once(ridgeline):
-    words = (*OPEN, "--instances", 3, "--router", "least-request", "--fault", "hang~2s/500ms", "--format", "json")
+    words = (*OPEN, "--router", "least-request", "--fault", "hang~2s/500ms", "--format", "json")
     faults = json.loads(ridgeline(*words).stdout)["summary"]["cluster"]["faults"]
     struck = [(fault["instance"], fault["at_s"]) for fault in faults]
     assert len(struck) > 3
     assert len(set(struck)) == len(struck)
-    short = ridgeline(*OPEN, "--instances", 3, "--fault", "crash~1us/1s")
+    short = ridgeline(*OPEN, "--fault", "crash~1us/1s")
     assert short.returncode == 2 and "mtbf is out of range, expected at least 1ms" in short.stderr
 
 
 def test_requests_wait_for_a_prefill_instance_behind_flow_control(ridgeline):
-    words = (*OPEN, "--instances", 3, "--prefill-instances", 1, "--decider", "always", "--fault", "crash@1s+2s:0", "--max-retries", 3)
+    words = (*OPEN, "--prefill-instances", 1, "--decider", "always", "--fault", "crash@1s+2s:0", "--max-retries", 3)
     without = json.loads(ridgeline(*words, "--format", "json").stdout)
     done = ridgeline(*words, "--flow-control", "--format", "json")
     assert done.returncode == 0, done.stderr
@@ -431,7 +431,7 @@ def test_requests_wait_for_a_prefill_instance_behind_flow_control(ridgeline):
 
 @pytest.mark.parametrize("number, answer", [(0, 0), (1, 0), (2, 2)])
 def test_an_instance_that_is_never_scaled_away_may_crash(ridgeline, number, answer):
-    words = ("--instances", 4, "--prefill-instances", 1, "--autoscaling", "hpa", "--target", 4, "--max-replicas", 6)
+    words = ("--prefill-instances", 1, "--autoscaling", "hpa", "--target", 4, "--max-replicas", 6)
     done = ridgeline(*OPEN, *words, "--fault", f"crash@1s+1s:{number}")
     assert done.returncode == answer, done.stderr
     assert answer == 0 or "instance 2 may have been scaled away: min_replicas is 1" in done.stderr

@@ -152,7 +152,7 @@ def test_an_interrupted_fleet_prints_what_there_is(ridgeline, router):
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     result = json.loads(out)
-    assert result["partial"] is True and result["summary"]["unfinished"] > 0
+    assert result["partial"] is True and result["summary"]["failed"]["unfinished"] > 0
 
 
 def test_nohup_keeps_a_run_going(ridgeline):

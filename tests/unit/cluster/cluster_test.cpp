@@ -105,8 +105,8 @@ TEST_F(ClusterOf, AnInterruptReportsWhatWasSent) {
 
 TEST_F(ClusterOf, AnInterruptReportsWhatIsOnItsWayToAnInstance) {
   const auto two = cluster(2, routing::make_round_robin());
-  constexpr int kRequests = 26;
-  for (int i = 0; i < kRequests; ++i) {
+  constexpr std::uint32_t kRequests = 26;
+  for (std::uint32_t i = 0; i < kRequests; ++i) {
     two->submit(request(i, 100 * i));
   }
   EXPECT_EQ(two->advance(us(2500), false, test::kNoBudget), Pause::kLimit);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,7 +27,8 @@
 namespace ridgeline::studies {
 namespace {
 
-constexpr std::uint64_t kSeed = 1;
+/// Each stage was measured once; what is predicted is the mean of so many histories.
+constexpr std::uint64_t kHistories = 3;
 /// A predicted throughput is right within this share of the measured one ...
 constexpr double kTolerance = 0.15;
 /// ... and the study's throughputs are where this share of them is.
@@ -127,19 +129,47 @@ struct GaugeAge {
   }
 };
 
+/// Stage by stage, of histories of one ladder.
+std::vector<LadderStage> mean_of(std::span<const std::vector<LadderStage>> histories) {
+  const auto count = static_cast<std::int64_t>(histories.size());
+  const auto many = static_cast<double>(count);
+  std::vector<LadderStage> means(histories.front().size());
+  for (std::size_t i = 0; i < means.size(); ++i) {
+    LadderStage& mean = means[i];
+    for (const std::vector<LadderStage>& history : histories) {
+      const LadderStage& one = history[i];
+      mean.sent += one.sent;
+      mean.requests += one.requests;
+      mean.output_tokens_per_s += one.output_tokens_per_s / many;
+      mean.ttft_mean_s += one.ttft_mean_s / many;
+      mean.ttft_p90_s += one.ttft_p90_s / many;
+      mean.tpot_mean_s += one.tpot_mean_s / many;
+      mean.cached_share += one.cached_share / many;
+    }
+    mean.sent /= count;
+    mean.requests /= count;
+  }
+  return means;
+}
+
 /// The ladder of each strategy.
 core::Result<std::vector<std::vector<LadderStage>>> simulate_all(
     const Campaign& campaign, const std::vector<Strategy>& strategies, std::int64_t threads) {
-  std::vector<core::Result<std::vector<LadderStage>>> simulated(strategies.size());
-  core::for_each_job(strategies.size(), threads, [&](std::size_t job) {
-    simulated[job] = simulate_ladder(campaign, strategies[job], kSeed);
+  const std::size_t jobs = strategies.size() * kHistories;
+  std::vector<core::Result<std::vector<LadderStage>>> simulated(jobs);
+  core::for_each_job(jobs, threads, [&](std::size_t job) {
+    simulated[job] = simulate_ladder(campaign, strategies[job / kHistories], 1 + job % kHistories);
   });
-  std::vector<std::vector<LadderStage>> ladders;
+  std::vector<std::vector<LadderStage>> histories;
   for (auto& ladder : simulated) {
     if (!ladder) {
       return core::fail(std::move(ladder).error());
     }
-    ladders.push_back(std::move(*ladder));
+    histories.push_back(std::move(*ladder));
+  }
+  std::vector<std::vector<LadderStage>> ladders;
+  for (std::size_t i = 0; i < strategies.size(); ++i) {
+    ladders.push_back(mean_of(std::span(histories).subspan(i * kHistories, kHistories)));
   }
   return ladders;
 }

@@ -411,6 +411,17 @@ def test_intervals_that_would_never_end_a_run_are_refused(ridgeline, words):
     assert "is out of range, expected 0.001s to" in done.stderr, done.stderr
 
 
+@pytest.mark.parametrize("words, expected", [
+    (("--fault", "hang@1s:1", "--probe-interval", "9000000s"), "9000000s is out of range, expected 0.001s to 3600s"),
+    (("--prefill-instances", 1, "--transfer-block-time", "3000000s"), "3000000s is out of range, expected 0s to 1s"),
+    ((*LEAST, "--update-at", "1s", "--cold-start", "compile=9000000s"), "9000000s is out of range, expected at most 1000000s"),
+    (("--fault", "{kind: crash, at: 1s, share: 0}"), "share"),
+])
+def test_times_that_would_pass_the_end_of_time_together_are_refused(ridgeline, words, expected):
+    done = ridgeline(*OPEN, *words)
+    assert done.returncode == 2 and expected in done.stderr, done.stderr
+
+
 def test_faults_by_chance_come_once(ridgeline):
     words = (*OPEN, "--router", "least-request", "--fault", "hang~2s/500ms", "--format", "json")
     faults = json.loads(ridgeline(*words).stdout)["summary"]["cluster"]["faults"]

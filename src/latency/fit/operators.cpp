@@ -280,7 +280,7 @@ std::vector<Constant> prefill_constants() {
 
 std::vector<Constant> expert_constants() {
   return {
-      // Some 105 of the profiler's layers: a dozen kernels of PyTorch around the products.
+      // The profiler's layers take 105 us more: a dozen kernels of PyTorch around the products.
       {"fixed_us", 0, 250, {25, 35}, [](Trial& t, double v) { t.experts.fixed = microseconds(v); }},
       {"bandwidth_efficiency", 0.2, 1.3, {0.9, 0.9}, [](Trial& t, double v) { t.experts.bandwidth_efficiency = v; }},
       {"pair_traffic_factor", 0, 20, {1, 4}, [](Trial& t, double v) { t.experts.pair_traffic_factor = v; }},

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/result.hpp"
@@ -11,6 +12,13 @@
 #include "faults/plan.hpp"
 
 namespace ridgeline::scenario {
+
+inline constexpr std::string_view kFaultsPath = "cluster.faults";
+inline constexpr std::string_view kMaxRetriesPath = "cluster.retries.max_retries";
+inline constexpr std::string_view kRetryBackoffPath = "cluster.retries.retry_backoff";
+
+/// A fault's kind that stands for crashes of all instances of a host.
+inline constexpr std::string_view kNodeLoss = "node-loss";
 
 /// Section `cluster.retries`.
 struct RetriesSection {

@@ -11,16 +11,10 @@
 #include "evidence/validate/evidence_limits.hpp"
 #include "evidence/validate/record_identity.hpp"
 #include "evidence/validate/request_log.hpp"
+#include "unit/evidence/validate/record_text.hpp"
 
 namespace ridgeline::evidence::validate {
 namespace {
-
-Evidence read_record(const std::string& text) {
-  RequestLogs logs(".");
-  auto evidence = read_experiment(document::parse_json(text, "own.jsonl").value(), logs);
-  check_limits(evidence);
-  return evidence;
-}
 
 /// An open loop of two stages.
 const std::string kOpenRecord = R"({

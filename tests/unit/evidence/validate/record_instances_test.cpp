@@ -27,8 +27,7 @@ Evidence read(const std::string& cluster, const std::string& more = R"("num_gpus
       R"(, "workload": {"loop": "low load", "input": {"nominal_tokens": 64},
           "output": {"nominal_tokens": 8}},
           "measured": {"ttft_ms": {"mean": 144}, "kv_transfer_ms": 4.5}})";
-  RequestLogs logs(".");
-  return read_experiment(document::parse_json(record, "own.jsonl").value(), logs);
+  return read_record(record);
 }
 
 TEST(RecordInstances, InstancesApartHaveTheLinkOfTheirCards) {

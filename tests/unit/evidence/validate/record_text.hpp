@@ -6,10 +6,22 @@
 
 #include <gtest/gtest.h>
 
+#include "document/document.hpp"
 #include "evidence/validate/evidence.hpp"
+#include "evidence/validate/evidence_limits.hpp"
+#include "evidence/validate/experiment_records.hpp"
+#include "evidence/validate/request_log.hpp"
 
 /// Records as text, and what was read of them.
 namespace ridgeline::evidence::validate {
+
+/// What is read of a record, its limits checked.
+inline Evidence read_record(const std::string& text) {
+  RequestLogs logs(".");
+  auto evidence = read_experiment(document::parse_json(text, "own.jsonl").value(), logs);
+  check_limits(evidence);
+  return evidence;
+}
 
 /// With `to` in place of the first `from`, which must be there.
 inline std::string replaced(std::string text, const std::string& from, const std::string& to) {

@@ -12,17 +12,10 @@
 #include "evidence/validate/experiment_records.hpp"
 #include "evidence/validate/record_identity.hpp"
 #include "evidence/validate/request_log.hpp"
+#include "unit/evidence/validate/record_text.hpp"
 
 namespace ridgeline::evidence::validate {
 namespace {
-
-/// A whole record: a load is read after what the record says of the server.
-Evidence read_record(const std::string& text) {
-  RequestLogs logs(".");
-  auto evidence = read_experiment(document::parse_json(text, "own.jsonl").value(), logs);
-  check_limits(evidence);
-  return evidence;
-}
 
 TEST(RecordWorkload, ClosedLoopsFillWhatIsOpen) {
   const Evidence evidence = read_record(R"({"id": "c", "stage": "point", "model": "m", "gpu": "g",

@@ -39,7 +39,7 @@ core::Duration step_time(const InstancePool& pool,
   return engine::step_period(time.gpu(),
                              pool.host->of(sequences, time.cpu),
                              pool.host->front(sequences),
-                             pool.options->async_scheduling);
+                             engine::hides_host(*pool.options));
 }
 
 }  // namespace

@@ -71,6 +71,9 @@ struct EngineOptions {
   bool enable_chunked_prefill = true;
   bool enable_prefix_caching = true;
   bool async_scheduling = true;
+  /// A step waits for the host's work, as a synchronous engine's does, though the next one is
+  /// scheduled ahead.
+  bool waits_for_host = false;
   SchedulingPolicy policy = SchedulingPolicy::kFcfs;
   std::int64_t num_speculative_tokens = 0;  ///< Drafts per sequence and step; 0: no speculation.
   /// Drafts by the number of requests in the step before, num_speculative_tokens at most; empty:
@@ -125,6 +128,11 @@ struct EngineOptions {
          std::ranges::any_of(options.cache_groups, &CacheGroup::keeps_states);
 }
 
+/// Whether the host works while the GPU does.
+[[nodiscard]] constexpr bool hides_host(const EngineOptions& options) {
+  return options.async_scheduling && !options.waits_for_host;
+}
+
 /// How many steps the engine keeps in flight.
 [[nodiscard]] constexpr std::int64_t steps_in_flight(const EngineOptions& options) {
   constexpr std::int64_t kAsynchronous = 2;  // One runs, the next is formed meanwhile.
@@ -177,13 +185,13 @@ struct HostTime {
   }
 };
 
-/// What a step takes: the host's work is hidden behind the GPU's where the engine is asynchronous,
-/// and the front end's (HostTime::front) always.
+/// What a step takes: the host's work is hidden behind the GPU's or not (hides_host()), the front
+/// end's (HostTime::front) always.
 [[nodiscard]] inline core::Duration step_period(core::Duration gpu,
                                                 core::Duration cpu,
                                                 core::Duration front,
-                                                bool async) {
-  return std::max(front, async ? std::max(gpu, cpu) : core::Duration::saturating_sum(gpu, cpu));
+                                                bool hidden) {
+  return std::max(front, hidden ? std::max(gpu, cpu) : core::Duration::saturating_sum(gpu, cpu));
 }
 
 /// The host's work of a step by where it stands: what the GPU's adds to, and what is done
@@ -202,7 +210,7 @@ struct HostWork {
                      core::Duration mask,
                      core::Duration front) {
     const core::Duration both = core::Duration::saturating_sum(cpu, mask);
-    if (options.async_scheduling) {
+    if (hides_host(options)) {
       return {.apart = {}, .beside = std::max(both, front)};
     }
     HostWork work = options.profile.masks_beside_forward ? HostWork{.apart = cpu, .beside = mask}

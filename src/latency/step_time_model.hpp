@@ -40,6 +40,8 @@ struct KernelChoice {
   /// The all-reduce adds the residual and computes the norm after it (FlashInfer's; vLLM's pass
   /// fuse_allreduce_rms).
   bool fuse_allreduce_rms = false;
+  /// Attention writes its rows quantised for the product after it (vLLM's pass fuse_attn_quant).
+  bool fuse_attn_quant = false;
   /// DeepGEMM multiplies dense weights of FP8 in blocks (VLLM_USE_DEEP_GEMM); absent: where the
   /// engine's version does so by itself.
   std::optional<bool> deep_gemm = std::nullopt;

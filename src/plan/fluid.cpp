@@ -263,7 +263,7 @@ double step_seconds(const FluidInputs& inputs,
   return engine::step_period(time.gpu(),
                              host,
                              inputs.deployment.host.front(sequences),
-                             inputs.deployment.engine.async_scheduling)
+                             engine::hides_host(inputs.deployment.engine))
       .to_seconds();
 }
 

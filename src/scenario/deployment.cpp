@@ -383,7 +383,7 @@ void host_times(Resolution& work) {
   if (has_own_settings(work.engine())) {
     return;  // How other engines stream, and what their ranks cost, was not measured.
   }
-  if (work.out->engine.async_scheduling) {
+  if (engine::hides_host(work.out->engine)) {
     host.per_step = core::Duration::saturating_sum(
         host.per_step,
         core::Duration::saturating_product(rank, work.engine().tensor_parallel_size - 1));

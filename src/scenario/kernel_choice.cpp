@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "latency/kernel/all_reduce.hpp"
+#include "latency/kernel/cost.hpp"
 #include "latency/step_time_model.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
@@ -24,12 +25,22 @@ bool has_block_experts(const model::ModelSpec& network) {
   });
 }
 
-bool has_block_products(const model::ModelSpec& network) {
+template <class Test>
+bool any_product(const model::ModelSpec& network, Test test) {
   return std::ranges::any_of(model::forward_pass(network, model::Sharding()),
-                             [](const model::Operator& op) {
+                             [&](const model::Operator& op) {
                                const auto* gemm = std::get_if<model::Gemm>(&op.shape);
-                               return gemm != nullptr && gemm->weights == model::DType::kFp8Block;
+                               return gemm != nullptr && test(gemm->weights);
                              });
+}
+
+bool has_block_products(const model::ModelSpec& network) {
+  return any_product(network,
+                     [](model::DType weights) { return weights == model::DType::kFp8Block; });
+}
+
+bool has_quantised_products(const model::ModelSpec& network) {
+  return any_product(network, latency::kernel::may_be_written_quantised);
 }
 
 /// Whether vLLM has a limit of messages for so many ranks of the GPU.
@@ -83,6 +94,7 @@ latency::KernelChoice kernel_choice(const EngineSection& engine) {
                          : engine.moe_backend == "deep_gemm" ? MoeBackend::kDeepGemm
                                                              : MoeBackend::kAuto,
           .fuse_allreduce_rms = engine.fuse_allreduce_rms,
+          .fuse_attn_quant = engine.fuse_attn_quant,
           .deep_gemm = engine.use_deep_gemm,
           .disable_custom_all_reduce = engine.disable_custom_all_reduce,
           .symm_mem_all_reduce = engine.allreduce_use_symm_mem,
@@ -150,6 +162,9 @@ void note_idle_choices(Resolution& work) {
            work.out->gpu.architecture != "hopper" && work.out->gpu.architecture != "blackwell",
        "engine.fuse_allreduce_rms",
        "FlashInfer has no such kernel before Hopper");
+  warn(engine.fuse_attn_quant && !has_quantised_products(network),
+       "engine.fuse_attn_quant",
+       "no dense product of the network is of FP8 scaled as a whole or of NVFP4");
   warn(engine.allreduce_use_symm_mem && !has_symm_mem(work),
        "engine.allreduce_use_symm_mem",
        engine.tensor_parallel_size < 2

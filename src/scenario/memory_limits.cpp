@@ -216,6 +216,17 @@ void schedule_ahead(Resolution& work) {
     work.engine().async_scheduling = options.profile.async_by_default && stages == 1 && !looks_up;
   }
   options.async_scheduling = *work.engine().async_scheduling;
+  // Steps of ML.ENERGY's servers (0.11.1), whose requests sample, take what the host takes beside
+  // what the GPU takes; those of greedy requests (InferenceX, 0.10.2) do not. The reason is not
+  // known (docs/models/host.md, "Before vLLM 0.14").
+  if (options.async_scheduling && !options.profile.async_by_default &&
+      work.engine().generation_config != "vllm") {
+    options.waits_for_host = true;
+    work.out->warnings.push_back(
+        {.code = "W-async-waits",
+         .message = "before vLLM 0.14 asynchronous steps wait for the host where requests sample",
+         .hint = "--generation-config vllm for clients that ask for temperature 0"});
+  }
 }
 
 void model_length(Resolution& work) {

@@ -62,6 +62,7 @@ struct EngineSection {
   std::string moe_backend = "auto";
   std::optional<bool> use_deep_gemm;
   bool fuse_allreduce_rms = false;
+  bool fuse_attn_quant = false;
   bool disable_custom_all_reduce = false;
   bool allreduce_use_symm_mem = false;
   std::string float32_matmul_precision = "highest";

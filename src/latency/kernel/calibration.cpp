@@ -274,6 +274,9 @@ Calibration calibrate(const Constants& constants, const hardware::GpuSpec& gpu) 
   if (gpu.architecture == "blackwell") {
     result.all_reduce_fused = Sourced<AllReduceConstants>{
         .values = choice.generic->all_reduce.value(), .source = choice.generic_source};
+    // Small messages wait for the links and not for vLLM's way of moving data.
+    result.all_reduce_fused->values.one_shot =
+        (result.all_reduce.values.one_shot + choice.generic->all_reduce->one_shot) / 2.0;
   }
   if (gpu.datasheet_only) {
     // What was fitted on CUDA GPUs says nothing of others: memory passes remain.

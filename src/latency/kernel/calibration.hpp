@@ -57,8 +57,8 @@ struct Calibration {
   std::optional<Sourced<ExpertConstants>> experts_mxfp4 = std::nullopt;
   Sourced<AllReduceConstants> all_reduce;
   /// FlashInfer's, with the norm (KernelChoice::fuse_allreduce_rms): no table holds it. On
-  /// Blackwell, where vLLM's own is slow, it is taken to be what all GPUs' tables have in common;
-  /// absent: all_reduce.
+  /// Blackwell, where vLLM's own moves data slowly, it moves them as all GPUs' tables have in
+  /// common and begins as vLLM's own; absent: all_reduce.
   std::optional<Sourced<AllReduceConstants>> all_reduce_fused = std::nullopt;
 
   /// Of such weights; `format` is what the GPU makes of them. FP8 in blocks may be DeepGEMM's.

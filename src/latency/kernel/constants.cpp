@@ -218,6 +218,7 @@ void read(Numbers& numbers, StepConstants& set) {
   set.unfused_routing = numbers.optional_microseconds("unfused_routing_us");
   set.wide_norm_kernels = numbers.optional_integer("wide_norm_kernels", {1, 100}, 1);
   set.fused_norm = numbers.optional_microseconds("fused_norm_us");
+  set.fused_quantisation = numbers.optional_microseconds("fused_quantisation_us");
   set.verified_experts_in_common = numbers.real("verified_experts_in_common", {0.0, 1.0});
 }
 

@@ -219,6 +219,9 @@ struct StepConstants {
   std::int64_t wide_norm_kernels = 1;
   /// What an all-reduce that computes the norm after it spares: that kernel and its launch.
   core::Seconds fused_norm;
+  /// What a product spares whose rows the kernel before it writes quantised: the kernel that would
+  /// quantise them and its launch.
+  core::Seconds fused_quantisation;
   /// Of a token's experts that a verification has read for the token before it already.
   double verified_experts_in_common = 0.0;
 };

@@ -13,7 +13,6 @@
 namespace ridgeline::latency::kernel {
 namespace {
 
-constexpr double kBytesPer16Bit = 2.0;
 constexpr double kBytesPer32Bit = 4.0;
 /// FP32 products run as TF32, at half the rate of BF16 (NVIDIA A100, H100 and L40S datasheets).
 constexpr double kTf32Share = 0.5;
@@ -57,6 +56,10 @@ MatmulFormat matmul_format(model::DType weights, const hardware::GpuSpec& gpu) {
 
 bool is_before_hopper(const hardware::GpuSpec& gpu) {
   return gpu.architecture == "ampere" || gpu.architecture == "ada";
+}
+
+bool may_be_written_quantised(model::DType weights) {
+  return weights == model::DType::kFp8 || weights == model::DType::kNvfp4;
 }
 
 core::Seconds soft_max(core::Seconds a, core::Seconds b, double exponent) {

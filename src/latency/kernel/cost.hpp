@@ -63,6 +63,8 @@ struct Cost {
   [[nodiscard]] domain::Bottleneck counted_as() const { return side.value_or(kind); }
 };
 
+inline constexpr double kBytesPer16Bit = 2.0;
+
 /// How a GPU multiplies matrices whose weights have some format. Formats that it has no units for
 /// are expanded to 16 bit on the fly: their weights are read small, their activations and products
 /// are 16 bit.
@@ -74,6 +76,11 @@ struct MatmulFormat {
   const char* products = "bf16";  ///< What is multiplied, whose dense rate `peak` is.
 };
 [[nodiscard]] MatmulFormat matmul_format(model::DType weights, const hardware::GpuSpec& gpu);
+
+/// Whether vLLM's fusions know the format of a product's rows: FP8 with one scale for all, and
+/// NVFP4 (vllm/compilation: allreduce_rms_fusion.py, fusion_attn.py). Rows scaled in groups are
+/// quantised by a kernel of their own.
+[[nodiscard]] bool may_be_written_quantised(model::DType weights);
 
 /// A soft maximum: (a^q + b^q)^(1/q) for a, b >= 0. The sum at q = 1, the plain maximum as q grows.
 [[nodiscard]] core::Seconds soft_max(core::Seconds a, core::Seconds b, double exponent);

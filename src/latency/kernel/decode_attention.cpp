@@ -22,6 +22,8 @@ constexpr std::int64_t kBlocksPerSm = 2;
 constexpr double kFilled = 0.8;
 /// Rows of queries that a block works on in a call with prompts (kBlockM for heads of 128).
 constexpr double kTileRows = 64.0;
+/// Keys of a block (kBlockN for heads of 128). A context ends anywhere in its last one.
+constexpr std::int64_t kBlockKeys = 128;
 
 bool takes_whole_contexts(const DecodeAttentionConstants& constants, const hardware::GpuSpec& gpu) {
   return constants.unsplit && is_before_hopper(gpu);
@@ -87,6 +89,11 @@ core::Seconds BlockWaves::per_context_token_beside_prompts(std::int64_t sequence
   return std::max(per_context_token(sequences), tile * (real(waves) / real(sequences)));
 }
 
+std::int64_t BlockWaves::padding_beside_prompts(std::int64_t sequences) const {
+  const bool by_tiles = per_context_token_beside_prompts(sequences) > per_context_token(sequences);
+  return by_tiles ? sequences * (kBlockKeys - 1) / 2 : 0;
+}
+
 domain::Bottleneck BlockWaves::limit(std::int64_t sequences, bool is_mixed) const {
   if (is_mixed && per_context_token_beside_prompts(sequences) > per_context_token(sequences)) {
     return domain::Bottleneck::kCompute;
@@ -116,7 +123,6 @@ core::Bytes kv_bytes(const model::Attention& shape) {
 }
 
 core::Bytes query_bytes(const model::Attention& shape) {
-  constexpr double kBytesPer16Bit = 2.0;
   return core::Bytes(real(shape.heads) * real(shape.head_dim + shape.values()) * kBytesPer16Bit);
 }
 

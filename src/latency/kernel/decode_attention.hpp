@@ -44,6 +44,9 @@ struct BlockWaves {
   /// contexts split, unless the longest query of the call is one token (mha_varlen_fwd:
   /// seqlenq_ngroups_swapped).
   [[nodiscard]] core::Seconds per_context_token_beside_prompts(std::int64_t sequences) const;
+  /// Tokens by which the contexts of so many sequences are longer for those tiles, which compute
+  /// whole blocks of keys.
+  [[nodiscard]] std::int64_t padding_beside_prompts(std::int64_t sequences) const;
   /// What that time waits for most: memory, or compute where it is the multiprocessors of a last
   /// wave that leaves memory idle, or the tiles of a step with prompts.
   [[nodiscard]] domain::Bottleneck limit(std::int64_t sequences, bool is_mixed) const;
@@ -72,6 +75,10 @@ struct DecodeLine {
     }
     return is_mixed ? blocks->per_context_token_beside_prompts(sequences)
                     : blocks->per_context_token(sequences);
+  }
+  /// Tokens that count beside the context sum.
+  [[nodiscard]] std::int64_t padding(std::int64_t sequences, bool is_mixed) const {
+    return blocks && is_mixed ? blocks->padding_beside_prompts(sequences) : 0;
   }
   [[nodiscard]] domain::Bottleneck limit(std::int64_t sequences, bool is_mixed) const {
     return blocks ? blocks->limit(sequences, is_mixed) : kind;

@@ -438,9 +438,11 @@ bool KernelModel::add_decode_lines(std::int64_t num_decodes,
       step.highest = std::min(step.highest, core::Tokens(piece.highest));
       continue;
     }
-    const core::Duration line = op.base(num_decodes, num_decodes);
     const core::Duration floor = op.floor(num_decodes);
     const core::Duration slope = op.slope(num_decodes, is_mixed);
+    const core::Duration line = core::Duration::saturating_sum(
+        op.base(num_decodes, num_decodes),
+        core::Duration::saturating_product(slope, op.padding(num_decodes, is_mixed)));
     const core::Tokens crossing(kernel::AttentionOperator::crossing(floor, line, slope));
     const core::Tokens most(op.most_context(num_decodes));
     if (context < crossing) {

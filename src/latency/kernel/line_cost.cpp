@@ -19,7 +19,8 @@ Cost line_cost(const DecodeLine& line,
                core::Bytes bytes) {
   const core::Seconds all = line.fixed + line.per_sequence * real(call.sequences) +
                             line.per_token * real(call.tokens) +
-                            line.slope(call.sequences, call.is_mixed) * real(call.context);
+                            line.slope(call.sequences, call.is_mixed) *
+                                real(call.context + line.padding(call.sequences, call.is_mixed));
   const core::Seconds launched = line.fixed + line.launched_per_sequence * real(call.sequences);
   const core::Seconds touched = line.per_token * real(call.tokens);
   const domain::Bottleneck kind =

@@ -42,7 +42,7 @@ constexpr const char* kUncalibrated = "kernel (roofline)";
 /// Its constants come from one GPU's table and scale by datasheet.
 constexpr const char* kRecurrenceSource = "kernel (h100, scaled)";
 
-/// Of an exchange's time, the most that sparing the norm after it takes off.
+/// Of a kernel's time, the most that sparing the small one beside it takes off.
 constexpr double kMostSpared = 0.9;
 
 /// Turns the operators of a forward pass into priced ones.
@@ -64,6 +64,12 @@ class Planner {
   Plan plan(const std::vector<model::Operator>& operators) && {
     quantises_ = std::any_of(
         operators.begin(), operators.end(), [&](const model::Operator& op) { return is_8bit(op); });
+    for (const model::Operator& op : operators) {
+      const auto* exchange = std::get_if<model::AllReduce>(&op.shape);
+      if (exchange != nullptr && has_norm(op, *exchange)) {
+        exchange_with_norm_ = *exchange;
+      }
+    }
     for (const model::Operator& op : operators) {
       std::visit([&](const auto& shape) { add(op, shape); }, op.shape);
     }
@@ -116,6 +122,29 @@ class Planner {
     return choice_.deep_gemm.value_or(false) && shape.n % kOutput == 0 && shape.k % kInput == 0;
   }
 
+  /// Whether vLLM's all-reduce computes the norm after it, for messages up to fused_limit().
+  [[nodiscard]] bool has_norm(const model::Operator& op, const model::AllReduce& shape) const {
+    return choice_.fuse_allreduce_rms && calibration_.step.fused_norm > core::Seconds() &&
+           op.name == "all_reduce" && fused_limit(shape.ranks, gpu_) > core::Bytes();
+  }
+
+  /// Rows up to which the kernel before a product writes them quantised: attention, or the
+  /// all-reduce with the norm. The SiLU before down_proj does so in no version by these passes.
+  [[nodiscard]] std::int64_t written_quantised(const model::Operator& op,
+                                               const model::Gemm& shape) const {
+    if (!may_be_written_quantised(shape.weights) || !matmul_format(shape.weights, gpu_).is_8bit) {
+      return 0;
+    }
+    if (op.name == "o_proj") {
+      return choice_.fuse_attn_quant ? std::numeric_limits<std::int64_t>::max() : 0;
+    }
+    const bool follows_norm = op.name == "qkv_proj" || op.name == "gate_up_proj";
+    return follows_norm && exchange_with_norm_
+               ? static_cast<std::int64_t>(fused_limit(exchange_with_norm_->ranks, gpu_).value() /
+                                           (kBytesPer16Bit * real(exchange_with_norm_->width)))
+               : 0;
+  }
+
   RowOperator& push(const model::Operator& op,
                     std::string source,
                     std::function<Cost(std::int64_t)> cost) {
@@ -135,10 +164,21 @@ class Planner {
     }
     const MatmulFormat format = matmul_format(shape.weights, gpu_);
     const auto& set = calibration_.gemm(shape.weights, format, fits_deep_gemm(shape));
-    RowOperator& row = push(
-        op, set.source, [shape, format, &constants = set.values, &gpu = gpu_](std::int64_t rows) {
-          return gemm({.m = rows, .k = shape.k, .n = shape.n}, format, constants, gpu);
-        });
+    RowOperator& row =
+        push(op,
+             set.source,
+             [shape,
+              format,
+              &constants = set.values,
+              &gpu = gpu_,
+              quantised_rows = written_quantised(op, shape),
+              spared = calibration_.step.fused_quantisation](std::int64_t rows) {
+               Cost cost = gemm({.m = rows, .k = shape.k, .n = shape.n}, format, constants, gpu);
+               if (rows <= quantised_rows) {
+                 cost.time -= std::min(cost.time * kMostSpared, spared);
+               }
+               return cost;
+             });
     row.rows = shape.rows;
     row.shape = [shape](std::int64_t rows) {
       return fmt::format("{}x{}x{}", rows, shape.k, shape.n);
@@ -235,8 +275,7 @@ class Planner {
     const bool has_limit = calibration_.step.fused_norm > core::Seconds();
     const bool is_fused =
         choice_.fuse_allreduce_rms &&
-        (has_limit ? op.name == "all_reduce" && fused_limit(shape.ranks, gpu_) > core::Bytes()
-                   : calibration_.all_reduce_fused.has_value());
+        (has_limit ? has_norm(op, shape) : calibration_.all_reduce_fused.has_value());
     if (is_fused && has_limit) {
       plan_.host_launches = plan_.host_launches + calibration_.step.host_exchange * real(op.calls);
     }
@@ -261,7 +300,6 @@ class Planner {
          own_exchange = own_exchange(),
          &calibration = calibration_,
          gpu = view.gpu](std::int64_t rows) {
-          constexpr double kBytesPer16Bit = 2.0;
           const core::Bytes message(kBytesPer16Bit * real(rows) * real(shape.width));
           if (!is_fused || (has_limit && message > fused_limit(shape.ranks, gpu))) {
             return by_symm_mem ? symm_mem_all_reduce(message, shape.ranks, own, own_exchange, gpu)
@@ -497,6 +535,7 @@ class Planner {
   const hardware::GpuSpec& gpu_;
   const KernelChoice& choice_;
   std::int64_t tokens_in_a_row_;
+  std::optional<model::AllReduce> exchange_with_norm_;
   bool quantises_ = false;
   Plan plan_;
 };
@@ -526,7 +565,8 @@ core::Duration AttentionOperator::decode(const DecodeCall& call) const {
       floor(call.sequences),
       core::Duration::saturating_sum(
           base(call.sequences, call.tokens),
-          core::Duration::saturating_product(slope(call.sequences, call.is_mixed), context)));
+          core::Duration::saturating_product(slope(call.sequences, call.is_mixed),
+                                             context + padding(call.sequences, call.is_mixed))));
 }
 
 std::int64_t AttentionOperator::most_context(std::int64_t sequences) const {

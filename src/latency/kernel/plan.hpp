@@ -63,6 +63,10 @@ struct AttentionOperator {
   [[nodiscard]] core::Duration base(std::int64_t sequences, std::int64_t tokens) const;
   /// Of the line, per token of context, over that many sequences.
   [[nodiscard]] core::Duration slope(std::int64_t sequences, bool is_mixed = false) const;
+  /// The same of a step with prompts: tokens that count beside the context sum.
+  [[nodiscard]] std::int64_t padding(std::int64_t sequences, bool is_mixed) const {
+    return blocks && is_mixed ? blocks->padding_beside_prompts(sequences) : 0;
+  }
   /// All calls: floor or line, whichever is longer.
   [[nodiscard]] core::Duration decode(const DecodeCall& call) const;
   /// The smallest context sum at which a line of that base and slope is no longer below that floor;

@@ -80,6 +80,8 @@ constexpr auto kSettings = std::to_array<Setting>({
      }},
     {"fused_norm_us",
      [](Constants& all, double us) { all.step.fused_norm = core::microseconds(us); }},
+    {"fused_quantisation_us",
+     [](Constants& all, double us) { all.step.fused_quantisation = core::microseconds(us); }},
     {"mixed_tile_efficiency",
      [](Constants& all, double share) {
        all.attention.mixed_tile_efficiency = std::min(share, 1.0);

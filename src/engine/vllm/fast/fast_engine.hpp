@@ -62,12 +62,12 @@ class FastEngine final : public Engine {
   FastEngine(const EngineInputs& inputs, bool jump)
       : inputs_(inputs),
         jump_(jump && inputs.tokens == nullptr),
-        async_(inputs.options.async_scheduling),
+        hidden_(hides_host(inputs.options)),
         scheduler_(
             inputs.options,
             {.decode_lengths = inputs.model.needs_decode_lengths(), .instance = inputs.instance}),
         lines_(inputs.model, inputs.host),
-        depth_(async_ ? 2 : 1),
+        depth_(inputs.options.async_scheduling ? 2 : 1),
         first_use_(inputs.options.first_use) {}
 
   void submit(const domain::Request& request, core::SimTime queued) override {
@@ -168,7 +168,7 @@ class FastEngine final : public Engine {
 
   EngineInputs inputs_;
   bool jump_;
-  bool async_;
+  bool hidden_;  ///< The host works while the GPU does.
   Scheduler scheduler_;
   StepLines lines_;
   std::size_t depth_;

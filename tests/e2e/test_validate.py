@@ -101,6 +101,19 @@ def test_power_is_scored_where_nothing_else_was_measured(ridgeline):
     assert ridgeline("validate", path, "--fail-over", "joules_per_output_token=0").returncode == 99
 
 
+def test_power_below_an_idle_gpus_is_left_out(ridgeline):
+    measured = {**RECORD["measured"], "power": {"mean_share_of_tdp": 0.18, "tdp_w": 700}}
+    alone = {**RECORD, "id": "alone", "measured": {"power": {"mean_w_per_gpu": 69}}}
+    ran = ridgeline("validate", write(ridgeline.folder, {**RECORD, "measured": measured}, alone), "--format", "json")
+    assert ran.returncode == 0, ran.stderr
+    # 130 of 700 W.
+    assert "one: watts_per_gpu is 126, expected 130 at least" in ran.stderr
+    kept, refused = json.loads(ran.stdout)["records"]
+    assert kept["standing"] == "scored" and "tpot" in kept["error_pct"]
+    assert "watts_per_gpu" not in kept["measured"] and len(kept["doubts"]) == 1
+    assert refused["standing"] == "unpredicted" and refused["reason"].startswith("watts_per_gpu is 69, expected 130")
+
+
 def test_a_fleet_is_predicted_or_refused_by_its_policy(ridgeline):
     fleet = {**RECORD, "cluster": {"instances": 2, "policy": "Round Robin"}}
     unknown = {**fleet, "id": "unknown", "cluster": {"instances": 4, "policy": "tea leaves"}}

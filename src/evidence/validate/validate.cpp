@@ -20,6 +20,7 @@
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/evidence_limits.hpp"
 #include "evidence/validate/experiment_records.hpp"
+#include "evidence/validate/measured_power.hpp"
 #include "evidence/validate/measured_run.hpp"
 #include "evidence/validate/prediction.hpp"
 #include "evidence/validate/request_log.hpp"
@@ -148,6 +149,7 @@ core::Result<std::vector<Evidence>> read_evidence(const std::string& path) {
         .where = {.file = path}});
   }
   std::ranges::for_each(evidence, check_limits);
+  std::ranges::for_each(evidence, leave_out_idle_power);
   return evidence;
 }
 

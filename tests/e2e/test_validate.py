@@ -42,6 +42,7 @@ def test_every_record_is_scored_or_left_out_with_a_reason(ridgeline):
         "records": 3,
         "scored": 1,
         "saturated": 0,
+        "contradicted": 0,
         "unpredicted": 1,
         "unreadable": 1,
     }
@@ -112,6 +113,26 @@ def test_power_below_an_idle_gpus_is_left_out(ridgeline):
     assert kept["standing"] == "scored" and "tpot" in kept["error_pct"]
     assert "watts_per_gpu" not in kept["measured"] and len(kept["doubts"]) == 1
     assert refused["standing"] == "unpredicted" and refused["reason"].startswith("watts_per_gpu is 69, expected 130")
+
+
+def test_a_sweep_that_does_not_follow_its_concurrency_is_scored_apart(ridgeline):
+    def point(clients, tpot):
+        workload = {**RECORD["workload"], "concurrency": clients, "num_requests": 2 * clients}
+        server = {**RECORD["server"], "max_num_seqs": clients}
+        return {**RECORD, "id": f"c{clients}", "workload": workload, "server": server,
+                "measured": {"tpot_ms": {"mean": tpot}}}
+
+    flat = ridgeline(
+        "validate", write(ridgeline.folder, point(8, 20), point(64, 20.9)), "--format", "json", "--histories", "1")
+    assert flat.returncode == 0, flat.stderr
+    why = "the time per token hardly depends on the concurrency (20.0 ms with 8 requests in flight, 20.9 with 64)"
+    assert flat.stderr.count(why) == 1
+    result = json.loads(flat.stdout)
+    assert result["counts"]["contradicted"] == 2 and result["counts"]["scored"] == 0
+    assert {(row["axis"], row["value"]) for row in result["scores"]} == {("all", "contradicted")}
+    assert all(record["reason"].startswith(why) for record in result["records"])
+    steep = ridgeline("validate", write(ridgeline.folder, point(8, 20), point(64, 21)), "--format", "json", "--histories", "1")
+    assert json.loads(steep.stdout)["counts"]["scored"] == 2
 
 
 def test_a_fleet_is_predicted_or_refused_by_its_policy(ridgeline):

@@ -26,6 +26,7 @@
 #include "evidence/validate/request_log.hpp"
 #include "evidence/validate/result_document.hpp"
 #include "evidence/validate/scores.hpp"
+#include "evidence/validate/sweeps.hpp"
 
 namespace ridgeline::evidence::validate {
 namespace {
@@ -150,6 +151,7 @@ core::Result<std::vector<Evidence>> read_evidence(const std::string& path) {
   }
   std::ranges::for_each(evidence, check_limits);
   std::ranges::for_each(evidence, leave_out_idle_power);
+  check_sweeps(evidence);
   return evidence;
 }
 

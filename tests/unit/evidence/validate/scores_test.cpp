@@ -50,6 +50,24 @@ TEST(Scores, ThePhaseIsWhatAnAnswerIsMostlySpentOn) {
   EXPECT_EQ(phases, (std::vector<std::string>{"prefill", "decode", "mixed", "unknown"}));
 }
 
+TEST(Scores, WhatItsSweepContradictsIsScoredApart) {
+  Evidence evidence;
+  evidence.contradicted = "its sweep";
+  evidence.flags = {"overloaded"};  // At a load that is not known.
+  std::string reason;
+  const PartPrediction result{.prediction = Prediction{}, .problem = ""};
+  EXPECT_EQ(standing_of(evidence, result, reason), Standing::kContradicted);
+  EXPECT_EQ(reason, "its sweep");
+
+  std::vector<ScoredRecord> records = {record_with(100, 110, "a"), record_with(100, 300, "a")};
+  records[1].standing = Standing::kContradicted;
+  for (const auto& row : score(records)) {
+    EXPECT_EQ(row.n, 1);
+    EXPECT_DOUBLE_EQ(row.mean_abs, row.value == "contradicted" ? 200.0 : 10.0) << row.axis;
+  }
+  EXPECT_EQ(score(records)[1].value, "contradicted");
+}
+
 TEST(Scores, FleetsAboveTheirCapacityAreSaturatedByTheirWait) {
   const auto standing = [](std::optional<double> mean, std::optional<double> ninth, bool fleet) {
     Evidence evidence;

@@ -135,6 +135,30 @@ def test_a_sweep_that_does_not_follow_its_concurrency_is_scored_apart(ridgeline)
     assert json.loads(steep.stdout)["counts"]["scored"] == 2
 
 
+def test_points_near_the_front_ends_limit_are_named(ridgeline):
+    workload = {
+        "loop": "closed",
+        "concurrency": 256,
+        "num_requests": 256,
+        "input": {"kind": "fixed", "nominal_tokens": 64},
+        "output": {"kind": "fixed", "nominal_tokens": 256},
+    }
+
+    def bounds(*flags, **server):
+        record = {**RECORD, "model": "meta-llama/Llama-3.1-8B", "workload": workload, "server": server}
+        ran = ridgeline("validate", write(ridgeline.folder, record), "--format", "json", "--histories", "1", *flags)
+        result = json.loads(ran.stdout)
+        state = result["records"][0]["state"]
+        values = {row["value"] for row in result["scores"] if row["axis"] == "bound"}
+        return values, state["front_end_bound"], state["front_end_near"]
+
+    # The process is at work for some 0.8 of a step. A host that is known is bound or is not.
+    assert bounds() == ({"front end near"}, False, True)
+    assert bounds(stream_interval=20) == ({"engine"}, False, False)
+    assert bounds("--frontend-output-time", "60us") == ({"engine"}, False, False)
+    assert bounds("--frontend-output-time", "140us") == ({"front end"}, True, False)
+
+
 def test_a_fleet_is_predicted_or_refused_by_its_policy(ridgeline):
     fleet = {**RECORD, "cluster": {"instances": 2, "policy": "Round Robin"}}
     unknown = {**fleet, "id": "unknown", "cluster": {"instances": 4, "policy": "tea leaves"}}

@@ -140,7 +140,9 @@ std::string value_on(std::string_view axis, const ScoredRecord& record) {
     return phase_of(evidence.measured);
   }
   if (axis == "bound") {
-    return record.prediction->front_end_bound ? "front end" : "engine";
+    return record.prediction->front_end_bound  ? "front end"
+           : record.prediction->front_end_near ? "front end near"
+                                               : "engine";
   }
   return power_bucket(axis == "batch" ? record.prediction->mean_in_flight
                                       : record.prediction->mean_context);

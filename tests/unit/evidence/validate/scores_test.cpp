@@ -50,6 +50,19 @@ TEST(Scores, ThePhaseIsWhatAnAnswerIsMostlySpentOn) {
   EXPECT_EQ(phases, (std::vector<std::string>{"prefill", "decode", "mixed", "unknown"}));
 }
 
+TEST(Scores, TheBoundIsWhatSetsTheRateOrWouldOnAUsualHost) {
+  std::vector<ScoredRecord> records(3, record_with(100, 110, "a"));
+  records[1].prediction->front_end_bound = true;
+  records[2].prediction->front_end_near = true;
+  std::vector<std::string> bounds;
+  for (const auto& row : score(records)) {
+    if (row.axis == "bound") {
+      bounds.push_back(row.value);
+    }
+  }
+  EXPECT_EQ(bounds, (std::vector<std::string>{"engine", "front end", "front end near"}));
+}
+
 TEST(Scores, WhatItsSweepContradictsIsScoredApart) {
   Evidence evidence;
   evidence.contradicted = "its sweep";

@@ -2,12 +2,19 @@
 
 #include <string>
 
+#include "evidence/validate/scores.hpp"
 #include "evidence/validate/validate.hpp"
 #include "report/palette.hpp"
 
 /// A validation rendered.
 namespace ridgeline::report {
 
+/// "207 records: 194 scored, 13 saturated, ...": what became of them.
+[[nodiscard]] std::string standings_text(const evidence::validate::Validation& validation);
+/// Whether a row is of the axes that a person looks at first, whose rows a page has: all, family,
+/// model, gpu and, where the front end decides some record, bound. The others are in the JSON.
+[[nodiscard]] bool is_headline(const evidence::validate::ScoreRow& row,
+                               const evidence::validate::Validation& validation);
 /// For a terminal: errors by group, peers on the same records, what was not scored and why, and the
 /// largest outliers by name.
 [[nodiscard]] std::string validation_table(const evidence::validate::Validation& validation,

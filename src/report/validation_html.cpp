@@ -170,7 +170,7 @@ std::string scatter_svg(const Validation& validation, Figure figure) {
         "predicted {:.4g}, {:+.1f} %</title></circle>",
         scale.x(point.measured),
         scale.y(point.predicted),
-        point.record->standing == Standing::kSaturated ? "saturated" : "scored",
+        point.record->standing == Standing::kScored ? "scored" : "apart",
         id,
         point.measured,
         point.predicted,
@@ -192,7 +192,7 @@ std::string scatter_svg(const Validation& validation, Figure figure) {
 std::string scores_html(const Validation& validation) {
   std::string rows;
   for (const auto& row : validation.scores) {
-    if (row.axis != "all" && row.axis != "family" && row.axis != "model" && row.axis != "gpu") {
+    if (!is_headline(row, validation)) {
       continue;
     }
     rows += fmt::format(
@@ -246,9 +246,9 @@ constexpr std::string_view kPageHead =
     "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
     "<title>Ridgeline: predicted and measured</title>\n<style>"
     ":root{color-scheme:light dark;--ink:#222;--dim:#666;--paper:#fff;--soft:#f4f4f4;--line:#999;"
-    "--faint:#bbb;--scored:#26a;--saturated:#b60;--name:#a33}"
+    "--faint:#bbb;--scored:#26a;--apart:#b60;--name:#a33}"
     "@media(prefers-color-scheme:dark){:root{--ink:#e3e8ee;--dim:#9aa5b1;--paper:#12161b;"
-    "--soft:#1b2128;--line:#667;--faint:#445;--scored:#6cb2ff;--saturated:#f0a050;"
+    "--soft:#1b2128;--line:#667;--faint:#445;--scored:#6cb2ff;--apart:#f0a050;"
     "--name:#ff8b82}}"
     "html{font-size:clamp(14px,.4vw + 10px,25px)}"
     "body{font:1rem/1.4 system-ui,sans-serif;margin:1em;color:var(--ink);background:var(--paper)}"
@@ -256,7 +256,7 @@ constexpr std::string_view kPageHead =
     ".frame{fill:none;stroke:var(--line)}.tick,.name{font-size:12px;fill:var(--dim)}"
     ".name{fill:var(--name)}.equal{stroke:var(--ink)}"
     ".tenth{stroke:var(--faint);stroke-dasharray:4}.scored{fill:var(--scored);fill-opacity:.7}"
-    ".saturated{fill:var(--saturated);fill-opacity:.7}.wide{overflow-x:auto}"
+    ".apart{fill:var(--apart);fill-opacity:.7}.wide{overflow-x:auto}"
     "table{border-collapse:collapse;margin:1em 0}td,th{padding:.15em .7em;text-align:right}"
     "td:nth-child(-n+4),th:nth-child(-n+4){text-align:left}"
     "tr:nth-child(even){background:var(--soft)}</style></head><body>\n";
@@ -266,13 +266,9 @@ constexpr std::string_view kPageHead =
 std::string validation_html(const Validation& validation) {
   std::string page(kPageHead);
   page += fmt::format(
-      "<h1>Predicted and measured</h1>\n<p>{}: {} scored, {} saturated (orange), {} "
-      "unpredicted, {} unreadable. Dashed: 10 % off. Hover for names.</p>\n",
-      counted(std::ssize(validation.records), "record"),
-      validation.count(Standing::kScored),
-      validation.count(Standing::kSaturated),
-      validation.count(Standing::kUnpredicted),
-      validation.count(Standing::kUnreadable));
+      "<h1>Predicted and measured</h1>\n<p>{}. Orange: saturated or contradicted. Dashed: 10 % "
+      "off. Hover for names.</p>\n",
+      standings_text(validation));
   for (std::size_t i = 0; i < evidence::validate::kNumFigures; ++i) {
     page += scatter_svg(validation, static_cast<Figure>(i));
   }

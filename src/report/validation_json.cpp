@@ -85,6 +85,7 @@ void write_prediction(document::JsonWriter& json, const ScoredRecord& record) {
   json.member("mean_context", prediction.mean_context);
   json.member("cached_share", prediction.cached_share);
   json.member("front_end_bound", prediction.front_end_bound);
+  json.member("front_end_near", prediction.front_end_near);
   json.end_object();
 }
 

@@ -19,7 +19,6 @@ namespace {
 using evidence::validate::kFigureNames;
 using evidence::validate::kLevelNames;
 using evidence::validate::ScoreRow;
-using evidence::validate::Standing;
 using evidence::validate::Validation;
 
 std::string pair_text(const std::optional<ScoreRow>& row) {
@@ -31,7 +30,7 @@ std::string scores_markdown(const Validation& validation) {
       "| axis | value | metric | of | n | median | mean | p95 | p99 | signed |\n"
       "|---|---|---|---|---|---|---|---|---|---|\n";
   for (const auto& row : validation.scores) {
-    if (row.axis != "all" && row.axis != "family" && row.axis != "model" && row.axis != "gpu") {
+    if (!is_headline(row, validation)) {
       continue;
     }
     text +=
@@ -113,14 +112,8 @@ std::string unseen_markdown(const Validation& validation) {
 }  // namespace
 
 std::string validation_markdown(const Validation& validation) {
-  return fmt::format(
-             "# Predicted and measured\n\n{}: {} scored, {} saturated, {} unpredicted, {} "
-             "unreadable. Absolute errors in percent.\n\n",
-             counted(std::ssize(validation.records), "record"),
-             validation.count(Standing::kScored),
-             validation.count(Standing::kSaturated),
-             validation.count(Standing::kUnpredicted),
-             validation.count(Standing::kUnreadable)) +
+  return fmt::format("# Predicted and measured\n\n{}. Absolute errors in percent.\n\n",
+                     standings_text(validation)) +
          scores_markdown(validation) + starts_markdown(validation) + peers_markdown(validation) +
          ablation_markdown(validation) + unseen_markdown(validation) +
          (validation.ranking ? ranking_markdown(*validation.ranking) : "");

@@ -40,11 +40,6 @@ constexpr std::size_t kFewestOutliers = 8;
 constexpr std::size_t kMostOutliers = 40;
 constexpr std::size_t kNameWidth = 46;
 
-/// The axes that a person looks at first; the others are in the JSON.
-bool is_headline_axis(std::string_view axis) {
-  return axis == "all" || axis == "family" || axis == "model" || axis == "gpu";
-}
-
 /// Those that say which kind of work is predicted worst: of them the mean of e2e.
 bool is_work_axis(std::string_view axis) {
   return axis == "phase" || axis == "batch" || axis == "context";
@@ -94,7 +89,7 @@ std::string scores_text(const Validation& validation, const TextStyle& style) {
     const bool tail = row.level == Level::kP99 && row.figure == Figure::kE2e;
     const bool of_work =
         is_work_axis(row.axis) && row.level == Level::kMean && row.figure == Figure::kE2e;
-    if (of_work || (is_headline_axis(row.axis) && (row.level == Level::kMean || tail))) {
+    if (of_work || (is_headline(row, validation) && (row.level == Level::kMean || tail))) {
       text += score_line(row, width, style);
     }
   }
@@ -249,18 +244,31 @@ std::string unseen_text(const Validation& validation) {
 
 }  // namespace
 
+bool is_headline(const ScoreRow& row, const Validation& validation) {
+  const auto of_front_end = [](const ScoreRow& other) {
+    return other.axis == "bound" && other.value != "engine";
+  };
+  return row.axis == "all" || row.axis == "family" || row.axis == "model" || row.axis == "gpu" ||
+         (row.axis == "bound" && std::ranges::any_of(validation.scores, of_front_end));
+}
+
+std::string standings_text(const Validation& validation) {
+  std::string text = counted(std::ssize(validation.records), "record");
+  for (std::size_t i = 0; i < evidence::validate::kStandingNames.size(); ++i) {
+    text += fmt::format("{} {} {}",
+                        i == 0 ? ":" : ",",
+                        validation.count(static_cast<Standing>(i)),
+                        evidence::validate::kStandingNames[i]);
+  }
+  return text;
+}
+
 std::string validation_table(const Validation& validation, const TextStyle& style) {
   return scores_text(validation, style) + starts_text(validation, style) + peers_text(validation) +
          ablation_text(validation) + unseen_text(validation) +
          (validation.ranking ? ranking_text(*validation.ranking, style) : "") +
          outliers_text(validation, style) + left_out_text(validation, style) +
-         notes_text(validation, style) +
-         fmt::format("\n{}: {} scored, {} saturated, {} unpredicted, {} unreadable\n",
-                     counted(std::ssize(validation.records), "record"),
-                     validation.count(Standing::kScored),
-                     validation.count(Standing::kSaturated),
-                     validation.count(Standing::kUnpredicted),
-                     validation.count(Standing::kUnreadable));
+         notes_text(validation, style) + fmt::format("\n{}\n", standings_text(validation));
 }
 
 std::string validation_csv(const Validation& validation) {

@@ -42,6 +42,7 @@ def test_every_record_is_scored_or_left_out_with_a_reason(ridgeline):
         "records": 3,
         "scored": 1,
         "saturated": 0,
+        "contradicted": 0,
         "unpredicted": 1,
         "unreadable": 1,
     }
@@ -99,6 +100,63 @@ def test_power_is_scored_where_nothing_else_was_measured(ridgeline):
         assert "joules_per_output_token" in out.stdout, form
     assert ridgeline("validate", path, "--fail-over", "watts_per_gpu=1000").returncode == 0
     assert ridgeline("validate", path, "--fail-over", "joules_per_output_token=0").returncode == 99
+
+
+def test_power_below_an_idle_gpus_is_left_out(ridgeline):
+    measured = {**RECORD["measured"], "power": {"mean_share_of_tdp": 0.18, "tdp_w": 700}}
+    alone = {**RECORD, "id": "alone", "measured": {"power": {"mean_w_per_gpu": 69}}}
+    ran = ridgeline("validate", write(ridgeline.folder, {**RECORD, "measured": measured}, alone), "--format", "json")
+    assert ran.returncode == 0, ran.stderr
+    # 130 of 700 W.
+    assert "one: watts_per_gpu is 126, expected 130 at least" in ran.stderr
+    kept, refused = json.loads(ran.stdout)["records"]
+    assert kept["standing"] == "scored" and "tpot" in kept["error_pct"]
+    assert "watts_per_gpu" not in kept["measured"] and len(kept["doubts"]) == 1
+    assert refused["standing"] == "unpredicted" and refused["reason"].startswith("watts_per_gpu is 69, expected 130")
+
+
+def test_a_sweep_that_does_not_follow_its_concurrency_is_scored_apart(ridgeline):
+    def point(clients, tpot):
+        workload = {**RECORD["workload"], "concurrency": clients, "num_requests": 2 * clients}
+        server = {**RECORD["server"], "max_num_seqs": clients}
+        return {**RECORD, "id": f"c{clients}", "workload": workload, "server": server,
+                "measured": {"tpot_ms": {"mean": tpot}}}
+
+    flat = ridgeline(
+        "validate", write(ridgeline.folder, point(8, 20), point(64, 20.9)), "--format", "json", "--histories", "1")
+    assert flat.returncode == 0, flat.stderr
+    why = "the time per token hardly depends on the concurrency (20.0 ms with 8 requests in flight, 20.9 with 64)"
+    assert flat.stderr.count(why) == 1
+    result = json.loads(flat.stdout)
+    assert result["counts"]["contradicted"] == 2 and result["counts"]["scored"] == 0
+    assert {(row["axis"], row["value"]) for row in result["scores"]} == {("all", "contradicted")}
+    assert all(record["reason"].startswith(why) for record in result["records"])
+    steep = ridgeline("validate", write(ridgeline.folder, point(8, 20), point(64, 21)), "--format", "json", "--histories", "1")
+    assert json.loads(steep.stdout)["counts"]["scored"] == 2
+
+
+def test_points_near_the_front_ends_limit_are_named(ridgeline):
+    workload = {
+        "loop": "closed",
+        "concurrency": 256,
+        "num_requests": 256,
+        "input": {"kind": "fixed", "nominal_tokens": 64},
+        "output": {"kind": "fixed", "nominal_tokens": 256},
+    }
+
+    def bounds(*flags, **server):
+        record = {**RECORD, "model": "meta-llama/Llama-3.1-8B", "workload": workload, "server": server}
+        ran = ridgeline("validate", write(ridgeline.folder, record), "--format", "json", "--histories", "1", *flags)
+        result = json.loads(ran.stdout)
+        state = result["records"][0]["state"]
+        values = {row["value"] for row in result["scores"] if row["axis"] == "bound"}
+        return values, state["front_end_bound"], state["front_end_near"]
+
+    # The process is at work for some 0.8 of a step. A host that is known is bound or is not.
+    assert bounds() == ({"front end near"}, False, True)
+    assert bounds(stream_interval=20) == ({"engine"}, False, False)
+    assert bounds("--frontend-output-time", "60us") == ({"engine"}, False, False)
+    assert bounds("--frontend-output-time", "140us") == ({"front end"}, True, False)
 
 
 def test_a_fleet_is_predicted_or_refused_by_its_policy(ridgeline):

@@ -46,6 +46,21 @@ bool taught(const Evidence& evidence, Metric metric) {
   return metric != Metric::kPower || evidence.family == kPowerSeen;
 }
 
+/// Whether the rate of tokens and the power are, or on a usual host would be, the API server's and
+/// not the engine's. Times stay in their bands: such records are few, and the slices of new GPUs
+/// would fall below kFewestRecords without them and borrow smaller errors from older ones.
+bool is_of_front_end(const ScoredRecord& record, Metric metric) {
+  return (metric == Metric::kOutputThroughput || metric == Metric::kPower) && record.prediction &&
+         (record.prediction->front_end_bound || record.prediction->front_end_near);
+}
+
+bool counts(const ScoredRecord& record, Metric metric) {
+  const Evidence& evidence = record.evidence;
+  return record.standing == Standing::kScored && !evidence.fleet &&
+         (metric == Metric::kPower || !(evidence.old_engine || evidence.guessed_load)) &&
+         !is_of_front_end(record, metric);
+}
+
 struct Slice {
   accuracy::Question key;  ///< Empty where the level does not keep the axis apart.
   std::vector<std::size_t> records;
@@ -80,11 +95,9 @@ class Builder {
 
  private:
   [[nodiscard]] std::optional<double> error(const ScoredRecord& record, Metric metric) const {
-    const bool counts =
-        record.standing == Standing::kScored && !record.evidence.fleet &&
-        (metric == Metric::kPower || !(record.evidence.old_engine || record.evidence.guessed_load));
-    return counts ? record.error_pct(kFigures[static_cast<std::size_t>(metric)], Level::kMean)
-                  : std::nullopt;
+    return counts(record, metric)
+               ? record.error_pct(kFigures[static_cast<std::size_t>(metric)], Level::kMean)
+               : std::nullopt;
   }
 
   [[nodiscard]] std::vector<Slice> slices(const AxesApart& level, Metric metric) const {

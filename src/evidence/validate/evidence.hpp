@@ -238,6 +238,8 @@ struct Evidence {
   /// over what is derived, and what-ifs win over it.
   std::vector<std::pair<std::string, std::string>> stated = {};
   std::string unsound = {};  ///< Why its times are not to be trusted; empty: nothing speaks so.
+  /// Why its times cannot be of the load that it states (sweeps.hpp); empty: nothing speaks so.
+  std::string contradicted = {};
   std::vector<PeerPrediction> peers;
   std::vector<std::string> flags;
   std::vector<std::string> assumed;   ///< What the record leaves open, and what was taken for it.

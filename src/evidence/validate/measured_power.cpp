@@ -2,10 +2,15 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+
+#include <fmt/format.h>
 
 #include "document/document.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/loose_node.hpp"
+#include "hardware/gpu_spec.hpp"
+#include "latency/power/power_law.hpp"
 
 namespace ridgeline::evidence::validate {
 
@@ -25,6 +30,30 @@ void read_power(const document::Node& power, std::int64_t gpus, Figures& figures
   };
   take(Figure::kPower, watts);
   take(Figure::kEnergy, number_at(power, "joules_per_output_token"));
+}
+
+void leave_out_idle_power(Evidence& evidence) {
+  auto& watts = evidence.measured.at(Figure::kPower, Level::kMean);
+  if (!watts) {
+    return;
+  }
+  const auto gpu = hardware::find_gpu(evidence.gpu);
+  if (!gpu || *watts >= latency::idle_power(*gpu)) {
+    return;
+  }
+  const std::string found = fmt::format(
+      "watts_per_gpu is {:.3g}, expected {:.3g} at least, which a GPU of {:.0f} W "
+      "draws awake and idle",
+      *watts,
+      latency::idle_power(*gpu),
+      gpu->power_watts);
+  watts.reset();
+  evidence.measured.at(Figure::kEnergy, Level::kMean).reset();
+  if (evidence.measured.empty()) {
+    evidence.refusal = found;
+  } else {
+    evidence.doubts.push_back(fmt::format("{}: {}: left out", evidence.id, found));
+  }
 }
 
 }  // namespace ridgeline::evidence::validate

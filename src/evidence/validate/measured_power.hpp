@@ -13,4 +13,9 @@ namespace ridgeline::evidence::validate {
 /// limit (`mean_share_of_tdp`, `tdp_w`). Adds what is there and positive.
 void read_power(const document::Node& power, std::int64_t gpus, Figures& figures);
 
+/// Leaves out the power of a record whose GPUs drew less than they do awake and idle
+/// (latency::idle_power), and says so in its `doubts`: they did not serve for all of the time that
+/// was measured. A record of nothing else is refused. GPUs without a known power limit have any.
+void leave_out_idle_power(Evidence& evidence);
+
 }  // namespace ridgeline::evidence::validate

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -299,6 +300,10 @@ void add_fleet_figures(const Evidence& evidence,
   }
 }
 
+bool has_code(const core::Warnings& warnings, std::string_view code) {
+  return std::ranges::find(warnings, code, &core::Warning::code) != warnings.end();
+}
+
 /// One history of a run: the predictions of its parts.
 std::vector<PartPrediction> play(const scenario::Resolved& resolved,
                                  const MeasuredRun& run,
@@ -335,9 +340,8 @@ std::vector<PartPrediction> play(const scenario::Resolved& resolved,
         average_throughput(samples, part, result.prediction->figures);
       }
       result.prediction->preemptions = outcome->summary.preemptions;
-      result.prediction->front_end_bound = std::ranges::any_of(
-          outcome->warnings,
-          [](const core::Warning& warning) { return warning.code == sim::kFrontEndBound; });
+      result.prediction->front_end_bound = has_code(outcome->warnings, sim::kFrontEndBound);
+      result.prediction->front_end_near = has_code(outcome->warnings, sim::kFrontEndNear);
       result.prediction->likeness =
           scenario::accuracy_question(*resolved.deployment, is_closed(evidence[part.evidence]));
       result.prediction->kv_limited = overfills_cache(resolved, evidence[part.evidence]);

@@ -29,6 +29,7 @@ struct Prediction {
   accuracy::Question likeness;   ///< What it is of, in the words of the error bands.
   bool kv_limited = false;       ///< The clients of a closed loop need more KV cache than there is.
   bool front_end_bound = false;  ///< The API server sets the rate of tokens, in the first history.
+  bool front_end_near = false;   ///< It would on a usual host, likewise.
 };
 
 /// The prediction of one record of a run, or why there is none.

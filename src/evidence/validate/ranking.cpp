@@ -120,7 +120,7 @@ class Ranker {
         record.prediction ? times_of(record.prediction->figures) : std::optional<Times>();
     if (!measured || !predicted || evidence.stages.size() != 1 ||
         evidence.stages.front().kind != StageLoad::Kind::kClosed || evidence.old_engine ||
-        evidence.fleet) {
+        evidence.fleet || record.standing == Standing::kContradicted) {
       return;
     }
     const std::string name =

@@ -102,7 +102,9 @@ std::string phase_of(const Figures& measured) {
 std::string value_on(std::string_view axis, const ScoredRecord& record) {
   const Evidence& evidence = record.evidence;
   if (axis == "all") {
-    return record.standing == Standing::kSaturated ? "saturated" : "all";
+    return record.standing == Standing::kScored
+               ? "all"
+               : kStandingNames[static_cast<std::size_t>(record.standing)];
   }
   if (axis == "family") {
     return evidence.family;
@@ -138,7 +140,9 @@ std::string value_on(std::string_view axis, const ScoredRecord& record) {
     return phase_of(evidence.measured);
   }
   if (axis == "bound") {
-    return record.prediction->front_end_bound ? "front end" : "engine";
+    return record.prediction->front_end_bound  ? "front end"
+           : record.prediction->front_end_near ? "front end near"
+                                               : "engine";
   }
   return power_bucket(axis == "batch" ? record.prediction->mean_in_flight
                                       : record.prediction->mean_context);
@@ -226,6 +230,10 @@ Standing standing_of(const Evidence& evidence, const PartPrediction& result, std
     reason = result.problem;
     return Standing::kUnpredicted;
   }
+  if (!evidence.contradicted.empty()) {
+    reason = evidence.contradicted;
+    return Standing::kContradicted;
+  }
   for (const auto& flag : evidence.flags) {
     if (mentions(flag, "overload") || mentions(flag, "saturat")) {
       reason = fmt::format("flag {}", flag);
@@ -276,8 +284,9 @@ std::vector<ScoreRow> score(const std::vector<ScoredRecord>& records) {
   for (const auto axis : kAxes) {
     Groups groups;
     for (const auto& record : records) {
-      const bool counts = record.standing == Standing::kScored ||
-                          (axis == "all" && record.standing == Standing::kSaturated);
+      const bool is_apart =
+          record.standing == Standing::kSaturated || record.standing == Standing::kContradicted;
+      const bool counts = record.standing == Standing::kScored || (axis == "all" && is_apart);
       const bool has_place =
           !record.evidence.is_start || std::ranges::find(kStartAxes, axis) != kStartAxes.end();
       const bool has_none = axis == "policy" && !record.evidence.fleet;

@@ -15,12 +15,13 @@ namespace ridgeline::evidence::validate {
 /// What became of a record.
 enum class Standing : std::uint8_t {
   kScored,
-  kSaturated,    ///< Measured beyond what the server can take: scored apart.
-  kUnpredicted,  ///< Read, but of a network, GPU or setting that is not simulated.
-  kUnreadable,   ///< Not understood.
+  kSaturated,     ///< Measured beyond what the server can take: scored apart.
+  kContradicted,  ///< Its own sweep says that it was not measured at its load: scored apart.
+  kUnpredicted,   ///< Read, but of a network, GPU or setting that is not simulated.
+  kUnreadable,    ///< Not understood.
 };
-inline constexpr std::array<const char*, 4> kStandingNames = {
-    "scored", "saturated", "unpredicted", "unreadable"};
+inline constexpr std::array<const char*, 5> kStandingNames = {
+    "scored", "saturated", "contradicted", "unpredicted", "unreadable"};
 
 struct ScoredRecord {
   Evidence evidence;
@@ -78,20 +79,22 @@ struct PeerRow {
   double our_p95_abs = 0.0;
 };
 
-/// Below saturation or not: flags, throughput below 97 % of the offered rate (less where a client's
-/// result states only the rate of random arrivals, whose number is small), clients of a closed
-/// loop that need more KV cache than there is, or a fleet's first tokens after tens of seconds.
+/// Contradicted by its sweep (Evidence::contradicted), or else below saturation or not: flags,
+/// throughput below 97 % of the offered rate (less where a client's result states only the rate of
+/// random arrivals, whose number is small), clients of a closed loop that need more KV cache than
+/// there is, or a fleet's first tokens after tens of seconds.
 [[nodiscard]] Standing standing_of(const Evidence& evidence,
                                    const PartPrediction& result,
                                    std::string& reason);
 
-/// Rows by axis: `all` first (with the value `saturated` for those records), then family, model,
-/// gpu, tp, workload, strategy, policy (fleets alone), cached, stage, start (a server's first
-/// requests alone, or not), phase, bound, batch and context. The phase is `prefill` where at least
-/// half of a measured answer's time is before its first token, `decode` where at most a tenth is,
-/// `mixed` between; `unknown` where one of the two was not measured. The bound is `front end` where
-/// the simulated API server set the rate (sim::front_end_warning). Values in order of their first
-/// record; figures and levels in the order of their enumerations.
+/// Rows by axis: `all` first (with the values `saturated` and `contradicted` for those records),
+/// then family, model, gpu, tp, workload, strategy, policy (fleets alone), cached, stage, start (a
+/// server's first requests alone, or not), phase, bound, batch and context. The phase is `prefill`
+/// where at least half of a measured answer's time is before its first token, `decode` where at
+/// most a tenth is, `mixed` between; `unknown` where one of the two was not measured. The bound is
+/// `front end` where the simulated API server set the rate, `front end near` where it would on a
+/// usual host (sim::front_end_warning), else `engine`. Values in order of their first record;
+/// figures and levels in the order of their enumerations.
 [[nodiscard]] std::vector<ScoreRow> score(const std::vector<ScoredRecord>& records);
 [[nodiscard]] std::vector<PeerRow> score_peers(const std::vector<ScoredRecord>& records);
 

@@ -20,11 +20,13 @@
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/evidence_limits.hpp"
 #include "evidence/validate/experiment_records.hpp"
+#include "evidence/validate/measured_power.hpp"
 #include "evidence/validate/measured_run.hpp"
 #include "evidence/validate/prediction.hpp"
 #include "evidence/validate/request_log.hpp"
 #include "evidence/validate/result_document.hpp"
 #include "evidence/validate/scores.hpp"
+#include "evidence/validate/sweeps.hpp"
 
 namespace ridgeline::evidence::validate {
 namespace {
@@ -148,6 +150,8 @@ core::Result<std::vector<Evidence>> read_evidence(const std::string& path) {
         .where = {.file = path}});
   }
   std::ranges::for_each(evidence, check_limits);
+  std::ranges::for_each(evidence, leave_out_idle_power);
+  check_sweeps(evidence);
   return evidence;
 }
 

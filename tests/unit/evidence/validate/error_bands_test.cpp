@@ -60,6 +60,26 @@ TEST(ErrorBands, HoldNoFleets) {
   EXPECT_TRUE(error_bands(records).empty());
 }
 
+TEST(ErrorBands, HoldNoRatesAndPowerThatTheFrontEndDecides) {
+  std::vector<ScoredRecord> records(10, record("h100", 1.0));
+  for (ScoredRecord& one : records) {
+    for (const Figure figure : {Figure::kOutputThroughput, Figure::kPower}) {
+      one.evidence.measured.at(figure, Level::kMean) = 400.0;
+      one.prediction->figures.at(figure, Level::kMean) = 440.0;
+    }
+  }
+  records[3].prediction->front_end_near = true;
+  records[5].prediction->front_end_bound = true;
+  const auto bands = error_bands(records);
+  ASSERT_EQ(bands.size(), 3U);
+  EXPECT_EQ(bands[0].metric, accuracy::Metric::kTpot);
+  EXPECT_EQ(bands[0].n, 10);
+  EXPECT_EQ(bands[1].metric, accuracy::Metric::kOutputThroughput);
+  EXPECT_EQ(bands[1].n, 8);
+  EXPECT_EQ(bands[2].metric, accuracy::Metric::kPower);
+  EXPECT_EQ(bands[2].n, 8);
+}
+
 TEST(ErrorBands, SaysWhetherItsRecordsTaughtTheModel) {
   std::vector<ScoredRecord> records(8, record("h100", 1.0));
   EXPECT_TRUE(error_bands(records).front().in_sample);

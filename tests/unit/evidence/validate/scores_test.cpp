@@ -50,6 +50,37 @@ TEST(Scores, ThePhaseIsWhatAnAnswerIsMostlySpentOn) {
   EXPECT_EQ(phases, (std::vector<std::string>{"prefill", "decode", "mixed", "unknown"}));
 }
 
+TEST(Scores, TheBoundIsWhatSetsTheRateOrWouldOnAUsualHost) {
+  std::vector<ScoredRecord> records(3, record_with(100, 110, "a"));
+  records[1].prediction->front_end_bound = true;
+  records[2].prediction->front_end_near = true;
+  std::vector<std::string> bounds;
+  for (const auto& row : score(records)) {
+    if (row.axis == "bound") {
+      bounds.push_back(row.value);
+    }
+  }
+  EXPECT_EQ(bounds, (std::vector<std::string>{"engine", "front end", "front end near"}));
+}
+
+TEST(Scores, WhatItsSweepContradictsIsScoredApart) {
+  Evidence evidence;
+  evidence.contradicted = "its sweep";
+  evidence.flags = {"overloaded"};  // At a load that is not known.
+  std::string reason;
+  const PartPrediction result{.prediction = Prediction{}, .problem = ""};
+  EXPECT_EQ(standing_of(evidence, result, reason), Standing::kContradicted);
+  EXPECT_EQ(reason, "its sweep");
+
+  std::vector<ScoredRecord> records = {record_with(100, 110, "a"), record_with(100, 300, "a")};
+  records[1].standing = Standing::kContradicted;
+  for (const auto& row : score(records)) {
+    EXPECT_EQ(row.n, 1);
+    EXPECT_DOUBLE_EQ(row.mean_abs, row.value == "contradicted" ? 200.0 : 10.0) << row.axis;
+  }
+  EXPECT_EQ(score(records)[1].value, "contradicted");
+}
+
 TEST(Scores, FleetsAboveTheirCapacityAreSaturatedByTheirWait) {
   const auto standing = [](std::optional<double> mean, std::optional<double> ninth, bool fleet) {
     Evidence evidence;

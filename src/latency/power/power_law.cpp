@@ -20,8 +20,9 @@ constexpr double kIdleShare = 130.0 / 700.0;
 
 const std::vector<PowerLaw>& power_laws() {
   static const std::vector<PowerLaw> kLaws = {
-      {.gpu = "h100", .base = 311.0 / 700, .bandwidth = 150.0 / 700, .compute = 426.0 / 700},
-      {.gpu = "b200", .base = 284.0 / 1000, .bandwidth = 742.0 / 1000, .compute = 937.0 / 1000}};
+      {.gpu = "h100", .architecture = "hopper", .bandwidth = 0.295, .compute = 1.454},
+      {.gpu = "h200", .architecture = "hopper", .bandwidth = 0.353, .compute = 1.454},
+      {.gpu = "b200", .architecture = "blackwell", .bandwidth = 0.636, .compute = 0.901}};
   return kLaws;
 }
 
@@ -31,7 +32,13 @@ std::vector<PowerLaw> power_laws_of(const hardware::GpuSpec& gpu) {
       return {law};
     }
   }
-  return power_laws();
+  std::vector<PowerLaw> others;
+  for (const PowerLaw& law : power_laws()) {
+    if (others.empty() || others.back().architecture != law.architecture) {
+      others.push_back(law);
+    }
+  }
+  return others;
 }
 
 Watts working_power(const hardware::GpuSpec& gpu, const Utilisation& used) {
@@ -39,8 +46,8 @@ Watts working_power(const hardware::GpuSpec& gpu, const Utilisation& used) {
   const double held = gpu.power_cap > 0.0 ? gpu.power_cap / gpu.power_watts : 1.0;
   std::vector<double> watts;
   for (const PowerLaw& law : power_laws_of(gpu)) {
-    const double share =
-        law.base + law.bandwidth * used.bandwidth + law.compute * std::sqrt(used.compute);
+    const double share = kIdleShare + law.bandwidth * std::sqrt(used.bandwidth) +
+                         law.compute * std::sqrt(used.compute);
     watts.push_back(gpu.power_watts * std::min(kMostShare * held, share));
   }
   const auto [low, high] = std::ranges::minmax(watts);

@@ -16,11 +16,11 @@ struct Utilisation {
   double compute = 0.0;
 };
 
-/// Watts of one GPU while kernels run: base + bandwidth * u + compute * sqrt(v), and no more than
-/// its limit lets through. All are shares of the board's power limit.
+/// Watts of one GPU while kernels run: idle + bandwidth * sqrt(u) + compute * sqrt(v), and no more
+/// than its limit lets through. All are shares of the board's power limit.
 struct PowerLaw {
-  std::string gpu;  ///< On which it was measured.
-  double base = 0.0;
+  std::string gpu;           ///< On which it was measured.
+  std::string architecture;  ///< Of that GPU. The first law of each stands for other GPUs.
   double bandwidth = 0.0;
   double compute = 0.0;
 };
@@ -32,14 +32,15 @@ struct Watts {
   double high = 0.0;
 };
 
-/// The laws at hand. Source: least squares over the steady state of the ML.ENERGY benchmark v3
-/// (vLLM 0.11.1, github.com/ml-energy/leaderboard at 0cd52da) at the measured step times, where
-/// GPUs that wait draw idle_power(): H100 of 700 W, 96 points of seven networks, error 8.1 / 8.3 %
-/// (median, mean), 9.6 / 9.9 % with each network left out, the weight of the bandwidth set by hand
-/// (points of little bandwidth and much power would have it near nothing); B200 of 1,000 W, 47
-/// points of four networks, 5.4 / 6.4 %, 6.5 / 7.6 % left out.
+/// The laws at hand. Source: least absolute errors over steady states of the ML.ENERGY benchmark v3
+/// (github.com/ml-energy/leaderboard at 0cd52da; H100, B200), InferenceX's watts (H200, B200) and a
+/// sweep of gpt-oss-120b (H200), at the measured step times where a record has them, without the
+/// points that a front end may bind. Hopper has one law of the bytes per second, whose weight grows
+/// with the square root of the memory's rate from H100 to H200: 128 points, error 8.7 / 11.1 %
+/// (median, mean), 8.7 / 11.5 % with each network left out; Blackwell 80 points, 7.0 / 9.4 % and
+/// 7.8 / 9.9 %.
 [[nodiscard]] const std::vector<PowerLaw>& power_laws();
-/// The laws that hold for a GPU: its own alone, or all of them.
+/// The laws that hold for a GPU: its own alone, or one of each architecture.
 [[nodiscard]] std::vector<PowerLaw> power_laws_of(const hardware::GpuSpec& gpu);
 
 /// What a GPU with a known power limit draws at that utilisation. Where it has no law of its own,

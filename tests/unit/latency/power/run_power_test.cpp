@@ -55,7 +55,8 @@ TEST(RunPower, DecodesAreTheLawAtTheirMeanStep) {
                        .busy = core::Seconds(1.0)};
   const auto power = run_power(model, Execution{}, gpu, mean);
   ASSERT_TRUE(power.has_value());
-  const double expected = 311.0 + 150.0 * 1e12 / 3.35e12 + 426.0 * std::sqrt(250e12 / 989e12);
+  const double expected =
+      130.0 + 700.0 * (0.295 * std::sqrt(1e12 / 3.35e12) + 1.454 * std::sqrt(250e12 / 989e12));
   EXPECT_NEAR(power->working.expected, expected, 0.01);
   EXPECT_FALSE(power->prefill.has_value());
 }

@@ -27,8 +27,8 @@
 namespace ridgeline::plan {
 namespace {
 
-/// Mean absolute error of predicted watts over 238 measured points (docs/models/power.md).
-constexpr double kErrorOfWatts = 0.156;
+/// Mean absolute error of predicted watts over 231 measured points (docs/models/power.md).
+constexpr double kErrorOfWatts = 0.111;
 constexpr double kSecondsPerHour = 3600.0;
 constexpr double kTokensPerMtok = 1e6;
 constexpr double kWattsPerKilowatt = 1000.0;

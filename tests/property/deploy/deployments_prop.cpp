@@ -134,6 +134,7 @@ Overrides random_deployment() {
   maybe(all, "engine.max_cudagraph_capture_size", {"128", "1024"});
   maybe(all, "engine.cudagraph_mode", {"FULL_DECODE_ONLY", "PIECEWISE"});
   maybe(all, "engine.fuse_allreduce_rms", {"true", "false"});
+  maybe(all, "engine.fuse_attn_quant", {"true", "false"});
   maybe(all, "engine.disable_custom_all_reduce", {"true", "false"});
   maybe(all, "engine.use_deep_gemm", {"true", "false"});
   maybe(all, "engine.allreduce_use_symm_mem", {"true", "false"});

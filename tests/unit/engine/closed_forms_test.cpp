@@ -83,6 +83,19 @@ TEST_P(ClosedForms, HostTimeIsAddedWhenSynchronousAndHiddenWhenNot) {
             core::Duration::microseconds(2000 + 1500));
 }
 
+/// As early asynchronous engines: the next step is formed ahead, and waits for the host.
+TEST_P(ClosedForms, HostTimeIsAddedWhereAnAsynchronousEngineWaitsForIt) {
+  const engine::HostTime host{.per_step = core::Duration::microseconds(400),
+                              .per_sequence = core::Duration::microseconds(15)};
+  engine::EngineOptions options = options_with(16, true);
+  options.waits_for_host = true;
+  const auto run =
+      test::run_engine(options, kModel, host, {request(0, core::SimTime(), 100, 10)}, GetParam());
+  const auto& record = run.sink.requests.at(0);
+  // Each token takes 1000 + 10 us of the model and 400 + 15 of the host.
+  EXPECT_EQ(record.last_token - record.first_token, core::Duration::microseconds(9 * 1425));
+}
+
 /// Three decodes of 1030 us each, at 500 us apiece for the front end.
 TEST_P(ClosedForms, NoStepIsShorterThanItsStreaming) {
   const std::vector<domain::Request> three = {request(0, core::SimTime(), 100, 40),

@@ -42,10 +42,12 @@ TEST(KernelChoice, IsWhatTheSectionSays) {
   EXPECT_EQ(kernel_choice(engine).moe_backend, latency::MoeBackend::kAuto);
   engine.moe_backend = "marlin";
   engine.fuse_allreduce_rms = true;
+  engine.fuse_attn_quant = true;
   engine.float32_matmul_precision = "high";
   const latency::KernelChoice choice = kernel_choice(engine);
   EXPECT_EQ(choice.moe_backend, latency::MoeBackend::kMarlin);
   EXPECT_TRUE(choice.fuse_allreduce_rms);
+  EXPECT_TRUE(choice.fuse_attn_quant);
   EXPECT_TRUE(choice.fp32_as_tf32);
 }
 
@@ -97,6 +99,11 @@ TEST(KernelChoice, WarnsOfWhatChangesNoStep) {
   EXPECT_THAT(
       ignored("llama-3.1-8b", "b200", {{.path = "engine.fuse_allreduce_rms", .text = "true"}}),
       ElementsAre(HasSubstr("one GPU")));
+  EXPECT_THAT(ignored("llama-3.1-8b", "b200", {{.path = "engine.fuse_attn_quant", .text = "true"}}),
+              ElementsAre(HasSubstr("no dense product")));
+  EXPECT_THAT(
+      ignored("llama-3.1-8b-fp8", "b200", {{.path = "engine.fuse_attn_quant", .text = "true"}}),
+      IsEmpty());
   EXPECT_THAT(ignored("llama-3.1-70b",
                       "a100-80gb",
                       {{.path = "engine.fuse_allreduce_rms", .text = "true"},

@@ -1,5 +1,6 @@
 #include "scenario/memory_limits.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -69,6 +70,25 @@ TEST(MemoryLimits, SmallGpusAndOldVersionsHaveOtherDefaults) {
   EXPECT_EQ((*result)->engine.max_num_seqs, 256);
   EXPECT_EQ((*result)->engine.max_num_batched_tokens, core::Tokens(2048));
   EXPECT_FALSE((*result)->engine.async_scheduling);
+}
+
+/// Asynchronous steps of vLLM before 0.14 hide the host's work of greedy requests alone.
+TEST(MemoryLimits, EarlyAsynchronousStepsWaitForTheHost) {
+  const auto waits = [](std::vector<Override> more) {
+    const auto result = resolved(with("llama-3.1-8b", "h100", std::move(more)));
+    EXPECT_TRUE(result);
+    const bool warned = std::ranges::any_of((*result)->warnings, [](const core::Warning& warning) {
+      return warning.code == "W-async-waits";
+    });
+    EXPECT_EQ(warned, (*result)->engine.waits_for_host);
+    return warned;
+  };
+  const Override async{"engine.async_scheduling", "true"};
+  EXPECT_TRUE(waits({{"engine.version", "vllm@0.11"}, async}));
+  EXPECT_FALSE(waits({{"engine.version", "vllm@0.11"}}));
+  EXPECT_FALSE(
+      waits({{"engine.version", "vllm@0.11"}, async, {"engine.generation_config", "vllm"}}));
+  EXPECT_FALSE(waits({{"engine.version", "vllm@0.14"}, async}));
 }
 
 TEST(MemoryLimits, WarnsWhenTheCacheCannotHoldTheLongestRequest) {

@@ -167,6 +167,73 @@ TEST_F(PlanOfManyExperts, AnAllReduceWithTheNormSparesItUpToItsLimit) {
   EXPECT_EQ(microseconds("all_reduce", 8, fused), microseconds("all_reduce", 8));
 }
 
+/// FlashInfer's all-reduce begins halfway between vLLM's own on Blackwell and that of all GPUs.
+TEST_F(PlanOfManyExperts, OnBlackwellTheFusedExchangeBeginsLaterThanElsewhere) {
+  gpu_ = "b200";
+  const KernelChoice fused{.fuse_allreduce_rms = true};
+  constants_.step.fused_norm = core::microseconds(1.0);
+  const auto start = [&](const char* column) {
+    const auto found = std::ranges::find(constants_.columns, column, &Column::name);
+    return core::as_microseconds(found->all_reduce->one_shot);
+  };
+  const double before = microseconds("all_reduce", 1, fused);
+  const auto own = std::ranges::find(constants_.columns, "b200", &Column::name);
+  own->all_reduce->one_shot = own->all_reduce->one_shot + core::microseconds(2.0);
+  EXPECT_GT(start("b200"), start("generic"));
+  EXPECT_NEAR(microseconds("all_reduce", 1, fused), before + 1.0, 1e-9);
+}
+
+/// Products whose rows the kernel before them writes quantised: after an all-reduce with its norm,
+/// and after attention.
+class PlanOfFp8 : public testing::Test {
+ protected:
+  [[nodiscard]] double microseconds(const std::string& name,
+                                    std::int64_t rows,
+                                    const KernelChoice& choice = {}) const {
+    const hardware::GpuSpec gpu = hardware::find_gpu(gpu_).value();
+    const Calibration calibration = calibrate(constants_, gpu);
+    const Plan plan = make_plan(network_, {.tensor_parallel_size = 2}, calibration, gpu, choice);
+    const auto found = std::ranges::find(plan.rows, name, &RowOperator::name);
+    return found == plan.rows.end() ? 0.0 : core::as_microseconds(found->cost(rows).time);
+  }
+
+  model::ModelSpec network_ = model::find_model("llama-3.1-70b-fp8").value();
+  std::string gpu_ = "b200";
+  Constants constants_ = builtin_constants();
+};
+
+TEST_F(PlanOfFp8, FusedKernelsSpareTheQuantisationOfRows) {
+  const double spared = core::as_microseconds(constants_.step.fused_quantisation);
+  ASSERT_GT(spared, 0.0);
+  const auto saved = [&](const char* name, std::int64_t rows, const KernelChoice& choice) {
+    return microseconds(name, rows) - microseconds(name, rows, choice);
+  };
+  const KernelChoice exchange{.fuse_allreduce_rms = true};
+  EXPECT_NEAR(saved("qkv_proj", 8, exchange), spared, 1e-9);
+  EXPECT_NEAR(saved("gate_up_proj", 8, exchange), spared, 1e-9);
+  EXPECT_EQ(saved("o_proj", 8, exchange), 0.0);
+  EXPECT_EQ(saved("down_proj", 8, exchange), 0.0);
+  // Two ranks of Blackwell: up to 64 MiB, 4,096 rows of 8,192 in 16 bit.
+  EXPECT_NEAR(saved("qkv_proj", 4096, exchange), spared, 1e-9);
+  EXPECT_EQ(saved("qkv_proj", 4097, exchange), 0.0);
+  const KernelChoice attention{.fuse_attn_quant = true};
+  EXPECT_NEAR(saved("o_proj", 100'000, attention), spared, 1e-9);
+  EXPECT_EQ(saved("qkv_proj", 8, attention), 0.0);
+}
+
+TEST_F(PlanOfFp8, OtherFormatsAreQuantisedByAKernelOfTheirOwn) {
+  const KernelChoice both{.fuse_allreduce_rms = true, .fuse_attn_quant = true};
+  for (const char* name : {"llama-3.1-70b", "qwen3-30b-a3b-fp8"}) {
+    network_ = model::find_model(name).value();
+    EXPECT_EQ(microseconds("qkv_proj", 8), microseconds("qkv_proj", 8, both)) << name;
+    EXPECT_EQ(microseconds("o_proj", 8), microseconds("o_proj", 8, both)) << name;
+  }
+  // A GPU without an all-reduce that knows the norm.
+  network_ = model::find_model("llama-3.1-70b-fp8").value();
+  gpu_ = "l40s";
+  EXPECT_EQ(microseconds("qkv_proj", 8), microseconds("qkv_proj", 8, both));
+}
+
 TEST_F(PlanOfManyExperts, NcclExchangesAllWithoutTheKernelsOfVllm) {
   const KernelChoice off{.disable_custom_all_reduce = true};
   EXPECT_GT(microseconds("all_reduce", 8, off), 2.0 * microseconds("all_reduce", 8));

@@ -1,5 +1,6 @@
 #include "api/searches.hpp"
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -68,12 +69,17 @@ document::Node values_of(const sweep::Sweep& sweep, const sweep::Point& point) {
   return map.build();
 }
 
-/// A row as a sweep's file has it, without what may differ from run to run; nothing where it was
-/// interrupted.
-std::optional<document::Node> row_of(const sweep::Sweep& sweep,
-                                     const sweep::Measure& measure,
-                                     std::int64_t ordinal,
-                                     const std::atomic<bool>& stop) {
+/// A row as a sweep's file has it, without what may differ from run to run.
+struct PointRow {
+  document::Node tree;
+  sweep::Status status = sweep::Status::kOk;
+};
+
+/// Nothing where it was interrupted.
+std::optional<PointRow> row_of(const sweep::Sweep& sweep,
+                               const sweep::Measure& measure,
+                               std::int64_t ordinal,
+                               const std::atomic<bool>& stop) {
   const sweep::Point point = sweep.axes().point(ordinal);
   sweep::ResolvedPoint resolved = sweep.resolve(point, measure.settings);
   sweep::Row row{.ordinal = ordinal,
@@ -93,7 +99,23 @@ std::optional<document::Node> row_of(const sweep::Sweep& sweep,
   const std::string line = sweep::line_of(row);
   const auto view = sweep::read_line(std::string_view(line).substr(0, line.size() - 1));
   auto tree = document::parse_json(std::string(view->without_run_info) + "}", "sweep");
-  return std::move(*tree);
+  return PointRow{.tree = std::move(*tree), .status = view->status};
+}
+
+/// What the command line ends with, too.
+int code_of(const std::array<std::int64_t, sweep::kNumStatuses>& by_status) {
+  constexpr int kRefused = 1;
+  switch (sweep::outcome_of(by_status)) {
+    case sweep::Status::kInfeasible:
+      return static_cast<int>(ErrorCode::kInfeasible);
+    case sweep::Status::kRefused:
+      return kRefused;
+    case sweep::Status::kFailed:
+      return static_cast<int>(ErrorCode::kInternal);
+    case sweep::Status::kOk:
+      break;
+  }
+  return 0;
 }
 
 /// A key of a plan that is a word of its command line, as text.
@@ -139,7 +161,7 @@ core::Result<Reply> sweep_points(CallDocument& document, const CallHost& host) {
     return core::fail(measure.error());
   }
   SearchContact contact(host.hooks);
-  std::vector<std::optional<document::Node>> rows(static_cast<std::size_t>(sweep->size()));
+  std::vector<std::optional<PointRow>> rows(static_cast<std::size_t>(sweep->size()));
   std::atomic<std::int64_t> done = 0;
   {
     const SearchContact::Watch watch(contact);
@@ -151,9 +173,11 @@ core::Result<Reply> sweep_points(CallDocument& document, const CallHost& host) {
     });
   }
   std::vector<document::Node> points;
+  std::array<std::int64_t, sweep::kNumStatuses> by_status{};
   for (auto& row : rows) {
     if (row) {
-      points.push_back(std::move(*row));
+      ++by_status[static_cast<std::size_t>(row->status)];
+      points.push_back(std::move(row->tree));
     }
   }
   const bool is_partial = points.size() < rows.size();
@@ -166,7 +190,8 @@ core::Result<Reply> sweep_points(CallDocument& document, const CallHost& host) {
   if (is_partial) {
     tree.add("partial", report::bool_node(true));
   }
-  return Reply{.code = is_partial ? kStopped : 0, .json = report::json_text(tree.build())};
+  return Reply{.code = is_partial ? kStopped : code_of(by_status),
+               .json = report::json_text(tree.build())};
 }
 
 core::Result<Reply> plan_deployment(CallDocument& document, const CallHost& host) {

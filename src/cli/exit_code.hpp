@@ -9,7 +9,7 @@ namespace ridgeline::cli {
 /// What the process answers (docs/cli.md).
 enum class ExitCode : std::uint8_t {
   kOk = 0,
-  kDiffers = 1,       ///< A comparison differs.
+  kDiffers = 1,       ///< A comparison differs, or points of a sweep were refused.
   kUsage = 2,         ///< Bad usage, configuration, input data or path.
   kInfeasible = 4,    ///< The model does not fit, or the run passes the range of simulated time.
   kInternal = 70,     ///< Our fault.

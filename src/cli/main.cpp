@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include "cli/command_line.hpp"
 #include "cli/exit_code.hpp"
@@ -11,10 +12,27 @@
 #include "cli/interrupt.hpp"
 #include "cli/terminal.hpp"
 
+namespace {
+
+/// Runs by the thousand (calibrate, plan, sweep) give back what they took: the allocator keeps that
+/// for the next one, where it would hand it to the system and fetch it again page by page. The
+/// values are those up to which glibc itself moves them.
+void keep_freed_memory() {
+#ifdef __GLIBC__
+  constexpr int kMmapThreshold = 32 << 20;
+  constexpr int kTrimThreshold = 2 * kMmapThreshold;
+  mallopt(M_MMAP_THRESHOLD, kMmapThreshold);  // NOLINT(concurrency-mt-unsafe): the only thread
+  mallopt(M_TRIM_THRESHOLD, kTrimThreshold);  // NOLINT(concurrency-mt-unsafe): the only thread
+#endif
+}
+
+}  // namespace
+
 /// From the words of main() to the exit code. A C name that a shared library can show: the program
 /// of the Python wheel is one call into the library beside it.
 extern "C" [[gnu::visibility("default")]] int ridgeline_program(int argc, char** argv) {
   using ridgeline::cli::ExitCode;
+  keep_freed_memory();
   ridgeline::cli::hold_standard_descriptors();
   ridgeline::cli::ignore_broken_pipes();
   ridgeline::cli::handle_faults();

@@ -153,9 +153,9 @@ core::Result<void> write_all(int descriptor, std::string_view text) {
 std::string render(const core::Error& error, const Terminal& terminal) {
   std::string text = paint("error:", kBoldRed, terminal);
   if (!error.field.empty()) {
-    text += ' ' + error.field + ':';
+    text += ' ' + core::escaped(error.field) + ':';
   }
-  text += ' ' + error.message + '\n';
+  text += ' ' + core::escaped(error.message) + '\n';
   if (!error.where.file.empty()) {
     std::string place = core::shown_path(error.where.file);
     if (error.where.line > 0) {
@@ -167,16 +167,17 @@ std::string render(const core::Error& error, const Terminal& terminal) {
     text += fmt::format(" {} {}\n", paint("-->", kDim, terminal), place);
   }
   if (!error.hint.empty()) {
-    text += fmt::format("{} {}\n", paint("hint:", kDim, terminal), error.hint);
+    text += fmt::format("{} {}\n", paint("hint:", kDim, terminal), core::escaped(error.hint));
   }
   return text;
 }
 
 std::string render(const core::Warning& warning, const Terminal& terminal) {
-  std::string text = fmt::format(
-      "{} {}\n", paint("warning " + warning.code + ":", kBoldYellow, terminal), warning.message);
+  std::string text = fmt::format("{} {}\n",
+                                 paint("warning " + warning.code + ":", kBoldYellow, terminal),
+                                 core::escaped(warning.message));
   if (!warning.hint.empty()) {
-    text += fmt::format("{} {}\n", paint("hint:", kDim, terminal), warning.hint);
+    text += fmt::format("{} {}\n", paint("hint:", kDim, terminal), core::escaped(warning.hint));
   }
   return text;
 }

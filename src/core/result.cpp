@@ -27,11 +27,11 @@ std::string to_string(const Error& error) {
     text += ": ";
   }
   if (!error.field.empty()) {
-    text += error.field + ": ";
+    text += escaped(error.field) + ": ";
   }
-  text += error.message;
+  text += escaped(error.message);
   if (!error.hint.empty()) {
-    text += " (" + error.hint + ")";
+    text += " (" + escaped(error.hint) + ")";
   }
   return text;
 }

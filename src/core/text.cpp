@@ -97,6 +97,27 @@ bool is_control(char c) {
   return byte < 0x20 || byte == 0x7F;
 }
 
+/// At a sequence: of ASCII, or U+0080 to U+009F, which terminals obey too.
+bool is_control_at(std::string_view text, std::size_t at) {
+  return is_control(text[at]) ||
+         (byte_at(text, at) == 0xC2 && at + 1 < text.size() && byte_at(text, at + 1) < 0xA0);
+}
+
+/// Appends the sequence there, escaped if it is a control character or invalid. Returns its length.
+std::size_t append_shown(std::string& out, std::string_view text, std::size_t at) {
+  const std::size_t length = std::max<std::size_t>(sequence_length(text, at), 1);
+  if (sequence_length(text, at) > 0 && !is_control_at(text, at)) {
+    out += text.substr(at, length);
+  } else if (text[at] == '\n') {
+    out += "\\n";
+  } else {
+    for (std::size_t i = at; i < at + length; ++i) {
+      out += fmt::format("\\x{:02x}", byte_at(text, i));
+    }
+  }
+  return length;
+}
+
 /// In double quotes, cut after so many characters.
 std::string quoted(std::string_view text, std::size_t most) {
   std::string out = "\"";
@@ -106,18 +127,10 @@ std::string quoted(std::string_view text, std::size_t most) {
       out += "...";
       break;
     }
-    const std::size_t length = sequence_length(text, at);
-    const char first = text[at];
-    if (length == 0 || is_control(first)) {
-      out += first == '\n' ? "\\n" : fmt::format("\\x{:02x}", byte_at(text, at));
-      ++at;
-      continue;
-    }
-    if (first == '"' || first == '\\') {
+    if (text[at] == '"' || text[at] == '\\') {
       out += '\\';
     }
-    out += text.substr(at, length);
-    at += length;
+    at += append_shown(out, text, at);
   }
   return out + '"';
 }
@@ -145,10 +158,16 @@ std::string quote(std::string_view text) {
   return quoted(text, kQuotedCharacters);
 }
 
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    at += append_shown(out, text, at);
+  }
+  return out;
+}
+
 std::string shown_path(std::string_view path) {
-  const bool sound =
-      valid_utf8_prefix(path) == path.size() && std::ranges::none_of(path, is_control);
-  return sound ? std::string(path) : quoted(path, path.size());
+  return escaped(path) == path ? std::string(path) : quoted(path, path.size());
 }
 
 std::string shortest(double value) {

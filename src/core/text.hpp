@@ -22,6 +22,10 @@ std::string_view without_byte_order_mark(std::string_view text);
 /// escaped, cut after 60 characters.
 std::string quote(std::string_view text);
 
+/// The text as a line that a terminal may be sent: control characters and invalid bytes escaped.
+/// What is escaped already stays.
+std::string escaped(std::string_view text);
+
 /// A file's name as a message shows it: as it is, or, should it hold control characters or invalid
 /// bytes, quoted whole.
 std::string shown_path(std::string_view path);

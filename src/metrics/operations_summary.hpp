@@ -35,6 +35,11 @@ struct FaultSummary {
   double at_s = 0.0;
   std::optional<double> over_s;  ///< When the instance was as before; nothing if not by the end.
   std::int64_t failed_requests = 0;  ///< Lost with it, retried ones among them.
+
+  /// "crash of 1", "link-down of host 2", "link-down of the fabric".
+  [[nodiscard]] std::string name() const;
+  /// Whether it lasted for a part of that time: one that struck what was down already did not.
+  [[nodiscard]] bool lasted_in(double begin_s, double end_s) const;
 };
 
 /// A rolling update as it went.
@@ -64,6 +69,10 @@ struct OperationsSummary {
   std::int64_t late_faults = 0;                ///< Were to strike after the run's end.
   std::optional<RetriesSummary> retries = {};  ///< Where requests can be lost.
   std::int64_t held_requests = 0;              ///< Found no ready instance.
+
+  /// The faults under which most of that time passed, and their times: "crash of 1 from 10 s to
+  /// 50 s, ..."; empty: most of it passed without.
+  [[nodiscard]] std::string faults_in(double begin_s, double end_s) const;
 };
 
 }  // namespace ridgeline::metrics

@@ -281,8 +281,10 @@ void Recorder::fill_overload(Summary& summary) const {
   }
   const statistics::QueueGrowth& queue = at_client ? *options_.held_back : queue_;
   if (const auto backlog = queue.backlog(summary.request_throughput)) {
-    summary.overload =
-        Overload{.backlog = *backlog, .at_client = at_client, .served_only = options_.of_trace};
+    summary.overload = Overload{.backlog = *backlog,
+                                .first_s = queue.first().to_seconds(),
+                                .at_client = at_client,
+                                .served_only = options_.of_trace};
   }
 }
 

@@ -81,6 +81,7 @@ struct KvCacheSummary {
 /// queue grows, and latencies say how long that lasted.
 struct Overload {
   statistics::Backlog backlog;
+  double first_s = 0.0;  ///< Of the run, when the first came: the backlog's times count from there.
   /// The queue is at the client, which holds requests back (max_concurrency beside a rate or a
   /// trace): no latency has that wait.
   bool at_client = false;

@@ -77,15 +77,7 @@ document::Node faults_tree(const std::vector<FaultSummary>& faults) {
 }
 
 std::string fault_text(const FaultSummary& fault) {
-  std::string text = fault.kind;
-  if (fault.instance) {
-    text += fmt::format(" of {}", *fault.instance);
-  } else if (fault.host) {
-    text += fmt::format(" of host {}", *fault.host);
-  } else if (fault.is_of_fabric) {
-    text += " of the fabric";
-  }
-  text += fmt::format(" at {} s", significant(fault.at_s));
+  std::string text = fmt::format("{} at {} s", fault.name(), significant(fault.at_s));
   if (fault.failed_requests > 0) {
     text += fmt::format(", {} lost", counted(fault.failed_requests, "request"));
   }

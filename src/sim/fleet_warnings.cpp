@@ -1,6 +1,7 @@
 #include "sim/fleet_warnings.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/record.hpp"
+#include "metrics/operations_summary.hpp"
 #include "metrics/summary.hpp"
 #include "routing/characters.hpp"
 #include "routing/parameters.hpp"
@@ -75,6 +77,49 @@ void warn_of_idle_choice(const scenario::Resolved& resolved,
   }
 }
 
+/// Whether a fault took that instance out of service: it strikes only what is ready.
+bool was_struck(const metrics::OperationsSummary& operations, std::size_t instance) {
+  return std::ranges::any_of(operations.faults, [&](const metrics::FaultSummary& fault) {
+    return fault.instance == static_cast<std::int64_t>(instance) &&
+           fault.lasted_in(fault.at_s, fault.at_s);
+  });
+}
+
+/// Instances that an autoscaler added and that served nothing.
+void warn_of_late_scaling(const scenario::Resolved& resolved,
+                          const metrics::Summary& summary,
+                          core::Warnings& warnings) {
+  const auto& scaler = resolved.run.cluster.autoscaling.name;
+  if (!scaler || !summary.fleet || !summary.fleet->operations) {
+    return;
+  }
+  const metrics::OperationsSummary& operations = *summary.fleet->operations;
+  std::int64_t unready = 0;
+  for (std::size_t i = 0; i < summary.fleet->instances.size(); ++i) {
+    unready += summary.fleet->instances[i].ready_s == 0.0 && !was_struck(operations, i) ? 1 : 0;
+  }
+  if (unready == 0) {
+    return;
+  }
+  std::string faults;
+  if (operations.scaling) {
+    for (const metrics::ScaleEventSummary& event : operations.scaling->events) {
+      if (event.to > event.from) {  // The last of these added them.
+        faults = operations.faults_in(event.at_s, event.at_s);
+      }
+    }
+  }
+  warnings.push_back(
+      {.code = "W-late-scaling",
+       .message = fmt::format("{} {} that {} added{} {} never ready in this run",
+                              unready,
+                              core::plural("instance", unready),
+                              *scaler,
+                              faults.empty() ? "" : fmt::format(" under faults ({})", faults),
+                              unready == 1 ? "was" : "were"),
+       .hint = "more requests, or --cold-start for shorter starts"});
+}
+
 }  // namespace
 
 void add_fleet_warnings(const scenario::Resolved& resolved,
@@ -106,20 +151,7 @@ void add_fleet_warnings(const scenario::Resolved& resolved,
                         .message = "the rolling update never began: the run ended before",
                         .hint = "an earlier time, or more requests"});
   }
-  const auto& scaler = cluster.autoscaling.name;
-  const std::int64_t unready =
-      scaler && summary.fleet
-          ? std::ranges::count(summary.fleet->instances, 0.0, &metrics::InstanceSummary::ready_s)
-          : 0;
-  if (unready > 0) {
-    warnings.push_back({.code = "W-late-scaling",
-                        .message = fmt::format("{} {} that {} added {} never ready in this run",
-                                               unready,
-                                               core::plural("instance", unready),
-                                               *scaler,
-                                               unready == 1 ? "was" : "were"),
-                        .hint = "more requests, or --cold-start for shorter starts"});
-  }
+  warn_of_late_scaling(resolved, summary, warnings);
   if (const std::int64_t refused = summary.count(domain::Outcome::kNoSuchModel); refused > 0) {
     warnings.push_back(
         {.code = "W-no-such-model",

@@ -178,6 +178,12 @@ void warn_of_overload(const scenario::Resolved& resolved,
       at_client           ? "they wait at the client, which no latency counts"
       : backlog.whole_run ? "every latency depends on how long the run is"
                           : "latencies depend on how long that lasts";
+  // Times of faults count from the start of the run.
+  const std::string faults =
+      summary.fleet && summary.fleet->operations
+          ? summary.fleet->operations->faults_in(summary.overload->first_s + backlog.begin_s,
+                                                 summary.overload->first_s + backlog.end_s)
+          : std::string();
   const std::string_view more_capacity = at_client ? ", or a higher --max-concurrency"
                                          : resolved.deployment->engine.max_loras > 0
                                              ? ", or a higher --max-loras"
@@ -185,18 +191,22 @@ void warn_of_overload(const scenario::Resolved& resolved,
   warnings.push_back(
       {.code = "W-overloaded",
        .message = fmt::format(
-           "{}requests come faster than they are served: the wait grows by {:.2g} s per second, "
+           "{}requests come faster than they are served{}: the wait grows by {:.2g} s per second, "
            "about {:.4g} of {:.4g} req/s are {}{}, and {}",
            backlog.whole_run
                ? ""
                : fmt::format("from {:.4g} s to {:.4g} s ", backlog.begin_s, backlog.end_s),
+           faults.empty() ? "" : fmt::format(" under faults ({})", faults),
            backlog.wait_growth,
            backlog.sustainable_rate,
            backlog.offered_rate,
            summary.overload->served_only ? "served" : "sustainable",
            ranks > 1 ? fmt::format(" by each of {} ranks", ranks) : "",
            consequence),
-       .hint = fmt::format("fewer requests per second, or more capacity{}", more_capacity)});
+       .hint = fmt::format(
+           "{}fewer requests per second, or more capacity{}",
+           faults.empty() ? "" : "the same run without its faults says what they did to it; ",
+           more_capacity)});
 }
 
 /// Prompts of a trace that could share prefixes, where the network's cache cannot.

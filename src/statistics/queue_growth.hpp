@@ -51,6 +51,7 @@ class QueueGrowth {
  public:
   /// When the first comes; before anything else.
   void start(core::SimTime first) { first_ = first; }
+  [[nodiscard]] core::SimTime first() const { return first_; }
   void come(core::SimTime time) { come_.add(since(time)); }
   void leave(core::SimTime time) { left_.add(since(time)); }
 

@@ -67,6 +67,14 @@ std::string_view take_text(std::string_view& text) {
 
 }  // namespace
 
+Status outcome_of(const std::array<std::int64_t, kNumStatuses>& by_status) {
+  const auto any = [&](Status status) { return by_status[static_cast<std::size_t>(status)] > 0; };
+  return any(Status::kFailed)    ? Status::kFailed
+         : !any(Status::kOk)     ? Status::kInfeasible
+         : any(Status::kRefused) ? Status::kRefused
+                                 : Status::kOk;
+}
+
 const char* name(Status status) {
   return kNames[static_cast<std::size_t>(status)];
 }

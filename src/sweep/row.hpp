@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -19,6 +21,9 @@ enum class Status : std::uint8_t {
 };
 inline constexpr std::size_t kNumStatuses = 4;
 [[nodiscard]] const char* name(Status status);
+/// What a sweep whose points have these statuses comes to: the gravest, but that a network does not
+/// fit is an answer, unless no point ran.
+[[nodiscard]] Status outcome_of(const std::array<std::int64_t, kNumStatuses>& by_status);
 
 /// A finished point, before it is written.
 struct Row {

@@ -3,9 +3,11 @@ sideways scrolling from a phone to a 4K screen, text large enough to read. Scree
 
 `./dev browser` installs the browser and runs this."""
 
+import functools
 import json
 import os
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -64,9 +66,11 @@ def write_comparison(folder):
 
 def write_front(folder):
     rows = folder / "rows.ndjson"
-    subprocess.run([BINARY, "sweep", "run", "--model", "llama-3.1-8b", "--gpu", "h100", "--num-prompts", "100", "--input-len",
-                    "256", "--output-len", "64", "--axis", "tensor_parallel_size=1,2,3", "--axis", "request_rate=4,16,64",
-                    "--store", str(folder / "store"), "-o", str(rows)], check=True, timeout=120, capture_output=True)
+    done = subprocess.run(
+        [BINARY, "sweep", "run", "--model", "llama-3.1-8b", "--gpu", "h100", "--num-prompts", "100", "--input-len", "256",
+         "--output-len", "64", "--axis", "tensor_parallel_size=1,2,3", "--axis", "request_rate=4,16,64", "--store",
+         str(folder / "store"), "-o", str(rows)], timeout=120, capture_output=True, check=False)
+    assert done.returncode == 1  # Three GPUs do not share 32 heads: those points are refused.
     return ["report", rows]
 
 
@@ -75,13 +79,19 @@ PAGES = {"validation": write_validation, "ledger": write_ledger, "report": write
 AXE = PICTURES / "node_modules" / "axe-core" / "axe.min.js"
 
 
-def written(name, folder):
-    """The page of that name, as the program writes it."""
-    run = subprocess.run(
-        [BINARY, *map(str, PAGES[name](folder))], capture_output=True, text=True, timeout=120, check=False)
+@functools.cache
+def html_of(name):
+    """The page of that name, as the program writes it: once, as that of the ledger takes a while."""
+    with tempfile.TemporaryDirectory() as folder:
+        run = subprocess.run(
+            [BINARY, *map(str, PAGES[name](Path(folder)))], capture_output=True, text=True, timeout=120, check=False)
     assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def written(name, folder):
     page = folder / f"{name}.html"
-    page.write_text(run.stdout)
+    page.write_text(html_of(name))
     return page
 
 

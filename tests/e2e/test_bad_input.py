@@ -1,5 +1,6 @@
 """Every kind of bad input: its exit code, what the message names, and that nothing was written."""
 
+import json
 import subprocess
 
 import pytest
@@ -252,3 +253,15 @@ def test_the_hint_of_a_conflict_is_plain(ridgeline):
     done = ridgeline("run", *SMALL, "--prefix-choice", "zipf")
     assert done.returncode == 2
     assert "hint: remove this setting, or the one that it conflicts with" in done.stderr
+
+
+def test_control_characters_of_names_are_escaped(ridgeline):
+    """A terminal would obey them, and a line break would pass off a second message."""
+    name = "a\x1b[2J\nerror: b\x9bc\r"
+    shown = r"a\x1b[2J\nerror: b\xc2\x9bc\x0d"
+    ridgeline.write("s.yaml", json.dumps({"model": name, "gpu": name, name: 1}))
+    for words in (["--router", name, "--instances", 2], [f"--{name}"], ["--request-rate", name], ["s.yaml"], [name]):
+        done = ridgeline("run", *SMALL, *words)
+        assert done.returncode == 2
+        assert shown in done.stderr, done.stderr
+        assert not set(done.stderr) & {"\x1b", "\x9b", "\r"}

@@ -78,6 +78,23 @@ FILES = {
         "instances: 2, router: {name: llm-d-precise}, faults: ['event-loss@1s+1s:5']",
         ["cluster.faults: an event-loss of instance 5, of 2 that count from 0"],
     ),
+    "fault of no length": (
+        "instances: 2, faults: ['slowdown@1s+0s:1x2']",
+        ["cluster.faults[0]: found lasts 0s, which would change nothing, expected more than 0"],
+    ),
+    "fault by chance of no length": (
+        "instances: 2, faults: [{kind: hang, mtbf: 10s, mttr: 0s}]",
+        ["cluster.faults[0]: found mttr 0s, which would change nothing, expected more than 0"],
+    ),
+    "gauges that nothing reads": (
+        "instances: 2, router: {name: least-request}, faults: ['scrape-loss@1s+1s:1']",
+        ["cluster.faults: a scrape-loss, but the policy least-request reads no gauges"],
+    ),
+    "share of a filter in percent": (
+        "instances: 2, router: {name: llm-d, filters: [{name: utilization-filter, "
+        "conditions: [{metric: kv-cache-utilization, maxValue: 80}]}]}",
+        ["cluster.router.filters[0].conditions[0].maxValue: 80 is out of range, expected 0 to 1"],
+    ),
     "fault before the start": (
         "instances: 2, faults: [{kind: crash, instance: 1, at: -1s}]",
         ["cluster.faults[0].at: found -1s, expected a time"],
@@ -370,6 +387,33 @@ def test_bad_flags_of_a_fleet(ridgeline, name):
     for piece in pieces:
         assert piece in done.stderr, f"{piece!r} is not in:\n{done.stderr}"
     assert ridgeline.files() == set()
+
+
+def test_a_filter_is_refused_at_its_line_of_the_file(ridgeline):
+    ridgeline.write("epp.yaml", """\
+plugins:
+- {type: queue-scorer}
+- type: utilization-filter
+  name: short
+  parameters:
+    conditions:
+    - {metric: kv-cache-utilization, maxValue: 80}
+schedulingProfiles: [{plugins: [{pluginRef: short}, {pluginRef: queue-scorer}]}]
+""")
+    done = ridgeline("run", *SMALL, "--instances", 2, "--epp-config", "epp.yaml")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "error: plugins.short.parameters.conditions[0].maxValue: 80 is out of range, expected 0 to 1\n"
+        " --> epp.yaml:7:48\n"
+    )
+
+
+def test_gauges_are_read_for_admission_and_by_prefill_instances_too(ridgeline):
+    lost = ("run", *SMALL, "--router", "least-request", "--fault", "scrape-loss@0s:0")
+    for words in (("--instances", 2, "--flow-control"),
+                  ("--instances", 3, "--prefill-instances", 1, "--prefill-router", "llm-d")):
+        done = ridgeline(*lost, *words)
+        assert done.returncode == 0, done.stderr
 
 
 def digest_of(ridgeline, *words):

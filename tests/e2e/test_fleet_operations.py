@@ -446,3 +446,27 @@ def test_an_instance_that_is_never_scaled_away_may_crash(ridgeline, number, answ
     done = ridgeline(*OPEN, *words, "--fault", f"crash@1s+1s:{number}")
     assert done.returncode == answer, done.stderr
     assert answer == 0 or "instance 2 may have been scaled away: min_replicas is 1" in done.stderr
+
+
+def warnings_of(result, code):
+    return [warning for warning in result["warnings"] if warning["code"] == code]
+
+
+def test_an_overload_under_a_fault_names_it(ridgeline):
+    # Two instances bear this load, and one of them alone does not.
+    rate = (*RUN, *LEAST, "--instances", 2, "--num-prompts", 6000, "--request-rate", 160)
+    assert warnings_of(result_of(ridgeline, *rate), "W-overloaded") == []
+    [warning] = warnings_of(result_of(ridgeline, *rate, "--fault", "crash@5s+40s:1"), "W-overloaded")
+    assert "are served under faults (crash of 1 from 5 s to 45 s): " in warning["message"]
+    assert warning["hint"].startswith("the same run without its faults says")
+    # Of an overload of 20 s a fault of 1 s is not the cause.
+    rate = (*rate[:-1], 300)
+    [warning] = warnings_of(result_of(ridgeline, *rate, "--fault", "crash@5s+1s:1"), "W-overloaded")
+    assert "fault" not in warning["message"] + warning["hint"]
+
+
+def test_an_instance_that_a_fault_took_was_not_scaled_late(ridgeline):
+    words = (*OPEN, *LEAST, "--autoscaling", "hpa", "--target", 1000, "--min-replicas", 3, "--max-replicas", 4)
+    result = result_of(ridgeline, *words, "--fault", "crash@0s:1")
+    assert result["summary"]["cluster"]["per_instance"][1]["ready_s"] == 0
+    assert warnings_of(result, "W-late-scaling") == []

@@ -11,8 +11,8 @@ SERVER = ["--model", "llama-3.1-8b", "--gpu", "h100"]
 GREEDY = ["--generation-config", "vllm"]
 
 
-def load(rate):
-    return ["--request-rate", rate, "--num-prompts", 8 * rate, "--input-len", 256, "--output-len", 24, "--seed", 7]
+def load(rate, seconds=8):
+    return ["--request-rate", rate, "--num-prompts", seconds * rate, "--input-len", 256, "--output-len", 24, "--seed", 7]
 
 
 def observe(ridgeline, server, record, *words):
@@ -109,7 +109,7 @@ def test_workers_change_no_record(ridgeline):
     with serving(ridgeline, *GREEDY, "--speed", "20") as server:
         for workers in (1, 2, 5):
             record = f"w{workers}.jsonl"
-            observe(ridgeline, server, record, *load(40), "--workers", workers, "--prompt-salt", 3)
+            observe(ridgeline, server, record, *load(80, 4), "--workers", workers, "--prompt-salt", 3)
             lines = [json.loads(line) for line in (ridgeline.folder / record).read_text().splitlines()]
             rows[workers] = sorted(
                 [[row.get(key) for key in kept] for row in lines if "send_s" in row], key=lambda row: row[0]

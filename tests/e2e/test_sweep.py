@@ -40,7 +40,7 @@ def merged(sweep, store):
 @pytest.fixture
 def whole(sweep):
     done = sweep("sweep", "run", "sweep.yaml", "--store", "whole", "--jobs", "1")
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 1, done.stderr
     assert "16 of 16 points, 6 refused in 'whole'" in done.stdout
     return merged(sweep, "whole")
 
@@ -143,6 +143,19 @@ def test_a_damaged_store_is_named(sweep, whole):
     for words in (["run", "sweep.yaml", "--store", "whole"], ["status", "whole"]):
         done = sweep("sweep", *words)
         assert done.returncode == 2 and "'whole/sweep.json' is damaged: " in done.stderr
+
+
+def test_refused_points_are_seen(sweep, whole):
+    # Once all points have rows, and on standard error where the results go elsewhere.
+    done = sweep("sweep", "run", "sweep.yaml", "--store", "whole", "-o", "-", "--format", "ndjson")
+    assert (done.returncode, done.stdout.encode()) == (1, whole)
+    assert done.stderr.startswith("16 of 16 points, 6 refused\n6 of these: ")
+    # A scheduler would start a shard again; a network that does not fit is an answer.
+    assert sweep("sweep", "run", "sweep.yaml", "--store", "whole", "--shard", "0/1").returncode == 0
+    fits = sweep("sweep", "run", "--request-rate", 1, "--num-prompts", 10, "--input-len", 64, "--output-len", 16,
+                 "--gpu", "h100", "--axis", "model=llama-3.1-8b,llama-3.1-70b", "--store", "s", "-o", "s.csv")
+    assert (fits.returncode, fits.stdout) == (0, "")
+    assert fits.stderr.startswith("2 of 2 points, 1 infeasible\n1 of these: ")
 
 
 def test_no_point_runs(ridgeline):

@@ -149,10 +149,24 @@ std::string counted(std::int64_t done,
   return text;
 }
 
-/// What a sweep ends with once all its points have results: 4 where none of them ran.
-ExitCode code_of(const sweep::Contents& contents, std::int64_t points) {
-  const bool is_whole = contents.done == points;
-  return is_whole && contents.by_status[0] == 0 ? ExitCode::kInfeasible : ExitCode::kOk;
+/// What `sweep run` ends with. A shard has done its work once its points have rows, whatever they
+/// hold: a scheduler starts again what ends otherwise.
+ExitCode code_of(const sweep::Contents& contents, std::int64_t points, const Arguments& arguments) {
+  if (contents.done < points) {
+    return ExitCode::kOk;
+  }
+  const bool is_shard = arguments.has("shard");
+  switch (sweep::outcome_of(contents.by_status)) {
+    case sweep::Status::kInfeasible:
+      return ExitCode::kInfeasible;
+    case sweep::Status::kRefused:
+      return is_shard ? ExitCode::kOk : ExitCode::kDiffers;
+    case sweep::Status::kFailed:
+      return is_shard ? ExitCode::kOk : ExitCode::kInternal;
+    case sweep::Status::kOk:
+      break;
+  }
+  return ExitCode::kOk;
 }
 
 /// The reason that most points without a result have, as a line; empty where all have one.
@@ -161,7 +175,7 @@ std::string main_reason(const sweep::Contents& contents) {
       contents.reasons, {}, [](const auto& reason) { return reason.second; });
   return most == contents.reasons.end()
              ? std::string()
-             : fmt::format("{} of these: {}\n", most->second, most->first);
+             : fmt::format("{} of these: {}\n", most->second, core::escaped(most->first));
 }
 
 /// What to do next, as a line: the merge once all points have results.
@@ -194,7 +208,14 @@ ExitCode finish_shard(const sweep::Store& store,
   }
   if (!files.empty()) {
     const ExitCode written = put_merged(store, *contents, files, arguments, manners);
-    return written == ExitCode::kOk ? code_of(*contents, store.points()) : written;
+    if (contents->by_status[0] < contents->done) {
+      static_cast<void>(
+          write_all(STDERR_FILENO,
+                    fmt::format("{}\n{}",
+                                counted(contents->done, store.points(), contents->by_status),
+                                main_reason(*contents))));
+    }
+    return written == ExitCode::kOk ? code_of(*contents, store.points(), arguments) : written;
   }
   const ExitCode shown =
       put_out(fmt::format("{} in '{}'\n{}{}",
@@ -203,7 +224,7 @@ ExitCode finish_shard(const sweep::Store& store,
                           main_reason(*contents),
                           next_step(store, *contents)),
               manners);
-  return shown == ExitCode::kOk ? code_of(*contents, store.points()) : shown;
+  return shown == ExitCode::kOk ? code_of(*contents, store.points(), arguments) : shown;
 }
 
 ExitCode run_sweep(const Arguments& arguments, const Manners& manners) {

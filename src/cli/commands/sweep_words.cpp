@@ -83,7 +83,9 @@ Opening sweep_opening() {
           "gives the same\n"
           "bytes for any number of them. `submit --engine slurm|parallel|kubernetes` writes the "
           "script that\n"
-          "starts them, and runs nothing. Exit code 4 when no point can run, 130 after Ctrl-C.",
+          "starts them, and runs nothing. Exit code 1 when points were refused (0 of a shard), 4 "
+          "when no point\n"
+          "can run, 130 after Ctrl-C.",
       .flags = scenario_flags(ScenarioPart::kWhole),
       .formats = {"table", "json", "csv", "ndjson"}};
   for (auto& flag : own_flags()) {

@@ -235,8 +235,8 @@ std::string explanation_table(const scenario::Resolved& resolved, const report::
     lines.add(fmt::format("\n{} {}: {}\n  {}\n",
                           style.palette.paint(style.palette.warn, "warning"),
                           warning.code,
-                          warning.message,
-                          warning.hint));
+                          printable(warning.message, style.ascii),
+                          printable(warning.hint, style.ascii)));
   }
   return lines.finish();
 }

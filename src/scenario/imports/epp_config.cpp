@@ -147,6 +147,7 @@ class EppImporter {
     }
     sees_events_ = sees_events_ || has(kPrecise, plugin.type);
     read_parameters(plugin);
+    check_filter(plugin);
     plugins_.push_back(std::move(plugin));
   }
 
@@ -204,6 +205,17 @@ class EppImporter {
                            .where = member.where,
                            .hint = fmt::format("one of {}", fmt::join(parameter_names(), ", "))});
       }
+    }
+  }
+
+  /// A filter's settings at their place in the file: as a setting of the run they have none.
+  void check_filter(const Plugin& plugin) {
+    const routing::FilterEntry* const entry = routing::find_filter(plugin.type);
+    if (entry != nullptr && plugin.parameters != nullptr) {
+      document::ObjectReader reader(
+          *plugin.parameters, fmt::format("plugins.{}.parameters", plugin.name), errors_);
+      routing::NamedFilter filter{.name = plugin.type};
+      read_filter_settings(reader, *entry, filter, errors_);
     }
   }
 

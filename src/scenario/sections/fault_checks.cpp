@@ -19,6 +19,7 @@
 #include "scenario/findings.hpp"
 #include "scenario/scenario.hpp"
 #include "scenario/sections/faults.hpp"
+#include "scenario/sections/gateway.hpp"
 #include "scenario/sections/pools.hpp"
 #include "scenario/sections/router.hpp"
 #include "scenario/sections/sections.hpp"
@@ -171,6 +172,20 @@ void check_events(const FaultSettings& settings, Findings& findings) {
   }
 }
 
+/// Gauges that cannot be read are missed by a gateway that reads them.
+void check_gauges(const FaultSettings& settings, Findings& findings) {
+  const ClusterSection& cluster = findings.scenario().run.cluster;
+  const bool loses_gauges = std::ranges::any_of(settings.listed, [](const FaultEntry& entry) {
+    return entry.fault.kind == FaultKind::kScrapeLoss;
+  });
+  if (loses_gauges && !reads_gauges(cluster)) {
+    findings.problem(kFaultsPath,
+                     fmt::format("a scrape-loss, but the policy {} reads no gauges",
+                                 router_name(cluster.router)),
+                     "--router llm-d, or remove it");
+  }
+}
+
 /// Faults strike while requests are sent.
 void check_times(const FaultSettings& settings, Findings& findings) {
   const auto& duration = findings.scenario().workload.duration;
@@ -205,6 +220,7 @@ void check_faults(Findings& findings) {
   check_places(*settings, findings);
   check_links(*settings, findings);
   check_events(*settings, findings);
+  check_gauges(*settings, findings);
   check_times(*settings, findings);
   const bool may_lose = cluster.faults || cluster.autoscaling.drain_timeout;
   for (const std::string_view path : {kMaxRetriesPath, kRetryBackoffPath}) {

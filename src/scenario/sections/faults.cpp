@@ -81,6 +81,7 @@ class FaultReader {
     if (errors_.size() > before) {
       return;
     }
+    check_length();
     if (random_) {
       if (std::ranges::any_of(settings.random, [&](const faults::RandomFaults& other) {
             return other.kind == random_->kind && other.of_node == random_->of_node;
@@ -303,6 +304,16 @@ class FaultReader {
       problem("missing: lasts, after which the link is back");
     } else if (!is_down && (fault.factor_thousandths < 1 || fault.factor_thousandths >= kWhole)) {
       problem("missing: the factor of its rate, 0.001 to 0.999");
+    }
+  }
+
+  /// A crash that is over at once has lost its requests; another fault would do nothing.
+  void check_length() {
+    const std::optional<core::Duration> length =
+        random_ ? std::optional(random_->mttr) : listed_.fault.lasts;
+    if (listed_.fault.kind != FaultKind::kCrash && length == core::Duration()) {
+      problem(fmt::format("found {} 0s, which would change nothing, expected more than 0",
+                          random_ ? "mttr" : "lasts"));
     }
   }
 

@@ -15,6 +15,7 @@
 #include "scenario/options.hpp"
 #include "scenario/scenario.hpp"
 #include "scenario/sections/admission.hpp"
+#include "scenario/sections/cluster.hpp"
 #include "scenario/sections/router.hpp"
 #include "scenario/sections/sections.hpp"
 
@@ -68,6 +69,17 @@ std::span<const Option> gateway_options() {
   return kGatewayOptions;
 }
 
+bool reads_gauges(const ClusterSection& cluster) {
+  const auto needs_gauges = [](const auto& router, const routing::RouterSetup& setup) {
+    return router && (*router)->make(setup)->needs().gauges;
+  };
+  const auto& prefill = cluster.disaggregation.prefill_router;
+  const auto setup = router_setup(cluster.router);
+  return (setup && needs_gauges(routing::find_router(router_name(cluster.router)), *setup)) ||
+         (prefill && needs_gauges(routing::find_router(*prefill), {})) ||
+         reads_gauges_for_admission(cluster.admission);
+}
+
 void check_gateway(Findings& findings) {
   const ClusterSection& cluster = findings.scenario().run.cluster;
   const auto router = routing::find_router(router_name(cluster.router));
@@ -76,9 +88,8 @@ void check_gateway(Findings& findings) {
     return;  // check_cluster() and check_router() say so.
   }
   const routing::Needs needs = (*router)->make(*setup)->needs();
-  const bool reads_gauges = needs.gauges || reads_gauges_for_admission(cluster.admission);
   const GatewaySection& gateway = cluster.gateway;
-  if (gateway.refresh_metrics_interval && !reads_gauges) {
+  if (gateway.refresh_metrics_interval && !reads_gauges(cluster)) {
     findings.ignored(kRefresh, fmt::format("the policy {} reads no gauges", (*router)->name));
   }
   if (gateway.gateway_split && gateway.gateways.value_or(1) == 1) {

@@ -19,4 +19,9 @@ struct GatewaySection {
   std::optional<core::Duration> kv_events_delay;
 };
 
+struct ClusterSection;
+/// Whether a gateway reads the instances' gauges: for its policy, that of prefill instances, or
+/// admission. The names that it looks up exist, or it does not.
+[[nodiscard]] bool reads_gauges(const ClusterSection& cluster);
+
 }  // namespace ridgeline::scenario

@@ -149,7 +149,8 @@ core::Error no_such_filter(const std::string& name,
 
 std::vector<routing::UtilizationLimit> read_limits(document::ObjectReader& reader,
                                                    core::Errors& errors) {
-  constexpr document::Range<double> kLimits{.lowest = 0.0, .highest = 1e9};
+  constexpr document::Range<double> kCounts{.lowest = 0.0, .highest = 1e9};
+  constexpr document::Range<double> kShares{.lowest = 0.0, .highest = 1.0};
   static const std::vector<std::string> kMetrics = [] {
     std::vector<std::string> names;
     for (const auto& [name, metric] : routing::kUtilizationMetrics) {
@@ -173,10 +174,14 @@ std::vector<routing::UtilizationLimit> read_limits(document::ObjectReader& reade
     if (!metric && one.node("metric") == nullptr) {
       one.problem("metric", "missing", fmt::format("one of {}", fmt::join(kMetrics, ", ")));
     }
-    const double highest = one.required_real("maxValue", kLimits);
     if (found != kMetrics.end()) {
       const auto place = static_cast<std::size_t>(found - kMetrics.begin());
-      limits.push_back({.metric = routing::kUtilizationMetrics[place].second, .highest = highest});
+      const routing::Utilization what = routing::kUtilizationMetrics[place].second;
+      const bool is_share = what == routing::Utilization::kKvUsage;
+      limits.push_back(
+          {.metric = what, .highest = one.required_real("maxValue", is_share ? kShares : kCounts)});
+    } else {
+      static_cast<void>(one.node("maxValue"));
     }
     one.finish();
   }
@@ -209,12 +214,8 @@ routing::NamedFilter read_filter(const document::Node& node,
                       .where = node.where(),
                       .hint = "{name: utilization-filter, conditions: [{metric: waiting-queue, "
                               "maxValue: 10}]}"});
-  } else if (entry->has_limits) {
-    filter.limits = read_limits(*reader, errors);
-    filter.all_if_empty = reader->boolean("fallbackOnEmpty").value_or(filter.all_if_empty);
-  }
-  if (reader) {
-    reader->finish();
+  } else if (reader) {
+    read_filter_settings(*reader, *entry, filter, errors);
   }
   return filter;
 }
@@ -321,6 +322,17 @@ constexpr auto kBalancers = std::to_array<BalancerGeneration>({
 });
 
 }  // namespace
+
+void read_filter_settings(document::ObjectReader& reader,
+                          const routing::FilterEntry& entry,
+                          routing::NamedFilter& filter,
+                          core::Errors& errors) {
+  if (entry.has_limits) {
+    filter.limits = read_limits(reader, errors);
+    filter.all_if_empty = reader.boolean("fallbackOnEmpty").value_or(filter.all_if_empty);
+  }
+  reader.finish();
+}
 
 std::optional<std::string> rank_router(std::string_view engine_version) {
   const auto profile = engine::find_profile(engine_version);

@@ -7,6 +7,8 @@
 
 #include "core/result.hpp"
 #include "document/document.hpp"
+#include "document/reader.hpp"
+#include "routing/filter_registry.hpp"
 #include "routing/parameters.hpp"
 
 namespace ridgeline::scenario {
@@ -35,5 +37,11 @@ struct RouterSection {
 /// What the policy is made with. Of a section whose scorers or filters cannot be read, the
 /// problems.
 [[nodiscard]] core::Result<routing::RouterSetup> router_setup(const RouterSection& router);
+
+/// Reads what a filter is set to, all but its name. Problems name their place.
+void read_filter_settings(document::ObjectReader& reader,
+                          const routing::FilterEntry& entry,
+                          routing::NamedFilter& filter,
+                          core::Errors& errors);
 
 }  // namespace ridgeline::scenario

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <string>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "api/call.hpp"
@@ -34,6 +35,18 @@ TEST(Searches, ASweepHasARowForEachPointAndIsHeardOf) {
   EXPECT_EQ(
       tree.find("points")->items()[2].find("point")->find("engine.max_num_seqs")->as_integer(), 4);
   EXPECT_EQ(last, 3);
+}
+
+TEST(Searches, ASweepEndsWithTheCodeOfTheCommandLine) {
+  const Hooks hooks;
+  const auto code_of = [&](const char* axes) {
+    CallDocument document = search_document(fmt::format("{}, \"axes\": {}", kScenario, axes));
+    const auto reply = sweep_points(document, {.hooks = hooks});
+    return reply ? reply->code : -1;
+  };
+  EXPECT_EQ(code_of(R"({"engine.tensor_parallel_size": [1, 3]})"), 1);  // 3 GPUs, 32 heads.
+  EXPECT_EQ(code_of(R"({"model": ["llama-3.1-70b"], "gpu": ["h100"]})"), 4);
+  EXPECT_EQ(code_of(R"({"model": ["llama-3.1-8b", "llama-3.1-70b"]})"), 0);
 }
 
 TEST(Searches, AnInterruptedSweepIsPartial) {

@@ -1,5 +1,7 @@
 #include "cli/terminal.hpp"
 
+#include <string>
+
 #include <gtest/gtest.h>
 
 #include "cli/exit_code.hpp"
@@ -33,6 +35,17 @@ TEST(Render, ColoursOnlyWhereAllowed) {
   EXPECT_EQ(render(core::Error{.message = "m"}, terminal), "\033[1;31merror:\033[0m m\n");
   EXPECT_EQ(render(core::Warning{.code = "W-x", .message = "m", .hint = "h"}, Terminal()),
             "warning W-x: m\nhint: h\n");
+}
+
+TEST(Render, EscapesWhatATerminalWouldObey) {
+  const std::string name = "a\x1B[2Jb\nc";
+  EXPECT_EQ(
+      render(core::Error{.field = "router." + name, .message = name, .hint = name}, Terminal()),
+      "error: router.a\\x1b[2Jb\\nc: a\\x1b[2Jb\\nc\nhint: a\\x1b[2Jb\\nc\n");
+  EXPECT_EQ(render(core::Warning{.code = "W-x", .message = name, .hint = name}, Terminal()),
+            "warning W-x: a\\x1b[2Jb\\nc\nhint: a\\x1b[2Jb\\nc\n");
+  EXPECT_EQ(core::to_string(core::Error{.field = name, .message = name, .hint = name}),
+            "a\\x1b[2Jb\\nc: a\\x1b[2Jb\\nc (a\\x1b[2Jb\\nc)");
 }
 
 TEST(ExitCodes, TheGravestWins) {

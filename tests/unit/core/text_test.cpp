@@ -71,6 +71,15 @@ TEST(Quote, EscapesWhatATerminalWouldObey) {
   EXPECT_EQ(quote("\xC3\xA9\xFF"), "\"\xC3\xA9\\xff\"");
 }
 
+TEST(Escaped, LeavesTextAndWhatIsEscaped) {
+  const std::string sound = "no policy \"a\\x1b\", expected \xC3\xA9";
+  EXPECT_EQ(escaped(sound), sound);
+  EXPECT_EQ(escaped("a\x1B[31m\nb\tc\x7F"), R"(a\x1b[31m\nb\x09c\x7f)");
+  // U+009B begins a command of a terminal as ESC [ does; of U+00A0 on, all is text.
+  EXPECT_EQ(escaped("\xC2\x9B\x33m\xC2\xA0"), "\\xc2\\x9b3m\xC2\xA0");
+  EXPECT_EQ(escaped("\xFFx\xC2"), R"(\xffx\xc2)");
+}
+
 TEST(Quote, CutsAfterSixtyCharactersNotBytes) {
   EXPECT_EQ(quote(std::string(60, 'x')), '"' + std::string(60, 'x') + '"');
   EXPECT_EQ(quote(std::string(61, 'x')), '"' + std::string(60, 'x') + "...\"");

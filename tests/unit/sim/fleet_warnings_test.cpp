@@ -56,13 +56,26 @@ TEST(FleetWarnings, CountInstancesThatAnAutoscalerStartedTooLate) {
                                                  {"cluster.autoscaling.target", "4"},
                                                  {"cluster.autoscaling.max_replicas", "4"}};
   metrics::Summary summary = long_run();
-  summary.fleet.emplace();
+  metrics::OperationsSummary& operations = summary.fleet.emplace().operations.emplace();
   summary.fleet->instances.resize(3);
   summary.fleet->instances[0].ready_s = 60.0;
   summary.fleet->instances[1].ready_s = 0.5;
   summary.fleet->instances[2].ready_s = 0.0;
   EXPECT_THAT(warnings_of(flags, 60, summary),
               ElementsAre(HasSubstr("W-late-scaling: 1 instance that hpa added was never ready")));
+  // It was added while another was down.
+  operations.scaling.emplace().events = {{.at_s = 20, .from = 1, .to = 3, .reason = {}},
+                                         {.at_s = 40, .from = 3, .to = 1, .reason = {}}};
+  operations.faults = {{.kind = "crash", .instance = 1, .at_s = 10, .over_s = 30}};
+  EXPECT_THAT(warnings_of(flags, 60, summary),
+              ElementsAre(HasSubstr("1 instance that hpa added under faults (crash of 1 from 10 s "
+                                    "to 30 s) was never ready")));
+  // A fault that struck it, and one that found it not ready.
+  operations.faults = {{.kind = "crash", .instance = 2, .at_s = 0, .over_s = {}}};
+  EXPECT_THAT(warnings_of(flags, 60, summary), IsEmpty());
+  operations.faults = {{.kind = "crash", .instance = 2, .at_s = 50, .over_s = 50}};
+  EXPECT_THAT(warnings_of(flags, 60, summary),
+              ElementsAre(HasSubstr("1 instance that hpa added was never ready")));
   summary.fleet->instances[2].ready_s = 1.0;
   EXPECT_THAT(warnings_of(flags, 60, summary), IsEmpty());
 }

@@ -62,5 +62,16 @@ TEST(Row, SaysWhyThereIsNoResult) {
   EXPECT_EQ(read_line(without_break(failed))->status, Status::kFailed);
 }
 
+TEST(OutcomeOf, IsTheGravestThatIsNoAnswer) {
+  // ok, infeasible, refused, failed
+  EXPECT_EQ(outcome_of({3, 0, 0, 0}), Status::kOk);
+  EXPECT_EQ(outcome_of({3, 2, 0, 0}), Status::kOk);
+  EXPECT_EQ(outcome_of({3, 2, 1, 0}), Status::kRefused);
+  EXPECT_EQ(outcome_of({3, 2, 1, 1}), Status::kFailed);
+  EXPECT_EQ(outcome_of({0, 2, 1, 0}), Status::kInfeasible);
+  EXPECT_EQ(outcome_of({0, 0, 1, 0}), Status::kInfeasible);
+  EXPECT_EQ(outcome_of({0, 0, 0, 1}), Status::kFailed);
+}
+
 }  // namespace
 }  // namespace ridgeline::sweep

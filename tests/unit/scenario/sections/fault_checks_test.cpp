@@ -53,5 +53,18 @@ TEST(CheckFaults, NumbersNameInstancesThatAreNeverScaledAway) {
       ElementsAre(HasSubstr("instance 1 may have been scaled away: prefill_min_replicas is 1")));
 }
 
+TEST(CheckFaults, GaugesAreLostWhereSomethingReadsThem) {
+  const std::string fault = "scrape-loss@1s:1";
+  EXPECT_THAT(problems_of(fault),
+              ElementsAre(HasSubstr("a scrape-loss, but the policy round-robin reads no gauges")));
+  const std::vector<Override> readers = {
+      {.path = "cluster.router.name", .text = "llm-d"},
+      {.path = "cluster.disaggregation.prefill_router", .text = "llm-d"},
+      {.path = "cluster.admission.flow_control", .text = "true"}};
+  for (const Override& reader : readers) {
+    EXPECT_THAT(problems_of(fault, {reader}), IsEmpty()) << reader.path;
+  }
+}
+
 }  // namespace
 }  // namespace ridgeline::scenario

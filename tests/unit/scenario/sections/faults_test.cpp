@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -116,6 +117,18 @@ TEST(FaultSettings, NameWhatIsWrongAndWhere) {
   EXPECT_THAT(problem("[link-down~1h/5mx0.5]"), testing::HasSubstr("is of a degraded link"));
   EXPECT_THAT(problem("[{kind: crash, at: 1s, instance: 0, recovery: replay}]"),
               testing::HasSubstr("recovery is of an event-loss"));
+  for (const char* const none : {"slowdown@1s+0s:0x2",
+                                 "hang@1s+0:0",
+                                 "scrape-loss@1s+0ms:0",
+                                 "{kind: event-loss, at: 1s, lasts: 0s, instance: 0}",
+                                 "link-down@1s+0s:0",
+                                 "link-degraded@1s+0s:0x0.5"}) {
+    EXPECT_EQ(
+        problem(fmt::format("[{}]", none)),
+        "cluster.faults[0]: found lasts 0s, which would change nothing, expected more than 0");
+  }
+  EXPECT_THAT(problem("[hang~1h/0s]"), testing::HasSubstr("found mttr 0s"));
+  EXPECT_EQ(problem("[crash@1s+0s:0, crash~1h/0s, 'node-loss@1s+0s:0']"), "none");
   EXPECT_THAT(problem("[{kind: crash, instance: 1}]"), testing::HasSubstr("missing: at"));
   EXPECT_THAT(problem("[{kind: crash, at: 1s, instance: 1, speed: 3}]"),
               testing::HasSubstr("speed"));

@@ -109,6 +109,7 @@ std::vector<Variant> variants() {
       {"even experts",
        {setting_to_zero("uneven_experts"), setting_to_zero("uneven_coarse_experts")}},
       {"no norm in the all-reduce", {setting_to_zero("fused_norm_us")}},
+      {"no rows written quantised", {setting_to_zero("fused_quantisation_us")}},
       {"no small kernels of routing", {setting_to_zero("unfused_routing_us")}},
       {"wide norms as others", {setting_to_zero("wide_norm_kernels")}},
       {"no exponentials", {setting_to_zero("exponentials")}},

@@ -13,6 +13,7 @@
 #include "core/result.hpp"
 #include "core/units.hpp"
 #include "hardware/gpu_spec.hpp"
+#include "latency/kernel/all_reduce.hpp"
 #include "latency/kernel/constants.hpp"
 #include "latency/kernel/cost.hpp"
 #include "latency/kernel/datasheet_column.hpp"
@@ -274,9 +275,12 @@ Calibration calibrate(const Constants& constants, const hardware::GpuSpec& gpu) 
   if (gpu.architecture == "blackwell") {
     result.all_reduce_fused = Sourced<AllReduceConstants>{
         .values = choice.generic->all_reduce.value(), .source = choice.generic_source};
-    // Small messages wait for the links and not for vLLM's way of moving data.
-    result.all_reduce_fused->values.one_shot =
-        (result.all_reduce.values.one_shot + choice.generic->all_reduce->one_shot) / 2.0;
+    // No table has FlashInfer's fixed time. Halfway between that of vLLM's own kernel on this GPU
+    // and the common one served networks are nearest (docs/models/kernel.md, "All-reduce").
+    AllReduceConstants& fused = result.all_reduce_fused->values;
+    const AllReduceConstants& own = result.all_reduce.values;
+    const double to_fused = latency_pace(own, gpu) / latency_pace(fused, gpu);
+    fused.one_shot = (own.one_shot * to_fused + fused.one_shot) / 2.0;
   }
   if (gpu.datasheet_only) {
     // What was fitted on CUDA GPUs says nothing of others: memory passes remain.

@@ -43,10 +43,10 @@ class EvenModel final : public StepTimeModel {
 };
 
 TEST(RunPower, DecodesAreTheLawAtTheirMeanStep) {
-  const hardware::GpuSpec gpu = hardware::find_gpu("h100").value();
+  const hardware::GpuSpec gpu = hardware::find_gpu("b200").value();
   const EvenModel model;
-  // 100 steps in 1 s: 10 GB and 2.5 TFLOP in 10 ms are 0.2985 of 3.35 TB/s and 0.2528 of 989
-  // TFLOP/s. Prompts add FLOPs and no time.
+  // 100 steps in 1 s: 10 GB and 2.5 TFLOP in 10 ms are shares of the datasheet's rates. Prompts add
+  // FLOPs and no time.
   const MeanSteps mean{.steps = 100,
                        .decodes = 2.5,
                        .decode_context = core::Tokens(10),
@@ -55,8 +55,10 @@ TEST(RunPower, DecodesAreTheLawAtTheirMeanStep) {
                        .busy = core::Seconds(1.0)};
   const auto power = run_power(model, Execution{}, gpu, mean);
   ASSERT_TRUE(power.has_value());
+  const double bandwidth = 1e12 / gpu.mem_bandwidth.value();
+  const double compute = 250e12 / gpu.peak_bf16.value();
   const double expected =
-      130.0 + 700.0 * (0.295 * std::sqrt(1e12 / 3.35e12) + 1.454 * std::sqrt(250e12 / 989e12));
+      1000.0 * (130.0 / 700.0 + 0.636 * std::sqrt(bandwidth) + 0.901 * std::sqrt(compute));
   EXPECT_NEAR(power->working.expected, expected, 0.01);
   EXPECT_FALSE(power->prefill.has_value());
 }

@@ -151,6 +151,8 @@ export interface Options {
   use_deep_gemm?: boolean | null;
   /** FlashInfer's all-reduce with the norm after it (vLLM's pass_config). Default: false. */
   fuse_allreduce_rms?: boolean | null;
+  /** Attention writes its rows quantised for the product after it (vLLM's pass_config). Default: false. */
+  fuse_attn_quant?: boolean | null;
   /** NCCL's all-reduce for messages of all sizes. Default: false. */
   disable_custom_all_reduce?: boolean | null;
   /** Symmetric memory for all-reduces beyond vLLM's own kernels (VLLM_ALLREDUCE_USE_SYMM_MEM). Default: false. */

@@ -56,6 +56,7 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "moe_backend": ("engine.moe_backend", "text"),
     "use_deep_gemm": ("engine.use_deep_gemm", "true or false"),
     "fuse_allreduce_rms": ("engine.fuse_allreduce_rms", "true or false"),
+    "fuse_attn_quant": ("engine.fuse_attn_quant", "true or false"),
     "disable_custom_all_reduce": ("engine.disable_custom_all_reduce", "true or false"),
     "allreduce_use_symm_mem": ("engine.allreduce_use_symm_mem", "true or false"),
     "float32_matmul_precision": ("engine.float32_matmul_precision", "text"),
@@ -398,6 +399,7 @@ def run(
     moe_backend: Literal["auto", "marlin", "triton", "deep_gemm"] | None = None,
     use_deep_gemm: bool | None = None,
     fuse_allreduce_rms: bool | None = None,
+    fuse_attn_quant: bool | None = None,
     disable_custom_all_reduce: bool | None = None,
     allreduce_use_symm_mem: bool | None = None,
     float32_matmul_precision: Literal["highest", "high"] | None = None,
@@ -801,6 +803,8 @@ def run(
         use_deep_gemm: DeepGEMM for dense FP8 weights scaled in blocks (VLLM_USE_DEEP_GEMM,
             SGLANG_ENABLE_JIT_DEEPGEMM). Default: as the engine's version does by itself.
         fuse_allreduce_rms: FlashInfer's all-reduce with the norm after it (vLLM's pass_config). Default: false.
+        fuse_attn_quant: Attention writes its rows quantised for the product after it (vLLM's pass_config).
+            Default: false.
         disable_custom_all_reduce: NCCL's all-reduce for messages of all sizes. Default: false.
         allreduce_use_symm_mem: Symmetric memory for all-reduces beyond vLLM's own kernels
             (VLLM_ALLREDUCE_USE_SYMM_MEM). Default: false.
@@ -1373,6 +1377,7 @@ def replay(
     moe_backend: Literal["auto", "marlin", "triton", "deep_gemm"] | None = None,
     use_deep_gemm: bool | None = None,
     fuse_allreduce_rms: bool | None = None,
+    fuse_attn_quant: bool | None = None,
     disable_custom_all_reduce: bool | None = None,
     allreduce_use_symm_mem: bool | None = None,
     float32_matmul_precision: Literal["highest", "high"] | None = None,
@@ -1738,6 +1743,7 @@ def explain(
     moe_backend: Literal["auto", "marlin", "triton", "deep_gemm"] | None = None,
     use_deep_gemm: bool | None = None,
     fuse_allreduce_rms: bool | None = None,
+    fuse_attn_quant: bool | None = None,
     disable_custom_all_reduce: bool | None = None,
     allreduce_use_symm_mem: bool | None = None,
     float32_matmul_precision: Literal["highest", "high"] | None = None,
@@ -2085,6 +2091,7 @@ def step(
     moe_backend: Literal["auto", "marlin", "triton", "deep_gemm"] | None = None,
     use_deep_gemm: bool | None = None,
     fuse_allreduce_rms: bool | None = None,
+    fuse_attn_quant: bool | None = None,
     disable_custom_all_reduce: bool | None = None,
     allreduce_use_symm_mem: bool | None = None,
     float32_matmul_precision: Literal["highest", "high"] | None = None,
@@ -2441,6 +2448,7 @@ def sweep(
     moe_backend: Literal["auto", "marlin", "triton", "deep_gemm"] | Sequence[Literal["auto", "marlin", "triton", "deep_gemm"]] | None = None,
     use_deep_gemm: bool | Sequence[bool] | None = None,
     fuse_allreduce_rms: bool | Sequence[bool] | None = None,
+    fuse_attn_quant: bool | Sequence[bool] | None = None,
     disable_custom_all_reduce: bool | Sequence[bool] | None = None,
     allreduce_use_symm_mem: bool | Sequence[bool] | None = None,
     float32_matmul_precision: Literal["highest", "high"] | Sequence[Literal["highest", "high"]] | None = None,
@@ -2798,6 +2806,7 @@ def plan(
     moe_backend: Literal["auto", "marlin", "triton", "deep_gemm"] | Sequence[Literal["auto", "marlin", "triton", "deep_gemm"]] | None = None,
     use_deep_gemm: bool | Sequence[bool] | None = None,
     fuse_allreduce_rms: bool | Sequence[bool] | None = None,
+    fuse_attn_quant: bool | Sequence[bool] | None = None,
     disable_custom_all_reduce: bool | Sequence[bool] | None = None,
     allreduce_use_symm_mem: bool | Sequence[bool] | None = None,
     float32_matmul_precision: Literal["highest", "high"] | Sequence[Literal["highest", "high"]] | None = None,
@@ -3175,6 +3184,7 @@ def validate(
     moe_backend: Literal["auto", "marlin", "triton", "deep_gemm"] | None = None,
     use_deep_gemm: bool | None = None,
     fuse_allreduce_rms: bool | None = None,
+    fuse_attn_quant: bool | None = None,
     disable_custom_all_reduce: bool | None = None,
     allreduce_use_symm_mem: bool | None = None,
     float32_matmul_precision: Literal["highest", "high"] | None = None,
@@ -3530,6 +3540,7 @@ def calibrate(
     moe_backend: Literal["auto", "marlin", "triton", "deep_gemm"] | None = None,
     use_deep_gemm: bool | None = None,
     fuse_allreduce_rms: bool | None = None,
+    fuse_attn_quant: bool | None = None,
     disable_custom_all_reduce: bool | None = None,
     allreduce_use_symm_mem: bool | None = None,
     float32_matmul_precision: Literal["highest", "high"] | None = None,

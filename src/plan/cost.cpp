@@ -38,16 +38,13 @@ constexpr document::Range<double> kPue{.lowest = 1.0, .highest = 5.0};
 constexpr document::Range<double> kWatts{.lowest = 0.0, .highest = 10'000.0};
 
 std::string basis_of(const hardware::GpuSpec& gpu) {
-  for (const latency::PowerLaw& law : latency::power_laws()) {
-    if (law.gpu == gpu.name) {
-      return basis::fit(gpu.name);
-    }
-    if (const auto measured = hardware::find_gpu(law.gpu);
-        measured && measured->architecture == gpu.architecture) {
-      return std::string(basis::kTransfer);
-    }
+  const std::vector<latency::PowerLaw>& laws = latency::power_laws();
+  if (std::ranges::find(laws, gpu.name, &latency::PowerLaw::gpu) != laws.end()) {
+    return basis::fit(gpu.name);
   }
-  return std::string(basis::kBounds);
+  const bool has_relative =
+      std::ranges::find(laws, gpu.architecture, &latency::PowerLaw::architecture) != laws.end();
+  return std::string(has_relative ? basis::kTransfer : basis::kBounds);
 }
 
 Estimate facility_of(const Estimate& board, double gpus, const CostWords& words) {

@@ -1,13 +1,15 @@
 #include "scenario/kernel_choice.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 #include <variant>
 
 #include <fmt/format.h>
 
+#include "hardware/gpu_spec.hpp"
 #include "latency/kernel/all_reduce.hpp"
-#include "latency/kernel/cost.hpp"
+#include "latency/kernel/quantised_rows.hpp"
 #include "latency/step_time_model.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
@@ -25,22 +27,21 @@ bool has_block_experts(const model::ModelSpec& network) {
   });
 }
 
-template <class Test>
-bool any_product(const model::ModelSpec& network, Test test) {
+bool has_block_products(const model::ModelSpec& network) {
   return std::ranges::any_of(model::forward_pass(network, model::Sharding()),
-                             [&](const model::Operator& op) {
+                             [](const model::Operator& op) {
                                const auto* gemm = std::get_if<model::Gemm>(&op.shape);
-                               return gemm != nullptr && test(gemm->weights);
+                               return gemm != nullptr && gemm->weights == model::DType::kFp8Block;
                              });
 }
 
-bool has_block_products(const model::ModelSpec& network) {
-  return any_product(network,
-                     [](model::DType weights) { return weights == model::DType::kFp8Block; });
-}
-
-bool has_quantised_products(const model::ModelSpec& network) {
-  return any_product(network, latency::kernel::may_be_written_quantised);
+/// Whether attention can write the rows of the product after it quantised.
+bool is_written_by_attention(const model::ModelSpec& network, const hardware::GpuSpec& gpu) {
+  return std::ranges::any_of(
+      model::forward_pass(network, model::Sharding()), [&](const model::Operator& op) {
+        return op.name == "o_proj" && latency::kernel::rows_written_quantised(
+                                          op, {.fuse_attn_quant = true}, std::nullopt, gpu) > 0;
+      });
 }
 
 /// Whether vLLM has a limit of messages for so many ranks of the GPU.
@@ -162,9 +163,9 @@ void note_idle_choices(Resolution& work) {
            work.out->gpu.architecture != "hopper" && work.out->gpu.architecture != "blackwell",
        "engine.fuse_allreduce_rms",
        "FlashInfer has no such kernel before Hopper");
-  warn(engine.fuse_attn_quant && !has_quantised_products(network),
+  warn(engine.fuse_attn_quant && !is_written_by_attention(network, work.out->gpu),
        "engine.fuse_attn_quant",
-       "no dense product of the network is of FP8 scaled as a whole or of NVFP4");
+       "the product after attention does not multiply FP8 scaled as a whole or NVFP4 here");
   warn(engine.allreduce_use_symm_mem && !has_symm_mem(work),
        "engine.allreduce_use_symm_mem",
        engine.tensor_parallel_size < 2

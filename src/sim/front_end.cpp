@@ -72,8 +72,8 @@ std::optional<core::Warning> front_end_warning(const scenario::Resolved& resolve
   return core::Warning{
       .code = kFrontEndNear,
       .message = fmt::format("near the limit of the front end: the API server is at work for "
-                             "{:.0f} % of the engine's time, and one half as fast would set the "
-                             "rate of tokens",
+                             "{:.0f} % of the engine's time; steps of decodes may wait for it, and "
+                             "do on a host that takes twice as long",
                              100.0 * load),
       .hint = hint};
 }

@@ -83,7 +83,8 @@ std::string contradiction(const Sweep& sweep) {
     return {};
   }
   return fmt::format(
-      "the time per token hardly depends on the concurrency ({:.1f} ms with {} requests in flight, "
+      "the time per token does not grow with the concurrency ({:.1f} ms with {} requests in "
+      "flight, "
       "{:.1f} with {}): the sweep was not run at these",
       fewest.ms,
       fewest.in_flight,

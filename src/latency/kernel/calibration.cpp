@@ -200,6 +200,18 @@ void spread_unevenly(Calibration& result) {
   spread(result.step.uneven_marlin_experts, result.experts_weight_only);
 }
 
+/// FlashInfer's all-reduce on Blackwell, with the norm. No table has its fixed time: halfway
+/// between that of vLLM's own kernel on this GPU and the common one served networks are nearest
+/// (docs/models/kernel.md, "All-reduce").
+Sourced<AllReduceConstants> fused_exchange(const Choice& choice,
+                                           const AllReduceConstants& own,
+                                           const hardware::GpuSpec& gpu) {
+  AllReduceConstants fused = choice.generic->all_reduce.value();
+  const double to_fused = latency_pace(own, gpu) / latency_pace(fused, gpu);
+  fused.one_shot = (own.one_shot * to_fused + fused.one_shot) / 2.0;
+  return {.values = fused, .source = choice.generic_source};
+}
+
 }  // namespace
 
 const Sourced<DecodeAttentionConstants>& Calibration::decode(model::DType kv) const {
@@ -273,14 +285,7 @@ Calibration calibrate(const Constants& constants, const hardware::GpuSpec& gpu) 
                      .experts_mxfp4 = choice.pick_any(&Column::experts_mxfp4),
                      .all_reduce = choice.pick(&Column::all_reduce)};
   if (gpu.architecture == "blackwell") {
-    result.all_reduce_fused = Sourced<AllReduceConstants>{
-        .values = choice.generic->all_reduce.value(), .source = choice.generic_source};
-    // No table has FlashInfer's fixed time. Halfway between that of vLLM's own kernel on this GPU
-    // and the common one served networks are nearest (docs/models/kernel.md, "All-reduce").
-    AllReduceConstants& fused = result.all_reduce_fused->values;
-    const AllReduceConstants& own = result.all_reduce.values;
-    const double to_fused = latency_pace(own, gpu) / latency_pace(fused, gpu);
-    fused.one_shot = (own.one_shot * to_fused + fused.one_shot) / 2.0;
+    result.all_reduce_fused = fused_exchange(choice, result.all_reduce.values, gpu);
   }
   if (gpu.datasheet_only) {
     // What was fitted on CUDA GPUs says nothing of others: memory passes remain.

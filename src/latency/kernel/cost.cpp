@@ -58,10 +58,6 @@ bool is_before_hopper(const hardware::GpuSpec& gpu) {
   return gpu.architecture == "ampere" || gpu.architecture == "ada";
 }
 
-bool may_be_written_quantised(model::DType weights) {
-  return weights == model::DType::kFp8 || weights == model::DType::kNvfp4;
-}
-
 core::Seconds soft_max(core::Seconds a, core::Seconds b, double exponent) {
   const core::Seconds larger = std::max(a, b);
   if (!(larger.value() > 0.0)) {

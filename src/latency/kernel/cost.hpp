@@ -77,11 +77,6 @@ struct MatmulFormat {
 };
 [[nodiscard]] MatmulFormat matmul_format(model::DType weights, const hardware::GpuSpec& gpu);
 
-/// Whether vLLM's fusions know the format of a product's rows: FP8 with one scale for all, and
-/// NVFP4 (vllm/compilation: allreduce_rms_fusion.py, fusion_attn.py). Rows scaled in groups are
-/// quantised by a kernel of their own.
-[[nodiscard]] bool may_be_written_quantised(model::DType weights);
-
 /// A soft maximum: (a^q + b^q)^(1/q) for a, b >= 0. The sum at q = 1, the plain maximum as q grows.
 [[nodiscard]] core::Seconds soft_max(core::Seconds a, core::Seconds b, double exponent);
 

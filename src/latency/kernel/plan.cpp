@@ -29,6 +29,7 @@
 #include "latency/kernel/indexer.hpp"
 #include "latency/kernel/latent_attention.hpp"
 #include "latency/kernel/prefill_attention.hpp"
+#include "latency/kernel/quantised_rows.hpp"
 #include "latency/kernel/recurrence.hpp"
 #include "latency/kernel/sampling.hpp"
 #include "model/model_spec.hpp"
@@ -128,23 +129,6 @@ class Planner {
            op.name == "all_reduce" && fused_limit(shape.ranks, gpu_) > core::Bytes();
   }
 
-  /// Rows up to which the kernel before a product writes them quantised: attention, or the
-  /// all-reduce with the norm. The SiLU before down_proj does so in no version by these passes.
-  [[nodiscard]] std::int64_t written_quantised(const model::Operator& op,
-                                               const model::Gemm& shape) const {
-    if (!may_be_written_quantised(shape.weights) || !matmul_format(shape.weights, gpu_).is_8bit) {
-      return 0;
-    }
-    if (op.name == "o_proj") {
-      return choice_.fuse_attn_quant ? std::numeric_limits<std::int64_t>::max() : 0;
-    }
-    const bool follows_norm = op.name == "qkv_proj" || op.name == "gate_up_proj";
-    return follows_norm && exchange_with_norm_
-               ? static_cast<std::int64_t>(fused_limit(exchange_with_norm_->ranks, gpu_).value() /
-                                           (kBytesPer16Bit * real(exchange_with_norm_->width)))
-               : 0;
-  }
-
   RowOperator& push(const model::Operator& op,
                     std::string source,
                     std::function<Cost(std::int64_t)> cost) {
@@ -171,7 +155,7 @@ class Planner {
               format,
               &constants = set.values,
               &gpu = gpu_,
-              quantised_rows = written_quantised(op, shape),
+              quantised_rows = rows_written_quantised(op, choice_, exchange_with_norm_, gpu_),
               spared = calibration_.step.fused_quantisation](std::int64_t rows) {
                Cost cost = gemm({.m = rows, .k = shape.k, .n = shape.n}, format, constants, gpu);
                if (rows <= quantised_rows) {

@@ -36,9 +36,9 @@ struct Watts {
 /// (github.com/ml-energy/leaderboard at 0cd52da; H100, B200), InferenceX's watts (H200, B200) and a
 /// sweep of gpt-oss-120b (H200), at the measured step times where a record has them, without the
 /// points that a front end may bind. Hopper has one law of the bytes per second, whose weight grows
-/// with the square root of the memory's rate from H100 to H200: 128 points, error 8.7 / 11.1 %
-/// (median, mean), 8.7 / 11.5 % with each network left out; Blackwell 80 points, 7.0 / 9.4 % and
-/// 7.8 / 9.9 %.
+/// with the square root of the memory's rate from H100 to H200: 129 points, error 8.7 / 10.7 %
+/// (median, mean), 8.7 / 11.1 % with each network left out; Blackwell 82 points, 7.1 / 10.5 % and
+/// 7.7 / 10.9 %.
 [[nodiscard]] const std::vector<PowerLaw>& power_laws();
 /// The laws that hold for a GPU: its own alone, or one of each architecture.
 [[nodiscard]] std::vector<PowerLaw> power_laws_of(const hardware::GpuSpec& gpu);

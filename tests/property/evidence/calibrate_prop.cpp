@@ -105,8 +105,12 @@ RC_GTEST_PROP(Calibrate, KnownConstantsComeBack, ()) {
 
 TEST(Calibrate, RefusesWhatTheMeasurementsDoNotTell) {
   // An asynchronous engine hides the host's time behind steps of some 8 ms.
-  auto evidence = measured_with({{.path = "engine.async_scheduling", .text = "true"}}, 0.0, 0);
+  auto evidence = measured_with({{.path = "engine.version", .text = "vllm@0.15"},
+                                 {.path = "engine.async_scheduling", .text = "true"}},
+                                0.0,
+                                0);
   for (auto& record : evidence) {
+    record.engine_version = "vllm@0.15";
     record.server.async_scheduling = true;
   }
   const auto refused = calibrate(evidence, fit_of({"host_step_time"}));

@@ -91,9 +91,10 @@ TEST(Cost, WhatIsNotKnownIsAbsent) {
 TEST(Cost, PowerSaysWhereItComesFrom) {
   const auto gpu = [](const char* name) { return hardware::find_gpu(name).value(); };
   EXPECT_EQ(board_watts(gpu("b200"), watts(700.0))->basis, "fit:b200");
-  EXPECT_EQ(board_watts(gpu("h200"), watts(500.0))->basis, "transfer");
+  EXPECT_EQ(board_watts(gpu("h200"), watts(500.0))->basis, "fit:h200");
+  EXPECT_EQ(board_watts(gpu("gh200"), watts(500.0))->basis, "transfer");
   const auto h100 = board_watts(gpu("h100"), watts(650.0));
-  EXPECT_NEAR(h100->lo, 650.0 * 0.844, 1e-9);
+  EXPECT_NEAR(h100->lo, 650.0 * 0.889, 1e-9);
   EXPECT_EQ(h100->hi, 700.0);  // No board draws more than its limit.
   const auto amd = board_watts(gpu("mi300x"), watts(500.0));
   EXPECT_EQ(amd->basis, "tdp-bounds");

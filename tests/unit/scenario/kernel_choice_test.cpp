@@ -100,7 +100,11 @@ TEST(KernelChoice, WarnsOfWhatChangesNoStep) {
       ignored("llama-3.1-8b", "b200", {{.path = "engine.fuse_allreduce_rms", .text = "true"}}),
       ElementsAre(HasSubstr("one GPU")));
   EXPECT_THAT(ignored("llama-3.1-8b", "b200", {{.path = "engine.fuse_attn_quant", .text = "true"}}),
-              ElementsAre(HasSubstr("no dense product")));
+              ElementsAre(HasSubstr("after attention")));
+  EXPECT_THAT(
+      ignored(
+          "llama-3.1-8b-fp8", "a100-80gb", {{.path = "engine.fuse_attn_quant", .text = "true"}}),
+      ElementsAre(HasSubstr("after attention")));
   EXPECT_THAT(
       ignored("llama-3.1-8b-fp8", "b200", {{.path = "engine.fuse_attn_quant", .text = "true"}}),
       IsEmpty());

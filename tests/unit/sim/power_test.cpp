@@ -1,5 +1,6 @@
 #include "sim/power.hpp"
 
+#include <cmath>
 #include <memory>
 #include <optional>
 
@@ -57,8 +58,8 @@ TEST(Power, IdleTimeCountsAsIdle) {
       .prompts = 1, .prompt_tokens = 10, .decode_tokens = 100, .decode_context = 1000};
   const auto power = power_of(two_gpus(), summary, work);
   ASSERT_TRUE(power.has_value());
-  // 1 TB/s of 3.35: 311 + 150 / 3.35 W in one of two seconds, 130 W in the other.
-  const double busy = 311.0 + 150.0 / 3.35;
+  // 1 TB/s of 3.35: 130 + 700 * 0.295 * sqrt(1 / 3.35) W in one of two seconds, 130 W in the other.
+  const double busy = 130.0 + 700.0 * 0.295 * std::sqrt(1.0 / 3.35);
   EXPECT_NEAR(power->mean, (busy + 130.0) / 2, 1e-6);
   EXPECT_NEAR(power->idle, 130.0, 1e-9);
   EXPECT_TRUE(power->own_law);

@@ -45,7 +45,7 @@ TEST(Sweeps, WhoseTimePerTokenHardlyDependsOnTheConcurrencyAreContradicted) {
   check_sweeps(records);
   for (const Evidence& record : records) {
     EXPECT_EQ(record.contradicted,
-              "the time per token hardly depends on the concurrency (40.0 ms with 8 requests in "
+              "the time per token does not grow with the concurrency (40.0 ms with 8 requests in "
               "flight, 41.9 with 128): the sweep was not run at these");
     EXPECT_THAT(record.doubts, testing::ElementsAre(record.contradicted));
   }

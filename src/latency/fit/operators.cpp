@@ -172,6 +172,23 @@ Constant quantisation() {
   return {"quantisation_passes", 0, 4, {0.5, 0.1}, [](Trial& t, double v) { t.quantisation_passes = v; }, {}, false};
 }
 
+/// Not of the column: see Trial::padding.
+Constant padding() {
+  return {"padding_us", 0, 12, {3, 6}, [](Trial& t, double v) { t.padding = microseconds(v); }, {}, false};
+}
+
+/// On an L40S block FP8 begins late and fills the memory slowly.
+std::vector<Constant> begun_late(std::vector<Constant> constants) {
+  constexpr double kLatestStart = 30;
+  constexpr double kLongestRamp = 150;
+  for (Constant& constant : constants) {
+    constant.highest = constant.key == "fixed_us"  ? kLatestStart
+                       : constant.key == "ramp_us" ? kLongestRamp
+                                                   : constant.highest;
+  }
+  return constants;
+}
+
 std::vector<Constant> best_tile_gemm() {
   return joined(common_gemm(), {
       {"compute_efficiency", 0.3, 1, {0.84, 0.9}, [](Trial& t, double v) { t.gemm.compute_efficiency = v; }},
@@ -432,6 +449,13 @@ std::vector<Operator> dense_operators() {
       {.name = "tiles by rows",
        .constants = joined(tiles_by_rows_gemm(), {quantisation()}),
        .architecture = "hopper"}};
+  std::vector<Form> gemm_8bit_block = gemm_8bit;
+  for (Form& form : gemm_8bit_block) {
+    form.constants = joined(form.constants, {padding()});
+  }
+  gemm_8bit_block.push_back({.name = "best tile, begun late",
+                             .constants = begun_late(gemm_8bit_block.front().constants),
+                             .architecture = "ada"});
   constexpr double kDecodeScale = 0.03;
   return {
       {"gemm_16bit", "GEMM BF16", TableKind::kGemm, gemm_16bit, selects_gemm<model::DType::kBf16>},
@@ -439,7 +463,7 @@ std::vector<Operator> dense_operators() {
       {"gemm_8bit_block",
        "GEMM FP8 in blocks",
        TableKind::kGemm,
-       gemm_8bit,
+       gemm_8bit_block,
        selects_gemm<model::DType::kFp8Block>},
       {"gemm_8bit_deep_gemm",
        "GEMM FP8 in blocks, DeepGEMM",
@@ -514,7 +538,10 @@ core::Seconds predict(const Trial& trial, const Sample& sample, const hardware::
       const kernel::MatmulFormat format = kernel::matmul_format(call.weights, gpu);
       const core::Bytes quantised(trial.quantisation_passes * kBytesPerQuantised *
                                   kernel::real(call.shape.m) * kernel::real(call.shape.k));
-      return kernel::gemm(call.shape, format, trial.gemm, gpu).time + quantised / gpu.mem_bandwidth;
+      constexpr std::int64_t kAlignedRows = 4;
+      const bool is_padded = call.shape.m % kAlignedRows != 0;
+      return kernel::gemm(call.shape, format, trial.gemm, gpu).time +
+             quantised / gpu.mem_bandwidth + (is_padded ? trial.padding : core::Seconds());
     }
     core::Seconds operator()(const DecodeAttentionCall& call) const {
       return kernel::decode_attention(call.call, call.shape, trial.decode_attention, gpu).time;

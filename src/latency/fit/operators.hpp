@@ -23,6 +23,10 @@ struct Trial {
   /// Passes over 16-bit and 8-bit activations that some tables' 8-bit GEMM rows contain: the
   /// quantisation. The model prices it with the element-wise kernels, so a column does not hold it.
   double quantisation_passes = 0.0;
+  /// What tables of block FP8 hold of rows that are no multiple of four: two kernels that pad them
+  /// (vLLM: padded_cutlass in fp8_utils.py). Steps in CUDA graphs have none, and of longer ones it
+  /// is a hundredth at most, so that a column does not hold it.
+  core::Seconds padding;
 };
 
 /// Where the search begins; the best end of all is taken.

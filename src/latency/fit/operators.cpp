@@ -436,6 +436,17 @@ std::vector<Operator> expert_operators() {
   };
 }
 
+/// The forms of FP8 GEMM, for weights scaled in blocks.
+std::vector<Form> in_blocks(std::vector<Form> forms) {
+  for (Form& form : forms) {
+    form.constants = joined(form.constants, {padding()});
+  }
+  forms.push_back({.name = "best tile, begun late",
+                   .constants = begun_late(forms.front().constants),
+                   .architecture = "ada"});
+  return forms;
+}
+
 /// Those of dense networks, and the collective.
 std::vector<Operator> dense_operators() {
   const std::vector<Form> gemm_16bit = {
@@ -449,13 +460,6 @@ std::vector<Operator> dense_operators() {
       {.name = "tiles by rows",
        .constants = joined(tiles_by_rows_gemm(), {quantisation()}),
        .architecture = "hopper"}};
-  std::vector<Form> gemm_8bit_block = gemm_8bit;
-  for (Form& form : gemm_8bit_block) {
-    form.constants = joined(form.constants, {padding()});
-  }
-  gemm_8bit_block.push_back({.name = "best tile, begun late",
-                             .constants = begun_late(gemm_8bit_block.front().constants),
-                             .architecture = "ada"});
   constexpr double kDecodeScale = 0.03;
   return {
       {"gemm_16bit", "GEMM BF16", TableKind::kGemm, gemm_16bit, selects_gemm<model::DType::kBf16>},
@@ -463,7 +467,7 @@ std::vector<Operator> dense_operators() {
       {"gemm_8bit_block",
        "GEMM FP8 in blocks",
        TableKind::kGemm,
-       gemm_8bit_block,
+       in_blocks(gemm_8bit),
        selects_gemm<model::DType::kFp8Block>},
       {"gemm_8bit_deep_gemm",
        "GEMM FP8 in blocks, DeepGEMM",

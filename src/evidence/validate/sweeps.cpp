@@ -84,8 +84,7 @@ std::string contradiction(const Sweep& sweep) {
   }
   return fmt::format(
       "the time per token does not grow with the concurrency ({:.1f} ms with {} requests in "
-      "flight, "
-      "{:.1f} with {}): the sweep was not run at these",
+      "flight, {:.1f} with {}): the sweep was not run at these",
       fewest.ms,
       fewest.in_flight,
       most.ms,

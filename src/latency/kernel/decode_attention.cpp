@@ -89,13 +89,16 @@ core::Seconds BlockWaves::per_context_token_beside_prompts(std::int64_t sequence
   return std::max(per_context_token(sequences), tile * (real(waves) / real(sequences)));
 }
 
+bool BlockWaves::is_bound_by_tiles(std::int64_t sequences) const {
+  return per_context_token_beside_prompts(sequences) > per_context_token(sequences);
+}
+
 std::int64_t BlockWaves::padding_beside_prompts(std::int64_t sequences) const {
-  const bool by_tiles = per_context_token_beside_prompts(sequences) > per_context_token(sequences);
-  return by_tiles ? sequences * (kBlockKeys - 1) / 2 : 0;
+  return is_bound_by_tiles(sequences) ? sequences * (kBlockKeys - 1) / 2 : 0;
 }
 
 domain::Bottleneck BlockWaves::limit(std::int64_t sequences, bool is_mixed) const {
-  if (is_mixed && per_context_token_beside_prompts(sequences) > per_context_token(sequences)) {
+  if (is_mixed && is_bound_by_tiles(sequences)) {
     return domain::Bottleneck::kCompute;
   }
   const WaveTime time = wave_time(*this, sequences);

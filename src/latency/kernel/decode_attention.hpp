@@ -47,6 +47,8 @@ struct BlockWaves {
   /// Tokens by which the contexts of so many sequences are longer for those tiles, which compute
   /// whole blocks of keys.
   [[nodiscard]] std::int64_t padding_beside_prompts(std::int64_t sequences) const;
+  /// Whether those tiles take longer than reading the contexts.
+  [[nodiscard]] bool is_bound_by_tiles(std::int64_t sequences) const;
   /// What that time waits for most: memory, or compute where it is the multiprocessors of a last
   /// wave that leaves memory idle, or the tiles of a step with prompts.
   [[nodiscard]] domain::Bottleneck limit(std::int64_t sequences, bool is_mixed) const;

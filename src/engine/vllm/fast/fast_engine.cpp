@@ -142,7 +142,7 @@ std::optional<core::SimTime> FastEngine::end_of_first_with(const domain::Request
       return core::SimTime::never();
     }
     const core::Duration front = inputs_.host.front(decodes.count() + (prompt == 0 ? 0 : 1));
-    return start + step_period(line->gpu(context), line->cpu, front, hidden_);
+    return start + step_period(line->gpu(context), line->cpu, front, hides_host_);
   };
   for (core::SimTime formed = in_flight(0).end; at > formed; ++batch) {
     const core::SimTime end = end_with(0);
@@ -253,7 +253,7 @@ bool FastEngine::launch(Batch& batch) {
   StepLines::Line* const line = stall > core::Duration() ? nullptr : line_of(batch, context);
   if (line != nullptr) [[likely]] {
     gpu = line->gpu(context);
-    period = step_period(gpu, line->cpu, front, hidden_);
+    period = step_period(gpu, line->cpu, front, hides_host_);
     if (period > room) [[unlikely]] {
       return false;
     }
@@ -268,7 +268,7 @@ bool FastEngine::launch(Batch& batch) {
     domain::StepTime time = time_off_lines(batch);
     time.add(domain::Bottleneck::kOverhead, stall);
     gpu = time.gpu();
-    period = step_period(gpu, time.cpu, front, hidden_);
+    period = step_period(gpu, time.cpu, front, hides_host_);
     if (period > room) [[unlikely]] {
       return false;
     }

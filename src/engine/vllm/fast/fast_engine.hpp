@@ -62,7 +62,7 @@ class FastEngine final : public Engine {
   FastEngine(const EngineInputs& inputs, bool jump)
       : inputs_(inputs),
         jump_(jump && inputs.tokens == nullptr),
-        hidden_(hides_host(inputs.options)),
+        hides_host_(hides_host(inputs.options)),
         scheduler_(
             inputs.options,
             {.decode_lengths = inputs.model.needs_decode_lengths(), .instance = inputs.instance}),
@@ -168,7 +168,7 @@ class FastEngine final : public Engine {
 
   EngineInputs inputs_;
   bool jump_;
-  bool hidden_;  ///< The host works while the GPU does.
+  bool hides_host_;  ///< The host works while the GPU does.
   Scheduler scheduler_;
   StepLines lines_;
   std::size_t depth_;

@@ -21,6 +21,7 @@
 #include "latency/fit/samples.hpp"
 #include "latency/kernel/calibration.hpp"
 #include "latency/kernel/constants.hpp"
+#include "model/operators.hpp"
 #include "support/paths.hpp"
 #include "unit/latency/kernel_fixtures.hpp"
 
@@ -29,6 +30,23 @@ namespace {
 
 const Operator& operator_of(std::string_view key) {
   return *std::ranges::find(operators(), key, &Operator::key);
+}
+
+/// Tables of block FP8 hold two small kernels more where rows are no multiple of four.
+TEST(Predict, RowsThatAreNoMultipleOfFourArePadded) {
+  const hardware::GpuSpec gpu = fixtures::gpu("h100");
+  Trial trial;
+  trial.gemm = kernel::calibrate(kernel::builtin_constants(), gpu).gemm_16bit.values;
+  const auto us = [&](std::int64_t rows) {
+    const GemmCall call{.shape = {.m = rows, .k = 4096, .n = 4096},
+                        .weights = model::DType::kFp8Block};
+    return core::as_microseconds(predict(trial, {.call = call, .time = {}}, gpu));
+  };
+  const double aligned = us(16);
+  const double odd = us(17);
+  trial.padding = core::microseconds(5.5);
+  EXPECT_EQ(us(16), aligned);
+  EXPECT_NEAR(us(17), odd + 5.5, 1e-9);
 }
 
 /// In the order of the operator's constants: fixed, per wave of KV heads, floor per wave,

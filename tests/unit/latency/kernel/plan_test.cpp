@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -136,22 +137,35 @@ TEST(AllCalls, RoundsOnceAndEndsWithSimulatedTime) {
   EXPECT_EQ(all_calls(core::Seconds(1e9), 80), Duration::max());
 }
 
-/// MiniMax-M2.5 on four GPUs: many experts, an FP32 router, norms over the whole width.
-class PlanOfManyExperts : public testing::Test {
+/// What a call of an operator takes, for tests that change the network, the GPU or the constants.
+class PricedCalls : public testing::Test {
  protected:
+  PricedCalls(const char* network, std::int64_t ranks, std::string gpu)
+      : network_(model::find_model(network).value()), gpu_(std::move(gpu)), ranks_(ranks) {}
+
   [[nodiscard]] double microseconds(const std::string& name,
                                     std::int64_t rows,
                                     const KernelChoice& choice = {}) const {
     const hardware::GpuSpec gpu = hardware::find_gpu(gpu_).value();
     const Calibration calibration = calibrate(constants_, gpu);
-    const Plan plan = make_plan(network_, {.tensor_parallel_size = 4}, calibration, gpu, choice);
+    const Plan plan =
+        make_plan(network_, {.tensor_parallel_size = ranks_}, calibration, gpu, choice);
     const auto found = std::ranges::find(plan.rows, name, &RowOperator::name);
     return found == plan.rows.end() ? 0.0 : core::as_microseconds(found->cost(rows).time);
   }
 
-  const model::ModelSpec network_ = model::find_model("minimax-m2.5").value();
-  std::string gpu_ = "h200";
+  model::ModelSpec network_;
+  std::string gpu_;
   Constants constants_ = builtin_constants();
+
+ private:
+  std::int64_t ranks_;
+};
+
+/// MiniMax-M2.5 on four GPUs: many experts, an FP32 router, norms over the whole width.
+class PlanOfManyExperts : public PricedCalls {
+ protected:
+  PlanOfManyExperts() : PricedCalls("minimax-m2.5", 4, "h200") {}
 };
 
 TEST_F(PlanOfManyExperts, AnAllReduceWithTheNormSparesItUpToItsLimit) {
@@ -185,21 +199,9 @@ TEST_F(PlanOfManyExperts, OnBlackwellTheFusedExchangeBeginsLaterThanElsewhere) {
 
 /// Products whose rows the kernel before them writes quantised: after an all-reduce with its norm,
 /// and after attention.
-class PlanOfFp8 : public testing::Test {
+class PlanOfFp8 : public PricedCalls {
  protected:
-  [[nodiscard]] double microseconds(const std::string& name,
-                                    std::int64_t rows,
-                                    const KernelChoice& choice = {}) const {
-    const hardware::GpuSpec gpu = hardware::find_gpu(gpu_).value();
-    const Calibration calibration = calibrate(constants_, gpu);
-    const Plan plan = make_plan(network_, {.tensor_parallel_size = 2}, calibration, gpu, choice);
-    const auto found = std::ranges::find(plan.rows, name, &RowOperator::name);
-    return found == plan.rows.end() ? 0.0 : core::as_microseconds(found->cost(rows).time);
-  }
-
-  model::ModelSpec network_ = model::find_model("llama-3.1-70b-fp8").value();
-  std::string gpu_ = "b200";
-  Constants constants_ = builtin_constants();
+  PlanOfFp8() : PricedCalls("llama-3.1-70b-fp8", 2, "b200") {}
 };
 
 TEST_F(PlanOfFp8, FusedKernelsSpareTheQuantisationOfRows) {

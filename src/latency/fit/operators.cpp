@@ -287,8 +287,8 @@ std::vector<Constant> prefill_constants() {
       {"startup_tokens", 0, 1000, {200, 20}, [](Trial& t, double v) { t.prefill_attention.startup_tokens = v; }},
       {"overlap_exponent", 1, 1, {1, 1}, [](Trial& t, double v) { t.prefill_attention.overlap_exponent = v; }},
       {"straggler_weight", 0, 3, {1, 1}, [](Trial& t, double v) { t.prefill_attention.straggler_weight = v; }},
-      // Longest tiles start first, so that most of the last one runs beside others.
-      {"straggler_exponent", 2, 8, {2.2, 4}, [](Trial& t, double v) { t.prefill_attention.straggler_exponent = v; }},
+      // Longest tiles start first: above 1, a part of the last one runs beside others.
+      {"straggler_exponent", 1, 8, {2.2, 4}, [](Trial& t, double v) { t.prefill_attention.straggler_exponent = v; }},
       {"query_traffic_factor", 0, 6, {1, 1}, [](Trial& t, double v) { t.prefill_attention.query_traffic_factor = v; }},
       {"kv_traffic_factor", 0, 8, {1, 1}, [](Trial& t, double v) { t.prefill_attention.kv_traffic_factor = v; }},
       {"traffic_exponent", 1, 8, {1.2, 1.2}, [](Trial& t, double v) { t.prefill_attention.traffic_exponent = v; }},

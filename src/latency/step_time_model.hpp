@@ -38,8 +38,8 @@ enum class MoeBackend : std::uint8_t { kAuto, kMarlin, kTriton, kDeepGemm };
 struct KernelChoice {
   MoeBackend moe_backend = MoeBackend::kAuto;
   /// The all-reduce adds the residual and computes the norm after it (FlashInfer's; vLLM's pass
-  /// fuse_allreduce_rms).
-  bool fuse_allreduce_rms = false;
+  /// fuse_allreduce_rms); absent: where the engine's version does so by itself.
+  std::optional<bool> fuse_allreduce_rms = std::nullopt;
   /// Attention writes its rows quantised for the product after it (vLLM's pass fuse_attn_quant).
   bool fuse_attn_quant = false;
   /// DeepGEMM multiplies dense weights of FP8 in blocks (VLLM_USE_DEEP_GEMM); absent: where the

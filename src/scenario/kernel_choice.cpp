@@ -151,7 +151,7 @@ void note_idle_choices(Resolution& work) {
   warn(engine.use_deep_gemm.has_value() && !has_block_products(network),
        "engine.use_deep_gemm",
        "no dense product of the network is of FP8 in blocks");
-  warn(engine.fuse_allreduce_rms && engine.tensor_parallel_size < 2,
+  warn(engine.fuse_allreduce_rms.value_or(false) && engine.tensor_parallel_size < 2,
        "engine.fuse_allreduce_rms",
        "one GPU exchanges nothing");
   warn(engine.disable_custom_all_reduce &&
@@ -159,7 +159,7 @@ void note_idle_choices(Resolution& work) {
        "engine.disable_custom_all_reduce",
        engine.tensor_parallel_size < 2 ? "one GPU exchanges nothing"
                                        : "vLLM has none without NVLink");
-  warn(engine.fuse_allreduce_rms && engine.tensor_parallel_size > 1 &&
+  warn(engine.fuse_allreduce_rms.value_or(false) && engine.tensor_parallel_size > 1 &&
            work.out->gpu.architecture != "hopper" && work.out->gpu.architecture != "blackwell",
        "engine.fuse_allreduce_rms",
        "FlashInfer has no such kernel before Hopper");

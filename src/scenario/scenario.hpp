@@ -61,7 +61,7 @@ struct EngineSection {
   std::string cudagraph_mode = "auto";  ///< The version's own.
   std::string moe_backend = "auto";
   std::optional<bool> use_deep_gemm;
-  bool fuse_allreduce_rms = false;
+  std::optional<bool> fuse_allreduce_rms;
   bool fuse_attn_quant = false;
   bool disable_custom_all_reduce = false;
   bool allreduce_use_symm_mem = false;

@@ -67,7 +67,8 @@ void add_parts(const TimeByKind& parts, domain::StepTime& to) {
 /// The kernels that are asked for, and those that the engine takes anyway.
 KernelChoice choice_of(const Execution& execution) {
   KernelChoice choice = execution.kernels;
-  choice.fuse_allreduce_rms = choice.fuse_allreduce_rms || fuses_all_reduce(execution.engine);
+  choice.fuse_allreduce_rms =
+      choice.fuse_allreduce_rms.value_or(fuses_all_reduce(execution.engine));
   choice.deep_gemm = choice.deep_gemm.value_or(takes_deep_gemm(execution.engine));
   return choice;
 }

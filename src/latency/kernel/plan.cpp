@@ -125,8 +125,9 @@ class Planner {
 
   /// Whether vLLM's all-reduce computes the norm after it, for messages up to fused_limit().
   [[nodiscard]] bool has_norm(const model::Operator& op, const model::AllReduce& shape) const {
-    return choice_.fuse_allreduce_rms && calibration_.step.fused_norm > core::Seconds() &&
-           op.name == "all_reduce" && fused_limit(shape.ranks, gpu_) > core::Bytes();
+    return choice_.fuse_allreduce_rms.value_or(false) &&
+           calibration_.step.fused_norm > core::Seconds() && op.name == "all_reduce" &&
+           fused_limit(shape.ranks, gpu_) > core::Bytes();
   }
 
   RowOperator& push(const model::Operator& op,
@@ -258,7 +259,7 @@ class Planner {
     // Engines that say nothing of what the norm takes fuse all exchanges, where a set is known.
     const bool has_limit = calibration_.step.fused_norm > core::Seconds();
     const bool is_fused =
-        choice_.fuse_allreduce_rms &&
+        choice_.fuse_allreduce_rms.value_or(false) &&
         (has_limit ? has_norm(op, shape) : calibration_.all_reduce_fused.has_value());
     if (is_fused && has_limit) {
       plan_.host_launches = plan_.host_launches + calibration_.step.host_exchange * real(op.calls);

@@ -46,7 +46,7 @@ TEST(KernelChoice, IsWhatTheSectionSays) {
   engine.float32_matmul_precision = "high";
   const latency::KernelChoice choice = kernel_choice(engine);
   EXPECT_EQ(choice.moe_backend, latency::MoeBackend::kMarlin);
-  EXPECT_TRUE(choice.fuse_allreduce_rms);
+  EXPECT_EQ(choice.fuse_allreduce_rms, true);
   EXPECT_TRUE(choice.fuse_attn_quant);
   EXPECT_TRUE(choice.fp32_as_tf32);
 }
@@ -122,6 +122,13 @@ TEST(KernelChoice, WarnsOfWhatChangesNoStep) {
                       {{.path = "engine.cudagraph_mode", .text = "PIECEWISE"},
                        {.path = "engine.enforce_eager", .text = "true"}}),
               ElementsAre(HasSubstr("enforce_eager")));
+}
+
+TEST(KernelChoice, OfFusedAllReducesIsTheVersionsUnlessStated) {
+  EngineSection engine;
+  EXPECT_FALSE(kernel_choice(engine).fuse_allreduce_rms.has_value());
+  engine.fuse_allreduce_rms = false;
+  EXPECT_EQ(kernel_choice(engine).fuse_allreduce_rms, false);
 }
 
 TEST(KernelChoice, DeepGemmIsForFp8InBlocks) {

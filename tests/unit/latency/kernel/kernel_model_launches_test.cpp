@@ -62,6 +62,17 @@ TEST(Launches, FusedExchangesTakeTheHostLonger) {
   EXPECT_NEAR(served.milliseconds(0, 600) - launched, 12.4, 0.5);
 }
 
+/// vLLM fuses by itself from 0.17 on, unless the pass is switched off.
+TEST(Launches, AVersionThatFusesByItselfObeysTheSetting) {
+  Served served;
+  served.execution.engine = "vllm@0.17";
+  const double fused = served.milliseconds(64, 0);
+  served.execution.kernels.fuse_allreduce_rms = true;
+  EXPECT_EQ(served.milliseconds(64, 0), fused);
+  served.execution.kernels.fuse_allreduce_rms = false;
+  EXPECT_GT(served.milliseconds(64, 0), fused);
+}
+
 TEST(Launches, ALargerGraphHoldsTheStep) {
   Served served;
   const double launched = served.milliseconds(0, 600);

@@ -149,7 +149,10 @@ export interface Options {
    * the engine's version does by itself.
    */
   use_deep_gemm?: boolean | null;
-  /** FlashInfer's all-reduce with the norm after it (vLLM's pass_config). Default: false. */
+  /**
+   * FlashInfer's all-reduce with the norm after it (vLLM's pass_config). Default: as the engine's version does by
+   * itself.
+   */
   fuse_allreduce_rms?: boolean | null;
   /** Attention writes its rows quantised for the product after it (vLLM's pass_config). Default: false. */
   fuse_attn_quant?: boolean | null;

@@ -802,7 +802,8 @@ def run(
             takes vLLM's choice for the GPU (auto, marlin, triton, deep_gemm). Default: auto.
         use_deep_gemm: DeepGEMM for dense FP8 weights scaled in blocks (VLLM_USE_DEEP_GEMM,
             SGLANG_ENABLE_JIT_DEEPGEMM). Default: as the engine's version does by itself.
-        fuse_allreduce_rms: FlashInfer's all-reduce with the norm after it (vLLM's pass_config). Default: false.
+        fuse_allreduce_rms: FlashInfer's all-reduce with the norm after it (vLLM's pass_config). Default: as the
+            engine's version does by itself.
         fuse_attn_quant: Attention writes its rows quantised for the product after it (vLLM's pass_config).
             Default: false.
         disable_custom_all_reduce: NCCL's all-reduce for messages of all sizes. Default: false.

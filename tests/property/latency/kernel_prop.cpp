@@ -331,14 +331,15 @@ RC_GTEST_PROP(Kernel, ASecondChunkPaysItsStartAndItsLastTile, ()) {
 }
 
 /// 32 heads or more on a rank: at least 14 tiles of 128 queries for every multiprocessor, behind
-/// which start and last tiles hide: two halves, or nearly so, cost within 2 %. With fewer heads
+/// which start and last tiles hide: two halves, or nearly so, cost within 2.5 %, as measured
+/// kernels lose 6 % with 4 to 5 tiles (docs/models/kernel.md). With fewer heads
 /// measured kernels lose more as well (attention_test.cpp), and only the law above holds.
 RC_GTEST_PROP(Kernel, TwoChunksCostLittleMoreThanOne, ()) {
   const std::int64_t heads = *rc::gen::element<std::int64_t>(32, 40, 48, 64, 96, 128);
   const std::int64_t kv_heads = *rc::gen::element<std::int64_t>(4, 8, 32);
   const CutPrompt prompt = cut_prompt(heads, kv_heads, between(3840, 4352));
   RC_ASSERT(prompt.cut.value() >= prompt.whole.value() * (1.0 - 1e-12));
-  RC_ASSERT(prompt.cut.value() <= 1.02 * prompt.whole.value());
+  RC_ASSERT(prompt.cut.value() <= 1.025 * prompt.whole.value());
 }
 
 }  // namespace

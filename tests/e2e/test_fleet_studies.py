@@ -61,8 +61,9 @@ def test_a_tree_of_prefixes(study):
     report = study("sglang-cache")
     groups = report["tables"]["groups"]
     assert len(groups) == 9 and all(row["hit_ratio"] > 1 for row in groups)
-    # As published: 3.8 times as much from caches, where round robin finds a fifth.
-    assert any(row["hit_ratio"] == pytest.approx(3.8, rel=0.2) for row in groups)
+    # The published 3.8 times as much from caches lies between groups of eight of 4,000 and of 8,000 tokens.
+    of_eight = [row["hit_ratio"] for row in groups if row["prompts_per_group"] == 8]
+    assert of_eight == sorted(of_eight) and of_eight[1] < 3.8 < of_eight[2]
 
 
 def test_prefill_apart_is_a_queue_with_equal_services(study):

@@ -382,14 +382,11 @@ void check_retention(Resolution& work) {
   const bool has_effect =
       options.enable_prefix_caching && engine::mixes_windows(options.cache_groups);
   if (work.engine().prefix_cache_retention_interval && !has_effect) {
-    work.out->warnings.push_back(
-        {.code = "W-ignored-setting",
-         .message = fmt::format("engine.prefix_cache_retention_interval is without effect: {}",
-                                options.enable_prefix_caching
-                                    ? fmt::format("{} has no sliding windows beside full attention",
-                                                  work.out->network.name)
-                                    : "prefix caching is off"),
-         .hint = {}});
+    work.without_effect(
+        "engine.prefix_cache_retention_interval",
+        options.enable_prefix_caching
+            ? fmt::format("{} has no sliding windows beside full attention", work.out->network.name)
+            : "prefix caching is off");
   }
 }
 

@@ -363,7 +363,7 @@ TEST(ResolveDeployment, TimesOfVllmsRanksAndFrontEndAreNamedWhereAnotherEngineRu
                                         {"serving.frontend_output_time", "75us"},
                                         {"serving.frontend_rescan_time", "1us"},
                                         {"engine.stream_interval", "8"}};
-  // What a written configuration says of a server whose times nobody chose.
+  // What a written configuration repeats of the fitted times.
   const std::vector<Override> standard = {{"serving.host_rank_time", "150us"},
                                           {"serving.frontend_output_time", "70us"},
                                           {"engine.stream_interval", "1"}};

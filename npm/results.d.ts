@@ -637,6 +637,8 @@ export interface Summary {
       instances: number;
       /** Old instances that were taken out of service. */
       replaced: number;
+      /** New instances that were not ready by the end of the run. */
+      starting?: number;
       /** At once, until it was over. */
       fewest_ready: number;
       /** Lost by drain timeouts, retried ones among them. */

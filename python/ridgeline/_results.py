@@ -960,6 +960,8 @@ class Update(_Part):
     """Of those, sent again."""
     pool: str | None = None
     """Which instances: prefill or decode where they are apart, else the name of one of several pools."""
+    starting: int | None = None
+    """New instances that were not ready by the end of the run."""
 
     _FIELDS = (
         ("at_s", "float", None),
@@ -970,6 +972,7 @@ class Update(_Part):
         ("failed_requests", "plain", None),
         ("rerouted_requests", "plain", None),
         ("pool", "plain", None),
+        ("starting", "plain", None),
     )
 
 

@@ -60,9 +60,13 @@ void drop_unused(scenario::LatencySection& section) {
   }
 }
 
-/// What resolve() warns of is the workload of a run: a step has none, its batch is one rank's.
+/// What resolve() warns of is the workload of a run: a step has none, its batch is one rank's, and
+/// it shows no time of the host that could be waited for.
 core::Warnings warnings_of(const scenario::Resolved& resolved) {
   core::Warnings warnings = resolved.warnings;
+  std::erase_if(warnings, [](const core::Warning& warning) {
+    return warning.code == scenario::kAsyncWaitsWarning;
+  });
   for (core::Warning& warning : warnings) {
     if (warning.code == scenario::kDataParallelWarning) {
       warning.message = fmt::format(

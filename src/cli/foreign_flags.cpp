@@ -91,6 +91,9 @@ constexpr auto kAnswers = std::to_array<ForeignAnswer>({
     {"has another word here: --num-gpu-blocks, or --gpu-memory-utilization",
      "kv-cache-memory-bytes"},
     {"has another word here: --use-deep-gemm true or false", "fp8-gemm-backend"},
+    {"has another word here: --cudagraph-mode, --fuse-allreduce-rms and --fuse-attn-quant, for the "
+     "members that are modelled",
+     "compilation-config cc"},
     {"has another word here: --speculative-config", "spec-method spec-model spec-tokens"},
     {"has another word here: --set model.KEY=VALUE",
      "hf-overrides rope-scaling rope-theta model-class-overrides"},
@@ -115,8 +118,7 @@ constexpr auto kAnswers = std::to_array<ForeignAnswer>({
     // What is not modelled.
     {"is not modelled: CUDA graphs are captured at vLLM's default sizes, or not at all with "
      "--enforce-eager",
-     "compilation-config cc cuda-graph-sizes cudagraph-capture-sizes "
-     "optimization-level"},
+     "cuda-graph-sizes cudagraph-capture-sizes optimization-level"},
     {"is not modelled: kernels are priced as vLLM chooses them by default",
      "attention-backend attention-config ac disable-cascade-attn linear-backend "
      "mamba-backend gdn-prefill-backend kda-prefill-backend kernel-config "

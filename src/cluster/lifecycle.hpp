@@ -21,4 +21,10 @@ inline constexpr std::size_t kNumLifecycles = 6;
 inline constexpr std::array<std::string_view, kNumLifecycles> kLifecycleNames = {
     "gone", "pending", "loading", "warming", "ready", "draining"};
 
+/// On its way to be ready, or where it crashed.
+[[nodiscard]] constexpr bool is_starting(Lifecycle state) {
+  return state == Lifecycle::kPending || state == Lifecycle::kLoading ||
+         state == Lifecycle::kWarming;
+}
+
 }  // namespace ridgeline::cluster

@@ -207,6 +207,7 @@ void Operations::start(std::int64_t count, SimTime now, const Places& places) {
     if (lives_[place].state == Lifecycle::kGone) {
       lives_[place].created = now;
       lives_[place].is_updated = is_updating(places);
+      lives_[place].of_update = update_under_way(places) != nullptr;
       begin_start(id_of(place), now);
       --count;
     }

@@ -82,6 +82,7 @@ struct UpdateReport {
   std::int64_t update = 0;             ///< Which of OperationsInputs::updates.
   std::int64_t replicas = 0;           ///< As many as there are to be, as scaling has it.
   std::int64_t replaced = 0;           ///< Old instances that were taken out of service.
+  std::int64_t starting = 0;           ///< New instances that are not ready yet.
   std::int64_t fewest_ready = 0;       ///< At once, until it was over.
   std::int64_t failed_requests = 0;    ///< Lost by drain timeouts, retried ones among them.
   std::int64_t rerouted_requests = 0;  ///< Of those, sent again.
@@ -138,6 +139,8 @@ class Operations final : public Part {
   [[nodiscard]] std::int64_t faults_after(core::SimTime end) const;
   /// Whether there ever was an instance of that number.
   [[nodiscard]] bool was_used(core::InstanceId id) const { return life(id).was_used; }
+  /// Whether a rolling update started it, and not an autoscaler.
+  [[nodiscard]] bool is_of_update(core::InstanceId id) const { return life(id).of_update; }
   /// How long an instance existed until `end`, and how long of that it was ready.
   [[nodiscard]] core::Duration existed(core::InstanceId id, core::SimTime end) const;
   [[nodiscard]] core::Duration was_ready(core::InstanceId id, core::SimTime end) const;
@@ -156,6 +159,7 @@ class Operations final : public Part {
     bool was_used = false;   ///< Its engine is not as new.
     bool hangs = false;
     bool is_updated = false;  ///< It started after its places' update began.
+    bool of_update = false;   ///< That update started it, and no autoscaler after it.
     // The reports of the faults that it is under; -1: none.
     std::int64_t down = -1;  ///< A crash or a hang.
     std::int64_t slow = -1;

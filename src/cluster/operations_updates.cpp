@@ -42,8 +42,11 @@ void Operations::go_on_with_updates(SimTime now) {
     const Places& places = places_of(report);
     report.fewest_ready = std::min(report.fewest_ready, num_ready(places));
     bool is_over = num_ready(places) == report.replicas;
+    report.starting = 0;
     for (std::size_t place = places.first; place < places.first + places.count; ++place) {
-      is_over &= lives_[place].state == Lifecycle::kGone || lives_[place].is_updated;
+      const Life& one = lives_[place];
+      is_over &= one.state == Lifecycle::kGone || one.is_updated;
+      report.starting += one.is_updated && is_starting(one.state) ? 1 : 0;
     }
     if (is_over) {
       report.over = now;

@@ -47,6 +47,7 @@ StatedBy read_row(const Node& node, core::Errors& errors) {
                .variable = reader.string("variable").value_or(""),
                .values = {},
                .since = parse_version(reader.string("since").value_or("")),
+               .before = reader.string("before").value_or(""),
                .until = parse_version(reader.string("until").value_or("")),
                .always = reader.boolean("always").value_or(false),
                .otherwise = {}};
@@ -114,7 +115,14 @@ std::string version_text(Version version) {
 
 /// Why a version of vLLM cannot be given an option that it has no flag for.
 core::Error no_such_flag(const StatedBy& row, const Node& value, Version version) {
-  const std::string what = row.flag.empty() ? row.variable : fmt::format("--{}", row.flag);
+  std::string what = row.flag.empty() ? row.variable : fmt::format("--{}", row.flag);
+  if (!row.member.empty()) {
+    what = fmt::format("{} in {}", row.member, what);
+  }
+  if (!row.before.empty() && version < *row.since) {
+    what += fmt::format(
+        ", which is there from {} on, and was {} before", version_text(*row.since), row.before);
+  }
   return {
       .field = row.option,
       .message = fmt::format("is {}, and vLLM {} is not known to have {}",

@@ -29,6 +29,7 @@ struct StatedBy {
   /// The variable's words for the option's; empty: the same.
   std::vector<std::pair<std::string, std::string>> values;
   std::optional<Version> since;
+  std::string before;  ///< What versions before `since` call the member, or empty.
   std::optional<Version> until;
   bool always = false;
   std::optional<document::Node> otherwise;

@@ -48,6 +48,7 @@ struct UpdateSummary {
   double at_s = 0.0;
   std::int64_t instances = 0;          ///< To replace.
   std::int64_t replaced = 0;           ///< Old ones that were taken out of service.
+  std::int64_t starting = 0;           ///< New ones that were not ready by the run's end.
   std::int64_t fewest_ready = 0;       ///< At once, until it was over.
   std::optional<double> over_s = {};   ///< When all were new and ready; nothing if not by the end.
   std::int64_t failed_requests = 0;    ///< Lost by drain timeouts, retried ones among them.

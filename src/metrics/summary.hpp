@@ -125,6 +125,7 @@ struct InstanceSummary {
   std::optional<double> kv_peak;          ///< As KvCacheSummary, of its own cache.
   std::optional<double> prefix_hit_rate;  ///< Likewise.
   std::optional<double> ready_s;          ///< Time in service, where instances come, fail or go.
+  bool of_update = false;                 ///< A rolling update started it, and no autoscaler.
 };
 
 /// Instances of a cluster that are alike, in numbers.

@@ -157,6 +157,7 @@ document::Node updates_tree(const std::vector<UpdateSummary>& updates) {
         .add("over_s", number_node(update.over_s))
         .add("instances", integer_node(update.instances))
         .add("replaced", integer_node(update.replaced))
+        .add("starting", integer_node(update.starting))
         .add("fewest_ready", integer_node(update.fewest_ready))
         .add("failed_requests", integer_node(update.failed_requests))
         .add("rerouted_requests", integer_node(update.rerouted_requests));
@@ -177,6 +178,9 @@ std::string update_lines(const std::vector<UpdateSummary>& updates, const TextSt
     text += update.over_s
                 ? fmt::format(", over after {} s", significant(*update.over_s - update.at_s))
                 : std::string(", not over by the end");
+    if (update.starting > 0) {
+      text += fmt::format(", {} still starting", counted(update.starting, "new instance"));
+    }
     pieces.push_back({.text = std::move(text)});
     pieces.push_back({.text = fmt::format("{} ready at least", update.fewest_ready)});
     if (update.failed_requests > 0) {

@@ -179,10 +179,7 @@ void check_partial_prefills(Resolution& work, std::string_view path, std::int64_
         fmt::format("{} is refused by vLLM's V1 engine, which has no limit of that kind", limit),
         "take it out");
   } else {
-    work.out->warnings.push_back(
-        {.code = "W-ignored-setting",
-         .message = fmt::format("{} 1 is without effect: vLLM's V1 engine does not heed it", path),
-         .hint = {}});
+    work.without_effect(fmt::format("{} 1", path), "vLLM's V1 engine does not heed it");
   }
 }
 
@@ -365,6 +362,34 @@ core::Duration front_end_time(const Resolution& work) {
                                               times(1.0 / processes, shared)));
 }
 
+/// Times of vLLM's ranks and front end that another engine's run does not depend on. How others
+/// stream, and what their ranks cost, was not measured. What a written configuration repeats of the
+/// fitted times is passed over.
+void note_times_of_vllm(Resolution& work) {
+  constexpr const char* kRanks = "what ranks cost was measured of vLLM alone";
+  constexpr const char* kFrontEnd = "how an API server streams was measured of vLLM alone";
+  const auto& fitted = engine::serving_constants();
+  const ServingSection& own = work.section().serving;
+  const auto note = [&](std::string_view setting, bool is_own, const char* why) {
+    if (is_own) {
+      work.without_effect(setting, why);
+    }
+  };
+  note("serving.host_rank_time", own.host_rank_time != fitted.per_rank, kRanks);
+  note("serving.frontend_output_time",
+       own.frontend_output_time != fitted.host.per_answer,
+       kFrontEnd);
+  note("serving.frontend_rescan_time",
+       own.frontend_rescan_time.value_or(core::Duration()) > core::Duration(),
+       kFrontEnd);
+  if (work.engine().stream_interval > 1) {  // `serve` and `validate` hold tokens back by it.
+    work.out->warnings.push_back(
+        {.code = "W-ignored-setting",
+         .message = fmt::format("engine.stream_interval changes no step's time: {}", kFrontEnd),
+         .hint = {}});
+  }
+}
+
 /// What the host does beside the GPU. Its class stretches the engine's own work: the one slow host
 /// that was measured launched kernels and streamed as fast as others.
 void host_times(Resolution& work) {
@@ -381,7 +406,8 @@ void host_times(Resolution& work) {
   const core::Duration rank = scaled(own.host_rank_time, fitted.per_rank);
   own.frontend_output_time = own.frontend_output_time.value_or(fitted.host.per_answer);
   if (has_own_settings(work.engine())) {
-    return;  // How other engines stream, and what their ranks cost, was not measured.
+    note_times_of_vllm(work);
+    return;
   }
   if (engine::hides_host(work.out->engine)) {
     host.per_step = core::Duration::saturating_sum(
@@ -407,11 +433,8 @@ void stall_first_uses(Resolution& work) {
   own.first_use_time = own.first_use_time.value_or(engine::kFirstUseStall);
   own.first_use_ranges = own.first_use_ranges.value_or(engine::kFirstUseRanges);
   if (!compiles_experts(work.out->network, work.out->gpu, work.out->execution.kernels)) {
-    work.out->warnings.push_back(
-        {.code = "W-ignored-setting",
-         .message = "serving.first_use_stalls is without effect: no kernel of this network is "
-                    "compiled on its first use",
-         .hint = {}});
+    work.without_effect("serving.first_use_stalls",
+                        "no kernel of this network is compiled on its first use");
     return;
   }
   const auto& graphs = work.out->execution.cuda_graph_sizes;

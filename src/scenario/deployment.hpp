@@ -19,6 +19,8 @@ namespace ridgeline::scenario {
 
 /// Warns that one rank stands for all; its message speaks of the workload.
 inline constexpr std::string_view kDataParallelWarning = "W-data-parallel";
+/// Asynchronous steps that wait for the host all the same.
+inline constexpr std::string_view kAsyncWaitsWarning = "W-async-waits";
 
 /// A network on its GPUs made runnable: every default filled, every name looked up. Shared and
 /// const once it is resolved, so that any number of instances, runs and threads may use it; it

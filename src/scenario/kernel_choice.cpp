@@ -131,10 +131,7 @@ bool compiles_experts(const model::ModelSpec& network,
 void note_idle_choices(Resolution& work) {
   const auto warn = [&](bool idle, std::string_view setting, std::string_view why) {
     if (idle) {
-      work.out->warnings.push_back(
-          {.code = "W-ignored-setting",
-           .message = fmt::format("{} is without effect: {}", setting, why),
-           .hint = {}});
+      work.without_effect(setting, why);
     }
   };
   const EngineSection& engine = work.engine();

@@ -14,6 +14,7 @@
 #include "engine/options.hpp"
 #include "engine/profiles.hpp"
 #include "model/operators.hpp"
+#include "scenario/deployment.hpp"
 #include "scenario/fitting.hpp"
 #include "scenario/kernel_choice.hpp"
 #include "scenario/parallelism.hpp"
@@ -223,7 +224,7 @@ void schedule_ahead(Resolution& work) {
       work.engine().generation_config != "vllm") {
     options.waits_for_host = true;
     work.out->warnings.push_back(
-        {.code = "W-async-waits",
+        {.code = std::string(kAsyncWaitsWarning),
          .message = "before vLLM 0.14 asynchronous steps wait for the host where requests sample",
          .hint = "--generation-config vllm for clients that ask for temperature 0"});
   }
@@ -382,14 +383,11 @@ void check_retention(Resolution& work) {
   const bool has_effect =
       options.enable_prefix_caching && engine::mixes_windows(options.cache_groups);
   if (work.engine().prefix_cache_retention_interval && !has_effect) {
-    work.out->warnings.push_back(
-        {.code = "W-ignored-setting",
-         .message = fmt::format("engine.prefix_cache_retention_interval is without effect: {}",
-                                options.enable_prefix_caching
-                                    ? fmt::format("{} has no sliding windows beside full attention",
-                                                  work.out->network.name)
-                                    : "prefix caching is off"),
-         .hint = {}});
+    work.without_effect(
+        "engine.prefix_cache_retention_interval",
+        options.enable_prefix_caching
+            ? fmt::format("{} has no sliding windows beside full attention", work.out->network.name)
+            : "prefix caching is off");
   }
 }
 

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/result.hpp"
 #include "scenario/deployment.hpp"
 #include "scenario/patch.hpp"
@@ -47,6 +49,13 @@ struct Resolution {
                       .message = std::move(message),
                       .where = place_of(field),
                       .hint = std::move(hint)});
+  }
+
+  /// A setting that changes nothing here, and why.
+  void without_effect(std::string_view setting, std::string_view why) {
+    out->warnings.push_back({.code = "W-ignored-setting",
+                             .message = fmt::format("{} is without effect: {}", setting, why),
+                             .hint = {}});
   }
 
   void infeasible(std::string_view field, std::string message, std::string hint) {

@@ -96,7 +96,8 @@ void warn_of_late_scaling(const scenario::Resolved& resolved,
   const metrics::OperationsSummary& operations = *summary.fleet->operations;
   std::int64_t unready = 0;
   for (std::size_t i = 0; i < summary.fleet->instances.size(); ++i) {
-    unready += summary.fleet->instances[i].ready_s == 0.0 && !was_struck(operations, i) ? 1 : 0;
+    const metrics::InstanceSummary& one = summary.fleet->instances[i];
+    unready += one.ready_s == 0.0 && !one.of_update && !was_struck(operations, i) ? 1 : 0;
   }
   if (unready == 0) {
     return;

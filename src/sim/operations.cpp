@@ -319,6 +319,7 @@ void fill_updates(const scenario::Resolved& resolved,
     one.at_s = planned.at.to_seconds();
     one.instances = report.replicas;
     one.replaced = report.replaced;
+    one.starting = report.starting;
     one.fewest_ready = report.fewest_ready;
     one.failed_requests = report.failed_requests;
     one.rerouted_requests = report.rerouted_requests;
@@ -464,6 +465,7 @@ void fill_operations(const scenario::Resolved& resolved,
     existed += operations != nullptr ? operations->existed(id, end) : end.since_start();
     if (operations != nullptr && operations->was_used(id)) {
       fleet.instances[i].ready_s = operations->was_ready(id, end).to_seconds();
+      fleet.instances[i].of_update = operations->is_of_update(id);
     }
   }
   if (section.autoscaling.name || section.price_per_hour || section.rolling_update.update_at) {

@@ -265,3 +265,28 @@ def test_control_characters_of_names_are_escaped(ridgeline):
         assert done.returncode == 2
         assert shown in done.stderr, done.stderr
         assert not set(done.stderr) & {"\x1b", "\x9b", "\r"}
+
+
+def test_control_characters_of_names_are_escaped_on_standard_output(ridgeline):
+    """As in errors: names of folders, files and pools in tables. Data formats keep them."""
+    name = "a\x1b[2J\x9bc\r"
+    shown = r"a\x1b[2J\xc2\x9bc\x0d"
+    pools = {"pools": [{"name": name, "instances": 1}, {"name": "b", "instances": 1}]}
+    fleet = {"model": "llama-3.1-8b", "gpu": "h100", "cluster": pools,
+             "workload": {"request_rate": 4, "num_prompts": 4, "input_len": 64, "output_len": 4}}
+    ridgeline.write(f"{name}.json", json.dumps(fleet))
+    ridgeline.write("s.yaml", "model: llama-3.1-8b\ngpu: h100\n"
+                    "workload: {request_rate: 4, num_prompts: 4, input_len: 64, output_len: 4}\n")
+    for words in (
+        ("deploy", "s.yaml", "--save-dir", name),
+        ("sweep", "run", "s.yaml", "--axis", "request_rate=1,2", "--store", f"{name}-store"),
+        ("explain", f"{name}.json"),
+        ("kernels", "make", "--gpu", "h100", "--heads", "32-8-128", "--tp", "1", "-o", f"{name}-tables"),
+        ("kernels", "check", f"{name}-tables"),
+    ):
+        done = ridgeline(*words)
+        assert done.returncode == 0, done.stderr
+        assert shown in done.stdout, done.stdout
+        assert not set(done.stdout) & {"\x1b", "\x9b", "\r"}, words
+    done = ridgeline("explain", f"{name}.json", "--format", "json")
+    assert json.loads(done.stdout)["config"]["cluster"]["pools"][0]["name"] == name

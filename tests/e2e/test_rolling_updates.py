@@ -38,6 +38,20 @@ def test_an_update_keeps_its_bounds(ridgeline, words, most, fewest):
     assert second["summary"]["cluster"]["updates"] == cluster["updates"]
 
 
+def test_new_instances_that_start_at_the_end_are_named_and_are_no_autoscalers(ridgeline):
+    # A start takes a minute by default, and the run 20 s.
+    words = (*RUN, "--update-at", "10s", "--autoscaling", "hpa", "--target", 40, "--min-replicas", 4, "--max-replicas", 8)
+    result = result_of(ridgeline, *words)
+    cluster = result["summary"]["cluster"]
+    (update,) = cluster["updates"]
+    assert cluster["scaling"]["events"] == []
+    # One of four may be missing, and one more than four may be there.
+    assert update["replaced"] == 1 and update["starting"] == 2 and update["over_s"] is None
+    assert [one["ready_s"] for one in cluster["per_instance"]].count(0) == 2
+    assert "W-late-scaling" not in json.dumps(result["warnings"])
+    assert ", not over by the end, 2 new instances still starting" in " ".join(ridgeline(*words).stdout.split())
+
+
 def test_a_drain_timeout_loses_requests_unless_they_are_sent_again(ridgeline):
     words = (*UPDATE, "--max-num-seqs", 4, "--drain-timeout", "1ms", "--max-retries", 1)
     result = result_of(ridgeline, *words)

@@ -363,6 +363,16 @@ def test_a_step_of_a_data_parallel_deployment_is_one_ranks(ridgeline):
     )
 
 
+def test_a_step_does_not_warn_of_hosts_that_it_does_not_show(ridgeline):
+    words = "--model llama-3.1-8b --gpu h100 --engine-version vllm@0.11 --async-scheduling".split()
+    warned = [
+        "W-async-waits" in {w["code"] for w in json_of(ridgeline(*verb, *words, "--format", "json"))["warnings"]}
+        for verb in (("step", "--decode", "100x8"),
+                     ("run", "--num-prompts", 2, "--arrivals", "at-once", "--input-len", 8, "--output-len", 4))
+    ]
+    assert warned == [False, True]
+
+
 def test_steps_that_simulated_time_has_no_room_for_are_errors(ridgeline):
     slow = ("--set", "hardware.mem_bandwidth=1B/s")
     step = ridgeline("step", *DEPLOYMENT, *slow, "--decode", "700")

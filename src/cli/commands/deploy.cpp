@@ -18,6 +18,7 @@
 #include "cli/interrupt.hpp"
 #include "cli/terminal.hpp"
 #include "core/result.hpp"
+#include "core/text.hpp"
 #include "deploy/deployment.hpp"
 #include "deploy/flags.hpp"
 #include "deploy/registry.hpp"
@@ -196,7 +197,9 @@ std::string files_text(const std::string& folder,
     text += line + "\n";
   }
   for (const deploy::File& file : files) {
-    text += fmt::format("{}{}{}\n", folder, folder.ends_with('/') ? "" : "/", file.name);
+    text +=
+        core::escaped(fmt::format("{}{}{}", folder, folder.ends_with('/') ? "" : "/", file.name)) +
+        '\n';
   }
   return text;
 }

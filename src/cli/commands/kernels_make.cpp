@@ -18,6 +18,7 @@
 #include "cli/output_file.hpp"
 #include "cli/word_lists.hpp"
 #include "core/result.hpp"
+#include "core/text.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/measured/kernel_tables.hpp"
 #include "latency/measured/make_tables.hpp"
@@ -136,7 +137,8 @@ ExitCode kernels_make(Words words) {
     if (const auto written = write_made(path, file.text); !written) {
       return give_up(written.error(), manners);
     }
-    text += fmt::format("{}  {} rows\n", path, std::ranges::count(file.text, '\n') - 1);
+    text +=
+        fmt::format("{}  {} rows\n", core::escaped(path), std::ranges::count(file.text, '\n') - 1);
   }
   return put_out(text, manners);
 }

@@ -185,7 +185,7 @@ std::string next_step(const sweep::Store& store, const sweep::Contents& contents
                                    missing,
                                    missing == 1 ? "point is" : "points are")
                      : fmt::format("ridgeline sweep merge {} -o results.csv\n",
-                                   core::shell_word(store.folder()));
+                                   core::escaped(core::shell_word(store.folder())));
 }
 
 /// What a shard ends with: where results are, and the merged ones where they were asked for.
@@ -203,7 +203,7 @@ ExitCode finish_shard(const sweep::Store& store,
         write_all(STDERR_FILENO,
                   fmt::format("interrupted: {} are in '{}'; the same command goes on\n",
                               counted(contents->done, store.points(), contents->by_status),
-                              store.folder())));
+                              core::escaped(store.folder()))));
     return InterruptGuard::exit_code();
   }
   if (!files.empty()) {
@@ -220,7 +220,7 @@ ExitCode finish_shard(const sweep::Store& store,
   const ExitCode shown =
       put_out(fmt::format("{} in '{}'\n{}{}",
                           counted(contents->done, store.points(), contents->by_status),
-                          store.folder(),
+                          core::escaped(store.folder()),
                           main_reason(*contents),
                           next_step(store, *contents)),
               manners);

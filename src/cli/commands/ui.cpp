@@ -20,6 +20,7 @@
 #include "cli/output_file.hpp"
 #include "cli/ui_server.hpp"
 #include "core/result.hpp"
+#include "core/text.hpp"
 #include "document/document.hpp"
 #include "report/results/repeat.hpp"
 #include "scenario/resolve.hpp"
@@ -207,8 +208,9 @@ ExitCode ui_command(Words words) {
   if (const auto written = write_page(path, std::move(*page), *link); !written) {
     return give_up(written.error(), manners);
   }
-  return path == "-" ? ExitCode::kOk
-                     : put_out(fmt::format("{}: open it in a browser\n", path), manners);
+  return path == "-"
+             ? ExitCode::kOk
+             : put_out(fmt::format("{}: open it in a browser\n", core::escaped(path)), manners);
 }
 
 }  // namespace ridgeline::cli

@@ -88,11 +88,36 @@ void read_peers(const document::Node& record, Evidence& evidence) {
     return;
   }
   for (const auto& peer : peers->members()) {
-    Figures figures = read_figures(peer.value, 1);
+    std::vector<std::string> odd;  // What others predict is not judged.
+    Figures figures = read_figures(peer.value, 1, odd);
     if (!figures.empty()) {
       evidence.peers.push_back({.name = peer.key, .figures = figures});
     }
   }
+}
+
+/// A member that is a map. What is there and is none goes to `odd`.
+const document::Node* map_of(const document::Node& node,
+                             std::string_view key,
+                             std::vector<std::string>& odd) {
+  const document::Node* found = member_at(node, key);
+  if (found != nullptr && !found->is_map()) {
+    odd.push_back(fmt::format("{} is {}, expected a map", key, found->describe()));
+    return nullptr;
+  }
+  return found;
+}
+
+/// What a record measured, above 0. All else of it is left out, and named in `doubts`. Returns the
+/// first such line, which is the record's problem where nothing is left.
+std::string read_measured(const document::Node& measured, std::int64_t gpus, Evidence& evidence) {
+  std::vector<std::string> odd;
+  evidence.measured = read_figures(measured, gpus, odd);
+  evidence.completed_per_s = positive_at(measured, "requests_per_s", "", odd);
+  for (const std::string& one : odd) {
+    evidence.doubts.push_back(fmt::format("{}: measured.{}: left out", evidence.id, one));
+  }
+  return odd.empty() ? std::string() : fmt::format("measured.{}", odd.front());
 }
 
 /// What runs on what must both be known.
@@ -124,41 +149,36 @@ bool Figures::empty() const {
   return true;
 }
 
-Figures read_figures(const document::Node& node, std::int64_t gpus) {
+Figures read_figures(const document::Node& node, std::int64_t gpus, std::vector<std::string>& odd) {
   Figures figures;
   for (std::size_t i = 0; i < kNumFigures; ++i) {
     const auto figure = static_cast<Figure>(i);
-    const document::Node* levels = member_at(node, fmt::format("{}_ms", kFigureNames[i]));
-    if (!is_time(figure) || levels == nullptr) {
-      continue;
-    }
-    for (std::size_t j = 0; j < kNumLevels; ++j) {
-      const auto value = number_at(*levels, kLevelNames[j]);
-      if (value && *value > 0.0) {
-        figures.at(figure, static_cast<Level>(j)) = value;
-      }
+    const std::string key = fmt::format("{}_ms", kFigureNames[i]);
+    const bool has_levels = is_time(figure) && figure != Figure::kKvTransfer;
+    const document::Node* levels = has_levels ? map_of(node, key, odd) : nullptr;
+    for (std::size_t j = 0; levels != nullptr && j < kNumLevels; ++j) {
+      figures.at(figure, static_cast<Level>(j)) =
+          positive_at(*levels, kLevelNames[j], key + ".", odd);
     }
   }
   // Of batches that come at once: the prompts' step and a decode step.
   constexpr std::array<std::pair<Figure, std::string_view>, 2> kPhases = {
       {{Figure::kTtft, "prompt_ms"}, {Figure::kTpot, "token_ms"}}};
   for (const auto& [figure, key] : kPhases) {
-    const document::Node* phase = member_at(node, key);
+    const document::Node* phase = map_of(node, key, odd);
     auto& mean = figures.at(figure, Level::kMean);
-    if (const auto value = phase != nullptr ? number_at(*phase, "mean") : std::nullopt;
-        !mean && value && *value > 0.0) {
+    if (const auto value = phase != nullptr
+                               ? positive_at(*phase, "mean", fmt::format("{}.", key), odd)
+                               : std::nullopt;
+        !mean) {
       mean = value;
     }
   }
-  if (const auto transfer = number_at(node, "kv_transfer_ms"); transfer && *transfer > 0.0) {
-    figures.at(Figure::kKvTransfer, Level::kMean) = transfer;
-  }
-  const auto throughput = number_at(node, "output_tokens_per_s");
-  if (throughput && *throughput > 0.0) {
-    figures.at(Figure::kOutputThroughput, Level::kMean) = throughput;
-  }
-  if (const document::Node* power = member_at(node, "power")) {
-    read_power(*power, gpus, figures);
+  figures.at(Figure::kKvTransfer, Level::kMean) = positive_at(node, "kv_transfer_ms", "", odd);
+  figures.at(Figure::kOutputThroughput, Level::kMean) =
+      positive_at(node, "output_tokens_per_s", "", odd);
+  if (const document::Node* power = map_of(node, "power", odd)) {
+    read_power(*power, gpus, figures, odd);
   }
   return figures;
 }
@@ -183,28 +203,31 @@ Evidence read_experiment(const document::Node& record, RequestLogs& logs) {
       evidence.problem = missing_hardware(evidence);
     } else {  // It is understood, and of a system that is not known.
       evidence.refusal = missing_hardware(evidence);
-      evidence.measured = measured != nullptr ? read_figures(*measured, 1) : Figures{};
+      if (measured != nullptr) {
+        static_cast<void>(read_measured(*measured, 1, evidence));
+      }
     }
   } else if (measured == nullptr || workload == nullptr) {
     evidence.problem = fmt::format("{} is missing", measured == nullptr ? "measured" : "workload");
   } else {
-    evidence.measured = read_figures(
-        *measured, std::max<std::int64_t>(1, count_at(record, "num_gpus").value_or(1)));
-    evidence.completed_per_s = number_at(*measured, "requests_per_s");
+    const std::string odd = read_measured(
+        *measured, std::max<std::int64_t>(1, count_at(record, "num_gpus").value_or(1)), evidence);
     if (evidence.measured.empty()) {
       std::vector<std::string> others;
       evidence.measured = read_start(*measured, others);
       evidence.is_start = !evidence.measured.empty();
       if (!others.empty()) {
         evidence.doubts.push_back(
-            fmt::format("of measured is not predicted: {}", fmt::join(others, ", ")));
+            fmt::format("of measured is not predicted: {}", fmt::join(others, "; ")));
       }
     }
     if (evidence.is_start) {
       evidence.strategy = "start";
     } else if (evidence.measured.empty()) {
-      evidence.problem =
-          fmt::format("measured holds no latency, throughput or power{}", held_instead(*measured));
+      evidence.problem = odd.empty()
+                             ? fmt::format("measured holds no latency, throughput or power{}",
+                                           held_instead(*measured))
+                             : odd;
     } else if (read_system(record, evidence)) {
       read_workload(*workload, logs, evidence);
       if (evidence.problem.empty()) {

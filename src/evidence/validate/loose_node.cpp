@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -62,6 +63,20 @@ std::optional<double> number_at(const document::Node& node, std::string_view key
     return std::nullopt;
   }
   return found->as_real();
+}
+
+std::optional<double> positive_at(const document::Node& node,
+                                  std::string_view key,
+                                  std::string_view before,
+                                  std::vector<std::string>& odd) {
+  const document::Node* found = member_at(node, key);
+  const auto value = number_at(node, key);
+  if (found == nullptr || (value && *value > 0.0)) {
+    return value;
+  }
+  odd.push_back(
+      fmt::format("{}{} is {}, expected a number above 0", before, key, found->describe()));
+  return std::nullopt;
 }
 
 std::optional<std::int64_t> count_at(const document::Node& node, std::string_view key) {

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "document/document.hpp"
 
@@ -15,6 +16,12 @@ namespace ridgeline::evidence::validate {
 /// A member, or nullptr. Null counts as absent.
 [[nodiscard]] const document::Node* member_at(const document::Node& node, std::string_view key);
 [[nodiscard]] std::optional<double> number_at(const document::Node& node, std::string_view key);
+/// A number above 0, as all that is measured is. What is there and is none goes to `odd`, named by
+/// `before` and its key: "ttft_ms.mean is -3, expected a number above 0".
+[[nodiscard]] std::optional<double> positive_at(const document::Node& node,
+                                                std::string_view key,
+                                                std::string_view before,
+                                                std::vector<std::string>& odd);
 /// The member at a path of keys, "a.b.c", or nullptr; null counts as one for the first.
 [[nodiscard]] const document::Node* find_at_path(const document::Node& node, std::string_view path);
 [[nodiscard]] const document::Node* member_at_path(const document::Node& node,

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -14,22 +16,21 @@
 
 namespace ridgeline::evidence::validate {
 
-void read_power(const document::Node& power, std::int64_t gpus, Figures& figures) {
-  auto watts = number_at(power, "mean_w_per_gpu");
-  if (const auto total = number_at(power, "mean_w_total"); !watts && total) {
+void read_power(const document::Node& power,
+                std::int64_t gpus,
+                Figures& figures,
+                std::vector<std::string>& odd) {
+  const auto read = [&](std::string_view key) { return positive_at(power, key, "power.", odd); };
+  auto watts = read("mean_w_per_gpu");
+  if (const auto total = read("mean_w_total"); !watts && total) {
     watts = *total / static_cast<double>(gpus);
   }
-  const auto share = number_at(power, "mean_share_of_tdp");
-  if (const auto limit = number_at(power, "tdp_w"); !watts && share && limit) {
+  const auto share = read("mean_share_of_tdp");
+  if (const auto limit = read("tdp_w"); !watts && share && limit) {
     watts = *share * *limit;
   }
-  const auto take = [&](Figure figure, const std::optional<double>& value) {
-    if (value && *value > 0.0) {
-      figures.at(figure, Level::kMean) = value;
-    }
-  };
-  take(Figure::kPower, watts);
-  take(Figure::kEnergy, number_at(power, "joules_per_output_token"));
+  figures.at(Figure::kPower, Level::kMean) = watts;
+  figures.at(Figure::kEnergy, Level::kMean) = read("joules_per_output_token");
 }
 
 void leave_out_idle_power(Evidence& evidence) {

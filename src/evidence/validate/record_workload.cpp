@@ -220,19 +220,37 @@ bool complete_open_stage(StageLoad& stage, std::optional<double> rate) {
   return stage.requests > 0 && (stage.duration_s > 0.0 || stage.kind == StageLoad::Kind::kAtOnce);
 }
 
+/// How many requests are in flight, where a member says so; 0 without. What is none is the record's
+/// problem.
+std::int64_t read_concurrency(const document::Node& workload,
+                              std::string_view key,
+                              Evidence& evidence) {
+  const document::Node* stated = member_at(workload, key);
+  const std::int64_t count = count_at(workload, key).value_or(0);
+  if (stated != nullptr && count < 1) {
+    evidence.problem = fmt::format("workload.{} is {}, expected a whole number from 1 to {}",
+                                   key,
+                                   stated->describe(),
+                                   kMostRequests);
+  }
+  return count;
+}
+
 void read_closed_loop(const document::Node& workload, Evidence& evidence) {
   evidence.closed_loop = true;
   StageLoad stage;
   stage.kind = StageLoad::Kind::kClosed;
   stage.name = stage_number(evidence.stage);
-  const auto first_of = [&](auto... candidates) {
-    std::optional<std::int64_t> found;
-    ((found = found && *found > 0 ? found : candidates), ...);
-    return found.value_or(0);
-  };
-  stage.concurrency = first_of(count_at(workload, "concurrency"),
-                               number_after(text_at(workload, "arrival"), "concurrency="),
-                               count_at(workload, "batch_per_engine"));
+  stage.concurrency = read_concurrency(workload, "concurrency", evidence);
+  if (stage.concurrency == 0) {
+    stage.concurrency = number_after(text_at(workload, "arrival"), "concurrency=").value_or(0);
+  }
+  if (stage.concurrency <= 0) {
+    stage.concurrency = read_concurrency(workload, "batch_per_engine", evidence);
+  }
+  if (!evidence.problem.empty()) {
+    return;
+  }
   if (stage.concurrency <= 0) {
     evidence.problem =
         "workload.concurrency is missing: how many requests are in flight is unknown";
@@ -257,10 +275,12 @@ void read_static_batch(const document::Node& workload, Evidence& evidence) {
   StageLoad stage;
   stage.kind = StageLoad::Kind::kAtOnce;
   stage.name = stage_number(evidence.stage);
-  stage.requests = count_at(workload, "concurrency").value_or(0);
+  stage.requests = read_concurrency(workload, "concurrency", evidence);
   stage.concurrency = stage.requests;
   if (stage.requests == 0) {
-    evidence.problem = "workload.concurrency is missing: the size of the batch is unknown";
+    if (evidence.problem.empty()) {
+      evidence.problem = "workload.concurrency is missing: the size of the batch is unknown";
+    }
     return;
   }
   evidence.stages.push_back(std::move(stage));
@@ -340,7 +360,7 @@ void read_replay(const document::Node& workload, RequestLogs& logs, Evidence& ev
   stage.name = stage_number(evidence.stage);
   stage.rows = std::move(*rows);
   stage.requests = static_cast<std::int64_t>(stage.rows.size());
-  stage.concurrency = count_at(workload, "concurrency").value_or(0);
+  stage.concurrency = read_concurrency(workload, "concurrency", evidence);
   stage.kind = StageLoad::Kind::kRecorded;
   if (stage.concurrency > 0) {
     stage.kind = StageLoad::Kind::kClosed;

@@ -59,11 +59,10 @@ Figures read_start(const document::Node& measured, std::vector<std::string>& oth
   for (const auto& member : measured.members()) {
     const auto* const name = std::ranges::find(kFigureNames, member.key);
     const auto figure = static_cast<Figure>(name - kFigureNames.begin());
-    const auto value = number_at(measured, member.key);
-    if (name == kFigureNames.end() || !is_of_start(figure) || !value || *value <= 0.0) {
+    if (name == kFigureNames.end() || !is_of_start(figure)) {
       unknown.push_back(member.key);
     } else {
-      figures.at(figure, Level::kMean) = value;
+      figures.at(figure, Level::kMean) = positive_at(measured, member.key, "", unknown);
     }
   }
   const auto& ready = figures.at(Figure::kReady, Level::kMean);

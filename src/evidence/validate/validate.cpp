@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "core/result.hpp"
+#include "core/text.hpp"
 #include "document/document.hpp"
 #include "document/gzip.hpp"
 #include "evidence/validate/benchmark_results.hpp"
@@ -40,6 +42,39 @@ Evidence unreadable(std::string problem) {
   Evidence evidence;
   evidence.problem = std::move(problem);
   return evidence;
+}
+
+/// Where a line has NaN or Infinity, in columns.
+std::set<int> columns_without_number(std::string_view record) {
+  std::set<int> columns;
+  const core::TextPositions positions(record);
+  for (const std::string_view token : {"NaN", "Infinity"}) {
+    for (std::size_t at = record.find(token); at != std::string_view::npos;
+         at = record.find(token, at + token.size())) {
+      columns.insert(positions.at(at > 0 && record[at - 1] == '-' ? at - 1 : at).column);
+    }
+  }
+  return columns;
+}
+
+/// Names the members that were read as null and stand in one of those columns.
+void note_without_number(const document::Node& node,
+                         const std::string& path,
+                         const std::set<int>& columns,
+                         Evidence& evidence) {
+  if (node.is_null() && columns.contains(node.where().column)) {
+    evidence.doubts.push_back(
+        fmt::format("{}: {} is NaN or infinite, expected a number: left out", evidence.id, path));
+  }
+  if (!node.is_map()) {
+    return;
+  }
+  for (const auto& member : node.members()) {
+    note_without_number(member.value,
+                        path.empty() ? member.key : fmt::format("{}.{}", path, member.key),
+                        columns,
+                        evidence);
+  }
 }
 
 /// One JSON object a line: records of measured runs, results of benchmark clients, or the requests
@@ -81,7 +116,11 @@ std::vector<Evidence> read_lines(std::string_view text, const std::string& path)
     } else if (const auto kind = kind_of_result(*node); kind != ResultKind::kUnknown) {
       std::ranges::for_each(read_benchmark_result(*node, kind, path), add);
     } else {
-      add(read_experiment(*node, logs));
+      Evidence experiment = read_experiment(*node, logs);
+      if (const std::set<int> columns = columns_without_number(record); !columns.empty()) {
+        note_without_number(*node, "", columns, experiment);
+      }
+      add(std::move(experiment));
     }
   }
   if (is_own) {

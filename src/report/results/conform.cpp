@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/text.hpp"
 #include "document/json_writer.hpp"
 #include "evidence/conform/conform.hpp"
 
@@ -26,13 +27,13 @@ std::string conform_table(const std::vector<ConformResult>& results) {
   for (const auto& result : results) {
     text += fmt::format("{}  {:<36} {:<26} as {}\n",
                         result.difference ? "differs" : "equal  ",
-                        result.scenario,
-                        result.version,
+                        core::escaped(result.scenario),
+                        core::escaped(result.version),
                         result.profile);
     if (result.difference) {
       text += fmt::format("         {}\n         recorded  {}\n         ours      {}\n",
-                          result.difference->where,
-                          result.difference->recorded,
+                          core::escaped(result.difference->where),
+                          core::escaped(result.difference->recorded),
                           result.difference->ours);
     }
   }

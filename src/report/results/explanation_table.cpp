@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/text.hpp"
 #include "core/units.hpp"
 #include "engine/capacity.hpp"
 #include "engine/engine_plan.hpp"
@@ -33,7 +34,11 @@ class Lines {
   void add(std::string_view text) { text_ += text; }
   void title(std::string_view text) { text_ += fmt::format("\n{}\n", text); }
   void row(std::string_view name, std::string_view value, std::string_view note = {}) {
-    text_ += fmt::format("  {:<26} {:>14}{}{}\n", name, value, note.empty() ? "" : "  ", note);
+    text_ += fmt::format("  {:<26} {:>14}{}{}\n",
+                         name,
+                         core::escaped(value),
+                         note.empty() ? "" : "  ",
+                         core::escaped(note));
   }
   [[nodiscard]] std::string finish() { return std::move(text_); }
 
@@ -207,15 +212,15 @@ std::string explanation_table(const scenario::Resolved& resolved, const report::
   const scenario::WorkloadSection& workload = resolved.workload.section;
   Lines lines;
   if (resolved.pools.empty()) {
-    lines.add(deployment_text(*resolved.deployment) + '\n');
+    lines.add(core::escaped(deployment_text(*resolved.deployment)) + '\n');
     deployment_lines(*resolved.deployment, workload, lines);
   }
   for (const scenario::ResolvedPool& pool : resolved.pools) {
     lines.add(fmt::format("{}pool {}: {} of {}\n",
                           &pool == &resolved.pools.front() ? "" : "\n",
-                          pool.section.name,
+                          core::escaped(pool.section.name),
                           report::counted(pool.section.instances, "instance"),
-                          deployment_text(*pool.deployment)));
+                          core::escaped(deployment_text(*pool.deployment))));
     deployment_lines(*pool.deployment, workload, lines);
   }
   lines.title("settings that are not built-in defaults");

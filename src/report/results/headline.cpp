@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "core/result.hpp"
+#include "core/text.hpp"
 #include "document/catalogue.hpp"
 #include "engine/schedulers.hpp"
 #include "model/model_spec.hpp"
@@ -205,10 +206,10 @@ std::string provenance_text(const scenario::Resolved& resolved) {
     const scenario::Option* option = scenario::find_option(provenance.path);
     text += fmt::format("{} = {} ({}{}{})\n",
                         provenance.path,
-                        scenario::value_text(*option, scenario),
+                        core::escaped(scenario::value_text(*option, scenario)),
                         scenario::name(provenance.origin),
                         place.empty() ? "" : ", ",
-                        place);
+                        core::escaped(place));
   }
   return text;
 }

@@ -98,7 +98,9 @@ std::string kernel_check_table(const TableCheck& check) {
     text += fmt::format("\n{} ({})\n", code, count);
     for (const auto& finding : check.findings) {
       if (finding.code == code) {
-        text += fmt::format("  {}: {}\n", place_of(finding.file, finding.line), finding.message);
+        text += fmt::format("  {}: {}\n",
+                            core::escaped(place_of(finding.file, finding.line)),
+                            core::escaped(finding.message));
       }
     }
   }

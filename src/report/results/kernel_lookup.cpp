@@ -31,14 +31,14 @@ const char* outcome_text(LookupOutcome outcome) {
 
 std::string kernel_lookup_table(const LookupAnswer& answer) {
   std::string text = fmt::format("target    {}\n", answer.target);
-  const std::string place =
-      answer.line > 0 ? fmt::format("{}:{}", answer.file, answer.line) : answer.file;
-  const char* const origin = !answer.made          ? ""
-                             : answer.file.empty() ? "made by the kernel model, no file is read"
-                                                   : ", made by the kernel model";
+  const std::string file = core::escaped(answer.file);
+  const std::string place = answer.line > 0 ? fmt::format("{}:{}", file, answer.line) : file;
+  const char* const origin = !answer.made   ? ""
+                             : file.empty() ? "made by the kernel model, no file is read"
+                                            : ", made by the kernel model";
   text += fmt::format("row       {}  ({}{})\n", answer.row, place, origin);
   if (!answer.missing.empty()) {
-    text += fmt::format("missing   {}: {} stands in\n", answer.missing, answer.file);
+    text += fmt::format("missing   {}: {} stands in\n", core::escaped(answer.missing), file);
   }
   text += fmt::format("distance  {}\n", core::shortest(answer.lookup.distance));
   if (answer.heads_distance > 0.0 || answer.tp_distance > 0) {

@@ -33,6 +33,8 @@ TEST_F(Updated, ASurgeKeepsAllReady) {
   EXPECT_EQ(state(0), Lifecycle::kReady);
   EXPECT_EQ(state(1), Lifecycle::kReady);
   EXPECT_EQ(state(2), Lifecycle::kPending);
+  EXPECT_EQ(report().starting, 1);
+  EXPECT_EQ(report().replaced, 0);
   run_to(18);  // The new one is ready, an old one without requests is gone: the next one starts.
   EXPECT_EQ(state(2), Lifecycle::kReady);
   EXPECT_EQ(state(1), Lifecycle::kPending);
@@ -41,6 +43,7 @@ TEST_F(Updated, ASurgeKeepsAllReady) {
   EXPECT_EQ(state(0), Lifecycle::kGone);
   EXPECT_EQ(state(1), Lifecycle::kReady);
   EXPECT_EQ(report().replaced, 2);
+  EXPECT_EQ(report().starting, 0);
   EXPECT_EQ(report().fewest_ready, 2);
   EXPECT_EQ(report().over, in_ms(24));
 }
@@ -108,7 +111,7 @@ TEST_F(Updated, AnOldInstanceThatCrashedIsReplacedFirst) {
 /// From 12 ms on there are to be three: the update starts them, as new ones.
 TEST_F(Updated, AnAutoscalerSaysHowManyThereAreToBe) {
   scaling::ScalerSettings settings;
-  settings.replicas_at = {{in_ms(12), 3}, {in_ms(60), 1}};
+  settings.replicas_at = {{in_ms(12), 3}, {in_ms(60), 1}, {in_ms(80), 2}};
   scaler_ = scaling::make_schedule(settings);
   inputs_.places = {{.count = 4, .initial = 2}};
   inputs_.updates = {
@@ -119,6 +122,7 @@ TEST_F(Updated, AnAutoscalerSaysHowManyThereAreToBe) {
   EXPECT_EQ(state(2), Lifecycle::kPending);
   run_to(13);
   EXPECT_EQ(operations_->num_replicas(operations_->places()[0]), 3);
+  EXPECT_EQ(report().starting, 2);
   EXPECT_NE(state(3), Lifecycle::kGone);
   run_to(50);
   EXPECT_EQ(report().replicas, 3);
@@ -126,8 +130,19 @@ TEST_F(Updated, AnAutoscalerSaysHowManyThereAreToBe) {
   EXPECT_EQ(report().fewest_ready, 2);
   EXPECT_NE(report().over, core::SimTime::never());
   EXPECT_EQ(operations_->num_ready(operations_->places()[0]), 3);
+  const auto of_update = [this] {
+    std::int64_t count = 0;
+    for (core::InstanceId::Rep id = 0; id < 4; ++id) {
+      const core::InstanceId instance(id);
+      count += is_starting(operations_->state(instance)) && operations_->is_of_update(instance);
+    }
+    return count;
+  };
   run_to(70);  // The update is over: scaling drains as ever.
   EXPECT_EQ(operations_->num_ready(operations_->places()[0]), 1);
+  run_to(82);  // And what starts is the autoscaler's.
+  EXPECT_EQ(operations_->num_replicas(operations_->places()[0]), 2);
+  EXPECT_EQ(of_update(), 0);
 }
 
 }  // namespace

@@ -79,6 +79,26 @@ TEST(VllmFlags, AVersionWithoutTheFlagHasItsOwnWayOrRefuses) {
   EXPECT_EQ(errors.size(), 2U);
 }
 
+TEST(VllmFlags, APassThatEarlierVersionsNameOtherwiseIsRefusedWithBothNames) {
+  const auto refusal = [](const char* option, const char* version) {
+    Role role;
+    core::Errors errors;
+    kVllmDialect.put(
+        std::vector<OptionValue>{stated(option, Node::boolean(true, {}))}, version, role, errors);
+    return errors.empty() ? "" : errors.front().message;
+  };
+  for (const char* version : {"vllm@0.10.2", "vllm@0.11", "vllm@0.12"}) {
+    EXPECT_THAT(refusal("engine.fuse_allreduce_rms", version),
+                HasSubstr("is not known to have pass_config.fuse_allreduce_rms in "
+                          "--compilation-config, which is there from 0.13 on, and was "
+                          "enable_fi_allreduce_fusion before"));
+    EXPECT_THAT(refusal("engine.fuse_attn_quant", version),
+                HasSubstr("pass_config.fuse_attn_quant in --compilation-config, which is there "
+                          "from 0.13 on, and was enable_attn_fusion before"));
+  }
+  EXPECT_EQ(refusal("engine.fuse_attn_quant", "vllm@0.13"), "");
+}
+
 TEST(VllmFlags, WhatNoFlagSaysIsRefused) {
   Role role;
   core::Errors errors;

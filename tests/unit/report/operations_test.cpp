@@ -46,21 +46,26 @@ TEST(OperationsLines, SayWhatHappened) {
 
 TEST(OperationsLines, SayHowAnUpdateWent) {
   metrics::OperationsSummary all;
-  all.updates = {
-      {.at_s = 60.0,
-       .instances = 4,
-       .replaced = 4,
-       .fewest_ready = 3,
-       .over_s = 198.0,
-       .failed_requests = 5,
-       .rerouted_requests = 2},
-      {.pool = "decode", .at_s = 60.0, .instances = 2, .replaced = 1, .fewest_ready = 1}};
+  all.updates = {{.at_s = 60.0,
+                  .instances = 4,
+                  .replaced = 4,
+                  .fewest_ready = 3,
+                  .over_s = 198.0,
+                  .failed_requests = 5,
+                  .rerouted_requests = 2},
+                 {.pool = "decode",
+                  .at_s = 60.0,
+                  .instances = 2,
+                  .replaced = 1,
+                  .starting = 1,
+                  .fewest_ready = 1}};
   const std::string text = operations_lines(all, {});
   EXPECT_THAT(text,
               HasSubstr("update       4 of 4 instances replaced from 60.0 s on, over after "));
   EXPECT_THAT(text, HasSubstr("5 requests lost, 2 of them sent again"));
   EXPECT_THAT(text,
-              HasSubstr("decode 1 of 2 instances replaced from 60.0 s on, not over by the end"));
+              HasSubstr("decode 1 of 2 instances replaced from 60.0 s on, not over by the end, "
+                        "1 new instance still starting"));
   MapBuilder cluster;
   all.retries.emplace();
   add_operations(all, cluster);
@@ -68,6 +73,8 @@ TEST(OperationsLines, SayHowAnUpdateWent) {
   ASSERT_EQ(tree.find("updates")->items().size(), 2);
   EXPECT_EQ(tree.find("updates")->items()[0].find("rerouted_requests")->as_integer(), 2);
   EXPECT_TRUE(tree.find("updates")->items()[1].find("over_s")->is_null());
+  EXPECT_EQ(tree.find("updates")->items()[0].find("starting")->as_integer(), 0);
+  EXPECT_EQ(tree.find("updates")->items()[1].find("starting")->as_integer(), 1);
 }
 
 TEST(OperationsLines, SayItOfEachPool) {

@@ -30,7 +30,9 @@
 namespace ridgeline::scenario {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 /// The newest profile is 0.27's: what later versions changed is not known.
 TEST(ResolveDeployment, MarksEngineVersionsBeyondTheNewestProfile) {
@@ -341,6 +343,40 @@ TEST(ResolveDeployment, TheHostsClassAndRanksAndTheApiProcesses) {
   EXPECT_NEAR(host_of(", api_server_count: 2, stream_interval: 4").per_answer.to_microseconds(),
               (0.46 + 0.54 / 2) * 80 / 4,
               1e-3);
+}
+
+TEST(ResolveDeployment, TimesOfVllmsRanksAndFrontEndAreNamedWhereAnotherEngineRuns) {
+  const auto ignored = [](const char* engine, std::vector<Override> more) {
+    more.push_back({"engine.version", engine});
+    more.push_back({"engine.tensor_parallel_size", "2"});
+    const auto found = resolved(with("llama-3.1-8b", "h100", std::move(more)));
+    std::vector<std::string> settings;
+    EXPECT_TRUE(found) << core::to_string(found.error().front());
+    for (const auto& warning : found ? (*found)->warnings : core::Warnings()) {
+      if (warning.code == "W-ignored-setting") {
+        settings.push_back(warning.message.substr(0, warning.message.find(' ')));
+      }
+    }
+    return settings;
+  };
+  const std::vector<Override> stated = {{"serving.host_rank_time", "1ms"},
+                                        {"serving.frontend_output_time", "75us"},
+                                        {"serving.frontend_rescan_time", "1us"},
+                                        {"engine.stream_interval", "8"}};
+  // What a written configuration repeats of the fitted times.
+  const std::vector<Override> standard = {{"serving.host_rank_time", "150us"},
+                                          {"serving.frontend_output_time", "70us"},
+                                          {"engine.stream_interval", "1"}};
+  for (const char* engine : {"sglang", "tensorrt-llm"}) {
+    EXPECT_THAT(ignored(engine, stated),
+                ElementsAre("serving.host_rank_time",
+                            "serving.frontend_output_time",
+                            "serving.frontend_rescan_time",
+                            "engine.stream_interval"));
+    EXPECT_THAT(ignored(engine, {}), IsEmpty());
+    EXPECT_THAT(ignored(engine, standard), IsEmpty());
+  }
+  EXPECT_THAT(ignored("vllm@0.15", stated), IsEmpty());
 }
 
 TEST(ResolveDeployment, AnErrorOfAPoolHasThePoolsPlace) {

@@ -76,6 +76,10 @@ TEST(FleetWarnings, CountInstancesThatAnAutoscalerStartedTooLate) {
   operations.faults = {{.kind = "crash", .instance = 2, .at_s = 50, .over_s = 50}};
   EXPECT_THAT(warnings_of(flags, 60, summary),
               ElementsAre(HasSubstr("1 instance that hpa added was never ready")));
+  // A rolling update started it.
+  summary.fleet->instances[2].of_update = true;
+  EXPECT_THAT(warnings_of(flags, 60, summary), IsEmpty());
+  summary.fleet->instances[2].of_update = false;
   summary.fleet->instances[2].ready_s = 1.0;
   EXPECT_THAT(warnings_of(flags, 60, summary), IsEmpty());
 }

@@ -1,5 +1,6 @@
 #include "evidence/validate/experiment_records.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -129,6 +130,54 @@ TEST(ExperimentRecords, APowerIsAFigure) {
   ASSERT_EQ(evidence.problem, "");
   EXPECT_EQ(evidence.measured.at(Figure::kPower, Level::kMean), 400.0);
   EXPECT_FALSE(evidence.steady_state);
+}
+
+Evidence measuring(const std::string& measured, const std::string& concurrency = "2") {
+  return read_record(R"({"id": "z", "model": "m", "gpu": "g", "workload": {"loop": "closed",
+      "concurrency": )" +
+                     concurrency +
+                     R"(, "input": {"tokens": 8}, "output": {"tokens": 8}}, "measured": )" +
+                     measured + "}");
+}
+
+TEST(ExperimentRecords, WhatIsMeasuredIsAboveZeroOrNamed) {
+  const Evidence evidence = measuring(R"({"ttft_ms": {"mean": 5, "p50": 0, "p99": null},
+      "tpot_ms": {"mean": -3}, "itl_ms": 7, "e2e_ms": {"mean": "long"}, "kv_transfer_ms": 0,
+      "output_tokens_per_s": "many", "requests_per_s": 0,
+      "power": {"mean_w_per_gpu": -1, "joules_per_output_token": 0}})");
+  EXPECT_EQ(evidence.problem, "");
+  EXPECT_EQ(evidence.measured.at(Figure::kTtft, Level::kMean), 5.0);
+  Figures only;
+  only.at(Figure::kTtft, Level::kMean) = 5.0;
+  EXPECT_EQ(evidence.measured, only);
+  EXPECT_EQ(evidence.completed_per_s, std::nullopt);
+  EXPECT_THAT(
+      evidence.doubts,
+      testing::UnorderedElementsAre(
+          "z: measured.ttft_ms.p50 is 0, expected a number above 0: left out",
+          "z: measured.tpot_ms.mean is -3, expected a number above 0: left out",
+          "z: measured.itl_ms is 7, expected a map: left out",
+          "z: measured.e2e_ms.mean is \"long\", expected a number above 0: left out",
+          "z: measured.kv_transfer_ms is 0, expected a number above 0: left out",
+          "z: measured.output_tokens_per_s is \"many\", expected a number above 0: left out",
+          "z: measured.requests_per_s is 0, expected a number above 0: left out",
+          "z: measured.power.mean_w_per_gpu is -1, expected a number above 0: left out",
+          "z: measured.power.joules_per_output_token is 0, expected a number above 0: left out"));
+  // Of nothing else a record can say nothing.
+  EXPECT_EQ(measuring(R"({"tpot_ms": {"mean": 0}})").problem,
+            "measured.tpot_ms.mean is 0, expected a number above 0");
+}
+
+TEST(ExperimentRecords, AConcurrencyThatIsNoneIsNamedAsItWasFound) {
+  const auto problem = [](const char* concurrency) {
+    return measuring(R"({"tpot_ms": {"mean": 5}})", concurrency).problem;
+  };
+  EXPECT_EQ(problem("3"), "");
+  EXPECT_EQ(problem("0"), "workload.concurrency is 0, expected a whole number from 1 to 200000");
+  EXPECT_EQ(problem("-4"), "workload.concurrency is -4, expected a whole number from 1 to 200000");
+  EXPECT_EQ(problem("\"4\""),
+            "workload.concurrency is \"4\", expected a whole number from 1 to 200000");
+  EXPECT_THAT(problem("null"), testing::HasSubstr("workload.concurrency is missing"));
 }
 
 /// A refusal is no mistake of the record: it was read.

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,7 +17,8 @@ namespace {
 
 Figures figures_of(const std::string& power, std::int64_t gpus) {
   Figures figures;
-  read_power(document::parse_json(power, "power.json").value(), gpus, figures);
+  std::vector<std::string> odd;
+  read_power(document::parse_json(power, "power.json").value(), gpus, figures, odd);
   return figures;
 }
 

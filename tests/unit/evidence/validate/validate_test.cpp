@@ -106,6 +106,19 @@ std::string power_record(const std::string& id, const std::string& side) {
       "measured": {"power": {"mean_w_per_gpu": 400, "joules_per_output_token": 8}}})");
 }
 
+TEST(Validate, NamesMembersThatAreNoNumbers) {
+  std::string record = joined(closed_record("NaN", "llama-3.1-8b", "h100"));
+  record.replace(record.find("6.0"), 3, "NaN");
+  record.insert(record.rfind("}}}"), R"(, "p50": null, "p99": -Infinity)");
+  const auto evidence = read_evidence(records_file({record}));
+  ASSERT_TRUE(evidence) << core::to_string(evidence.error().front());
+  EXPECT_EQ(evidence->front().problem, "");
+  EXPECT_THAT(evidence->front().doubts,
+              testing::ElementsAre(
+                  "NaN: measured.tpot_ms.mean is NaN or infinite, expected a number: left out",
+                  "NaN: measured.ttft_ms.p99 is NaN or infinite, expected a number: left out"));
+}
+
 TEST(Validate, PowerIsPredictedAndScored) {
   auto evidence = read_evidence(
       records_file({power_record("whole", "client"), power_record("steady", "steady state only")}));

@@ -123,7 +123,7 @@ constexpr auto kAnswers = std::to_array<ForeignAnswer>({
      "attention-backend attention-config ac disable-cascade-attn linear-backend "
      "mamba-backend gdn-prefill-backend kda-prefill-backend kernel-config "
      "enable-flashinfer-autotune ir-op-priority enable-bf16x3-router-gemm "
-     "override-attention-dtype disable-custom-all-reduce use-fp64-gumbel mamba-ssu-algorithm "
+     "override-attention-dtype use-fp64-gumbel mamba-ssu-algorithm "
      "enable-flash-late-interaction"},
     {"is not modelled: the KV cache is one pool of blocks on the GPU, as vLLM's default",
      "calculate-kv-scales kv-cache-dtype-skip-layers kv-sharing-fast-prefill "

@@ -1,6 +1,7 @@
 #include "deploy/flags.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -43,6 +44,7 @@ StatedBy read_row(const Node& node, core::Errors& errors) {
   document::ObjectReader reader(node, "options", errors);
   StatedBy row{.option = reader.required_string("option"),
                .flag = reader.string("flag").value_or(""),
+               .short_flag = reader.string("short").value_or(""),
                .member = reader.string("member").value_or(""),
                .variable = reader.string("variable").value_or(""),
                .values = {},
@@ -163,6 +165,23 @@ const OptionValue* find_value(std::span<const OptionValue> options, std::string_
   return found == options.end() ? nullptr : &*found;
 }
 
+/// "--flag" and "-tp", not "-1".
+bool is_flag(std::string_view word) {
+  return word.size() > 1 && word[0] == '-' &&
+         (word[1] == '-' || std::isalpha(static_cast<unsigned char>(word[1])) != 0);
+}
+
+/// Without dashes and value; a short flag by its long name, or nothing.
+std::string long_name(std::string_view word) {
+  const std::string_view typed = word.substr(0, word.find('='));
+  if (typed.starts_with("--")) {
+    return std::string(typed.substr(2));
+  }
+  const auto& rows = flag_table().options;
+  const auto row = std::ranges::find(rows, typed.substr(1), &StatedBy::short_flag);
+  return row == rows.end() ? std::string() : row->flag;
+}
+
 /// Reads the words of one command line.
 class WordReader {
  public:
@@ -171,20 +190,23 @@ class WordReader {
   void read(std::span<const Word> words) {
     for (std::size_t i = 0; i < words.size(); ++i) {
       const Word& word = words[i];
-      if (!word.text.starts_with("--")) {
+      if (!is_flag(word.text)) {
         note(word, "found, expected a flag", "");
         continue;
       }
       const std::size_t equals = word.text.find('=');
-      const std::string name =
-          word.text.substr(2, equals == std::string::npos ? equals : equals - 2);
+      const std::string name = long_name(word.text);
       std::optional<Word> value;
       if (equals != std::string::npos) {
         value = Word{.text = word.text.substr(equals + 1), .where = word.where};
-      } else if (i + 1 < words.size() && !words[i + 1].text.starts_with("--")) {
+      } else if (i + 1 < words.size() && !is_flag(words[i + 1].text)) {
         value = words[++i];
       }
-      take(name, value, word);
+      if (name.empty()) {
+        note(word, "no such flag is read", "flags are spelt out with two dashes");
+      } else {
+        take(name, value, word);
+      }
     }
   }
 

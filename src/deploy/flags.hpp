@@ -22,10 +22,11 @@ using Version = std::pair<int, int>;
 
 /// How a deployment states one option of the section `engine` (data/deploy/vllm-flags.yaml).
 struct StatedBy {
-  std::string option;    ///< "engine.max_num_seqs"
-  std::string flag;      ///< "max-num-seqs"; empty: a variable.
-  std::string member;    ///< Dotted key in the flag's JSON, or empty.
-  std::string variable;  ///< "VLLM_USE_FLASHINFER_SAMPLER"; empty: a flag.
+  std::string option;      ///< "engine.max_num_seqs"
+  std::string flag;        ///< "max-num-seqs"; empty: a variable.
+  std::string short_flag;  ///< "tp", or empty.
+  std::string member;      ///< Dotted key in the flag's JSON, or empty.
+  std::string variable;    ///< "VLLM_USE_FLASHINFER_SAMPLER"; empty: a flag.
   /// The variable's words for the option's; empty: the same.
   std::vector<std::pair<std::string, std::string>> values;
   std::optional<Version> since;

@@ -135,6 +135,19 @@ TEST(VllmFlags, AreReadBackInBothForms) {
   EXPECT_TRUE(errors.empty());
 }
 
+TEST(VllmFlags, ShortFormsAreRead) {
+  core::Errors errors;
+  EXPECT_EQ(read_text({{"--enforce-eager"}, {"-tp"}, {"4"}, {"-dp=2"}, {"-ep"}}, errors),
+            "engine.enforce_eager=true engine.tensor_parallel_size=4 engine.data_parallel_size=2 "
+            "engine.enable_expert_parallel=true ");
+  EXPECT_EQ(read_text({{"-cc"}, {R"({"cudagraph_mode": "NONE"})"}}, errors),
+            "engine.cudagraph_mode=NONE ");
+  EXPECT_TRUE(errors.empty());
+  EXPECT_EQ(read_text({{"-xy"}, {"4"}}, errors), "");
+  ASSERT_EQ(errors.size(), 1U);
+  EXPECT_EQ(errors.front().field, "-xy");
+}
+
 TEST(VllmFlags, AMisspeltOneIsAnsweredWithTheNearest) {
   core::Errors errors;
   EXPECT_EQ(

@@ -45,7 +45,7 @@ if(RIDGELINE_SANITIZE)
   target_compile_options(ridgeline_flags INTERFACE
     -g1 -fsanitize=${RIDGELINE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(ridgeline_flags INTERFACE -fsanitize=${RIDGELINE_SANITIZE})
-  # A fifth of the compile time for what AddressSanitizer sees as well, but for alignment and casts down: those are
+  # A fifth of the compile time for what AddressSanitizer sees as well, but for alignment and downcasts, which are
   # checked by the asan preset (g++) and by the fuzzers.
   if(CMAKE_CXX_COMPILER_ID STREQUAL Clang AND NOT RIDGELINE_FUZZ)
     target_compile_options(ridgeline_flags INTERFACE -fno-sanitize=null,alignment,object-size,vptr)

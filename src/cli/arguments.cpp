@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "core/result.hpp"
+#include "core/shell_word.hpp"
 #include "document/reader.hpp"
 
 namespace ridgeline::cli {
@@ -28,11 +29,6 @@ core::Error problem(std::string field, std::string message, std::string hint = {
           .message = std::move(message),
           .where = {.file = "command line", .line = 0, .column = 0},
           .hint = std::move(hint)};
-}
-
-/// Flags begin with a dash, but so do negative numbers; a lone dash is a word.
-bool is_flag(std::string_view word) {
-  return word.size() > 1 && word[0] == '-' && word[1] != '.' && (word[1] < '0' || word[1] > '9');
 }
 
 class Parser {
@@ -122,7 +118,8 @@ class Parser {
         errors_.push_back(problem(typed, spec.help));
         return;
       case FlagSpec::Takes::kIgnored:
-        if (!value && !spec.value.empty() && at_ < words_.size() && !is_flag(words_[at_])) {
+        if (!value && !spec.value.empty() && at_ < words_.size() &&
+            !core::is_flag_word(words_[at_])) {
           static_cast<void>(next_words(spec.many));
         }
         found_.ignored.push_back({.name = typed, .help = spec.help});
@@ -150,7 +147,7 @@ class Parser {
         return;
       case FlagSpec::Takes::kValue:
         if (!value) {
-          if (at_ == words_.size() || is_flag(words_[at_])) {
+          if (at_ == words_.size() || core::is_flag_word(words_[at_])) {
             errors_.push_back(
                 problem(typed, "a value is missing", fmt::format("{} {}", typed, spec.value)));
             return;
@@ -171,7 +168,7 @@ class Parser {
   /// The next word, or all up to the next flag.
   std::string next_words(bool many) {
     std::string taken = words_[at_++];
-    while (many && at_ < words_.size() && !is_flag(words_[at_])) {
+    while (many && at_ < words_.size() && !core::is_flag_word(words_[at_])) {
       taken += " " + words_[at_++];
     }
     return taken;

@@ -22,4 +22,8 @@ std::string shell_word(std::string_view word) {
   return text + "'";
 }
 
+bool is_flag_word(std::string_view word) {
+  return word.size() > 1 && word[0] == '-' && word[1] != '.' && (word[1] < '0' || word[1] > '9');
+}
+
 }  // namespace ridgeline::core

@@ -1,7 +1,6 @@
 #include "deploy/flags.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +16,7 @@
 
 #include "core/check.hpp"
 #include "core/result.hpp"
+#include "core/shell_word.hpp"
 #include "deploy/catalogue.hpp"
 #include "deploy/layout.hpp"
 #include "deploy/paths.hpp"
@@ -165,12 +165,6 @@ const OptionValue* find_value(std::span<const OptionValue> options, std::string_
   return found == options.end() ? nullptr : &*found;
 }
 
-/// "--flag" and "-tp", not "-1".
-bool is_flag(std::string_view word) {
-  return word.size() > 1 && word[0] == '-' &&
-         (word[1] == '-' || std::isalpha(static_cast<unsigned char>(word[1])) != 0);
-}
-
 /// Without dashes and value; a short flag by its long name, or nothing.
 std::string long_name(std::string_view word) {
   const std::string_view typed = word.substr(0, word.find('='));
@@ -190,7 +184,7 @@ class WordReader {
   void read(std::span<const Word> words) {
     for (std::size_t i = 0; i < words.size(); ++i) {
       const Word& word = words[i];
-      if (!is_flag(word.text)) {
+      if (!core::is_flag_word(word.text)) {
         note(word, "found, expected a flag", "");
         continue;
       }
@@ -199,7 +193,7 @@ class WordReader {
       std::optional<Word> value;
       if (equals != std::string::npos) {
         value = Word{.text = word.text.substr(equals + 1), .where = word.where};
-      } else if (i + 1 < words.size() && !is_flag(words[i + 1].text)) {
+      } else if (i + 1 < words.size() && !core::is_flag_word(words[i + 1].text)) {
         value = words[++i];
       }
       if (name.empty()) {

@@ -12,5 +12,14 @@ TEST(ShellWord, QuotesWhatAShellWouldChange) {
   EXPECT_EQ(shell_word("$x"), "'$x'");
 }
 
+TEST(ShellWord, AFlagIsNoNegativeNumber) {
+  for (const char* flag : {"--seed", "-o", "-tp=4", "--"}) {
+    EXPECT_TRUE(is_flag_word(flag)) << flag;
+  }
+  for (const char* word : {"", "-", "-1", "-.5", "a-b"}) {
+    EXPECT_FALSE(is_flag_word(word)) << word;
+  }
+}
+
 }  // namespace
 }  // namespace ridgeline::core

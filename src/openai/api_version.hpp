@@ -24,8 +24,8 @@ inline constexpr ApiVersion kPriorityAccepted{.minor = 9, .patch = 0};
 inline constexpr ApiVersion kNestedErrors{.minor = 10, .patch = 1};       // 2025-08-06
 inline constexpr ApiVersion kTokenIdsInChoices{.minor = 10, .patch = 2};  // 2025-08-19
 inline constexpr ApiVersion kCallsWorkers{.minor = 10, .patch = 2};       // 2025-08, from memory
-inline constexpr ApiVersion kResponses{.minor = 10, .patch = 0};          // 2025-07
-inline constexpr ApiVersion kMessages{.minor = 11, .patch = 1};           // 2025-10
+inline constexpr ApiVersion kResponsesRoutes{.minor = 10, .patch = 0};    // 2025-07
+inline constexpr ApiVersion kMessagesRoutes{.minor = 11, .patch = 1};     // 2025-10
 inline constexpr ApiVersion kResponseTurns{.minor = 11, .patch = 1};      // 2025-10
 /// From then on a model that generates has no routes for embeddings, scores and classes.
 inline constexpr ApiVersion kPoolingLeft{.minor = 12, .patch = 0};       // 2025-11

@@ -20,6 +20,7 @@
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
 #include "scenario/sections/router.hpp"
+#include "sim/fleet_pools.hpp"
 #include "sim/operations.hpp"
 
 namespace ridgeline::sim {

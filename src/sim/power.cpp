@@ -16,6 +16,7 @@
 #include "scenario/deployment.hpp"
 #include "scenario/resolve.hpp"
 #include "sim/fleet.hpp"
+#include "sim/operations.hpp"
 
 namespace ridgeline::sim {
 namespace {

@@ -16,6 +16,7 @@
 #include "document/document.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/loose_node.hpp"
+#include "evidence/validate/record_identity.hpp"
 #include "link/presets.hpp"
 
 namespace ridgeline::evidence::validate {

@@ -17,6 +17,7 @@
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/evidence_limits.hpp"
 #include "evidence/validate/loose_node.hpp"
+#include "evidence/validate/record_identity.hpp"
 #include "evidence/validate/record_refusals.hpp"
 #include "evidence/validate/request_log.hpp"
 

@@ -13,25 +13,13 @@
 namespace ridgeline::routing {
 namespace {
 
-/// (max - x) / (max - min) as a percentage of the observed times; 100 where they are equal.
+/// (max - x) / (max - min) as a percentage; 100 where all are equal. Requires one at least.
 std::vector<double> time_scores(const std::vector<double>& times) {
-  constexpr double kUnknown = 50.0;
   constexpr double kBest = 100.0;
-  double least = 0.0;
-  double most = 0.0;
-  bool first = true;
-  for (const double time : times) {
-    if (time > 0.0) {
-      least = first ? time : std::min(least, time);
-      most = first ? time : std::max(most, time);
-      first = false;
-    }
-  }
+  const auto [least, most] = std::ranges::minmax(times);
   std::vector<double> scores;
   for (const double time : times) {
-    scores.push_back(time <= 0.0    ? kUnknown
-                     : most > least ? (most - time) / (most - least) * kBest
-                                    : kBest);
+    scores.push_back(most > least ? (most - time) / (most - least) * kBest : kBest);
   }
   return scores;
 }
@@ -84,9 +72,11 @@ AibrixChoice aibrix_prefix_cache(const std::vector<std::int64_t>& match_percent,
           choice.picks.push_back(other);
         }
       }
+      choice.matched = true;
       return choice;
     }
   }
+  choice.skipped = !matches.empty();
   for (const std::size_t pod : places_of_least(running)) {
     if (std::ranges::find(pods, pod) != pods.end()) {
       choice.picks.push_back(pod);
@@ -122,12 +112,26 @@ WholeScores kthena_gpu_usage(const std::vector<double>& kv_usage) {
 WholeScores kthena_least_latency(const std::vector<double>& ttft_s,
                                  const std::vector<double>& tpot_s,
                                  double ttft_weight) {
-  const auto ttft = time_scores(ttft_s);
-  const auto tpot = time_scores(tpot_s);
-  WholeScores scores;
-  for (std::size_t i = 0; i < ttft.size(); ++i) {
-    scores.push_back(
-        static_cast<std::int64_t>(ttft_weight * ttft[i] + (1.0 - ttft_weight) * tpot[i]));
+  constexpr std::int64_t kUnknown = 50;
+  std::vector<std::size_t> measured;
+  std::vector<double> ttft;
+  std::vector<double> tpot;
+  for (std::size_t i = 0; i < ttft_s.size(); ++i) {
+    if (ttft_s[i] > 0.0 && tpot_s[i] > 0.0) {
+      measured.push_back(i);
+      ttft.push_back(ttft_s[i]);
+      tpot.push_back(tpot_s[i]);
+    }
+  }
+  WholeScores scores(ttft_s.size(), kUnknown);
+  if (measured.empty()) {
+    return scores;
+  }
+  ttft = time_scores(ttft);
+  tpot = time_scores(tpot);
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    scores[measured[i]] =
+        static_cast<std::int64_t>(ttft_weight * ttft[i] + (1.0 - ttft_weight) * tpot[i]);
   }
   return scores;
 }

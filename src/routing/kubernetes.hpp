@@ -15,6 +15,8 @@ namespace ridgeline::routing {
 /// AIBrix's prefix-cache: what may be chosen, and whether the counts are too far apart.
 struct AibrixChoice {
   bool imbalanced = false;
+  bool matched = false;  ///< By its prefix; or else there was a match, but too busy.
+  bool skipped = false;
   std::vector<std::size_t> picks = {};  ///< More than one: a draw.
 };
 /// `match_percent` and `running` of each pod. Counts further apart than `imbalance` leave only the

@@ -13,19 +13,27 @@
 namespace ridgeline::routing {
 namespace {
 
-/// A range below this is none: its weight goes to the other dimension.
+/// A range below this is none: all are in the middle of it.
 constexpr double kNoRange = 1e-9;
 
-/// Without predictions: the mean of free cache, short queue and matched prefix, in hundredths.
+/// An endpoint without a prediction beside others that have one counts as just in time.
+Headroom headroom_of(const Columns& all, std::size_t place) {
+  return all.headroom[place].value_or(Headroom{.ttft_ms = 0.0, .tpot_ms = 0.0});
+}
+
+/// Without predictions: the mean of free cache, short queue and matched prefix, in hundredths; of
+/// free cache alone where the weights leave nothing.
 Scores composite_scores(const Columns& all, const LatencyWeights& weights) {
   const double longest = extent_of(all.waiting).highest;
   const double sum = weights.kv + weights.queue + weights.prefix;
   Scores scores;
   for (std::size_t i = 0; i < all.size; ++i) {
     const double queue = longest > 0.0 ? (longest - all.waiting[i]) / longest : 1.0;
-    const double mean = (weights.kv * (1.0 - all.kv_usage[i]) + weights.queue * queue +
-                         weights.prefix * all.ratio(i)) /
-                        sum;
+    const double free = 1.0 - all.kv_usage[i];
+    const double mean =
+        sum > 0.0
+            ? (weights.kv * free + weights.queue * queue + weights.prefix * all.ratio(i)) / sum
+            : free;
     scores.push_back(std::round(100.0 * mean) / 100.0);
   }
   return scores;
@@ -37,7 +45,7 @@ std::vector<std::size_t> best_class(const Columns& all) {
   enum Class : std::uint8_t { kNone, kIdle, kTpot, kTtft, kBoth, kCount };
   std::array<std::vector<std::size_t>, kCount> classes;
   for (std::size_t i = 0; i < all.size; ++i) {
-    const Headroom& room = *all.headroom[i];
+    const Headroom room = headroom_of(all, i);
     const bool ttft_late = room.ttft_ms < 0.0;
     const bool tpot_late = room.tpot_ms < 0.0;
     if (!ttft_late && !tpot_late) {
@@ -61,8 +69,8 @@ std::vector<double> combined(const Columns& all,
   std::vector<double> ttft;
   std::vector<double> tpot;
   for (const std::size_t place : places) {
-    ttft.push_back(std::abs(all.headroom[place]->ttft_ms));
-    tpot.push_back(std::abs(all.headroom[place]->tpot_ms));
+    ttft.push_back(std::abs(headroom_of(all, place).ttft_ms));
+    tpot.push_back(std::abs(headroom_of(all, place).tpot_ms));
   }
   const auto [ttft_low, ttft_high] = std::ranges::minmax(ttft);
   const auto [tpot_low, tpot_high] = std::ranges::minmax(tpot);
@@ -74,10 +82,11 @@ std::vector<double> combined(const Columns& all,
     ttft_weight = ttft_flat ? 0.0 : 1.0;
     tpot_weight = 1.0 - ttft_weight;
   }
+  constexpr double kMiddle = 0.5;
   std::vector<double> sums;
   for (std::size_t i = 0; i < places.size(); ++i) {
-    const double a = ttft_flat ? 0.0 : (ttft[i] - ttft_low) / (ttft_high - ttft_low);
-    const double b = tpot_flat ? 0.0 : (tpot[i] - tpot_low) / (tpot_high - tpot_low);
+    const double a = ttft_flat ? kMiddle : (ttft[i] - ttft_low) / (ttft_high - ttft_low);
+    const double b = tpot_flat ? kMiddle : (tpot[i] - tpot_low) / (tpot_high - tpot_low);
     sums.push_back(ttft_weight * a + tpot_weight * b);
   }
   return sums;
@@ -86,15 +95,15 @@ std::vector<double> combined(const Columns& all,
 }  // namespace
 
 Scores latency_scores(const Columns& all, const LatencyWeights& weights) {
-  const bool predicted = std::ranges::all_of(
+  const bool predicted = std::ranges::any_of(
       all.headroom, [](const std::optional<Headroom>& one) { return one.has_value(); });
-  if (!predicted || all.headroom.empty()) {
+  if (!predicted) {
     return composite_scores(all, weights);
   }
   const auto places = best_class(all);
   const auto sums = combined(all, places, weights);
   // Of those that are late, the one that is least late.
-  const Headroom& any = *all.headroom[places.front()];
+  const Headroom any = headroom_of(all, places.front());
   const bool prefers_most = weights.most_headroom && any.ttft_ms >= 0.0 && any.tpot_ms >= 0.0;
   Scores scores(all.size, 0.0);
   for (std::size_t i = 0; i < places.size(); ++i) {

@@ -49,5 +49,27 @@ TEST(LatencyScorer, WithoutPredictionsTakesTheMeanOfTheOthers) {
   EXPECT_THAT(latency_scores(all), ElementsAre(0.17, 0.83));
 }
 
+TEST(LatencyScorer, WithoutARangeAllStandInTheMiddle) {
+  // One endpoint, or equal ones: floor(100 * 0.5) + 1 hundredths, whatever the strategy.
+  EXPECT_THAT(latency_scores(with_headroom({{50, 10}})), ElementsAre(0.51));
+  EXPECT_THAT(latency_scores(with_headroom({{50, 10}, {50, 10}}), {.most_headroom = true}),
+              ElementsAre(0.51, 0.51));
+}
+
+TEST(LatencyScorer, AnEndpointWithoutPredictionIsJustInTimeBesideOthers) {
+  auto all = with_headroom({{100, 10}, {50, 20}, {-5, 10}});
+  all[1].headroom.reset();
+  // Rooms 100 and 10 against 0 and 0: the least room is the best, the late one is out.
+  EXPECT_THAT(latency_scores(all), ElementsAre(0.01, 1.01, 0.0));
+}
+
+TEST(LatencyScorer, WeightsThatLeaveNothingLeaveFreeCache) {
+  std::vector<Candidate> all(2);
+  all[0].gauges = {.waiting = 3, .kv_usage = 0.2};
+  all[1].gauges = {.kv_usage = 0.9};
+  EXPECT_THAT(latency_scores(all, {.kv = -1.0, .queue = 0.5, .prefix = 0.5}),
+              ElementsAre(0.8, 0.1));
+}
+
 }  // namespace
 }  // namespace ridgeline::routing

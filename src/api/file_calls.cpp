@@ -90,20 +90,15 @@ core::Result<Reply> conform(CallDocument& document) {
   if (files.empty() && errors.empty()) {
     errors.push_back({.field = "files", .message = "missing, expected at least one recording"});
   }
-  std::vector<evidence::conform::ConformResult> results;
-  for (const std::string& file : files) {
-    const auto lines = evidence::conform::conform_file(file);
-    if (lines) {
-      results.insert(results.end(), lines->begin(), lines->end());
-    } else {
-      errors.insert(errors.end(), lines.error().begin(), lines.error().end());
-    }
-  }
   if (!errors.empty()) {
     return core::fail(std::move(errors));
   }
-  return Reply{.code = report::num_different(results) == 0 ? 0 : kDiffers,
-               .json = report::conform_json(results)};
+  const auto results = evidence::conform::conform_files(files);
+  if (!results) {
+    return core::fail(results.error());
+  }
+  return Reply{.code = report::num_different(*results) == 0 ? 0 : kDiffers,
+               .json = report::conform_json(*results)};
 }
 
 core::Result<Reply> load_result(CallDocument& document) {

@@ -14,12 +14,6 @@
 #include "report/results/conform.hpp"
 
 namespace ridgeline::cli {
-namespace {
-
-using evidence::conform::ConformResult;
-
-}  // namespace
-
 ExitCode conform_command(Words words) {
   const Opening opening{
       .usage = "conform FILE...",
@@ -28,7 +22,9 @@ ExitCode conform_command(Words words) {
           "version in the file: schedules, queues, preemptions, free counts, block ids, prefix\n"
           "statistics and per-request tables. Or decisions of routers, gateways and autoscalers: "
           "scores,\n"
-          "picks, saturation, targets. Exit code 1 when anything differs.",
+          "picks, saturation, targets. Exit code 1 when anything differs; a case of which a part "
+          "is not\n"
+          "compared is refused.",
       .flags = manner_flags("table|json"),
       .formats = {"table", "json"}};
   Arguments arguments;
@@ -43,26 +39,17 @@ ExitCode conform_command(Words words) {
                      .hint = "ridgeline conform recording.json"}},
                    manners);
   }
-  std::vector<ConformResult> results;
-  core::Errors errors;
-  for (const auto& file : arguments.positionals) {
-    const auto lines = evidence::conform::conform_file(file);
-    if (lines) {
-      results.insert(results.end(), lines->begin(), lines->end());
-    } else {
-      errors.insert(errors.end(), lines.error().begin(), lines.error().end());
-    }
-  }
-  if (!errors.empty()) {
-    return give_up(errors, manners);
+  const auto results = evidence::conform::conform_files(arguments.positionals);
+  if (!results) {
+    return give_up(results.error(), manners);
   }
   const ExitCode written = put_out(
-      manners.format == "json" ? report::conform_json(results) : report::conform_table(results),
+      manners.format == "json" ? report::conform_json(*results) : report::conform_table(*results),
       manners);
   if (written != ExitCode::kOk) {
     return written;
   }
-  return report::num_different(results) == 0 ? ExitCode::kOk : ExitCode::kDiffers;
+  return report::num_different(*results) == 0 ? ExitCode::kOk : ExitCode::kDiffers;
 }
 
 }  // namespace ridgeline::cli

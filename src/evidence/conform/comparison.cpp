@@ -24,9 +24,15 @@ namespace ridgeline::evidence::conform {
 namespace {
 
 /// What a record may hold; those that are sets come first.
-constexpr auto kRecordSets = std::to_array<std::string_view>(
-    {"new", "resumed", "preempted", "finished", "aborted", "prefix_hit"});
-constexpr auto kRecordKeys = std::to_array<std::string_view>({"step",
+constexpr std::size_t kNumSets = 7;
+constexpr auto kRecordKeys = std::to_array<std::string_view>({"new",
+                                                              "resumed",
+                                                              "preempted",
+                                                              "finished",
+                                                              "aborted",
+                                                              "prefix_hit",
+                                                              "parked",
+                                                              "step",
                                                               "scheduled",
                                                               "spec",
                                                               "running",
@@ -35,29 +41,14 @@ constexpr auto kRecordKeys = std::to_array<std::string_view>({"step",
                                                               "blocks",
                                                               "tokens_out",
                                                               "free_blocks_after"});
+constexpr auto kTotalKeys =
+    std::to_array<std::string_view>({"num_preemptions", "final_free_queue", "prefix_stats"});
+constexpr auto kRowKeys = std::to_array<std::string_view>(
+    {"first_sched_step", "first_token_step", "finish_step", "output_tokens", "preemptions"});
 
 bool is_set(std::string_view key) {
-  return std::find(kRecordSets.begin(), kRecordSets.end(), key) != kRecordSets.end();
-}
-bool is_known(std::string_view key) {
-  return is_set(key) || std::find(kRecordKeys.begin(), kRecordKeys.end(), key) != kRecordKeys.end();
-}
-
-std::string sorted_text_of(const document::Node& list) {
-  std::set<std::string> items;
-  if (list.is_map()) {
-    for (const auto& member : list.members()) {
-      items.insert(member.key + ":" + text_of(member.value));
-    }
-    return fmt::format("{{{}}}", fmt::join(items, " "));
-  }
-  if (!list.is_list()) {
-    return text_of(list);
-  }
-  for (const auto& item : list.items()) {
-    items.insert(text_of(item));
-  }
-  return fmt::format("[{}]", fmt::join(items, " "));
+  return std::find(kRecordKeys.begin(), kRecordKeys.begin() + kNumSets, key) !=
+         kRecordKeys.begin() + kNumSets;
 }
 
 /// What comes of a step: no decision of the scheduler's.
@@ -77,8 +68,7 @@ std::optional<Difference> compare_record(const document::Node& recorded,
     std::erase_if(ours, [](const auto& member) { return is_outcome(member.first); });
   }
   for (const auto& member : recorded.members()) {
-    if (!is_known(member.key) || member.value.is_null() ||
-        (last_of_cut && is_outcome(member.key))) {
+    if (last_of_cut && is_outcome(member.key)) {
       continue;
     }
     const auto mine = ours.find(member.key);
@@ -104,8 +94,7 @@ std::optional<Difference> compare_record(const document::Node& recorded,
 bool says_nothing(const document::Node& recorded) {
   return recorded.is_map() &&
          std::all_of(recorded.members().begin(), recorded.members().end(), [](const auto& member) {
-           return member.key == "step" || member.key == "aborted" || !is_known(member.key) ||
-                  member.value.is_null();
+           return member.key == "step" || member.key == "aborted";
          });
 }
 
@@ -122,14 +111,15 @@ bool is_cut_off(const document::Node& last) {
 }
 
 std::optional<Difference> compare_records(const document::Node& trace,
-                                          const std::vector<Record>& records) {
+                                          const std::vector<Record>& records,
+                                          bool may_end_early) {
   std::vector<const document::Node*> recorded;
   for (const auto& item : trace.items()) {
     if (!says_nothing(item)) {
       recorded.push_back(&item);
     }
   }
-  const bool ends_early = !recorded.empty() && is_cut_off(*recorded.back());
+  const bool ends_early = may_end_early && !recorded.empty() && is_cut_off(*recorded.back());
   const std::size_t compared =
       ends_early ? recorded.size() : std::max(recorded.size(), records.size());
   for (std::size_t i = 0; i < compared; ++i) {
@@ -154,21 +144,18 @@ std::optional<Difference> compare_records(const document::Node& trace,
   return std::nullopt;
 }
 
-/// Members of a map against texts of ours; what we do not know and null are left alone.
+/// Numbers and lists of ours against the members of a map. Recorders leave out what is not there
+/// (an empty text of ours) and null stands for it.
 std::optional<Difference> compare_members(const document::Node& recorded,
                                           const std::map<std::string, std::string>& ours,
                                           const std::string& where) {
-  if (!recorded.is_map()) {
-    return Difference{where, recorded.describe(), "a map"};
-  }
-  for (const auto& member : recorded.members()) {
-    const auto mine = ours.find(member.key);
-    if (mine == ours.end() || member.value.is_null()) {
-      continue;
-    }
-    if (const std::string text = text_of(member.value); text != mine->second) {
-      return Difference{
-          where + "." + member.key, text, mine->second.empty() ? "absent" : mine->second};
+  for (const auto& [key, mine] : ours) {
+    const document::Node* const value = recorded.find(key);
+    const std::string theirs = value == nullptr || value->is_null() ? "" : text_of(*value);
+    if (theirs != mine) {
+      return Difference{.where = where + "." + key,
+                        .recorded = theirs.empty() ? "absent" : theirs,
+                        .ours = mine.empty() ? "absent" : mine};
     }
   }
   return std::nullopt;
@@ -187,6 +174,9 @@ std::string text_of_statistics(const SchedulerProbe::Statistics& statistics,
   return "{" + text + "}";
 }
 
+/// Recorders leave out the free list of a larger pool.
+constexpr core::Blocks kMostListed{64};
+
 std::optional<Difference> compare_totals(const document::Node& totals,
                                          const Recording& recording,
                                          const SchedulerProbe& probe,
@@ -199,36 +189,54 @@ std::optional<Difference> compare_totals(const document::Node& totals,
   for (const auto block : probe.free_list()) {
     free.push_back(block.value());
   }
-  return compare_members(
-      totals,
-      {{"num_preemptions", std::to_string(profile.counts_preemptions ? preemptions : 0)},
-       {"final_free_queue", fmt::format("[{}]", fmt::join(free, " "))},
-       {"prefix_stats", text_of_statistics(probe.statistics(), profile)}},
-      "totals");
+  std::map<std::string, std::string> ours = {
+      {"num_preemptions", std::to_string(profile.counts_preemptions ? preemptions : 0)}};
+  if (recording.options.enable_prefix_caching) {
+    ours["prefix_stats"] = text_of_statistics(probe.statistics(), profile);
+  }
+  if (recording.options.num_gpu_blocks <= kMostListed ||
+      totals.find("final_free_queue") != nullptr) {
+    ours["final_free_queue"] = fmt::format("[{}]", fmt::join(free, " "));
+  }
+  return compare_members(totals, ours, "totals");
 }
 
-std::optional<Difference> compare_rows(const document::Node& table,
+/// How often each request was preempted, by the records, which are equal to ours by now: a
+/// scheduler may count what a recorder did not see.
+std::map<std::string, std::int64_t> preemptions_of(const document::Node& trace) {
+  std::map<std::string, std::int64_t> preemptions;
+  for (const document::Node& record : trace.items()) {
+    const document::Node* const preempted = record.find("preempted");
+    if (preempted != nullptr && preempted->is_list()) {
+      for (const document::Node& name : preempted->items()) {
+        ++preemptions[text_of(name)];
+      }
+    }
+  }
+  return preemptions;
+}
+
+std::optional<Difference> compare_rows(const document::Node& result,
                                        const Recording& recording,
                                        const SchedulerProbe& probe,
                                        const std::vector<Replay::Row>& rows) {
   const auto text = [](std::optional<std::int64_t> number) {
     return number ? std::to_string(*number) : std::string();
   };
+  auto preemptions = preemptions_of(*result.find("trace"));
   for (std::size_t i = 0; i < recording.entries.size(); ++i) {
     const auto& entry = recording.entries[i];
-    const document::Node* recorded = table.find(entry.name);
-    if (recorded == nullptr) {
-      continue;
-    }
+    const document::Node& recorded = *result.find("per_request")->find(entry.name);
     // A recorder may take an abort for an end.
-    const auto end = rows[i].finished ? rows[i].finished : rows[i].aborted;
+    const bool is_end = rows[i].finished || recorded.find("finish_step") == nullptr;
     if (auto difference = compare_members(
-            *recorded,
+            recorded,
             {{"first_sched_step", text(rows[i].first_scheduled)},
              {"first_token_step", text(rows[i].first_token)},
-             {"finish_step", text(end)},
+             {"finish_step", text(is_end ? rows[i].finished : rows[i].aborted)},
              {"output_tokens", std::to_string(probe.output_tokens(entry.request.id))},
-             {"preemptions", std::to_string(probe.preemptions(entry.request.id))}},
+             {"preemptions",
+              preemptions[entry.name] == 0 ? "" : std::to_string(preemptions[entry.name])}},
             "per_request." + entry.name)) {
       return difference;
     }
@@ -238,29 +246,28 @@ std::optional<Difference> compare_rows(const document::Node& table,
 
 }  // namespace
 
+const ResultForm kResultForm = {kRecordKeys, kTotalKeys, kRowKeys};
+
 std::optional<Difference> compare(const document::Node& result,
                                   const Recording& recording,
                                   const engine::Profile& profile,
                                   SchedulerProbe& probe) {
   const auto& trace = *result.find("trace");
-  const bool with_blocks =
-      std::any_of(trace.items().begin(), trace.items().end(), [](const auto& record) {
-        return record.find("blocks") != nullptr;
-      });
-  Replay replay(recording, probe, with_blocks);
-  if (!replay.can_run()) {
-    return std::nullopt;  // This engine knows no KV that arrives over time.
-  }
-  if (auto difference = compare_records(trace, replay.run())) {
+  const auto writes = [&](std::string_view key) {
+    return std::any_of(trace.items().begin(), trace.items().end(), [&](const auto& record) {
+      return record.find(key) != nullptr;
+    });
+  };
+  Replay replay(
+      recording,
+      probe,
+      {.blocks = writes("blocks"), .parked = writes("parked"), .aborted = writes("aborted")});
+  auto difference = compare_records(trace, replay.run(), is_excerpt(result));
+  if (difference || is_excerpt(result)) {
     return difference;
   }
-  if (const document::Node* totals = result.find("totals"); totals != nullptr) {
-    if (auto difference = compare_totals(*totals, recording, probe, profile)) {
-      return difference;
-    }
-  }
-  const document::Node* table = result.find("per_request");
-  return table == nullptr ? std::nullopt : compare_rows(*table, recording, probe, replay.rows());
+  difference = compare_totals(*result.find("totals"), recording, probe, profile);
+  return difference ? difference : compare_rows(result, recording, probe, replay.rows());
 }
 
 }  // namespace ridgeline::evidence::conform

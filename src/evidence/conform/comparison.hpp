@@ -7,12 +7,16 @@
 #include "engine/profiles.hpp"
 #include "evidence/conform/conform.hpp"
 #include "evidence/conform/recording.hpp"
+#include "evidence/conform/result_form.hpp"
 
 namespace ridgeline::evidence::conform {
 
+/// What compare() reads of a result.
+extern const ResultForm kResultForm;
+
 /// Replays a recording through a probe and holds it against one result: its trace record by record,
-/// then its totals and its table of requests. Keys that neither README nor we know are left alone.
-/// Requires a result that read_recording has checked.
+/// then its totals and its table of requests. Requires a result of kResultForm, and a probe that
+/// can run the recording (can_run).
 [[nodiscard]] std::optional<Difference> compare(const document::Node& result,
                                                 const Recording& recording,
                                                 const engine::Profile& profile,

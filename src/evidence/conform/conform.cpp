@@ -19,6 +19,8 @@
 #include "evidence/conform/decisions/decisions.hpp"
 #include "evidence/conform/engine_recording.hpp"
 #include "evidence/conform/recording.hpp"
+#include "evidence/conform/replay.hpp"
+#include "evidence/conform/result_form.hpp"
 
 namespace ridgeline::evidence::conform {
 namespace {
@@ -31,33 +33,27 @@ struct TwinUnderTest {
 constexpr auto kTwinsUnderTest = std::to_array<TwinUnderTest>(
     {{"reference", engine::make_reference_probe}, {"fast", engine::make_fast_probe}});
 
-/// The first difference of any twin.
+/// The first difference of any twin that can run the recording.
 std::optional<Difference> compare_twins(const document::Node& result,
                                         const Recording& recording,
                                         const engine::Profile& profile) {
+  bool has_run = false;
   for (const auto& twin : kTwinsUnderTest) {
     const auto probe = twin.make(options_for(recording, profile));
+    if (!can_run(recording, *probe)) {
+      continue;
+    }
+    has_run = true;
     auto difference = compare(result, recording, profile, *probe);
     if (difference) {
       difference->where = fmt::format("{}: {}", twin.name, difference->where);
       return difference;
     }
   }
-  return std::nullopt;
-}
-
-/// Whether a result has what the comparison needs.
-bool check_result(const document::Node& result, core::Errors& errors) {
-  const document::Node* versions = result.find("versions");
-  const document::Node* trace = result.find("trace");
-  if (versions != nullptr && versions->is_list() && trace != nullptr && trace->is_list()) {
-    return true;
-  }
-  errors.push_back(
-      {.field = "results",
-       .message = "found " + result.describe() + ", expected a map with lists versions and trace",
-       .where = result.where()});
-  return false;
+  return has_run ? std::nullopt
+                 : std::optional(Difference{.where = "the whole recording",
+                                            .recorded = "KV that arrives over time",
+                                            .ours = "no scheduler that takes it"});
 }
 
 /// The recording, and the list of results to compare with; notes all problems.
@@ -87,9 +83,7 @@ const document::Node* read_recording(const document::Node& document,
   }
   read_configuration(*cfg, recording, errors);
   read_requests(*requests, recording, errors);
-  for (const auto& result : results->items()) {
-    check_result(result, errors);
-  }
+  check_results(document, *results, kResultForm, errors);
   return results;
 }
 
@@ -101,24 +95,17 @@ bool is_of_other_engine(const document::Node& document) {
 
 }  // namespace
 
-core::Result<std::vector<ConformResult>> conform_file(const std::string& path) {
-  const auto text = document::read_file(path);
-  if (!text) {
-    return core::fail(text.error());
+core::Result<std::vector<ConformResult>> conform_document(const document::Node& document,
+                                                          const std::string& file) {
+  if (is_decisions(document)) {
+    return conform_decisions(document, file);
   }
-  const auto document = document::parse_json(*text, path);
-  if (!document) {
-    return core::fail(document.error());
-  }
-  if (is_decisions(*document)) {
-    return conform_decisions(*document, path);
-  }
-  if (is_of_other_engine(*document)) {
-    return conform_engine(*document, path);
+  if (is_of_other_engine(document)) {
+    return conform_engine(document, file);
   }
   core::Errors errors;
   Recording recording;
-  const document::Node* results = read_recording(*document, recording, errors);
+  const document::Node* results = read_recording(document, recording, errors);
   if (!errors.empty()) {
     return core::fail(std::move(errors));
   }
@@ -130,16 +117,47 @@ core::Result<std::vector<ConformResult>> conform_file(const std::string& path) {
       if (!profile) {
         return core::fail(profile.error());
       }
-      ConformResult line;
-      line.file = path;
-      line.scenario = recording.scenario;
-      line.version = name;
-      line.profile = profile->name;
-      line.difference = compare_twins(result, recording, *profile);
-      lines.push_back(std::move(line));
+      lines.push_back({.file = file,
+                       .scenario = recording.scenario,
+                       .version = name,
+                       .profile = profile->name,
+                       .difference = compare_twins(result, recording, *profile)});
     }
   }
   return lines;
+}
+
+core::Result<std::vector<ConformResult>> conform_file(const std::string& path) {
+  const auto text = document::read_file(path);
+  if (!text) {
+    return core::fail(text.error());
+  }
+  const auto document = document::parse_json(*text, path);
+  if (!document) {
+    return core::fail(document.error());
+  }
+  return conform_document(*document, path);
+}
+
+core::Result<std::vector<ConformResult>> conform_files(const std::vector<std::string>& paths) {
+  std::vector<ConformResult> results;
+  core::Errors errors;
+  for (const std::string& path : paths) {
+    const auto lines = conform_file(path);
+    if (lines) {
+      results.insert(results.end(), lines->begin(), lines->end());
+    } else {
+      errors.insert(errors.end(), lines.error().begin(), lines.error().end());
+    }
+  }
+  if (errors.empty() && results.empty()) {
+    errors.push_back(
+        {.field = "recording",
+         .message = "found nothing to compare, expected decisions of one case at least",
+         .where = {.file = paths.empty() ? "" : paths.front()}});
+  }
+  return errors.empty() ? core::Result<std::vector<ConformResult>>(std::move(results))
+                        : core::fail(std::move(errors));
 }
 
 }  // namespace ridgeline::evidence::conform

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/result.hpp"
+#include "document/document.hpp"
 
 namespace ridgeline::evidence::conform {
 
@@ -24,9 +25,19 @@ struct ConformResult {
   std::optional<Difference> difference;  ///< The first; none when all is equal.
 };
 
+/// Of a document at hand; `file` stands for its path.
+[[nodiscard]] core::Result<std::vector<ConformResult>> conform_document(
+    const document::Node& document, const std::string& file);
+
 /// Replays a file of decisions recorded from an engine's own scheduler through ours, for every
 /// version in it: schedules, queues, preemptions, free counts, of vLLM also block ids, prefix
-/// statistics and per-request tables. Key `engine` names the engine; vLLM where it is absent.
+/// statistics and per-request tables. Key `engine` names the engine; vLLM where it is absent. What
+/// is not compared is refused: no result is equal because nothing of it was read.
 [[nodiscard]] core::Result<std::vector<ConformResult>> conform_file(const std::string& path);
+
+/// All results of several files. Fails with the problems of all of them, and where there is nothing
+/// to compare in any.
+[[nodiscard]] core::Result<std::vector<ConformResult>> conform_files(
+    const std::vector<std::string>& paths);
 
 }  // namespace ridgeline::evidence::conform

@@ -1,5 +1,6 @@
 #include "evidence/conform/recording.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/ids.hpp"
 #include "core/result.hpp"
@@ -312,6 +314,24 @@ std::string text_of(const document::Node& node) {
       return "{" + text + "}";
   }
   return text;
+}
+
+std::string sorted_text_of(const document::Node& node) {
+  std::vector<std::string> words;
+  if (node.is_map()) {
+    for (const auto& member : node.members()) {
+      words.push_back(member.key + ":" + text_of(member.value));
+    }
+  } else if (node.is_list()) {
+    for (const auto& item : node.items()) {
+      words.push_back(text_of(item));
+    }
+  } else {
+    return text_of(node);
+  }
+  std::ranges::sort(words);
+  return fmt::format(
+      "{}{}{}", node.is_map() ? '{' : '[', fmt::join(words, " "), node.is_map() ? '}' : ']');
 }
 
 }  // namespace ridgeline::evidence::conform

@@ -104,7 +104,7 @@ bool Replay::form_step(std::int64_t step, Record& record) {
   record.emplace_back("running", Value{names(probe_.running())});
   record.emplace_back("waiting", waiting());
   record.emplace_back("free_blocks", Value{std::to_string(probe_.num_free_blocks())});
-  if (with_blocks_) {
+  if (written_.blocks) {
     record.emplace_back("blocks", Value{block_tables()});
   }
   in_flight_.push_back(formed.scheduled);
@@ -200,9 +200,9 @@ void Replay::finish_loads(std::int64_t step) {
   }
 }
 
-bool Replay::can_run() const {
-  return extras_ != nullptr ||
-         std::none_of(recording_.entries.begin(), recording_.entries.end(), [](const auto& entry) {
+bool can_run(const Recording& recording, const SchedulerProbe& probe) {
+  return dynamic_cast<const engine::ProbeExtras*>(&probe) != nullptr ||
+         std::none_of(recording.entries.begin(), recording.entries.end(), [](const auto& entry) {
            return entry.remote_steps.has_value();
          });
 }
@@ -216,12 +216,17 @@ Record Replay::iteration(std::int64_t step) {
   const bool formed = in_flight_.size() < depth && form_step(step, record);
   if (extras_ != nullptr) {
     note_loads(step);
+    if (written_.parked && !record.empty() && !extras_->loading().empty()) {
+      record.emplace_back(
+          "parked", Value{"{WAITING_FOR_REMOTE_KVS:" + sorted_names(extras_->loading()) + "}"});
+    }
   }
   if (!in_flight_.empty() && !(formed && in_flight_.size() < depth)) {
     end_step(step, record);
   }
   if (!aborted.empty() && !record.empty()) {
-    record.emplace_back("aborted", Value{.text = sorted_names(aborted), .is_optional = true});
+    record.emplace_back("aborted",
+                        Value{.text = sorted_names(aborted), .is_optional = !written_.aborted});
     note_aborted_as_finished(step, aborted, record);
   }
   if (!record.empty()) {

@@ -24,19 +24,29 @@ using engine::SchedulerProbe;
 struct Value {
   std::string text = {};
   std::string or_else = {};  ///< Another way to write the same, if there is one.
-  bool is_optional = false;  ///< A recorder may leave it out.
+  bool is_optional = false;  ///< A recorder may write it or not.
 };
 /// One record, in the file's order of keys.
 using Record = std::vector<std::pair<std::string, Value>>;
 
+/// The keys that a recorder may not write at all.
+struct Written {
+  bool blocks = false;
+  bool parked = false;
+  bool aborted = false;
+};
+
+/// Whether a probe has what the recording asks for: KV that arrives over time.
+[[nodiscard]] bool can_run(const Recording& recording, const SchedulerProbe& probe);
+
 /// Drives a scheduler through a recorded workload, one loop iteration of the recording at a time.
 class Replay {
  public:
-  Replay(const Recording& recording, SchedulerProbe& probe, bool with_blocks)
+  Replay(const Recording& recording, SchedulerProbe& probe, const Written& written)
       : recording_(recording),
         probe_(probe),
         extras_(dynamic_cast<engine::ProbeExtras*>(&probe)),
-        with_blocks_(with_blocks) {
+        written_(written) {
     for (std::size_t i = 0; i < recording.entries.size(); ++i) {
       index_[recording.entries[i].request.id] = i;
     }
@@ -48,8 +58,6 @@ class Replay {
     std::optional<std::int64_t> first_scheduled, first_token, finished, aborted;
   };
 
-  /// Whether the probe has what the recording asks for.
-  [[nodiscard]] bool can_run() const;
   /// The records of the whole run.
   std::vector<Record> run();
   [[nodiscard]] const std::vector<Row>& rows() const { return rows_; }
@@ -81,7 +89,7 @@ class Replay {
   const Recording& recording_;
   SchedulerProbe& probe_;
   engine::ProbeExtras* extras_;  ///< Of the probe; none where it has none.
-  bool with_blocks_;
+  Written written_;
   std::map<RequestId, std::size_t> index_;
   std::vector<std::int64_t> draws_;  ///< Sampling events so far, per request.
   std::vector<Row> rows_;

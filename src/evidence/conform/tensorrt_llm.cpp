@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -94,10 +95,9 @@ class Executor {
         samplings_(recording.requests.size()) {}
 
   std::vector<EngineRecord> run() {
-    constexpr std::int64_t kStuck = 1'000'000;
     std::vector<EngineRecord> records;
     std::size_t arrived = 0;
-    for (std::int64_t step = 0; step < kStuck; ++step) {
+    for (std::int64_t step = 0; step < recording_.most_iterations; ++step) {
       for (const EngineRequest& entry : recording_.requests) {
         if (entry.arrive_step == step) {
           ++arrived;
@@ -141,29 +141,55 @@ class Executor {
     if (!in_flight_.empty()) {
       in_flight_.back().is_new = false;
     }
-    if (!options_.enable_prefix_caching) {
-      record["free_blocks_after"] = std::to_string(scheduler_.kv_cache().num_free());
-    }
+    record["states"] = states();
+    record["free_blocks_after"] = std::to_string(scheduler_.kv_cache().num_free());
     return record;
   }
 
+  /// Of the active requests, behind the iteration.
+  [[nodiscard]] std::string states() const {
+    std::vector<std::string> all;
+    for (const auto& sequence : scheduler_.running()) {
+      all.push_back(name(*sequence) + (sequence->is_context()      ? ":context"
+                                       : sequence->is_completing() ? ":to_complete"
+                                                                   : ":generation"));
+    }
+    return map_of(all);
+  }
+
   void form_step(EngineRecord& record) {
+    const std::int64_t evicted = scheduler_.kv_cache().num_evicted();
     const std::vector<std::shared_ptr<tensorrt_llm::Sequence>> before = scheduler_.running();
+    std::set<const engine::Sequence*> started;
+    for (const auto& sequence : before) {
+      if (sequence->holds_blocks) {
+        started.insert(sequence.get());
+      }
+    }
     InFlight next;
     scheduler_.schedule(next.step);
     std::vector<std::shared_ptr<tensorrt_llm::Sequence>> activated(
         scheduler_.running().begin() + static_cast<std::ptrdiff_t>(before.size()),
         scheduler_.running().end());
     std::vector<std::string> contexts;
+    std::vector<std::string> hits;
     std::vector<const engine::Sequence*> generations;
     std::vector<std::string> scheduled;
     for (const ScheduledSequence& part : next.step) {
       scheduled.push_back(fmt::format("{}:{}", name(*part.sequence), part.num_scheduled_tokens));
       if (part.is_prefill) {
         contexts.push_back(scheduled.back());
+        if (part.num_computed_tokens > 0 && !started.contains(part.sequence)) {
+          hits.push_back(fmt::format("{}:{}", name(*part.sequence), part.num_computed_tokens));
+        }
       } else {
         generations.push_back(part.sequence);
       }
+    }
+    std::ranges::sort(hits);
+    record["prefix_hit"] = map_of(hits);
+    if (scheduler_.kv_cache().num_evicted() > evicted) {
+      record["evicted_blocks"] = std::to_string(scheduler_.kv_cache().num_evicted() - evicted);
     }
     record["activated"] = names(activated);
     record["fitting"] = names(scheduler_.selection().fitting);
@@ -173,9 +199,7 @@ class Executor {
     record["scheduled"] = map_of(scheduled);
     record["active"] = names(scheduler_.running());
     record["waiting"] = names(scheduler_.waiting());
-    if (!options_.enable_prefix_caching) {
-      record["free_blocks"] = std::to_string(scheduler_.kv_cache().num_free());
-    }
+    record["free_blocks"] = std::to_string(scheduler_.kv_cache().num_free());
     if (!next.step.empty()) {
       in_flight_.push_back(std::move(next));
     }
@@ -248,11 +272,13 @@ class Executor {
 
 }  // namespace
 
-std::vector<EngineRecord> replay_tensorrt_llm(const EngineRecording& recording,
-                                              const std::string& /*version*/,
-                                              core::Errors& errors) {
+EngineReplay replay_tensorrt_llm(const EngineRecording& recording,
+                                 const std::string& /*version*/,
+                                 core::Errors& errors) {
   const Configuration configuration = read_engine_configuration(*recording.cfg, errors);
-  return errors.empty() ? Executor(recording, configuration).run() : std::vector<EngineRecord>();
+  return {.profile = "tensorrt-llm",
+          .trace = errors.empty() ? Executor(recording, configuration).run()
+                                  : std::vector<EngineRecord>()};
 }
 
 }  // namespace ridgeline::evidence::conform

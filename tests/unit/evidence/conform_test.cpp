@@ -74,10 +74,10 @@ std::string write_file(const std::string& text) {
 
 /// One request of 4 tokens in blocks of 4: the prompt's step, then one decode, which ends it.
 std::string recording(const std::string& second_free_blocks) {
-  return R"({"scenario": "own", "cfg": {"num_blocks": 5, "block_size": 4, "max_num_seqs": 2,
+  return R"({"scenario": "own", "derivation": "by hand", "cfg": {"num_blocks": 5, "block_size": 4, "max_num_seqs": 2,
     "max_num_batched_tokens": 8, "max_model_len": 16, "enable_prefix_caching": false},
     "requests": [{"id": "A", "arrive_step": 0, "prompt": [[1, 4]], "max_tokens": 2}],
-    "results": [{"versions": ["0.15.1"], "totals": {"num_preemptions": 0},
+    "results": [{"versions": ["0.15.1"],
     "trace": [{"step": 0, "scheduled": {"A": 4}, "new": ["A"], "running": ["A"], "waiting": [],
                "free_blocks": 3, "blocks": {"A": [1]}, "tokens_out": {"A": 1}},
               {"step": 1, "scheduled": {"A": 1}, "running": ["A"], "waiting": [], "free_blocks": )" +

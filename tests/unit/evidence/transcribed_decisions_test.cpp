@@ -315,7 +315,7 @@ std::string decision_line(const Record& record) {
 
 std::vector<std::string> decisions_of(const Recording& recording, engine::SchedulerProbe& probe) {
   std::vector<std::string> lines;
-  for (const Record& record : Replay(recording, probe, false).run()) {
+  for (const Record& record : Replay(recording, probe, {}).run()) {
     lines.push_back(decision_line(record));
   }
   return lines;

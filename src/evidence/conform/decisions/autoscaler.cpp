@@ -1,99 +1,92 @@
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "document/document.hpp"
 #include "evidence/conform/decisions/decision_case.hpp"
+#include "evidence/conform/decisions/part.hpp"
 #include "evidence/conform/decisions/systems.hpp"
 #include "scaling/rules.hpp"
 
 namespace ridgeline::evidence::conform {
 namespace {
 
-using document::Node;
-
 bool check_spare(DecisionCase& recorded) {
   std::vector<std::string> names;
   std::vector<scaling::VariantCounts> variants;
-  for (const Node& variant : items_of(recorded.request(), "variants")) {
-    names.push_back(word_of(variant, "variant"));
-    variants.push_back({.current = count_of(variant, "current"),
-                        .desired = count_of(variant, "desired"),
-                        .pending = count_of(variant, "pending")});
+  for (const Part& variant : recorded.request().at("variants").items()) {
+    names.push_back(variant.word("variant"));
+    variants.push_back({.current = variant.count("current"),
+                        .desired = variant.count("desired"),
+                        .pending = variant.count("pending")});
   }
   std::vector<scaling::ReplicaGauges> replicas;
-  for (const Node& replica : items_of(recorded.request(), "replicas")) {
-    const std::size_t place = place_of(names, word_of(replica, "variant"));
-    variants[place].cost = number_of(replica, "cost");
+  for (const Part& replica : recorded.request().at("replicas").items()) {
+    const std::size_t place = known_place(names, replica.at("variant"));
+    if (variants.empty()) {
+      break;
+    }
+    variants[place].cost = replica.number("cost");
     replicas.push_back({.variant = place,
-                        .kv_usage = number_of(replica, "kv_usage"),
-                        .waiting = number_of(replica, "waiting")});
+                        .kv_usage = replica.number("kv_usage"),
+                        .waiting = replica.number("waiting")});
   }
-  const Node& params = recorded.params();
+  const Part params = recorded.params();
   const auto decision =
       scaling::spare_capacity(replicas,
                               variants,
-                              {.kv = number_of(params, "kvCacheThreshold", 0.8),
-                               .queue = number_of(params, "queueLengthThreshold", 5.0),
-                               .kv_trigger = number_of(params, "kvSpareTrigger", 0.1),
-                               .queue_trigger = number_of(params, "queueSpareTrigger", 3.0)});
-  const Node& expected = recorded.expected();
-  recorded.check_number("avg_spare_kv", number_of(expected, "avg_spare_kv"), decision.spare_kv);
+                              {.kv = params.number("kvCacheThreshold", 0.8),
+                               .queue = params.number("queueLengthThreshold", 5.0),
+                               .kv_trigger = params.number("kvSpareTrigger", 0.1),
+                               .queue_trigger = params.number("queueSpareTrigger", 3.0)});
+  const Part expected = recorded.expected();
+  recorded.check_number("avg_spare_kv", expected.at("avg_spare_kv"), decision.spare_kv);
+  recorded.check_number("avg_spare_queue", expected.at("avg_spare_queue"), decision.spare_queue);
   recorded.check_number(
-      "avg_spare_queue", number_of(expected, "avg_spare_queue"), decision.spare_queue);
-  recorded.check_number("non_saturated",
-                        number_of(expected, "non_saturated"),
-                        static_cast<double>(decision.unsaturated));
-  recorded.check_text(
-      "scale_up", fmt::format("{}", flag_of(expected, "scale_up")), fmt::format("{}", decision.up));
-  recorded.check_text("scale_down_safe",
-                      fmt::format("{}", flag_of(expected, "scale_down_safe")),
-                      fmt::format("{}", decision.down_is_safe));
-  const Node& targets = part_of(expected, "targets");
-  for (std::size_t i = 0; i < names.size() && !targets.members().empty(); ++i) {
-    recorded.check_number(fmt::format("target of {}", names[i]),
-                          number_of(targets, names[i], -1.0),
-                          static_cast<double>(decision.targets[i]));
-  }
+      "non_saturated", expected.at("non_saturated"), static_cast<double>(decision.unsaturated));
+  recorded.check_flag("scale_up", expected.at("scale_up"), decision.up);
+  recorded.check_flag("scale_down_safe", expected.at("scale_down_safe"), decision.down_is_safe);
+  recorded.check_scores(
+      "target", expected.at("targets"), names, {decision.targets.begin(), decision.targets.end()});
   return true;
 }
 
 bool check_tokens(DecisionCase& recorded) {
   std::vector<std::string> names;
   std::vector<scaling::ReplicaTokens> replicas;
-  for (const Node& replica : items_of(recorded.request(), "replicas")) {
-    const std::string name = word_of(replica, "variant");
+  for (const Part& replica : recorded.request().at("replicas").items()) {
+    const std::string name = replica.word("variant");
     const std::size_t place = place_of(names, name);
     if (place == names.size()) {
       names.push_back(name);
     }
     replicas.push_back({.variant = place,
-                        .kv_capacity = number_of(replica, "kv_capacity_tokens"),
-                        .kv_in_use = number_of(replica, "kv_tokens_in_use"),
-                        .waiting = number_of(replica, "waiting"),
-                        .cost = number_of(replica, "cost_per_hour")});
+                        .kv_capacity = replica.number("kv_capacity_tokens"),
+                        .kv_in_use = replica.number("kv_tokens_in_use"),
+                        .waiting = replica.number("waiting"),
+                        .cost = replica.number("cost_per_hour")});
   }
-  const Node& params = recorded.params();
+  const Part params = recorded.params();
   const auto decision =
       scaling::token_capacity(replicas,
-                              number_of(recorded.request(), "pending_kv_capacity_tokens"),
-                              {.mean_input = number_of(params, "avg_input_tokens", 512.0),
-                               .kv = number_of(params, "kv_cache_threshold", 0.8),
-                               .up = number_of(params, "scale_up_threshold", 0.8),
-                               .down = number_of(params, "scale_down_boundary", 0.4)});
-  const Node& expected = recorded.expected();
-  recorded.check_number("total_supply", number_of(expected, "total_supply"), decision.supply);
-  recorded.check_number("total_demand", number_of(expected, "total_demand"), decision.demand);
-  recorded.check_number(
-      "required_capacity", number_of(expected, "required_capacity"), decision.required);
-  recorded.check_number("spare_capacity", number_of(expected, "spare_capacity"), decision.spare);
+                              recorded.request().number("pending_kv_capacity_tokens"),
+                              {.mean_input = params.number("avg_input_tokens", 512.0),
+                               .kv = params.number("kv_cache_threshold", 0.8),
+                               .up = params.number("scale_up_threshold", 0.8),
+                               .down = params.number("scale_down_boundary", 0.4)});
+  const Part expected = recorded.expected();
+  recorded.check_number("total_supply", expected.at("total_supply"), decision.supply);
+  recorded.check_number("total_demand", expected.at("total_demand"), decision.demand);
+  recorded.check_number("required_capacity", expected.at("required_capacity"), decision.required);
+  recorded.check_number("spare_capacity", expected.at("spare_capacity"), decision.spare);
   std::string theirs;
-  for (const Node& one : items_of(expected, "decisions")) {
-    theirs += fmt::format("{} {:+} ", word_of(one, "variant"), count_of(one, "delta"));
+  for (const Part& one : expected.at_or_null("decisions").items()) {
+    theirs += fmt::format("{} {:+} ", one.at("variant").word(), one.at("delta").count());
   }
   const std::string ours =
       decision.delta == 0 ? "" : fmt::format("{} {:+} ", names[decision.variant], decision.delta);
@@ -103,41 +96,41 @@ bool check_tokens(DecisionCase& recorded) {
 
 /// The planner's load of one engine, and its thresholds, by stage and target.
 bool check_planner(DecisionCase& recorded, const std::string& stage) {
-  const Node& params = recorded.params();
-  const std::string target = word_of(params, "optimization_target");
+  const Part params = recorded.params();
+  enum class Target : std::uint8_t { kThroughput, kLatency, kLoad };
+  constexpr auto kTargets =
+      std::to_array<std::pair<std::string_view, Target>>({{"throughput", Target::kThroughput},
+                                                          {"latency", Target::kLatency},
+                                                          {"load", Target::kLoad}});
+  const Target target = params.at("optimization_target").choice<Target>(kTargets);
   const bool prefill = stage == "prefill";
   scaling::PlannerBounds bounds{
       .up = 1.0, .down = prefill ? 0.1 : 0.6, .up_included = prefill, .down_included = false};
-  double scale = 1.0 / (prefill ? number_of(params, "context_length", 1.0)
-                                : number_of(params, "max_kv_tokens", 1.0));
-  if (target == "latency") {
+  double scale =
+      1.0 / (prefill ? params.number("context_length", 1.0) : params.number("max_kv_tokens", 1.0));
+  if (target == Target::kLatency) {
     bounds.up = prefill ? 0.1 : 0.4;
     bounds.down = prefill ? 0.0 : 0.1;
     bounds.down_included = prefill;
-  } else if (target == "load") {
+  } else if (target == Target::kLoad) {
     bounds = {
-        .up = number_of(params,
-                        prefill ? "prefill_scale_up_queue_tokens" : "decode_scale_up_kv_rate"),
-        .down = number_of(
-            params, prefill ? "prefill_scale_down_queue_tokens" : "decode_scale_down_kv_rate"),
+        .up = params.number(prefill ? "prefill_scale_up_queue_tokens" : "decode_scale_up_kv_rate"),
+        .down = params.number(prefill ? "prefill_scale_down_queue_tokens"
+                                      : "decode_scale_down_kv_rate"),
         .up_included = true,
         .down_included = true};
     scale = prefill ? 1.0 : 100.0 * scale;
   }
   std::vector<double> loads;
-  for (const Node& worker : items_of(recorded.request(), "workers")) {
-    const double queued = number_of(worker, "queued_prefill_tokens");
-    const double decode = number_of(worker, "scheduled_decode_kv_tokens") +
-                          number_of(worker, "queued_decode_kv_tokens");
+  for (const Part& worker : recorded.request().at("workers").items()) {
+    const double queued = worker.number("queued_prefill_tokens");
+    const double decode =
+        worker.number("scheduled_decode_kv_tokens") + worker.number("queued_decode_kv_tokens");
     loads.push_back((prefill ? queued : decode + (stage == "agg" ? queued : 0.0)) * scale);
   }
   const auto planned = scaling::planned_replicas(
-      loads, count_of(recorded.request(), "replicas"), count_of(params, "min_endpoint", 1), bounds);
-  const Node* desired = recorded.expected().find("desired");
-  recorded.check_text(
-      "desired",
-      desired == nullptr || desired->is_null() ? "none" : fmt::format("{}", desired->as_integer()),
-      planned ? fmt::format("{}", *planned) : "none");
+      loads, recorded.request().count("replicas"), params.count("min_endpoint", 1), bounds);
+  recorded.check_count("desired", recorded.expected().at_or_null("desired"), planned);
   return true;
 }
 
@@ -147,7 +140,9 @@ bool check_autoscaler(DecisionCase& recorded) {
   const std::string policy = recorded.policy();
   constexpr std::string_view kPlanner = "planner/";
   if (policy.starts_with(kPlanner)) {
-    return check_planner(recorded, policy.substr(kPlanner.size()));
+    const std::string stage = policy.substr(kPlanner.size());
+    return (stage == "prefill" || stage == "decode" || stage == "agg") &&
+           check_planner(recorded, stage);
   }
   if (policy == "autoscaler/v2-saturation") {
     return check_tokens(recorded);

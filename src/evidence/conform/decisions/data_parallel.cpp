@@ -6,69 +6,82 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "document/document.hpp"
 #include "evidence/conform/decisions/decision_case.hpp"
+#include "evidence/conform/decisions/part.hpp"
 #include "evidence/conform/decisions/systems.hpp"
 #include "routing/dp_balancer.hpp"
 
 namespace ridgeline::evidence::conform {
 namespace {
 
-using document::Node;
-
 bool check_balancer(DecisionCase& recorded, routing::DpBalancer::Generation generation) {
-  const Node& params = recorded.params();
-  const auto ids = numbered_ids("e", count_of(params, "engines"));
-  routing::DpBalancer balancer(generation,
-                               ids.size(),
-                               count_of(params, "client_count", 1),
-                               count_of(params, "client_index"));
-  for (std::size_t i = 0; i < recorded.steps().size(); ++i) {
-    const Node& step = recorded.steps()[i];
-    const auto& snapshot = items_of(step, "snapshot");
+  const Part params = recorded.params();
+  const auto ids = numbered_ids("e", params.at("engines").size());
+  if (ids.empty()) {
+    return true;
+  }
+  using Fields = std::vector<std::string>;
+  const Fields fields = words_of(params.at("snapshot_fields"));
+  const bool with_kv = generation == routing::DpBalancer::Generation::kKvPressure;
+  if (fields !=
+      (with_kv ? Fields{"waiting", "running", "kv_usage"} : Fields{"waiting", "running"})) {
+    params.at("snapshot_fields").note_wrong("those that this generation looks at");
+    return true;
+  }
+  routing::DpBalancer balancer(
+      generation, ids.size(), params.count("client_count", 1), params.count("client_index"));
+  const std::vector<Part> steps = recorded.steps_with({"routed_to"});
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const std::vector<Part> snapshot = steps[i].list("snapshot");
     for (std::size_t engine = 0; engine < snapshot.size(); ++engine) {
-      const auto& fields = snapshot[engine].items();
+      const std::vector<Part> numbers = snapshot[engine].items();
+      if (numbers.size() != fields.size() || engine >= ids.size()) {
+        snapshot[engine].note_wrong("a list of snapshot_fields of each engine");
+        continue;
+      }
       balancer.publish(engine,
-                       {.waiting = fields[0].as_integer(),
-                        .running = fields[1].as_integer(),
-                        .kv_usage = fields.size() > 2 ? fields[2].as_real() : 0.0});
+                       {.waiting = numbers[0].count(),
+                        .running = numbers[1].count(),
+                        .kv_usage = with_kv ? numbers[2].number() : 0.0});
     }
     std::vector<std::string> ours;
-    std::vector<std::string> theirs;
-    for (const Node& engine : items_of(step, "routed_to")) {
-      theirs.push_back(engine.as_string());
+    for (std::int64_t n = steps[i].at("requests").count(); n > 0; --n) {
       ours.push_back(ids[balancer.pick()]);
     }
-    recorded.check_text(
-        fmt::format("step {}: routed to", i), fmt::format("{}", theirs), fmt::format("{}", ours));
-    for (const Node& engine : items_of(step, "finished_after")) {
-      balancer.end(place_of(ids, engine.as_string()));
+    recorded.check_text(fmt::format("step {}: routed to", i),
+                        fmt::format("{}", words_of(steps[i].at("routed_to"))),
+                        fmt::format("{}", ours));
+    for (const Part& engine : steps[i].list("finished_after")) {
+      balancer.end(known_place(ids, engine));
     }
   }
   return true;
 }
 
 bool check_budget(DecisionCase& recorded, bool by_tokens) {
-  routing::DpBudget budget(static_cast<std::size_t>(count_of(recorded.params(), "ranks")),
-                           by_tokens);
-  for (std::size_t i = 0; i < recorded.steps().size(); ++i) {
-    const Node& step = recorded.steps()[i];
-    for (const Node& load : items_of(step, "snapshot")) {
-      budget.report(static_cast<std::size_t>(count_of(load, "rank")),
-                    number_of(load, "timestamp"),
-                    count_of(load, "running") + count_of(load, "waiting"),
-                    count_of(load, "tokens"));
+  const std::size_t ranks = recorded.params().at("ranks").size();
+  if (ranks == 0) {
+    return true;
+  }
+  routing::DpBudget budget(ranks, by_tokens);
+  const std::vector<Part> steps = recorded.steps_with({"routed_to"});
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    for (const Part& load : steps[i].list("snapshot")) {
+      const auto rank = static_cast<std::size_t>(load.at("rank").count());
+      if (rank >= ranks) {
+        load.at("rank").note_wrong("one of the ranks");
+        continue;
+      }
+      budget.report(rank,
+                    load.number("timestamp"),
+                    load.count("running") + load.count("waiting"),
+                    load.count("tokens"));
     }
-    std::vector<std::int64_t> ours;
-    for (const Node& tokens : items_of(step, "requests")) {
-      ours.push_back(static_cast<std::int64_t>(budget.pick(tokens.as_integer())));
+    std::vector<double> ours;
+    for (const Part& tokens : steps[i].list("requests")) {
+      ours.push_back(static_cast<double>(budget.pick(tokens.count())));
     }
-    std::vector<std::int64_t> theirs;
-    for (const Node& rank : items_of(step, "routed_to")) {
-      theirs.push_back(rank.as_integer());
-    }
-    recorded.check_text(
-        fmt::format("step {}: routed to", i), fmt::format("{}", theirs), fmt::format("{}", ours));
+    recorded.check_numbers(fmt::format("step {}: rank", i), steps[i].at("routed_to"), ours);
   }
   return true;
 }

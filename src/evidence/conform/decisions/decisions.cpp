@@ -29,44 +29,55 @@ constexpr auto kSystems = std::to_array<System>({
     {"vllm", check_data_parallel},
     {"sglang", check_data_parallel},
     {"sglang-gateway", check_sglang_gateway},
-    {"aibrix", check_kubernetes},
-    {"kthena", check_kubernetes},
-    {"production-stack", check_kubernetes},
+    {"aibrix", check_aibrix},
+    {"kthena", check_kthena},
+    {"production-stack", check_production_stack},
     {"workload-variant-autoscaler", check_autoscaler},
 });
 
 }  // namespace
 
 bool is_decisions(const document::Node& document) {
-  return (document.is_list() && !document.items().empty()) ||
-         (document.is_map() && document.find("campaigns") != nullptr &&
-          document.find("rows") != nullptr);
+  return document.is_list() || (document.is_map() && document.find("campaigns") != nullptr &&
+                                document.find("rows") != nullptr);
 }
 
 core::Result<std::vector<ConformResult>> conform_decisions(const document::Node& document,
                                                            const std::string& file) {
   std::vector<ConformResult> results;
+  if (!document.is_list()) {
+    return results;
+  }
+  if (document.items().empty()) {
+    return core::fail({.field = "cases",
+                       .message = "found no case, expected one decision at least",
+                       .where = document.where()});
+  }
   core::Errors errors;
-  const std::vector<document::Node> none;
-  for (const document::Node& node : document.is_list() ? document.items() : none) {
-    const std::string name = node.is_map() ? word_of(node, "system") : std::string();
-    const auto* const system = std::ranges::find(kSystems, name, &System::name);
-    DecisionCase recorded(node);
-    if (system == kSystems.end() || node.find("expected") == nullptr || !system->check(recorded)) {
+  for (const document::Node& node : document.items()) {
+    if (!node.is_map()) {
       errors.push_back({.field = "policy",
-                        .message = node.is_map()
-                                       ? fmt::format("no policy '{}' of a system '{}' is known",
-                                                     word_of(node, "policy"),
-                                                     name)
-                                       : fmt::format("found {}, expected a map", node.describe()),
+                        .message = fmt::format("found {}, expected a map", node.describe()),
                         .where = node.where()});
       continue;
     }
+    DecisionCase recorded(node);
+    const auto* const system = std::ranges::find(kSystems, recorded.system(), &System::name);
+    if (system == kSystems.end() || !system->check(recorded)) {
+      errors.push_back(
+          {.field = "policy",
+           .message = fmt::format(
+               "no policy '{}' of a system '{}' is known", recorded.policy(), recorded.system()),
+           .where = node.where()});
+      continue;
+    }
     results.push_back({.file = file,
-                       .scenario = word_of(node, "id"),
-                       .version = word_of(node, "version"),
+                       .scenario = recorded.id(),
+                       .version = recorded.version(),
                        .profile = recorded.policy(),
                        .difference = recorded.difference()});
+    const core::Errors problems = recorded.problems();
+    errors.insert(errors.end(), problems.begin(), problems.end());
   }
   if (!errors.empty()) {
     return core::fail(std::move(errors));

@@ -14,7 +14,7 @@ namespace ridgeline::evidence::conform {
 [[nodiscard]] bool is_decisions(const document::Node& document);
 
 /// Runs each case through our policy of that system. Fails, with every place, where a case lacks a
-/// key or names a system or policy that is not known.
+/// key, has one that the check does not read, or names a system or policy that is not known.
 [[nodiscard]] core::Result<std::vector<ConformResult>> conform_decisions(
     const document::Node& document, const std::string& file);
 

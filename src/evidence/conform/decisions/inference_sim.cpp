@@ -11,8 +11,8 @@
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "disaggregation/deciders/deciders.hpp"
-#include "document/document.hpp"
 #include "evidence/conform/decisions/decision_case.hpp"
+#include "evidence/conform/decisions/part.hpp"
 #include "evidence/conform/decisions/systems.hpp"
 #include "routing/choice.hpp"
 #include "routing/filters.hpp"
@@ -24,33 +24,29 @@
 namespace ridgeline::evidence::conform {
 namespace {
 
-using document::Node;
-
 /// Normalised weights, as inference-sim has them.
 bool check_weighted(DecisionCase& recorded) {
   const auto all = recorded.candidates();
-  const auto& scorers = part_of(recorded.params(), "scorers").members();
+  const auto scorers = recorded.params().at("scorers").members();
   double weights = 0.0;
-  for (const auto& member : scorers) {
-    weights += member.value.as_real();
+  for (const auto& [name, weight] : scorers) {
+    weights += weight.number();
   }
   routing::Scores sums(all.size(), 0.0);
-  for (const auto& member : scorers) {
+  for (const auto& [name, weight] : scorers) {
     routing::Scores scores;
-    if (member.key == "lora-affinity") {
-      scores = routing::resident_adapter_scores(all, word_of(recorded.request(), "adapter"));
-    } else if (const auto* scorer = routing::find_scorer(member.key); scorer != nullptr) {
+    if (name == "lora-affinity") {
+      scores = routing::resident_adapter_scores(all, recorded.request().word("adapter"));
+    } else if (const auto* scorer = routing::find_scorer(name); scorer != nullptr) {
       scores = scorer->make({})(all, {});
     } else {
       return false;
     }
-    routing::add_weighted(sums, scores, member.value.as_real() / weights);
+    routing::add_weighted(sums, scores, weight.number() / weights);
   }
   const auto ids = recorded.endpoint_ids();
-  recorded.check_scores(
-      "weighted scores", part_of(recorded.expected(), "weighted_scores"), ids, sums);
-  recorded.check_places(
-      "picks", items_of(recorded.expected(), "picks"), ids, routing::highest(sums));
+  recorded.check_scores("weighted scores", recorded.expected().at("weighted_scores"), ids, sums);
+  recorded.check_places("picks", recorded.expected().at("picks"), ids, routing::highest(sums));
   return true;
 }
 
@@ -59,23 +55,36 @@ bool check_least_loaded(DecisionCase& recorded) {
   for (const auto& one : recorded.candidates()) {
     loads.push_back(-(one.gauges.waiting + one.gauges.running + one.inflight_requests));
   }
-  recorded.check_places("picks",
-                        items_of(recorded.expected(), "picks"),
-                        recorded.endpoint_ids(),
-                        routing::highest(loads));
+  recorded.check_places(
+      "picks", recorded.expected().at("picks"), recorded.endpoint_ids(), routing::highest(loads));
   return true;
 }
 
+/// The best scores of a step; it goes to one of their endpoints.
+std::size_t check_best(DecisionCase& recorded,
+                       std::size_t i,
+                       const Part& step,
+                       const std::vector<std::string>& ids,
+                       const routing::Scores& scores) {
+  recorded.check_scores(fmt::format("step {}: score", i), step.at("weighted_scores"), ids, scores);
+  return recorded.check_among(i, step.at("routed_to"), ids, routing::highest(scores));
+}
+
 bool check_prefix_affinity(DecisionCase& recorded) {
-  const Node& params = recorded.params();
-  const std::int64_t block_tokens = count_of(params, "block_size");
-  const auto ids = numbered_ids("instance_", count_of(params, "endpoints"));
+  const Part params = recorded.params();
+  for (const auto& [name, weight] : params["scorers"].members()) {
+    if (name != "prefix-affinity" || weight.number() <= 0.0) {
+      weight.note_wrong("prefix-affinity alone");
+    }
+  }
+  const std::int64_t block_tokens = std::max<std::int64_t>(params.at("block_size").count(), 1);
+  const auto ids = numbered_ids("instance_", params.at("endpoints").size());
   routing::PrefixTable table(ids.size(),
-                             static_cast<std::size_t>(count_of(params, "lru_blocks_per_instance")));
+                             static_cast<std::size_t>(params.count("lru_blocks_per_instance")));
   RecordedPrompts prompts;
-  for (std::size_t i = 0; i < recorded.steps().size(); ++i) {
-    const Node& step = recorded.steps()[i];
-    const auto prompt = prompts.read(step, "tokens");
+  const std::vector<Part> steps = recorded.steps_with({"weighted_scores"});
+  for (std::size_t i = 0; i < steps.size() && !ids.empty(); ++i) {
+    const auto prompt = prompts.read(steps[i], "tokens");
     // Whole blocks alone.
     const auto keys = routing::block_keys(
         prompt.chain, prompt.length / block_tokens * block_tokens, block_tokens, prompt.length);
@@ -86,83 +95,73 @@ bool check_prefix_affinity(DecisionCase& recorded) {
                            .total = static_cast<std::int64_t>(keys.size()),
                            .block_tokens = block_tokens};
     }
-    recorded.check_scores(fmt::format("step {}: score", i),
-                          part_of(step, "weighted_scores"),
-                          ids,
-                          routing::prefix_scores(all));
-    table.add(place_of(ids, word_of(step, "routed_to")), {.keys = keys});
+    table.add(check_best(recorded, i, steps[i], ids, routing::prefix_scores(all)), {.keys = keys});
   }
   return true;
 }
 
 bool check_cold_requests(DecisionCase& recorded) {
-  const auto ids = numbered_ids("instance_", count_of(recorded.params(), "endpoints"));
+  const auto ids = numbered_ids("instance_", recorded.params().at("endpoints").size());
   routing::NoHitLru lru(ids.size());
-  for (std::size_t i = 0; i < recorded.steps().size(); ++i) {
-    const Node& step = recorded.steps()[i];
-    const auto& cached = part_of(step, "cached_blocks").members();
-    const bool has_hit = std::ranges::any_of(
-        cached, [](const auto& member) { return member.value.as_real() > 0.0; });
-    recorded.check_scores(fmt::format("step {}: score", i),
-                          part_of(step, "weighted_scores"),
-                          ids,
-                          lru.scores(has_hit));
+  const std::vector<Part> steps = recorded.steps_with({"weighted_scores"});
+  for (std::size_t i = 0; i < steps.size() && !ids.empty(); ++i) {
+    bool has_hit = false;
+    for (const auto& [id, blocks] : steps[i]["cached_blocks"].members()) {
+      has_hit = blocks.number() > 0.0 || has_hit;
+    }
+    const std::size_t routed_to = check_best(recorded, i, steps[i], ids, lru.scores(has_hit));
     if (!has_hit) {
-      lru.give(place_of(ids, word_of(step, "routed_to")));
+      lru.give(routed_to);
     }
   }
   return true;
 }
 
 bool check_token_bucket(DecisionCase& recorded) {
-  const Node& params = recorded.params();
-  admission::TokenBucket bucket(number_of(params, "capacity"), number_of(params, "refill_rate"));
-  for (std::size_t i = 0; i < recorded.steps().size(); ++i) {
-    const Node& step = recorded.steps()[i];
-    const auto at = core::SimTime::at(core::Duration::microseconds(count_of(step, "time_us")));
-    recorded.check_text(fmt::format("step {}: admitted", i),
-                        fmt::format("{}", flag_of(step, "admitted")),
-                        fmt::format("{}", bucket.take(number_of(step, "prompt_tokens"), at)));
+  const Part params = recorded.params();
+  admission::TokenBucket bucket(params.number("capacity"), params.number("refill_rate"));
+  const std::vector<Part> steps = recorded.steps_with({"admitted"});
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const auto at = core::SimTime::at(core::Duration::microseconds(steps[i].count("time_us")));
+    recorded.check_flag(fmt::format("step {}: admitted", i),
+                        steps[i].at("admitted"),
+                        bucket.take(steps[i].number("prompt_tokens"), at));
   }
   return true;
 }
 
 bool check_admission(DecisionCase& recorded) {
   const auto all = recorded.candidates();
-  const Node& params = recorded.params();
-  const std::int64_t priority = count_of(recorded.request(), "priority");
+  const Part params = recorded.params();
+  const std::int64_t priority = recorded.request().count("priority");
   bool admitted = true;
   if (recorded.policy() == "tier-shed") {
-    const admission::TierShed tiers{.threshold = count_of(params, "overload_threshold"),
-                                    .lowest_priority = count_of(params, "min_admit_priority")};
+    const admission::TierShed tiers{.threshold = params.count("overload_threshold"),
+                                    .lowest_priority = params.count("min_admit_priority")};
     admitted = tiers.admits(priority, all);
   } else {
     admitted = admission::admitted_below_saturation(
         priority,
         routing::utilization_saturation(all,
                                         std::vector<bool>(all.size(), false),
-                                        {.queue_depth = number_of(params, "queue_depth_threshold"),
-                                         .kv_usage = number_of(params, "kv_threshold")}));
+                                        {.queue_depth = params.number("queue_depth_threshold"),
+                                         .kv_usage = params.number("kv_threshold")}));
   }
-  recorded.check_text("admitted",
-                      fmt::format("{}", flag_of(recorded.expected(), "admitted")),
-                      fmt::format("{}", admitted));
+  recorded.check_flag("admitted", recorded.expected().at("admitted"), admitted);
   return true;
 }
 
 bool check_threshold(DecisionCase& recorded) {
-  const Node& params = recorded.params();
+  const Part params = recorded.params();
   const auto all = recorded.candidates();
   const std::int64_t cached =
-      all.empty() ? 0 : all.front().prefix.matched * count_of(params, "block_size");
+      all.empty() ? 0 : all.front().prefix.matched * params.count("block_size");
   const bool apart =
       disaggregation::make_prefix_threshold(
-          {.non_cached_tokens = core::Tokens(count_of(params, "threshold"))})
-          ->disaggregates({.tokens = core::Tokens(count_of(recorded.request(), "prompt_tokens")),
+          {.non_cached_tokens = core::Tokens(params.count("threshold"))})
+          ->disaggregates({.tokens = core::Tokens(recorded.request().count("prompt_tokens")),
                            .cached_on_decode = core::Tokens(cached)});
-  recorded.check_text("disaggregate",
-                      fmt::format("{}", flag_of(recorded.expected(), "disaggregate")),
-                      fmt::format("{}", apart));
+  recorded.check_flag("disaggregate", recorded.expected().at("disaggregate"), apart);
   return true;
 }
 

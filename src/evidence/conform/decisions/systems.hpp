@@ -11,7 +11,9 @@ namespace ridgeline::evidence::conform {
 [[nodiscard]] bool check_dynamo(DecisionCase& recorded);
 [[nodiscard]] bool check_data_parallel(DecisionCase& recorded);  ///< vLLM's, and SGLang's.
 [[nodiscard]] bool check_sglang_gateway(DecisionCase& recorded);
-[[nodiscard]] bool check_kubernetes(DecisionCase& recorded);  ///< AIBrix, kthena, production-stack.
+[[nodiscard]] bool check_aibrix(DecisionCase& recorded);
+[[nodiscard]] bool check_kthena(DecisionCase& recorded);
+[[nodiscard]] bool check_production_stack(DecisionCase& recorded);
 [[nodiscard]] bool check_autoscaler(DecisionCase& recorded);
 
 }  // namespace ridgeline::evidence::conform

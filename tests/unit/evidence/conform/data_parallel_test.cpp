@@ -9,8 +9,9 @@ TEST(DataParallelDecisions, ItsBalancerIsRepeated) {
   expect_equal_or_different(
       {"DataParallel",
        R"({"system": "vllm", "policy": "dp-lb/fixed-start", "kind": "sequence",
-           "params": {"engines": 2},
-           "steps": [{"snapshot": [[0, 1], [0, 0]], "routed_to": ["e1", "e0"]}], "expected": {}})",
+           "params": {"engines": 2, "snapshot_fields": ["waiting", "running"]},
+           "steps": [{"snapshot": [[0, 1], [0, 0]], "requests": 2, "routed_to": ["e1", "e0"]}],
+           "expected": {"see": "steps[].routed_to, in order"}})",
        R"("e1", "e0")",
        R"("e0", "e1")"});
 }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -36,7 +37,8 @@ const std::vector<SmallCase>& small_cases() {
            "params": {"workers": 2, "cache_threshold": 0.3, "balance_abs_threshold": 64,
                       "balance_rel_threshold": 1.5, "max_tree_size": 100},
            "steps": [{"prompt": [{"content": "g", "chars": 9}], "loads": [1, 0],
-                      "healthy": [true, true], "routed_to": "w1"}], "expected": {}})",
+                      "healthy": [true, true], "routed_to": "w1"}],
+           "expected": {"see": "steps[].routed_to"}})",
        R"("w1")",
        R"("w0")"},
       {"Kubernetes",
@@ -63,6 +65,69 @@ TEST(Decisions, UnknownPoliciesAreNamed) {
   ASSERT_FALSE(results.has_value());
   ASSERT_EQ(results.error().size(), 3);
   EXPECT_EQ(results.error()[0].message, "no policy 'magic' of a system 'dynamo' is known");
+}
+
+/// The one thing that is wrong with a case, as its field.
+std::string refused(const std::string& text) {
+  const auto document = document::parse_json("[" + text + "]", "cases.json");
+  const auto results = conform_decisions(*document, "cases.json");
+  if (results || results.error().size() != 1) {
+    ADD_FAILURE() << text;
+    return {};
+  }
+  return results.error().front().field;
+}
+
+TEST(Decisions, WhatIsNotComparedIsRefused) {
+  const std::string scorer = R"("system": "llm-d-router", "policy": "queue-scorer", )";
+  const std::string endpoints = R"("endpoints": [{"id": "a", "waiting": 4)";
+  // A key that the policy does not read: of an endpoint, a setting, an expectation.
+  EXPECT_EQ(
+      refused("{" + scorer + endpoints + R"(, "mood": 1}], "expected": {"scores": {"a": 1}}})"),
+      "endpoints[0].mood");
+  EXPECT_EQ(refused("{" + scorer + R"("params": {"threshold": 3}, )" + endpoints +
+                    R"(}], "expected": {"scores": {"a": 1}}})"),
+            "params.threshold");
+  EXPECT_EQ(refused("{" + scorer + endpoints +
+                    R"(}], "expected": {"scores": {"a": 1}, "picks": ["a"]}})"),
+            "expected.picks[0]");
+  // An expectation that is missing, or of another kind.
+  EXPECT_EQ(refused("{" + scorer + endpoints + R"(}], "expected": {}})"), "expected.scores");
+  EXPECT_EQ(refused("{" + scorer + endpoints + R"(}], "expected": {"scores": {"a": "1"}}})"),
+            "expected.scores.a");
+  // Another filter, and a word of a setting that it does not know.
+  EXPECT_EQ(refused(R"({"system": "llm-d-router", "policy": "mood-filter",
+                        "endpoints": [{"id": "a"}], "expected": {"kept": ["a"]}})"),
+            "policy");
+  EXPECT_EQ(refused(R"({"system": "llm-d-router", "policy": "utilization-filter",
+                        "params": {"conditions": [{"metric": "mood", "maxValue": 1}]},
+                        "endpoints": [{"id": "a"}], "expected": {"kept": ["a"]}})"),
+            "params.conditions[0].metric");
+}
+
+TEST(Decisions, ASequenceGivenToACheckOfSingleDecisionsIsRefused) {
+  const auto document = document::parse_json(
+      R"([{"system": "dynamo", "policy": "planner/decode", "kind": "sequence",
+           "params": {"optimization_target": "load"},
+           "steps": [{"at_s": 0, "desired": 7}], "expected": {"see": "steps[].desired"}}])",
+      "cases.json");
+  const auto results = conform_decisions(*document, "cases.json");
+  ASSERT_FALSE(results.has_value());
+  EXPECT_EQ(results.error().front().field, "steps[0].at_s");
+}
+
+TEST(Decisions, AListOfNoneIsRefused) {
+  const auto document = document::parse_json("[]", "cases.json");
+  ASSERT_TRUE(is_decisions(*document));
+  EXPECT_FALSE(conform_decisions(*document, "cases.json").has_value());
+}
+
+TEST(Decisions, MeasuredCampaignsAloneAreNothingToCompare) {
+  const std::string path = testing::TempDir() + "campaigns.json";
+  std::ofstream(path) << R"({"campaigns": [], "rows": [{"rate": 1}]})";
+  const auto results = conform_files({path});
+  ASSERT_FALSE(results.has_value());
+  EXPECT_NE(results.error().front().message.find("nothing to compare"), std::string::npos);
 }
 
 /// What ten systems decided, executed by themselves.

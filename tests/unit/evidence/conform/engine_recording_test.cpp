@@ -10,6 +10,7 @@
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "evidence/conform/conform.hpp"
+#include "evidence/conform/result_form.hpp"
 #include "support/paths.hpp"
 
 namespace ridgeline::evidence::conform {
@@ -22,7 +23,7 @@ using testing::HasSubstr;
 std::string small_recording(const std::string& engine,
                             const std::string& finished = "\"A\"",
                             const std::string& more_cfg = "") {
-  return R"({"scenario": "small", "engine": ")" + engine +
+  return R"({"scenario": "small", "derivation": "by hand", "engine": ")" + engine +
          R"(", "cfg": {"num_blocks": 8, "tokens_per_block": 4, "max_batch_size": 2,
             "max_num_tokens": 16, "max_seq_len": 64)" +
          more_cfg + R"(}, "requests": [{"id": "A", "arrive_step": 1, "prompt": [[1, 6]],
@@ -30,7 +31,8 @@ std::string small_recording(const std::string& engine,
             {"step": 0, "free_blocks": 8, "free_blocks_after": 8},
             {"step": 1, "activated": ["A"], "fitting": ["A"], "context": {"A": 6},
              "generation": [], "scheduled": {"A": 6}, "active": ["A"], "waiting": [],
-             "free_blocks": 6, "tokens_out": {"A": 1}, "free_blocks_after": 6},
+             "free_blocks": 6, "tokens_out": {"A": 1}, "states": {"A": "generation"},
+             "free_blocks_after": 6},
             {"step": 2, "fitting": ["A"], "context": {}, "generation": ["A"],
              "scheduled": {"A": 1}, "active": ["A"], "waiting": [], "free_blocks": 6,
              "tokens_out": {"A": 1}, "finished": [)" +
@@ -58,6 +60,27 @@ TEST(EngineRecordings, ADifferenceIsNamed) {
   EXPECT_EQ(results->front().difference->where, "record 2 (step 2): finished");
   EXPECT_EQ(results->front().difference->recorded, "[]");
   EXPECT_EQ(results->front().difference->ours, "[A]");
+}
+
+TEST(EngineRecordings, AKeyThatIsNotComparedIsRefused) {
+  std::string text = small_recording("tensorrt-llm");
+  text.insert(text.find(R"("tokens_out")"), R"("mood": "good", )");
+  const auto results = replayed(text);
+  ASSERT_FALSE(results.has_value());
+  EXPECT_EQ(results.error().front().field, "results[0].trace[1].mood");
+}
+
+TEST(EngineRecordings, AnExcerptHasNeitherTotalsNorRows) {
+  EXPECT_TRUE(is_excerpt(*document::parse_json(R"({"trace": []})", "result")));
+  EXPECT_FALSE(is_excerpt(*document::parse_json(R"({"totals": {}})", "result")));
+}
+
+TEST(EngineRecordings, OnlyADerivationMayStateAPartOfARun) {
+  std::string text = small_recording("tensorrt-llm");
+  text.erase(text.find(R"("derivation": "by hand", )"), 25);
+  const auto results = replayed(text);
+  ASSERT_FALSE(results.has_value());
+  EXPECT_EQ(results.error().front().field, "results[0].totals");
 }
 
 TEST(EngineRecordings, AnUnknownEngineIsRefused) {

@@ -9,7 +9,6 @@
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "evidence/conform/conform.hpp"
-#include "evidence/conform/engines.hpp"
 #include "support/paths.hpp"
 
 namespace ridgeline::evidence::conform {
@@ -17,14 +16,14 @@ namespace {
 
 /// A recording of one request and one iteration; `cfg` and `record` as they stand.
 std::string recording(const std::string& cfg, const std::string& record) {
-  return R"({"scenario": "small", "engine": "sglang", "cfg": )" + cfg +
+  return R"({"scenario": "small", "derivation": "by hand", "engine": "sglang", "cfg": )" + cfg +
          R"(, "requests": [{"id": "A", "prompt": [[1, 8]], "max_new_tokens": 1}],)" +
          R"("results": [{"versions": ["main"], "trace": [)" + record + "]}]}";
 }
 
 core::Result<std::vector<ConformResult>> replay(const std::string& text) {
   const auto document = document::parse_json(text, "small.json");
-  return conform_sglang(*document, "small.json");
+  return conform_document(*document, "small.json");
 }
 
 constexpr const char* kCfg = R"({"max_total_num_tokens": 64, "overlap": false})";
@@ -43,22 +42,29 @@ TEST(ConformSglang, NamesTheFirstDifference) {
   const auto other =
       replay(recording(kCfg, R"({"received": ["A"], "mode": "extend", "free_tokens": 55})"));
   ASSERT_TRUE(other && other->front().difference);
-  EXPECT_EQ(other->front().difference->where, "step 0: scheduled");
+  EXPECT_EQ(other->front().difference->where, "record 0 (step 0): scheduled");
   const auto ratio = replay(recording(kCfg, "{" + decided + R"(, "new_token_ratio": 0.6})"));
   ASSERT_TRUE(ratio && ratio->front().difference);
-  EXPECT_EQ(ratio->front().difference->where, "step 0: new_token_ratio");
+  EXPECT_EQ(ratio->front().difference->where, "record 0 (step 0): new_token_ratio");
 }
 
 TEST(ConformSglang, ARecordingThatStopsEarlyDiffers) {
-  const auto short_one = replay(recording(kCfg, ""));
+  // A request of three tokens decodes twice.
+  std::string text = recording(kCfg,
+                               R"({"received": ["A"], "mode": "extend", "scheduled": {"A": 8},
+                                   "prefix_len": {"A": 0}, "tokens_out": {"A": 1}})");
+  text.replace(text.find(R"("max_new_tokens": 1)"), 19, R"("max_new_tokens": 3)");
+  const auto short_one = replay(text);
   ASSERT_TRUE(short_one && short_one->front().difference);
-  EXPECT_EQ(short_one->front().difference->where, "after the last record");
+  EXPECT_EQ(short_one->front().difference->where, "record 1");
+  EXPECT_EQ(short_one->front().difference->recorded, "no record");
+  EXPECT_FALSE(replay(recording(kCfg, "")));  // Nothing to compare.
 }
 
 TEST(ConformSglang, RefusesSettingsThatItDoesNotKnow) {
   EXPECT_FALSE(
-      replay(recording(R"({"max_total_num_tokens": 64, "speculative_num_steps": 3})", "")));
-  EXPECT_FALSE(replay(recording("{}", "")));
+      replay(recording(R"({"max_total_num_tokens": 64, "speculative_num_steps": 3})", "{}")));
+  EXPECT_FALSE(replay(recording("{}", "{}")));
 }
 
 TEST(ConformSglang, AgreesWithItsOwnDecisions) {

@@ -1788,6 +1788,9 @@ class ResultTree(_Part):
     """Present where servers like this one were measured: how far predictions of the mean were off there,
     absolute, in percent; per metric the finest slice of such records that holds the run, else the nearest,
     twice as wide for each axis outside."""
+    bound: str | None = None
+    """Present where the times are a bound and no estimate, since no kernel was measured on such a GPU: why.
+    There is no expected_error then."""
     partial: bool | None = None
     """Present where the run was interrupted: the result covers what happened until then."""
 
@@ -1805,5 +1808,6 @@ class ResultTree(_Part):
         ("engine_metrics", "map:float", None),
         ("deployment", "object", Deployment),
         ("expected_error", "object", ExpectedError),
+        ("bound", "plain", None),
         ("partial", "plain", None),
     )

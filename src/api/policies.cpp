@@ -427,6 +427,7 @@ void HostPolicies::tell(const document::Node& said, report::RunResult& result) c
   }
   if (hooks_.predict != nullptr) {
     result.expected_errors.clear();  // They are of our own model.
+    result.bound.clear();
   }
   result.warnings.push_back(
       {.code = "W-python-model",

@@ -16,6 +16,7 @@
 #include "plan/fluid.hpp"
 #include "plan/question.hpp"
 #include "plan/target.hpp"
+#include "scenario/accuracy_question.hpp"
 #include "scenario/node_builder.hpp"
 #include "scenario/resolve.hpp"
 
@@ -88,6 +89,7 @@ core::Result<std::optional<document::Node>> find(const scenario::Resolved& resol
                ? std::string("utilisation")
                : std::string("none meets " + targets[found.target].name()))
       .add("unstable", found.unstable)
+      .add("basis", scenario::basis_words(resolved))
       .add("requests", found.requests);
   return map.finish();
 }

@@ -22,6 +22,7 @@
 #include "report/leaves.hpp"
 #include "report/svg.hpp"
 #include "report/tree.hpp"
+#include "scenario/accuracy_question.hpp"
 
 namespace ridgeline::report {
 namespace {
@@ -97,6 +98,9 @@ std::vector<std::string> run_heads(const std::vector<PageRun>& runs) {
     head.push_back(xml_escaped(runs[i].name) + (runs[i].measured ? "<br>measured"
                                                 : i == 0         ? "<br>baseline"
                                                                  : ""));
+    if (runs[i].result.find("bound") != nullptr) {
+      head.back() += fmt::format("<br>{}", scenario::kBoundWords);
+    }
   }
   return head;
 }

@@ -22,6 +22,7 @@
 #include "report/saved_result.hpp"
 #include "report/svg.hpp"
 #include "report/tree.hpp"
+#include "scenario/accuracy_question.hpp"
 
 namespace ridgeline::report {
 namespace {
@@ -71,7 +72,9 @@ std::string verdict_html(const Node& result) {
 std::string error_html(const Node& result, std::string_view metric, std::string_view mean) {
   const std::string key = fmt::format("expected_error.{}.median_pct", metric);
   if (!has_number(result, key)) {
-    return "<small>no measured run like this</small>";
+    return fmt::format(
+        "<small>{}</small>",
+        result.find("bound") != nullptr ? scenario::kBoundWords : "no measured run like this");
   }
   return fmt::format("<small>{}off by {} % in such runs (median of {} measured)</small>",
                      mean.empty() ? "" : fmt::format("mean {} ms, ", number_html(result, mean)),
@@ -196,6 +199,10 @@ std::string errors_html(const Node& result) {
       "<p class=\"caption\">How far means of such predictions were off on measured servers, in "
       "percent of the measurement. Percentiles of a run are exact; they have no error of "
       "sampling.</p>\n";
+  if (const std::string bound = text_at(result, "bound"); !bound.empty()) {
+    return fmt::format("<p class=\"bad\">No error can be expected: the times are {}.</p>\n",
+                       xml_escaped(bound));
+  }
   const Node* const errors = result.find("expected_error");
   if (errors == nullptr || errors->members().empty()) {
     return html + "<p>No measured run is like this one.</p>\n";

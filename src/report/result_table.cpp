@@ -410,6 +410,9 @@ std::string result_table(const RunResult& result, const TextStyle& style) {
   }
   if (const auto pieces = expected_error_pieces(result.expected_errors, style); !pieces.empty()) {
     text += wrapped(text_label("expected err"), pieces, text_layout(style));
+  } else if (!result.bound.empty()) {
+    text += wrapped(
+        text_label("expected err"), {{.text = "none: " + result.bound}}, text_layout(style));
   }
   text += fleet_table(result.summary, style);
   text += group_tables(result.summary, style);

@@ -294,6 +294,9 @@ document::Node result_tree(const RunResult& result, SeriesIn series) {
   if (!result.expected_errors.empty()) {
     map.add("expected_error", expected_errors_tree(result.expected_errors));
   }
+  if (!result.bound.empty()) {
+    map.add("bound", text_node(result.bound));
+  }
   map.add("warnings", warnings_tree(warnings)).add("digest", text_node(result.digest));
   if (result.partial) {
     map.add("partial", bool_node(true));

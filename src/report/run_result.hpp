@@ -66,6 +66,8 @@ struct RunResult {
   std::optional<Deployment> deployment;  ///< Where it has more than one data-parallel rank.
   /// How far such predictions were off on measured servers: one per metric that has a band.
   std::vector<accuracy::ExpectedError> expected_errors;
+  std::string bound =
+      {};  ///< Why the times are bounds (scenario::bound_text()); they have no errors.
   core::Warnings warnings;  ///< Without those for absent numbers, which the machine formats add.
   std::string digest;
   bool partial = false;  ///< Interrupted: covers what happened until then.

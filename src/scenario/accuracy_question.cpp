@@ -3,10 +3,14 @@
 #include <cmath>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "accuracy/bands.hpp"
 #include "model/operators.hpp"
 #include "model/weight_format.hpp"
 #include "scenario/deployment.hpp"
+#include "scenario/pools.hpp"
+#include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
 
 namespace ridgeline::scenario {
@@ -20,6 +24,29 @@ accuracy::Question accuracy_question(const Deployment& deployment, bool closed_l
           model::name(format == model::DType::kFp16 ? model::DType::kBf16 : format),
           closed_loop ? "closed" : "open",
           version.substr(0, version.find('@'))};
+}
+
+std::string why_bound(const Deployment& deployment) {
+  return deployment.gpu.datasheet_only
+             ? fmt::format("{} is priced by its datasheet alone", deployment.gpu.name)
+             : std::string();
+}
+
+std::string why_bound(const Resolved& resolved) {
+  for (const ResolvedPool& pool : resolved.pools) {
+    if (std::string why = why_bound(*pool.deployment); !why.empty()) {
+      return why;
+    }
+  }
+  return why_bound(*resolved.deployment);
+}
+
+std::string basis_words(const Resolved& resolved) {
+  return why_bound(resolved).empty() ? "an estimate" : std::string(kBoundWords);
+}
+
+std::string bound_text(const std::string& why) {
+  return why.empty() ? why : fmt::format("{}: {}", kBoundWords, why);
 }
 
 bool is_closed_loop(const WorkloadSection& workload) {

@@ -16,6 +16,7 @@
 #include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
 #include "model/operators.hpp"
+#include "scenario/accuracy_question.hpp"
 #include "scenario/deployment.hpp"
 #include "scenario/node_builder.hpp"
 #include "scenario/resolve.hpp"
@@ -109,6 +110,7 @@ document::Node result_of(const scenario::Resolved& resolved, const sim::RunOutco
       .add("kv_cache_peak", number(summary.kv_cache.peak))
       .add("prefix_hit_rate", number(summary.kv_cache.prefix_hit_rate))
       .add("gpus", gpus_of(resolved))
+      .add("basis", scenario::basis_words(resolved))
       .add("warnings", codes(resolved.warnings, outcome.warnings))
       .add("digest", outcome.digest);
   return map.finish();

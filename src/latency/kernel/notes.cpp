@@ -147,8 +147,9 @@ core::Warnings kernel_notes(const model::ModelSpec& network,
   if (gpu.datasheet_only) {
     notes.push_back(
         {.code = "W-datasheet-only",
-         .message = fmt::format("{} is priced by its datasheet alone: every kernel runs at "
-                                "peak bandwidth or peak rate, which no real one does",
+         .message = fmt::format("a bound, not an estimate: {} is priced by its datasheet alone, "
+                                "every kernel at peak bandwidth or peak rate, which no real one "
+                                "reaches",
                                 gpu.full_name),
          .hint = "take the times as lower bounds"});
   } else if (calibration.column != gpu.name) {

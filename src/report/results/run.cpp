@@ -90,7 +90,10 @@ RunResult run_result(const scenario::Resolved& resolved,
     }
   }
   result.deployment = deployment_of(resolved, outcome);
-  result.expected_errors = expected_errors_of(resolved);
+  result.bound = scenario::bound_text(scenario::why_bound(resolved));
+  if (result.bound.empty()) {
+    result.expected_errors = expected_errors_of(resolved);
+  }
   result.warnings = resolved.warnings;
   result.warnings.insert(result.warnings.end(), outcome.warnings.begin(), outcome.warnings.end());
   result.digest = outcome.digest;

@@ -32,6 +32,27 @@ TEST(AccuracyQuestion, SpeaksOfGpuNetworkFormatLoopAndEngine) {
               testing::ElementsAre("h200", "experts", "mxfp4", "closed", "sglang"));
 }
 
+TEST(WhyBound, AGpuThatNothingWasMeasuredOnIsABound) {
+  const auto why = [](const char* gpu) {
+    const auto resolved = resolve(load_scenario(std::nullopt,
+                                                {{.path = "model", .text = "llama-3.1-8b"},
+                                                 {.path = "gpu", .text = gpu},
+                                                 {.path = "workload.request_rate", .text = "2"},
+                                                 {.path = "workload.input_len", .text = "100"},
+                                                 {.path = "workload.output_len", .text = "10"}},
+                                                Purpose::kRun)
+                                      .value());
+    return why_bound(resolved.value());
+  };
+  EXPECT_EQ(why("h100"), "");
+  // No table, but constants of other GPUs: an estimate, if a doubtful one.
+  EXPECT_EQ(why("l4"), "");
+  EXPECT_EQ(why("mi300x"), "mi300x is priced by its datasheet alone");
+  EXPECT_EQ(bound_text(why("mi300x")),
+            "a bound, not an estimate: mi300x is priced by its datasheet alone");
+  EXPECT_EQ(bound_text(""), "");
+}
+
 TEST(AccuracyQuestion, ALoopIsClosedWithoutAPace) {
   WorkloadSection workload;
   workload.request_rate = 4.0;

@@ -61,7 +61,7 @@ VERBS: dict[str, tuple[str, str, list[Own], bool]] = {
         ("top_n", "int | None", "None", "Deployments that are shown; 5 by default."),
         ("effort", "str | None", "None", "\"quick\", \"normal\" or \"full\"."),
         ("confidence", "float | None", "None", "How sure the answer must be; 0.9 by default."),
-        ("accept_bounds", "bool", "False", "Compares watts of GPUs of which only bounds are known."),
+        ("accept_bounds", "bool", "False", "Ranks GPUs of which only bounds are known among the others."),
         ("workers", "int | None", "None", "Runs at a time; one per core by default."),
         ("progress", "Progress", "None", "True for a bar, or a function (simulated seconds, done, total)."),
     ], True),

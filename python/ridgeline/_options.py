@@ -3134,7 +3134,7 @@ def plan(
         top_n: Deployments that are shown; 5 by default.
         effort: "quick", "normal" or "full".
         confidence: How sure the answer must be; 0.9 by default.
-        accept_bounds: Compares watts of GPUs of which only bounds are known.
+        accept_bounds: Ranks GPUs of which only bounds are known among the others.
         workers: Runs at a time; one per core by default.
         progress: True for a bar, or a function (simulated seconds, done, total).
 

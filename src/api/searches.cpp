@@ -230,7 +230,7 @@ core::Result<Reply> plan_deployment(CallDocument& document, const CallHost& host
     Reply reply{.code = answer->partial           ? kStopped
                         : answer->failure.empty() ? 0
                                                   : static_cast<int>(ErrorCode::kInfeasible),
-                .json = report::mix_json(*answer, info())};
+                .json = report::json_text(report::mix_tree(*answer, info()))};
     reply.report = [answer, json = reply.json](std::string_view format) {
       return format == "table"  ? std::optional(report::mix_table(*answer, {}))
              : format == "json" ? std::optional(json)
@@ -243,7 +243,8 @@ core::Result<Reply> plan_deployment(CallDocument& document, const CallHost& host
     return core::fail(std::move(found).error());
   }
   const auto answer = std::make_shared<const plan::Answer>(std::move(*found));
-  Reply reply{.code = code_of(*answer), .json = report::plan_json(*answer, info())};
+  Reply reply{.code = code_of(*answer),
+              .json = report::json_text(report::plan_tree(*answer, info()))};
   reply.report = [answer, json = reply.json](std::string_view format) {
     return format == "table"  ? std::optional(report::plan_table(*answer, {}))
            : format == "json" ? std::optional(json)

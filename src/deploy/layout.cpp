@@ -95,7 +95,6 @@ class LayoutMaker {
       keep(network.error());
     }
     refuse_unwritten();
-    refuse_other_makers();
     make_roles();
     check_routing();
     if (!errors_.empty()) {
@@ -133,11 +132,7 @@ class LayoutMaker {
     const auto at = version.find('@');
     layout_.engine = version.substr(0, at);
     layout_.engine_version = at == std::string::npos ? "" : version.substr(at + 1);
-    if (layout_.engine != abilities_.engine) {
-      refuse("engine.version",
-             fmt::format("deploys {}, and the engine is {}", abilities_.engine, version),
-             "a plan of one engine is never translated for another");
-    }
+    keep(refusals(abilities_, version, resolved_.deployment->gpu));
     layout_.is_image_stated = input_.image.has_value();
     if (errors_.empty()) {
       layout_.image = input_.image.value_or(image_of(layout_.engine, layout_.engine_version));
@@ -160,15 +155,6 @@ class LayoutMaker {
                fmt::format("model.{} is a what-if that no network on disk has", patch.key),
                "deploy the network as it is published");
       }
-    }
-  }
-
-  void refuse_other_makers() {
-    const hardware::GpuSpec& gpu = resolved_.deployment->gpu;
-    if (std::ranges::find(kNvidia, gpu.architecture) == kNvidia.end()) {
-      refuse("gpu",
-             fmt::format("writes files for GPUs of NVIDIA, and {} is none", gpu.name),
-             "--gpu h100");
     }
   }
 
@@ -349,6 +335,27 @@ std::int64_t Layout::gpus() const {
     sum += role.replicas * role.gpus;
   }
   return sum;
+}
+
+core::Errors refusals(const Abilities& abilities,
+                      const std::string& engine,
+                      const hardware::GpuSpec& gpu) {
+  core::Errors errors;
+  if (engine.substr(0, engine.find('@')) != abilities.engine) {
+    errors.push_back(
+        {.field = "engine.version",
+         .message = fmt::format(
+             "{}: deploys {}, and the engine is {}", abilities.target, abilities.engine, engine),
+         .hint = "a plan of one engine is never translated for another"});
+  }
+  if (std::ranges::find(kNvidia, gpu.architecture) == kNvidia.end()) {
+    errors.push_back(
+        {.field = "gpu",
+         .message = fmt::format(
+             "{}: writes files for GPUs of NVIDIA, and {} is none", abilities.target, gpu.name),
+         .hint = "--gpu h100"});
+  }
+  return errors;
 }
 
 core::Result<Layout> layout_of(const Input& input, const Abilities& abilities) {

@@ -9,6 +9,7 @@
 
 #include "core/result.hpp"
 #include "document/document.hpp"
+#include "hardware/gpu_spec.hpp"
 #include "scenario/deployment.hpp"
 #include "scenario/resolve.hpp"
 
@@ -84,6 +85,12 @@ struct Abilities {
   bool by_nnodes = false;    ///< Likewise, by `vllm serve --nnodes`, where that version has it.
   bool one_node = false;     ///< All replicas on one node.
 };
+
+/// Why a target can write nothing for an engine ("vllm@0.15") on a GPU, whatever else is deployed;
+/// empty where it may.
+[[nodiscard]] core::Errors refusals(const Abilities& abilities,
+                                    const std::string& engine,
+                                    const hardware::GpuSpec& gpu);
 
 /// The layout of a resolved scenario. Fails with all that the target cannot express: a setting
 /// without a flag in that version of the engine, a routing policy, prefill and decode apart, a

@@ -54,6 +54,17 @@ struct Certificate {
   std::int64_t warm_up_requests = 0;
 };
 
+/// Candidates that can be compared with each other by what they cost: those of one standing.
+enum class Standing : std::uint8_t {
+  kRanked,   ///< By the objective.
+  kNoPrice,  ///< Of a GPU without a price, where the objective is in dollars: by GPUs.
+  /// Its figures are bounds and no estimates (scenario::why_bound()): what it may be at best.
+  kAtBest,
+  kAtBestNoPrice,
+};
+inline constexpr std::array kStandings = {
+    Standing::kRanked, Standing::kNoPrice, Standing::kAtBest, Standing::kAtBestNoPrice};
+
 /// A deployment that was looked at.
 struct PlanCandidate {
   std::string id;
@@ -62,7 +73,11 @@ struct PlanCandidate {
   std::string label;                                          ///< "h200 TP2 mbt 8192"
   std::string model;
   std::string gpu;
-  std::string router;  ///< Of more than one replica.
+  std::string engine;            ///< "vllm@0.15"
+  std::string bound = {};        ///< Why its figures are bounds; empty: they are estimates.
+  bool has_price = true;         ///< Or no objective asks for one.
+  core::Warnings warnings = {};  ///< Of its deployment.
+  std::string router;            ///< Of more than one replica.
   std::optional<Split> split = {};
   std::int64_t gpus_per_replica = 1;
   std::int64_t replicas = 0;  ///< 0: no number of them meets the targets.
@@ -89,6 +104,12 @@ struct PlanCandidate {
   std::vector<std::string> ties = {};  ///< Ids within its paired interval, at the same cost.
   /// With its replicas: what `run` takes, and deployment files are written from. Of the finalists.
   std::shared_ptr<const scenario::Resolved> resolved = {};
+
+  [[nodiscard]] bool is_bound() const { return !bound.empty(); }
+  [[nodiscard]] Standing standing() const {
+    return is_bound() ? (has_price ? Standing::kAtBest : Standing::kAtBestNoPrice)
+                      : (has_price ? Standing::kRanked : Standing::kNoPrice);
+  }
 };
 
 /// Points that one rule refused.
@@ -127,12 +148,14 @@ struct SearchCounts {
 struct Answer {
   Question question;
   std::string digest;  ///< Of the question.
-  std::string engine;  ///< "vllm@0.15"
+  std::string engine;  ///< "vllm@0.15"; several by commas.
   double load = 0.0;   ///< Requests per second, or clients.
   bool is_closed_loop = false;
-  std::string workload;                   ///< "5 req/s", "64 clients", "trace chat.csv, 3.2 req/s"
-  std::optional<std::size_t> pick = {};   ///< Of `candidates`.
-  std::vector<std::size_t> ranking = {};  ///< The best, at most top_n, cheapest first.
+  std::string workload;                  ///< "5 req/s", "64 clients", "trace chat.csv, 3.2 req/s"
+  std::optional<std::size_t> pick = {};  ///< Of `candidates`.
+  /// The best, at most top_n, cheapest first; behind them the best of each GPU that cannot be
+  /// compared with them: without a price, then what is known by bounds alone.
+  std::vector<std::size_t> ranking = {};
   std::vector<PlanCandidate> candidates;  ///< In canonical order.
   std::vector<std::size_t> pareto = {};   ///< Of several objectives: those that none dominates.
   std::vector<Rejection> rejected = {};

@@ -208,13 +208,20 @@ core::Errors objective_errors(Objective objective,
     errors.push_back(
         {.field = "objective", .message = std::move(message), .hint = std::move(hint)});
   };
+  const auto has_price = [&](const hardware::GpuSpec& gpu) {
+    return words.prices && words.prices->of(gpu.name) != nullptr;
+  };
+  const bool any_price = std::ranges::any_of(gpus, has_price);
   for (const hardware::GpuSpec& gpu : gpus) {
     switch (objective) {
       case Objective::kGpus:
         break;
       case Objective::kUsdPerHour:
       case Objective::kUsdPerMtok:
-        if (!words.prices || words.prices->of(gpu.name) == nullptr) {
+        if (!has_price(gpu) && any_price) {
+          break;
+        }
+        if (!has_price(gpu)) {
           lacks(fmt::format("{} needs a price of {}", name, gpu.name),
                 words.prices ? fmt::format("{} has none: add it, or take another objective",
                                            words.prices->file)

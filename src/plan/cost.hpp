@@ -103,8 +103,9 @@ struct Cost {
 [[nodiscard]] std::optional<Estimate> board_watts(
     const hardware::GpuSpec& gpu, const std::optional<metrics::PowerSummary>& power);
 
-/// Why these GPUs cannot be compared by an objective: no price, no power limit, or bounds alone
-/// where `accept_bounds` is false. One error per GPU that lacks it.
+/// Why these GPUs cannot be compared by an objective: no price of any, no power limit, or bounds
+/// alone where `accept_bounds` is false. One error per GPU that lacks it. Where some have a price,
+/// the others are no error: they are listed apart.
 [[nodiscard]] core::Errors objective_errors(Objective objective,
                                             const std::vector<hardware::GpuSpec>& gpus,
                                             const CostWords& words,

@@ -70,17 +70,29 @@ void explain_failure(const Points& points,
                          : "interrupted: these are the best so far, by short runs";
     return;
   }
-  const bool any_certified = std::ranges::any_of(answer.candidates, [](const auto& candidate) {
-    return candidate.stage == Stage::kCertified && candidate.replicas > 0;
-  });
-  if (any_certified) {
-    const PlanCandidate* nearest = nullptr;
-    for (const PlanCandidate& candidate : answer.candidates) {
-      if (candidate.stage == Stage::kCertified && candidate.replicas > 0 &&
-          (nearest == nullptr || candidate.p_feasible > nearest->p_feasible)) {
-        nearest = &candidate;
-      }
+  const PlanCandidate* nearest = nullptr;
+  for (const PlanCandidate& candidate : answer.candidates) {
+    if (candidate.stage == Stage::kCertified && candidate.replicas > 0 && !candidate.is_bound() &&
+        (nearest == nullptr || candidate.p_feasible > nearest->p_feasible)) {
+      nearest = &candidate;
     }
+  }
+  const auto at_best = std::ranges::find_if(
+      answer.ranking, [&](std::size_t i) { return answer.candidates[i].is_bound(); });
+  if (nearest == nullptr && at_best != answer.ranking.end()) {
+    const PlanCandidate& candidate = answer.candidates[*at_best];
+    answer.failure = fmt::format(
+        "no deployment of which there is an estimate meets the targets; at best {} x {} does, "
+        "which "
+        "is {}",
+        candidate.replicas,
+        candidate.label,
+        candidate.bound);
+    answer.nearest.push_back(
+        "--accept-bounds takes it for an answer, which no certainty is said of");
+    return;
+  }
+  if (nearest != nullptr) {
     answer.failure = fmt::format(
         "no deployment is {:.3g} % sure to meet the targets: the surest is {} x {}, "
         "{:.3g} %",

@@ -88,6 +88,10 @@ class Finish {
   /// race may leave hundreds.
   core::Result<void> find_causes() {
     for (const Finalist& finalist : finalists_) {
+      if (of(finalist).is_bound()) {
+        causes_.emplace_back();  // Of bounds no doubt is known.
+        continue;
+      }
       const auto found = inputs_.space.resolve(inputs_.space.point(of(finalist).ordinal));
       if (!found) {
         return core::fail(found.error());
@@ -421,12 +425,15 @@ class Finish {
     if (answer_.ranking.size() > static_cast<std::size_t>(question_.top_n)) {
       answer_.ranking.pop_back();
     }
+    answer_.headroom_pct = 100.0 * (headroom(finalists_[*pick]) - 1.0);
+    warn_of_short_trace(*finalists_[*pick].certification);
+    if (of(finalists_[*pick]).is_bound()) {
+      return {};
+    }
     const double best = assessed_.expected_best_cost;
     answer_.expected_regret_pct =
         best > 0.0 ? 100.0 * assessed_.expected_regret[*pick] / best : 0.0;
-    answer_.headroom_pct = 100.0 * (headroom(finalists_[*pick]) - 1.0);
     answer_.amplification = table_.candidates[*pick].amplification;
-    warn_of_short_trace(*finalists_[*pick].certification);
     answer_.cheaper = cheaper_chance(*pick);
     answer_.measurements = value_of_measurements(doubt_, *pick);
     fill_breakevens(*pick);
@@ -437,9 +444,11 @@ class Finish {
     const Finalist& finalist = finalists_[i];
     PlanCandidate& candidate = of(finalist);
     candidate.replicas = finalist.gave_up ? 0 : finalist.replicas;
-    candidate.p_feasible = assessed_.p_feasible[i];
-    candidate.p_best = assessed_.p_best[i];
-    candidate.expected_regret = assessed_.expected_regret[i];
+    if (!candidate.is_bound()) {
+      candidate.p_feasible = assessed_.p_feasible[i];
+      candidate.p_best = assessed_.p_best[i];
+      candidate.expected_regret = assessed_.expected_regret[i];
+    }
     const LogCapacity capacity = log_capacity(doubt_.rows[i], doubt_.factors);
     const double sampling = candidate.sampling_sd;
     candidate.model_sd = std::sqrt(std::max(0.0, capacity.sd * capacity.sd - sampling * sampling));

@@ -13,6 +13,74 @@
 
 namespace ridgeline::plan {
 
+namespace {
+
+/// Ranks bounds that are accepted among the deployments that cost in the same unit: `other` among
+/// `own`, whose place the one with the cheaper pick takes.
+void accept(Answer& own, Answer& other, const Answer& answer) {
+  const auto cost = [&](std::size_t i) {
+    const PlanCandidate& candidate = answer.candidates[i];
+    return candidate.unit_cost * core::real(candidate.replicas);
+  };
+  std::vector<std::size_t> all = std::move(own.ranking);
+  all.insert(all.end(), other.ranking.begin(), other.ranking.end());
+  if (other.pick && (!own.pick || cost(*other.pick) < cost(*own.pick))) {
+    std::swap(own, other);
+  }
+  std::ranges::stable_sort(
+      all, {}, [&](std::size_t i) { return std::pair(own.pick != i, cost(i)); });
+  all.resize(std::min(all.size(), static_cast<std::size_t>(answer.question.top_n)));
+  own.ranking = std::move(all);
+  other.ranking.clear();
+}
+
+}  // namespace
+
+void rank_standings(std::array<Answer, kStandings.size()>& found, Answer& answer) {
+  const auto of = [&](Standing standing) -> Answer& {
+    return found[static_cast<std::size_t>(standing)];
+  };
+  for (const auto& [standing, bounds] : {std::pair(Standing::kRanked, Standing::kAtBest),
+                                         std::pair(Standing::kNoPrice, Standing::kAtBestNoPrice)}) {
+    if (answer.question.accept_bounds) {
+      accept(of(standing), of(bounds), answer);
+    }
+    of(bounds).pick.reset();
+  }
+  const auto lead =
+      std::ranges::find_if(found, [](const Answer& one) { return one.pick.has_value(); });
+  const auto first =
+      std::ranges::find_if(found, [](const Answer& one) { return !one.ranking.empty(); });
+  const auto answered = lead != found.end() ? lead : first;
+  if (answered == found.end()) {
+    return;
+  }
+  Answer& best = *answered;
+  answer.pick = best.pick;
+  answer.ranking = std::move(best.ranking);
+  best.ranking.clear();
+  answer.factors = std::move(best.factors);
+  answer.elasticities = std::move(best.elasticities);
+  answer.finalists = std::move(best.finalists);
+  answer.measurements = std::move(best.measurements);
+  answer.breakevens = std::move(best.breakevens);
+  answer.amplification = best.amplification;
+  answer.expected_regret_pct = best.expected_regret_pct;
+  answer.headroom_pct = best.headroom_pct;
+  answer.cheaper = best.cheaper;
+  answer.warnings.insert(answer.warnings.end(), best.warnings.begin(), best.warnings.end());
+  for (const Answer& other : found) {
+    std::vector<std::string> gpus;
+    for (const std::size_t i : other.ranking) {
+      const std::string& gpu = answer.candidates[i].gpu;
+      if (std::ranges::find(gpus, gpu) == gpus.end()) {
+        gpus.push_back(gpu);
+        answer.ranking.push_back(i);
+      }
+    }
+  }
+}
+
 void find_pareto(Answer& answer) {
   const auto costs = [&](const PlanCandidate& candidate) {
     std::vector<double> found;
@@ -23,11 +91,15 @@ void find_pareto(Answer& answer) {
   };
   for (std::size_t i = 0; i < answer.candidates.size(); ++i) {
     PlanCandidate& one = answer.candidates[i];
-    if (one.stage != Stage::kCertified || one.replicas == 0) {
+    const auto takes_part = [&](const PlanCandidate& other) {
+      return other.stage == Stage::kCertified && other.replicas > 0 &&
+             (!other.is_bound() || answer.question.accept_bounds);
+    };
+    if (!takes_part(one)) {
       continue;
     }
     for (const PlanCandidate& other : answer.candidates) {
-      if (&other == &one || other.stage != Stage::kCertified || other.replicas == 0) {
+      if (&other == &one || !takes_part(other)) {
         continue;
       }
       const auto a = costs(one);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <vector>
 
@@ -7,6 +8,12 @@
 #include "plan/race.hpp"
 
 namespace ridgeline::plan {
+
+/// What each standing came to, put into one answer: that of the first with a pick, which bounds
+/// have only where the question accepts them. Behind its ranking the best of each GPU of the
+/// others; bounds that are accepted are ranked among what they can be compared with. `found` is by
+/// standing; candidates are the answer's.
+void rank_standings(std::array<Answer, kStandings.size()>& found, Answer& answer);
 
 /// Fills Answer::pareto and PlanCandidate::dominated_by: of those certified, the ones of which no
 /// other is better in one objective and worse in none.

@@ -25,6 +25,7 @@
 #include "plan/prices.hpp"
 #include "plan/share.hpp"
 #include "plan/space.hpp"
+#include "scenario/accuracy_question.hpp"
 #include "sweep/axes.hpp"
 #include "sweep/point_id.hpp"
 #include "workload/source.hpp"
@@ -94,6 +95,7 @@ class MixPlanner {
         break;
       }
     }
+    gather_warnings();
     return std::move(answer_);
   }
 
@@ -147,31 +149,46 @@ class MixPlanner {
       digest.add(std::string_view(target.text()));
     }
     answer_.digest = digest.hex();
-    answer_.warnings = question_.warnings;
-    const auto warn = [&](const core::Warnings& found) {
-      answer_.warnings.insert(answer_.warnings.end(), found.begin(), found.end());
-    };
-    warn(classes_.front()->points.warnings);
-    if (question_.cost.prices) {
-      std::set<std::string> gpus;
-      for (const PlanCandidate& candidate : classes_.front()->points.candidates) {
-        gpus.insert(candidate.gpu);
-      }
-      warn(
-          price_warnings(*question_.cost.prices, {gpus.begin(), gpus.end()}, question_.cost.as_of));
-    }
     return {};
   }
 
-  /// What one replica of a point costs.
-  [[nodiscard]] core::Result<double> unit_cost(const ClassPoints& of, std::int64_t ordinal) const {
+  /// Those of the pools first; without any, what all deployments have in common.
+  void gather_warnings() {
+    std::set<std::string> gpus;
+    const auto warn = [&](const core::Warnings& found) {
+      for (const core::Warning& warning : found) {
+        if (std::ranges::find(answer_.warnings, warning.message, &core::Warning::message) ==
+            answer_.warnings.end()) {
+          answer_.warnings.push_back(warning);
+        }
+      }
+    };
+    for (const MixPool& pool : answer_.pools) {
+      gpus.insert(answer_.candidates[pool.candidate].gpu);
+      if (pool.resolved) {
+        warn(pool.resolved->warnings);
+      }
+    }
+    if (answer_.pools.empty() && !classes_.empty()) {
+      warn(classes_.front()->points.warnings);
+    }
+    warn(question_.warnings);
+    if (question_.cost.prices) {
+      warn(
+          price_warnings(*question_.cost.prices, {gpus.begin(), gpus.end()}, question_.cost.as_of));
+    }
+  }
+
+  /// What one replica of a point costs; nothing without a price.
+  [[nodiscard]] core::Result<std::optional<double>> unit_cost(const ClassPoints& of,
+                                                              std::int64_t ordinal) const {
     auto found = of.space->resolve(of.space->point(ordinal));
     if (!found) {
       return core::fail(std::move(found).error());
     }
     const bool counts_gpus = question_.objectives.front() == Objective::kGpus;
     const Cost cost = cost_of(found->resolved, 1, question_.cost, {});
-    return counts_gpus ? core::real(cost.gpus) : cost.usd_per_hour.value_or(core::real(cost.gpus));
+    return counts_gpus ? std::optional(core::real(cost.gpus)) : cost.usd_per_hour;
   }
 
   /// Of each class and GPU, the points that promise most per cost.
@@ -185,7 +202,10 @@ class MixPlanner {
         if (!cost) {
           return core::fail(std::move(cost).error());
         }
-        by_gpu[candidate.gpu].emplace_back(-open.guess / *cost, candidate.ordinal);
+        if (!*cost || (candidate.is_bound() && !question_.accept_bounds)) {
+          continue;
+        }
+        by_gpu[candidate.gpu].emplace_back(-open.guess / **cost, candidate.ordinal);
       }
       for (auto& [gpu, points] : by_gpu) {
         std::ranges::sort(points);
@@ -211,10 +231,19 @@ class MixPlanner {
       answer_.candidates.push_back({.label = candidate->label,
                                     .gpu = candidate->gpu,
                                     .gpus = candidate->gpus_per_replica,
-                                    .cost = *cost,
+                                    .cost = **cost,
                                     .capacity = std::vector<double>(classes_.size(), 0.0),
                                     .sd = std::vector<double>(classes_.size(), 0.0),
-                                    .sure = std::vector<double>(classes_.size(), 0.0)});
+                                    .sure = std::vector<double>(classes_.size(), 0.0),
+                                    .bound = candidate->bound});
+    }
+    if (chosen.empty() && std::ranges::any_of(classes_, [](const auto& each) {
+          return std::ranges::any_of(each->points.candidates, &PlanCandidate::is_bound);
+        })) {
+      answer_.failure = fmt::format(
+          "of no deployment there is an estimate, each is {}: "
+          "--accept-bounds mixes them all the same",
+          scenario::kBoundWords);
     }
     return {};
   }
@@ -279,6 +308,10 @@ class MixPlanner {
     std::vector<std::size_t> which;
     for (std::size_t i = 0; i < ordinals_.size(); ++i) {
       if (answer_.candidates[i].capacity[of_class] <= 0.0) {
+        continue;
+      }
+      if (!answer_.candidates[i].bound.empty()) {
+        answer_.candidates[i].sure[of_class] = answer_.candidates[i].capacity[of_class];
         continue;
       }
       auto found = of.space->resolve(of.space->point(ordinals_[i]));

@@ -25,6 +25,7 @@ struct MixCandidate {
   std::vector<double> capacity;  ///< Of each class alone, as simulated: requests per second.
   std::vector<double> sd;        ///< Of its logarithm: runs and model.
   std::vector<double> sure;      ///< What of it is there with the confidence asked for.
+  std::string bound = {};        ///< As PlanCandidate::bound: `sure` is what there is at best.
 };
 
 /// Replicas of a mix that are alike.

@@ -1,6 +1,7 @@
 #include "plan/planner.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <cstddef>
@@ -89,7 +90,6 @@ class Planner {
 
   void take_points() {
     answer_.question = question_;
-    answer_.warnings = question_.warnings;
     answer_.candidates = points_.candidates;
     answer_.rejected = points_.rejected;
     answer_.engine = points_.engine;
@@ -107,8 +107,6 @@ class Planner {
     }
     answer_.search.bounded =
         static_cast<std::int64_t>(points_.candidates.size() - points_.open.size());
-    answer_.warnings.insert(
-        answer_.warnings.end(), points_.warnings.begin(), points_.warnings.end());
     if (!demand.clients && demand.interval_scv >= kBurstyScv) {
       answer_.warnings.push_back(
           {.code = "W-bursts",
@@ -183,7 +181,10 @@ class Planner {
           .allowed = question_.replicas};
       contender.guess =
           open.guess > 0.0 ? std::min(open.guess, open.ceiling) : open.ceiling * kUnknownGuess;
-      contender.model_margin = core::normal_quantile(question_.confidence) * kUsualModelSd;
+      // Of bounds no doubt is known.
+      contender.has_own_margin = candidate.is_bound();
+      contender.model_margin =
+          candidate.is_bound() ? 0.0 : core::normal_quantile(question_.confidence) * kUsualModelSd;
       contender.is_guess_usable = open.guess > 0.0 && !candidate.split;
       contenders_.push_back(std::move(contender));
     }
@@ -225,8 +226,11 @@ class Planner {
       const Objective unit = objective == Objective::kUsdPerMtok       ? Objective::kUsdPerHour
                              : objective == Objective::kJoulesPerToken ? Objective::kWatts
                                                                        : objective;
-      contender.unit_costs.push_back(
-          cost.of(unit).value_or(core::real(candidate.gpus_per_replica)));
+      const auto each = cost.of(unit);
+      PlanCandidate& priced = answer_.candidates[contender.candidate];
+      priced.has_price = priced.has_price && each;
+      contender.standing = priced.standing();
+      contender.unit_costs.push_back(each.value_or(core::real(candidate.gpus_per_replica)));
       contender.is_guess_usable = contender.is_guess_usable && unit != Objective::kWatts;
     }
     return {};
@@ -383,18 +387,21 @@ class Planner {
     return {};
   }
 
-  /// Those alive, and the best of GPUs that none of them has.
-  [[nodiscard]] std::vector<Finalist> finalists() const {
+  /// Those of a standing that are alive, and of what can be ranked the best of GPUs that none of
+  /// them has.
+  [[nodiscard]] std::vector<Finalist> finalists(Standing standing) const {
     std::vector<std::size_t> order;
     for (std::size_t i = 0; i < contenders_.size(); ++i) {
       const Contender& contender = contenders_[i];
-      if (contender.alive && contender.capacity.load > 0.0 &&
+      if (contender.standing == standing && contender.alive && contender.capacity.load > 0.0 &&
           contender.rules.fewest(contender.capacity.load)) {
         order.push_back(i);
       }
     }
-    const std::vector<std::size_t> rivals =
-        best_of_other_gpus(contenders_, answer_.candidates, order);
+    std::vector<std::size_t> rivals = best_of_other_gpus(contenders_, answer_.candidates, order);
+    std::erase_if(rivals, [&](std::size_t i) {
+      return standing != Standing::kRanked || contenders_[i].standing != standing;
+    });
     order.insert(order.end(), rivals.begin(), rivals.end());
     std::ranges::sort(order);  // Canonical: ties go by it.
     std::vector<Finalist> found;
@@ -410,27 +417,38 @@ class Planner {
     return found;
   }
 
+  /// Each standing by itself, then all of them in one order.
   core::Result<void> finish_race() {
-    std::vector<Finalist> found = finalists();
-    if (found.empty()) {
-      return {};
+    std::array<Answer, kStandings.size()> found;
+    for (const Standing standing : kStandings) {
+      Answer& part = found[static_cast<std::size_t>(standing)];
+      std::vector<Finalist> left = finalists(standing);
+      if (left.empty()) {
+        continue;
+      }
+      part.question = question_;
+      part.candidates = std::move(answer_.candidates);
+      part.load = answer_.load;
+      auto done = finish({.question = question_,
+                          .space = *space_,
+                          .demand = points_.demand,
+                          .load = points_.demand.load(),
+                          .seed = seed_,
+                          .jobs = options_.jobs,
+                          .store = options_.store,
+                          .progress = [this](std::int64_t at,
+                                             std::int64_t all) { report("certifying", at, all); }},
+                         std::move(left),
+                         part,
+                         interrupt_);
+      answer_.candidates = std::move(part.candidates);
+      if (!done) {
+        return core::fail(std::move(done).error());
+      }
+      answer_.search.requests_simulated += part.search.requests_simulated;
+      answer_.partial = answer_.partial || !*done;
     }
-    auto done = finish(
-        {.question = question_,
-         .space = *space_,
-         .demand = points_.demand,
-         .load = points_.demand.load(),
-         .seed = seed_,
-         .jobs = options_.jobs,
-         .store = options_.store,
-         .progress = [this](std::int64_t at, std::int64_t all) { report("certifying", at, all); }},
-        std::move(found),
-        answer_,
-        interrupt_);
-    if (!done) {
-      return core::fail(std::move(done).error());
-    }
-    answer_.partial = answer_.partial || !*done;
+    rank_standings(found, answer_);
     for (const PlanCandidate& candidate : answer_.candidates) {
       answer_.search.certified += candidate.stage == Stage::kCertified ? 1 : 0;
     }
@@ -448,7 +466,8 @@ class Planner {
       }
     }
     std::ranges::stable_sort(order, {}, [&](std::size_t i) {
-      return answer_.candidates[i].unit_cost * core::real(answer_.candidates[i].replicas);
+      const PlanCandidate& candidate = answer_.candidates[i];
+      return std::pair(candidate.standing(), candidate.unit_cost * core::real(candidate.replicas));
     });
     for (const std::size_t i : order) {
       if (answer_.ranking.size() < static_cast<std::size_t>(question_.top_n)) {
@@ -462,20 +481,29 @@ class Planner {
     if (answer_.partial) {
       rank_by_race();
     }
-    if (answer_.question.cost.prices) {
-      std::vector<std::string> gpus;
-      for (const PlanCandidate& candidate : answer_.candidates) {
-        if (std::ranges::find(gpus, candidate.gpu) == gpus.end()) {
-          gpus.push_back(candidate.gpu);
-        }
-      }
-      const core::Warnings found =
-          price_warnings(*question_.cost.prices, gpus, question_.cost.as_of);
-      answer_.warnings.insert(answer_.warnings.end(), found.begin(), found.end());
-    }
+    gather_warnings();
     if (!answer_.pick) {
       explain_failure(points_, contenders_, answer_);
     }
+  }
+
+  /// Those of the answer first; without one, what all deployments have in common. What others are
+  /// warned of is none of its reader's business.
+  void gather_warnings() {
+    const std::optional<std::size_t> shown = answer_.pick || answer_.ranking.empty()
+                                                 ? answer_.pick
+                                                 : std::optional(answer_.ranking.front());
+    core::Warnings all = shown ? answer_.candidates[*shown].warnings : std::move(points_.warnings);
+    const auto add = [&](const core::Warnings& more) {
+      all.insert(all.end(), more.begin(), more.end());
+    };
+    add(answer_.warnings);
+    add(question_.warnings);
+    if (question_.cost.prices && shown) {
+      add(price_warnings(
+          *question_.cost.prices, {answer_.candidates[*shown].gpu}, question_.cost.as_of));
+    }
+    answer_.warnings = std::move(all);
   }
 
   const Question& question_;

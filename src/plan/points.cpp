@@ -27,6 +27,7 @@
 #include "plan/fluid.hpp"
 #include "plan/question.hpp"
 #include "plan/space.hpp"
+#include "scenario/accuracy_question.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/sections/cluster.hpp"
 
@@ -52,8 +53,6 @@ struct Look {
   double guess = 0.0;
   double saturation = 0.0;
   double ceiling = 0.0;
-  core::Warnings warnings;
-  std::string engine;
 };
 
 /// Prompts that the engine would reject: too many for a 99th percentile are an error, fewer a
@@ -98,8 +97,8 @@ Look look_at(const Question& question,
   }
   const scenario::Resolved& resolved = found->resolved;
   const scenario::Deployment& deployment = *resolved.deployment;
-  look.warnings = resolved.warnings;
-  if (auto refused = refused_prompts(deployment, demand, look.warnings)) {
+  candidate.warnings = resolved.warnings;
+  if (auto refused = refused_prompts(deployment, demand, candidate.warnings)) {
     look.refusal = refused->message;
     look.errors = {std::move(*refused)};
     return look;
@@ -110,7 +109,8 @@ Look look_at(const Question& question,
   candidate.model = deployment.section.model;
   candidate.gpu = deployment.gpu.name;
   candidate.gpus_per_replica = gpus_of(resolved, point.split);
-  look.engine = deployment.section.engine.version;
+  candidate.engine = deployment.section.engine.version;
+  candidate.bound = scenario::bound_text(scenario::why_bound(resolved));
   const FluidInputs inputs{
       .deployment = deployment, .model = *deployment.latency, .demand = demand};
   const Targets& targets = question.slo.targets;
@@ -204,9 +204,14 @@ class Sorter {
       note_beyond_limits(look);
       return;
     }
-    if (out_.engine.empty()) {
-      out_.engine = look.engine;
-      out_.warnings = look.warnings;
+    note_engine(found.engine);
+    if (out_.candidates.empty()) {
+      out_.warnings = found.warnings;
+    } else {
+      std::erase_if(out_.warnings, [&](const core::Warning& warning) {
+        return std::ranges::find(found.warnings, warning.message, &core::Warning::message) ==
+               found.warnings.end();
+      });
     }
     const std::size_t at = out_.candidates.size();
     if (look.proof) {
@@ -256,6 +261,12 @@ class Sorter {
     }
   }
 
+  void note_engine(const std::string& engine) {
+    if (engines_.insert(engine).second) {
+      out_.engine += (out_.engine.empty() ? "" : ", ") + engine;
+    }
+  }
+
   void note_beyond_limits(const Look& look) {
     const PlanCandidate& found = look.candidate;
     const bool is_bounded = look.proof.has_value();
@@ -284,6 +295,7 @@ class Sorter {
   Rejections rejections_;
   std::set<std::string> ids_;
   std::set<NetworkAndGpu> fits_;
+  std::set<std::string> engines_;
 };
 
 /// What the workload asks, by the first point that can be resolved.

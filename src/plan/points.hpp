@@ -48,8 +48,8 @@ struct Points {
   std::vector<NearestMiss> misses;  ///< One per target that refuses points.
   /// The fewest GPUs of what fits but for the limits; of those that could meet the targets, if any.
   std::optional<BeyondLimits> beyond_limits;
-  core::Warnings warnings;  ///< Of the first one that fits.
-  std::string engine;
+  core::Warnings warnings;  ///< That all of those that fit have.
+  std::string engine;       ///< Of those that fit; several by commas.
   std::int64_t points = 0;
   bool interrupted = false;
 };

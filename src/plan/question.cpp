@@ -18,14 +18,17 @@
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "document/reader.hpp"
+#include "engine/schedulers.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 #include "plan/cost.hpp"
+#include "plan/engines.hpp"
 #include "plan/limits.hpp"
 #include "plan/members.hpp"
 #include "plan/refusals.hpp"
 #include "plan/slo.hpp"
 #include "routing/registry.hpp"
+#include "scenario/engine_settings.hpp"
 #include "scenario/node_builder.hpp"
 #include "scenario/options.hpp"
 #include "scenario/scenario.hpp"
@@ -40,10 +43,12 @@ constexpr const char* kFlags = "command line";
 constexpr std::string_view kTensorParallel = "engine.tensor_parallel_size";
 constexpr std::string_view kPipelineParallel = "engine.pipeline_parallel_size";
 constexpr std::string_view kExpertParallel = "engine.enable_expert_parallel";
-constexpr std::string_view kBatchedTokens = "engine.max_num_batched_tokens";
+/// Of the section `engine`, as vLLM calls it.
+constexpr std::string_view kBatchedTokens = "max_num_batched_tokens";
+constexpr std::string_view kAllEngines = "all";
 constexpr std::string_view kRouter = "cluster.router.name";
-/// Budgets of tokens that are tried where none is stated: vLLM's default of small GPUs and that of
-/// large ones.
+/// Budgets of tokens of a step that are tried where none is stated, whatever the engine calls them:
+/// vLLM's default of small GPUs and that of large ones, which are SGLang's as well.
 constexpr std::array<std::int64_t, 2> kUsualBudgets = {2048, 8192};
 /// Replicas, GPUs and the like.
 constexpr document::Range<std::int64_t> kCounts = {1, 1'000'000};
@@ -62,9 +67,10 @@ bool is_list(const scenario::Override& change) {
                              change.path.starts_with("engine.") || change.path == kRouter;
   const bool is_plain = option->kind() == "text" || option->kind() == "integer" ||
                         option->kind() == "number" || option->is_switch();
-  const bool is_auto =
-      change.text == "auto" && (change.path == kTensorParallel || change.path == kExpertParallel);
-  return of_deployment && is_plain && (is_auto || change.text.find(',') != std::string::npos);
+  const bool is_word = (change.text == "auto" &&
+                        (change.path == kTensorParallel || change.path == kExpertParallel)) ||
+                       (change.text == kAllEngines && change.path == kEngineVersion);
+  return of_deployment && is_plain && (is_word || change.text.find(',') != std::string::npos);
 }
 
 class QuestionReader {
@@ -78,6 +84,7 @@ class QuestionReader {
     take_flags();
     read_blocks();
     add_usual_axes();
+    refuse_settings_of_others();
     take_routers();
     refuse_answers();
     refuse_lists(base_, "", errors_);
@@ -91,6 +98,10 @@ class QuestionReader {
     }
     question_.base = base_;
     question_.axes = axes_.map();
+    question_.gpus = gpus();
+    for (const std::string& engine : engines()) {
+      question_.engines.push_back(scenario::named_version(engine));
+    }
     return std::move(question_);
   }
 
@@ -211,7 +222,8 @@ class QuestionReader {
                          .hint = "space: {gpu: [h100, h200]}"});
       blocks_.space.reset();
     }
-    axes_ = Members(blocks_.space ? blocks_.space->members() : std::vector<Node::Member>{});
+    axes_ = Members(blocks_.space ? with_dotted_engine(blocks_.space->members())
+                                  : std::vector<Node::Member>{});
     if (const auto node = axes_.take("replicas")) {
       read_replicas(*node);
     }
@@ -236,6 +248,49 @@ class QuestionReader {
     }
     for (const std::string& axis : words_.axes) {
       add_axis(axis);
+    }
+    name_every_engine();
+  }
+
+  /// "all" in place of a list of engines.
+  void name_every_engine() {
+    const std::vector<Node> values = values_of(kEngineVersion);
+    if (values.size() != 1 || !values.front().is_string() ||
+        values.front().as_string() != kAllEngines) {
+      return;
+    }
+    std::vector<Node> all;
+    for (const std::string& name : every_engine()) {
+      all.push_back(Node::string(name, values.front().where()));
+    }
+    axes_.set(kEngineVersion, Node::list(std::move(all), values.front().where()));
+  }
+
+  /// What is asked, by name: "sglang", "vllm@0.15"; the default where nothing is stated.
+  [[nodiscard]] std::vector<std::string> engines() const {
+    std::vector<std::string> names;
+    for (const Node& value : values_of(kEngineVersion)) {
+      if (value.is_string()) {
+        names.push_back(value.as_string());
+      }
+    }
+    return names.empty() ? std::vector{scenario::EngineSection().version} : names;
+  }
+
+  /// Of several engines, each ignores what another one has alone; what none has is a mistake.
+  void refuse_settings_of_others() {
+    const std::vector<std::string> asked = engines();
+    if (std::ranges::all_of(asked,
+                            [&](const auto& name) { return is_one_engine(name, asked.front()); })) {
+      return;  // The scenario's own rule says it.
+    }
+    for (const scenario::Option& option : scenario::options()) {
+      if (is_stated(option.path) && std::ranges::none_of(asked, [&](const std::string& name) {
+            return scenario::applies(option, engine_named(name));
+          })) {
+        problem(std::string(option.path),
+                fmt::format("would be ignored: none of {} has it", fmt::join(asked, ", ")));
+      }
     }
   }
 
@@ -341,7 +396,10 @@ class QuestionReader {
       for (const std::int64_t tokens : kUsualBudgets) {
         budgets.push_back(Node::integer(tokens, {}));
       }
-      add(kBatchedTokens, Node::list(std::move(budgets), {}));
+      for (const std::string& engine : engines()) {
+        add(fmt::format("engine.{}", scenario::own_key(engine_named(engine), kBatchedTokens)),
+            Node::list(budgets, {}));
+      }
     }
   }
 
@@ -428,12 +486,17 @@ class QuestionReader {
         return {text_node(change.text)};
       }
     }
-    const Node* stated = base_.find(path);
-    if (stated == nullptr) {
-      return {};
+    const auto dot = path.find('.');
+    const std::string_view section = path.substr(0, dot);
+    const std::string_view key =
+        dot == std::string_view::npos ? std::string_view("name") : path.substr(dot + 1);
+    const Node* stated = base_.find(section);
+    const Node* named = stated != nullptr && stated->is_map() ? stated->find(key) : nullptr;
+    if (named != nullptr) {
+      return {*named};
     }
-    const Node* name = stated->is_map() ? stated->find("name") : nullptr;
-    return {name != nullptr ? *name : *stated};
+    const bool stands_alone = section == path || scenario::naming_key(section) == key;
+    return stated != nullptr && stands_alone ? std::vector<Node>{*stated} : std::vector<Node>{};
   }
 
   /// Networks, GPUs and routers that there are not: named before anything is tried.
@@ -451,13 +514,16 @@ class QuestionReader {
           errors_.push_back(std::move(error));
         }
       }
-      if (values.empty() && path != kRouter) {
+      if (values.empty() && path != kRouter && path != kEngineVersion) {
         problem(std::string(path), "is missing", fmt::format("--{0} NAME: `list {0}s`", path));
       }
     };
     check("model", [](const std::string& name) { return model::find_model_document(name); });
     check("gpu", [](const std::string& name) { return hardware::find_gpu(name); });
     check(kRouter, [](const std::string& name) { return routing::find_router(name); });
+    check(kEngineVersion, [](const std::string& name) {
+      return engine::find_engine(scenario::named_version(name));
+    });
   }
 
   [[nodiscard]] std::vector<hardware::GpuSpec> gpus() const {
@@ -492,10 +558,13 @@ class QuestionReader {
         objectives_of(names, is_flag ? "--objective" : "objective", where, errors_);
   }
 
-  void read_costs() {
-    const bool wants_prices = std::ranges::any_of(question_.objectives, [](Objective objective) {
+  [[nodiscard]] bool wants_prices() const {
+    return std::ranges::any_of(question_.objectives, [](Objective objective) {
       return objective == Objective::kUsdPerHour || objective == Objective::kUsdPerMtok;
     });
+  }
+
+  void read_costs() {
     Members cost(blocks_.cost && blocks_.cost->is_map() ? blocks_.cost->members()
                                                         : std::vector<Node::Member>{});
     if (blocks_.cost && !blocks_.cost->is_map()) {
@@ -508,7 +577,7 @@ class QuestionReader {
     if (words_.prices) {
       cost.set("prices", text_node(*words_.prices));
     }
-    question_.cost = read_cost(cost.empty() ? Node() : cost.map(), "cost", wants_prices, errors_);
+    question_.cost = read_cost(cost.empty() ? Node() : cost.map(), "cost", wants_prices(), errors_);
   }
 
   void read_objective() {
@@ -537,6 +606,29 @@ class QuestionReader {
         break;
       }
       errors_.insert(errors_.end(), lacking.begin(), lacking.end());
+    }
+    warn_of_unpriced();
+  }
+
+  void warn_of_unpriced() {
+    if (!question_.cost.prices || !wants_prices()) {
+      return;
+    }
+    std::vector<std::string> unpriced;
+    for (const hardware::GpuSpec& gpu : gpus()) {
+      if (question_.cost.prices->of(gpu.name) == nullptr) {
+        unpriced.push_back(gpu.name);
+      }
+    }
+    if (!unpriced.empty()) {
+      question_.warnings.push_back(
+          {.code = "W-no-price",
+           .message = fmt::format("{} has no price of {}: {}",
+                                  question_.cost.prices->file,
+                                  fmt::join(unpriced, ", "),
+                                  question_.classes.empty() ? "listed apart, by number of GPUs"
+                                                            : "left out of the mix"),
+           .hint = "--prices FILE"});
     }
   }
 

@@ -11,6 +11,7 @@
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "document/document.hpp"
+#include "hardware/gpu_spec.hpp"
 #include "plan/classes.hpp"
 #include "plan/cost.hpp"
 #include "plan/limits.hpp"
@@ -52,6 +53,8 @@ struct Question {
   std::int64_t top_n = 5;
   Effort effort = Effort::kNormal;
   core::Warnings warnings = {};
+  std::vector<hardware::GpuSpec> gpus = {};  ///< That are asked about.
+  std::vector<std::string> engines = {};     ///< Likewise: "vllm@0.15", "sglang".
   document::Node stated;  ///< What was asked, as `config.question` of a result repeats it.
 };
 

@@ -174,7 +174,7 @@ class Race {
       return true;
     }
     return std::ranges::any_of(all_, [&](Contender& q) {
-      return &q != &p && q.is_guess_usable &&
+      return &q != &p && q.standing == p.standing && q.is_guess_usable &&
              holds_before(q, [&] { return is_cheaper(q, factor, p, *best_replicas); });
     });
   }
@@ -255,7 +255,7 @@ class Race {
       }
       for (std::size_t j = 0; j < all_.size(); ++j) {
         Contender& q = all_[j];
-        if (j != i && q.alive && q.capacity.load > 0.0 &&
+        if (j != i && q.standing == p.standing && q.alive && q.capacity.load > 0.0 &&
             holds_before(q, [&] { return is_beaten(p, q, z); })) {
           p.reason = "costs more than another wherever both lie in their paired interval";
           p.stage = fmt::format("{} requests", requests);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/result.hpp"
+#include "plan/answer.hpp"
 #include "plan/capacity.hpp"
 
 namespace ridgeline::plan {
@@ -31,7 +32,8 @@ struct ReplicaRules {
 /// One point of a race.
 struct Contender {
   std::size_t candidate = 0;
-  std::vector<double> unit_costs;  ///< Of one replica, by objective.
+  Standing standing = Standing::kRanked;  ///< Only those of one standing drop each other.
+  std::vector<double> unit_costs;         ///< Of one replica, by objective.
   ReplicaRules rules;
   double guess = 0.0;  ///< Of its capacity.
   /// By so much the logarithm of all capacities together may be lower than runs say, before a

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "core/check.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
+#include "plan/engines.hpp"
 #include "plan/question.hpp"
 #include "scenario/node_builder.hpp"
 #include "scenario/options.hpp"
@@ -44,7 +46,10 @@ constexpr std::array kShorts = {Short{kTpPath, "TP"},
                                 Short{"engine.max_num_seqs", "seqs "},
                                 Short{"engine.kv_cache_dtype", "kv "},
                                 Short{"engine.enable_expert_parallel", "EP "},
+                                Short{"engine.chunked_prefill_size", "chunk "},
+                                Short{"engine.max_num_tokens", "mnt "},
                                 Short{"engine.quantization", ""},
+                                Short{kEngineVersion, ""},
                                 Short{"cluster.router.name", ""}};
 
 std::string setting_text(const std::string& path, const std::string& value) {
@@ -62,11 +67,16 @@ std::string setting_text(const std::string& path, const std::string& value) {
 }  // namespace
 
 core::Result<Space> Space::read(const Question& question) {
-  auto axes = sweep::Axes::read(question.axes, question.base, question.overrides);
-  if (!axes) {
-    return core::fail(core::with_field(std::move(axes).error(), "space"));
+  Space space(question);
+  for (EngineQuestion& asked :
+       by_engine({.base = question.base, .overrides = question.overrides, .axes = question.axes})) {
+    auto axes = sweep::Axes::read(asked.axes, asked.base, asked.overrides);
+    if (!axes) {
+      return core::fail(core::with_field(std::move(axes).error(), "space"));
+    }
+    space.parts_.push_back({.asked = std::move(asked), .axes = std::move(*axes)});
   }
-  return Space(question, std::move(*axes));
+  return space;
 }
 
 std::int64_t Space::size() const {
@@ -80,7 +90,8 @@ std::int64_t Space::size() const {
 SpacePoint Space::point(std::int64_t ordinal) const {
   RIDGELINE_CHECK(ordinal >= 0 && ordinal < size(), "a point outside the space");
   std::int64_t left = ordinal;
-  for (const Part& part : parts_) {
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    const Part& part = parts_[i];
     const std::int64_t points = part.size() * static_cast<std::int64_t>(question_->splits.size());
     if (left >= points) {
       left -= points;
@@ -89,11 +100,12 @@ SpacePoint Space::point(std::int64_t ordinal) const {
     const auto split = static_cast<std::size_t>(left / part.size());
     const sweep::Point found = part.axes.point(left % part.size());
     SpacePoint point{.ordinal = ordinal,
+                     .part = i,
                      .split = question_->splits[split],
                      .scenario = found.scenario,
                      .settings = {}};
-    for (std::size_t i = 0; i < found.values.size(); ++i) {
-      point.settings.emplace_back(part.axes.axes()[i].path, scenario::flow_text(found.values[i]));
+    for (std::size_t k = 0; k < found.values.size(); ++k) {
+      point.settings.emplace_back(part.axes.axes()[k].path, scenario::flow_text(found.values[k]));
     }
     return point;
   }
@@ -103,6 +115,7 @@ SpacePoint Space::point(std::int64_t ordinal) const {
 core::Result<ResolvedSpacePoint> Space::resolve(const SpacePoint& point,
                                                 std::int64_t replicas) const {
   Node document = point.scenario;
+  const std::vector<scenario::Override>& overrides = parts_[point.part].asked.overrides;
   const auto set = [&](std::string_view path, std::int64_t value) {
     document = sweep::with_setting(document, path, Node::integer(value, {}));
   };
@@ -111,8 +124,8 @@ core::Result<ResolvedSpacePoint> Space::resolve(const SpacePoint& point,
   };
   if (point.split || replicas > 1) {
     // Ranks are instances of their own: only the engine knows how many there are.
-    const auto loaded = scenario::read_scenario(
-        without_gateway(document), question_->overrides, scenario::Purpose::kRun);
+    const auto loaded =
+        scenario::read_scenario(without_gateway(document), overrides, scenario::Purpose::kRun);
     if (!loaded) {
       return core::fail(loaded.error());
     }
@@ -130,7 +143,7 @@ core::Result<ResolvedSpacePoint> Space::resolve(const SpacePoint& point,
     // A gateway in front of one replica decides nothing.
     document = without_gateway(document);
   }
-  auto loaded = scenario::read_scenario(document, question_->overrides, scenario::Purpose::kRun);
+  auto loaded = scenario::read_scenario(document, overrides, scenario::Purpose::kRun);
   if (!loaded) {
     return core::fail(std::move(loaded).error());
   }
@@ -149,8 +162,9 @@ core::Result<ResolvedSpacePoint> Space::resolve(const SpacePoint& point,
 }
 
 void Space::add_pipelines(const NetworkAndGpu& pair) {
-  const auto& [model, gpu] = pair;
-  const sweep::Axes& first = parts_.front().axes;
+  const auto& [part, model, gpu] = pair;
+  const EngineQuestion asked = parts_[part].asked;
+  const sweep::Axes& first = parts_[part].axes;
   std::vector<Node::Member> members;
   std::int64_t widest = 1;
   for (const auto& axis : first.axes()) {
@@ -174,19 +188,19 @@ void Space::add_pipelines(const NetworkAndGpu& pair) {
   }
   fix(kTpPath, Node::integer(widest, {}));
   fix(kPpPath, Node::list({Node::integer(2, {}), Node::integer(4, {})}, {}));
-  if (auto more = sweep::Axes::read(
-          Node::map(std::move(members), {}), question_->base, question_->overrides)) {
-    parts_.push_back({std::move(*more)});
+  if (auto more =
+          sweep::Axes::read(Node::map(std::move(members), {}), asked.base, asked.overrides)) {
+    parts_.push_back({.asked = asked, .axes = std::move(*more)});
   }
 }
 
 NetworkAndGpu network_and_gpu(const SpacePoint& point) {
-  NetworkAndGpu found;
+  NetworkAndGpu found{point.part, {}, {}};
   for (const auto& [path, value] : point.settings) {
     if (path == "model") {
-      found.first = value;
+      std::get<1>(found) = value;
     } else if (path == "gpu") {
-      found.second = value;
+      std::get<2>(found) = value;
     }
   }
   return found;

@@ -1,13 +1,16 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "core/result.hpp"
 #include "document/document.hpp"
+#include "plan/engines.hpp"
 #include "plan/question.hpp"
 #include "scenario/resolve.hpp"
 #include "sweep/axes.hpp"
@@ -17,13 +20,15 @@ namespace ridgeline::plan {
 /// One point of a space: a deployment that might serve.
 struct SpacePoint {
   std::int64_t ordinal = 0;
+  std::size_t part = 0;  ///< Of the space: the settings that an engine has.
   std::optional<Split> split;
   document::Node scenario;  ///< Without the number of its replicas.
   std::vector<std::pair<std::string, std::string>> settings;  ///< Path and value of each axis.
 };
 
-/// What of a point's values says its network and its GPU; empty where the space has one alone.
-using NetworkAndGpu = std::pair<std::string, std::string>;
+/// A point's part of the space, and what of its values says its network and its GPU; empty where
+/// the space has one alone.
+using NetworkAndGpu = std::tuple<std::size_t, std::string, std::string>;
 [[nodiscard]] NetworkAndGpu network_and_gpu(const SpacePoint& point);
 
 /// A point made runnable.
@@ -32,8 +37,8 @@ struct ResolvedSpacePoint {
   scenario::Resolved resolved;  ///< One replica: alone, or behind a gateway where it has parts.
 };
 
-/// All combinations of a question, in canonical order: disaggregation slowest, then the axes as
-/// they are stated, the last one fastest; pipelines last.
+/// All combinations of a question, in canonical order: engines slowest where there are several,
+/// then disaggregation, then the axes as they are stated, the last one fastest; pipelines last.
 class Space {
  public:
   /// Fails with all problems of the axes.
@@ -50,10 +55,11 @@ class Space {
   void add_pipelines(const NetworkAndGpu& pair);
 
  private:
-  Space(const Question& question, sweep::Axes axes)
-      : question_(&question), parts_{{std::move(axes)}} {}
+  explicit Space(const Question& question) : question_(&question) {}
 
+  /// Combinations of what one engine has.
   struct Part {
+    EngineQuestion asked;
     sweep::Axes axes;
     [[nodiscard]] std::int64_t size() const { return axes.size(); }
   };

@@ -19,6 +19,7 @@
 #include "report/html_page.hpp"
 #include "report/leaves.hpp"
 #include "report/svg.hpp"
+#include "scenario/accuracy_question.hpp"
 
 namespace ridgeline::report {
 namespace {
@@ -38,6 +39,7 @@ struct Choice {
   double served = 0.0;  ///< Per GPU.
   double usd_per_mtok = 0.0;
   double joules_per_token = 0.0;
+  bool is_bound = false;  ///< No estimate: it is never the best beside one.
 };
 
 struct Found {
@@ -89,7 +91,8 @@ std::string best_html(const Found& found) {
   for (const double speed : kSpeeds) {
     const Choice* best = nullptr;
     for (const Choice& choice : found.choices) {
-      if (choice.speed >= speed && (best == nullptr || choice.served > best->served)) {
+      const auto worth = [](const Choice& one) { return std::pair(!one.is_bound, one.served); };
+      if (choice.speed >= speed && (best == nullptr || worth(choice) > worth(*best))) {
         best = &choice;
       }
     }
@@ -169,17 +172,6 @@ std::string page_of(const Found& found, const std::string& title, std::string_vi
   return page + best_html(found) + refused_html(found) + page_closing("");
 }
 
-/// The value of a target on a latency; 0 where it has none.
-double target_value(const Node& candidate, std::string_view metric) {
-  const Node* const slo = candidate.find("slo");
-  for (std::size_t i = 0; slo != nullptr && slo->is_list() && i < slo->items().size(); ++i) {
-    if (text_at(slo->items()[i], "metric") == metric) {
-      return number_at(slo->items()[i], "value");
-    }
-  }
-  return 0.0;
-}
-
 }  // namespace
 
 std::string sweep_page(const std::vector<Node>& rows, std::string_view file) {
@@ -193,47 +185,20 @@ std::string sweep_page(const std::vector<Node>& rows, std::string_view file) {
       continue;
     }
     const double tpot = number_at(*result, "tpot_ms.p50");
-    found.choices.push_back({.label = label,
-                             .gpu = text_at(*point, "gpu"),
-                             .speed = tpot > 0.0 ? kMillisecondsPerSecond / tpot : 0.0,
-                             .e2e_ms = number_at(*result, "e2e_ms.p50"),
-                             .served = number_at(*result, "output_throughput") /
-                                       std::max(number_at(*result, "gpus", 1.0), 1.0)});
+    const bool is_bound = text_at(*result, "basis") == scenario::kBoundWords;
+    found.choices.push_back(
+        {.label = is_bound ? fmt::format("{}, {}", label, scenario::kBoundWords) : label,
+         .gpu = text_at(*point, "gpu"),
+         .speed = tpot > 0.0 ? kMillisecondsPerSecond / tpot : 0.0,
+         .e2e_ms = number_at(*result, "e2e_ms.p50"),
+         .served = number_at(*result, "output_throughput") /
+                   std::max(number_at(*result, "gpus", 1.0), 1.0),
+         .is_bound = is_bound});
   }
   found.pictures = {figures::rate_curves(rows), figures::sweep_map(rows)};
   return page_of(found,
                  fmt::format("Sweep of {} points: {}", rows.size(), file),
                  "A sweep: every point ran once, by its own load.");
-}
-
-std::string plan_page(const Node& plan, std::string_view file) {
-  Found found{.served_name = "requests per second and GPU", .statistic = "target's statistic"};
-  const Node* const candidates = plan.find("candidates");
-  for (std::size_t i = 0; candidates->is_list() && i < candidates->items().size(); ++i) {
-    const Node& candidate = candidates->items()[i];
-    const std::string label = text_at(candidate, "deployment.label");
-    const double gpus = number_at(candidate, "gpus");
-    const double served = number_at(candidate, "capacity_rps.value");
-    if (gpus <= 0.0 || served <= 0.0) {
-      const std::string reason = text_at(candidate, "dropped.reason");
-      found.refused.push_back(
-          {xml_escaped(label), reason.empty() ? "not simulated" : xml_escaped(reason)});
-      continue;
-    }
-    const double tpot = target_value(candidate, "tpot");
-    found.choices.push_back({.label = label,
-                             .gpu = text_at(candidate, "deployment.gpu"),
-                             .speed = tpot > 0.0 ? kMillisecondsPerSecond / tpot : 0.0,
-                             .e2e_ms = target_value(candidate, "e2e"),
-                             .served = served / gpus,
-                             .usd_per_mtok = number_at(candidate, "usd_per_mtok"),
-                             .joules_per_token = number_at(candidate, "joules_per_token.value")});
-  }
-  const std::string answer = text_at(plan, "answer.id");
-  return page_of(found,
-                 fmt::format("Plan with {} candidates: {}", candidates->items().size(), file),
-                 answer.empty() ? "A plan: no candidate is sure enough."
-                                : fmt::format("A plan: its answer is {}.", xml_escaped(answer)));
 }
 
 }  // namespace ridgeline::report

@@ -13,7 +13,5 @@ namespace ridgeline::report {
 /// cannot run with their reasons. `rows` are the lines of `sweep merge -o FILE.ndjson`.
 [[nodiscard]] std::string sweep_page(const std::vector<document::Node>& rows,
                                      std::string_view file);
-/// What a plan found, likewise: requests per second and GPU.
-[[nodiscard]] std::string plan_page(const document::Node& plan, std::string_view file);
 
 }  // namespace ridgeline::report

@@ -14,7 +14,6 @@
 #include "plan/target.hpp"
 #include "report/plan_nodes.hpp"
 #include "report/plan_report.hpp"
-#include "report/result_json.hpp"
 #include "report/tree.hpp"
 #include "report/version.hpp"
 
@@ -96,6 +95,7 @@ Node deployment_node(const PlanCandidate& candidate) {
   map.add("label", text_node(candidate.label))
       .add("model", text_node(candidate.model))
       .add("gpu", text_node(candidate.gpu))
+      .add("engine_version", text_node(candidate.engine))
       .add("settings", settings.build())
       .add("engine", engine.build())
       .add("replicas", integer_node(candidate.replicas))
@@ -142,7 +142,7 @@ Node certificate_node(const PlanCandidate& candidate) {
 
 Node candidate_node(const Answer& answer, const PlanCandidate& candidate) {
   MapBuilder map;
-  const bool assessed = candidate.resolved != nullptr;
+  const bool assessed = candidate.resolved != nullptr && !candidate.is_bound();
   const auto if_assessed = [&](double value) {
     return number_node(assessed ? std::optional(value) : std::nullopt);
   };
@@ -161,13 +161,15 @@ Node candidate_node(const Answer& answer, const PlanCandidate& candidate) {
       .add("replica_capacity", capacity_node(candidate, 1))
       .add("fluid_rps", number_node(candidate.fluid_capacity))
       .add("most_rps", number_node(candidate.most_rate))
-      .add("utilisation", if_assessed(candidate.utilisation))
+      .add("utilisation",
+           number_node(candidate.resolved ? std::optional(candidate.utilisation) : std::nullopt))
       .add("slo", slo_node(answer, candidate))
       .add("binding",
            candidate.binding ? text_node(answer.question.slo.targets[*candidate.binding].name())
                              : Node::null({}))
       .add("certificate", certificate_node(candidate))
       .add("unstable", bool_node(candidate.unstable))
+      .add("bound", candidate.is_bound() ? text_node(candidate.bound) : Node::null({}))
       .add("how", text_node(plan::kStageNames[static_cast<std::size_t>(candidate.stage)]))
       .add("p_feasible", if_assessed(candidate.p_feasible))
       .add("p_best", if_assessed(candidate.p_best))
@@ -293,9 +295,10 @@ Node cheaper_node(const Answer& answer) {
 
 Node answer_node(const Answer& answer, const std::vector<std::string>& files) {
   MapBuilder map;
+  const bool is_sure = answer.pick && !answer.candidates[*answer.pick].is_bound();
   map.add("id", answer.pick ? text_node(answer.candidates[*answer.pick].id) : Node::null({}))
       .add("expected_regret_pct",
-           number_node(answer.pick ? std::optional(answer.expected_regret_pct) : std::nullopt))
+           number_node(is_sure ? std::optional(answer.expected_regret_pct) : std::nullopt))
       .add("headroom_pct",
            number_node(answer.pick ? std::optional(answer.headroom_pct) : std::nullopt))
       .add("amplification", number_node(answer.amplification))
@@ -348,9 +351,9 @@ Node plan_config_node(const Node& scenario, const Node& space, std::string_view 
       .build();
 }
 
-std::string plan_json(const Answer& answer,
-                      const PlanRunInfo& info,
-                      const std::vector<std::string>& files) {
+Node plan_tree(const Answer& answer,
+               const PlanRunInfo& info,
+               const std::vector<std::string>& files) {
   std::vector<Node> candidates;
   for (const PlanCandidate& candidate : answer.candidates) {
     candidates.push_back(candidate_node(answer, candidate));
@@ -372,7 +375,7 @@ std::string plan_json(const Answer& answer,
       .add("partial", bool_node(answer.partial))
       .add("warnings", warnings_tree(answer.warnings))
       .add("digest", text_node(answer.digest));
-  return json_text(map.build());
+  return map.build();
 }
 
 }  // namespace ridgeline::report

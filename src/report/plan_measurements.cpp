@@ -58,6 +58,11 @@ std::string plan_measurements(const plan::Answer& answer, std::size_t most, bool
     return "No deployment is sure enough to be picked, so that no measurement can be valued "
            "against it.\n";
   }
+  if (answer.candidates[*answer.pick].is_bound()) {
+    return fmt::format(
+        "The answer is {}: measure a server of it; no measurement can be valued against a bound.\n",
+        answer.candidates[*answer.pick].bound);
+  }
   const auto worth = worth_making(answer, most, kernels_only);
   if (worth.empty()) {
     return fmt::format("Nothing worth measuring: no {} changes the answer with {:.0f} % or more.\n",

@@ -18,7 +18,6 @@
 #include "report/format.hpp"
 #include "report/grid.hpp"
 #include "report/plan_nodes.hpp"
-#include "report/result_json.hpp"
 #include "report/text_lines.hpp"
 #include "report/tree.hpp"
 #include "report/warning_lines.hpp"
@@ -98,7 +97,8 @@ std::string mix_grid(const MixAnswer& answer, const TextStyle& style) {
                                       : percent(result.exceed_share));
     }
     cells.resize(6 + answer.question.slo.targets.size());
-    cells.push_back(fmt::format("{:.0f} %", pool.p_feasible * 100.0));
+    cells.push_back(candidate.bound.empty() ? fmt::format("{:.0f} %", pool.p_feasible * 100.0)
+                                            : "at best");
     grid.add(std::move(cells));
   }
   constexpr std::array<std::size_t, 2> kShrinkable = {1, 4};
@@ -136,7 +136,9 @@ Node pool_node(const MixAnswer& answer, const MixPool& pool) {
       .add("cost", number_node(static_cast<double>(pool.replicas) * candidate.cost))
       .add("shares", numbers_node(pool.shares))
       .add("rate_rps", number_node(pool.rate))
-      .add("p_feasible", number_node(pool.p_feasible))
+      .add("p_feasible",
+           number_node(candidate.bound.empty() ? std::optional(pool.p_feasible) : std::nullopt))
+      .add("bound", candidate.bound.empty() ? Node::null({}) : text_node(candidate.bound))
       .add("slo", list_node(std::move(targets)))
       .add("certificate",
            MapBuilder()
@@ -223,6 +225,12 @@ std::string mix_table(const MixAnswer& answer,
                               cost_text(answer, answer.alone->cost));
     }
     text += wrapped("", words(compared), layout);
+    for (std::size_t i = 0; i < answer.pools.size(); ++i) {
+      const std::string& bound = answer.candidates[answer.pools[i].candidate].bound;
+      if (!bound.empty()) {
+        text += wrapped("", words(fmt::format("pool {} at best: {}", i + 1, bound)), layout);
+      }
+    }
   }
   text += wrapped(
       "",
@@ -242,9 +250,9 @@ std::string mix_table(const MixAnswer& answer,
   return text;
 }
 
-std::string mix_json(const MixAnswer& answer,
-                     const PlanRunInfo& info,
-                     const std::vector<std::string>& files) {
+Node mix_tree(const MixAnswer& answer,
+              const PlanRunInfo& info,
+              const std::vector<std::string>& files) {
   std::vector<Node> candidates;
   for (const MixCandidate& candidate : answer.candidates) {
     candidates.push_back(MapBuilder()
@@ -277,7 +285,7 @@ std::string mix_json(const MixAnswer& answer,
       .add("partial", bool_node(answer.partial))
       .add("warnings", warnings_tree(answer.warnings))
       .add("digest", text_node(answer.digest));
-  return json_text(map.build());
+  return map.build();
 }
 
 }  // namespace ridgeline::report

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "document/document.hpp"
 #include "plan/mix_plan.hpp"
 #include "report/palette.hpp"
 #include "report/plan_report.hpp"
@@ -15,10 +16,11 @@ namespace ridgeline::report {
                                     const TextStyle& style,
                                     const std::vector<std::string>& files = {});
 
-/// The same as JSON, with the capacities behind it; only `run_info` may differ between two runs.
-[[nodiscard]] std::string mix_json(const plan::MixAnswer& answer,
-                                   const PlanRunInfo& info,
-                                   const std::vector<std::string>& files = {});
+/// The same for programs, with the capacities behind it; only `run_info` may differ between two
+/// runs.
+[[nodiscard]] document::Node mix_tree(const plan::MixAnswer& answer,
+                                      const PlanRunInfo& info,
+                                      const std::vector<std::string>& files = {});
 
 /// What a pool of a mix serves, as "100 % of chat, 20 % of documents".
 [[nodiscard]] std::string served_text(const plan::MixAnswer& answer, const plan::MixPool& pool);

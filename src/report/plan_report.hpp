@@ -26,9 +26,9 @@ struct PlanRunInfo {
 
 /// The same for programs (data/schemas/plan.schema.json). Only `run_info` may differ between two
 /// runs of one question.
-[[nodiscard]] std::string plan_json(const plan::Answer& answer,
-                                    const PlanRunInfo& info,
-                                    const std::vector<std::string>& files = {});
+[[nodiscard]] document::Node plan_tree(const plan::Answer& answer,
+                                       const PlanRunInfo& info,
+                                       const std::vector<std::string>& files = {});
 
 /// Why a candidate is where it is: its numbers, and what dropped it. `id` may be cut to what no
 /// other id begins with, or be a place in the ranking ("1"). Nothing for an unknown one.

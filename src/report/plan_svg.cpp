@@ -94,7 +94,7 @@ std::optional<plan::Interval> speed_of(const plan::Answer& answer, const PlanCan
 
 std::optional<PlanPoint> point_of(const plan::Answer& answer, const PlanCandidate& candidate) {
   PlanPoint point{.candidate = &candidate, .replicas = candidate.replicas};
-  if (candidate.unit_cost <= 0.0) {
+  if (candidate.unit_cost <= 0.0 || !candidate.has_price) {
     return std::nullopt;
   }
   if (is_per_token(answer)) {
@@ -194,7 +194,9 @@ std::string mark_title(const plan::Answer& answer, const PlanPoint& point) {
                                  is_per_token(answer)    ? "tokens/s of one user"
                                  : answer.is_closed_loop ? "clients"
                                                          : "req/s");
-  if (candidate.stage == plan::Stage::kCertified && candidate.replicas > 0) {
+  if (candidate.is_bound()) {
+    text += ", at best: " + candidate.bound;
+  } else if (candidate.stage == plan::Stage::kCertified && candidate.replicas > 0) {
     text += fmt::format(", {:.0f} % sure", candidate.p_feasible * 100.0);
   }
   text += fmt::format(" ({})", plan::kStageNames[static_cast<std::size_t>(candidate.stage)]);

@@ -109,12 +109,16 @@ std::string headline(const Answer& answer, bool ascii) {
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-/// Of the replicas that serve, without spare ones.
+/// Of the replicas that serve, without spare ones; of bounds, what is not exceeded.
 std::string capacity_text(const PlanCandidate& candidate, std::int64_t replicas, bool ascii) {
   if (!candidate.capacity) {
     return "";
   }
   const auto serving = static_cast<double>(replicas);
+  if (candidate.is_bound()) {
+    return fmt::format(
+        "{} {}", ascii ? "<=" : "≤", significant(candidate.capacity->value * serving));
+  }
   return fmt::format("{} ({}{}{})",
                      significant(candidate.capacity->value * serving),
                      significant(candidate.capacity->lo * serving),
@@ -122,17 +126,45 @@ std::string capacity_text(const PlanCandidate& candidate, std::int64_t replicas,
                      significant(candidate.capacity->hi * serving));
 }
 
-std::string value_text(const PlanCandidate& candidate, std::size_t target) {
+std::string value_text(const PlanCandidate& candidate, std::size_t target, bool ascii) {
   if (target >= candidate.targets.size() || !candidate.targets[target].value_ms) {
     return target < candidate.targets.size()
                ? percent(candidate.targets[target].exceed_share) + " over"
                : "";
   }
-  return fmt::format("{} ms", significant(candidate.targets[target].value_ms->value));
+  return fmt::format("{}{} ms",
+                     !candidate.is_bound() ? ""
+                     : ascii               ? ">= "
+                                           : "≥ ",
+                     significant(candidate.targets[target].value_ms->value));
 }
 
 std::string sure_text(double p) {
   return fmt::format("{:.0f} %", p * 100.0);
+}
+
+/// How sure a deployment is; nothing is, of which bounds alone are known.
+std::string sure_text(const PlanCandidate& candidate) {
+  return candidate.is_bound() ? "at best" : sure_text(candidate.p_feasible);
+}
+
+/// Which rows are bounds, and why.
+std::string bounds_text(const Answer& answer) {
+  std::vector<std::pair<std::string, std::vector<std::size_t>>> rows;
+  for (std::size_t i = 0; i < answer.ranking.size(); ++i) {
+    const std::string& bound = answer.candidates[answer.ranking[i]].bound;
+    if (bound.empty()) {
+      continue;
+    }
+    const auto known = std::ranges::find(rows, bound, &decltype(rows)::value_type::first);
+    (known == rows.end() ? rows.emplace_back(bound, std::vector<std::size_t>()) : *known)
+        .second.push_back(i + 1);
+  }
+  std::vector<std::string> parts;
+  for (const auto& [bound, places] : rows) {
+    parts.push_back(fmt::format("{}: {}", fmt::join(places, ", "), bound));
+  }
+  return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 /// What costs less than the first and is not sure enough: a row without a place.
@@ -190,8 +222,9 @@ std::string grid_of(const Answer& answer, const TextStyle& style) {
         times(answer, candidate.replicas, candidate.label, style.ascii),
         fmt::format("{}", candidate.cost.gpus)};
     if (has_price) {
-      cells.push_back(
-          candidate.cost.usd_per_hour ? fmt::format("{:.2f}", *candidate.cost.usd_per_hour) : "");
+      cells.push_back(candidate.cost.usd_per_hour
+                          ? fmt::format("{:.2f}", *candidate.cost.usd_per_hour)
+                          : "no price");
     }
     for (const Objective objective : objectives) {
       const auto value = candidate.cost.of(objective);
@@ -199,9 +232,9 @@ std::string grid_of(const Answer& answer, const TextStyle& style) {
     }
     cells.push_back(capacity_text(candidate, answer.serving(candidate.replicas), style.ascii));
     for (std::size_t target = 0; target < answer.question.slo.targets.size(); ++target) {
-      cells.push_back(value_text(candidate, target));
+      cells.push_back(value_text(candidate, target, style.ascii));
     }
-    cells.push_back(sure_text(candidate.p_feasible));
+    cells.push_back(sure_text(candidate));
     grid.add(std::move(cells));
   }
   if (answer.cheaper) {
@@ -231,17 +264,22 @@ std::string why_text(const Answer& answer, const PlanCandidate& pick) {
       pick.binding ? answer.question.slo.targets[*pick.binding].name() + " binds first"
                    : "utilisation binds first";
   return fmt::format(
-      "1: {}; {}; {:.0f} % headroom; {} of {} windows of {} requests meet every "
+      "1: {}; {}; {:.0f} % headroom{}; {} of {} windows of {} requests meet every "
       "target",
       fmt::join(shares, ", "),
       binding,
       answer.headroom_pct,
+      pick.is_bound() ? " at best" : "",
       pick.certificate ? pick.certificate->passed : 0,
       pick.certificate ? pick.certificate->windows : 0,
       pick.certificate ? grouped(pick.certificate->window_requests) : "0");
 }
 
 std::string sure_line(const Answer& answer, const PlanCandidate& pick) {
+  if (pick.is_bound()) {
+    return fmt::format("nothing is: 1 is {}, and --accept-bounds ranks it as if it were one",
+                       pick.bound);
+  }
   std::string text = fmt::format(
       "1 suffices with {}, is {} that suffices with {}{}; "
       "expected regret {:.2g} %",
@@ -334,6 +372,9 @@ std::string plan_table(const Answer& answer,
   } else {
     text += failure_text(answer, style);
   }
+  if (const std::string bounds = bounds_text(answer); !bounds.empty()) {
+    text += line("bounds", bounds, style);
+  }
   text += line("search", searched_text(answer), style);
   if (!files.empty()) {
     text += "\n";
@@ -383,6 +424,9 @@ std::optional<std::string> plan_explanation(const Answer& answer,
                              one.model_sd * 100.0),
                  style);
   }
+  if (one.is_bound()) {
+    text += line("at best", one.bound, style);
+  }
   if (one.certificate) {
     text += line("windows",
                  fmt::format("{} of {} meet every target with {}; with 95 % confidence at "
@@ -392,6 +436,8 @@ std::optional<std::string> plan_explanation(const Answer& answer,
                              counted(answer.serving(one.replicas), "replica"),
                              one.certificate->at_least * 100.0),
                  style);
+  }
+  if (one.certificate && !one.is_bound()) {
     text += line("sure",
                  fmt::format("suffices with {}, is {} that suffices with {}",
                              sure_text(one.p_feasible),

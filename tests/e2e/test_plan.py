@@ -1,6 +1,7 @@
 """`ridgeline plan`: answers, refusals and exit codes, from outside."""
 
 import json
+import random
 import signal
 import time
 import xml.etree.ElementTree
@@ -275,3 +276,135 @@ objective: gpus
     question.write_text(wrong)
     refused = ridgeline("plan", str(question))
     assert refused.returncode == 2 and "at-random" in refused.stderr
+
+
+ENGINES = ("vllm", "sglang", "tensorrt-llm")
+OWN_BUDGET = {"vllm": "max_num_batched_tokens", "sglang": "chunked_prefill_size", "tensorrt-llm": "max_num_tokens"}
+
+
+@pytest.mark.parametrize("asked", ["sglang", "tensorrt-llm", "vllm,sglang", "all"])
+def test_engines_are_searched_each_with_its_own_settings(ridgeline, asked):
+    done = plan(ridgeline, "--slo-ttft", "500ms", "--engine", asked, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    candidates = json.loads(done.stdout)["candidates"]
+    wanted = ENGINES if asked == "all" else tuple(asked.split(","))
+    names = {candidate["deployment"]["engine_version"].split("@")[0] for candidate in candidates}
+    assert names == set(wanted)
+    for candidate in candidates:
+        name = candidate["deployment"]["engine_version"].split("@")[0]
+        own = set(candidate["deployment"]["engine"]) & set(OWN_BUDGET.values())
+        assert own == {OWN_BUDGET[name]}, candidate["deployment"]
+
+
+def test_a_stated_axis_is_of_the_engines_that_have_it(ridgeline):
+    done = plan(ridgeline, "--slo-ttft", "500ms", "--engine", "vllm,sglang", "--axis", "max_num_seqs=32,64",
+                "--max-running-requests", "48", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    for candidate in json.loads(done.stdout)["candidates"]:
+        deployment = candidate["deployment"]
+        assert ("max_num_seqs" in deployment["engine"]) == deployment["engine_version"].startswith("vllm"), deployment
+    refused = plan(ridgeline, "--slo-ttft", "500ms", "--engine", "vllm,sglang", "--max-num-tokens", "2048")
+    assert refused.returncode == 2 and "none of vllm, sglang has it" in refused.stderr
+
+
+def test_files_are_of_the_answers_engine(ridgeline):
+    done = plan(ridgeline, "--slo-ttft", "500ms", "--engine", "sglang", "--save-dir", "out")
+    assert done.returncode == 0, done.stderr
+    assert "sglang.launch_server" in (ridgeline.folder / "out" / "top1" / "launch.sh").read_text()
+    # Nothing deploys TensorRT-LLM, which is said before the search.
+    done = plan(ridgeline, "--slo-ttft", "500ms", "--engine", "tensorrt-llm", "--save-dir", "none", "--progress", "plain")
+    assert done.returncode == 2 and "the engine is tensorrt-llm" in done.stderr and "requests each" not in done.stderr
+    assert not (ridgeline.folder / "none").exists()
+
+
+WORDS = "a bound, not an estimate"
+
+
+def test_bounds_are_said_and_never_sure(ridgeline):
+    """Random questions about GPUs that nothing was measured on, beside others and alone."""
+    draw = random.Random(7)
+    for _ in range(8):
+        gpus = draw.sample(["mi300x", "mi355x", "gaudi3", "h100", "l40s"], draw.choice([1, 2, 3]))
+        words = ["--model", "llama-3.1-8b", "--gpu", ",".join(gpus), "--request-rate", str(draw.choice([4, 20])),
+                 "--input-len", "300", "--output-len", "40", "--slo-ttft", "400ms", "--tensor-parallel-size", "1",
+                 "--effort", "quick", *draw.choice([[], ["--accept-bounds"], ["--objective", "gpus"]])]
+        done = ridgeline("plan", *words, "--format", "json")
+        assert done.returncode in (0, 99), done.stderr
+        tree = json.loads(done.stdout)
+        by_id = {candidate["id"]: candidate for candidate in tree["candidates"]}
+        ranking = [by_id[name] for name in tree["ranking"]]
+        for candidate in tree["candidates"]:
+            measured = candidate["deployment"]["gpu"] in ("h100", "l40s")
+            assert (candidate["bound"] is None) == measured
+            assert measured or (candidate["p_feasible"] is None and candidate["p_best"] is None)
+        accepts = "--accept-bounds" in words
+        if not accepts:
+            assert [bool(one["bound"]) for one in ranking] == sorted(bool(one["bound"]) for one in ranking)
+        pick = by_id.get(tree["answer"]["id"])
+        assert (done.returncode == 0) == (pick is not None)
+        assert pick is None or not pick["bound"] or accepts
+        table = " ".join(ridgeline("plan", *words).stdout.split())
+        assert (WORDS in table) == any(one["bound"] for one in ranking), table
+        if pick and pick["bound"]:
+            assert tree["warnings"][0]["code"] == "W-datasheet-only" and "suffices with" not in table
+            assert tree["answer"]["expected_regret_pct"] is None
+        else:
+            assert not any(warning["code"] == "W-datasheet-only" for warning in tree["warnings"]) or pick is None
+
+
+def test_a_run_on_bounds_says_so(ridgeline, tmp_path):
+    words = ["run", "--model", "llama-3.1-8b", "--gpu", "mi300x", "--request-rate", "4", "--num-prompts", "50",
+             "--input-len", "100", "--output-len", "10"]
+    done = ridgeline(*words, "-o", str(tmp_path / "run.html"), "-o", str(tmp_path / "run.json"))
+    assert done.returncode == 0, done.stderr
+    assert f"expected err none: {WORDS}" in " ".join(done.stdout.split())
+    tree = json.loads((tmp_path / "run.json").read_text())
+    assert tree["bound"].startswith(WORDS) and "expected_error" not in tree
+    page = (tmp_path / "run.html").read_text()
+    assert WORDS in page and "no measured run like this" not in page
+    measured = ridgeline(*[word.replace("mi300x", "h100") for word in words], "--format", "json")
+    assert "bound" not in json.loads(measured.stdout)
+
+
+def test_one_gpu_without_a_price_is_listed_apart(ridgeline, tmp_path):
+    prices = tmp_path / "prices.yaml"
+    prices.write_text("currency: USD\nprices:\n  h100: {value: 2.5, date: 2026-11-20, source: ours}\n"
+                      "  h200: {value: 9.0, date: 2026-11-20, source: ours}\n")
+    words = ["--model", "llama-3.1-8b", "--gpu", "h100,h200,b200", "--tensor-parallel-size", "1", "--request-rate", "8",
+             "--input-len", "512", "--output-len", "64", "--effort", "quick", "--slo-ttft", "500ms"]
+    for objective in ([], ["--objective", "usd_per_hour"]):
+        done = ridgeline("plan", *words, *objective, "--prices", str(prices))
+        assert done.returncode == 0, done.stderr
+        rows = [line.split() for line in done.stdout.splitlines() if " × " in line]
+        assert rows[0][3] == "h100" and "W-no-price" in done.stdout and "least $/h" in done.stdout
+        assert "b200" in rows[-1] and "no price" in done.stdout
+
+
+def test_targets_are_checked_before_the_search(ridgeline):
+    words = ["--model", "llama-3.1-8b", "--tensor-parallel-size", "1", "--request-rate", "8", "--input-len", "512",
+             "--output-len", "64", "--effort", "quick", "--slo-ttft", "500ms", "--accept-bounds", "--save-dir", "out",
+             "--deployment-target", "kubernetes", "--progress", "plain"]
+    none = ridgeline("plan", "--gpu", "mi300x", *words)
+    assert none.returncode == 2 and "mi300x is none" in none.stderr and "requests each" not in none.stderr
+    assert not (ridgeline.folder / "out").exists()
+    # The answer cannot be written, rows behind it can: they are, and it is said.
+    some = ridgeline("plan", "--gpu", "mi300x,h100", *words)
+    assert some.returncode == 0, some.stderr
+    rows = [line.split() for line in some.stdout.splitlines() if " × " in line]
+    assert rows[0][3] == "mi300x"
+    assert "W-not-written: top1 is not written" in " ".join(some.stdout.replace("warning ", "").split()), some.stdout
+    place = next(row[0] for row in rows if "h100" in row)
+    assert (ridgeline.folder / "out" / f"top{place}" / "deployment.yaml").exists()
+    assert not (ridgeline.folder / "out" / "top1").exists()
+
+
+def test_the_page_of_a_plan(ridgeline, tmp_path):
+    done = plan(ridgeline, "--slo-ttft", "500ms", "-o", str(tmp_path / "plan.html"), "-o", str(tmp_path / "plan.json"))
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "plan.html").read_text()
+    again = ridgeline("report", str(tmp_path / "plan.json"), "-o", str(tmp_path / "again.html"))
+    assert again.returncode == 0, again.stderr
+    assert (tmp_path / "again.html").read_text() == page
+    for piece in ('id="question"', 'id="answer"', 'id="ranking"', 'id="cost"', "<svg", "p99 TTFT"):
+        assert piece in page, piece
+    assert "No point has a number to draw" not in page and "src=" not in page and "href=" not in page

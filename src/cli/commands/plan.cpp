@@ -24,8 +24,11 @@
 #include "cli/verb_outputs.hpp"
 #include "core/result.hpp"
 #include "deploy/deployment.hpp"
+#include "deploy/layout.hpp"
 #include "deploy/registry.hpp"
 #include "deploy/save.hpp"
+#include "document/document.hpp"
+#include "hardware/gpu_spec.hpp"
 #include "plan/answer.hpp"
 #include "plan/evaluation_store.hpp"
 #include "plan/mix_plan.hpp"
@@ -35,8 +38,10 @@
 #include "report/palette.hpp"
 #include "report/plan_measurements.hpp"
 #include "report/plan_mix.hpp"
+#include "report/plan_page.hpp"
 #include "report/plan_report.hpp"
 #include "report/plan_svg.hpp"
+#include "report/result_json.hpp"
 #include "report/tree.hpp"
 #include "report/version.hpp"
 
@@ -49,6 +54,16 @@ struct PlanJob {
   std::int64_t jobs = 1;
   ProgressDisplay::Mode progress = ProgressDisplay::Mode::kNever;
   std::vector<const deploy::Target*> targets;
+  bool states_targets = false;  ///< Otherwise each deployment gets its engine's own.
+
+  /// Those that deploy an engine: all that are stated, whether they do or not.
+  [[nodiscard]] std::vector<const deploy::Target*> targets_of(const std::string& engine) const {
+    const std::string_view name = std::string_view(engine).substr(0, engine.find('@'));
+    const auto all = deploy::targets();
+    const auto own = std::ranges::find_if(
+        all, [&](const deploy::Target* target) { return target->abilities.engine == name; });
+    return states_targets || own == all.end() ? targets : std::vector{*own};
+  }
 };
 
 ExitCode code_of(const plan::Answer& answer) {
@@ -119,6 +134,28 @@ std::vector<const deploy::Target*> read_targets(const Arguments& arguments, core
   return targets;
 }
 
+/// Whether any deployment that the question asks about can be written. It is asked before the
+/// search, which may take minutes.
+core::Errors unwritable(const PlanJob& job) {
+  core::Errors errors;
+  for (const std::string& engine : job.question.engines) {
+    for (const hardware::GpuSpec& gpu : job.question.gpus) {
+      for (const deploy::Target* target : job.targets_of(engine)) {
+        core::Errors found = deploy::refusals(target->abilities, engine, gpu);
+        if (found.empty()) {
+          return {};
+        }
+        for (core::Error& error : found) {
+          if (std::ranges::find(errors, error.message, &core::Error::message) == errors.end()) {
+            errors.push_back(std::move(error));
+          }
+        }
+      }
+    }
+  }
+  return errors;
+}
+
 core::Result<PlanJob> read_plan_job(const Arguments& arguments, const Manners& manners) {
   core::Errors errors;
   PlanJob job;
@@ -157,6 +194,12 @@ core::Result<PlanJob> read_plan_job(const Arguments& arguments, const Manners& m
   job.question = std::move(*question);
   job.jobs = *jobs;
   job.progress = *mode;
+  job.states_targets = arguments.has("deployment-target");
+  if (!job.targets.empty()) {
+    if (core::Errors none = unwritable(job); !none.empty()) {
+      return core::fail(std::move(none));
+    }
+  }
   return job;
 }
 
@@ -165,6 +208,7 @@ struct Predicted {
   std::string load;  ///< "5 req/s of ..."
   const std::vector<plan::TargetResult>& results;
   double p_feasible = 0.0;
+  std::string bound = {};  ///< Why the figures are bounds, if they are.
 };
 
 void predict(const Predicted& predicted, const plan::Targets& targets, deploy::Input& input) {
@@ -181,8 +225,13 @@ void predict(const Predicted& predicted, const plan::Targets& targets, deploy::I
       tree.add(target, report::number_node(result.value_ms->value));
     }
   }
-  lines.push_back(fmt::format("  sure to suffice with {:.0f} %", predicted.p_feasible * 100.0));
-  tree.add("p_feasible", report::number_node(predicted.p_feasible));
+  if (predicted.bound.empty()) {
+    lines.push_back(fmt::format("  sure to suffice with {:.0f} %", predicted.p_feasible * 100.0));
+    tree.add("p_feasible", report::number_node(predicted.p_feasible));
+  } else {
+    lines.push_back("  at best: " + predicted.bound);
+    tree.add("bound", report::text_node(predicted.bound));
+  }
   input.predicted = std::move(lines);
   input.prediction = tree.build();
 }
@@ -216,11 +265,30 @@ double core_seconds() {
 /// What was written of an answer.
 struct Saved {
   std::vector<std::string> files;
-  core::Warnings warnings;  ///< Deployments behind the first that some target cannot express.
+  core::Warnings warnings;  ///< Deployments that some target cannot express.
 };
 
-/// The files of the best deployments: FOLDER/top1 and so on. Fails where the first cannot be
-/// written.
+/// Of these targets, those that can express a deployment; the others are said.
+std::vector<const deploy::Target*> able_targets(const deploy::Input& input,
+                                                const std::vector<const deploy::Target*>& all,
+                                                std::size_t place,
+                                                core::Warnings& warnings) {
+  std::vector<const deploy::Target*> able;
+  for (const deploy::Target* target : all) {
+    if (const auto layout = deploy::layout_of(input, target->abilities)) {
+      able.push_back(target);
+    } else {
+      const core::Error& why = layout.error().front();
+      warnings.push_back(
+          {.code = "W-not-written",
+           .message = fmt::format("top{} is not written: {} {}", place, why.field, why.message)});
+    }
+  }
+  return able;
+}
+
+/// The files of the best deployments that can be written: FOLDER/top1 and so on. Fails where none
+/// can.
 core::Result<Saved> save_deployments(const plan::Answer& answer,
                                      const PlanJob& job,
                                      const std::string& folder) {
@@ -232,25 +300,23 @@ core::Result<Saved> save_deployments(const plan::Answer& answer,
     }
     deploy::Input input{.resolved = *candidate.resolved,
                         .ridgeline = std::string(report::version())};
-    predict(
-        {.load = answer.workload, .results = candidate.targets, .p_feasible = candidate.p_feasible},
-        answer.question.slo.targets,
-        input);
+    predict({.load = answer.workload,
+             .results = candidate.targets,
+             .p_feasible = candidate.p_feasible,
+             .bound = candidate.bound},
+            answer.question.slo.targets,
+            input);
     input.plan_digest = answer.digest;
     if (candidate.capacity) {
       input.capacity_rps =
           candidate.capacity->value * static_cast<double>(answer.serving(candidate.replicas));
     }
     limit_replicas(answer, candidate, input);
-    const auto files = deploy::deployment_files(input, job.targets);
-    if (!files && i > 0) {
-      saved.warnings.push_back({.code = "W-not-written",
-                                .message = fmt::format("top{} is not written: {} {}",
-                                                       i + 1,
-                                                       files.error().front().field,
-                                                       files.error().front().message)});
+    const auto able = able_targets(input, job.targets_of(candidate.engine), i + 1, saved.warnings);
+    if (able.empty()) {
       continue;
     }
+    const auto files = deploy::deployment_files(input, able);
     if (!files) {
       return core::fail(files.error());
     }
@@ -261,6 +327,11 @@ core::Result<Saved> save_deployments(const plan::Answer& answer,
     for (const deploy::File& file : *files) {
       saved.files.push_back(fmt::format("{}/{}", own, file.name));
     }
+  }
+  if (saved.files.empty() && !saved.warnings.empty()) {
+    return core::fail(core::Error{.field = "--save-dir",
+                                  .message = saved.warnings.front().message,
+                                  .where = {.file = "command line"}});
   }
   return saved;
 }
@@ -276,7 +347,8 @@ core::Result<std::vector<std::string>> save_pools(const plan::MixAnswer& answer,
     predict({.load = fmt::format(
                  "{} req/s, {}", report::significant(pool.rate), report::served_text(answer, pool)),
              .results = pool.targets,
-             .p_feasible = pool.p_feasible},
+             .p_feasible = pool.p_feasible,
+             .bound = answer.candidates[pool.candidate].bound},
             answer.question.slo.targets,
             input);
     if (std::ranges::count_if(pool.shares, [](double share) { return share > 0.0; }) > 1) {
@@ -285,7 +357,8 @@ core::Result<std::vector<std::string>> save_pools(const plan::MixAnswer& answer,
                       answer.question.classes[pool.main_class].name));
     }
     input.plan_digest = answer.digest;
-    auto files = deploy::deployment_files(input, job.targets);
+    auto files = deploy::deployment_files(
+        input, job.targets_of(pool.resolved->deployment->section.engine.version));
     if (!files) {
       return core::fail(std::move(files).error());
     }
@@ -338,6 +411,11 @@ ExitCode explain(const plan::Answer& answer, const std::string& id, const Manner
   return put_out(*text, manners);
 }
 
+/// An answer in a format that is no table.
+std::string written(const document::Node& tree, std::string_view format) {
+  return format == "json" ? report::json_text(tree) : report::plan_page(tree);
+}
+
 /// What `plan` shows of an answer.
 ExitCode show(const plan::Answer& answer,
               const std::vector<std::string>& files,
@@ -354,8 +432,8 @@ ExitCode show(const plan::Answer& answer,
   }
   return outputs.put_out(
       [&](std::string_view format, const report::TextStyle& style) {
-        return format == "json" ? report::plan_json(answer, info, files)
-                                : report::plan_table(answer, style, files);
+        return format == "table" ? report::plan_table(answer, style, files)
+                                 : written(report::plan_tree(answer, info, files), format);
       },
       manners);
 }
@@ -400,8 +478,8 @@ ExitCode run_mix(const PlanJob& job,
       .wall_time_s = display.wall_seconds(), .core_seconds = core_seconds(), .jobs = job.jobs};
   const ExitCode shown = outputs.put_out(
       [&](std::string_view format, const report::TextStyle& style) {
-        return format == "json" ? report::mix_json(*answer, info, files)
-                                : report::mix_table(*answer, style, files);
+        return format == "table" ? report::mix_table(*answer, style, files)
+                                 : written(report::mix_tree(*answer, info, files), format);
       },
       manners);
   if (!unsaved.empty()) {

@@ -63,10 +63,8 @@ class AIConfiguratorWords final : FlagRewriter {
         put(*flag, renamed.ours, flag->value + std::string(renamed.unit));
       }
     }
-    if (const auto backend = take("backend"); backend && backend->value != "vllm") {
-      problem(backend->typed,
-              fmt::format("found \"{}\", expected vllm", backend->value),
-              "--engine-version sglang@0.5 states another engine");
+    if (const auto backend = take("backend")) {
+      put(*backend, "engine-version", backend->value == "auto" ? "all" : backend->value);
     }
   }
 
@@ -128,7 +126,8 @@ std::vector<FlagSpec> own_flags() {
       {.name = "prices", .value = "FILE", .help = "Prices of GPUs per hour"},
       {.name = "accept-bounds",
        .takes = FlagSpec::Takes::kNothing,
-       .help = "Compares watts of GPUs of which only bounds are known"},
+       .help = "Ranks GPUs of which only bounds are known among the others: priced by a datasheet "
+               "alone, or watts"},
       {.name = "confidence",
        .value = "SHARE",
        .help = "How sure the answer must be to meet the targets; 0.9 by default"},
@@ -187,14 +186,14 @@ Opening plan_opening() {
           "after Ctrl-C\n"
           "with the best so far.",
       .flags = own_flags(),
-      .formats = {"table", "json"}};
+      .formats = {"table", "json", "html"}};
   for (auto& flag : scenario_flags(ScenarioPart::kWhole)) {
     opening.flags.push_back(std::move(flag));
   }
   for (auto& flag : aiconfigurator_flags()) {
     opening.flags.push_back(std::move(flag));
   }
-  for (auto& flag : manner_flags("table|json")) {
+  for (auto& flag : manner_flags("table|json|html")) {
     opening.flags.push_back(std::move(flag));
   }
   return opening;

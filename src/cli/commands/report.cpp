@@ -18,6 +18,7 @@
 #include "report/front_page.hpp"
 #include "report/html_report.hpp"
 #include "report/palette.hpp"
+#include "report/plan_page.hpp"
 #include "report/result_json.hpp"
 
 namespace ridgeline::cli {
@@ -28,7 +29,7 @@ std::string page_of(const ReportInputs& inputs) {
     case ReportInputs::Kind::kSweep:
       return report::sweep_page(inputs.rows, inputs.file);
     case ReportInputs::Kind::kPlan:
-      return report::plan_page(inputs.plan, inputs.file);
+      return report::plan_page(inputs.plan);
     case ReportInputs::Kind::kRuns:
       break;
   }
@@ -114,7 +115,8 @@ ExitCode report_command(Words words) {
           "The page of a saved result (.json or .html, as `run -o` wrote it), or with\n"
           "--format json the result in a page. Two to six results, and measured files that\n"
           "`validate` reads, stand side by side, the first as the baseline. Of what `sweep merge`\n"
-          "or `plan` wrote, the page shows what a GPU serves against what a user gets.",
+          "wrote, the page shows what a GPU serves against what a user gets; of a `plan`, its "
+          "answer.",
       .flags = std::move(flags),
       .formats = {"html", "json", "svg"}};
   Arguments arguments;

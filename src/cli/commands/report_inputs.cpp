@@ -37,7 +37,8 @@ bool is_run(const Node& node) {
 }
 bool is_plan(const Node& node) {
   const Node* const candidates = node.find("candidates");
-  return candidates != nullptr && candidates->is_list() && node.find("ranking") != nullptr;
+  return candidates != nullptr && candidates->is_list() &&
+         (node.find("ranking") != nullptr || node.find("mix") != nullptr);
 }
 bool is_sweep_row(const Node& node) {
   const Node* const point = node.find("point");

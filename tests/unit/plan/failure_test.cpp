@@ -62,6 +62,18 @@ TEST(ExplainFailure, NamesTheSurest) {
   EXPECT_THAT(answer.failure, HasSubstr("the surest is 2 x h100 TP1, 80 %"));
 }
 
+TEST(ExplainFailure, ABoundIsNamedAsOne) {
+  Answer answer = answer_of_one(Stage::kCertified);
+  answer.candidates.front().replicas = 2;
+  answer.candidates.front().bound = "a bound, not an estimate: so";
+  answer.ranking = {0};
+  explain_failure({}, {}, answer);
+  EXPECT_FALSE(answer.is_infeasible);
+  EXPECT_THAT(answer.failure,
+              HasSubstr("at best 2 x h100 TP1 does, which is a bound, not an estimate: so"));
+  EXPECT_THAT(answer.nearest, ElementsAre(HasSubstr("--accept-bounds")));
+}
+
 TEST(ExplainFailure, OfAnInterruptSaysWhatIsShown) {
   Answer answer = answer_of_one(Stage::kSimulated);
   answer.partial = true;

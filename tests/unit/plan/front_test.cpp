@@ -1,5 +1,10 @@
 #include "plan/front.hpp"
 
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -48,6 +53,59 @@ TEST(Front, TheBestOfAnotherGpuTakesTheFewestOfThem) {
   EXPECT_THAT(best_of_other_gpus(contenders, candidates, {0}), ElementsAre(2));
   contenders[2].model_margin = 0.2;  // With doubt it takes eight.
   EXPECT_THAT(best_of_other_gpus(contenders, candidates, {0}), ElementsAre(1));
+}
+
+/// Four deployments, one of each standing, and what each standing came to.
+struct FourStandings {
+  Answer answer;
+  std::array<Answer, kStandings.size()> found;
+
+  FourStandings() {
+    const std::array<double, 4> costs = {6.0, 2.0, 3.0, 1.0};
+    for (std::size_t i = 0; i < costs.size(); ++i) {
+      PlanCandidate one = certified("", costs[i], 1.0);
+      one.gpu = std::string(1, static_cast<char>('a' + i));
+      one.unit_cost = costs[i];
+      one.has_price = i % 2 == 0;
+      one.bound = i < 2 ? "" : "a bound";
+      EXPECT_EQ(one.standing(), kStandings[i]);
+      answer.candidates.push_back(one);
+      found[i].ranking = {i};
+      found[i].pick = i;
+    }
+  }
+};
+
+TEST(RankStandings, TheAnswerIsWhatCanBeRankedAndTheOthersStandBehindIt) {
+  FourStandings four;
+  rank_standings(four.found, four.answer);
+  EXPECT_EQ(four.answer.pick, 0U);
+  EXPECT_THAT(four.answer.ranking, ElementsAre(0, 1, 2, 3));
+}
+
+TEST(RankStandings, ABoundIsNoAnswer) {
+  FourStandings four;
+  four.found[0] = {};
+  four.found[1] = {};
+  rank_standings(four.found, four.answer);
+  EXPECT_EQ(four.answer.pick, std::nullopt);
+  EXPECT_THAT(four.answer.ranking, ElementsAre(2, 3));
+}
+
+TEST(RankStandings, AcceptedBoundsAreRankedAmongWhatCostsInTheSameUnit) {
+  FourStandings four;
+  four.answer.question.accept_bounds = true;
+  rank_standings(four.found, four.answer);
+  EXPECT_EQ(four.answer.pick, 2U);
+  EXPECT_THAT(four.answer.ranking, ElementsAre(2, 0, 3, 1));
+}
+
+TEST(RankStandings, WithoutAPriceItIsTheAnswerWhereNothingPricedSuffices) {
+  FourStandings four;
+  four.found[0].pick.reset();
+  rank_standings(four.found, four.answer);
+  EXPECT_EQ(four.answer.pick, 1U);
+  EXPECT_THAT(four.answer.ranking, ElementsAre(1, 0, 2, 3));
 }
 
 }  // namespace

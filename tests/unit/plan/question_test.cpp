@@ -86,6 +86,53 @@ TEST(ReadQuestion, AnObjectiveTwiceIsRefused) {
   EXPECT_EQ(question.error().front().where.line, 0);
 }
 
+TEST(ReadQuestion, EveryEngineHasItsOwnBudget) {
+  QuestionWords all = words();
+  all.overrides.push_back({.path = "engine.version", .text = "all"});
+  const auto question = read_question(all);
+  ASSERT_TRUE(question.has_value());
+  EXPECT_EQ(question->engines.size(), 3U);
+  for (const char* budget :
+       {"engine.max_num_batched_tokens", "engine.chunked_prefill_size", "engine.max_num_tokens"}) {
+    EXPECT_NE(question->axes.find(budget), nullptr) << budget;
+  }
+  all.overrides.back().text = "sglang";
+  const auto one = read_question(all);
+  ASSERT_TRUE(one.has_value());
+  EXPECT_EQ(one->axes.find("engine.max_num_batched_tokens"), nullptr);
+  EXPECT_NE(one->axes.find("engine.chunked_prefill_size"), nullptr);
+}
+
+TEST(ReadQuestion, WhatNoEngineOfSeveralHasIsRefused) {
+  QuestionWords all = words();
+  all.overrides.push_back({.path = "engine.version", .text = "vllm,sglang"});
+  all.axes = {"engine.max_num_tokens=2048"};
+  const auto question = read_question(all);
+  ASSERT_FALSE(question.has_value());
+  EXPECT_EQ(question.error().front().field, "engine.max_num_tokens");
+  EXPECT_EQ(question.error().front().message, "would be ignored: none of vllm, sglang has it");
+}
+
+TEST(ReadQuestion, AnEngineThatThereIsNotIsRefused) {
+  QuestionWords all = words();
+  all.overrides.push_back({.path = "engine.version", .text = "vllm,sglung"});
+  const auto question = read_question(all);
+  ASSERT_FALSE(question.has_value());
+  EXPECT_EQ(question.error().front().field, "engine.version");
+}
+
+TEST(ReadQuestion, OneGpuWithoutAPriceIsListedApart) {
+  QuestionWords all = words();
+  all.overrides[1].text = "h100,l4";
+  const auto question = read_question(all);
+  ASSERT_TRUE(question.has_value());
+  EXPECT_EQ(question->objectives.front(), Objective::kUsdPerHour);
+  EXPECT_TRUE(std::ranges::any_of(question->warnings, [](const core::Warning& warning) {
+    return warning.code == "W-no-price" &&
+           warning.message.find("no price of l4") != std::string::npos;
+  }));
+}
+
 TEST(ReadQuestion, TargetsAreNeeded) {
   QuestionWords all = words();
   all.overrides.pop_back();

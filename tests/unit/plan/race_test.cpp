@@ -58,6 +58,21 @@ TEST(IsBeaten, HasToLoseInEveryObjective) {
   EXPECT_FALSE(is_beaten(p, q, 3.0));
 }
 
+TEST(Race, WhatIsABoundDropsNoEstimate) {
+  // The bound costs a third and is as well known.
+  std::vector<Contender> all = {contender(10.5, 0.001, 3.0), contender(10.5, 0.001, 1.0)};
+  all[1].standing = Standing::kAtBest;
+  const auto evaluate = [&](const Contender& one, std::int64_t) {
+    return core::Result<std::optional<Capacity>>(one.capacity);
+  };
+  const std::atomic<bool> interrupt = false;
+  ASSERT_TRUE(race(all, evaluate, {.jobs = 1}, interrupt).has_value());
+  EXPECT_TRUE(all[0].alive && all[1].alive);
+  all[1].standing = Standing::kRanked;
+  ASSERT_TRUE(race(all, evaluate, {.jobs = 1}, interrupt).has_value());
+  EXPECT_FALSE(all[0].alive);
+}
+
 TEST(Race, KeepsTheCheapestWhateverTheJobs) {
   const std::vector<double> truth = {3.0, 11.0, 5.5, 9.0, 2.0, 10.5};
   for (const std::int64_t jobs : {1, 2}) {

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,22 +37,24 @@ TEST(FrontPage, ASweepIsDividedByItsGpus) {
   EXPECT_THAT(page, Not(HasSubstr("<fit>")));
 }
 
-TEST(FrontPage, APlanNamesItsAnswer) {
-  const auto plan = parsed(
-      R"({"ranking":["a"],"answer":{"id":"a"},"candidates":[{"id":"a","gpus":2,)"
-      R"("deployment":{"label":"2 of them","gpu":"h100"},"capacity_rps":{"value":8},)"
-      R"("slo":[{"metric":"tpot","value":20}],"usd_per_mtok":0.5,"joules_per_token":{"value":3}},)"
-      R"({"id":"b","gpus":1,"deployment":{"label":"one","gpu":"l4"},"capacity_rps":null,)"
-      R"("slo":[],"dropped":{"stage":"bound","reason":"too slow"}}]})");
-  const std::string page = plan_page(plan, "p.json");
-  EXPECT_THAT(page, HasSubstr("its answer is a."));
-  EXPECT_THAT(page, HasSubstr("<td>50.0</td><td>h100</td><td>2 of them</td><td>4.00</td>"));
-  EXPECT_THAT(page, HasSubstr("too slow"));
+TEST(FrontPage, NothingToDrawIsSaid) {
+  EXPECT_THAT(sweep_page({}, "s"), HasSubstr("No point has a number to draw."));
 }
 
-TEST(FrontPage, NothingToDrawIsSaid) {
-  EXPECT_THAT(plan_page(parsed(R"({"ranking":[],"candidates":[]})"), "p"),
-              HasSubstr("No point has a number to draw."));
+TEST(FrontPage, ABoundIsSaidAndNeverTheBestBesideAnEstimate) {
+  const auto row = [](const char* gpu, int served, const char* basis) {
+    return parsed(fmt::format(
+        R"({{"ordinal":0,"point":{{"gpu":"{}","x":1}},"result":{{"output_throughput":{},"gpus":1,)"
+        R"("tpot_ms":{{"p50":10}},"e2e_ms":{{"p50":900}},"basis":"{}"}}}})",
+        gpu,
+        served,
+        basis));
+  };
+  const std::string page = sweep_page(
+      {row("mi300x", 900, "a bound, not an estimate"), row("h100", 400, "an estimate")}, "s");
+  EXPECT_THAT(page, HasSubstr("x 1, a bound, not an estimate"));
+  EXPECT_THAT(page, HasSubstr("<td>100</td><td>h100</td><td>x 1</td><td>400</td>"));
+  EXPECT_THAT(page, Not(HasSubstr("<td>100</td><td>mi300x</td>")));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "plan/cost.hpp"
 #include "plan/mix_plan.hpp"
 #include "report/palette.hpp"
+#include "report/result_json.hpp"
 
 namespace ridgeline::report {
 namespace {
@@ -69,7 +70,7 @@ TEST(MixTable, SaysWhyThereIsNone) {
 }
 
 TEST(MixJson, HasPoolsAndTheCapacitiesBehindThem) {
-  const std::string text = mix_json(two_pools(), {});
+  const std::string text = json_text(mix_tree(two_pools(), {}));
   EXPECT_THAT(text, HasSubstr("\"shares\""));
   EXPECT_THAT(text, HasSubstr("\"capacity_rps\""));
   EXPECT_THAT(text, HasSubstr("\"alone\""));

@@ -27,7 +27,7 @@ set(RIDGELINE_LAYERS_LEFT_OUT sweep plan deploy evidence studies live)
 set(RIDGELINE_FILES_LEFT_OUT
     "api/(arrow|library|measured_calls|searches|session_api|stepped_run|tree)[.]cpp$"
     "core/system_library[.]cpp$"
-    "document/(gzip_writer|yaml_writer)[.]cpp$"
+    "document/(gzip_writer|save|temporary|yaml_writer)[.]cpp$"
     "latency/fit/"
     "report/(client_|comparison_page|decision_log|front_page|ledger/|measured_run|perfetto|plan_|request_log)"
     "report/(run_comparison|step_log|study_|trace_report|trace_svg|validation)"

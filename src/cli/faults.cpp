@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "cli/exit_code.hpp"
-#include "cli/output_file.hpp"
 #include "core/fault.hpp"
+#include "document/temporary.hpp"
 
 namespace ridgeline::cli {
 
@@ -62,7 +62,7 @@ void on_terminate() {
 }  // namespace
 
 void end_at_once(int exit_status, std::initializer_list<std::string_view> pieces) {
-  remove_unfinished_outputs();
+  document::remove_temporaries();
   for (const std::string_view piece : pieces) {
     static_cast<void>(!write(STDERR_FILENO, piece.data(), piece.size()));
   }

@@ -1,6 +1,5 @@
 #include "cli/output_file.hpp"
 
-#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
@@ -24,54 +23,13 @@
 #include "cli/terminal.hpp"
 #include "core/result.hpp"
 #include "document/input_files.hpp"
+#include "document/temporary.hpp"
 
 namespace ridgeline::cli {
-
-/// An entry of the list of outputs. Entries are used again and never freed, so that a signal
-/// handler may walk the list at any time.
-struct OpenOutput {
-  std::string temporary;           ///< The file that is written.
-  std::string target;              ///< The file that it will become.
-  std::atomic<bool> live = false;  ///< The members above hold.
-  OpenOutput* next = nullptr;
-};
 
 namespace {
 
 constexpr std::string_view kStandardOutput = "-";
-constexpr mode_t kFileMode = 0666;  // narrowed by the umask
-
-std::atomic<OpenOutput*>& first_output() {
-  static std::atomic<OpenOutput*> first{nullptr};
-  return first;
-}
-
-/// Outputs are opened by one thread.
-OpenOutput* add_output(std::string temporary, std::string target) {
-  OpenOutput* entry = first_output().load();
-  while (entry != nullptr && entry->live) {
-    entry = entry->next;
-  }
-  if (entry == nullptr) {
-    auto added = std::make_unique<OpenOutput>();
-    added->next = first_output().load();
-    entry = added.release();
-    first_output().store(entry);
-  }
-  entry->temporary = std::move(temporary);
-  entry->target = std::move(target);
-  entry->live = true;
-  return entry;
-}
-
-bool is_other_output(const std::string& target) {
-  for (const OpenOutput* entry = first_output().load(); entry != nullptr; entry = entry->next) {
-    if (entry->live && (entry->target == target || document::is_same_file(entry->target, target))) {
-      return true;
-    }
-  }
-  return false;
-}
 
 core::Error problem(std::string_view flag, std::string message, std::string hint = {}) {
   return {.field = std::string(flag),
@@ -201,19 +159,15 @@ core::Result<OutputFile> OutputFile::open(std::string_view flag, const std::stri
   if (document::is_input(target)) {
     return core::fail(is_also_input(flag, path));
   }
-  if (is_other_output(target)) {
+  if (document::is_awaited(target)) {
     return core::fail(problem(flag, fmt::format("'{}' is also another output", path)));
   }
-  const std::string temporary = fmt::format("{}.partial-{}", target, getpid());
-  OpenOutput* const entry = add_output(temporary, target);
-  const int descriptor =
-      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kFileMode);
-  if (descriptor < 0) {
-    entry->live = false;
-    return core::fail(cannot_write(flag, path, system_message()));
+  auto made = document::Temporary::file_beside(target);
+  if (!made) {
+    return core::fail(cannot_write(flag, path, made.error().front().message));
   }
-  OutputFile file(std::string(flag), path, target, descriptor);
-  file.open_ = entry;
+  OutputFile file(std::string(flag), path, target, made->descriptor);
+  file.temporary_ = std::move(made->temporary);
   return file;
 }
 
@@ -223,58 +177,31 @@ OutputFile::OutputFile(std::string flag, std::string path, std::string target, i
       target_(std::move(target)),
       stream_(std::make_unique<Stream>(descriptor)) {}
 
-OutputFile::OutputFile(OutputFile&& other) noexcept
-    : flag_(std::move(other.flag_)),
-      path_(std::move(other.path_)),
-      target_(std::move(other.target_)),
-      open_(std::exchange(other.open_, nullptr)),
-      stream_(std::move(other.stream_)) {}
-
-OutputFile::~OutputFile() {
-  drop();
-}
-
-void OutputFile::drop() {
-  if (open_ != nullptr) {
-    stream_.reset();
-    unlink(open_->temporary.c_str());
-    std::exchange(open_, nullptr)->live = false;
-  }
-}
+OutputFile::OutputFile(OutputFile&& other) noexcept = default;
+OutputFile::~OutputFile() = default;
 
 core::Result<void> OutputFile::commit() {
   errno = 0;
-  const bool to_reader = open_ == nullptr && named_descriptor(path_) == STDOUT_FILENO &&
+  const bool to_reader = !temporary_ && named_descriptor(path_) == STDOUT_FILENO &&
                          is_pipe_to_reader(STDOUT_FILENO);
   const bool written = stream_->close() || to_reader;
+  const std::string why = errno == 0 ? "not everything could be written" : system_message();
+  auto temporary = std::exchange(temporary_, std::nullopt);
   if (!written) {
-    const std::string why = errno == 0 ? "not everything could be written" : system_message();
-    drop();
     return core::fail(cannot_write(flag_, path_, why));
   }
-  if (open_ == nullptr) {
+  if (!temporary) {
     return {};
   }
   // An input may have been opened after this file was.
   if (document::is_input(target_)) {
-    drop();
     return core::fail(is_also_input(flag_, path_));
   }
-  if (std::rename(open_->temporary.c_str(), target_.c_str()) != 0) {
-    const std::string why = system_message();
-    drop();
-    return core::fail(cannot_write(flag_, path_, why));
+  if (std::rename(temporary->path().c_str(), target_.c_str()) != 0) {
+    return core::fail(cannot_write(flag_, path_, system_message()));
   }
-  std::exchange(open_, nullptr)->live = false;
+  temporary->keep();
   return {};
-}
-
-void remove_unfinished_outputs() noexcept {
-  for (const OpenOutput* entry = first_output().load(); entry != nullptr; entry = entry->next) {
-    if (entry->live) {
-      unlink(entry->temporary.c_str());
-    }
-  }
 }
 
 }  // namespace ridgeline::cli

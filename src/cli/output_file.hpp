@@ -1,15 +1,15 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
 
 #include "core/result.hpp"
+#include "document/temporary.hpp"
 
 namespace ridgeline::cli {
-
-struct OpenOutput;
 
 /// A file that appears under its name only when it is complete: it is written beside it and renamed
 /// by commit(). One that is dropped before leaves nothing behind. Devices, pipes and open
@@ -52,16 +52,13 @@ class OutputFile {
   struct Stream;
 
   OutputFile(std::string flag, std::string path, std::string target, int descriptor);
-  void drop();
 
   std::string flag_;
   std::string path_;            ///< As the user gave it.
   std::string target_;          ///< Where it points, links followed.
-  OpenOutput* open_ = nullptr;  ///< Null when written directly, and once renamed.
+  /// None when written directly, and once renamed.
+  std::optional<document::Temporary> temporary_;
   std::unique_ptr<Stream> stream_;
 };
-
-/// Removes the files of outputs that are not complete. A signal handler may call it.
-void remove_unfinished_outputs() noexcept;
 
 }  // namespace ridgeline::cli

@@ -10,15 +10,12 @@
 #include "deploy/flags.hpp"
 #include "deploy/layout.hpp"
 #include "document/document.hpp"
+#include "document/save.hpp"
 
 namespace ridgeline::deploy {
 
-/// A file of a deployment.
-struct File {
-  std::string name;  ///< Within the deployment's folder.
-  std::string text;
-  bool is_script = false;
-};
+/// A file of a deployment, its name within the deployment's folder.
+using File = document::NewFile;
 
 /// A server of a file that was read: its network, its words, and how many there are.
 struct ServerFound {

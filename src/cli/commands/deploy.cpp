@@ -22,8 +22,8 @@
 #include "deploy/deployment.hpp"
 #include "deploy/flags.hpp"
 #include "deploy/registry.hpp"
-#include "deploy/save.hpp"
 #include "document/json_writer.hpp"
+#include "document/save.hpp"
 #include "metrics/slo.hpp"
 #include "report/format.hpp"
 #include "report/result_tree.hpp"
@@ -255,7 +255,7 @@ ExitCode write_deployment(deploy::Input& input, const DeploymentJob& job, const 
   if (!files) {
     return give_up(files.error(), manners);
   }
-  if (const auto saved = deploy::save_files("--save-dir", job.folder, *files); !saved) {
+  if (const auto saved = document::save_files("--save-dir", job.folder, *files); !saved) {
     return give_up(saved.error(), manners);
   }
   for (const core::Warning& warning : input.resolved.warnings) {

@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -15,10 +14,10 @@
 #include "cli/commands/kernels.hpp"
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/output_file.hpp"
 #include "cli/word_lists.hpp"
 #include "core/result.hpp"
 #include "core/text.hpp"
+#include "document/save.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/measured/kernel_tables.hpp"
 #include "latency/measured/make_tables.hpp"
@@ -83,21 +82,6 @@ core::Result<MakeWords> read_make_words(const Arguments& arguments) {
   return words;
 }
 
-core::Result<void> write_made(const std::string& path, const std::string& text) {
-  std::error_code error;
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
-  if (error) {
-    return core::fail(core::Error{.message = "its folder cannot be made: " + error.message(),
-                                  .where = {.file = path}});
-  }
-  auto file = OutputFile::open("--output", path);
-  if (!file) {
-    return core::fail(file.error());
-  }
-  file->stream() << text;
-  return file->commit();
-}
-
 }  // namespace
 
 ExitCode kernels_make(Words words) {
@@ -131,14 +115,14 @@ ExitCode kernels_make(Words words) {
   if (!files) {
     return give_up(files.error(), manners);
   }
+  if (const auto saved = document::save_files("--output", made->directory, *files); !saved) {
+    return give_up(saved.error(), manners);
+  }
   std::string text;
-  for (const auto& file : *files) {
-    const std::string path = (std::filesystem::path(made->directory) / file.path).string();
-    if (const auto written = write_made(path, file.text); !written) {
-      return give_up(written.error(), manners);
-    }
-    text +=
-        fmt::format("{}  {} rows\n", core::escaped(path), std::ranges::count(file.text, '\n') - 1);
+  for (const document::NewFile& file : *files) {
+    text += fmt::format("{}  {} rows\n",
+                        core::escaped((std::filesystem::path(made->directory) / file.name).string()),
+                        std::ranges::count(file.text, '\n') - 1);
   }
   return put_out(text, manners);
 }

@@ -26,8 +26,8 @@
 #include "deploy/deployment.hpp"
 #include "deploy/layout.hpp"
 #include "deploy/registry.hpp"
-#include "deploy/save.hpp"
 #include "document/document.hpp"
+#include "document/save.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "plan/answer.hpp"
 #include "plan/evaluation_store.hpp"
@@ -181,7 +181,7 @@ core::Result<PlanJob> read_plan_job(const Arguments& arguments, const Manners& m
                       .hint = "--svg plan.svg"});
   }
   if (arguments.has("save-dir")) {
-    keep_errors(deploy::can_save("--save-dir", arguments.value("save-dir")), errors);
+    keep_errors(document::can_save("--save-dir", arguments.value("save-dir")), errors);
   }
   const auto jobs = read_jobs(arguments);
   const auto mode = progress_mode(arguments, manners.err);
@@ -262,9 +262,9 @@ double core_seconds() {
   return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
 
-/// What was written of an answer.
+/// What is written of an answer.
 struct Saved {
-  std::vector<std::string> files;
+  std::vector<document::NewFile> files;
   core::Warnings warnings;  ///< Deployments that some target cannot express.
 };
 
@@ -287,11 +287,33 @@ std::vector<const deploy::Target*> able_targets(const deploy::Input& input,
   return able;
 }
 
-/// The files of the best deployments that can be written: FOLDER/top1 and so on. Fails where none
-/// can.
-core::Result<Saved> save_deployments(const plan::Answer& answer,
-                                     const PlanJob& job,
-                                     const std::string& folder) {
+/// Puts the files of one deployment into a folder of their own.
+void put_below(std::string_view folder,
+               std::vector<document::NewFile> files,
+               std::vector<document::NewFile>& all) {
+  for (document::NewFile& file : files) {
+    file.name = fmt::format("{}/{}", folder, file.name);
+    all.push_back(std::move(file));
+  }
+}
+
+/// Writes all files or none; the paths that they have.
+core::Result<std::vector<std::string>> save_all(const Arguments& arguments,
+                                                std::span<const document::NewFile> files) {
+  std::string folder = arguments.value("save-dir");
+  if (auto done = document::save_files("--save-dir", folder, files); !done) {
+    return core::fail(std::move(done).error());
+  }
+  folder += folder.ends_with('/') ? "" : "/";
+  std::vector<std::string> paths;
+  for (const document::NewFile& file : files) {
+    paths.push_back(folder + file.name);
+  }
+  return paths;
+}
+
+/// The files of the best deployments that can be written: top1/ and so on. Fails where none can.
+core::Result<Saved> deployments_of(const plan::Answer& answer, const PlanJob& job) {
   Saved saved;
   for (std::size_t i = 0; i < answer.ranking.size(); ++i) {
     const plan::PlanCandidate& candidate = answer.candidates[answer.ranking[i]];
@@ -316,17 +338,11 @@ core::Result<Saved> save_deployments(const plan::Answer& answer,
     if (able.empty()) {
       continue;
     }
-    const auto files = deploy::deployment_files(input, able);
+    auto files = deploy::deployment_files(input, able);
     if (!files) {
       return core::fail(files.error());
     }
-    const std::string own = fmt::format("{}top{}", folder, i + 1);
-    if (auto done = deploy::save_files("--save-dir", own, *files); !done) {
-      return core::fail(std::move(done).error());
-    }
-    for (const deploy::File& file : *files) {
-      saved.files.push_back(fmt::format("{}/{}", own, file.name));
-    }
+    put_below(fmt::format("top{}", i + 1), std::move(*files), saved.files);
   }
   if (saved.files.empty() && !saved.warnings.empty()) {
     return core::fail(core::Error{.field = "--save-dir",
@@ -336,13 +352,12 @@ core::Result<Saved> save_deployments(const plan::Answer& answer,
   return saved;
 }
 
-/// The files of a mix: FOLDER/pool1 and so on, all or none.
-core::Result<std::vector<std::string>> save_pools(const plan::MixAnswer& answer,
-                                                  const PlanJob& job,
-                                                  std::string folder) {
-  folder += folder.ends_with('/') ? "" : "/";
-  std::vector<std::vector<deploy::File>> all;
-  for (const plan::MixPool& pool : answer.pools) {
+/// The files of a mix: pool1/ and so on.
+core::Result<std::vector<document::NewFile>> files_of_pools(const plan::MixAnswer& answer,
+                                                            const PlanJob& job) {
+  std::vector<document::NewFile> all;
+  for (std::size_t i = 0; i < answer.pools.size(); ++i) {
+    const plan::MixPool& pool = answer.pools[i];
     deploy::Input input{.resolved = *pool.resolved, .ridgeline = std::string(report::version())};
     predict({.load = fmt::format(
                  "{} req/s, {}", report::significant(pool.rate), report::served_text(answer, pool)),
@@ -362,40 +377,24 @@ core::Result<std::vector<std::string>> save_pools(const plan::MixAnswer& answer,
     if (!files) {
       return core::fail(std::move(files).error());
     }
-    all.push_back(std::move(*files));
+    put_below(fmt::format("pool{}", i + 1), std::move(*files), all);
   }
-  std::vector<std::string> written;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const std::string own = fmt::format("{}pool{}", folder, i + 1);
-    if (auto done = deploy::save_files("--save-dir", own, all[i]); !done) {
-      return core::fail(std::move(done).error());
-    }
-    for (const deploy::File& file : all[i]) {
-      written.push_back(fmt::format("{}/{}", own, file.name));
-    }
-  }
-  return written;
+  return all;
 }
 
 /// All that --save-dir writes.
-core::Result<Saved> save(const plan::Answer& answer,
-                         const PlanJob& job,
-                         const Arguments& arguments) {
-  std::string folder = arguments.value("save-dir");
-  folder += folder.ends_with('/') ? "" : "/";
-  auto saved = save_deployments(answer, job, folder);
-  if (!saved || !arguments.has("what-to-measure")) {
-    return saved;
+core::Result<Saved> files_of(const plan::Answer& answer,
+                             const PlanJob& job,
+                             const Arguments& arguments) {
+  auto saved = deployments_of(answer, job);
+  if (saved && arguments.has("what-to-measure")) {
+    saved->files.push_back({.name = "measure.sh",
+                            .text = report::measurement_script(
+                                answer,
+                                static_cast<std::size_t>(job.question.top_n),
+                                arguments.has("kernels-only")),
+                            .is_script = true});
   }
-  const deploy::File script{
-      .name = "measure.sh",
-      .text = report::measurement_script(
-          answer, static_cast<std::size_t>(job.question.top_n), arguments.has("kernels-only")),
-      .is_script = true};
-  if (auto done = deploy::save_files("--save-dir", folder, {&script, 1}); !done) {
-    return core::fail(std::move(done).error());
-  }
-  saved->files.push_back(folder + script.name);
   return saved;
 }
 
@@ -468,11 +467,11 @@ ExitCode run_mix(const PlanJob& job,
   std::vector<std::string> files;
   core::Errors unsaved;  // Said behind the answer, which stands.
   if (arguments.has("save-dir") && !answer->partial && answer->failure.empty()) {
-    if (auto saved = save_pools(*answer, job, arguments.value("save-dir"))) {
-      files = std::move(*saved);
-    } else {
-      unsaved = std::move(saved).error();
-    }
+    auto saved = files_of_pools(*answer, job).and_then([&](const auto& all) {
+      return save_all(arguments, all);
+    });
+    keep_errors(saved, unsaved);
+    files = std::move(saved).value_or(files);
   }
   const report::PlanRunInfo info{
       .wall_time_s = display.wall_seconds(), .core_seconds = core_seconds(), .jobs = job.jobs};
@@ -534,19 +533,19 @@ ExitCode run_plan(const PlanJob& job,
   if (arguments.has("explain")) {
     return explain(*answer, arguments.value("explain"), manners);
   }
-  Saved saved;
+  std::vector<std::string> files;
   core::Errors unsaved;  // Said behind the answer, which stands.
   if (arguments.has("save-dir") && answer->pick) {
-    if (auto done = save(*answer, job, arguments)) {
-      saved = std::move(*done);
-      answer->warnings.insert(answer->warnings.end(), saved.warnings.begin(), saved.warnings.end());
-    } else {
-      unsaved = std::move(done).error();
-    }
+    auto saved = files_of(*answer, job, arguments).and_then([&](const Saved& all) {
+      answer->warnings.insert(answer->warnings.end(), all.warnings.begin(), all.warnings.end());
+      return save_all(arguments, all.files);
+    });
+    keep_errors(saved, unsaved);
+    files = std::move(saved).value_or(files);
   }
   const report::PlanRunInfo info{
       .wall_time_s = display.wall_seconds(), .core_seconds = core_seconds(), .jobs = job.jobs};
-  const ExitCode shown = show(*answer, saved.files, info, job, arguments, outputs, manners);
+  const ExitCode shown = show(*answer, files, info, job, arguments, outputs, manners);
   if (!unsaved.empty()) {
     return give_up(unsaved, manners);
   }

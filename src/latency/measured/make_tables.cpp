@@ -113,7 +113,7 @@ class TableMaker {
         }
       }
     }
-    return {.path = fmt::format("gemm/{}/data.csv", gpu_.name), .text = std::move(text)};
+    return {.name = fmt::format("gemm/{}/data.csv", gpu_.name), .text = std::move(text)};
   }
 
   [[nodiscard]] MadeFile prefill(const HeadShape& shape) const {
@@ -131,7 +131,7 @@ class TableMaker {
                    constants.source,
                    length >= kFittedLength ? error.inside : error.outside);
     }
-    return {.path = fmt::format("mha/prefill/{}/{}.csv", gpu_.name, to_string(shape)),
+    return {.name = fmt::format("mha/prefill/{}/{}.csv", gpu_.name, to_string(shape)),
             .text = std::move(text)};
   }
 
@@ -156,7 +156,7 @@ class TableMaker {
             cell(cost.time, cost.flops, constants.source, inside ? error.inside : error.outside);
       }
     }
-    return {.path = fmt::format("mha/decode/{}/{}-tp{}.csv", gpu_.name, to_string(shape), ranks),
+    return {.name = fmt::format("mha/decode/{}/{}-tp{}.csv", gpu_.name, to_string(shape), ranks),
             .text = std::move(text)};
   }
 
@@ -234,18 +234,18 @@ core::Result<KernelTables> made_kernel_tables(const hardware::GpuSpec& gpu,
   tables.prefill_folder = fmt::format("mha/prefill/{}", gpu.name);
   tables.decode_folder = fmt::format("mha/decode/{}", gpu.name);
   for (const MadeFile& file : *files) {
-    tables.made.push_back(file.path);
-    if (file.path.starts_with("gemm/")) {
-      tables.gemm = read_gemm_table(file.text, file.path).tables.at(0);
+    tables.made.push_back(file.name);
+    if (file.name.starts_with("gemm/")) {
+      tables.gemm = read_gemm_table(file.text, file.name).tables.at(0);
       continue;
     }
-    const auto name = parse_attention_file_name(file.path);
+    const auto name = parse_attention_file_name(file.name);
     RIDGELINE_CHECK(name.has_value(), "made tables have readable names");
-    if (file.path.starts_with("mha/prefill/")) {
-      tables.prefill.push_back(read_prefill_table(file.text, file.path, name->shape).tables.at(0));
+    if (file.name.starts_with("mha/prefill/")) {
+      tables.prefill.push_back(read_prefill_table(file.text, file.name, name->shape).tables.at(0));
     } else {
       tables.decode.push_back(
-          read_decode_table(file.text, file.path, name->shape, name->tensor_parallel_size)
+          read_decode_table(file.text, file.name, name->shape, name->tensor_parallel_size)
               .tables.at(0));
     }
   }

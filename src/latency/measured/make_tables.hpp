@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/result.hpp"
+#include "document/save.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/measured/kernel_tables.hpp"
 
@@ -17,11 +18,8 @@ struct MakeRequest {
   std::vector<std::int64_t> tensor_parallel_sizes;
 };
 
-/// A file below the folder of tables.
-struct MadeFile {
-  std::string path;  ///< "gemm/h100/data.csv"
-  std::string text;
-};
+/// A file below the folder of tables: "gemm/h100/data.csv".
+using MadeFile = document::NewFile;
 
 /// Tables in InferSim's layout from the formulas of the kernel model: 16-bit GEMM and attention,
 /// latency and unrounded MFU of the GPU's BF16 peak (2mkn; causal half; query heads of a rank), and

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "document/document.hpp"
+#include "document/temporary.hpp"
 
 namespace ridgeline::cli {
 namespace {
@@ -134,7 +135,7 @@ TEST_F(OutputFileTest, AnEarlyEndRemovesWhatIsNotComplete) {
   const auto half = OutputFile::open("--requests-out", path("half.csv"));
   ASSERT_TRUE(half);
   EXPECT_EQ(num_files(), 2);
-  remove_unfinished_outputs();
+  document::remove_temporaries();
   EXPECT_EQ(num_files(), 1);
 }
 

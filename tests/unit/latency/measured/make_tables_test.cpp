@@ -20,7 +20,7 @@ TEST(MakeTables, CanBeReadBackAndAreFoundMadeAndNothingElse) {
                             .tensor_parallel_sizes = {1, 2, 4, 8}};
   const auto made = make_tables(gpu, request).value();
   for (const MadeFile& file : made) {
-    folder.write(file.path, file.text);
+    folder.write(file.name, file.text);
   }
   const auto tables = load_bench_data(folder.path(), "l40s");
   ASSERT_TRUE(tables.has_value()) << all_errors(tables.error());

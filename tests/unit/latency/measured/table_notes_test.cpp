@@ -27,8 +27,8 @@ TEST(TableNotes, MadeTablesAreSaidToBeMade) {
   const TableFolder folder;
   const auto made = make_tables(gpu, request).value();
   for (const MadeFile& file : made) {
-    EXPECT_TRUE(is_made_table(file.text)) << file.path;
-    folder.write(file.path, file.text);
+    EXPECT_TRUE(is_made_table(file.text)) << file.name;
+    folder.write(file.name, file.text);
   }
   const KernelTables read = load_bench_data(folder.path(), "h100").value();
   EXPECT_EQ(read.made.size(), 4U);

@@ -42,7 +42,7 @@ struct MadeTables {
     const measured::MakeRequest request{.heads = {{32, 8, 128}}, .tensor_parallel_sizes = {1, 2}};
     const auto made = measured::make_tables(gpu, request).value();
     for (const auto& file : made) {
-      folder.write(file.path, file.text);
+      folder.write(file.name, file.text);
     }
     table = make_step_time_model("table", inputs(folder.path())).value();
     kernel = make_step_time_model("kernel", inputs("")).value();

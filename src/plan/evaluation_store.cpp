@@ -33,10 +33,15 @@ namespace {
 
 constexpr std::string_view kFolder = "/evaluations";
 constexpr std::string_view kExtension = ".ndjson";
-/// A line: {"id":"KEY","values":[1,2]}. Numbers are written so that they read back bit by bit.
+/// A line: {"id":"KEY","values":[1,2],"checksum":"OF ALL BEFORE IT"}. Numbers are written so that
+/// they read back bit by bit.
 constexpr std::string_view kBegin = R"({"id":")";
 constexpr std::string_view kMiddle = R"(","values":[)";
-constexpr std::string_view kEnd = "]}";
+constexpr std::string_view kValuesEnd = "]";
+constexpr std::string_view kChecksum = R"(,"checksum":")";
+constexpr std::string_view kEnd = R"("})";
+/// What earlier versions ended a line with, which had no checksum.
+constexpr std::string_view kUncheckedEnd = "]}";
 
 /// Takes numbers one after the other; what is missing is noted once.
 class Taker {
@@ -114,6 +119,32 @@ std::optional<metrics::PowerSummary> take_power(Taker& from) {
   return power;
 }
 
+/// A line without its break; nothing where it is not what its checksum is of.
+std::optional<std::pair<std::string, std::vector<double>>> read_line(std::string_view line) {
+  const std::size_t sum = line.rfind(kChecksum);
+  const std::string_view sealed = line.substr(0, sum);
+  const std::size_t middle = sealed.find(kMiddle);
+  if (sum == std::string_view::npos || middle == std::string_view::npos ||
+      !sealed.starts_with(kBegin) || !sealed.ends_with(kValuesEnd) ||
+      line.substr(sum) != fmt::format("{}{}{}", kChecksum, sweep::checksum_of(sealed), kEnd)) {
+    return std::nullopt;
+  }
+  std::vector<double> numbers;
+  const char* at = sealed.data() + middle + kMiddle.size();
+  const char* const end = sealed.data() + sealed.size() - kValuesEnd.size();
+  while (at < end) {
+    double value = 0.0;
+    const auto [stop, error] = std::from_chars(at, end, value);
+    if (error != std::errc() || (stop != end && *stop != ',')) {
+      return std::nullopt;
+    }
+    numbers.push_back(value);
+    at = stop + 1;
+  }
+  return std::pair(std::string(sealed.substr(kBegin.size(), middle - kBegin.size())),
+                   std::move(numbers));
+}
+
 void add_real(core::Digest& digest, double value) {
   digest.add(std::bit_cast<std::uint64_t>(value));
 }
@@ -153,7 +184,9 @@ core::Result<std::unique_ptr<EvaluationStore>> EvaluationStore::open(const std::
   }
   std::ranges::sort(paths);
   for (const std::string& path : paths) {
-    store->read_file(path);
+    if (auto read = store->read_file(path); !read) {
+      return core::fail(std::move(read).error());
+    }
   }
   auto file = sweep::ShardFile::create(below, "plan", "", std::move(clock));
   if (!file) {
@@ -163,31 +196,24 @@ core::Result<std::unique_ptr<EvaluationStore>> EvaluationStore::open(const std::
   return store;
 }
 
-void EvaluationStore::read_file(const std::string& path) {
+core::Result<void> EvaluationStore::read_file(const std::string& path) {
   std::ifstream file(path);
   std::string line;
-  while (std::getline(file, line)) {
-    const std::string_view text = line;
-    const std::size_t middle = text.find(kMiddle);
-    if (!text.starts_with(kBegin) || !text.ends_with(kEnd) || middle == std::string_view::npos) {
-      continue;
+  for (int number = 1; std::getline(file, line) && !file.eof(); ++number) {
+    if (line.ends_with(kUncheckedEnd)) {
+      continue;  // Nobody can tell whether it is whole: what it says is found anew.
     }
-    Numbers numbers;
-    const char* at = text.data() + middle + kMiddle.size();
-    const char* const end = text.data() + text.size() - kEnd.size();
-    while (at < end) {
-      double value = 0.0;
-      const auto [stop, error] = std::from_chars(at, end, value);
-      if (error != std::errc() || (stop != end && *stop != ',')) {
-        break;
-      }
-      numbers.push_back(value);
-      at = stop + 1;
+    auto entry = read_line(line);
+    if (!entry) {
+      return core::fail(
+          {.field = "--store",
+           .message = "this row is damaged: it is not what its checksum is of",
+           .where = {.file = path, .line = number},
+           .hint = "delete the line: what it says is found anew"});
     }
-    if (at > end) {
-      known_.emplace(text.substr(kBegin.size(), middle - kBegin.size()), std::move(numbers));
-    }
+    known_.insert(std::move(*entry));
   }
+  return {};
 }
 
 std::string EvaluationStore::capacity_key(const std::string& point,
@@ -329,8 +355,10 @@ core::Result<void> EvaluationStore::keep(const std::string& key, const Certifica
 }
 
 core::Result<void> EvaluationStore::keep_numbers(const std::string& key, const Numbers& numbers) {
+  const std::string line =
+      fmt::format("{}{}{}{}{}", kBegin, key, kMiddle, fmt::join(numbers, ","), kValuesEnd);
   return file_->append(
-      fmt::format("{}{}{}{}{}\n", kBegin, key, kMiddle, fmt::join(numbers, ","), kEnd));
+      fmt::format("{}{}{}{}\n", line, kChecksum, sweep::checksum_of(line), kEnd));
 }
 
 }  // namespace ridgeline::plan

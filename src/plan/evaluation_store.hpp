@@ -23,7 +23,8 @@ namespace ridgeline::plan {
 /// folder. Each process appends to a file of its own; a torn last line is passed over.
 class EvaluationStore {
  public:
-  /// Makes the folder or takes the one that is there, and reads it. Fails where that cannot be.
+  /// Makes the folder or takes the one that is there, and reads it. Fails where that cannot be, and
+  /// where an entry is not what its checksum is of.
   [[nodiscard]] static core::Result<std::unique_ptr<EvaluationStore>> open(
       const std::string& folder, std::string_view version, sweep::Clock clock);
 
@@ -44,7 +45,7 @@ class EvaluationStore {
   EvaluationStore() = default;
 
   using Numbers = std::vector<double>;
-  void read_file(const std::string& path);
+  core::Result<void> read_file(const std::string& path);
   core::Result<void> keep_numbers(const std::string& key, const Numbers& numbers);
 
   std::string version_;

@@ -10,9 +10,12 @@
 #include <string_view>
 #include <system_error>
 
+#include <fmt/format.h>
+
 #include "core/result.hpp"
 #include "document/json_writer.hpp"
 #include "document/node_json.hpp"
+#include "sweep/shard_file.hpp"
 
 namespace ridgeline::sweep {
 namespace {
@@ -24,7 +27,9 @@ constexpr std::string_view kStatus = ",\"status\":\"";
 // No text in JSON holds this: a quote inside one follows a backslash.
 constexpr std::string_view kRunInfo = ",\"run_info\":{\"wall_time_s\":";
 constexpr std::string_view kReason = ",\"reason\":";
+constexpr std::string_view kChecksum = ",\"checksum\":\"";
 constexpr std::string_view kEnd = "}}";
+constexpr std::string_view kChecksumEnd = "\"}}";
 
 Status status_of(const Row& row) {
   if (row.errors.empty()) {
@@ -96,7 +101,9 @@ std::string line_of(const Row& row) {
   }
   json.key("run_info").begin_object().member("wall_time_s", row.wall_time_s).end_object();
   json.end_object();
-  return json.text() + "\n";
+  std::string line = json.text();
+  line.resize(line.size() - kEnd.size());
+  return fmt::format("{}{}{}{}\n", line, kChecksum, checksum_of(line), kChecksumEnd);
 }
 
 std::optional<RowView> read_line(std::string_view line) {
@@ -121,7 +128,12 @@ std::optional<RowView> read_line(std::string_view line) {
     row.reason = row.without_run_info.substr(reason + kReason.size());
   }
   rest = line.substr(info + kRunInfo.size());
-  if (!take_number(rest, row.wall_time_s) || rest != kEnd) {
+  if (!take_number(rest, row.wall_time_s)) {
+    return std::nullopt;
+  }
+  const std::string_view sealed = line.substr(0, line.size() - rest.size());
+  row.has_checksum = skip(rest, kChecksum);
+  if (row.has_checksum ? take_text(rest) != checksum_of(sealed) || rest != kEnd : rest != kEnd) {
     return std::nullopt;
   }
   return row;

@@ -36,7 +36,7 @@ struct Row {
 };
 
 /// The row as a line of a shard's file, with its line break. What may differ from run to run stands
-/// last, under `run_info`.
+/// last, under `run_info`: there, behind all that it is of, the line's checksum.
 [[nodiscard]] std::string line_of(const Row& row);
 
 /// The parts of such a line that a merge needs; the texts point into the line.
@@ -47,8 +47,10 @@ struct RowView {
   std::string_view reason;            ///< As written, in quotes; of those without a result.
   std::string_view without_run_info;  ///< All but the `run_info` and the last brace.
   double wall_time_s = 0.0;
+  bool has_checksum = false;  ///< Earlier versions wrote none.
 };
-/// Reads a line without its break; nothing where it is not a whole row.
+/// Reads a line without its break; nothing where it is not a whole row, or not what its checksum is
+/// of.
 [[nodiscard]] std::optional<RowView> read_line(std::string_view line);
 
 }  // namespace ridgeline::sweep

@@ -1,20 +1,22 @@
 #include "sweep/shard_file.hpp"
 
 #include <cerrno>
-#include <cstddef>
-#include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
+#include <sys/types.h>
 #include <unistd.h>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "core/digest.hpp"
 #include "core/result.hpp"
+#include "document/temporary.hpp"
 
 namespace ridgeline::sweep {
 namespace {
@@ -31,21 +33,13 @@ core::Error broken(const std::string& path, std::string_view what) {
           .where = {.file = "command line"}};
 }
 
-bool write_all(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t done = ::write(descriptor, text.data(), text.size());
-    if (done < 0 && errno == EINTR) {
-      continue;
-    }
-    if (done < 0) {
-      return false;
-    }
-    text.remove_prefix(static_cast<std::size_t>(done));
-  }
-  return true;
-}
-
 }  // namespace
+
+std::string checksum_of(std::string_view row) {
+  core::Digest digest;
+  digest.add(std::as_bytes(std::span(row)));
+  return digest.hex();
+}
 
 core::Result<std::unique_ptr<ShardFile>> ShardFile::create(const std::string& folder,
                                                            const std::string& stem,
@@ -85,9 +79,13 @@ core::Result<void> ShardFile::append(std::string_view lines) {
   bool is_due = false;
   {
     const std::lock_guard lock(mutex_);
-    if (!write_all(descriptor_, lines)) {
-      return core::fail(failure("cannot be written"));
+    if (!document::write_fully(descriptor_, lines)) {
+      auto problem = failure("cannot be written");
+      // A part of a row must not stand before those of other threads.
+      static_cast<void>(::ftruncate(descriptor_, size_));
+      return core::fail(std::move(problem));
     }
+    size_ += static_cast<off_t>(lines.size());
     is_due = clock_() - synced_s_ >= kGroupS && !is_syncing_.exchange(true);
   }
   if (!is_due) {
@@ -110,20 +108,6 @@ core::Result<void> ShardFile::sync() {
 
 core::Error ShardFile::failure(std::string_view what) const {
   return broken(path_, what);
-}
-
-core::Result<void> write_whole(const std::string& path, std::string_view text) {
-  const std::string beside = fmt::format("{}.{}", path, ::getpid());
-  const int descriptor = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode);
-  if (descriptor < 0) {
-    return core::fail(broken(beside, "cannot be made"));
-  }
-  const bool written = write_all(descriptor, text) && ::fdatasync(descriptor) == 0;
-  static_cast<void>(::close(descriptor));
-  if (!written || std::rename(beside.c_str(), path.c_str()) != 0) {
-    return core::fail(broken(path, "cannot be written"));
-  }
-  return {};
 }
 
 }  // namespace ridgeline::sweep

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <sys/types.h>
 
 #include "core/result.hpp"
 
@@ -13,6 +14,10 @@ namespace ridgeline::sweep {
 
 /// Seconds on a clock that only goes forward.
 using Clock = std::function<double()>;
+
+/// What a row of a store ends with, so that a changed one is seen: 32 hexadecimal digits of its bytes
+/// before it.
+[[nodiscard]] std::string checksum_of(std::string_view row);
 
 /// A file that one process appends whole lines to, from any thread. What is written outlives the
 /// process at once, and a loss of power but for about a second.
@@ -43,11 +48,9 @@ class ShardFile {
   int descriptor_;
   Clock clock_;
   std::mutex mutex_;
+  off_t size_ = 0;  ///< Of the whole lines.
   std::atomic<bool> is_syncing_ = false;
   double synced_s_;
 };
-
-/// Writes a file whole or not at all: beside its name first, then in its place.
-[[nodiscard]] core::Result<void> write_whole(const std::string& path, std::string_view text);
 
 }  // namespace ridgeline::sweep

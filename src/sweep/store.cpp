@@ -15,15 +15,17 @@
 
 #include "core/result.hpp"
 #include "document/document.hpp"
+#include "document/save.hpp"
 #include "sweep/axes.hpp"
 #include "sweep/point_id.hpp"
 #include "sweep/row.hpp"
-#include "sweep/shard_file.hpp"
 
 namespace ridgeline::sweep {
 namespace {
 
 constexpr std::string_view kSweepFile = "/sweep.json";
+/// Damaged rows of a file that are named one by one.
+constexpr std::size_t kMostDamaged = 10;
 /// Read at once (ours: large enough that the number of calls does not count).
 constexpr std::size_t kReadBytes = std::size_t{1} << 20U;
 
@@ -32,6 +34,14 @@ core::Error store_error(std::string message, std::string hint = {}) {
           .message = std::move(message),
           .where = {.file = "command line"},
           .hint = std::move(hint)};
+}
+
+core::Error damaged_row(const std::string& path, int line, bool is_row) {
+  return {.field = "--store",
+          .message = is_row ? "this row is of a point that the sweep does not have"
+                            : "this row is damaged: it is not what its checksum is of",
+          .where = {.file = path, .line = line},
+          .hint = "delete the line, and run the sweep again: its point is run anew"};
 }
 
 std::string text_at(const document::Node& node, std::string_view key) {
@@ -161,7 +171,8 @@ core::Result<Store> Store::open(const std::string& folder, const document::Node&
     return core::fail(
         store_error(fmt::format("'{}' cannot be made: {}", folder, failed.message())));
   }
-  if (auto written = write_whole(folder + std::string(kSweepFile), one_line(description) + "\n");
+  if (auto written = document::save_file(
+          "--store", folder + std::string(kSweepFile), one_line(description) + "\n");
       !written) {
     return core::fail(std::move(written).error());
   }
@@ -214,12 +225,21 @@ core::Result<void> Store::read_file(std::uint32_t index, Contents& contents) con
   if (line != std::string_view(wanted).substr(0, wanted.size() - 1)) {
     return core::fail(store_error(fmt::format("'{}' belongs to another sweep", path)));
   }
-  while (lines.next(line, offset, is_whole)) {
-    const auto row = is_whole ? read_line(line) : std::nullopt;
-    if (!row || row->ordinal < 0 || row->ordinal >= points_) {
+  core::Errors errors;
+  for (int number = 2; lines.next(line, offset, is_whole); ++number) {
+    if (!is_whole) {
       ++contents.torn_lines;
+      break;
+    }
+    const auto row = read_line(line);
+    if (!row || row->ordinal < 0 || row->ordinal >= points_) {
+      errors.push_back(damaged_row(path, number, row.has_value()));
+      if (errors.size() == kMostDamaged) {
+        break;
+      }
       continue;
     }
+    contents.unchecked_rows += row->has_checksum ? 0 : 1;
     contents.rows.push_back({.ordinal = row->ordinal,
                              .offset = offset,
                              .length = static_cast<std::uint32_t>(row->without_run_info.size()),
@@ -235,7 +255,7 @@ core::Result<void> Store::read_file(std::uint32_t index, Contents& contents) con
       }
     }
   }
-  return {};
+  return errors.empty() ? core::Result<void>() : core::fail(std::move(errors));
 }
 
 }  // namespace ridgeline::sweep

@@ -30,7 +30,9 @@ struct RowPlace {
 struct Contents {
   std::vector<std::string> files;  ///< Of shards, sorted by name.
   std::vector<RowPlace> rows;      ///< In no order; a point may stand twice.
-  std::int64_t torn_lines = 0;     ///< Not whole, as a kill leaves them: passed over.
+  std::int64_t torn_lines = 0;     ///< Last lines without a break, as a kill leaves them: passed over.
+  /// Rows without a checksum, as earlier versions wrote them.
+  std::int64_t unchecked_rows = 0;
   std::array<std::int64_t, kNumStatuses> by_status{};  ///< Each point once.
   /// Why points have no result, and how many have each reason; of the first kMostReasons.
   std::map<std::string, std::int64_t> reasons;
@@ -41,7 +43,7 @@ struct Contents {
 
 /// A folder with the results of one sweep: `sweep.json` says which, and each process that works on
 /// it appends to a file of its own below `shards/`. Readers and writers need no lock: a line is
-/// written whole, and one that is not is passed over.
+/// written whole; a last one that is not is passed over.
 class Store {
  public:
   /// Makes the folder, or takes the one that is there; that of another sweep is refused, and so is
@@ -58,7 +60,8 @@ class Store {
   [[nodiscard]] const document::Node& description() const { return description_; }
   /// The first line of a shard's file.
   [[nodiscard]] std::string header() const;
-  /// Reads every shard's file. Fails where one belongs to another sweep.
+  /// Reads every shard's file. Fails where one belongs to another sweep, and where a row is not what
+  /// its checksum is of.
   [[nodiscard]] core::Result<Contents> read() const;
 
  private:

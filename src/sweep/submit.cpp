@@ -8,9 +8,11 @@
 
 #include <fmt/format.h>
 
+#include "core/characters.hpp"
 #include "core/result.hpp"
 #include "core/shell_word.hpp"
 #include "document/reader.hpp"
+#include "document/yaml_writer.hpp"
 
 namespace ridgeline::sweep {
 namespace {
@@ -23,17 +25,25 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-/// What a script says of itself.
-std::string about(const Submission& submission) {
-  return fmt::format("# {} points in {} shards, sweep {}.\n",
-                     submission.points,
-                     submission.shards,
-                     submission.digest);
+/// The store as a path that no program takes for a flag.
+std::string store_path(const Submission& submission) {
+  return (submission.store.starts_with('-') ? "./" : "") + submission.store;
+}
+
+/// What a script says of itself, and of what it does.
+std::string about(const Submission& submission, std::string_view use) {
+  return core::comment_line(fmt::format("{} points in {} shards, sweep {}.",
+                                        submission.points,
+                                        submission.shards,
+                                        submission.digest)) +
+         core::comment_line(use);
 }
 
 /// A job array, and a job behind it that merges. Run by `bash`, the script submits both; run by
 /// Slurm, it is a task of the array. A task that Slurm starts again goes on where it stopped.
 std::string slurm(const Submission& submission) {
+  const std::string store = core::shell_word(store_path(submission));
+  const std::string merged = core::shell_word(store_path(submission) + "/merged.ndjson");
   return fmt::format(
       R"(#!/bin/bash
 #SBATCH --job-name=ridgeline-sweep
@@ -42,88 +52,88 @@ std::string slurm(const Submission& submission) {
 #SBATCH --requeue
 #SBATCH --open-mode=append
 #SBATCH --output=sweep-%A_%a.log
-{about}# Submit with: bash THIS_FILE. Results: {store}/merged.ndjson.
-set -euo pipefail
+{about}set -euo pipefail
 ridgeline=${{RIDGELINE:-ridgeline}}
-store={store}
 if [[ -z ${{SLURM_ARRAY_TASK_ID:-}} ]]; then
   array=$(sbatch --parsable "$0")
-  merge=$(printf '%q sweep merge %q -o %q' "$ridgeline" "$store" "$store/merged.ndjson")
+  merge=$(printf '%q' "$ridgeline"){merge}
   sbatch --job-name=ridgeline-merge --dependency="afterany:$array" --output=sweep-%A-merge.log --wrap "$merge"
   exit
 fi
-exec "$ridgeline" sweep run{words} --store "$store" \
+exec "$ridgeline" sweep run{words} --store {store} \
   --shard "$SLURM_ARRAY_TASK_ID/{shards}" --jobs "${{SLURM_CPUS_PER_TASK:-1}}" --format quiet
 )",
       fmt::arg("last", submission.shards - 1),
-      fmt::arg("about", about(submission)),
-      fmt::arg("store", core::shell_word(submission.store)),
+      fmt::arg("about",
+               about(submission,
+                     fmt::format("Submit with: bash THIS_FILE. Results: {}.", merged))),
+      // A word of the word: Slurm gives it to a shell.
+      fmt::arg("merge",
+               core::shell_word(fmt::format(" sweep merge {} -o {}", store, merged))),
+      fmt::arg("store", store),
       fmt::arg("words", joined(submission.words)),
       fmt::arg("shards", submission.shards));
 }
 
+/// The text without what GNU parallel replaces, which all begins with a brace: nothing in quotes is
+/// put behind each. A word with a brace is in quotes.
+std::string without_fields(std::string_view words) {
+  std::string text;
+  for (const char c : words) {
+    text += c;
+    text += c == '{' ? "''" : "";
+  }
+  return text;
+}
+
 /// HOSTS names machines (`-S` of GNU parallel) that share the folder; without it, this one.
 std::string parallel(const Submission& submission) {
+  const std::string store = core::shell_word(store_path(submission));
   return fmt::format(
       R"(#!/bin/bash
-{about}# Run with: bash THIS_FILE, or HOSTS=4/node1,4/node2 bash THIS_FILE. Again: goes on where it stopped.
-# Results: {store}/merged.ndjson.
-set -euo pipefail
+{about}set -euo pipefail
 ridgeline=${{RIDGELINE:-ridgeline}}
 store={store}
 mkdir -p "$store"
-run=$(printf '%q sweep run{escaped} --store %q --jobs 1 --format quiet' "$ridgeline" "$store")
+run=$(printf '%q' "$ridgeline"){run}
 seq 0 {last} | parallel --will-cite ${{HOSTS:+-S "$HOSTS" --workdir "$PWD"}} --retries 3 \
   --joblog "$store/joblog" "$run --shard {{}}/{shards}"
 exec "$ridgeline" sweep merge "$store" -o "$store/merged.ndjson"
 )",
-      fmt::arg("about", about(submission)),
-      fmt::arg("store", core::shell_word(submission.store)),
-      fmt::arg("escaped",
-               [&] {
-                 // Inside the single quotes of printf's format, where % begins a field.
-                 std::string text;
-                 for (const char c : joined(submission.words)) {
-                   text += c == '\''   ? R"('\'')"
-                           : c == '%'  ? "%%"
-                           : c == '\\' ? R"(\\)"
-                                       : std::string(1, c);
-                 }
-                 return text;
-               }()),
+      fmt::arg("about",
+               about(submission,
+                     fmt::format("Run with: bash THIS_FILE, or HOSTS=4/node1,4/node2 bash "
+                                 "THIS_FILE. Again: goes on where it stopped. Results: "
+                                 "{}/merged.ndjson.",
+                                 store_path(submission)))),
+      fmt::arg("store", store),
+      // A word of the word: parallel gives it to a shell.
+      fmt::arg("run",
+               core::shell_word(without_fields(
+                   fmt::format(" sweep run{} --store {} --jobs 1 --format quiet",
+                               joined(submission.words),
+                               store)))),
       fmt::arg("last", submission.shards - 1),
       fmt::arg("shards", submission.shards));
 }
 
-/// A word in double quotes, as YAML and JSON read it.
-std::string yaml_word(std::string_view word) {
-  std::string text = "\"";
-  for (const char c : word) {
-    text += c == '"' || c == '\\' ? fmt::format("\\{}", c) : std::string(1, c);
-  }
-  return text + "\"";
-}
-
 /// An Indexed Job. Files of the sweep and its store lie on a volume that all pods share.
 std::string kubernetes(const Submission& submission) {
-  std::string words;
   std::vector<std::string> all = {"sweep", "run"};
   all.insert(all.end(), submission.words.begin(), submission.words.end());
-  for (const std::string& word : {std::string("--store"),
-                                  submission.store,
-                                  std::string("--shard"),
-                                  fmt::format("$(JOB_COMPLETION_INDEX)/{}", submission.shards),
-                                  std::string("--format"),
-                                  std::string("quiet")}) {
-    all.push_back(word);
-  }
+  all.insert(all.end(), {"--store", store_path(submission), "--format", "quiet", "--shard"});
+  std::string words;
   for (const std::string& word : all) {
-    words += fmt::format("            - {}\n", yaml_word(word));
+    // Kubernetes puts variables in place of $(NAME); a dollar is written twice.
+    std::string doubled;
+    for (const char c : word) {
+      doubled.append(c == '$' ? 2 : 1, c);
+    }
+    words += fmt::format("            - {}\n", document::yaml_word(doubled));
   }
+  words += fmt::format("            - \"$(JOB_COMPLETION_INDEX)/{}\"\n", submission.shards);
   return fmt::format(
-      R"({about}# The claim `ridgeline-sweep` is a volume that all pods share (ReadWriteMany); it holds the sweep's files.
-# kubectl apply -f THIS_FILE; then, on that volume: ridgeline sweep merge {store} -o merged.ndjson
-apiVersion: batch/v1
+      R"({about}apiVersion: batch/v1
 kind: Job
 metadata:
   name: ridgeline-sweep-{name}
@@ -152,8 +162,14 @@ spec:
           persistentVolumeClaim:
             claimName: ridgeline-sweep
 )",
-      fmt::arg("about", about(submission)),
-      fmt::arg("store", submission.store),
+      fmt::arg("about",
+               about(submission,
+                     "The claim `ridgeline-sweep` is a volume that all pods share (ReadWriteMany); "
+                     "it holds the sweep's files.") +
+                   core::comment_line(fmt::format(
+                       "kubectl apply -f THIS_FILE; then, on that volume: ridgeline sweep merge "
+                       "{} -o merged.ndjson",
+                       core::shell_word(store_path(submission))))),
       fmt::arg("name", submission.digest.substr(0, 8)),
       fmt::arg("shards", submission.shards),
       fmt::arg("words", words));

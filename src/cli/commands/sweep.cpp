@@ -188,13 +188,31 @@ std::string next_step(const sweep::Store& store, const sweep::Contents& contents
                                    core::escaped(core::shell_word(store.folder())));
 }
 
+/// What a store holds; of rows that nobody can check, it is said that they are there.
+core::Result<sweep::Contents> read_store(const sweep::Store& store, const Manners& manners) {
+  auto contents = store.read();
+  if (contents && contents->unchecked_rows > 0) {
+    const std::string text = render(
+        core::Warning{
+            .code = "W-no-checksum",
+            .message = fmt::format("{} {} of '{}' without a checksum, as earlier versions wrote "
+                                   "them: a digit that changed in one is not seen",
+                                   contents->unchecked_rows,
+                                   core::plural("row", contents->unchecked_rows),
+                                   store.folder())},
+        manners.err);
+    static_cast<void>(write_all(STDERR_FILENO, text));
+  }
+  return contents;
+}
+
 /// What a shard ends with: where results are, and the merged ones where they were asked for.
 ExitCode finish_shard(const sweep::Store& store,
                       const sweep::Tally& tally,
                       std::vector<ResultFile>& files,
                       const Arguments& arguments,
                       const Manners& manners) {
-  auto contents = store.read();
+  auto contents = read_store(store, manners);
   if (!contents) {
     return give_up(contents.error(), manners);
   }
@@ -312,7 +330,7 @@ ExitCode merge_store(const Arguments& arguments, const Manners& manners) {
   if (!store) {
     return give_up(store.error(), manners);
   }
-  auto contents = store->read();
+  auto contents = read_store(*store, manners);
   if (!contents) {
     return give_up(contents.error(), manners);
   }
@@ -336,6 +354,7 @@ std::string status_json(const sweep::Store& store,
   }
   json.member("files", contents.files.size())
       .member("torn_lines", contents.torn_lines)
+      .member("unchecked_rows", contents.unchecked_rows)
       .member("core_seconds", contents.wall_time_s)
       .key("core_seconds_left");
   left_s ? json.value(*left_s) : json.null();
@@ -348,7 +367,7 @@ ExitCode show_status(const Arguments& arguments, const Manners& manners) {
   if (!store) {
     return give_up(store.error(), manners);
   }
-  const auto contents = store->read();
+  const auto contents = read_store(*store, manners);
   if (!contents) {
     return give_up(contents.error(), manners);
   }
@@ -397,6 +416,15 @@ ExitCode submit_sweep(Words words, Arguments arguments, const Manners& manners) 
       read_count(arguments, "shards", std::min(kShards, job->sweep.size()), sweep::kMostShards);
   if (!shards) {
     return give_up(shards.error(), manners);
+  }
+  for (const std::string& word : words) {
+    if (core::valid_utf8_prefix(word) != word.size()) {
+      return give_up({{.message = fmt::format("found {}, expected UTF-8: not every script can hold "
+                                              "other bytes",
+                                              core::quote(word)),
+                       .where = {.file = "command line"}}},
+                     manners);
+    }
   }
   const std::string script = (*engine)->write({.words = without_submit_words(words),
                                                .store = job->store,

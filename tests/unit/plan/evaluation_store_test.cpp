@@ -77,6 +77,23 @@ TEST(EvaluationStore, GivesBackEveryBit) {
   EXPECT_FALSE(store->capacity("c").has_value());
 }
 
+TEST(EvaluationStore, ADamagedEntryIsNamedAndOneOfAnEarlierVersionIsFoundAnew) {
+  const Folder folder;
+  ASSERT_TRUE(opened(folder)->keep("a", Capacity{.load = 25.0}).has_value());
+  const auto path = std::filesystem::directory_iterator(folder.path + "/evaluations")->path();
+  std::string text;
+  std::getline(std::ifstream(path), text);
+  std::string changed = text;
+  changed[changed.find("25")] = '3';
+  std::ofstream(path) << text << '\n' << changed << '\n';
+  const auto damaged = EvaluationStore::open(folder.path, "1", [] { return 0.0; });
+  ASSERT_FALSE(damaged.has_value());
+  EXPECT_EQ(damaged.error().front().where.file, path.string());
+  EXPECT_EQ(damaged.error().front().where.line, 2);
+  std::ofstream(path) << text.substr(0, text.find(",\"checksum\"")) << "}\n";
+  EXPECT_FALSE(opened(folder)->capacity("a").has_value());
+}
+
 TEST(EvaluationStore, KeysHoldAllThatMatters) {
   const Folder folder;
   const auto store = opened(folder);

@@ -47,6 +47,25 @@ TEST(Row, NoPartOfALineIsARow) {
   }
 }
 
+TEST(Row, NoCharacterOfALineChangesUnseen) {
+  std::string line(without_break(line_of(row())));
+  EXPECT_TRUE(read_line(line)->has_checksum);
+  for (char& c : line) {
+    const char whole = c;
+    c = c == '1' ? '2' : '1';
+    EXPECT_FALSE(read_line(line)) << line;
+    c = whole;
+  }
+}
+
+TEST(Row, OfAnEarlierVersionHasNoChecksum) {
+  const std::string line = line_of(row());
+  const auto view = read_line(line.substr(0, line.find(",\"checksum\"")) + "}}");
+  ASSERT_TRUE(view);
+  EXPECT_FALSE(view->has_checksum);
+  EXPECT_EQ(view->ordinal, 12);
+}
+
 TEST(Row, SaysWhyThereIsNoResult) {
   Row bad = row();
   bad.errors = {

@@ -133,6 +133,37 @@ TEST_F(StoreTest, PassesOverTornLines) {
   EXPECT_FALSE(contents->has[2]);
 }
 
+TEST_F(StoreTest, ADamagedRowIsNamedByItsFileAndLine) {
+  const auto store = open();
+  ASSERT_TRUE(store);
+  std::string changed = line(1);
+  changed[changed.find("\"a\":1") + 4] = '2';
+  write("a.ndjson", store->header() + line(0) + changed + line(2) + "\n" + line(3));
+  write("b.ndjson", store->header() + line(7));  // Of four points.
+  const auto contents = store->read();
+  ASSERT_FALSE(contents);
+  ASSERT_EQ(contents.error().size(), 2U);
+  for (const auto& [error, number] : {std::pair(contents.error()[0], 3), {contents.error()[1], 5}}) {
+    EXPECT_THAT(error.where.file, testing::EndsWith("a.ndjson"));
+    EXPECT_EQ(error.where.line, number);
+    EXPECT_THAT(error.message, HasSubstr("this row is damaged"));
+  }
+  write("a.ndjson", store->header() + line(0));
+  EXPECT_THAT(store->read().error().front().message, HasSubstr("of a point that the sweep does not"));
+}
+
+TEST_F(StoreTest, RowsOfEarlierVersionsAreCounted) {
+  const auto store = open();
+  ASSERT_TRUE(store);
+  const std::string whole = line(0);
+  write("a.ndjson",
+        store->header() + whole.substr(0, whole.find(",\"checksum\"")) + "}}\n" + line(1));
+  const auto contents = store->read();
+  ASSERT_TRUE(contents);
+  EXPECT_EQ(contents->done, 2);
+  EXPECT_EQ(contents->unchecked_rows, 1);
+}
+
 TEST_F(StoreTest, RefusesAFileOfAnotherSweep) {
   const auto store = open();
   ASSERT_TRUE(store);

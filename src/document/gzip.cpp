@@ -21,6 +21,11 @@ namespace {
 /// zlib: windowBits of the largest window, plus 16 for the gzip format.
 constexpr int kGzipWindow = 15 + 16;
 
+/// A JSON of numbers that repeat shrinks to a hundredth (measured: client results and traces, 5 to
+/// 30 times); gzip reaches 1032, zstd 30,000.
+constexpr std::size_t kMostRatio = 100;
+constexpr std::size_t kAlwaysUnpacked = std::size_t{64} * 1024 * 1024;
+
 uInt zlib_size(std::size_t size) {
   return static_cast<uInt>(std::min<std::size_t>(size, std::numeric_limits<uInt>::max()));
 }
@@ -93,6 +98,10 @@ bool GzipReader::step() {
   return problem_ == Problem::kNone;
 }
 
+std::size_t most_unpacked(std::size_t packed, std::size_t limit) {
+  return std::min(limit, std::max(kAlwaysUnpacked, std::min(packed, limit) * kMostRatio));
+}
+
 bool is_gzip(std::string_view bytes) {
   return bytes.size() >= 2 && bytes[0] == '\x1f' && bytes[1] == '\x8b';
 }
@@ -103,14 +112,17 @@ core::Result<std::string> gunzip(std::string_view bytes,
   const auto refuse = [&](std::string_view problem) {
     return core::fail(core::Error{.message = std::string(problem), .where = {.file = file}});
   };
+  const std::size_t most = most_unpacked(bytes.size(), limit);
   GzipReader reader([&bytes] { return std::exchange(bytes, {}); });
   std::string text;
   std::array<char, 65536> chunk;
   for (std::size_t size = chunk.size(); size == chunk.size();) {
     size = reader.read(chunk.data(), chunk.size());
     text.append(chunk.data(), size);
-    if (text.size() > limit) {
-      return refuse(fmt::format("unpacks to more than the limit of {} bytes", limit));
+    if (text.size() > most) {
+      return refuse(fmt::format("unpacks to more than the limit of {} bytes{}",
+                                most,
+                                most < limit ? " for its size" : ""));
     }
   }
   if (reader.problem() != GzipReader::Problem::kNone) {

@@ -14,6 +14,10 @@ namespace ridgeline::document {
 /// Whether the bytes begin as a gzip stream does (RFC 1952: 1F 8B).
 [[nodiscard]] bool is_gzip(std::string_view bytes);
 
+/// The most bytes that so many packed ones may unpack to where all of them are held at once, `limit`
+/// or fewer: a few kilobytes can claim terabytes. What people pack shrinks less.
+[[nodiscard]] std::size_t most_unpacked(std::size_t packed, std::size_t limit);
+
 /// Unpacks a gzip stream of one or more members piece by piece.
 class GzipReader {
  public:
@@ -44,7 +48,7 @@ class GzipReader {
 };
 
 /// What a gzip stream of one or more members holds. Fails on damaged and cut streams, and when more
-/// than `limit` bytes come out: a few kilobytes can claim terabytes. `file` names it in errors.
+/// than most_unpacked() come out. `file` names it in errors.
 [[nodiscard]] core::Result<std::string> gunzip(std::string_view bytes,
                                                const std::string& file,
                                                std::size_t limit);

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::int64_t kRequestsOfDigest = 10'000;
 /// A record that is longer is of another program.
-constexpr std::size_t kMostRecordBytes = std::size_t{4} << 30;
+constexpr std::size_t kMostRecordBytes = std::size_t{1} << 30;
 
 /// Every request of a workload, as they come when each is answered as soon as it is sent.
 template <class Take>

@@ -1,13 +1,17 @@
 #include "document/gzip.hpp"
 
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <ostream>
+#include <sstream>
 #include <string>
 #include <string_view>
 
 #include <gtest/gtest.h>
 
 #include "core/result.hpp"
+#include "document/gzip_writer.hpp"
 
 namespace ridgeline::document {
 namespace {
@@ -43,6 +47,27 @@ TEST(Gzip, RefusesCutDamagedAndBoundless) {
   const auto large = gunzip(whole, "t.gz", 7);
   ASSERT_FALSE(large.has_value());
   EXPECT_NE(large.error().front().message.find("limit of 7 bytes"), std::string::npos);
+}
+
+// 64 MiB are free, and then a hundred times the size, where gzip reaches a thousand.
+TEST(Gzip, UnpacksNoMoreThanItsSizeCanHold) {
+  constexpr std::size_t kMiB = std::size_t{1} << 20U;
+  EXPECT_EQ(most_unpacked(1, 1024 * kMiB), 64 * kMiB);
+  EXPECT_EQ(most_unpacked(2 * kMiB, 1024 * kMiB), 200 * kMiB);
+  EXPECT_EQ(most_unpacked(20 * kMiB, 1024 * kMiB), 1024 * kMiB);
+  EXPECT_EQ(most_unpacked(~std::size_t{0}, 1024 * kMiB), 1024 * kMiB);
+  std::ostringstream packed;
+  GzipWriter writer(packed);
+  std::ostream out(&writer);
+  const std::string blanks(kMiB, ' ');
+  for (int i = 0; i < 65; ++i) {
+    out << blanks;
+  }
+  writer.finish();
+  const auto bomb = gunzip(packed.str(), "t.gz", 1024 * kMiB);
+  ASSERT_FALSE(bomb.has_value());
+  EXPECT_EQ(bomb.error().front().message,
+            "unpacks to more than the limit of 67108864 bytes for its size");
 }
 
 TEST(Gzip, PlainFilesPassThrough) {

@@ -9,6 +9,7 @@
 #include <ios>
 #include <istream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -17,6 +18,7 @@
 #include <fmt/format.h>
 
 #include "core/result.hpp"
+#include "document/gzip.hpp"
 #include "document/input_files.hpp"
 #include "document/piped_files.hpp"
 
@@ -65,6 +67,51 @@ class PeekedInput final : public ByteInput {
   std::size_t size_ = 0;
 };
 
+/// Counts what is read.
+class CountedInput final : public ByteInput {
+ public:
+  CountedInput(std::unique_ptr<ByteInput> input, std::shared_ptr<std::size_t> count)
+      : input_(std::move(input)), count_(std::move(count)) {}
+  std::size_t read(char* buffer, std::size_t size) override {
+    const std::size_t got = input_->read(buffer, size);
+    *count_ += got;
+    return got;
+  }
+  [[nodiscard]] std::string_view problem() const override { return input_->problem(); }
+
+ private:
+  std::unique_ptr<ByteInput> input_;
+  std::shared_ptr<std::size_t> count_;
+};
+
+/// Unpacks, but no trace that was made to take time. Rows that are all alike shrink to a thousandth
+/// (measured: 5,000,000 of them, gzip 515, zstd 10,800), so that the first gibibyte is free.
+class UnpackedInput final : public ByteInput {
+ public:
+  using Unpacker = std::unique_ptr<ByteInput> (*)(std::unique_ptr<ByteInput> packed);
+  UnpackedInput(std::unique_ptr<ByteInput> packed, Unpacker unpack)
+      : input_(unpack(std::make_unique<CountedInput>(std::move(packed), packed_))) {}
+  std::size_t read(char* buffer, std::size_t size) override {
+    constexpr std::size_t kMostRatio = 1000;
+    constexpr std::size_t kFree = std::size_t{1} << 30U;
+    const std::size_t got = is_too_large_ ? 0 : input_->read(buffer, size);
+    unpacked_ += got;
+    is_too_large_ = unpacked_ > kFree && unpacked_ / kMostRatio > *packed_;
+    return is_too_large_ ? 0 : got;
+  }
+  [[nodiscard]] std::string_view problem() const override {
+    return is_too_large_ ? "unpacks to more than 1000 times its size, expected a trace"
+                         : input_->problem();
+  }
+  [[nodiscard]] std::optional<std::size_t> packed_bytes() const override { return *packed_; }
+
+ private:
+  std::shared_ptr<std::size_t> packed_ = std::make_shared<std::size_t>(0);
+  std::unique_ptr<ByteInput> input_;
+  std::size_t unpacked_ = 0;
+  bool is_too_large_ = false;
+};
+
 core::Error file_error(const std::string& path, std::string message) {
   return {.message = std::move(message), .where = {.file = path}};
 }
@@ -78,10 +125,10 @@ std::unique_ptr<ByteInput> make_plain_input(std::unique_ptr<std::istream> input)
 std::unique_ptr<ByteInput> unpacked(std::unique_ptr<ByteInput> input) {
   auto peeked = std::make_unique<PeekedInput>(std::move(input));
   if (peeked->head().starts_with(kGzipMagic)) {
-    return make_gzip_input(std::move(peeked));
+    return std::make_unique<UnpackedInput>(std::move(peeked), make_gzip_input);
   }
   if (peeked->head().starts_with(kZstdMagic)) {
-    return make_zstd_input(std::move(peeked));
+    return std::make_unique<UnpackedInput>(std::move(peeked), make_zstd_input);
   }
   return peeked;
 }
@@ -115,9 +162,16 @@ core::Result<std::string> read_whole(ByteInput& input, const std::string& name) 
   for (;;) {
     const std::size_t size = input.read(chunk.data(), chunk.size());
     text.append(chunk, 0, size);
-    if (text.size() > kMaxWholeBytes) {
+    const auto packed = input.packed_bytes();
+    const std::size_t most =
+        packed ? document::most_unpacked(*packed, kMaxWholeBytes) : kMaxWholeBytes;
+    if (text.size() > most) {
       return core::fail(file_error(
-          name, fmt::format("holds more than {} bytes, expected at most that", kMaxWholeBytes)));
+          name,
+          fmt::format("{} more than the limit of {} bytes{}",
+                      packed ? "unpacks to" : "holds",
+                      most,
+                      most < kMaxWholeBytes ? " for its size" : "")));
     }
     if (size < chunk.size()) {
       break;

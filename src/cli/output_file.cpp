@@ -182,8 +182,8 @@ OutputFile::~OutputFile() = default;
 
 core::Result<void> OutputFile::commit() {
   errno = 0;
-  const bool to_reader = !temporary_ && named_descriptor(path_) == STDOUT_FILENO &&
-                         is_pipe_to_reader(STDOUT_FILENO);
+  const bool to_reader =
+      !temporary_ && named_descriptor(path_) == STDOUT_FILENO && is_pipe_to_reader(STDOUT_FILENO);
   const bool written = stream_->close() || to_reader;
   const std::string why = errno == 0 ? "not everything could be written" : system_message();
   auto temporary = std::exchange(temporary_, std::nullopt);

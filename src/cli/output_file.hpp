@@ -54,8 +54,8 @@ class OutputFile {
   OutputFile(std::string flag, std::string path, std::string target, int descriptor);
 
   std::string flag_;
-  std::string path_;            ///< As the user gave it.
-  std::string target_;          ///< Where it points, links followed.
+  std::string path_;    ///< As the user gave it.
+  std::string target_;  ///< Where it points, links followed.
   /// None when written directly, and once renamed.
   std::optional<document::Temporary> temporary_;
   std::unique_ptr<Stream> stream_;

@@ -10,6 +10,7 @@
 
 #include <fmt/core.h>
 
+#include "core/characters.hpp"
 #include "core/math.hpp"
 
 namespace ridgeline::core {
@@ -91,31 +92,19 @@ void advance(TextPositions::Position& position, char c) {
   }
 }
 
-/// Of ASCII.
-bool is_control(char c) {
-  const auto byte = static_cast<unsigned char>(c);
-  return byte < 0x20 || byte == 0x7F;
-}
-
-/// At a sequence: of ASCII, or U+0080 to U+009F, which terminals obey too.
-bool is_control_at(std::string_view text, std::size_t at) {
-  return is_control(text[at]) ||
-         (byte_at(text, at) == 0xC2 && at + 1 < text.size() && byte_at(text, at + 1) < 0xA0);
-}
-
-/// Appends the sequence there, escaped if it is a control character or invalid. Returns its length.
+/// Appends the character there, escaped unless it is printable. Returns its length.
 std::size_t append_shown(std::string& out, std::string_view text, std::size_t at) {
-  const std::size_t length = std::max<std::size_t>(sequence_length(text, at), 1);
-  if (sequence_length(text, at) > 0 && !is_control_at(text, at)) {
-    out += text.substr(at, length);
+  const Character character = character_at(text, at);
+  if (character.is_printable()) {
+    out += text.substr(at, character.length);
   } else if (text[at] == '\n') {
     out += "\\n";
   } else {
-    for (std::size_t i = at; i < at + length; ++i) {
+    for (std::size_t i = at; i < at + character.length; ++i) {
       out += fmt::format("\\x{:02x}", byte_at(text, i));
     }
   }
-  return length;
+  return character.length;
 }
 
 /// In double quotes, cut after so many characters.
@@ -149,6 +138,28 @@ std::size_t valid_utf8_prefix(std::string_view text) {
   return at;
 }
 
+Character character_at(std::string_view text, std::size_t at) {
+  const std::size_t length = sequence_length(text, at);
+  if (length == 0) {
+    return {};
+  }
+  // The first byte of a sequence of n has n + 1 bits of its own before those of the code.
+  constexpr unsigned kContinuationBits = 6;
+  char32_t code = length == 1 ? byte_at(text, at) : byte_at(text, at) & (0x7FU >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    code = (code << kContinuationBits) | (byte_at(text, at + i) & 0x3FU);
+  }
+  return {.length = length, .code = code, .is_well_formed = true};
+}
+
+bool Character::is_printable() const {
+  const auto is_in = [&](char32_t first, char32_t last) { return code >= first && code <= last; };
+  constexpr char32_t kPlane = 0xFFFF;
+  return is_well_formed && code >= 0x20 && !is_in(0x7F, 0x9F) && !is_in(0x200E, 0x200F) &&
+         !is_in(0x2028, 0x202E) && !is_in(0x2066, 0x2069) && code != 0xFEFF &&
+         (code & kPlane) < 0xFFFE && !is_in(0xFDD0, 0xFDEF);
+}
+
 std::string_view without_byte_order_mark(std::string_view text) {
   constexpr std::string_view kMark = "\xEF\xBB\xBF";
   return text.starts_with(kMark) ? text.substr(kMark.size()) : text;
@@ -164,6 +175,10 @@ std::string escaped(std::string_view text) {
     at += append_shown(out, text, at);
   }
   return out;
+}
+
+std::string comment_line(std::string_view text) {
+  return "# " + escaped(text) + "\n";
 }
 
 std::string shown_path(std::string_view path) {

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/characters.hpp"
 #include "core/shell_word.hpp"
 #include "core/text.hpp"
 #include "core/time.hpp"
@@ -83,7 +84,7 @@ class Bench {
     std::string text = fmt::format("#!/usr/bin/env bash\n{}", first_lines(layout_));
     text += "# Checks the prediction with vLLM's own client, which is to run next to the server.\n";
     for (const std::string& line : unsaid_) {
-      text += fmt::format("# Not as in the scenario: {}.\n", line);
+      text += core::comment_line(fmt::format("Not as in the scenario: {}.", line));
     }
     text += "set -euo pipefail\n";
     const auto& rate = workload_.request_rate;

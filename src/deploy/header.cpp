@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "core/characters.hpp"
 #include "core/result.hpp"
-#include "core/text.hpp"
 #include "deploy/layout.hpp"
 #include "document/document.hpp"
 #include "document/yaml_writer.hpp"
@@ -45,17 +45,18 @@ void each_line(std::string_view text, Take take) {
 
 std::string header_text(const HeaderParts& parts) {
   const Layout& layout = parts.layout;
-  std::string text = fmt::format("# {} on {}, {} {}. Written by ridgeline {}.\n",
-                                 layout.network,
-                                 gpus_text(layout),
-                                 layout.engine,
-                                 layout.engine_version,
-                                 parts.input.ridgeline);
-  text += fmt::format("# Scenario {}", layout.scenario_digest);
-  text += parts.input.plan_digest.empty() ? ".\n"
-                                          : fmt::format("; plan {}.\n", parts.input.plan_digest);
+  std::string text = core::comment_line(fmt::format("{} on {}, {} {}. Written by ridgeline {}.",
+                                                    layout.network,
+                                                    gpus_text(layout),
+                                                    layout.engine,
+                                                    layout.engine_version,
+                                                    parts.input.ridgeline));
+  const std::string& plan = parts.input.plan_digest;
+  text += core::comment_line(fmt::format("Scenario {}{}.",
+                                         layout.scenario_digest,
+                                         plan.empty() ? "" : fmt::format("; plan {}", plan)));
   for (const std::string& line : parts.input.predicted) {
-    text += fmt::format("# {}\n", line);
+    text += core::comment_line(line);
   }
   text += kAssumedLine;
   each_line(document::yaml_text(parts.assumed),

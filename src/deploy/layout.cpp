@@ -16,6 +16,7 @@
 
 #include "core/check.hpp"
 #include "core/result.hpp"
+#include "core/text.hpp"
 #include "deploy/flags.hpp"
 #include "deploy/header.hpp"
 #include "deploy/images.hpp"
@@ -80,6 +81,16 @@ std::string object_name(std::string_view network) {
   return first == std::string::npos ? "model" : name.substr(first, last + 1 - first);
 }
 
+/// What `docker run` takes for an image, and for nothing else.
+bool is_image(std::string_view text) {
+  const auto is_letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  };
+  return !text.empty() && is_letter(text.front()) && std::ranges::all_of(text, [&](char c) {
+    return is_letter(c) || std::string_view("-_./:@").find(c) != std::string_view::npos;
+  });
+}
+
 /// What a target has to express, and what of it it cannot.
 class LayoutMaker {
  public:
@@ -134,6 +145,13 @@ class LayoutMaker {
     layout_.engine_version = at == std::string::npos ? "" : version.substr(at + 1);
     keep(refusals(abilities_, version, resolved_.deployment->gpu));
     layout_.is_image_stated = input_.image.has_value();
+    if (input_.image && !is_image(*input_.image)) {
+      errors_.push_back({.field = "--image",
+                         .message = fmt::format("found {}, expected an image as REPOSITORY:TAG",
+                                                core::quote(*input_.image)),
+                         .where = {.file = "command line"},
+                         .hint = "--image vllm/vllm-openai:v0.15.1"});
+    }
     if (errors_.empty()) {
       layout_.image = input_.image.value_or(image_of(layout_.engine, layout_.engine_version));
     }

@@ -1,5 +1,6 @@
 #include "deploy/pod.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -30,8 +31,16 @@ constexpr std::string_view kSharedMemory = "16Gi";
 
 }  // namespace
 
+std::string with_dollars(std::string_view text) {
+  std::string doubled;
+  for (const char c : text) {
+    doubled.append(c == '$' ? 2 : 1, c);
+  }
+  return doubled;
+}
+
 std::string flag_item(const Flag& flag) {
-  return flag.value.empty() ? flag.name : fmt::format("{}={}", flag.name, flag.value);
+  return with_dollars(flag.value.empty() ? flag.name : fmt::format("{}={}", flag.name, flag.value));
 }
 
 std::vector<std::string> flag_items(const Role& role) {
@@ -53,7 +62,10 @@ Node environment_node(const Role& role) {
                    MapBuilder().add("name", "hf-token").add("key", kToken).add("optional", true)))
           .finish());
   for (const Variable& variable : role.variables) {
-    all.push_back(MapBuilder().add("name", variable.name).add("value", variable.value).finish());
+    all.push_back(MapBuilder()
+                      .add("name", variable.name)
+                      .add("value", with_dollars(variable.value))
+                      .finish());
   }
   return list_node(std::move(all));
 }
@@ -116,6 +128,20 @@ const Node* below(const Node& node, std::initializer_list<std::string_view> keys
   return at;
 }
 
+namespace {
+
+/// Of a text, what with_dollars() was given.
+std::string without_dollars(std::string_view text) {
+  std::string single;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    single += text[i];
+    i += text.substr(i).starts_with("$$") ? 1U : 0U;
+  }
+  return single;
+}
+
+}  // namespace
+
 std::vector<Word> words_of(const Node* list, core::Errors& errors) {
   std::vector<Word> words;
   if (list == nullptr || !list->is_list()) {
@@ -123,7 +149,7 @@ std::vector<Word> words_of(const Node* list, core::Errors& errors) {
   }
   for (const Node& item : list->items()) {
     if (item.is_string()) {
-      words.push_back({.text = item.as_string(), .where = item.where()});
+      words.push_back({.text = without_dollars(item.as_string()), .where = item.where()});
     } else {
       errors.push_back(
           {.message = fmt::format("found {}, expected a word in quotes", item.describe()),
@@ -142,8 +168,9 @@ std::vector<Word> variables_of(const Node* env) {
     const Node* name = item.find("name");
     const Node* value = item.find("value");
     if (name != nullptr && value != nullptr && name->is_string() && value->is_string()) {
-      words.push_back({.text = fmt::format("{}={}", name->as_string(), value->as_string()),
-                       .where = item.where()});
+      words.push_back(
+          {.text = fmt::format("{}={}", name->as_string(), without_dollars(value->as_string())),
+           .where = item.where()});
     }
   }
   return words;

@@ -19,7 +19,10 @@ namespace ridgeline::deploy {
 /// Where a server listens.
 inline constexpr std::int64_t kPort = 8000;
 
-/// A flag as one word of a list: "--max-num-seqs=256".
+/// The text as Kubernetes and Compose read it, which put variables in place of $(NAME) and ${NAME}:
+/// a dollar is written twice.
+[[nodiscard]] std::string with_dollars(std::string_view text);
+/// A flag as one word of a list, its dollars written twice: "--max-num-seqs=256".
 [[nodiscard]] std::string flag_item(const Flag& flag);
 [[nodiscard]] std::vector<std::string> flag_items(const Role& role);
 

@@ -14,8 +14,8 @@ namespace ridgeline::document {
 /// Whether the bytes begin as a gzip stream does (RFC 1952: 1F 8B).
 [[nodiscard]] bool is_gzip(std::string_view bytes);
 
-/// The most bytes that so many packed ones may unpack to where all of them are held at once, `limit`
-/// or fewer: a few kilobytes can claim terabytes. What people pack shrinks less.
+/// The most bytes that so many packed ones may unpack to where all of them are held at once,
+/// `limit` or fewer: a few kilobytes can claim terabytes. What people pack shrinks less.
 [[nodiscard]] std::size_t most_unpacked(std::size_t packed, std::size_t limit);
 
 /// Unpacks a gzip stream of one or more members piece by piece.

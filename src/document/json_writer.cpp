@@ -8,6 +8,7 @@
 
 #include <fmt/core.h>
 
+#include "core/characters.hpp"
 #include "core/check.hpp"
 #include "core/text.hpp"
 
@@ -16,39 +17,38 @@ namespace {
 
 constexpr std::size_t kIndent = 2;
 constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";  // U+FFFD
+constexpr char32_t kLargestUnit = 0xFFFF;
 
 /// RFC 8259, section 7: what must be escaped, in its short form where it has one.
-void append_escaped(std::string& out, std::string_view text) {
-  for (const char c : text) {
-    switch (c) {
-      case '"':
-        out += "\\\"";
-        break;
-      case '\\':
-        out += "\\\\";
-        break;
-      case '\b':
-        out += "\\b";
-        break;
-      case '\f':
-        out += "\\f";
-        break;
-      case '\n':
-        out += "\\n";
-        break;
-      case '\r':
-        out += "\\r";
-        break;
-      case '\t':
-        out += "\\t";
-        break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20) {
-          out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-        } else {
-          out += c;
-        }
-    }
+void append_ascii(std::string& out, char c) {
+  switch (c) {
+    case '"':
+      out += "\\\"";
+      break;
+    case '\\':
+      out += "\\\\";
+      break;
+    case '\b':
+      out += "\\b";
+      break;
+    case '\f':
+      out += "\\f";
+      break;
+    case '\n':
+      out += "\\n";
+      break;
+    case '\r':
+      out += "\\r";
+      break;
+    case '\t':
+      out += "\\t";
+      break;
+    default:
+      if (static_cast<unsigned char>(c) < 0x20 || c == '\x7F') {
+        out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+      } else {
+        out += c;
+      }
   }
 }
 
@@ -165,16 +165,24 @@ void JsonWriter::new_line() {
   }
 }
 
+/// What is not printable is escaped, so that a text is one to readers of YAML, too, and to
+/// terminals.
 void JsonWriter::append_string(std::string_view text) {
   text_ += '"';
-  while (true) {
-    const std::size_t valid = core::valid_utf8_prefix(text);
-    append_escaped(text_, text.substr(0, valid));
-    if (valid == text.size()) {
-      break;
+  for (std::size_t at = 0; at < text.size();) {
+    if (static_cast<unsigned char>(text[at]) < 0x80) {
+      append_ascii(text_, text[at++]);
+      continue;
     }
-    text_ += kReplacementCharacter;
-    text.remove_prefix(valid + 1);
+    const core::Character character = core::character_at(text, at);
+    if (!character.is_well_formed) {
+      text_ += kReplacementCharacter;
+    } else if (character.is_printable() || character.code > kLargestUnit) {
+      text_ += text.substr(at, character.length);
+    } else {
+      text_ += fmt::format("\\u{:04x}", static_cast<std::uint32_t>(character.code));
+    }
+    at += character.length;
   }
   text_ += '"';
 }

@@ -51,7 +51,7 @@ fs::path folder_of(const std::string& folder) {
   return target.has_filename() ? target : target.parent_path();
 }
 
-/// A folder for the time of a rename: those who save into it take their turns.
+/// A folder for the time of a rename: calls that save into it take turns.
 class FolderLock {
  public:
   explicit FolderLock(const fs::path& folder)
@@ -201,7 +201,7 @@ class Saving {
     return {};
   }
 
-  /// All at once, as a folder that nobody has made meanwhile.
+  /// All at once, as a folder that was not made meanwhile.
   core::Result<void> put_folder() {
     if (std::rename(staging_.c_str(), target_.c_str()) == 0) {
       return {};
@@ -272,8 +272,7 @@ class Saving {
     for (std::size_t i = 0; i < replaced.size(); ++i) {
       const fs::path from = staging_ / files_[i].name;
       const fs::path to = target_ / files_[i].name;
-      static_cast<void>(replaced[i] ? std::rename(from.c_str(), to.c_str())
-                                    : ::unlink(to.c_str()));
+      static_cast<void>(replaced[i] ? std::rename(from.c_str(), to.c_str()) : ::unlink(to.c_str()));
     }
   }
 
@@ -304,12 +303,11 @@ core::Result<void> can_save(std::string_view flag, const std::string& folder) {
     place = ".";
   }
   if (!fs::is_directory(place, error)) {
-    return core::fail(
-        no_write(flag,
-                 target,
-                 place == target
-                     ? std::string("it is no folder")
-                     : fmt::format("'{}' is no folder", core::shown_path(place.string()))));
+    return core::fail(no_write(
+        flag,
+        target,
+        place == target ? std::string("it is no folder")
+                        : fmt::format("'{}' is no folder", core::shown_path(place.string()))));
   }
   if (::access(place.c_str(), W_OK | X_OK) != 0) {
     return core::fail(no_write(flag, target, system_message(errno)));
@@ -324,13 +322,15 @@ core::Result<void> save_files(std::string_view flag,
   return can && !files.empty() ? Saving(flag, folder_of(folder), files).run() : can;
 }
 
-core::Result<void> save_file(std::string_view flag, const std::string& path, std::string_view text) {
+core::Result<void> save_file(std::string_view flag,
+                             const std::string& path,
+                             std::string_view text) {
   auto file = Temporary::file_beside(path);
   if (!file) {
     return core::fail(no_write(flag, path, file.error().front().message));
   }
-  const bool written =
-      write_fully(file->descriptor, text) && (::fdatasync(file->descriptor) == 0 || errno == EINVAL);
+  const bool written = write_fully(file->descriptor, text) &&
+                       (::fdatasync(file->descriptor) == 0 || errno == EINVAL);
   const int problem = errno;
   if (::close(file->descriptor) != 0 || !written) {
     return core::fail(no_write(flag, path, system_message(written ? errno : problem)));

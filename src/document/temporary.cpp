@@ -24,7 +24,7 @@ namespace ridgeline::document {
 /// Entries are used again and never freed, so that a signal handler may walk the list at any time.
 struct TemporaryEntry {
   std::string path;
-  std::string target;              ///< The file that it will become; empty where that is not one.
+  std::string target;  ///< The file that it will become; empty where that is not one.
   bool is_folder = false;
   std::atomic<bool> live = false;  ///< The members above hold.
   TemporaryEntry* next = nullptr;
@@ -109,8 +109,7 @@ core::Result<Temporary::File> Temporary::file_beside(const std::string& target) 
   for (int i = 0; i < kMostNames; ++i) {
     std::string path =
         fmt::format("{}.partial-{}{}", target, ::getpid(), i == 0 ? "" : fmt::format("-{}", i));
-    const int descriptor =
-        ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kFileMode);
+    const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kFileMode);
     if (descriptor >= 0) {
       return File{.temporary = Temporary(std::move(path), Kind::kFile, target),
                   .descriptor = descriptor};

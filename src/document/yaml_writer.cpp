@@ -77,7 +77,7 @@ void append(const Node& node, std::size_t indent, bool begun, std::string& text)
   if (node.is_map()) {
     for (const Node::Member& member : node.members()) {
       start();
-      text += scalar(Node::string(member.key, {})) + ":";
+      text += yaml_word(member.key) + ":";
       append_value(member.value, indent + 2, false, text);
     }
     return;
@@ -90,6 +90,10 @@ void append(const Node& node, std::size_t indent, bool begun, std::string& text)
 }
 
 }  // namespace
+
+std::string yaml_word(std::string_view text) {
+  return scalar(Node::string(std::string(text), {}));
+}
 
 std::string yaml_text(const Node& node) {
   RIDGELINE_CHECK(node.is_map() || node.is_list(), "a document is a map or a list");

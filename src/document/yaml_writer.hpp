@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "document/document.hpp"
 
@@ -10,5 +11,8 @@ namespace ridgeline::document {
 /// back as the same kinds and values, whole reals as integers. Ends with a line break; an empty map
 /// is "{}".
 [[nodiscard]] std::string yaml_text(const Node& node);
+
+/// A text as a key or a value of YAML: as it is, or in double quotes.
+[[nodiscard]] std::string yaml_word(std::string_view text);
 
 }  // namespace ridgeline::document

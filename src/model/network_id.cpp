@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "core/result.hpp"
+#include "core/text.hpp"
 #include "document/catalogue.hpp"
 #include "document/document.hpp"
 #include "model/hf_document.hpp"
@@ -41,6 +42,20 @@ bool is_named(std::string_view id, std::string_view name) {
   return found == of_name.size();
 }
 
+/// Whether an engine takes the text for an id and for nothing else: no path, flag or shell's words.
+bool is_hf_id(std::string_view text) {
+  const auto is_word = [](std::string_view part) {
+    const auto is_letter = [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    };
+    return !part.empty() && is_letter(part.front()) &&
+           std::ranges::all_of(part, [&](char c) { return is_letter(c) || c == '-' || c == '.'; });
+  };
+  const std::size_t slash = text.find('/');
+  return is_word(text.substr(0, slash)) &&
+         (slash == std::string_view::npos || is_word(text.substr(slash + 1)));
+}
+
 }  // namespace
 
 core::Result<std::string> network_id(const std::string& name) {
@@ -56,10 +71,19 @@ core::Result<std::string> network_id(const std::string& name) {
                                               name),
                        .hint = "_hf_id in its config.json"});
   }
+  if (!is_hf_id(id->as_string())) {
+    return core::fail({.field = std::string(kHfIdKey),
+                       .message = fmt::format("found {}, expected a Hugging Face id, OWNER/NAME of "
+                                              "letters, digits, '-', '_' and '.'",
+                                              core::quote(id->as_string())),
+                       .where = id->where()});
+  }
   std::vector<std::string> ids = {id->as_string()};
-  if (const Node* aliases = document->find(kAliasesKey)) {
+  const Node* aliases = document->find(kAliasesKey);
+  if (aliases != nullptr && aliases->is_list()) {
     for (const Node& alias : aliases->items()) {
-      if (alias.as_string().find('/') != std::string::npos) {
+      if (alias.is_string() && is_hf_id(alias.as_string()) &&
+          alias.as_string().find('/') != std::string::npos) {
         ids.push_back(alias.as_string());
       }
     }

@@ -201,15 +201,14 @@ core::Result<void> EvaluationStore::read_file(const std::string& path) {
   std::string line;
   for (int number = 1; std::getline(file, line) && !file.eof(); ++number) {
     if (line.ends_with(kUncheckedEnd)) {
-      continue;  // Nobody can tell whether it is whole: what it says is found anew.
+      continue;  // It may not be whole: what it says is found anew.
     }
     auto entry = read_line(line);
     if (!entry) {
-      return core::fail(
-          {.field = "--store",
-           .message = "this row is damaged: it is not what its checksum is of",
-           .where = {.file = path, .line = number},
-           .hint = "delete the line: what it says is found anew"});
+      return core::fail({.field = "--store",
+                         .message = "this row is damaged: it is not what its checksum is of",
+                         .where = {.file = path, .line = number},
+                         .hint = "delete the line: what it says is found anew"});
     }
     known_.insert(std::move(*entry));
   }
@@ -357,8 +356,7 @@ core::Result<void> EvaluationStore::keep(const std::string& key, const Certifica
 core::Result<void> EvaluationStore::keep_numbers(const std::string& key, const Numbers& numbers) {
   const std::string line =
       fmt::format("{}{}{}{}{}", kBegin, key, kMiddle, fmt::join(numbers, ","), kValuesEnd);
-  return file_->append(
-      fmt::format("{}{}{}{}\n", line, kChecksum, sweep::checksum_of(line), kEnd));
+  return file_->append(fmt::format("{}{}{}{}\n", line, kChecksum, sweep::checksum_of(line), kEnd));
 }
 
 }  // namespace ridgeline::plan

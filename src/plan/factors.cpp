@@ -17,6 +17,7 @@
 
 #include "accuracy/bands.hpp"
 #include "core/math.hpp"
+#include "core/shell_word.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/step.hpp"
@@ -269,7 +270,7 @@ class Examiner {
                     .noise = kNoiseOfKv,
                     .command = fmt::format("vllm serve {} --tensor-parallel-size {} 2>&1 | grep "
                                            "'GPU KV cache size'",
-                                           name_of(deployment_.network),
+                                           core::shell_word(name_of(deployment_.network)),
                                            deployment_.execution.sharding.tensor_parallel_size),
                     .minutes = kMinutesOfOperator};
     cause.elasticity = difference(capacity(1.0 + kStep), capacity(1.0 - kStep));
@@ -414,8 +415,8 @@ std::string bench_command(const FluidCandidate& candidate, std::string_view load
   return fmt::format(
       "vllm bench serve --model {} --dataset-name random --random-input-len {:.0f} "
       "--random-output-len {:.0f} {}",
-      model::network_id(candidate.deployment.section.model)
-          .value_or(name_of(candidate.deployment.network)),
+      core::shell_word(model::network_id(candidate.deployment.section.model)
+                           .value_or(name_of(candidate.deployment.network))),
       std::max(1.0, std::round(demand.mean_input)),
       std::max(1.0, std::round(demand.mean_output)),
       load);

@@ -8,6 +8,7 @@
 
 #include <fmt/core.h>
 
+#include "core/characters.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 
@@ -139,28 +140,13 @@ std::string pad_right(std::string_view text, std::size_t width) {
 }
 
 std::string printable(std::string_view text, bool ascii) {
-  constexpr unsigned char kFirstPrintable = 0x20;
-  constexpr unsigned char kDelete = 0x7F;
+  constexpr char32_t kLargestAscii = 0x7F;
   std::string safe;
-  std::size_t valid_until = core::valid_utf8_prefix(text);
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    if (i == valid_until) {
-      safe += '?';
-      valid_until = i + 1 + core::valid_utf8_prefix(text.substr(i + 1));
-      continue;
-    }
-    // The controls U+0080 to U+009F are 0xC2 and a byte below 0xA0.
-    const bool c1_control =
-        byte == 0xC2U && i + 1 < valid_until && static_cast<unsigned char>(text[i + 1]) < 0xA0U;
-    const bool refused = byte < kFirstPrintable || byte == kDelete || c1_control ||
-                         (ascii && byte > kDelete && !continues(text[i]));
-    if (refused) {
-      safe += '?';
-      i += c1_control ? 1U : 0U;
-    } else if (!ascii || !continues(text[i])) {
-      safe += text[i];
-    }
+  for (std::size_t at = 0; at < text.size();) {
+    const core::Character character = core::character_at(text, at);
+    const bool is_shown = character.is_printable() && (!ascii || character.code <= kLargestAscii);
+    safe += is_shown ? text.substr(at, character.length) : "?";
+    at += character.length;
   }
   return safe;
 }

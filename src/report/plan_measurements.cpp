@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "core/characters.hpp"
+#include "core/text.hpp"
 #include "plan/answer.hpp"
 #include "plan/cost.hpp"
 #include "plan/doubt.hpp"
@@ -73,9 +75,9 @@ std::string plan_measurements(const plan::Answer& answer, std::size_t most, bool
   for (std::size_t i = 0; i < worth.size(); ++i) {
     text += fmt::format("{:>2}  {}\n    {}\n    {}\n",
                         i + 1,
-                        worth[i]->what,
-                        effect(*worth[i], answer.question.objectives.front()),
-                        worth[i]->command);
+                        core::escaped(worth[i]->what),
+                        core::escaped(effect(*worth[i], answer.question.objectives.front())),
+                        core::escaped(worth[i]->command));
   }
   return text +
          "\nValued with independent errors and capacities that are linear in them. Flags and "
@@ -91,10 +93,10 @@ std::string measurement_script(const plan::Answer& answer, std::size_t most, boo
       answer.digest);
   const auto worth = worth_making(answer, most, kernels_only);
   for (const plan::MeasurementValue* one : worth) {
-    text += fmt::format("\n# {}: {}.\n{}\n",
-                        one->what,
-                        effect(*one, answer.question.objectives.front()),
-                        one->command);
+    text += "\n" +
+            core::comment_line(fmt::format(
+                "{}: {}.", one->what, effect(*one, answer.question.objectives.front()))) +
+            one->command + "\n";
   }
   return text + (worth.empty() ? "\n# Nothing is worth measuring.\n" : "");
 }

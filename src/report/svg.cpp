@@ -1,33 +1,32 @@
 #include "report/svg.hpp"
 
+#include <cstddef>
 #include <string>
 #include <string_view>
+
+#include "core/characters.hpp"
 
 namespace ridgeline::report {
 
 std::string xml_escaped(std::string_view text) {
-  constexpr unsigned char kFirstPrintable = 0x20;
   std::string escaped;
   escaped.reserve(text.size());
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        if (static_cast<unsigned char>(c) >= kFirstPrintable) {
-          escaped += c;
-        }
+  for (std::size_t at = 0; at < text.size();) {
+    const core::Character character = core::character_at(text, at);
+    if (character.code == U'&') {
+      escaped += "&amp;";
+    } else if (character.code == U'<') {
+      escaped += "&lt;";
+    } else if (character.code == U'>') {
+      escaped += "&gt;";
+    } else if (character.code == U'"') {
+      escaped += "&quot;";
+    } else if (character.is_printable()) {
+      escaped += text.substr(at, character.length);
+    } else if (!character.is_well_formed) {
+      escaped += "\xEF\xBF\xBD";
     }
+    at += character.length;
   }
   return escaped;
 }

@@ -8,7 +8,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <sys/types.h>
 #include <unistd.h>
 #include <utility>
 
@@ -85,7 +84,7 @@ core::Result<void> ShardFile::append(std::string_view lines) {
       static_cast<void>(::ftruncate(descriptor_, size_));
       return core::fail(std::move(problem));
     }
-    size_ += static_cast<off_t>(lines.size());
+    size_ += static_cast<std::int64_t>(lines.size());
     is_due = clock_() - synced_s_ >= kGroupS && !is_syncing_.exchange(true);
   }
   if (!is_due) {

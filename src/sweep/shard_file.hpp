@@ -1,12 +1,12 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <sys/types.h>
 
 #include "core/result.hpp"
 
@@ -15,8 +15,8 @@ namespace ridgeline::sweep {
 /// Seconds on a clock that only goes forward.
 using Clock = std::function<double()>;
 
-/// What a row of a store ends with, so that a changed one is seen: 32 hexadecimal digits of its bytes
-/// before it.
+/// What a row of a store ends with, so that a changed one is seen: 32 hexadecimal digits of its
+/// bytes before it.
 [[nodiscard]] std::string checksum_of(std::string_view row);
 
 /// A file that one process appends whole lines to, from any thread. What is written outlives the
@@ -48,7 +48,7 @@ class ShardFile {
   int descriptor_;
   Clock clock_;
   std::mutex mutex_;
-  off_t size_ = 0;  ///< Of the whole lines.
+  std::int64_t size_ = 0;  ///< Of the whole lines.
   std::atomic<bool> is_syncing_ = false;
   double synced_s_;
 };

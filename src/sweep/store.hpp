@@ -30,7 +30,7 @@ struct RowPlace {
 struct Contents {
   std::vector<std::string> files;  ///< Of shards, sorted by name.
   std::vector<RowPlace> rows;      ///< In no order; a point may stand twice.
-  std::int64_t torn_lines = 0;     ///< Last lines without a break, as a kill leaves them: passed over.
+  std::int64_t torn_lines = 0;  ///< Last lines without a break, as a kill leaves them: passed over.
   /// Rows without a checksum, as earlier versions wrote them.
   std::int64_t unchecked_rows = 0;
   std::array<std::int64_t, kNumStatuses> by_status{};  ///< Each point once.
@@ -60,8 +60,8 @@ class Store {
   [[nodiscard]] const document::Node& description() const { return description_; }
   /// The first line of a shard's file.
   [[nodiscard]] std::string header() const;
-  /// Reads every shard's file. Fails where one belongs to another sweep, and where a row is not what
-  /// its checksum is of.
+  /// Reads every shard's file. Fails where one belongs to another sweep, and where a row is not
+  /// what its checksum is of.
   [[nodiscard]] core::Result<Contents> read() const;
 
  private:

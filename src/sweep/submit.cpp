@@ -65,11 +65,9 @@ exec "$ridgeline" sweep run{words} --store {store} \
 )",
       fmt::arg("last", submission.shards - 1),
       fmt::arg("about",
-               about(submission,
-                     fmt::format("Submit with: bash THIS_FILE. Results: {}.", merged))),
+               about(submission, fmt::format("Submit with: bash THIS_FILE. Results: {}.", merged))),
       // A word of the word: Slurm gives it to a shell.
-      fmt::arg("merge",
-               core::shell_word(fmt::format(" sweep merge {} -o {}", store, merged))),
+      fmt::arg("merge", core::shell_word(fmt::format(" sweep merge {} -o {}", store, merged))),
       fmt::arg("store", store),
       fmt::arg("words", joined(submission.words)),
       fmt::arg("shards", submission.shards));
@@ -109,10 +107,10 @@ exec "$ridgeline" sweep merge "$store" -o "$store/merged.ndjson"
       fmt::arg("store", store),
       // A word of the word: parallel gives it to a shell.
       fmt::arg("run",
-               core::shell_word(without_fields(
-                   fmt::format(" sweep run{} --store {} --jobs 1 --format quiet",
-                               joined(submission.words),
-                               store)))),
+               core::shell_word(
+                   without_fields(fmt::format(" sweep run{} --store {} --jobs 1 --format quiet",
+                                              joined(submission.words),
+                                              store)))),
       fmt::arg("last", submission.shards - 1),
       fmt::arg("shards", submission.shards));
 }

@@ -120,9 +120,10 @@ ExitCode kernels_make(Words words) {
   }
   std::string text;
   for (const document::NewFile& file : *files) {
-    text += fmt::format("{}  {} rows\n",
-                        core::escaped((std::filesystem::path(made->directory) / file.name).string()),
-                        std::ranges::count(file.text, '\n') - 1);
+    text +=
+        fmt::format("{}  {} rows\n",
+                    core::escaped((std::filesystem::path(made->directory) / file.name).string()),
+                    std::ranges::count(file.text, '\n') - 1);
   }
   return put_out(text, manners);
 }

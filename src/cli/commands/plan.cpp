@@ -388,12 +388,11 @@ core::Result<Saved> files_of(const plan::Answer& answer,
                              const Arguments& arguments) {
   auto saved = deployments_of(answer, job);
   if (saved && arguments.has("what-to-measure")) {
-    saved->files.push_back({.name = "measure.sh",
-                            .text = report::measurement_script(
-                                answer,
-                                static_cast<std::size_t>(job.question.top_n),
-                                arguments.has("kernels-only")),
-                            .is_script = true});
+    saved->files.push_back(
+        {.name = "measure.sh",
+         .text = report::measurement_script(
+             answer, static_cast<std::size_t>(job.question.top_n), arguments.has("kernels-only")),
+         .is_script = true});
   }
   return saved;
 }

@@ -188,7 +188,7 @@ std::string next_step(const sweep::Store& store, const sweep::Contents& contents
                                    core::escaped(core::shell_word(store.folder())));
 }
 
-/// What a store holds; of rows that nobody can check, it is said that they are there.
+/// What a store holds; of rows that cannot be checked, it is said that they are there.
 core::Result<sweep::Contents> read_store(const sweep::Store& store, const Manners& manners) {
   auto contents = store.read();
   if (contents && contents->unchecked_rows > 0) {

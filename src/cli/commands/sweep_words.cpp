@@ -152,7 +152,12 @@ std::vector<std::string> without_submit_words(Words words) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string_view word = words[i];
     const std::string_view flag = word.substr(0, word.find('='));
-    if (std::ranges::find(kTaken, flag) != kTaken.end()) {
+    if (word == "--") {
+      // The scripts add flags behind these words.
+      for (++i; i < words.size(); ++i) {
+        left.push_back((words[i].starts_with('-') ? "./" : "") + words[i]);
+      }
+    } else if (std::ranges::find(kTaken, flag) != kTaken.end()) {
       i += flag == word ? 1U : 0U;
     } else if (!is_action_gone && word == "submit") {
       is_action_gone = true;

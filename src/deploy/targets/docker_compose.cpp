@@ -50,7 +50,7 @@ Node compose_service(const Layout& layout, std::int64_t replica) {
   // A name without a value passes the one of the environment on.
   std::vector<std::string> environment = {"HF_TOKEN", "HF_HOME=/models"};
   for (const Variable& variable : role.variables) {
-    environment.push_back(fmt::format("{}={}", variable.name, variable.value));
+    environment.push_back(with_dollars(fmt::format("{}={}", variable.name, variable.value)));
   }
   const std::vector<std::string> check = {
       "CMD-SHELL",

@@ -52,7 +52,8 @@ Node pod_template(const Layout& layout, const Role& role) {
     words += (words.empty() ? "" : " ") + flag_words(flag);
   }
   std::vector<Node> environment = environment_node(role).items();
-  environment.push_back(MapBuilder().add("name", kArguments).add("value", words).finish());
+  environment.push_back(
+      MapBuilder().add("name", kArguments).add("value", with_dollars(words)).finish());
   MapBuilder container;
   container.add("name", "main")
       .add("image", layout.image)

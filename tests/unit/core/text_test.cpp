@@ -1,11 +1,16 @@
 #include "core/text.hpp"
 
 #include <charconv>
+#include <cstddef>
 #include <limits>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
+
+#include "core/characters.hpp"
 
 namespace ridgeline::core {
 namespace {
@@ -78,6 +83,35 @@ TEST(Escaped, LeavesTextAndWhatIsEscaped) {
   // U+009B begins a command of a terminal as ESC [ does; of U+00A0 on, all is text.
   EXPECT_EQ(escaped("\xC2\x9B\x33m\xC2\xA0"), "\\xc2\\x9b3m\xC2\xA0");
   EXPECT_EQ(escaped("\xFFx\xC2"), R"(\xffx\xc2)");
+  // U+2028 ends a line of YAML, U+202E turns the rest around, U+FEFF and U+FFFF are no text.
+  EXPECT_EQ(escaped("a\u2028b\u202Ec\uFEFFd\uFFFF"),
+            R"(a\xe2\x80\xa8b\xe2\x80\xaec\xef\xbb\xbfd\xef\xbf\xbf)");
+  EXPECT_EQ(escaped("\u2027\u202F\u00A0\U0001F600"), "\u2027\u202F\u00A0\U0001F600");
+}
+
+TEST(CharacterAt, IsTheCodePointOfEachLength) {
+  const std::string text = "a\u00E9\u2028\U0001F600\xE2\x80";
+  const std::vector<std::pair<char32_t, std::size_t>> all = {{U'a', 1},
+                                                             {U'\u00E9', 2},
+                                                             {U'\u2028', 3},
+                                                             {U'\U0001F600', 4},
+                                                             {U'\uFFFD', 1},
+                                                             {U'\uFFFD', 1}};
+  std::size_t at = 0;
+  for (const auto& [code, length] : all) {
+    const Character found = character_at(text, at);
+    EXPECT_EQ(found.code, code);
+    EXPECT_EQ(found.length, length);
+    EXPECT_EQ(found.is_well_formed, code != U'\uFFFD');
+    at += found.length;
+  }
+  EXPECT_EQ(at, text.size());
+}
+
+TEST(CommentLine, IsOneLineWhateverItHolds) {
+  EXPECT_EQ(comment_line("on h100, vllm"), "# on h100, vllm\n");
+  EXPECT_EQ(comment_line("h1\ntouch x\r\u2028y\u0085"),
+            "# h1\\ntouch x\\x0d\\xe2\\x80\\xa8y\\xc2\\x85\n");
 }
 
 TEST(Quote, CutsAfterSixtyCharactersNotBytes) {

@@ -39,6 +39,18 @@ TEST(Layout, RefusesGpusOfOtherMakers) {
               HasSubstr("kubernetes: writes files for GPUs of NVIDIA, and mi300x is none"));
 }
 
+TEST(Layout, AnImageIsOneAndNoFlag) {
+  const auto resolved = resolved_of({});
+  for (const char* image : {"-v/:/x", "a b", "a\nb", "$(x)", ""}) {
+    const auto layout = layout_of({.resolved = resolved, .ridgeline = "1", .image = image},
+                                  kDockerTarget.abilities);
+    ASSERT_FALSE(layout) << image;
+    EXPECT_EQ(layout.error().front().field, "--image");
+  }
+  EXPECT_TRUE(layout_of({.resolved = resolved, .ridgeline = "1", .image = "r.io:5000/a@sha256:0"},
+                        kDockerTarget.abilities));
+}
+
 TEST(Layout, SaysAllThatIsWrong) {
   const std::string text = refusals(resolved_of({{"cluster.instances", "5"},
                                                  {"cluster.router.name", "session"},

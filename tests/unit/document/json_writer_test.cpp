@@ -91,6 +91,14 @@ TEST(JsonWriter, ReplacesBytesThatAreNotUtf8) {
   EXPECT_EQ(one("a\xFF\xC3(\xE2\x82"), "\"a\xEF\xBF\xBD\xEF\xBF\xBD(\xEF\xBF\xBD\xEF\xBF\xBD\"");
 }
 
+// A reader of YAML takes the first two for line breaks and refuses the others; a terminal obeys
+// some.
+TEST(JsonWriter, EscapesWhatIsNotPrintable) {
+  JsonWriter json(JsonWriter::Layout::kOneLine);
+  json.value("\u2028\u0085\x7F\u009B\uFEFF\u202E\uFFFF\u00E9\U0001F600");
+  EXPECT_EQ(json.text(), "\"\\u2028\\u0085\\u007f\\u009b\\ufeff\\u202e\\uffff\u00E9\U0001F600\"");
+}
+
 TEST(JsonWriter, IsReadBackByTheReader) {
   for (const auto layout : {Layout::kIndented, Layout::kOneLine}) {
     JsonWriter json(layout);

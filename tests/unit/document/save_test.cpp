@@ -41,7 +41,7 @@ class SaveFiles : public testing::Test {
 
   fs::path folder_;
   const std::vector<NewFile> files_ = {{.name = "a.sh", .text = "x\n", .is_script = true},
-                                    {.name = "b.yaml", .text = "y\n"}};
+                                       {.name = "b.yaml", .text = "y\n"}};
 };
 
 TEST_F(SaveFiles, MakesTheFolderAndScriptsThatRun) {
@@ -137,8 +137,10 @@ TEST_F(SaveFiles, FoldersBelowAreOneWithTheRest) {
   ASSERT_FALSE(save_files("--save-dir", out.string(), files));
   EXPECT_FALSE(fs::exists(out / "top2"));
   EXPECT_EQ(entries(out), 2U);
-  EXPECT_FALSE(save_files("--save-dir", out.string(), std::vector<NewFile>{{.name = "../x"}}));
-  EXPECT_FALSE(save_files("--save-dir", out.string(), std::vector<NewFile>{{.name = "/x"}}));
+  EXPECT_FALSE(
+      save_files("--save-dir", out.string(), std::vector<NewFile>{{.name = "../x", .text = "x"}}));
+  EXPECT_FALSE(
+      save_files("--save-dir", out.string(), std::vector<NewFile>{{.name = "/x", .text = "x"}}));
 }
 
 TEST_F(SaveFiles, ReplacesALinkAndNotWhatItPointsTo) {

@@ -79,7 +79,9 @@ TEST(EvaluationStore, GivesBackEveryBit) {
 
 TEST(EvaluationStore, ADamagedEntryIsNamedAndOneOfAnEarlierVersionIsFoundAnew) {
   const Folder folder;
-  ASSERT_TRUE(opened(folder)->keep("a", Capacity{.load = 25.0}).has_value());
+  Capacity capacity;
+  capacity.load = 25.0;
+  ASSERT_TRUE(opened(folder)->keep("a", capacity).has_value());
   const auto path = std::filesystem::directory_iterator(folder.path + "/evaluations")->path();
   std::string text;
   std::getline(std::ifstream(path), text);

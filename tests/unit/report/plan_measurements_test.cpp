@@ -50,6 +50,13 @@ TEST(PlanMeasurements, AreInWordsWithTheirCommands) {
   EXPECT_THAT(plan_measurements(with_measurements(), 1, false), Not(HasSubstr("GEMM")));
 }
 
+TEST(PlanMeasurements, NamesOfOthersEndNoLine) {
+  plan::Answer answer = with_measurements();
+  answer.measurements[0].what = answer.measurements[0].gpu = "h1\ntouch x";
+  EXPECT_THAT(measurement_script(answer, 5, false), Not(HasSubstr("\ntouch x")));
+  EXPECT_THAT(plan_measurements(answer, 5, false), Not(HasSubstr("\ntouch x")));
+}
+
 TEST(PlanMeasurements, OfKernelsAlone) {
   const std::string text = plan_measurements(with_measurements(), 5, true);
   EXPECT_THAT(text, HasSubstr(" 1  GEMM, h200\n"));

@@ -143,13 +143,15 @@ TEST_F(StoreTest, ADamagedRowIsNamedByItsFileAndLine) {
   const auto contents = store->read();
   ASSERT_FALSE(contents);
   ASSERT_EQ(contents.error().size(), 2U);
-  for (const auto& [error, number] : {std::pair(contents.error()[0], 3), {contents.error()[1], 5}}) {
+  for (const auto& [error, number] :
+       {std::pair(contents.error()[0], 3), {contents.error()[1], 5}}) {
     EXPECT_THAT(error.where.file, testing::EndsWith("a.ndjson"));
     EXPECT_EQ(error.where.line, number);
     EXPECT_THAT(error.message, HasSubstr("this row is damaged"));
   }
   write("a.ndjson", store->header() + line(0));
-  EXPECT_THAT(store->read().error().front().message, HasSubstr("of a point that the sweep does not"));
+  EXPECT_THAT(store->read().error().front().message,
+              HasSubstr("of a point that the sweep does not"));
 }
 
 TEST_F(StoreTest, RowsOfEarlierVersionsAreCounted) {

@@ -41,6 +41,21 @@ TEST(Submit, KubernetesGetsAnIndexedJob) {
   EXPECT_THAT(text, HasSubstr("name: ridgeline-sweep-01234567\n"));
 }
 
+// What each does with such words is tried in tests/e2e/test_hostile_names.py.
+TEST(Submit, NoTextOfOthersEndsALine) {
+  for (const SubmitEngine& engine : submit_engines()) {
+    const std::string text = engine.write({.words = {"a\nb", "{= x =}", "$(c)"},
+                                           .store = "-s\ntouch x",
+                                           .digest = "0123456789abcdef",
+                                           .points = 20,
+                                           .shards = 8});
+    for (const char* comment : {"\n# touch x", "\ntouch x.", "\ntouch x/merged.ndjson.\n"}) {
+      EXPECT_THAT(text, testing::Not(HasSubstr(comment))) << engine.name;
+    }
+    EXPECT_THAT(text, HasSubstr("./-s\\ntouch x")) << engine.name;
+  }
+}
+
 TEST(Submit, OtherSchedulersAreAnsweredWithTheNearest) {
   const auto found = find_submit_engine("slrum");
   ASSERT_FALSE(found);

@@ -166,12 +166,11 @@ core::Result<std::string> read_whole(ByteInput& input, const std::string& name) 
     const std::size_t most =
         packed ? document::most_unpacked(*packed, kMaxWholeBytes) : kMaxWholeBytes;
     if (text.size() > most) {
-      return core::fail(file_error(
-          name,
-          fmt::format("{} more than the limit of {} bytes{}",
-                      packed ? "unpacks to" : "holds",
-                      most,
-                      most < kMaxWholeBytes ? " for its size" : "")));
+      return core::fail(file_error(name,
+                                   fmt::format("{} more than the limit of {} bytes{}",
+                                               packed ? "unpacks to" : "holds",
+                                               most,
+                                               most < kMaxWholeBytes ? " for its size" : "")));
     }
     if (size < chunk.size()) {
       break;

@@ -30,8 +30,8 @@ class ByteInput {
 [[nodiscard]] std::unique_ptr<ByteInput> make_gzip_input(std::unique_ptr<ByteInput> packed);
 [[nodiscard]] std::unique_ptr<ByteInput> make_zstd_input(std::unique_ptr<ByteInput> packed);
 
-/// The bytes of `input`, unpacked where its first bytes say that they are packed: as many as a trace
-/// can shrink by, not the terabytes that a few kilobytes can claim.
+/// The bytes of `input`, unpacked where its first bytes say that they are packed: as many as a
+/// trace can shrink by, not the terabytes that a few kilobytes can claim.
 [[nodiscard]] std::unique_ptr<ByteInput> unpacked(std::unique_ptr<ByteInput> input);
 
 /// A regular file, unpacked. Fails for what is none and for what cannot be opened.
@@ -40,8 +40,8 @@ class ByteInput {
 /// The most bytes that a format takes which is read as a whole (a JSON document).
 inline constexpr std::size_t kMaxWholeBytes = std::size_t{1} * 1024 * 1024 * 1024;
 
-/// All bytes of an input, of a packed one at most document::most_unpacked(); `name` stands for it in
-/// errors.
+/// All bytes of an input, of a packed one at most document::most_unpacked(); `name` stands for it
+/// in errors.
 [[nodiscard]] core::Result<std::string> read_whole(ByteInput& input, const std::string& name);
 
 }  // namespace ridgeline::workload

@@ -42,11 +42,12 @@ namespace {
 using document::Node;
 using scenario::Provenance;
 
+constexpr std::string_view kAutoscaling = "cluster.autoscaling.";
 /// Sections whose settings no target writes yet: stated, they are refused.
 constexpr auto kUnwritten = std::to_array<std::string_view>({"cluster.kv_offload.",
                                                              "cluster.admission.",
                                                              "cluster.tenants",
-                                                             "cluster.autoscaling.",
+                                                             kAutoscaling,
                                                              "cluster.rolling_update.",
                                                              "cluster.retries.",
                                                              "cluster.health_check."});
@@ -158,9 +159,12 @@ class LayoutMaker {
   }
 
   void refuse_unwritten() {
+    // Of the autoscaler that is written, the prediction is as well.
+    const bool writes_autoscaler = abilities_.autoscales && input_.max_replicas;
     for (const scenario::Option& option : scenario::options()) {
-      const bool is_unwritten = std::ranges::any_of(
-          kUnwritten, [&](std::string_view path) { return option.path.starts_with(path); });
+      const bool is_unwritten = std::ranges::any_of(kUnwritten, [&](std::string_view path) {
+        return option.path.starts_with(path) && !(writes_autoscaler && path == kAutoscaling);
+      });
       const bool is_gateways = std::ranges::find(kGatewaysOwn, option.path) != kGatewaysOwn.end() ||
                                is_router_parameter(option);
       if ((is_unwritten || is_gateways) && is_stated(option.path)) {

@@ -84,6 +84,7 @@ struct Abilities {
   bool spans_nodes = false;  ///< One replica over several nodes.
   bool by_nnodes = false;    ///< Likewise, by `vllm serve --nnodes`, where that version has it.
   bool one_node = false;     ///< All replicas on one node.
+  bool autoscales = false;   ///< Writes an autoscaler of min_replicas to max_replicas.
 };
 
 /// Why a target can write nothing for an engine ("vllm@0.15") on a GPU, whatever else is deployed;
@@ -91,6 +92,10 @@ struct Abilities {
 [[nodiscard]] core::Errors refusals(const Abilities& abilities,
                                     const std::string& engine,
                                     const hardware::GpuSpec& gpu);
+
+/// Waiting requests of a replica above which there is to be one more, in the autoscaler that is
+/// written and in its prediction: as in vLLM production-stack's example for KEDA (from memory).
+inline constexpr std::int64_t kWaitingPerReplica = 5;
 
 /// The layout of a resolved scenario. Fails with all that the target cannot express: a setting
 /// without a flag in that version of the engine, a routing policy, prefill and decode apart, a

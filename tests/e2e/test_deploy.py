@@ -30,6 +30,8 @@ TARGETS = {
     "dynamo": ("dynamo", ["dynamo.yaml"]),
     "kserve": ("llm-d", ["kserve.yaml"]),
 }
+# Of what scales a deployment, its files are written for these alone.
+SCALED = {"kubernetes"}
 APART = {"llm-d-helm": "llm-d", "dynamo": "dynamo", "kserve": "llm-d"}
 
 
@@ -43,6 +45,10 @@ def deploy(scenario, target, *words, folder="out"):
     done = scenario("deploy", "scenario.yaml", "--deployment-target", target, "--save-dir", folder, *words)
     assert done.returncode == 0, done.stderr
     return scenario.folder / folder
+
+
+def autoscale(target, replicas):
+    return ["--autoscale", replicas] if target in SCALED else []
 
 
 def digest(scenario, path):
@@ -78,7 +84,7 @@ def gpus_of(target, document):
 @pytest.mark.parametrize("target", TARGETS)
 def test_files_read_back(scenario, target):
     router, files = TARGETS[target]
-    words = ["--instances", 3, "--router", router, "--autoscale", "2-6"]
+    words = ["--instances", 3, "--router", router, *autoscale(target, "2-6")]
     out = deploy(scenario, target, *words)
     known = {"scenario.yaml", "prediction.json", "bench.sh", "nginx.conf", *files}
     written = {path.name for path in out.iterdir()}
@@ -101,6 +107,37 @@ def test_files_read_back(scenario, target):
         run = scenario("run", out / name, "--format", "json")
         assert run.returncode == 0, run.stderr
         assert json.loads(run.stdout)["digest"] == prediction["predicted"]["run_digest"]
+
+
+@pytest.mark.parametrize(("words", "begins"), [((), 2), (("--instances", 4), 4)])
+def test_what_scales_is_written_and_predicted(scenario, words, begins):
+    out = deploy(scenario, "kubernetes", "--autoscale", "2-6", *words)
+    spec = yaml.safe_load((out / "autoscaler.yaml").read_text())["spec"]
+    assert (spec["minReplicas"], spec["maxReplicas"]) == (2, 6)
+    assert yaml.safe_load((out / "deployment.yaml").read_text())["spec"]["replicas"] == begins
+    prediction = json.loads((out / "prediction.json").read_text())
+    assert [role["replicas"] for role in prediction["roles"]] == [begins]
+    run = json.loads(scenario("run", out / "scenario.yaml", "--format", "json").stdout)
+    assert run["digest"] == prediction["predicted"]["run_digest"]
+    target = float(spec["metrics"][0]["pods"]["target"]["averageValue"])
+    cluster = yaml.safe_load((out / "scenario.yaml").read_text())["cluster"]
+    assert cluster["autoscaling"] == {"name": "hpa", "min_replicas": 2, "max_replicas": 6, "metric": "waiting",
+                                      "target": target}
+    # A server that scales is not one that stays.
+    stays = deploy(scenario, "kubernetes", "--instances", begins, folder="stays")
+    assert json.loads((stays / "prediction.json").read_text())["predicted"]["run_digest"] != run["digest"]
+
+
+@pytest.mark.parametrize(("words", "wrong"), [
+    (["--deployment-target", "kubernetes", "--instances", "8"], "max_replicas"),
+    (["--deployment-target", "kubernetes", "--max-replicas", "8"], "--max-replicas: found beside --autoscale"),
+    *((["--deployment-target", target], f"--autoscale: {target} has no autoscaler") for target in TARGETS
+      if target not in SCALED)])
+def test_an_autoscaler_that_cannot_be_is_refused(scenario, words, wrong):
+    done = scenario("deploy", "scenario.yaml", "--save-dir", "out", "--autoscale", "2-6", *words)
+    assert done.returncode == 2
+    assert wrong in done.stderr
+    assert not (scenario.folder / "out").exists()
 
 
 def test_prediction_meets_its_schema(scenario):
@@ -133,13 +170,13 @@ def validator(target, document):
 @pytest.mark.parametrize("target", ["kubernetes", "llm-d-helm", "dynamo", "kserve"])
 def test_schemas(scenario, target):
     router, files = TARGETS[target]
-    folders = [deploy(scenario, target, "--instances", 2, "--router", router, "--autoscale", "1-3",
+    folders = [deploy(scenario, target, "--instances", 2, "--router", router, *autoscale(target, "1-3"),
                       "--speculative-config", '{method: ngram, num_speculative_tokens: 2, acceptance: [0.5]}'),
                deploy(scenario, target, "--enforce-eager", "--cudagraph-mode", "PIECEWISE", "--sampler", "flashinfer",
-                      "--autoscale", "1-3", folder="one")]
+                      *autoscale(target, "1-3"), folder="one")]
     if target in APART:
         folders.append(deploy(scenario, target, "--instances", 3, "--prefill-instances", 1, "--disaggregation",
-                              APART[target], "--autoscale", "1-3", folder="apart"))
+                              APART[target], folder="apart"))
     for folder in folders:
         for name in files:
             document = yaml.safe_load((folder / name).read_text())

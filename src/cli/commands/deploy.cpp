@@ -1,3 +1,4 @@
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -71,9 +72,11 @@ core::Result<std::vector<const deploy::Target*>> read_deployment_targets(
   return targets;
 }
 
+/// Fewest and most.
+using ReplicaRange = std::optional<std::pair<std::int64_t, std::int64_t>>;
+
 /// "2-6".
-core::Result<std::optional<std::pair<std::int64_t, std::int64_t>>> read_replica_range(
-    const Arguments& arguments) {
+core::Result<ReplicaRange> read_replica_range(const Arguments& arguments) {
   if (!arguments.has(kAutoscale)) {
     return std::nullopt;
   }
@@ -90,13 +93,58 @@ core::Result<std::optional<std::pair<std::int64_t, std::int64_t>>> read_replica_
   return std::pair(*least, *most);
 }
 
-/// A scenario of several instances that names no router gets the targets' own.
-core::Result<void> choose_router(std::span<const deploy::Target* const> targets,
-                                 scenario::LoadedScenario& loaded) {
+/// The flags of the autoscaler that is written, so that what is predicted is what is written.
+core::Result<Arguments> with_autoscaler(const Arguments& given, const ReplicaRange& range) {
+  Arguments arguments = given;
+  if (!range) {
+    return arguments;
+  }
+  core::Errors errors;
+  const std::array<std::pair<const char*, std::string>, 5> flags = {
+      {{"autoscaling", "hpa"},
+       {"min-replicas", fmt::format("{}", range->first)},
+       {"max-replicas", fmt::format("{}", range->second)},
+       {"metric", "waiting"},
+       {"target", fmt::format("{}", deploy::kWaitingPerReplica)}}};
+  for (const auto& [name, value] : flags) {
+    if (arguments.has(name)) {
+      errors.push_back(deploy_flag_error(
+          name, fmt::format("found beside --{}, which says it: expected one of them", kAutoscale)));
+    }
+    arguments.flags.push_back(
+        {.name = name, .value = value, .typed = fmt::format("--{}", kAutoscale)});
+  }
+  if (!errors.empty()) {
+    return core::fail(std::move(errors));
+  }
+  return arguments;
+}
+
+/// Notes that a setting is given by a flag of ours.
+void note_flag(scenario::LoadedScenario& loaded, std::string_view path, std::string_view flag) {
+  for (scenario::Provenance& entry : loaded.provenance) {
+    if (entry.path == path) {
+      entry = {.path = entry.path,
+               .origin = scenario::Provenance::Origin::kFlag,
+               .where = {.file = fmt::format("--{}", flag)}};
+    }
+  }
+}
+
+/// A scenario of several instances that names no router gets the targets' own; one that is scaled
+/// begins with the fewest.
+core::Result<void> complete_cluster(std::span<const deploy::Target* const> targets,
+                                    const ReplicaRange& range,
+                                    scenario::LoadedScenario& loaded) {
   scenario::ClusterSection& cluster = loaded.scenario.run.cluster;
   // Data-parallel ranks of one replica get requests from their own engine.
   const std::int64_t ranks = scenario::attention_ranks(loaded.scenario.deployment.engine).ranks;
-  if (cluster.instances.value_or(1) / ranks < 2 || cluster.router.name) {
+  if (range && !cluster.instances) {
+    cluster.instances = range->first * ranks;
+    note_flag(loaded, "cluster.instances", kAutoscale);
+  }
+  const std::int64_t most = range ? range->second : cluster.instances.value_or(1) / ranks;
+  if (most < 2 || cluster.router.name) {
     return {};
   }
   const std::string_view router = deploy::common_router(targets);
@@ -106,13 +154,7 @@ core::Result<void> choose_router(std::span<const deploy::Target* const> targets,
                                         "one after the other, each into a folder of its own"));
   }
   cluster.router.name = std::string(router);
-  for (scenario::Provenance& entry : loaded.provenance) {
-    if (entry.path == kRouterPath) {
-      entry = {.path = entry.path,
-               .origin = scenario::Provenance::Origin::kFlag,
-               .where = {.file = fmt::format("--{}", kDeploymentTarget)}};
-    }
-  }
+  note_flag(loaded, kRouterPath, kDeploymentTarget);
   return {};
 }
 
@@ -208,15 +250,17 @@ std::string files_text(const std::string& folder,
 struct DeploymentJob {
   std::vector<const deploy::Target*> targets;
   std::string folder;
-  std::optional<std::pair<std::int64_t, std::int64_t>> replicas;
+  ReplicaRange replicas;
   scenario::LoadedScenario loaded;
 };
 
 core::Result<DeploymentJob> read_deployment_job(const Arguments& arguments) {
   auto targets = read_deployment_targets(arguments);
   auto range = read_replica_range(arguments);
-  auto loaded = load(arguments, scenario::Purpose::kRun);
   core::Errors errors;
+  const auto whole = with_autoscaler(arguments, range.value_or(std::nullopt));
+  keep_errors(whole, errors);
+  auto loaded = load(whole.value_or(arguments), scenario::Purpose::kRun);
   if (!arguments.has(kSaveDir)) {
     errors.push_back(deploy_flag_error(
         kSaveDir, "missing, expected the folder for the files", "--save-dir out"));
@@ -224,8 +268,16 @@ core::Result<DeploymentJob> read_deployment_job(const Arguments& arguments) {
   keep_errors(targets, errors);
   keep_errors(range, errors);
   keep_errors(loaded, errors);
-  if (targets && loaded) {
-    keep_errors(choose_router(*targets, *loaded), errors);
+  if (targets && loaded && range) {
+    keep_errors(complete_cluster(*targets, *range, *loaded), errors);
+    for (const deploy::Target* target : *targets) {
+      if (*range && !target->abilities.autoscales) {
+        errors.push_back(deploy_flag_error(
+            kAutoscale,
+            fmt::format("{} has no autoscaler that is written", target->abilities.target),
+            "--deployment-target kubernetes"));
+      }
+    }
   }
   if (!errors.empty()) {
     return core::fail(std::move(errors));

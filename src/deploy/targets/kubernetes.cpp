@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/result.hpp"
 #include "deploy/layout.hpp"
 #include "deploy/pod.hpp"
@@ -23,9 +25,6 @@ using document::Node;
 constexpr std::array<std::string_view, 1> kKubernetesRouters = {"random"};
 constexpr std::string_view kDeployment = "Deployment";
 constexpr std::string_view kMetric = "vllm:num_requests_waiting";
-/// Waiting requests of a pod above which there is to be one more: as in vLLM production-stack's
-/// example for KEDA (from memory).
-constexpr std::string_view kWaiting = "5";
 
 MapBuilder kubernetes_object(std::string_view version,
                              std::string_view kind,
@@ -90,15 +89,16 @@ Node service_object(const Layout& layout) {
 /// Through an adapter that gives Kubernetes the pods' own metrics.
 Node autoscaler_object(const Layout& layout) {
   const std::int64_t planned = layout.roles.front().replicas;
-  Node metric =
-      MapBuilder()
-          .add("type", "Pods")
-          .add("pods",
-               MapBuilder()
-                   .add("metric", MapBuilder().add("name", kMetric))
-                   .add("target",
-                        MapBuilder().add("type", "AverageValue").add("averageValue", kWaiting)))
-          .finish();
+  Node metric = MapBuilder()
+                    .add("type", "Pods")
+                    .add("pods",
+                         MapBuilder()
+                             .add("metric", MapBuilder().add("name", kMetric))
+                             .add("target",
+                                  MapBuilder()
+                                      .add("type", "AverageValue")
+                                      .add("averageValue", fmt::format("{}", kWaitingPerReplica))))
+                    .finish();
   MapBuilder spec;
   spec.add("scaleTargetRef",
            MapBuilder()
@@ -159,7 +159,7 @@ std::vector<ServerFound> read_kubernetes(const Node& document, core::Errors& err
 }  // namespace
 
 const Target kKubernetesTarget = {
-    .abilities = {.target = "kubernetes", .routers = kKubernetesRouters},
+    .abilities = {.target = "kubernetes", .routers = kKubernetesRouters, .autoscales = true},
     .summary = "deployment.yaml, service.yaml, and autoscaler.yaml where the plan leaves room",
     .write = write_kubernetes,
     .is_its = is_kubernetes,

@@ -65,6 +65,13 @@ enum class Standing : std::uint8_t {
 inline constexpr std::array kStandings = {
     Standing::kRanked, Standing::kNoPrice, Standing::kAtBest, Standing::kAtBestNoPrice};
 
+/// What all replicas of a deployment ran at.
+struct RunLoad {
+  double load = 0.0;  ///< Requests per second, or clients.
+  double requests_per_second = 0.0;
+  double output_tokens_per_second = 0.0;
+};
+
 /// A deployment that was looked at.
 struct PlanCandidate {
   std::string id;
@@ -92,6 +99,7 @@ struct PlanCandidate {
   bool unstable = false;
   double unit_cost = 0.0;  ///< Of one replica, in the first objective; 0 where it was not raced.
   Cost cost = {};          ///< Of `replicas`.
+  std::optional<RunLoad> at = {};  ///< The load that is recommended, where a load is what is asked.
   std::vector<TargetResult> targets = {};
   std::optional<Certificate> certificate = {};
   std::array<double, domain::kNumBottlenecks> bottlenecks{};  ///< Shares of busy time.
@@ -149,7 +157,7 @@ struct Answer {
   Question question;
   std::string digest;  ///< Of the question.
   std::string engine;  ///< "vllm@0.15"; several by commas.
-  double load = 0.0;   ///< Requests per second, or clients.
+  double load = 0.0;   ///< Requests per second, or clients; with `most_of`, of the pick.
   bool is_closed_loop = false;
   std::string workload;                  ///< "5 req/s", "64 clients", "trace chat.csv, 3.2 req/s"
   std::optional<std::size_t> pick = {};  ///< Of `candidates`.

@@ -44,11 +44,14 @@ constexpr double kSaturationSd = 0.02;
 /// Requests of a batch, at least; and batches of a run, at most (planner.md, section 6).
 constexpr std::int64_t kLeastBatch = 2'000;
 constexpr std::int64_t kMostBatches = 20;
+/// Requests of each client of a closed loop, at least: the first ones come all at once.
+constexpr std::int64_t kRoundsOfClients = 10;
 
 /// A point of the search.
 struct Seen {
   double x = 0.0;  ///< log load
   Evaluation found;
+  double cycle_s = 0.0;  ///< As ShareRun.
 };
 
 /// The margins made not to fall over the load: neighbours that contradict each other are pooled.
@@ -89,7 +92,8 @@ class Search {
         near_(std::max(kNearest, kNearShare * expected_sd(options.requests))) {}
 
   core::Result<std::optional<Capacity>> run() {
-    const double ceiling = core::log(options_.ceiling);
+    const double ceiling = core::log(
+        options_.is_closed_loop ? std::max(1.0, std::floor(options_.ceiling)) : options_.ceiling);
     const double floor = std::min(ceiling, core::log(lowest()));
     double x = std::clamp(core::log(options_.guess), floor, ceiling);
     double step = kFirstStep;
@@ -112,14 +116,14 @@ class Search {
         return finish(Limit::kNone);
       }
       if (low != nullptr && high != nullptr) {
-        if (high->x - low->x <= near_ || is_near(*low) || is_near(*high)) {
+        if (are_near(*low, *high)) {
           break;
         }
         x = next_between(*low, *high);
         continue;
       }
       const Seen& nearest = low != nullptr ? *low : *high;
-      if (is_near(nearest)) {
+      if (!options_.is_closed_loop && is_near(nearest)) {
         break;
       }
       // Further away: not at the cost of the search near the root.
@@ -128,7 +132,13 @@ class Search {
         --far_left;
       }
       const double wanted = -nearest.found.margin / slope_near(nearest.x);
-      x = std::clamp(nearest.x + std::clamp(wanted * kOvershoot, -step, step), floor, ceiling);
+      x = nearest.x + std::clamp(wanted * kOvershoot, -step, step);
+      if (options_.is_closed_loop) {
+        // One client at least is a step.
+        x = low != nullptr ? std::max(x, core::log(nearest.found.load + 1.0))
+                           : std::min(x, core::log(std::max(1.0, nearest.found.load - 1.0)));
+      }
+      x = std::clamp(x, floor, ceiling);
       step *= 2.0;
     }
     return finish(below() == nullptr && !is_near(*above()) ? Limit::kNone : Limit::kTarget);
@@ -151,14 +161,19 @@ class Search {
 
   core::Result<void> evaluate(double x) {
     double load = core::exp(x);
+    std::int64_t requests = options_.requests;
+    std::int64_t batch = std::max(kLeastBatch, requests / kMostBatches);
     if (options_.is_closed_loop) {
-      load = std::max(1.0, std::floor(load));
+      load = std::max(1.0, std::round(load));
+      x = core::log(load);
+      const auto clients = static_cast<std::int64_t>(load);
+      requests = std::max(requests, kRoundsOfClients * clients);
+      batch = std::max(clients, requests / kMostBatches);
     }
-    const std::int64_t batch = std::max(kLeastBatch, options_.requests / kMostBatches);
     auto run = run_share(resolved_,
                          targets_,
                          {.load = load,
-                          .requests = options_.requests,
+                          .requests = requests,
                           .batch = batch,
                           .seed = options_.seed,
                           .trace_rate = options_.trace_rate},
@@ -184,7 +199,7 @@ class Search {
       overloaded_ = run->overloaded;
       power_ = run->summary.power;
     }
-    seen_.push_back({.x = x, .found = found});
+    seen_.push_back({.x = x, .found = found, .cycle_s = run->mean_cycle_s});
     in_order_.push_back(found);
     std::ranges::stable_sort(seen_, {}, &Seen::x);
     return {};
@@ -235,6 +250,15 @@ class Search {
     return std::abs(one.found.margin) <= near_ * slope_near(one.x);
   }
 
+  /// Of clients there is no number between neighbours, and the run of the one that meets the
+  /// targets is the answer.
+  [[nodiscard]] bool are_near(const Seen& low, const Seen& high) const {
+    if (options_.is_closed_loop) {
+      return high.found.load - low.found.load <= std::max(1.0, near_ * low.found.load);
+    }
+    return high.x - low.x <= near_ || is_near(low) || is_near(high);
+  }
+
   /// By false position; a side that stays twice counts half (the Illinois rule), since the largest
   /// of several margins bends.
   double next_between(const Seen& low, const Seen& high) {
@@ -244,10 +268,27 @@ class Search {
     last_high_ = high.x;
     const double below = -low.found.margin * low_weight_;
     const double part = below / (below + high.found.margin * high_weight_);
-    return low.x + (high.x - low.x) * std::clamp(part, kLeastPart, 1.0 - kLeastPart);
+    const double x = low.x + (high.x - low.x) * std::clamp(part, kLeastPart, 1.0 - kLeastPart);
+    if (!options_.is_closed_loop) {
+      return x;
+    }
+    return core::log(
+        std::clamp(std::round(core::exp(x)), low.found.load + 1.0, high.found.load - 1.0));
   }
 
   Capacity finish(Limit limit) {
+    Capacity capacity = find(limit);
+    capacity.requests_per_second = capacity.load;
+    if (options_.is_closed_loop && capacity.load > 0.0) {
+      // Clients in flight by the time of each: of the run nearest to them.
+      const auto nearest = std::ranges::min_element(
+          seen_, {}, [&](const Seen& one) { return std::abs(one.found.load - capacity.load); });
+      capacity.requests_per_second = nearest->found.load / nearest->cycle_s;
+    }
+    return capacity;
+  }
+
+  Capacity find(Limit limit) {
     Capacity capacity;
     capacity.limit = limit;
     capacity.target = nearest_target_;
@@ -260,7 +301,7 @@ class Search {
     }
     if (limit == Limit::kUtilisation) {
       capacity.load = in_order_.back().load;
-      capacity.sd = kSaturationSd;
+      capacity.sd = options_.is_closed_loop ? 0.0 : kSaturationSd;
       return capacity;
     }
     make_isotonic(seen_);
@@ -284,14 +325,17 @@ class Search {
     }
     capacity.load = std::min(core::exp(x), options_.ceiling);
     if (options_.is_closed_loop) {
-      capacity.load = std::max(1.0, std::floor(capacity.load));
+      constexpr double kRounding = 1e-9;
+      capacity.load = std::max(low == nullptr ? 1.0 : low->found.load,
+                               std::floor(capacity.load * (1.0 + kRounding)));
     }
     capacity.parts = influences(targets_[nearest_target_], nearest_);
     for (double& part : capacity.parts) {
       part /= -capacity.slope;
     }
     const double of_batches = sd_of_mean(capacity.parts).value_or(0.0);
-    capacity.sd = capacity.parts.size() >= kEnoughBatches
+    // What expected_sd() says was measured where requests come at random.
+    capacity.sd = options_.is_closed_loop || capacity.parts.size() >= kEnoughBatches
                       ? std::max(of_batches, kNearest)
                       : std::max(of_batches, expected_sd(options_.requests));
     return capacity;

@@ -16,7 +16,7 @@ namespace ridgeline::plan {
 
 /// How the highest load within the targets is looked for.
 struct CapacityOptions {
-  std::int64_t requests = 32'000;  ///< Of each evaluation.
+  std::int64_t requests = 32'000;  ///< Of each evaluation; more where clients would send few each.
   double guess = 0.0;              ///< Where to begin; above 0.
   double slope = 0.0;              ///< Of the margin over log load, near the root; 0: not known.
   /// No capacity is higher: max_utilisation of the saturated throughput.
@@ -42,6 +42,7 @@ enum class Limit : std::uint8_t {
 
 struct Capacity {
   double load = 0.0;  ///< Requests per second, or clients; 0 where none meets the targets.
+  double requests_per_second = 0.0;  ///< At that load: of clients, by Little's law.
   /// Standard deviation of its logarithm, by sampling: of the batch means, and of runs with few
   /// batches at least what runs of that length were measured to have.
   double sd = 0.0;

@@ -23,9 +23,6 @@
 namespace ridgeline::plan {
 namespace {
 
-/// Where the estimate finds no rate: a quarter of what could be served.
-constexpr double kUnknownShare = 0.25;
-
 Targets targets_of(const scenario::SloSection& slo) {
   const auto& names = metrics::kStatisticNames;
   const auto* const named = std::ranges::find(names, slo.statistic.value_or("p99"));
@@ -59,19 +56,17 @@ core::Result<std::optional<document::Node>> find(const scenario::Resolved& resol
                            .model = *resolved.deployment->latency,
                            .demand = *demand};
   const auto ranks = core::real(std::max<std::int64_t>(1, resolved.workload.ranks));
-  const double saturation = fluid_saturation(inputs);
-  const double ceiling = Limits{}.max_utilisation * saturation * ranks;
-  const double estimate = fluid_capacity(inputs, targets, saturation) * ranks;
-  const auto capacity = find_capacity(
-      resolved,
-      targets,
-      {.requests = std::min(requests, demand->trace_requests.value_or(requests)),
-       .guess = estimate > 0.0 ? std::min(estimate, ceiling) : ceiling * kUnknownShare,
-       .ceiling = ceiling,
-       .seed = static_cast<std::uint64_t>(resolved.run.seed),
-       .trace_rate = demand->rate,
-       .is_closed_loop = demand->clients.has_value()},
-      interrupt);
+  const LoadRange range = load_range(inputs, targets, ranks, Limits{}.max_utilisation);
+  const auto capacity =
+      find_capacity(resolved,
+                    targets,
+                    {.requests = std::min(requests, demand->trace_requests.value_or(requests)),
+                     .guess = range.start(),
+                     .ceiling = range.highest,
+                     .seed = static_cast<std::uint64_t>(resolved.run.seed),
+                     .trace_rate = demand->rate,
+                     .is_closed_loop = demand->clients.has_value()},
+                    interrupt);
   if (!capacity) {
     return core::fail(capacity.error());
   }
@@ -80,9 +75,12 @@ core::Result<std::optional<document::Node>> find(const scenario::Resolved& resol
   }
   const Capacity& found = **capacity;
   scenario::MapBuilder map;
-  map.add("capacity_rps", found.load)
+  if (demand->clients) {
+    map.add("capacity_clients", found.load);
+  }
+  map.add("capacity_rps", found.requests_per_second)
       .add("sampling_pct", found.sd * 100.0)
-      .add("fluid_rps", estimate)
+      .add(demand->clients ? "fluid_clients" : "fluid_rps", range.guess)
       .add("limit",
            found.limit == Limit::kTarget ? targets[found.target].name()
            : found.limit == Limit::kUtilisation

@@ -1,6 +1,7 @@
 #include "plan/evaluation_store.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <charconv>
 #include <cstddef>
@@ -26,6 +27,7 @@
 #include "plan/capacity.hpp"
 #include "plan/certify.hpp"
 #include "plan/target.hpp"
+#include "scenario/resolve.hpp"
 #include "sweep/shard_file.hpp"
 
 namespace ridgeline::plan {
@@ -259,6 +261,7 @@ std::optional<Capacity> EvaluationStore::capacity(const std::string& key) const 
   Taker from(found->second);
   Capacity capacity;
   capacity.load = from.real();
+  capacity.requests_per_second = from.real();
   capacity.sd = from.real();
   capacity.limit = static_cast<Limit>(std::clamp<std::int64_t>(from.integer(), 0, 2));
   capacity.target = static_cast<std::size_t>(from.integer());
@@ -319,7 +322,10 @@ std::optional<Certification> EvaluationStore::certification(const std::string& k
 
 core::Result<void> EvaluationStore::keep(const std::string& key, const Capacity& capacity) {
   Giver to;
-  to.real(capacity.load).real(capacity.sd).integer(static_cast<std::int64_t>(capacity.limit));
+  to.real(capacity.load)
+      .real(capacity.requests_per_second)
+      .real(capacity.sd)
+      .integer(static_cast<std::int64_t>(capacity.limit));
   to.index(capacity.target).real(capacity.slope).integer(capacity.requests);
   to.flag(capacity.unstable).index(capacity.parts.size());
   for (const double part : capacity.parts) {
@@ -357,6 +363,28 @@ core::Result<void> EvaluationStore::keep_numbers(const std::string& key, const N
   const std::string line =
       fmt::format("{}{}{}{}{}", kBegin, key, kMiddle, fmt::join(numbers, ","), kValuesEnd);
   return file_->append(fmt::format("{}{}{}{}\n", line, kChecksum, sweep::checksum_of(line), kEnd));
+}
+
+core::Result<std::optional<Capacity>> find_stored_capacity(EvaluationStore* store,
+                                                           const std::string& id,
+                                                           const scenario::Resolved& resolved,
+                                                           const Targets& targets,
+                                                           const CapacityOptions& options,
+                                                           const std::atomic<bool>& interrupt) {
+  if (store == nullptr) {
+    return find_capacity(resolved, targets, options, interrupt);
+  }
+  const std::string key = store->capacity_key(id, targets, options);
+  if (auto known = store->capacity(key)) {
+    return known;
+  }
+  auto found = find_capacity(resolved, targets, options, interrupt);
+  if (found && *found) {
+    if (auto kept = store->keep(key, **found); !kept) {
+      return core::fail(std::move(kept).error());
+    }
+  }
+  return found;
 }
 
 }  // namespace ridgeline::plan

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -12,6 +13,7 @@
 #include "plan/capacity.hpp"
 #include "plan/certify.hpp"
 #include "plan/target.hpp"
+#include "scenario/resolve.hpp"
 #include "sweep/shard_file.hpp"
 
 namespace ridgeline::plan {
@@ -52,5 +54,15 @@ class EvaluationStore {
   std::map<std::string, Numbers, std::less<>> known_;  ///< As it was when the store was opened.
   std::unique_ptr<sweep::ShardFile> file_;
 };
+
+/// find_capacity() of a point with that id; taken from the store, and kept there, where there is
+/// one.
+[[nodiscard]] core::Result<std::optional<Capacity>> find_stored_capacity(
+    EvaluationStore* store,
+    const std::string& id,
+    const scenario::Resolved& resolved,
+    const Targets& targets,
+    const CapacityOptions& options,
+    const std::atomic<bool>& interrupt);
 
 }  // namespace ridgeline::plan

@@ -357,23 +357,6 @@ class Examiner {
   std::int64_t decodes_ = 1;
 };
 
-/// The spread of a metric where the nearest band's errors are normal: the larger of what its median
-/// and its 90th percentile say.
-BandSpread spread_of(const std::vector<accuracy::Band>& bands,
-                     const FluidCandidate& candidate,
-                     accuracy::Metric metric) {
-  const auto error = accuracy::expected_error(
-      bands,
-      scenario::accuracy_question(candidate.deployment, candidate.demand.clients.has_value()),
-      metric);
-  if (!error) {
-    return {};
-  }
-  return {.error = error,
-          .sd = error->widening() *
-                std::max(sd_of_median(error->band->median), sd_of_p90(error->band->p90))};
-}
-
 /// Gives the causes their scale: the spread of a token's time is that of the band of TPOT. What the
 /// band of TTFT has beyond what these make of a first token is one cause more: errors of queues and
 /// of what comes before the kernels.
@@ -452,6 +435,21 @@ void add_measurements(const FluidCandidate& candidate, CandidateCauses& found) {
 }
 
 }  // namespace
+
+BandSpread spread_of(const std::vector<accuracy::Band>& bands,
+                     const FluidCandidate& candidate,
+                     accuracy::Metric metric) {
+  const auto error = accuracy::expected_error(
+      bands,
+      scenario::accuracy_question(candidate.deployment, candidate.demand.clients.has_value()),
+      metric);
+  if (!error) {
+    return {};
+  }
+  return {.error = error,
+          .sd = error->widening() *
+                std::max(sd_of_median(error->band->median), sd_of_p90(error->band->p90))};
+}
 
 CandidateCauses causes_of(const FluidCandidate& candidate,
                           const std::vector<accuracy::Band>& bands) {

@@ -28,6 +28,12 @@ struct BandSpread {
   double sd = 0.0;                                    ///< Of the logarithm of the metric, widened.
 };
 
+/// The spread of a metric where the nearest band's errors are normal: the larger of what its median
+/// and its 90th percentile say.
+[[nodiscard]] BandSpread spread_of(const std::vector<accuracy::Band>& bands,
+                                   const FluidCandidate& candidate,
+                                   accuracy::Metric metric);
+
 /// What is unsure of one candidate of a table.
 struct CandidateDoubt {
   std::vector<double> elasticity;  ///< Of its capacity to each factor of the table, as computed.
@@ -66,7 +72,9 @@ struct CandidateCauses {
   CandidateDoubt doubt = {};  ///< Without what the table says: elasticity and loading.
   std::int64_t decodes = 1;   ///< In a step at its capacity.
   double capacity = 0.0;      ///< By the fluid estimate.
-  double by_ttft = 0.0;       ///< d log capacity / d log of the target of TTFT; 0 without one.
+  /// Set where it was found otherwise: the spread of its log capacity, all causes together.
+  std::optional<double> known_sd = {};
+  double by_ttft = 0.0;  ///< d log capacity / d log of the target of TTFT; 0 without one.
   /// The TTFT of a lone prompt, the time of a token at the batch planned, the capacity of a
   /// replica; without their loadings.
   std::vector<Measurement> measurements = {};

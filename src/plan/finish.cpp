@@ -26,11 +26,13 @@
 #include "plan/cost.hpp"
 #include "plan/demand.hpp"
 #include "plan/doubt.hpp"
+#include "plan/evaluation_store.hpp"
 #include "plan/factors.hpp"
 #include "plan/linear_doubt.hpp"
 #include "plan/question.hpp"
 #include "plan/race.hpp"
 #include "plan/space.hpp"
+#include "plan/sure_load.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/sections/router.hpp"
 
@@ -48,6 +50,10 @@ constexpr std::int64_t kLeastAdded = 3;
 constexpr std::uint64_t kFreshSeed = 1;
 /// A chance below this is not worth naming.
 constexpr double kWorthNaming = 0.05;
+/// The most clients that meet the targets, as a real number, lie between that number and the next.
+constexpr double kHalfAClient = 0.5;
+/// Of a run that looks for the clients that are sure.
+constexpr std::int64_t kLeastRequests = 2'000;
 /// 80 % of a normal variable lie within so many deviations.
 constexpr double kEightyPercent = 1.2816;
 
@@ -96,13 +102,48 @@ class Finish {
       if (!found) {
         return core::fail(found.error());
       }
-      causes_.push_back(causes_of({.deployment = *found->resolved.deployment,
-                                   .demand = inputs_.demand,
-                                   .targets = question_.slo.targets,
-                                   .label = of(finalist).label},
-                                  accuracy::bands()));
+      const FluidCandidate candidate{.deployment = *found->resolved.deployment,
+                                     .demand = inputs_.demand,
+                                     .targets = question_.slo.targets,
+                                     .label = of(finalist).label};
+      causes_.push_back(causes_of(candidate, accuracy::bands()));
+      if (inputs_.demand.clients) {
+        auto doubt = doubt_of_clients(*found, latency_doubt(candidate), of(finalist));
+        if (!doubt) {
+          return core::fail(std::move(doubt).error());
+        }
+        causes_.back().known_sd = *doubt;
+      }
     }
     return {};
+  }
+
+  /// Of the log of the clients that meet the targets. Seats end their number at once, which no
+  /// elasticity tells: it is looked for with targets that leave room for the error of latencies.
+  core::Result<std::optional<double>> doubt_of_clients(const ResolvedSpacePoint& point,
+                                                       const LatencyDoubt& doubt,
+                                                       const PlanCandidate& candidate) {
+    Capacity estimate;
+    estimate.load = candidate.capacity->value;
+    const FindCapacity find = [&](const Targets& targets, double most) {
+      return find_stored_capacity(inputs_.store,
+                                  point.id,
+                                  point.resolved,
+                                  targets,
+                                  {.requests = kLeastRequests,
+                                   .guess = most,
+                                   .ceiling = most,
+                                   .seed = inputs_.seed,
+                                   .is_closed_loop = true},
+                                  interrupt_);
+    };
+    const auto load = find_sure_load(
+        find, std::move(estimate), question_.slo.targets, doubt, question_.confidence);
+    if (!load || !*load) {
+      return load ? core::Result<std::optional<double>>(std::nullopt) : core::fail(load.error());
+    }
+    requests_ += (*load)->sure.requests;
+    return sd_of(**load, question_.confidence);
   }
 
   void find_doubt() {
@@ -119,7 +160,8 @@ class Finish {
       const PlanCandidate& candidate = of(finalist);
       const std::int64_t least = finalist.rules.at_least(1 + finalist.rules.spare).value_or(1);
       doubt_.rows.push_back(
-          {.capacity_rps = candidate.capacity->value,
+          {.capacity_rps =
+               candidate.capacity->value + (inputs_.demand.clients ? kHalfAClient : 0.0),
            .sampling_sd = candidate.sampling_sd,
            .replicas = 1,
            .max_replicas = std::max<std::int64_t>(1, finalist.rules.most - finalist.rules.spare),
@@ -127,6 +169,23 @@ class Finish {
            .elasticity = table_.candidates[i].loading,
            .min_replicas = std::max<std::int64_t>(
                1, finalist.rules.allowed.empty() ? 1 : least - finalist.rules.spare)});
+      if (causes_[i].known_sd) {
+        give_spread(*causes_[i].known_sd, doubt_.rows.back());
+      }
+    }
+  }
+
+  /// Makes the causes of a row's doubt that large together, as they share it.
+  void give_spread(double sd, Row& row) const {
+    Row of_causes = row;
+    of_causes.sampling_sd = 0.0;
+    const double now = log_capacity(of_causes, doubt_.factors).sd;
+    if (now > 0.0) {
+      for (double& elasticity : row.elasticity) {
+        elasticity *= sd / now;
+      }
+    } else {
+      row.sampling_sd = std::sqrt(row.sampling_sd * row.sampling_sd + sd * sd);
     }
   }
 

@@ -27,6 +27,8 @@ constexpr double kPrecision = 1e-6;
 constexpr int kMostSteps = 60;
 /// Rates below a millionth of the most that could be served are none.
 constexpr double kLowestShare = 1e-6;
+/// Above their seats, clients of a closed loop only wait.
+constexpr double kClientsPerSeat = 4.0;
 /// Of how far a target is missed: more than this does not help to find where it is met.
 constexpr double kMostExcess = 1.0;
 
@@ -340,6 +342,24 @@ double fluid_capacity(const FluidInputs& inputs, const Targets& targets, double 
   }
   const double in_prompt = prompt_at(inputs, *state).alone_s;
   return rate * (in_prompt + inputs.demand.mean_output * state->step_s / tokens_per_step(inputs));
+}
+
+LoadRange load_range(const FluidInputs& inputs,
+                     const Targets& targets,
+                     double deployments,
+                     double max_utilisation) {
+  const double saturation = fluid_saturation(inputs);
+  LoadRange range{.guess = fluid_capacity(inputs, targets, saturation) * deployments,
+                  .fullest = saturation * deployments};
+  range.highest = max_utilisation * range.fullest;
+  if (inputs.demand.clients) {
+    const bool sees_waiting = std::ranges::any_of(targets, [](const Target& target) {
+      return target.limit_of(metrics::Metric::kTtft) || target.limit_of(metrics::Metric::kE2e);
+    });
+    range.fullest = std::floor(most_running(inputs)) * deployments;
+    range.highest = range.fullest * (sees_waiting ? kClientsPerSeat : 1.0);
+  }
+  return range;
 }
 
 }  // namespace ridgeline::plan

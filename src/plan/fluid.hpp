@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -46,6 +47,27 @@ struct FluidState {
 [[nodiscard]] double fluid_capacity(const FluidInputs& inputs,
                                     const Targets& targets,
                                     double saturation);
+
+/// Where a capacity is looked for, in requests per second or, of a closed loop, clients.
+struct LoadRange {
+  double guess = 0.0;    ///< fluid_capacity(); 0 where no load is estimated to meet the targets.
+  double fullest = 0.0;  ///< The saturated throughput, or the clients that can run at once.
+  double highest = 0.0;  ///< No capacity is taken to be higher.
+
+  /// Where a search begins; without an estimate somewhere low.
+  [[nodiscard]] double start() const {
+    constexpr double kUnknownShare = 0.25;
+    return guess > 0.0 ? std::min(guess, highest) : highest * kUnknownShare;
+  }
+};
+
+/// The range of so many deployments alike. No rate is above `max_utilisation` of the saturated
+/// throughput. Clients that wait for a seat show in TTFT and E2E: with targets of neither none are
+/// counted on, else some.
+[[nodiscard]] LoadRange load_range(const FluidInputs& inputs,
+                                   const Targets& targets,
+                                   double deployments,
+                                   double max_utilisation);
 
 /// Time of one step, host and GPU as the engine composes them: so many decodes with that context
 /// each, and a chunk of a prompt (0: none) behind `past` tokens.

@@ -37,8 +37,6 @@ namespace {
 /// cost.
 constexpr std::size_t kPerClassAndGpu = 2;
 constexpr double kRequestsOfRun = 32'000.0;  ///< As a full sweep takes (planner.md, section 11).
-/// Where the estimate finds no rate: so much of the ceiling.
-constexpr double kUnknownRate = 0.25;
 /// A share below this is the solver's rounding.
 constexpr double kNoShare = 1e-6;
 /// Replicas added to a pool at most where its windows fail.
@@ -205,7 +203,7 @@ class MixPlanner {
         if (!*cost || (candidate.is_bound() && !question_.accept_bounds)) {
           continue;
         }
-        by_gpu[candidate.gpu].emplace_back(-open.guess / **cost, candidate.ordinal);
+        by_gpu[candidate.gpu].emplace_back(-open.range.guess / **cost, candidate.ordinal);
       }
       for (auto& [gpu, points] : by_gpu) {
         std::ranges::sort(points);
@@ -294,9 +292,8 @@ class MixPlanner {
     return find_capacity(found->resolved,
                          question_.slo.targets,
                          {.requests = std::llround(kRequestsOfRun * multiple_of(question_.effort)),
-                          .guess = open->guess > 0.0 ? std::min(open->guess, open->ceiling)
-                                                     : open->ceiling * kUnknownRate,
-                          .ceiling = open->ceiling,
+                          .guess = open->range.start(),
+                          .ceiling = open->range.highest,
                           .seed = static_cast<std::uint64_t>(found->resolved.run.seed)},
                          interrupt_);
   }

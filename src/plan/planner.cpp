@@ -29,6 +29,7 @@
 #include "plan/failure.hpp"
 #include "plan/finish.hpp"
 #include "plan/front.hpp"
+#include "plan/maximize.hpp"
 #include "plan/points.hpp"
 #include "plan/question.hpp"
 #include "plan/race.hpp"
@@ -73,7 +74,7 @@ class Planner {
       return std::move(answer_);
     }
     if (!points_.open.empty()) {
-      if (auto done = search(); !done) {
+      if (auto done = question_.most_of ? find_most() : search(); !done) {
         return core::fail(std::move(done).error());
       }
     }
@@ -98,6 +99,10 @@ class Planner {
     answer_.is_closed_loop = demand.clients.has_value();
     answer_.workload = demand.clients ? fmt::format("{} clients", *demand.clients)
                                       : fmt::format("{:.4g} req/s", demand.rate);
+    if (question_.most_of) {
+      answer_.workload = fmt::format("as many {} as meet the targets",
+                                     demand.clients ? "clients" : "requests per second");
+    }
     if (!demand.trace.empty()) {
       answer_.workload += fmt::format(" (trace {})", demand.trace);
     }
@@ -127,6 +132,9 @@ class Planner {
     }
     for (const Target& target : question_.slo.targets) {
       digest.add(std::string_view(target.text()));
+    }
+    if (question_.most_of) {
+      digest.add(std::string_view("maximize throughput"));
     }
     for (const PlanCandidate& candidate : points_.candidates) {
       digest.add(std::string_view(candidate.id));
@@ -179,13 +187,12 @@ class Planner {
           .spare = question_.limits.spare_replicas,
           .most = most_replicas(question_.limits, candidate.gpu, candidate.gpus_per_replica),
           .allowed = question_.replicas};
-      contender.guess =
-          open.guess > 0.0 ? std::min(open.guess, open.ceiling) : open.ceiling * kUnknownGuess;
+      contender.guess = open.range.start();
       // Of bounds no doubt is known.
       contender.has_own_margin = candidate.is_bound();
       contender.model_margin =
           candidate.is_bound() ? 0.0 : core::normal_quantile(question_.confidence) * kUsualModelSd;
-      contender.is_guess_usable = open.guess > 0.0 && !candidate.split;
+      contender.is_guess_usable = open.range.guess > 0.0 && !candidate.split;
       contenders_.push_back(std::move(contender));
     }
   }
@@ -203,8 +210,6 @@ class Planner {
   /// At least: the most that was found for Llama-3.3-70B on H100 and H200 (8 to 13 %;
   /// docs/guide/plan-a-deployment.md).
   static constexpr double kUsualModelSd = 0.13;
-  /// Where the estimate finds no rate: somewhere low.
-  static constexpr double kUnknownGuess = 0.25;
 
   /// What one replica costs, by objective; of its runs where there are some.
   core::Result<void> price(Contender& contender) {
@@ -263,25 +268,51 @@ class Planner {
     const CapacityOptions how{.requests = std::min(requests, most),
                               .guess = is_known ? contender.capacity.load : contender.guess,
                               .slope = contender.capacity.slope,
-                              .ceiling = open->ceiling,
+                              .ceiling = open->range.highest,
                               .seed = seed_,
                               .trace_rate = demand.rate,
                               .is_closed_loop = demand.clients.has_value()};
-    EvaluationStore* const store = options_.store;
-    const std::string key =
-        store != nullptr ? store->capacity_key(candidate.id, question_.slo.targets, how) : "";
-    if (store != nullptr) {
-      if (auto known = store->capacity(key)) {
-        return known;
+    return find_stored_capacity(
+        options_.store, candidate.id, found->resolved, question_.slo.targets, how, interrupt_);
+  }
+
+  /// The seed of the first point's scenario.
+  void take_seed() {
+    const auto first =
+        space_->resolve(space_->point(points_.candidates[points_.open.front().candidate].ordinal));
+    if (first) {
+      seed_ = static_cast<std::uint64_t>(first->resolved.run.seed);
+    }
+  }
+
+  core::Result<void> find_most() {
+    take_seed();
+    const auto done = maximize({.question = question_,
+                                .space = *space_,
+                                .points = points_,
+                                .seed = seed_,
+                                .jobs = options_.jobs,
+                                .store = options_.store,
+                                .progress = [this](const std::string& stage,
+                                                   std::int64_t at,
+                                                   std::int64_t all) { report(stage, at, all); }},
+                               answer_,
+                               interrupt_);
+    if (!done) {
+      return core::fail(done.error());
+    }
+    answer_.partial = !*done;
+    for (std::size_t i = 0; i < answer_.candidates.size(); ++i) {
+      const PlanCandidate& candidate = answer_.candidates[i];
+      answer_.search.by_fluid += candidate.stage == Stage::kFluid ? 1 : 0;
+      if (candidate.stage >= Stage::kSimulated) {
+        ++answer_.search.simulated;
+        if (candidate.replicas == 0) {
+          contenders_.emplace_back().candidate = i;  // Counted where it is said why nothing does.
+        }
       }
     }
-    auto capacity = find_capacity(found->resolved, question_.slo.targets, how, interrupt_);
-    if (store != nullptr && capacity && *capacity) {
-      if (auto kept = store->keep(key, **capacity); !kept) {
-        return core::fail(std::move(kept).error());
-      }
-    }
-    return capacity;
+    return {};
   }
 
   core::Result<void> search() {
@@ -291,11 +322,7 @@ class Planner {
         return priced;
       }
     }
-    auto first =
-        space_->resolve(space_->point(points_.candidates[points_.open.front().candidate].ordinal));
-    if (first) {
-      seed_ = static_cast<std::uint64_t>(first->resolved.run.seed);
-    }
+    take_seed();
     RaceOptions race_options{.top_n = question_.top_n, .jobs = options_.jobs};
     for (std::int64_t& requests : race_options.rungs) {
       requests = std::max<std::int64_t>(
@@ -411,7 +438,7 @@ class Planner {
       found.push_back({.candidate = contender.candidate,
                        .rules = contender.rules,
                        .unit_costs = contender.unit_costs,
-                       .saturation = open->saturation,
+                       .saturation = open->range.fullest,
                        .is_rival = std::ranges::find(rivals, i) != rivals.end()});
     }
     return found;
@@ -478,7 +505,7 @@ class Planner {
 
   void conclude() {
     find_pareto(answer_);
-    if (answer_.partial) {
+    if (answer_.partial && !question_.most_of) {
       rank_by_race();
     }
     gather_warnings();

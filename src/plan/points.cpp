@@ -38,8 +38,6 @@ namespace {
 constexpr std::int64_t kTriedPoints = 64;
 /// Replicas without any limit: instances behind one gateway.
 constexpr std::int64_t kMostInstances = scenario::kMaxInstances;
-/// Above their seats, clients of a closed loop only wait.
-constexpr double kClientsPerSeat = 4.0;
 
 /// What looking at one point gave.
 struct Look {
@@ -50,9 +48,7 @@ struct Look {
   PlanCandidate candidate;
   std::optional<BoundProof> proof;
   std::vector<BoundProof> least;  ///< By target; of points with a proof.
-  double guess = 0.0;
-  double saturation = 0.0;
-  double ceiling = 0.0;
+  LoadRange range;
 };
 
 /// Prompts that the engine would reject: too many for a 99th percentile are an error, fewer a
@@ -134,15 +130,8 @@ Look look_at(const Question& question,
     }
     return look;
   }
-  const double saturation = fluid_saturation(inputs);
-  look.guess = fluid_capacity(inputs, targets, saturation) * scale;
-  look.saturation = saturation * scale;
-  look.ceiling = question.limits.max_utilisation * look.saturation;
-  if (demand.clients) {
-    look.saturation = most_running(inputs) * scale;
-    look.ceiling = kClientsPerSeat * look.saturation;
-  }
-  candidate.fluid_capacity = look.guess;
+  look.range = load_range(inputs, targets, scale, question.limits.max_utilisation);
+  candidate.fluid_capacity = look.range.guess;
   return look;
 }
 
@@ -222,10 +211,7 @@ class Sorter {
       look.candidate.dropped_reason = look.proof->text;
     } else {
       look.candidate.stage = Stage::kFluid;
-      out_.open.push_back({.candidate = at,
-                           .guess = look.guess,
-                           .ceiling = look.ceiling,
-                           .saturation = look.saturation});
+      out_.open.push_back({.candidate = at, .range = look.range});
     }
     out_.candidates.push_back(std::move(look.candidate));
   }

@@ -10,6 +10,7 @@
 #include "core/result.hpp"
 #include "plan/answer.hpp"
 #include "plan/demand.hpp"
+#include "plan/fluid.hpp"
 #include "plan/question.hpp"
 #include "plan/space.hpp"
 
@@ -18,9 +19,7 @@ namespace ridgeline::plan {
 /// A point that could serve, as far as formulas say.
 struct OpenPoint {
   std::size_t candidate = 0;  ///< In Points::candidates.
-  double guess = 0.0;         ///< Of its capacity, by the fluid estimate.
-  double ceiling = 0.0;       ///< max_utilisation of its saturated throughput.
-  double saturation = 0.0;
+  LoadRange range;            ///< Of one replica.
 };
 
 /// The nearest miss of a target: what the best point reaches without load.

@@ -83,6 +83,7 @@ class QuestionReader {
     }
     take_flags();
     read_blocks();
+    read_maximize();
     add_usual_axes();
     refuse_settings_of_others();
     take_routers();
@@ -139,6 +140,7 @@ class QuestionReader {
     blocks_.objective = members.take("objective");
     blocks_.cost = members.take("cost");
     blocks_.mix = members.take("mix");
+    blocks_.maximize = members.take("maximize");
     base_ = members.map();
     return true;
   }
@@ -200,6 +202,24 @@ class QuestionReader {
       }
     }
     question_.accept_bounds = words_.accept_bounds;
+  }
+
+  void read_maximize() {
+    if (words_.maximize) {
+      blocks_.maximize = text_node(*words_.maximize);
+    }
+    if (!blocks_.maximize) {
+      return;
+    }
+    question_.most_of = read_aim(*blocks_.maximize, base_, question_.overrides, errors_);
+    if (!question_.limits.max_gpus && question_.limits.stock.empty()) {
+      problem("--gpus", "is missing: the most of how many GPUs is asked for?", "--gpus 8");
+    }
+    if (blocks_.objective || words_.objective || blocks_.mix) {
+      problem("maximize",
+              fmt::format("found beside {}: expected one aim",
+                          blocks_.mix ? "a mix, for the load of its classes" : "an objective"));
+    }
   }
 
   void read_mix() {
@@ -584,9 +604,9 @@ class QuestionReader {
     // With prices named, money is meant.
     const bool names_prices =
         words_.prices || (blocks_.cost && blocks_.cost->find("prices") != nullptr);
-    const bool by_default = question_.objectives.empty() && !names_prices;
+    const bool by_default = question_.objectives.empty() && !names_prices && !question_.most_of;
     if (question_.objectives.empty()) {
-      question_.objectives = {Objective::kUsdPerHour};
+      question_.objectives = {question_.most_of ? Objective::kGpus : Objective::kUsdPerHour};
     }
     read_costs();
     if (!errors_.empty()) {
@@ -666,6 +686,7 @@ class QuestionReader {
     std::optional<Node> objective;
     std::optional<Node> cost;
     std::optional<Node> mix;
+    std::optional<Node> maximize;
   };
 
   const QuestionWords& words_;

@@ -12,6 +12,7 @@
 #include "core/time.hpp"
 #include "document/document.hpp"
 #include "hardware/gpu_spec.hpp"
+#include "plan/aim.hpp"
 #include "plan/classes.hpp"
 #include "plan/cost.hpp"
 #include "plan/limits.hpp"
@@ -50,6 +51,9 @@ struct Question {
   CostWords cost;
   bool accept_bounds = false;
   std::vector<RequestClass> classes = {};  ///< For a mix of GPUs; empty: no mix is asked for.
+  /// Set: most output tokens per second of the GPUs that `limits` allow, at the most of this load
+  /// within the targets. Not set: least of the objectives for the load that is stated.
+  std::optional<LoadToFind> most_of = {};
   std::int64_t top_n = 5;
   Effort effort = Effort::kNormal;
   core::Warnings warnings = {};
@@ -65,6 +69,7 @@ struct QuestionWords {
   std::vector<scenario::Override> overrides = {};  ///< Lists by commas are searched.
   std::vector<std::string> axes = {};              ///< `--axis KEY=V,V`, beside the space.
   std::optional<std::string> objective = {};       ///< Several by commas.
+  std::optional<std::string> maximize = {};        ///< "throughput"
   std::optional<std::string> slo = {};             ///< A preset.
   std::optional<std::string> replicas = {};
   std::optional<std::string> prices = {};

@@ -18,6 +18,7 @@
 #include "metrics/slo.hpp"
 #include "plan/target.hpp"
 #include "scenario/resolve.hpp"
+#include "scenario/scenario.hpp"
 #include "sim/simulation.hpp"
 
 namespace ridgeline::plan {
@@ -39,6 +40,10 @@ class Counter final : public metrics::Listener {
                   const metrics::RequestMetrics& request) override {
     const auto at = static_cast<std::size_t>(record.id.value()) / static_cast<std::size_t>(batch_);
     const bool answered = metrics::completed(record.outcome);
+    if (request.e2e) {
+      e2e_s_ += request.e2e->to_seconds();
+      ++answered_;
+    }
     for (std::size_t i = 0; i < targets_.size(); ++i) {
       auto& batches = counts_[i].batches;
       if (at >= batches.size()) {
@@ -49,6 +54,9 @@ class Counter final : public metrics::Listener {
   }
 
   [[nodiscard]] std::vector<TargetCounts> take() { return std::move(counts_); }
+  [[nodiscard]] double mean_e2e_s() const {
+    return e2e_s_ / core::real(std::max<std::int64_t>(1, answered_));
+  }
 
  private:
   /// A request without an answer counts as one that took for ever.
@@ -75,6 +83,8 @@ class Counter final : public metrics::Listener {
   const Targets& targets_;
   std::int64_t batch_;
   std::vector<TargetCounts> counts_;
+  double e2e_s_ = 0.0;
+  std::int64_t answered_ = 0;
 };
 
 }  // namespace
@@ -93,19 +103,22 @@ BatchCount TargetCounts::total() const {
   return sum;
 }
 
+void set_load(scenario::WorkloadSection& workload, double load, double trace_rate) {
+  if (workload.max_concurrency && !workload.request_rate && !workload.trace) {
+    workload.max_concurrency =
+        std::max<std::int64_t>(1, static_cast<std::int64_t>(std::floor(load)));
+  } else if (workload.trace && !workload.request_rate) {
+    workload.trace_speed_up =
+        workload.trace_speed_up.value_or(1.0) * load / std::max(trace_rate, 1e-300);
+  } else {
+    workload.request_rate = load;
+  }
+}
+
 scenario::Resolved with_load(const scenario::Resolved& resolved, const ShareOptions& options) {
   scenario::Resolved run = resolved;
   scenario::WorkloadSection& workload = run.workload.section;
-  const bool is_closed = workload.max_concurrency && !workload.request_rate && !workload.trace;
-  if (is_closed) {
-    workload.max_concurrency =
-        std::max<std::int64_t>(1, static_cast<std::int64_t>(std::floor(options.load)));
-  } else if (workload.trace && !workload.request_rate) {
-    workload.trace_speed_up =
-        workload.trace_speed_up.value_or(1.0) * options.load / std::max(options.trace_rate, 1e-300);
-  } else {
-    workload.request_rate = options.load;
-  }
+  set_load(workload, options.load, options.trace_rate);
   workload.num_prompts = options.requests;
   if (!workload.trace) {
     workload.duration.reset();
@@ -139,8 +152,10 @@ core::Result<ShareRun> run_share(const scenario::Resolved& resolved,
   if (!outcome) {
     return core::fail(std::move(outcome).error());
   }
+  const double think_s = run.workload.section.think_time.value_or(core::Duration()).to_seconds();
   return ShareRun{.targets = counter.take(),
                   .requests = outcome->summary.requests(),
+                  .mean_cycle_s = counter.mean_e2e_s() + think_s,
                   .overloaded = outcome->summary.overload.has_value(),
                   .partial = outcome->partial,
                   .summary = std::move(outcome->summary)};

@@ -12,6 +12,7 @@
 #include "metrics/summary.hpp"
 #include "plan/target.hpp"
 #include "scenario/resolve.hpp"
+#include "scenario/scenario.hpp"
 
 namespace ridgeline::plan {
 
@@ -37,6 +38,8 @@ struct TargetCounts {
 struct ShareRun {
   std::vector<TargetCounts> targets;  ///< One per target.
   std::int64_t requests = 0;
+  /// From sending a request to sending the next, of a client that waits for its answer.
+  double mean_cycle_s = 0.0;
   bool overloaded = false;  ///< The queue grows throughout.
   bool partial = false;     ///< Interrupted: the counts are not those of the whole run.
   metrics::Summary summary;
@@ -58,6 +61,10 @@ struct ShareOptions {
                                                const Targets& targets,
                                                const ShareOptions& options,
                                                const std::atomic<bool>& interrupt);
+
+/// Sets clients, or a rate, or how much faster than `trace_rate` a trace comes: what the workload
+/// has.
+void set_load(scenario::WorkloadSection& workload, double load, double trace_rate);
 
 /// The scenario that run_share() runs.
 [[nodiscard]] scenario::Resolved with_load(const scenario::Resolved& resolved,

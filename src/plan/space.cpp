@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -9,13 +10,16 @@
 #include <string_view>
 #include <tuple>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "core/check.hpp"
+#include "core/math.hpp"
 #include "core/result.hpp"
+#include "core/units.hpp"
 #include "document/document.hpp"
 #include "plan/engines.hpp"
 #include "plan/question.hpp"
@@ -25,6 +29,7 @@
 #include "scenario/scenario.hpp"
 #include "sweep/axes.hpp"
 #include "sweep/point_id.hpp"
+#include "workload/options.hpp"
 
 namespace ridgeline::plan {
 namespace {
@@ -62,6 +67,22 @@ std::string setting_text(const std::string& path, const std::string& value) {
   }
   const auto dot = path.rfind('.');
   return fmt::format("{} {}", path.substr(dot == std::string::npos ? 0 : dot + 1), value);
+}
+
+/// Clients whose answers all have one length march in step for ever, all their prompts at once. Of
+/// those of a server that goes on for hours the answers are taken to differ by a few percent.
+void fall_out_of_step(scenario::WorkloadSection& workload) {
+  const auto* const length =
+      workload.output_len ? std::get_if<workload::FixedLength>(&*workload.output_len) : nullptr;
+  if (length == nullptr || !workload.max_concurrency || workload.request_rate || workload.trace) {
+    return;
+  }
+  const double tokens = core::real(length->value.value());
+  const auto apart = static_cast<std::int64_t>(std::ceil(tokens * kOutOfStep));
+  if (apart < length->value.value()) {
+    workload.output_len = workload::UniformLength{.lowest = length->value - core::Tokens(apart),
+                                                  .highest = length->value + core::Tokens(apart)};
+  }
 }
 
 }  // namespace
@@ -151,6 +172,7 @@ core::Result<ResolvedSpacePoint> Space::resolve(const SpacePoint& point,
   if (!resolved) {
     return core::fail(std::move(resolved).error());
   }
+  fall_out_of_step(resolved->workload.section);
   scenario::MapBuilder estimator;
   estimator.add("measure", "plan").add("routing", [&] {
     const auto routed = std::ranges::find(

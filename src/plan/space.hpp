@@ -17,6 +17,11 @@
 
 namespace ridgeline::plan {
 
+/// How far answers of one length are taken apart in a closed loop, as a share, either way: without,
+/// the clients of a simulation march in step for ever, all their prompts at once. A convention: no
+/// record says by how much those of real servers differ.
+inline constexpr double kOutOfStep = 0.02;
+
 /// One point of a space: a deployment that might serve.
 struct SpacePoint {
   std::int64_t ordinal = 0;

@@ -127,6 +127,19 @@ Node capacity_node(const PlanCandidate& candidate, std::int64_t replicas) {
       .build();
 }
 
+/// The load that is recommended, by the names of what it is counted in.
+Node run_load_node(const Answer& answer, const PlanCandidate& candidate) {
+  if (!candidate.at) {
+    return Node::null({});
+  }
+  MapBuilder map;
+  map.add("clients",
+          number_node(answer.is_closed_loop ? std::optional(candidate.at->load) : std::nullopt))
+      .add("requests_per_s", number_node(candidate.at->requests_per_second))
+      .add("output_tokens_per_s", number_node(candidate.at->output_tokens_per_second));
+  return map.build();
+}
+
 Node certificate_node(const PlanCandidate& candidate) {
   if (!candidate.certificate) {
     return Node::null({});
@@ -163,6 +176,7 @@ Node candidate_node(const Answer& answer, const PlanCandidate& candidate) {
       .add("most_rps", number_node(candidate.most_rate))
       .add("utilisation",
            number_node(candidate.resolved ? std::optional(candidate.utilisation) : std::nullopt))
+      .add("recommended_load", run_load_node(answer, candidate))
       .add("slo", slo_node(answer, candidate))
       .add("binding",
            candidate.binding ? text_node(answer.question.slo.targets[*candidate.binding].name())
@@ -196,7 +210,9 @@ Node question_node(const Answer& answer) {
   }
   return MapBuilder()
       .add("workload", text_node(answer.workload))
-      .add(answer.is_closed_loop ? "clients" : "rate_rps", number_node(answer.load))
+      .add(answer.is_closed_loop ? "clients" : "rate_rps",
+           number_node(answer.question.most_of ? std::nullopt : std::optional(answer.load)))
+      .add("maximize", answer.question.most_of ? text_node("throughput") : Node::null({}))
       .add("slo", list_node(std::move(targets)))
       .add("confidence", number_node(answer.question.confidence))
       .add("objective", list_node(std::move(objectives)))

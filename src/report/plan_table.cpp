@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -100,7 +101,8 @@ std::string headline(const Answer& answer, bool ascii) {
   parts.push_back(fmt::format("{}", fmt::join(targets, ", ")));
   std::vector<std::string> objectives;
   for (const Objective objective : answer.question.objectives) {
-    objectives.push_back(objective_text(objective));
+    objectives.push_back(answer.question.most_of ? "most output tokens/s"
+                                                 : objective_text(objective));
   }
   parts.push_back(fmt::format("{} at {} {:.3g} %",
                               fmt::join(objectives, " and "),
@@ -167,17 +169,21 @@ std::string bounds_text(const Answer& answer) {
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
+bool has_price(const Answer& answer) {
+  return std::ranges::any_of(answer.candidates, [](const PlanCandidate& candidate) {
+    return candidate.cost.usd_per_hour.has_value();
+  });
+}
+
 /// What costs less than the first and is not sure enough: a row without a place.
-std::vector<std::string> cheaper_cells(const Answer& answer,
-                                       const TextStyle& style,
-                                       bool has_price) {
+std::vector<std::string> cheaper_cells(const Answer& answer, const TextStyle& style) {
   const plan::CheaperChance& chance = *answer.cheaper;
   const PlanCandidate& candidate = answer.candidates[chance.candidate];
   std::vector<std::string> cells = {
       style.ascii ? "-" : "–",
       times(answer, chance.replicas, candidate.label, style.ascii),
       fmt::format("{}", chance.replicas * candidate.gpus_per_replica)};
-  if (has_price) {
+  if (has_price(answer)) {
     const double each = candidate.cost.usd_per_hour.value_or(0.0) /
                         static_cast<double>(std::max<std::int64_t>(1, candidate.replicas));
     cells.push_back(fmt::format("{:.2f}", each * static_cast<double>(chance.replicas)));
@@ -190,20 +196,8 @@ std::vector<std::string> cheaper_cells(const Answer& answer,
   return cells;
 }
 
-std::string grid_of(const Answer& answer, const TextStyle& style) {
-  const bool has_price = std::ranges::any_of(answer.candidates, [](const PlanCandidate& candidate) {
-    return candidate.cost.usd_per_hour.has_value();
-  });
-  std::vector<Grid::Column> columns = {
-      {.title = ""}, {.title = "deployment", .left = true}, {.title = "GPUs"}};
-  if (has_price) {
-    columns.push_back({.title = "$/h"});
-  }
-  const std::vector<Objective> objectives = shown_objectives(answer);
-  for (const Objective objective : objectives) {
-    columns.push_back({.title = unit_of(objective)});
-  }
-  columns.push_back({.title = answer.is_closed_loop ? "capacity clients" : "capacity req/s"});
+/// A column per target: "p99 TTFT".
+void add_targets(const Answer& answer, std::vector<Grid::Column>& columns) {
   for (const plan::Target& target : answer.question.slo.targets) {
     columns.push_back(
         {.title =
@@ -213,32 +207,79 @@ std::string grid_of(const Answer& answer, const TextStyle& style) {
                                metrics::kStatisticNames[static_cast<std::size_t>(target.statistic)],
                                target.name())});
   }
+}
+
+/// Place, deployment, GPUs and, where there are prices, what they cost.
+std::vector<std::string> first_cells(const Answer& answer,
+                                     std::size_t place,
+                                     const PlanCandidate& candidate,
+                                     const TextStyle& style) {
+  std::vector<std::string> cells = {
+      fmt::format("{}", place + 1),
+      times(answer, candidate.replicas, candidate.label, style.ascii),
+      fmt::format("{}", candidate.replicas * candidate.gpus_per_replica)};
+  if (has_price(answer)) {
+    cells.push_back(candidate.cost.usd_per_hour
+                        ? fmt::format("{:.2f}", *candidate.cost.usd_per_hour)
+                        : "no price");
+  }
+  return cells;
+}
+
+void add_result_cells(const Answer& answer,
+                      const PlanCandidate& candidate,
+                      const TextStyle& style,
+                      std::vector<std::string>& cells) {
+  for (std::size_t target = 0; target < answer.question.slo.targets.size(); ++target) {
+    cells.push_back(value_text(candidate, target, style.ascii));
+  }
+  cells.push_back(sure_text(candidate));
+}
+
+/// What is best at the least cost, or yields most.
+std::string grid_of(const Answer& answer, const TextStyle& style) {
+  const bool is_most = answer.question.most_of.has_value();
+  std::vector<Grid::Column> columns = {
+      {.title = ""}, {.title = "deployment", .left = true}, {.title = "GPUs"}};
+  if (has_price(answer)) {
+    columns.push_back({.title = "$/h"});
+  }
+  const std::vector<Objective> objectives =
+      is_most ? std::vector<Objective>{} : shown_objectives(answer);
+  for (const Objective objective : objectives) {
+    columns.push_back({.title = unit_of(objective)});
+  }
+  columns.push_back({.title = answer.is_closed_loop ? "capacity clients" : "capacity req/s"});
+  if (is_most && answer.is_closed_loop) {
+    columns.push_back({.title = "clients"});
+  }
+  if (is_most) {
+    columns.insert(columns.end(), {{.title = "req/s"}, {.title = "output tokens/s"}});
+  }
+  add_targets(answer, columns);
   columns.push_back({.title = "sure"});
   Grid grid(std::move(columns));
   for (std::size_t i = 0; i < answer.ranking.size(); ++i) {
     const PlanCandidate& candidate = answer.candidates[answer.ranking[i]];
-    std::vector<std::string> cells = {
-        fmt::format("{}", i + 1),
-        times(answer, candidate.replicas, candidate.label, style.ascii),
-        fmt::format("{}", candidate.cost.gpus)};
-    if (has_price) {
-      cells.push_back(candidate.cost.usd_per_hour
-                          ? fmt::format("{:.2f}", *candidate.cost.usd_per_hour)
-                          : "no price");
-    }
+    std::vector<std::string> cells = first_cells(answer, i, candidate, style);
     for (const Objective objective : objectives) {
       const auto value = candidate.cost.of(objective);
       cells.push_back(value ? significant(*value) : "");
     }
     cells.push_back(capacity_text(candidate, answer.serving(candidate.replicas), style.ascii));
-    for (std::size_t target = 0; target < answer.question.slo.targets.size(); ++target) {
-      cells.push_back(value_text(candidate, target, style.ascii));
+    if (is_most) {
+      const plan::RunLoad at = candidate.at.value_or(plan::RunLoad{});
+      if (answer.is_closed_loop) {
+        cells.push_back(fmt::format("{:.0f}", at.load));
+      }
+      cells.push_back(significant(at.requests_per_second));
+      cells.push_back(grouped(std::llround(at.output_tokens_per_second)));
     }
-    cells.push_back(sure_text(candidate));
+    add_result_cells(answer, candidate, style, cells);
     grid.add(std::move(cells));
   }
   if (answer.cheaper) {
-    grid.add(cheaper_cells(answer, style, has_price));
+    grid.add(cheaper_cells(answer, style));
   }
   constexpr std::array<std::size_t, 1> kShrinkable = {1};
   return grid.render(style, kShrinkable);
@@ -303,6 +344,16 @@ std::string sure_line(const Answer& answer, const PlanCandidate& pick) {
   return text;
 }
 
+/// Of the load that is recommended.
+std::string most_line(const Answer& answer, const PlanCandidate& pick) {
+  const double serving = static_cast<double>(answer.serving(pick.replicas));
+  return fmt::format("1 keeps within the targets at {} {} with {}; as likely as not up to {}",
+                     significant(answer.load),
+                     answer.is_closed_loop ? "clients" : "req/s",
+                     sure_text(pick.p_feasible),
+                     significant(pick.capacity->value * serving));
+}
+
 std::string searched_text(const Answer& answer) {
   const plan::SearchCounts& search = answer.search;
   std::vector<std::string> parts;
@@ -365,7 +416,10 @@ std::string plan_table(const Answer& answer,
   if (answer.pick) {
     const PlanCandidate& pick = answer.candidates[*answer.pick];
     text += line("why", why_text(answer, pick), style);
-    text += line("sure", sure_line(answer, pick), style);
+    text += line("sure",
+                 answer.question.most_of && !pick.is_bound() ? most_line(answer, pick)
+                                                             : sure_line(answer, pick),
+                 style);
     if (!answer.breakevens.empty()) {
       text += line("price", price_text(answer), style);
     }

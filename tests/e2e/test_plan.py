@@ -408,3 +408,62 @@ def test_the_page_of_a_plan(ridgeline, tmp_path):
     for piece in ('id="question"', 'id="answer"', 'id="ranking"', 'id="cost"', "<svg", "p99 TTFT"):
         assert piece in page, piece
     assert "No point has a number to draw" not in page and "src=" not in page and "href=" not in page
+
+
+MOST = ["--model", "llama-3.1-8b", "--gpu", "h100", "--tensor-parallel-size", "1,2", "--input-len", "512",
+        "--output-len", "64", "--effort", "quick", "--slo-tpot", "12ms", "--slo-statistic", "mean", "--gpus", "4"]
+
+
+@pytest.mark.parametrize(("load", "counted"), [([], "clients"), (["--request-rate", "auto"], "req/s")])
+def test_most_of_so_many_gpus(ridgeline, load, counted):
+    words = [*MOST, *load, "--maximize", "throughput"]
+    table = ridgeline("plan", *words)
+    assert table.returncode == 0, table.stderr
+    assert "most output tokens/s at ≥ 90 %" in table.stdout and f" {counted} with " in table.stdout
+    done = ridgeline("plan", *words, "--format", "json", "--save-dir", "out")
+    answer = json.loads(done.stdout)
+    assert answer["question"]["maximize"] == "throughput"
+    ranked = [next(c for c in answer["candidates"] if c["id"] == id_) for id_ in answer["ranking"]]
+    assert [c["gpus"] for c in ranked] == [4] * len(ranked)
+    tokens = [c["recommended_load"]["output_tokens_per_s"] for c in ranked]
+    assert tokens == sorted(tokens, reverse=True)
+    assert sum(answer["search"]["by_stage"].values()) == answer["search"]["points"]
+    at = ranked[0]["recommended_load"]
+    assert (at["clients"] is not None) == (counted == "clients")
+    # What was saved is what is said: the load, and the target that it meets.
+    run = json.loads(ridgeline("run", ridgeline.folder / "out" / "top1" / "scenario.yaml", "--format", "json").stdout)
+    workload = run["config"]["workload"]
+    if at["clients"] is None:
+        assert workload["request_rate"] == pytest.approx(at["requests_per_s"], rel=1e-4)
+    else:
+        assert workload["max_concurrency"] == at["clients"]
+    assert run["summary"]["tpot_ms"]["mean"] <= 12
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    (["--maximize", "tokens"], "maximize: found \"tokens\", expected throughput"),
+    (["--maximize", "throughput", "--request-rate", "5"], "workload.request_rate: found \"5\", expected auto"),
+    (["--maximize", "throughput", "--objective", "gpus"], "maximize: found beside an objective"),
+    (["--maximize", "throughput", "--max-gpus", "8"], "--gpus: says the same as --max-gpus"),
+    (["--maximize", "throughput", "--what-to-measure"], "--what-to-measure: is not taken"),
+])
+def test_questions_for_the_most_that_make_no_sense(ridgeline, words, said):
+    done = ridgeline("plan", *MOST, *words)
+    assert done.returncode == 2 and said in done.stderr, done.stderr
+
+
+def test_most_of_no_gpus_is_refused(ridgeline):
+    done = ridgeline("plan", *MOST[:-2], "--maximize", "throughput")
+    assert done.returncode == 2 and "--gpus: is missing" in done.stderr
+
+
+def test_clients_up_to_the_seats_need_one_replica(ridgeline):
+    """Eight clients of eight seats, far within the target: certain, whatever a step takes."""
+    words = ["--model", "llama-3.1-8b", "--gpu", "h100", "--tensor-parallel-size", "1", "--max-num-seqs", "8",
+             "--input-len", "512", "--output-len", "64", "--slo-tpot", "60ms", "--objective", "gpus", "--effort",
+             "quick", "--format", "json"]
+    for clients, replicas in ((8, 1), (9, 2)):
+        answer = json.loads(ridgeline("plan", *words, "--max-concurrency", clients).stdout)
+        pick = next(c for c in answer["candidates"] if c["id"] == answer["answer"]["id"])
+        assert pick["deployment"]["replicas"] == replicas
+        assert pick["replica_capacity"]["value"] == 8

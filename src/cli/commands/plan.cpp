@@ -167,6 +167,12 @@ core::Result<PlanJob> read_plan_job(const Arguments& arguments, const Manners& m
                       .where = {.file = "command line"},
                       .hint = "--what-to-measure --kernels-only"});
   }
+  if (question && question->most_of && arguments.has("what-to-measure")) {
+    errors.push_back({.field = "--what-to-measure",
+                      .message = "is not taken of a question with maximize: no cost is at stake",
+                      .where = {.file = "command line"},
+                      .hint = "the cheapest deployment for a load says what to measure"});
+  }
   if (arguments.has("explain") && arguments.has("what-to-measure")) {
     errors.push_back({.field = "--explain",
                       .message = "found beside --what-to-measure, expected one of them: both say "

@@ -121,6 +121,11 @@ std::vector<FlagSpec> own_flags() {
       {.name = "slo",
        .value = "PRESET",
        .help = "Targets of MLPerf: mlperf/llama2-70b-interactive"},
+      {.name = "maximize",
+       .value = "throughput",
+       .help = "Asks instead for the most output tokens/s of --gpus within the targets: at as many "
+               "clients as meet them, or with --request-rate auto at the rate"},
+      {.name = "gpus", .value = "N", .help = "GPUs to share out, at most: as --max-gpus"},
       {.name = "replicas", .value = "N,...", .help = "Only these numbers of replicas"},
       {.name = "max-gpus", .value = "N", .help = "GPUs of all replicas together, at most"},
       {.name = "prices", .value = "FILE", .help = "Prices of GPUs per hour"},
@@ -207,6 +212,12 @@ core::Result<plan::Question> read_plan(const Arguments& given, const Routers& ro
   Arguments arguments = given;
   core::Errors errors;
   take_aiconfigurator_words(arguments, errors);
+  const auto max_gpus = text_of(arguments, arguments.has("gpus") ? "gpus" : "max-gpus");
+  if (arguments.has("gpus") && arguments.has("max-gpus")) {
+    errors.push_back({.field = "--gpus",
+                      .message = "says the same as --max-gpus: give one of them",
+                      .where = {.file = "command line"}});
+  }
   auto stated = stated_scenario(arguments, scenario::Purpose::kRun);
   if (!stated) {
     errors.insert(errors.end(), stated.error().begin(), stated.error().end());
@@ -216,11 +227,12 @@ core::Result<plan::Question> read_plan(const Arguments& given, const Routers& ro
                                        .overrides = stated->overrides,
                                        .axes = arguments.values("axis"),
                                        .objective = text_of(arguments, "objective"),
+                                       .maximize = text_of(arguments, "maximize"),
                                        .slo = text_of(arguments, "slo"),
                                        .replicas = text_of(arguments, "replicas"),
                                        .prices = text_of(arguments, "prices"),
                                        .effort = text_of(arguments, "effort"),
-                                       .max_gpus = text_of(arguments, "max-gpus"),
+                                       .max_gpus = max_gpus,
                                        .top_n = text_of(arguments, "top-n"),
                                        .confidence = text_of(arguments, "confidence"),
                                        .accept_bounds = arguments.has("accept-bounds"),

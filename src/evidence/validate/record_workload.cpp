@@ -20,6 +20,7 @@
 #include "evidence/validate/record_identity.hpp"
 #include "evidence/validate/record_refusals.hpp"
 #include "evidence/validate/request_log.hpp"
+#include "plan/space.hpp"
 
 namespace ridgeline::evidence::validate {
 namespace {
@@ -34,10 +35,6 @@ constexpr double kRetokenisedSpread = 0.02;
 constexpr std::string_view kUnknownPacing = "gap-analysis";
 /// What fixed-length benchmark recipes draw from, as a share of the nominal length.
 constexpr double kLowestLengthShare = 0.8;
-/// How far answers of one length are taken apart in a closed loop, either way: without, the clients
-/// of a simulation march in step for ever, all their prompts at once. Those of real servers do not,
-/// but no record says by how much.
-constexpr double kOutOfStep = 0.02;
 /// Requests of a closed loop per client in such recipes.
 constexpr std::int64_t kRequestsPerClient = 10;
 
@@ -304,10 +301,10 @@ void fall_out_of_step(Evidence& evidence) {
   const bool several = !evidence.stages.empty() && evidence.stages.front().concurrency > 1;
   if (several && evidence.output.law == TokenCounts::Law::kFixed) {
     const double mean = evidence.output.mean;
-    evidence.output = uniform(mean * (1.0 - kOutOfStep), mean * (1.0 + kOutOfStep));
+    evidence.output = uniform(mean * (1.0 - plan::kOutOfStep), mean * (1.0 + plan::kOutOfStep));
     evidence.assumed.push_back(
         fmt::format("answers {:.0f} % longer or shorter, so that clients fall out of step",
-                    100.0 * kOutOfStep));
+                    100.0 * plan::kOutOfStep));
   }
 }
 

@@ -19,14 +19,14 @@ namespace {
 const std::atomic<bool> kNoInterrupt = false;
 
 /// One seat, prompts of one length, one token each: a server that takes the same time for all.
-scenario::Resolved one_seat() {
+scenario::Resolved one_seat(const char* load = "workload.request_rate") {
   QuestionWords words;
   words.overrides = {{.path = "model", .text = "llama-3.1-8b"},
                      {.path = "gpu", .text = "h100"},
                      {.path = "engine.tensor_parallel_size", .text = "1"},
                      {.path = "engine.max_num_batched_tokens", .text = "2048"},
                      {.path = "engine.max_num_seqs", .text = "1"},
-                     {.path = "workload.request_rate", .text = "1"},
+                     {.path = load, .text = "1"},
                      {.path = "workload.input_len", .text = "1000"},
                      {.path = "workload.output_len", .text = "1"},
                      {.path = "slo.ttft", .text = "1s"}};
@@ -58,16 +58,20 @@ double waits_at_most(double t, double rho) {
   return (1.0 - rho) * sum;
 }
 
-TEST(FindCapacity, OfOneSeatIsThatOfMD1) {
-  const scenario::Resolved resolved = one_seat();
-  // The time that each request takes the server: of a run that is never idle.
+/// The time that each request takes the seat: of a run that is never idle.
+double service_seconds(const scenario::Resolved& resolved) {
   constexpr std::int64_t kFew = 2'000;
   const auto busy = run_share(resolved,
                               ttft(1.0),
                               {.load = 1'000.0, .requests = kFew, .batch = kFew, .seed = 1},
                               kNoInterrupt);
-  ASSERT_TRUE(busy.has_value());
-  const double service_s = *busy->summary.duration_s / static_cast<double>(kFew);
+  EXPECT_TRUE(busy.has_value());
+  return *busy->summary.duration_s / static_cast<double>(kFew);
+}
+
+TEST(FindCapacity, OfOneSeatIsThatOfMD1) {
+  const scenario::Resolved resolved = one_seat();
+  const double service_s = service_seconds(resolved);
   // What one sees that never waits.
   const Targets mean = {percentile_target(
       metrics::Metric::kTtft, metrics::Statistic::kMean, core::Duration::seconds(1))};
@@ -91,6 +95,26 @@ TEST(FindCapacity, OfOneSeatIsThatOfMD1) {
     ASSERT_TRUE(found.has_value() && found->has_value());
     EXPECT_EQ((*found)->limit, Limit::kTarget);
     EXPECT_NEAR((*found)->load * service_s / low, 1.0, 0.01) << services;
+  }
+}
+
+TEST(FindCapacity, OfClientsIsSoManyTurnsOfTheSeat) {
+  const double service_s = service_seconds(one_seat());
+  // N clients take turns: each waits for the others, so that an answer comes N services after its
+  // request, and the seat is never idle.
+  for (const double turns : {3.5, 5.9, 40.5}) {
+    const Targets target = {
+        percentile_target(metrics::Metric::kE2e,
+                          metrics::Statistic::kMean,
+                          core::Duration::saturating(core::Seconds(turns * service_s)))};
+    const auto found = find_capacity(
+        one_seat("workload.max_concurrency"),
+        target,
+        {.requests = 2'000, .guess = 3.0, .ceiling = 100.0, .seed = 1, .is_closed_loop = true},
+        kNoInterrupt);
+    ASSERT_TRUE(found.has_value() && found->has_value());
+    EXPECT_EQ((*found)->load, std::floor(turns)) << turns;
+    EXPECT_NEAR((*found)->requests_per_second * service_s, 1.0, 0.02) << turns;
   }
 }
 

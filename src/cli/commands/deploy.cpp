@@ -1,4 +1,3 @@
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -93,26 +92,35 @@ core::Result<ReplicaRange> read_replica_range(const Arguments& arguments) {
   return std::pair(*least, *most);
 }
 
-/// The flags of the autoscaler that is written, so that what is predicted is what is written.
+/// The flags of the autoscaler that is written, so that what is predicted is what is written. It
+/// begins with the fewest replicas, unless the scenario says with how many.
 core::Result<Arguments> with_autoscaler(const Arguments& given, const ReplicaRange& range) {
   Arguments arguments = given;
   if (!range) {
     return arguments;
   }
   core::Errors errors;
-  const std::array<std::pair<const char*, std::string>, 5> flags = {
-      {{"autoscaling", "hpa"},
-       {"min-replicas", fmt::format("{}", range->first)},
-       {"max-replicas", fmt::format("{}", range->second)},
-       {"metric", "waiting"},
-       {"target", fmt::format("{}", deploy::kWaitingPerReplica)}}};
-  for (const auto& [name, value] : flags) {
+  const auto add = [&](const char* name, std::string value) {
     if (arguments.has(name)) {
       errors.push_back(deploy_flag_error(
           name, fmt::format("found beside --{}, which says it: expected one of them", kAutoscale)));
     }
     arguments.flags.push_back(
-        {.name = name, .value = value, .typed = fmt::format("--{}", kAutoscale)});
+        {.name = name, .value = std::move(value), .typed = fmt::format("--{}", kAutoscale)});
+  };
+  add("autoscaling", "hpa");
+  add("min-replicas", fmt::format("{}", range->first));
+  add("max-replicas", fmt::format("{}", range->second));
+  add("metric", "waiting");
+  add("target", fmt::format("{}", deploy::kWaitingPerReplica));
+  const auto plain = load(given, scenario::Purpose::kRun);
+  if (!plain || !plain->scenario.run.cluster.instances) {
+    // Data-parallel ranks of one replica are instances of their own.
+    const std::int64_t ranks =
+        plain ? scenario::attention_ranks(plain->scenario.deployment.engine).ranks : 1;
+    if (!arguments.has("instances")) {
+      add("instances", fmt::format("{}", range->first * ranks));
+    }
   }
   if (!errors.empty()) {
     return core::fail(std::move(errors));
@@ -120,29 +128,13 @@ core::Result<Arguments> with_autoscaler(const Arguments& given, const ReplicaRan
   return arguments;
 }
 
-/// Notes that a setting is given by a flag of ours.
-void note_flag(scenario::LoadedScenario& loaded, std::string_view path, std::string_view flag) {
-  for (scenario::Provenance& entry : loaded.provenance) {
-    if (entry.path == path) {
-      entry = {.path = entry.path,
-               .origin = scenario::Provenance::Origin::kFlag,
-               .where = {.file = fmt::format("--{}", flag)}};
-    }
-  }
-}
-
-/// A scenario of several instances that names no router gets the targets' own; one that is scaled
-/// begins with the fewest.
-core::Result<void> complete_cluster(std::span<const deploy::Target* const> targets,
-                                    const ReplicaRange& range,
-                                    scenario::LoadedScenario& loaded) {
+/// A scenario of several instances that names no router gets the targets' own.
+core::Result<void> choose_router(std::span<const deploy::Target* const> targets,
+                                 const ReplicaRange& range,
+                                 scenario::LoadedScenario& loaded) {
   scenario::ClusterSection& cluster = loaded.scenario.run.cluster;
   // Data-parallel ranks of one replica get requests from their own engine.
   const std::int64_t ranks = scenario::attention_ranks(loaded.scenario.deployment.engine).ranks;
-  if (range && !cluster.instances) {
-    cluster.instances = range->first * ranks;
-    note_flag(loaded, "cluster.instances", kAutoscale);
-  }
   const std::int64_t most = range ? range->second : cluster.instances.value_or(1) / ranks;
   if (most < 2 || cluster.router.name) {
     return {};
@@ -154,7 +146,13 @@ core::Result<void> complete_cluster(std::span<const deploy::Target* const> targe
                                         "one after the other, each into a folder of its own"));
   }
   cluster.router.name = std::string(router);
-  note_flag(loaded, kRouterPath, kDeploymentTarget);
+  for (scenario::Provenance& entry : loaded.provenance) {
+    if (entry.path == kRouterPath) {
+      entry = {.path = entry.path,
+               .origin = scenario::Provenance::Origin::kFlag,
+               .where = {.file = fmt::format("--{}", kDeploymentTarget)}};
+    }
+  }
   return {};
 }
 
@@ -269,7 +267,7 @@ core::Result<DeploymentJob> read_deployment_job(const Arguments& arguments) {
   keep_errors(range, errors);
   keep_errors(loaded, errors);
   if (targets && loaded && range) {
-    keep_errors(complete_cluster(*targets, *range, *loaded), errors);
+    keep_errors(choose_router(*targets, *range, *loaded), errors);
     for (const deploy::Target* target : *targets) {
       if (*range && !target->abilities.autoscales) {
         errors.push_back(deploy_flag_error(

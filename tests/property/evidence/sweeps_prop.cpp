@@ -447,7 +447,9 @@ Answers answer(const Group& group) {
         return capacity.requests_per_second * answer_tokens * replicas;
       };
       if (measured.clients > 0.0 && !measured.is_cut) {
-        answers.capacities.ratios.push_back(load->estimate.load / measured.clients);
+        // Clients are whole: a plan cannot say more than the next number below.
+        const double whole = std::max(1.0, std::floor(measured.clients));
+        answers.capacities.ratios.push_back(load->estimate.load / whole);
         answers.lines.push_back(fmt::format(
             "{:<38} TPOT {:>6.1f} ms  {:>6.1f} clients predicted, {:>6.1f} measured: {}",
             group.name,

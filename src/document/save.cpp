@@ -51,39 +51,6 @@ fs::path folder_of(const std::string& folder) {
   return target.has_filename() ? target : target.parent_path();
 }
 
-/// A folder for the time of a rename: calls that save into it take turns.
-class FolderLock {
- public:
-  explicit FolderLock(const fs::path& folder)
-      : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {}
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
-  FolderLock(FolderLock&&) = delete;
-  FolderLock& operator=(FolderLock&&) = delete;
-  ~FolderLock() {
-    if (descriptor_ >= 0) {
-      ::close(descriptor_);
-    }
-  }
-
-  /// False where another has it for longer than any rename takes. A file system without locks has
-  /// no turns.
-  [[nodiscard]] bool take() const {
-    constexpr int kTries = 1000;
-    constexpr auto kPause = std::chrono::milliseconds(10);
-    for (int i = 0; i < kTries; ++i) {
-      if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) {
-        return true;
-      }
-      std::this_thread::sleep_for(kPause);
-    }
-    return false;
-  }
-
- private:
-  int descriptor_;
-};
-
 /// One call of save_files().
 class Saving {
  public:
@@ -211,7 +178,7 @@ class Saving {
   }
 
   core::Result<void> put_each() {
-    const FolderLock lock(target_);
+    const FolderLock lock(target_.string());
     if (!lock.take()) {
       return refuse(target_, "another process is writing into it");
     }
@@ -291,6 +258,27 @@ class Saving {
 };
 
 }  // namespace
+
+FolderLock::FolderLock(const std::string& folder)
+    : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {}
+
+FolderLock::~FolderLock() {
+  if (descriptor_ >= 0) {
+    ::close(descriptor_);
+  }
+}
+
+bool FolderLock::take() const {
+  constexpr int kTries = 1000;
+  constexpr auto kPause = std::chrono::milliseconds(10);
+  for (int i = 0; i < kTries; ++i) {
+    if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) {
+      return true;
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+  return false;
+}
 
 core::Result<void> can_save(std::string_view flag, const std::string& folder) {
   const fs::path target = folder_of(folder);

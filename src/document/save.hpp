@@ -24,6 +24,24 @@ struct NewFile {
                                             const std::string& folder,
                                             std::span<const NewFile> files);
 
+/// A folder for a short time: processes that change what is in it take turns.
+class FolderLock {
+ public:
+  explicit FolderLock(const std::string& folder);
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+  FolderLock(FolderLock&&) = delete;
+  FolderLock& operator=(FolderLock&&) = delete;
+  ~FolderLock();
+
+  /// False where another has it for 10 s, longer than a turn takes. A file system without locks has
+  /// no turns.
+  [[nodiscard]] bool take() const;
+
+ private:
+  int descriptor_;
+};
+
 /// Writes one file, whole or not at all; it is on the disk when this returns.
 [[nodiscard]] core::Result<void> save_file(std::string_view flag,
                                            const std::string& path,

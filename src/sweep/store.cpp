@@ -15,6 +15,7 @@
 
 #include "core/result.hpp"
 #include "document/document.hpp"
+#include "document/input_files.hpp"
 #include "document/save.hpp"
 #include "sweep/axes.hpp"
 #include "sweep/point_id.hpp"
@@ -143,40 +144,42 @@ core::Result<Store> Store::find(const std::string& folder) {
 
 core::Result<Store> Store::open(const std::string& folder, const document::Node& description) {
   std::error_code failed;
-  if (std::filesystem::exists(folder + std::string(kSweepFile), failed)) {
-    auto store = find(folder);
-    if (!store) {
-      return store;
-    }
-    const std::string wanted = text_at(description, "digest");
-    if (store->digest_ != wanted) {
-      return core::fail(store_error(
-          fmt::format("'{}' holds another sweep ({}, this is {})", folder, store->digest_, wanted),
-          "another folder, or the same axes, settings and measure"));
-    }
-    const std::string version = text_at(store->description_, "version");
-    if (version != text_at(description, "version")) {
-      return core::fail(
-          store_error(fmt::format("'{}' holds results of version {}, this is {}: they "
-                                  "may differ",
-                                  folder,
-                                  version,
-                                  text_at(description, "version")),
-                      "another folder"));
-    }
-    return store;
-  }
   std::filesystem::create_directories(folder + "/shards", failed);
   if (failed) {
     return core::fail(
         store_error(fmt::format("'{}' cannot be made: {}", folder, failed.message())));
   }
-  if (auto written = document::save_file(
-          "--store", folder + std::string(kSweepFile), one_line(description) + "\n");
-      !written) {
-    return core::fail(std::move(written).error());
+  const document::FolderLock lock(folder);
+  if (!lock.take()) {
+    return core::fail(store_error(fmt::format("another process is making '{}'", folder)));
   }
-  return find(folder);
+  const std::string path = folder + std::string(kSweepFile);
+  if (!std::filesystem::exists(path, failed)) {
+    if (auto written = document::save_file("--store", path, one_line(description) + "\n");
+        !written) {
+      return core::fail(std::move(written).error());
+    }
+  }
+  auto store = find(folder);
+  if (!store) {
+    return store;
+  }
+  const std::string wanted = text_at(description, "digest");
+  if (store->digest_ != wanted) {
+    return core::fail(store_error(
+        fmt::format("'{}' holds another sweep ({}, this is {})", folder, store->digest_, wanted),
+        "another folder, or the same axes, settings and measure"));
+  }
+  const std::string version = text_at(store->description_, "version");
+  if (version != text_at(description, "version")) {
+    return core::fail(
+        store_error(fmt::format("'{}' holds results of version {}, this is {}: they may differ",
+                                folder,
+                                version,
+                                text_at(description, "version")),
+                    "another folder"));
+  }
+  return store;
 }
 
 std::string Store::header() const {
@@ -211,6 +214,7 @@ core::Result<void> Store::read_file(std::uint32_t index, Contents& contents) con
   if (!lines.is_open()) {
     return core::fail(store_error(fmt::format("'{}' cannot be read", path)));
   }
+  document::note_input(path);  // No output may replace it.
   std::string_view line;
   std::uint64_t offset = 0;
   bool is_whole = false;

@@ -121,6 +121,23 @@ def test_a_changed_digit_of_a_store_is_seen(ridgeline):
     assert (ridgeline.folder / "m.csv").read_text() == merged
 
 
+def test_of_different_sweeps_at_once_one_has_the_folder(ridgeline):
+    running = [ridgeline.start("sweep", "run", *SWEEP, "--max-num-seqs", str(16 + i)) for i in range(8)]
+    said = [(process.communicate(timeout=100)[1], process.returncode) for process in running]
+    assert sorted(code for _, code in said) == [0] + [2] * 7
+    assert all("holds another sweep" in err for err, code in said if code == 2)
+    assert ridgeline("sweep", "merge", "store", "-o", "m.csv").returncode == 0
+
+
+def test_a_merge_replaces_no_row_that_it_reads(ridgeline):
+    assert ridgeline("sweep", "run", *SWEEP).returncode == 0
+    shard = next((ridgeline.folder / "store" / "shards").iterdir())
+    rows = shard.read_text()
+    done = ridgeline("sweep", "merge", "store", "-o", shard)
+    assert done.returncode == 2 and "is read by this command" in done.stderr
+    assert shard.read_text() == rows
+
+
 def test_a_changed_digit_of_what_a_plan_found_is_seen(ridgeline):
     plan = ["plan", "--model", "llama-3.1-8b", "--gpu", "h100", "--request-rate", "2", "--input-len", "200", "--output-len", "20",
             "--slo-ttft", "500ms", "--store", "found"]

@@ -80,7 +80,7 @@ TEST(JsonWriter, WritesDoublesInTheFewestDigits) {
 TEST(JsonWriter, EscapesStrings) {
   using namespace std::string_view_literals;
   EXPECT_EQ(one("\"\\/\b\f\n\r\t\x01\x1F\x7F\0"sv),
-            "\"\\\"\\\\/\\b\\f\\n\\r\\t\\u0001\\u001f\x7F\\u0000\"");
+            "\"\\\"\\\\/\\b\\f\\n\\r\\t\\u0001\\u001f\\u007f\\u0000\"");
   EXPECT_EQ(one("\xC3\xA9\xF0\x9F\x98\x80"), "\"\xC3\xA9\xF0\x9F\x98\x80\"");
   EXPECT_EQ(one(std::string("x")), "\"x\"");
   EXPECT_EQ(JsonWriter(Layout::kOneLine).begin_object().member("\"\n", 1).end_object().text(),

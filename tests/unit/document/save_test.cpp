@@ -82,7 +82,7 @@ TEST_F(SaveFiles, ReplacesItsFilesAndLeavesOthers) {
 }
 
 TEST_F(SaveFiles, WritesNothingWhereOneCannotBeWritten) {
-  const std::vector<NewFile> files = {files_[0], {.name = "no/such/folder.yaml", .text = "z"}};
+  const std::vector<NewFile> files = {files_[0], {.name = std::string(300, 'x'), .text = "z"}};
   const auto saved = save_files("--save-dir", (folder_ / "out").string(), files);
   ASSERT_FALSE(saved);
   EXPECT_EQ(saved.error().front().field, "--save-dir");

@@ -51,9 +51,20 @@ void KvCache::begin_lookups() {
     return;
   }
   has_lookups_ = true;
+  std::vector<Index> stored;
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     if (blocks_[i].tokens > 0) {
-      enter(static_cast<Index>(i));
+      stored.push_back(static_cast<Index>(i));
+    }
+  }
+  std::ranges::stable_sort(stored, {}, [&](Index index) { return blocks_[index].place; });
+  for (const Index index : stored) {
+    Block& block = blocks_[index];
+    if (block.place == 0 || stored_.contains(key_before(*block.content, block.place))) {
+      enter(index);
+    } else {
+      block.tokens = 0;  // A block before it was taken meanwhile.
+      block.content = nullptr;
     }
   }
 }
@@ -91,7 +102,7 @@ std::int64_t KvCache::common_tokens(const Block& stored,
 bool KvCache::is_free_leaf(Index index) const {
   const Block& block = blocks_[index];
   return block.references == 0 &&
-         (block.tokens < limits_.tokens_per_block || !children_.contains(key_of(block)));
+         (block.tokens < limits_.tokens_per_block || !followers_.contains(key_of(block)));
 }
 
 /// The stored block that begins with the most tokens of a context's block, which is not stored.
@@ -159,7 +170,7 @@ std::int64_t KvCache::extend(Sequence& sequence, std::int64_t tokens, std::int64
 
 void KvCache::shrink(Sequence& sequence, std::int64_t tokens) {
   while (std::ssize(sequence.blocks) > blocks_of(tokens)) {
-    give_back(sequence);
+    give_back(sequence, true);
   }
 }
 
@@ -202,14 +213,40 @@ void KvCache::enter(Index index) {
     stored_.emplace(key, index);
     note(key, true);
   }
+  const auto [last, is_first] =
+      followers_.try_emplace(key_before(*block.content, block.place), index);
+  if (!is_first) {
+    blocks_[index].next_follower = last->second;
+    blocks_[last->second].previous_follower = index;
+    last->second = index;
+  }
   if (limits_.enable_partial_reuse) {
     siblings_[sibling_key(*block.content, block.place)].push_back(index);
-    ++children_[key_before(*block.content, block.place)];
   }
 }
 
-/// What a block stores is lost.
-void KvCache::forget(Index index) {
+/// What a block stores is lost, and with it all that is stored behind it: so many blocks' content.
+std::int64_t KvCache::forget(Index index) {
+  std::int64_t count = 0;
+  std::vector<Index> lost = {index};
+  while (!lost.empty()) {
+    const Index next = lost.back();
+    lost.pop_back();
+    const Block& block = blocks_[next];
+    if (has_lookups_ && block.tokens == limits_.tokens_per_block) {
+      const auto last = followers_.find(key_of(block));
+      for (Index follower = last == followers_.end() ? kNone : last->second; follower != kNone;
+           follower = blocks_[follower].next_follower) {
+        lost.push_back(follower);
+      }
+    }
+    count += block.tokens > 0 ? 1 : 0;
+    forget_one(next);
+  }
+  return count;
+}
+
+void KvCache::forget_one(Index index) {
   Block& block = blocks_[index];
   if (has_lookups_ && block.tokens == limits_.tokens_per_block) {
     stored_.erase(key_of(block));
@@ -221,10 +258,22 @@ void KvCache::forget(Index index) {
     if (siblings->second.empty()) {
       siblings_.erase(siblings);
     }
-    const auto children = children_.find(key_before(*block.content, block.place));
-    if (--children->second == 0) {
-      children_.erase(children);
+  }
+  if (has_lookups_ && block.tokens > 0) {
+    const Index next = block.next_follower;
+    const Index previous = block.previous_follower;
+    if (next != kNone) {
+      blocks_[next].previous_follower = previous;
     }
+    if (previous != kNone) {
+      blocks_[previous].next_follower = next;
+    } else if (next != kNone) {
+      followers_[key_before(*block.content, block.place)] = next;
+    } else {
+      followers_.erase(key_before(*block.content, block.place));
+    }
+    block.next_follower = kNone;
+    block.previous_follower = kNone;
   }
   block.tokens = 0;
   block.content = nullptr;
@@ -243,12 +292,11 @@ void KvCache::claim(Sequence& sequence, Index index) {
   sequence.blocks.emplace_back(index);
 }
 
-/// The free block given back first; what it stores is lost.
+/// The free block given back first.
 void KvCache::take_into(Sequence& sequence) {
   RIDGELINE_CHECK(num_free_ > 0, "a request was scheduled without free KV blocks");
   const Index index = first_free_;
-  num_evicted_ += blocks_[index].tokens > 0 ? 1 : 0;
-  forget(index);
+  num_evicted_ += forget(index);
   claim(sequence, index);
 }
 
@@ -259,11 +307,11 @@ void KvCache::release(Sequence& sequence) {
 }
 
 /// The last block of a request.
-void KvCache::give_back(Sequence& sequence) {
+void KvCache::give_back(Sequence& sequence, bool to_front) {
   const Index index = sequence.blocks.back().value();
   sequence.blocks.pop_back();
   if (--blocks_[index].references == 0) {
-    push_free(index);
+    to_front ? push_free_front(index) : push_free(index);
   }
 }
 
@@ -273,6 +321,15 @@ void KvCache::push_free(Index index) {
   block.next = kNone;
   (last_free_ == kNone ? first_free_ : blocks_[last_free_].next) = index;
   last_free_ = index;
+  ++num_free_;
+}
+
+void KvCache::push_free_front(Index index) {
+  Block& block = blocks_[index];
+  block.previous = kNone;
+  block.next = first_free_;
+  (first_free_ == kNone ? last_free_ : blocks_[first_free_].previous) = index;
+  first_free_ = index;
   ++num_free_;
 }
 

@@ -28,8 +28,8 @@ struct KvCacheLimits {
 /// TensorRT-LLM's KV block manager (kvCacheManager.cpp, evictionPolicy.cpp) for full attention on
 /// one GPU's pool: blocks with reference counts, free ones in the order in which they were given
 /// back, and stored ones under a key of all tokens up to their end. A free block keeps what it
-/// stores until it is taken. All blocks have the default retention priority, so that one queue is
-/// enough.
+/// stores until it is taken, or a block is that it follows (getFreeBlock: freeChildren). All blocks
+/// have the default retention priority, so that one queue is enough.
 class KvCache {
  public:
   static constexpr std::int64_t kAnyNumber = std::numeric_limits<std::int64_t>::max();
@@ -66,7 +66,8 @@ class KvCache {
   /// Takes blocks for so many tokens, there are as many free ones; or only so many blocks. Returns
   /// how many.
   std::int64_t extend(Sequence& sequence, std::int64_t tokens, std::int64_t most = kAnyNumber);
-  /// Gives back the blocks behind those of so many tokens.
+  /// Gives back the blocks behind those of so many tokens: they are the next to be taken
+  /// (releaseLastBlock).
   void shrink(Sequence& sequence, std::int64_t tokens);
   /// The blocks of a request's first so many tokens can be found from now on, whole ones; with
   /// `tail`, the first tokens of the next one as well.
@@ -91,6 +92,8 @@ class KvCache {
     std::int64_t references = 0;
     Index previous = kNone;  ///< In the queue of free blocks.
     Index next = kNone;
+    Index previous_follower = kNone;  ///< Of the same block, stored ones.
+    Index next_follower = kNone;
     std::int64_t tokens = 0;                     ///< That it stores; 0: none.
     std::int64_t place = 0;                      ///< Among the blocks of the content.
     std::shared_ptr<Content> content = nullptr;  ///< Whose tokens those are.
@@ -123,12 +126,14 @@ class KvCache {
   [[nodiscard]] bool is_free_leaf(Index index) const;
   void put(const Sequence& sequence, std::int64_t place, std::int64_t tokens);
   void enter(Index index);
-  void forget(Index index);
+  std::int64_t forget(Index index);
+  void forget_one(Index index);
   void note(std::uint64_t key, bool came);
   void claim(Sequence& sequence, Index index);
   void take_into(Sequence& sequence);
-  void give_back(Sequence& sequence);
+  void give_back(Sequence& sequence, bool to_front = false);
   void push_free(Index index);
+  void push_free_front(Index index);
   void unlink_free(Index index);
 
   KvCacheLimits limits_;
@@ -140,9 +145,9 @@ class KvCache {
   std::int64_t num_evicted_ = 0;
   std::unordered_map<std::uint64_t, Index> stored_;  ///< Full blocks.
   /// Stored blocks, in the order in which they were, by the key of all before them and their first
-  /// token; and how many are stored behind a key. Where blocks may be found by their first tokens.
+  /// token. Where blocks may be found by their first tokens.
   std::unordered_map<std::uint64_t, std::vector<Index>> siblings_;
-  std::unordered_map<std::uint64_t, std::int64_t> children_;
+  std::unordered_map<std::uint64_t, Index> followers_;  ///< The last one stored behind a key.
   std::optional<vllm::plain::KvChanges> changes_;
 };
 

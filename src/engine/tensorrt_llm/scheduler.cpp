@@ -1,9 +1,12 @@
 #include "engine/tensorrt_llm/scheduler.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "core/check.hpp"
 #include "core/time.hpp"
@@ -294,6 +297,27 @@ bool Scheduler::take_tokens(Sequence& sequence,
     take_back(sequence, 1 + part.num_drafts - tokens);
   }
   return sequence.output_tokens >= sequence.stop_after;
+}
+
+/// Requests that end with a step give their blocks back in the order of their arrival, whatever
+/// their order in the step (py_executor.py: _handle_responses).
+std::vector<engine::SequencePtr> Scheduler::update(const ScheduledStep& step,
+                                                   std::span<const std::int64_t> tokens) {
+  std::vector<Sequence*> ended;
+  for (std::size_t i = 0; i < step.size(); ++i) {
+    auto& sequence = static_cast<Sequence&>(*step[i].sequence);
+    if (take_tokens(sequence, step[i], tokens[i])) {
+      ended.push_back(&sequence);
+    }
+  }
+  std::vector<engine::SequencePtr> left(ended.size());
+  const std::vector<RequestPtr> active = ended.empty() ? std::vector<RequestPtr>() : running_;
+  for (const RequestPtr& sequence : active) {
+    if (const auto at = std::ranges::find(ended, sequence.get()); at != ended.end()) {
+      left[static_cast<std::size_t>(at - ended.begin())] = remove(*sequence);
+    }
+  }
+  return left;
 }
 
 /// Drafts that were not accepted.

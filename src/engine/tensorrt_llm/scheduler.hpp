@@ -35,6 +35,8 @@ class Scheduler final : public QueueScheduler<Sequence> {
 
   engine::SequencePtr add(const domain::Request& request) override;
   void schedule(ScheduledStep& step) override;
+  std::vector<engine::SequencePtr> update(const ScheduledStep& step,
+                                          std::span<const std::int64_t> tokens) override;
   [[nodiscard]] SchedulerCounts counts() const override;
   [[nodiscard]] core::Tokens queued_prompt_tokens() const override;
   [[nodiscard]] core::Tokens cached_prefix(const domain::Request& request,

@@ -99,5 +99,46 @@ TEST_F(BlockReuseTest, WhatWasStoredBeforeTheFirstLookUpIsFound) {
   EXPECT_EQ(requests_.kv().find_prefix(Sequence(quoting, core::Tokens(100))), 8);
 }
 
+TEST(BlockOrder, WhatIsStoredBehindABlockIsLostWithIt) {
+  ActiveRequests requests({.num_blocks = 8, .tokens_per_block = 4, .enable_partial_reuse = false});
+  KvCache& kv = requests.kv();
+  Sequence& first = requests.add_context(16, 4, 1);
+  kv.start(first);  // Blocks 0 to 3.
+  kv.store(first, 16, false);
+  kv.release(first);  // Free: 4 5 6 7 3 2 1 0.
+  // The same prompt again finds all of it but its last block, which it computes into block 4, and
+  // writes an answer into 5. Of the two equal blocks 3 is the one stored, and 5 follows it.
+  Sequence& again = requests.add_context(16, 8, 1);
+  EXPECT_EQ(kv.start(again), 12);
+  kv.extend(again, 20);
+  kv.store(again, 20, true);
+  kv.release(again);  // Free: 6 7 3 5 4 2 1 0.
+  EXPECT_EQ(kv.num_evicted(), 0);
+  kv.start(requests.add_context(12, 4, 9));  // 6, 7 and 3.
+  EXPECT_EQ(kv.num_evicted(), 2) << "blocks 3 and 5";
+}
+
+TEST(BlockOrder, ABlockTakenTooManyIsTheNextToBeTaken) {
+  ActiveRequests requests(eight_blocks());
+  Sequence& sequence = requests.add_context(4, 20, 1);
+  requests.kv().start(sequence);
+  requests.kv().extend(sequence, 12);
+  requests.kv().shrink(sequence, 8);
+  requests.kv().extend(sequence, 12);
+  EXPECT_EQ(sequence.blocks.back().value(), 2U);
+}
+
+TEST(BlockOrder, RequestsThatEndTogetherGiveBackInTheOrderOfTheirArrival) {
+  SmallEngine engine(small_options());
+  engine.add(small_request(0, 4, 2));
+  EXPECT_EQ(engine.step(), "0:4");
+  engine.add(small_request(1, 4, 1));
+  EXPECT_EQ(engine.step(), "1:4 | 0") << "the context takes block 1, and then 0 block 2";
+  engine.add(small_request(2, 56, 2));  // 13 blocks that were never used, and one more.
+  EXPECT_EQ(engine.step(), "2:56");
+  EXPECT_EQ(engine.scheduler().running().front()->blocks.back().value(), 2U)
+      << "the last block of the one that came first";
+}
+
 }  // namespace
 }  // namespace ridgeline::engine::tensorrt_llm

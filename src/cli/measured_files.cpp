@@ -88,6 +88,9 @@ void warn_of_files(const std::vector<evidence::validate::Evidence>& evidence,
     for (const auto& rows : record.left_out) {
       warn("W-rows-left-out", fmt::format("{}: left out {}", record.file, rows));
     }
+    for (const auto& warning : record.warnings) {
+      warn(warning.code, fmt::format("{}: {}", record.file, warning.message));
+    }
     for (const auto& doubt : record.doubts) {
       warn("W-measured-file", fmt::format("{}: {}", record.file, doubt));
     }

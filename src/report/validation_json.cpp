@@ -117,6 +117,9 @@ void write_record(document::JsonWriter& json, const ScoredRecord& record) {
   }
   json.end_array();
   json.key("doubts").begin_array();
+  for (const auto& warning : evidence.warnings) {
+    json.value(warning.code + ": " + warning.message);
+  }
   for (const auto& doubt : evidence.doubts) {
     json.value(doubt);
   }

@@ -56,18 +56,6 @@ void check_starts(std::vector<ClientRequest>& requests) {
   }
 }
 
-/// The mean E2E in seconds, or what the mean TTFT and TPOT make of an answer of the mean length.
-std::optional<double> mean_answer_seconds(const Evidence& evidence) {
-  const auto mean = [&](Figure figure) { return evidence.measured.at(figure, Level::kMean); };
-  const auto first = mean(Figure::kTtft);
-  const auto gap = mean(Figure::kTpot);
-  auto e2e = mean(Figure::kE2e);
-  if (!e2e && first && gap && evidence.output.mean >= 1.0) {
-    e2e = *first + *gap * (evidence.output.mean - 1.0);
-  }
-  return e2e ? std::optional(*e2e / kMillisecondsPerSecond) : std::nullopt;
-}
-
 /// How long after the last answer, were it of the mean length, the run should end: answers near the
 /// end of the run that are longer take their further tokens' time.
 double seconds_of_longer_answers(const StageLoad& stage, const Evidence& evidence) {
@@ -282,6 +270,17 @@ Figures figures_of_requests(const std::vector<ClientRequest>& requests) {
   fill(Figure::kE2e, &ClientRequest::e2e_ms);
   fill(Figure::kTpot, &ClientRequest::tpot_ms);
   return figures;
+}
+
+std::optional<double> mean_answer_seconds(const Evidence& evidence) {
+  const auto mean = [&](Figure figure) { return evidence.measured.at(figure, Level::kMean); };
+  const auto first = mean(Figure::kTtft);
+  const auto gap = mean(Figure::kTpot);
+  auto e2e = mean(Figure::kE2e);
+  if (!e2e && first && gap && evidence.output.mean >= 1.0) {
+    e2e = *first + *gap * (evidence.output.mean - 1.0);
+  }
+  return e2e ? std::optional(*e2e / kMillisecondsPerSecond) : std::nullopt;
 }
 
 std::optional<double> sustained_rate(double requests,

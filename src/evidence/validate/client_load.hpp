@@ -89,6 +89,10 @@ void replay_if_complete(const std::string& place,
                                                    std::optional<double> per_second,
                                                    const Evidence& evidence);
 
+/// How long a request was inside on average, in seconds: the mean E2E, or what the mean TTFT and
+/// TPOT make of an answer of the mean length.
+[[nodiscard]] std::optional<double> mean_answer_seconds(const Evidence& evidence);
+
 /// Notes that the file holds no single requests, so that all are of the mean length.
 void assume_mean_lengths(const std::string& why, Evidence& evidence);
 

@@ -3,13 +3,16 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "core/result.hpp"
 #include "evidence/validate/campaign.hpp"
+#include "workload/item_stream.hpp"
 
 /// A measurement of a real server, in the words of ../groundtruth's records: everything that a
 /// prediction needs, and what it is compared with.
@@ -136,7 +139,10 @@ struct StageLoad {
   double duration_s = 0.0;
   std::int64_t requests = 0;
   std::int64_t concurrency = 0;
-  std::vector<Row> rows;  ///< kRecorded; kClosed and kAtOnce: their lengths, where known.
+  std::vector<Row> rows;  ///< kRecorded; of other kinds their lengths, where known.
+  /// In place of all these: the requests as every verb reads them from the client's file, with the
+  /// turns of sessions and what prompts share.
+  std::shared_ptr<const workload::ItemList> items = {};
 };
 
 struct ServerFacts {
@@ -246,8 +252,9 @@ struct Evidence {
   std::vector<std::string> left_out;  ///< Rows of its requests that cannot be read: which, and why.
   /// What else of the file is not used, or contradicts itself.
   std::vector<std::string> doubts;
-  std::string problem;       ///< Why there is nothing to predict; empty when sound.
-  std::string refusal = {};  ///< Why it is not simulated, though it can be read: a fleet, say.
+  core::Warnings warnings = {};  ///< Of the reader of its load.
+  std::string problem;           ///< Why there is nothing to predict; empty when sound.
+  std::string refusal = {};      ///< Why it is not simulated, though it can be read: a fleet, say.
 };
 
 }  // namespace ridgeline::evidence::validate

@@ -26,6 +26,7 @@
 #include "engine/options.hpp"
 #include "evidence/validate/deployment.hpp"
 #include "evidence/validate/evidence.hpp"
+#include "evidence/validate/file_load.hpp"
 #include "evidence/validate/ladder_source.hpp"
 #include "evidence/validate/load_script.hpp"
 #include "evidence/validate/measured_run.hpp"
@@ -259,6 +260,11 @@ PlayedLoad load_of(const MeasuredRun& run,
     return {.source = std::make_unique<LadderSource>(
                 *run.campaign, run.campaign->strategies.front(), seed),
             .times = std::vector<double>(run.parts.size(), 1.0)};
+  }
+  if (run.stages.size() == 1 && run.stages.front().items != nullptr) {
+    auto file = std::make_unique<FileLoad>(*run.stages.front().items, sharers);
+    const double times = file->times_rank();
+    return {.source = std::move(file), .times = std::vector<double>(run.parts.size(), times)};
   }
   auto script = std::make_unique<LoadScript>(run, facts, seed, sharers, all_sent);
   PlayedLoad load;

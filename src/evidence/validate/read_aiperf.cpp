@@ -19,6 +19,7 @@
 #include "evidence/validate/client_load.hpp"
 #include "evidence/validate/client_readers.hpp"
 #include "evidence/validate/evidence.hpp"
+#include "evidence/validate/file_load.hpp"
 #include "evidence/validate/loose_node.hpp"
 #include "evidence/validate/result_document.hpp"
 
@@ -154,6 +155,7 @@ void replay_aiperf_requests(const std::string& path, double counted, Evidence& e
                      counted,
                      evidence,
                      evidence.stages.front());
+  take_load_of_file(file, evidence);
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include "evidence/validate/client_load.hpp"
 #include "evidence/validate/client_readers.hpp"
 #include "evidence/validate/evidence.hpp"
+#include "evidence/validate/file_load.hpp"
 #include "evidence/validate/loose_node.hpp"
 #include "evidence/validate/result_document.hpp"
 
@@ -158,6 +159,7 @@ void replay_lifecycle_requests(const std::string& path, double counted, Evidence
   }
   replay_if_complete(
       file_name(file), std::move(requests), counted, evidence, evidence.stages.front());
+  take_load_of_file(file, evidence);
 }
 
 }  // namespace

@@ -200,7 +200,10 @@ class Rows {
     } else {
       requests_[place->second] = observed_request(row, line);
     }
-    cached_ += number_at(row, "cached_tokens").value_or(0.0);
+    // Of rows that say what their prompts hold, what they share is simulated.
+    if (member_at(row, "prompt") == nullptr) {
+      cached_ += number_at(row, "cached_tokens").value_or(0.0);
+    }
   }
   void add_unreadable(std::string problem) {
     requests_.push_back({.start_place = {}, .problem = std::move(problem)});
@@ -226,7 +229,7 @@ void doubt_cached(double cached, const std::vector<ClientRequest>& requests, Evi
   if (cached > kCachedInDoubt * prompt_tokens) {
     evidence.doubts.push_back(fmt::format(
         "{:.0f} % of the prompts' tokens came from the server's cache, and prompts that share "
-        "nothing are simulated: `replay` knows what they share",
+        "nothing are simulated: the record does not say what they hold",
         100.0 * cached / prompt_tokens));
   }
 }

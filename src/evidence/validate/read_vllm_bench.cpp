@@ -144,13 +144,19 @@ void check_duration(const document::Node& node,
 
 }  // namespace
 
+bool is_sglang_bench(const document::Node& node) {
+  return text_at(node, "backend").starts_with("sglang") ||
+         member_at(node, "mean_e2e_latency_ms") != nullptr;
+}
+
 Evidence read_vllm_bench(const document::Node& node) {
   Evidence evidence;
-  evidence.family = "vllm-bench";
-  evidence.generator = "vllm bench";
+  const bool is_sglang = is_sglang_bench(node);
+  evidence.family = is_sglang ? "sglang-bench" : "vllm-bench";
+  evidence.generator = is_sglang ? "sglang bench_serving" : "vllm bench";
   evidence.model = text_at(node, "model_id");
   const std::string date = text_at(node, "date");
-  evidence.id = date.empty() ? "vllm-bench" : fmt::format("vllm-bench {}", date);
+  evidence.id = date.empty() ? evidence.family : fmt::format("{} {}", evidence.family, date);
   evidence.stage = "0";
   evidence.tells_server = false;
   evidence.e2e_to_last_token = true;
@@ -170,7 +176,7 @@ Evidence read_vllm_bench(const document::Node& node) {
     check_duration(node, sound, evidence);
   }
   const bool open = rate && *rate > 0.0;
-  if (clients && !(open && timed)) {
+  if (clients && !open) {
     evidence.closed_loop = true;
     evidence.stages.push_back(closed_load(requests, *clients));
   } else if (open) {
@@ -187,10 +193,10 @@ Evidence read_vllm_bench(const document::Node& node) {
   evidence.completed_per_s =
       sustained_rate(requests, number_at(node, "request_throughput"), evidence);
   StageLoad& stage = evidence.stages.front();
-  const bool at_once = stage.kind == StageLoad::Kind::kAtOnce;
   replay_requests(std::move(sound), evidence, stage);
-  if (at_once && !timed) {
-    stage.kind = StageLoad::Kind::kAtOnce;
+  if (!timed && stage.kind == StageLoad::Kind::kRecorded) {
+    // Nothing says when: evenly at the rate, or all at once.
+    stage.kind = open ? StageLoad::Kind::kEven : StageLoad::Kind::kAtOnce;
   }
   if (stage.rows.empty()) {
     assume_mean_lengths("input_lens and output_lens are missing or not used", evidence);

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "core/check.hpp"
+#include "evidence/validate/client_load.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/loose_node.hpp"
 #include "evidence/validate/prediction.hpp"
@@ -36,7 +37,10 @@ constexpr double kMostlyDecode = 0.1;
 double least_share(const Evidence& evidence) {
   double requests = 0.0;
   for (const auto& stage : evidence.stages) {
-    if (stage.kind != StageLoad::Kind::kRandom || !stage.rows.empty()) {
+    const bool is_random = stage.kind == StageLoad::Kind::kRandom && stage.rows.empty();
+    // A result whose requests have lengths and no times of their own.
+    const bool is_untimed = stage.kind == StageLoad::Kind::kEven && !stage.rows.empty();
+    if (!is_random && !is_untimed) {
       return kKeepsUp;
     }
     requests += static_cast<double>(stage.requests);
@@ -63,6 +67,49 @@ std::string power_bucket(double value) {
     low *= 2;
   }
   return low == 1 ? "1" : fmt::format("{}-{}", low, 2 * low - 1);
+}
+
+/// By Little's law so many requests were in flight on average: those completed in a second, times
+/// how long one was inside. Nothing where the measurement lacks one of the two.
+std::optional<double> measured_in_flight(const Evidence& evidence) {
+  const auto answer = mean_answer_seconds(evidence);
+  const auto& tokens = evidence.measured.at(Figure::kOutputThroughput, Level::kMean);
+  double answers = 0.0;
+  double length = 0.0;
+  double last_s = 0.0;
+  for (const auto& stage : evidence.stages) {
+    for (const auto& row : stage.rows) {
+      answers += 1.0;
+      length += static_cast<double>(row.output_tokens);
+      last_s = std::max(last_s, stage.kind == StageLoad::Kind::kRecorded ? row.arrival_s : 0.0);
+    }
+  }
+  const double mean = answers > 0.0 ? length / answers : evidence.output.mean;
+  if (answer && tokens && mean > 0.0) {
+    return *tokens / mean * *answer;
+  }
+  // The last answer ends about so long after its request was sent.
+  return answer && last_s > 0.0 ? std::optional(answers / (last_s + *answer) * *answer)
+                                : std::nullopt;
+}
+
+/// Why what was simulated cannot be the load of a client's result; empty where nothing says so. A
+/// record of ../groundtruth states its load; of a client's file it is made out.
+std::string other_load(const Evidence& evidence, const Prediction& prediction) {
+  constexpr double kFar = 3.0;    // Times more or fewer: past what a wrong step time makes.
+  constexpr double kLeast = 3.0;  // Requests: fewer are a matter of chance.
+  const auto measured = evidence.tells_server ? std::nullopt : measured_in_flight(evidence);
+  const double ours = prediction.mean_in_flight;
+  if (!measured || std::abs(ours - *measured) < kLeast ||
+      (ours < kFar * *measured && *measured < kFar * ours)) {
+    return {};
+  }
+  return fmt::format(
+      "{:.3g} requests in flight are simulated, and {:.3g} were by the measured throughput and "
+      "E2E: "
+      "another load, or another server",
+      ours,
+      *measured);
 }
 
 constexpr auto kAxes = std::to_array<std::string_view>({"all",
@@ -230,8 +277,9 @@ Standing standing_of(const Evidence& evidence, const PartPrediction& result, std
     reason = result.problem;
     return Standing::kUnpredicted;
   }
-  if (!evidence.contradicted.empty()) {
-    reason = evidence.contradicted;
+  reason = evidence.contradicted.empty() ? other_load(evidence, *result.prediction)
+                                         : evidence.contradicted;
+  if (!reason.empty()) {
     return Standing::kContradicted;
   }
   for (const auto& flag : evidence.flags) {

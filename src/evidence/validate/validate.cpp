@@ -22,6 +22,7 @@
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/evidence_limits.hpp"
 #include "evidence/validate/experiment_records.hpp"
+#include "evidence/validate/file_load.hpp"
 #include "evidence/validate/measured_power.hpp"
 #include "evidence/validate/measured_run.hpp"
 #include "evidence/validate/prediction.hpp"
@@ -77,9 +78,24 @@ void note_without_number(const document::Node& node,
   }
 }
 
+/// The runs of a client's result, each with the load that its text states.
+std::vector<Evidence> results_with_load(std::string_view text,
+                                        const document::Node& document,
+                                        ResultKind kind,
+                                        const std::string& path) {
+  auto evidence = read_benchmark_result(document, kind, path);
+  if (kind == ResultKind::kVllmBench || kind == ResultKind::kInferencePerfRequests) {
+    for (Evidence& record : evidence) {
+      take_load(std::string(text), path, record);
+    }
+  }
+  return evidence;
+}
+
 /// One JSON object a line: records of measured runs, results of benchmark clients, or the requests
 /// of one run.
-std::vector<Evidence> read_lines(std::string_view text, const std::string& path) {
+std::vector<Evidence> read_lines(const std::string& whole, const std::string& path) {
+  std::string_view text = whole;
   std::vector<Evidence> evidence;
   std::vector<ResultLine> requests;  // Of AIPerf, with the lines that are no document.
   bool is_aiperf = false;
@@ -114,7 +130,7 @@ std::vector<Evidence> read_lines(std::string_view text, const std::string& path)
       is_aiperf = is_aiperf || (node && !is_own);
       requests.push_back({.number = line, .node = std::move(node)});
     } else if (const auto kind = kind_of_result(*node); kind != ResultKind::kUnknown) {
-      std::ranges::for_each(read_benchmark_result(*node, kind, path), add);
+      std::ranges::for_each(results_with_load(record, *node, kind, path), add);
     } else {
       Evidence experiment = read_experiment(*node, logs);
       if (const std::set<int> columns = columns_without_number(record); !columns.empty()) {
@@ -123,14 +139,11 @@ std::vector<Evidence> read_lines(std::string_view text, const std::string& path)
       add(std::move(experiment));
     }
   }
-  if (is_own) {
+  if (is_own || is_aiperf) {
     line = 0;
-    add(read_observed(requests));
-    return evidence;
-  }
-  if (is_aiperf) {
-    line = 0;
-    add(read_aiperf_requests(requests));
+    Evidence run = is_own ? read_observed(requests) : read_aiperf_requests(requests);
+    take_load(whole, path, run);
+    add(std::move(run));
     return evidence;
   }
   for (const auto& broken : requests) {
@@ -141,8 +154,10 @@ std::vector<Evidence> read_lines(std::string_view text, const std::string& path)
   return evidence;
 }
 
-std::vector<Evidence> read_records(const document::Node& document, const std::string& path) {
-  auto evidence = read_benchmark_result(document, kind_of_result(document), path);
+std::vector<Evidence> read_records(const std::string& text,
+                                   const document::Node& document,
+                                   const std::string& path) {
+  auto evidence = results_with_load(text, document, kind_of_result(document), path);
   for (auto& record : evidence) {
     record.file = path;
     record.id = fmt::format("{}: {}", file_name(path), record.id);
@@ -170,7 +185,7 @@ core::Result<std::vector<Evidence>> read_evidence(const std::string& path) {
   const auto document = parse_result(*text, path);
   std::vector<Evidence> evidence;
   if (document) {
-    evidence = read_records(*document, path);
+    evidence = read_records(*text, *document, path);
   }
   if (evidence.empty()) {
     evidence = read_lines(*text, path);

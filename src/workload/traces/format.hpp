@@ -221,6 +221,8 @@ extern const TraceFormat kAiperf;
 extern const TraceFormat kObserved;
 /// The detailed result of `vllm bench serve`.
 extern const TraceFormat kVllmBench;
+/// The same of SGLang's bench_serving.
+extern const TraceFormat kSglangBench;
 /// OpenTelemetry spans with GenAI attributes.
 extern const TraceFormat kOtelSpans;
 /// Our own composition of the others.

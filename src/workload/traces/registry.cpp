@@ -25,6 +25,7 @@ std::span<const TraceFormat* const> trace_formats() {
       &kObserved,
       &kGuidellm,
       &kAiperf,
+      &kSglangBench,
       &kVllmBench,
       &kInferencePerfLifecycle,
       &kShareGpt,

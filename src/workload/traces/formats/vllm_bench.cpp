@@ -1,6 +1,7 @@
 // The detailed result of `vllm bench serve` (and of SGLang's bench_serving, which writes one object
 // a line): input_lens, output_lens and start_times of each request. Without start_times the
 // requests come evenly at request_rate. Requests with no output failed, and are left out.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -78,7 +79,12 @@ class VllmBenchReader {
     if (starts_.empty()) {
       list.warnings.push_back(
           {.code = "W-no-start-times",
-           .message = "the result holds no start_times: requests come evenly at its request_rate"});
+           .message =
+               rate_.find("inf") != std::string_view::npos
+                   ? "the result holds no start_times and no request_rate: all requests come "
+                     "at once"
+                   : "the result holds no start_times: requests come evenly at its "
+                     "request_rate"});
     }
     return list;
   }
@@ -152,17 +158,39 @@ class VllmBenchReader {
   std::string_view model_;
 };
 
+bool is_result(const TraceHead& head) {
+  return head.is_object() && (head.has_key("input_lens") ||
+                              (head.has_key("completed") && head.has_key("request_throughput")));
+}
+
+/// SGLang's own names of a mean; or what its `backend` begins with: what stands between that key
+/// and the next one.
+bool is_of_sglang(const TraceHead& head) {
+  const auto& keys = head.keys();
+  const auto backend = std::ranges::find(keys, std::string_view("backend"));
+  if (backend != keys.end() && backend + 1 != keys.end()) {
+    const char* const end = backend->data() + backend->size();
+    const std::string_view value(end, static_cast<std::size_t>((backend + 1)->data() - end));
+    if (value.find("\"sglang") != std::string_view::npos) {
+      return true;
+    }
+  }
+  return head.has_key("mean_e2e_latency_ms");
+}
+
 }  // namespace
+
+const TraceFormat kSglangBench = {
+    .name = "sglang-bench",
+    .summary = "the detailed result of SGLang's bench_serving: the requests it sent",
+    .detect = [](const TraceHead& head) { return is_result(head) && is_of_sglang(head); },
+    .open_document = read_run<VllmBenchReader>,
+};
 
 const TraceFormat kVllmBench = {
     .name = "vllm-bench",
     .summary = "the detailed result of `vllm bench serve`: the requests it sent",
-    .detect =
-        [](const TraceHead& head) {
-          return head.is_object() &&
-                 (head.has_key("input_lens") ||
-                  (head.has_key("completed") && head.has_key("request_throughput")));
-        },
+    .detect = is_result,
     .open_document = read_run<VllmBenchReader>,
 };
 

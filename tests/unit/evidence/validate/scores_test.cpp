@@ -81,6 +81,32 @@ TEST(Scores, WhatItsSweepContradictsIsScoredApart) {
   EXPECT_EQ(score(records)[1].value, "contradicted");
 }
 
+// 100 output tokens/s in answers of 50 are 2 a second; at 1.5 s each, 3 are in flight.
+TEST(Scores, AnotherNumberInFlightIsAnotherLoad) {
+  Evidence evidence;
+  evidence.tells_server = false;
+  evidence.output.mean = 50.0;
+  evidence.measured.at(Figure::kOutputThroughput, Level::kMean) = 100.0;
+  evidence.measured.at(Figure::kE2e, Level::kMean) = 1500.0;
+  const auto standing = [&](double in_flight) {
+    std::string reason;
+    PartPrediction result{.prediction = Prediction{}, .problem = ""};
+    result.prediction->mean_in_flight = in_flight;
+    const Standing found = standing_of(evidence, result, reason);
+    EXPECT_EQ(reason.empty(), found == Standing::kScored);
+    return found;
+  };
+  EXPECT_EQ(standing(3.0), Standing::kScored);
+  EXPECT_EQ(standing(8.9), Standing::kScored);
+  EXPECT_EQ(standing(9.1), Standing::kContradicted);
+  EXPECT_EQ(standing(60.0), Standing::kContradicted);
+  EXPECT_EQ(standing(0.5), Standing::kScored) << "two requests fewer are chance";
+  evidence.measured.at(Figure::kOutputThroughput, Level::kMean) = 1000.0;  // 30.
+  EXPECT_EQ(standing(9.0), Standing::kContradicted);
+  evidence.tells_server = true;  // A record states its load.
+  EXPECT_EQ(standing(9.0), Standing::kScored);
+}
+
 TEST(Scores, FleetsAboveTheirCapacityAreSaturatedByTheirWait) {
   const auto standing = [](std::optional<double> mean, std::optional<double> ninth, bool fleet) {
     Evidence evidence;

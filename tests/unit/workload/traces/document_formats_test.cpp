@@ -1,10 +1,12 @@
 // Formats that are read as a whole: small files of our own making, by the published fields.
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <unistd.h>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -69,6 +71,25 @@ TEST(VllmBench, WithoutTimesRequestsComeEvenly) {
   EXPECT_THAT(starts(*list), ElementsAre(0.0, 0.25, 0.5));
 }
 
+TEST(VllmBench, WithoutTimesOrRateAllComeAtOnceAndThatIsSaid) {
+  const auto list = read_document_text(
+      R"({"completed": 2, "request_throughput": 1.0, "request_rate": "inf",
+          "input_lens": [1, 2], "output_lens": [1, 1]})");
+  ASSERT_TRUE(list.has_value()) << problem_of(list);
+  EXPECT_THAT(starts(*list), ElementsAre(0.0, 0.0));
+  ASSERT_THAT(list->warnings, SizeIs(1));
+  EXPECT_THAT(list->warnings[0].message, HasSubstr("at once"));
+}
+
+TEST(SglangBench, IsKnownByItsBackendOrItsOwnNames) {
+  const std::string rest =
+      R"("completed": 1, "request_throughput": 1.0, "input_lens": [1], "output_lens": [1]})";
+  EXPECT_TRUE(kSglangBench.detect(TraceHead(R"({"backend": "sglang-oai", )" + rest)));
+  EXPECT_TRUE(kSglangBench.detect(TraceHead(R"({"mean_e2e_latency_ms": 3, )" + rest)));
+  EXPECT_FALSE(kSglangBench.detect(TraceHead(R"({"backend": "vllm", )" + rest)));
+  EXPECT_TRUE(kVllmBench.detect(TraceHead(R"({"backend": "vllm", )" + rest)));
+}
+
 TEST(VllmBench, ASummaryAloneIsNoTrace) {
   EXPECT_THAT(problem_of(read_document_text(R"({"completed": 3, "request_throughput": 1.0})")),
               HasSubstr("expected the result of a run with --save-detailed"));
@@ -118,6 +139,78 @@ TEST(Aiperf, LeavesOtherPhasesAndErrorsOut) {
   ASSERT_THAT(list->warnings, SizeIs(2));
   EXPECT_THAT(list->warnings[0].message, HasSubstr("2 requests with an error"));
   EXPECT_THAT(list->warnings[1].message, HasSubstr("1 requests before the phase"));
+}
+
+/// A turn of AIPerf's: when it was sent and answered, in seconds, its session, conversation and
+/// tokens.
+std::string aiperf_turn(double start,
+                        double end,
+                        const std::string& session,
+                        const std::string& conversation,
+                        int input,
+                        int output) {
+  return fmt::format(R"({{"metadata": {{"request_start_ns": {:.0f}, "request_end_ns": {:.0f}, )"
+                     R"("x_correlation_id": "{}", "conversation_id": "{}"}}, )"
+                     R"("metrics": {{"input_sequence_length": {{"value": {}}}, )"
+                     R"("output_sequence_length": {{"value": {}}}}}}})"
+                     "\n",
+                     (100.0 + start) * 1e9,
+                     (100.0 + end) * 1e9,
+                     session,
+                     conversation,
+                     input,
+                     output);
+}
+
+/// Tokens that two prompts begin with alike.
+std::int64_t common_tokens(const Item& a, const Item& b) {
+  std::int64_t common = 0;
+  auto other = b.prompt.begin();
+  for (const auto& segment : a.prompt) {
+    if (other == b.prompt.end() || !(*other == segment)) {
+      break;
+    }
+    common += segment.length.value();
+    ++other;
+  }
+  return common;
+}
+
+TEST(Aiperf, TurnsOfASessionHoldWhatWasSaidBefore) {
+  // Rows stand in the order of their ends. The second turn has 20 tokens of prompt, 8 of the answer
+  // and 12 new ones; the third has lost the answers, which were thoughts: the prompt and 10 more.
+  const auto list = read_document_text(aiperf_turn(0.0, 1.0, "a", "talk", 20, 8) +
+                                       aiperf_turn(4.0, 4.5, "a", "talk", 50, 5) +
+                                       aiperf_turn(1.5, 5.0, "a", "talk", 40, 30));
+  ASSERT_TRUE(list.has_value()) << problem_of(list);
+  EXPECT_THAT(starts(*list), ElementsAre(0.0, 1.5, 4.0));
+  ASSERT_THAT(list->items, SizeIs(3));
+  std::int32_t turn = 0;
+  for (const Item& item : list->items) {
+    EXPECT_EQ(item.session, 0);
+    EXPECT_EQ(item.turn, turn++);
+  }
+  EXPECT_EQ(common_tokens(list->items[0], list->items[1]), 20);
+  EXPECT_EQ(common_tokens(list->items[1], list->items[2]), 40);
+  EXPECT_EQ(list->items[1].input_tokens.value(), 40);
+}
+
+TEST(Aiperf, SessionsOfOneConversationAskAlike) {
+  const auto list = read_document_text(aiperf_turn(0.0, 1.0, "a", "talk", 20, 8) +
+                                       aiperf_turn(2.0, 3.0, "b", "talk", 20, 8) +
+                                       aiperf_turn(4.0, 5.0, "c", "other", 20, 8));
+  ASSERT_TRUE(list.has_value()) << problem_of(list);
+  ASSERT_THAT(list->items, SizeIs(3));
+  EXPECT_EQ(common_tokens(list->items[0], list->items[1]), 20);
+  EXPECT_EQ(common_tokens(list->items[0], list->items[2]), 0);
+}
+
+TEST(Aiperf, OfRequestsThatAreAConversationEachNothingIsSaid) {
+  const auto list = read_document_text(aiperf_turn(0.0, 1.0, "a", "one", 20, 8) +
+                                       aiperf_turn(2.0, 3.0, "b", "two", 20, 8));
+  ASSERT_TRUE(list.has_value()) << problem_of(list);
+  EXPECT_TRUE(list->items[0].prompt.empty());
+  EXPECT_EQ(list->items[0].session, -1);
 }
 
 /// A record of `ridgeline observe` with these lines behind its first.

@@ -247,6 +247,7 @@ std::vector<FormatSample> format_samples() {
           {&kObserved, "observed/sound"},
           {&kObserved, "observed/session"},
           {&kGuidellm, "guidellm/sound"},
+          {&kSglangBench, "vllm_bench/sglang"},
           {&kVllmBench, "vllm_bench/sound"},
           {&kOtelSpans, "otel_spans/sound"},
           {&kWorkloadSpec, "workload_spec/sound"},

@@ -229,6 +229,7 @@ core::Result<Reply> plan_deployment(CallDocument& document, const CallHost& host
     const auto answer = std::make_shared<const plan::MixAnswer>(std::move(*found));
     Reply reply{.code = answer->partial           ? kStopped
                         : answer->failure.empty() ? 0
+                        : answer->only_bounds     ? kNotSure
                                                   : static_cast<int>(ErrorCode::kInfeasible),
                 .json = report::json_text(report::mix_tree(*answer, info()))};
     reply.report = [answer, json = reply.json](std::string_view format) {

@@ -1,6 +1,7 @@
 #include "plan/engines.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,6 +35,13 @@ std::vector<Node> items_of(const Node& node) {
 
 std::string text_of(const Node& version) {
   return version.is_string() ? version.as_string() : std::string();
+}
+
+/// Whether two values of `engine.version` are of one engine.
+bool is_one_engine(const std::string& version, const std::string& other) {
+  const auto one = engine::find_engine(scenario::named_version(version));
+  const auto two = engine::find_engine(scenario::named_version(other));
+  return one && two && one->engine == two->engine;
 }
 
 /// A part for some versions of one engine.
@@ -125,12 +133,12 @@ class Part {
 
 }  // namespace
 
-std::vector<std::string> every_engine() {
-  std::vector<std::string> names;
+Node every_engine(const core::Location& where) {
+  std::vector<Node> names;
   for (const engine::SchedulerEntry& entry : engine::schedulers()) {
-    names.emplace_back(entry.name);
+    names.push_back(Node::string(std::string(entry.name), where));
   }
-  return names;
+  return Node::list(std::move(names), where);
 }
 
 std::vector<Node::Member> with_dotted_engine(const std::vector<Node::Member>& axes) {
@@ -155,10 +163,25 @@ scenario::EngineSection engine_named(const std::string& version) {
   return section;
 }
 
-bool is_one_engine(const std::string& version, const std::string& other) {
-  const auto one = engine::find_engine(scenario::named_version(version));
-  const auto two = engine::find_engine(scenario::named_version(other));
-  return one && two && one->engine == two->engine;
+std::vector<std::string_view> settings_of_none(
+    const std::vector<std::string>& versions,
+    const std::function<bool(std::string_view path)>& is_stated) {
+  std::vector<std::string_view> found;
+  const bool are_known =
+      std::ranges::all_of(versions, [](const auto& one) { return is_one_engine(one, one); });
+  if (!are_known || std::ranges::all_of(versions, [&](const auto& one) {
+        return is_one_engine(one, versions.front());
+      })) {
+    return found;
+  }
+  for (const scenario::Option& option : scenario::options()) {
+    if (is_stated(option.path) && std::ranges::none_of(versions, [&](const std::string& one) {
+          return scenario::applies(option, engine_named(one));
+        })) {
+      found.push_back(option.path);
+    }
+  }
+  return found;
 }
 
 std::vector<EngineQuestion> by_engine(EngineQuestion question) {

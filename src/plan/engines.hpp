@@ -1,9 +1,11 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/result.hpp"
 #include "document/document.hpp"
 #include "scenario/scenario.hpp"
 
@@ -19,8 +21,9 @@ struct EngineQuestion {
   document::Node axes;
 };
 
-/// Every engine, as `engine.version` names its newest version: what "all" stands for.
-[[nodiscard]] std::vector<std::string> every_engine();
+/// Every engine, as `engine.version` names it without a version: what "all" stands for.
+inline constexpr std::string_view kAllEngines = "all";
+[[nodiscard]] document::Node every_engine(const core::Location& where);
 
 /// The members of a map of axes with the section `engine` taken apart, in its place: dotted keys.
 [[nodiscard]] std::vector<document::Node::Member> with_dotted_engine(
@@ -29,8 +32,11 @@ struct EngineQuestion {
 /// An engine by its version alone, nothing else stated.
 [[nodiscard]] scenario::EngineSection engine_named(const std::string& version);
 
-/// Whether two values of `engine.version` are of one engine.
-[[nodiscard]] bool is_one_engine(const std::string& version, const std::string& other);
+/// Settings that are stated and that none of several engines has. Of one engine alone nothing: the
+/// scenario's own rule refuses them.
+[[nodiscard]] std::vector<std::string_view> settings_of_none(
+    const std::vector<std::string>& versions,
+    const std::function<bool(std::string_view path)>& is_stated);
 
 /// One part per engine that the axes name, in their order; versions of one engine stay an axis of
 /// its part. Where they name no engine or a single one, the question as it is, so that a setting

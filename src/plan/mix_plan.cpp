@@ -238,6 +238,7 @@ class MixPlanner {
     if (chosen.empty() && std::ranges::any_of(classes_, [](const auto& each) {
           return std::ranges::any_of(each->points.candidates, &PlanCandidate::is_bound);
         })) {
+      answer_.only_bounds = true;
       answer_.failure = fmt::format(
           "of no deployment there is an estimate, each is {}: "
           "--accept-bounds mixes them all the same",

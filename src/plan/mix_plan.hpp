@@ -59,6 +59,7 @@ struct MixAnswer {
   double cost = 0.0;
   std::optional<MixAlone> alone;
   std::string failure;
+  bool only_bounds = false;  ///< That is why: of nothing there is an estimate.
   std::int64_t requests_simulated = 0;
   core::Warnings warnings;
   bool partial = false;

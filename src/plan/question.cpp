@@ -45,7 +45,6 @@ constexpr std::string_view kPipelineParallel = "engine.pipeline_parallel_size";
 constexpr std::string_view kExpertParallel = "engine.enable_expert_parallel";
 /// Of the section `engine`, as vLLM calls it.
 constexpr std::string_view kBatchedTokens = "max_num_batched_tokens";
-constexpr std::string_view kAllEngines = "all";
 constexpr std::string_view kRouter = "cluster.router.name";
 /// Budgets of tokens of a step that are tried where none is stated, whatever the engine calls them:
 /// vLLM's default of small GPUs and that of large ones, which are SGLang's as well.
@@ -269,21 +268,10 @@ class QuestionReader {
     for (const std::string& axis : words_.axes) {
       add_axis(axis);
     }
-    name_every_engine();
-  }
-
-  /// "all" in place of a list of engines.
-  void name_every_engine() {
-    const std::vector<Node> values = values_of(kEngineVersion);
-    if (values.size() != 1 || !values.front().is_string() ||
-        values.front().as_string() != kAllEngines) {
-      return;
+    const std::vector<std::string> asked = engines();
+    if (asked.size() == 1 && asked.front() == kAllEngines) {
+      axes_.set(kEngineVersion, every_engine(values_of(kEngineVersion).front().where()));
     }
-    std::vector<Node> all;
-    for (const std::string& name : every_engine()) {
-      all.push_back(Node::string(name, values.front().where()));
-    }
-    axes_.set(kEngineVersion, Node::list(std::move(all), values.front().where()));
   }
 
   /// What is asked, by name: "sglang", "vllm@0.15"; the default where nothing is stated.
@@ -300,17 +288,10 @@ class QuestionReader {
   /// Of several engines, each ignores what another one has alone; what none has is a mistake.
   void refuse_settings_of_others() {
     const std::vector<std::string> asked = engines();
-    if (std::ranges::all_of(asked,
-                            [&](const auto& name) { return is_one_engine(name, asked.front()); })) {
-      return;  // The scenario's own rule says it.
-    }
-    for (const scenario::Option& option : scenario::options()) {
-      if (is_stated(option.path) && std::ranges::none_of(asked, [&](const std::string& name) {
-            return scenario::applies(option, engine_named(name));
-          })) {
-        problem(std::string(option.path),
-                fmt::format("would be ignored: none of {} has it", fmt::join(asked, ", ")));
-      }
+    for (const std::string_view path :
+         settings_of_none(asked, [&](std::string_view one) { return is_stated(one); })) {
+      problem(std::string(path),
+              fmt::format("would be ignored: none of {} has it", fmt::join(asked, ", ")));
     }
   }
 
@@ -423,27 +404,10 @@ class QuestionReader {
     }
   }
 
-  /// The routing policies that are stated; empty where none is.
-  [[nodiscard]] std::vector<Node> stated_routers() const {
-    const Node axes = axes_.map();
-    if (axes.find(kRouter) != nullptr) {
-      return values_of(kRouter);
-    }
-    const bool by_flag = std::ranges::any_of(
-        question_.overrides, [](const auto& change) { return change.path == kRouter; });
-    const Node* cluster = base_.find("cluster");
-    const Node* router = cluster == nullptr ? nullptr : cluster->find("router");
-    if (by_flag || router == nullptr) {
-      return values_of(kRouter);
-    }
-    const Node* name = router->is_map() ? router->find("name") : router;
-    return name == nullptr ? std::vector<Node>{} : std::vector<Node>{*name};
-  }
-
   /// What routes requests must be there, and be something that the deployment's files can bring
   /// about.
   void take_routers() {
-    const std::vector<Node> stated = stated_routers();
+    const std::vector<Node> stated = values_of(kRouter);
     if (stated.empty() && !words_.routers.empty()) {
       question_.assumed_router = words_.routers.front();
     }
@@ -495,6 +459,23 @@ class QuestionReader {
     }
   }
 
+  /// What the scenario has at a path; a word in place of a section is what names it.
+  [[nodiscard]] const Node* stated_at(std::string_view path) const {
+    const Node* node = &base_;
+    for (std::size_t from = 0;;) {
+      if (!node->is_map()) {
+        const bool is_name = scenario::naming_key(path.substr(0, from - 1)) == path.substr(from);
+        return is_name ? node : nullptr;
+      }
+      const std::size_t dot = path.find('.', from);
+      node = node->find(path.substr(from, dot - from));
+      if (node == nullptr || dot == std::string_view::npos) {
+        return node;
+      }
+      from = dot + 1;
+    }
+  }
+
   /// The values that a setting may take.
   [[nodiscard]] std::vector<Node> values_of(std::string_view path) const {
     const Node axes = axes_.map();
@@ -506,20 +487,13 @@ class QuestionReader {
         return {text_node(change.text)};
       }
     }
-    const auto dot = path.find('.');
-    const std::string_view section = path.substr(0, dot);
-    const std::string_view key =
-        dot == std::string_view::npos ? std::string_view("name") : path.substr(dot + 1);
-    const Node* stated = base_.find(section);
-    const Node* named = stated != nullptr && stated->is_map() ? stated->find(key) : nullptr;
-    if (named != nullptr) {
-      return {*named};
-    }
-    const bool stands_alone = section == path || scenario::naming_key(section) == key;
-    return stated != nullptr && stands_alone ? std::vector<Node>{*stated} : std::vector<Node>{};
+    const Node* stated = stated_at(path);
+    const Node* name = stated != nullptr && stated->is_map() ? stated->find("name") : nullptr;
+    stated = name != nullptr ? name : stated;
+    return stated == nullptr ? std::vector<Node>{} : std::vector<Node>{*stated};
   }
 
-  /// Networks, GPUs and routers that there are not: named before anything is tried.
+  /// Networks, GPUs and engines that there are not: named before anything is tried.
   void check_names() {
     const auto check = [&](std::string_view path, const auto& find) {
       const std::vector<Node> values = values_of(path);
@@ -534,13 +508,12 @@ class QuestionReader {
           errors_.push_back(std::move(error));
         }
       }
-      if (values.empty() && path != kRouter && path != kEngineVersion) {
+      if (values.empty() && path != kEngineVersion) {
         problem(std::string(path), "is missing", fmt::format("--{0} NAME: `list {0}s`", path));
       }
     };
     check("model", [](const std::string& name) { return model::find_model_document(name); });
     check("gpu", [](const std::string& name) { return hardware::find_gpu(name); });
-    check(kRouter, [](const std::string& name) { return routing::find_router(name); });
     check(kEngineVersion, [](const std::string& name) {
       return engine::find_engine(scenario::named_version(name));
     });

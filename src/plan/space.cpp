@@ -54,7 +54,6 @@ constexpr std::array kShorts = {Short{kTpPath, "TP"},
                                 Short{"engine.chunked_prefill_size", "chunk "},
                                 Short{"engine.max_num_tokens", "mnt "},
                                 Short{"engine.quantization", ""},
-                                Short{kEngineVersion, ""},
                                 Short{"cluster.router.name", ""}};
 
 std::string setting_text(const std::string& path, const std::string& value) {
@@ -249,7 +248,14 @@ std::string label_of(const SpacePoint& point, const scenario::Resolved& resolved
   words.push_back(section.gpu);
   words.push_back(fmt::format("TP{}", section.engine.tensor_parallel_size));
   for (const auto& [path, value] : point.settings) {
-    if (path == "model" || path == "gpu" || path == kTpPath || value == "null") {
+    if (path == kEngineVersion) {
+      words.push_back(value);
+    }
+  }
+  for (const auto& [path, value] : point.settings) {
+    constexpr std::array kNamed = {
+        std::string_view("model"), std::string_view("gpu"), kTpPath, kEngineVersion};
+    if (std::ranges::find(kNamed, path) != kNamed.end() || value == "null") {
       continue;
     }
     if (std::string text = setting_text(path, value); !text.empty()) {

@@ -40,13 +40,15 @@ std::span<const Node> items_at(const Node& tree, std::string_view path) {
                                             : std::span<const Node>();
 }
 
-/// A number there with its unit, or a dash.
+/// A number there with its unit, or a dash; counts are whole.
 std::string cell(const Node& tree, std::string_view path, std::string_view unit = {}) {
   const Node* const node = at_path(tree, path);
   if (node == nullptr || !node->is_number()) {
     return std::string(kNothing);
   }
-  return fmt::format("{}{}{}", significant(node->as_real()), unit.empty() ? "" : " ", unit);
+  const std::string number = node->kind() == Node::Kind::kInteger ? grouped(node->as_integer())
+                                                                  : significant(node->as_real());
+  return fmt::format("{}{}{}", number, unit.empty() ? "" : " ", unit);
 }
 
 bool is_bound(const Node& candidate) {
@@ -86,7 +88,7 @@ std::string target_text(const Node& target) {
       limits.push_back(fmt::format(
           "{} \u2264 {} ms",
           upper(std::string_view(member.key).substr(0, member.key.size() - kUnit.size())),
-          significant(member.value.as_real())));
+          fmt::format("{:g}", member.value.as_real())));
     }
   }
   const std::string statistic = text_at(target, "statistic");

@@ -494,6 +494,7 @@ ExitCode run_mix(const PlanJob& job,
   }
   return answer->partial           ? InterruptGuard::exit_code()
          : answer->failure.empty() ? ExitCode::kOk
+         : answer->only_bounds     ? ExitCode::kThreshold
                                    : ExitCode::kInfeasible;
 }
 

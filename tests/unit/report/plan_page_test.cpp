@@ -79,7 +79,7 @@ TEST(PlanPage, AMixHasPools) {
       R"("p_feasible":0.97,"slo":[{"value":20}]}]},"candidates":[]})"));
   EXPECT_THAT(page,
               AllOf(HasSubstr("chat 10.0 req/s"),
-                    HasSubstr("<td>3.00 \u00d7 h100 TP1</td>"),
+                    HasSubstr("<td>3 \u00d7 h100 TP1</td>"),
                     HasSubstr("<td>20.0 ms</td><td>97 %</td>")));
 }
 

@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import os
+import random
 import re
 import shutil
 import stat
@@ -27,7 +28,9 @@ BREAKERS = [
     "{1}", "%s%q%%", "\\", "\\n", "|", ",", "\t", "é", "\\\n", "!", "~", "*?[a]", "{{ x }}", "&x *x", "=1+1",
 ]
 HOSTILE = "".join(BREAKERS)
-NAMES = [HOSTILE, "-rf" + HOSTILE, '"' + HOSTILE + "'"]
+# All of them, all of them where a flag may stand, and some in an order that a run draws.
+NAMES = [HOSTILE, "-rf" + HOSTILE,
+         "".join(random.Random(os.environ.get("RIDGELINE_PROPERTY_SEED", "1")).sample(BREAKERS, 20))]
 SCENARIO = """
 model: llama-3.1-8b
 gpu: gpu.yaml

@@ -91,7 +91,7 @@ def bash_argv(path, folder, parallel=False):
     log = folder / "argv"
     log.write_text("")
     patient = path.with_name("patient")  # One that ends ends no other, so that each is seen.
-    patient.write_text(path.read_text().replace("wait -n", "wait"))
+    patient.write_bytes(path.read_bytes().replace(b"wait -n", b"wait"))
     subprocess.run(["bash", patient], cwd=folder, check=False, timeout=20, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
                    env={"PATH": f"{stubs}:{os.environ['PATH']}", "ARGV": str(log), "HOME": "/nowhere", "NODE": "0"})
     patient.unlink()

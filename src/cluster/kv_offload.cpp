@@ -269,7 +269,7 @@ void KvOffload::touch(const Move& move) {
 void KvOffload::write(Move move, SimTime now) {
   Keys gone;
   std::erase_if(move.keys, [&](store::BlockKey key) {
-    return connectors_[move.instance.value()]->uses_of(key) < options_.store_threshold ||
+    return !connectors_[move.instance.value()]->is_wanted(key) ||
            begin_write(move.tier, move.instance, key, gone) != store::Tier::Write::kBegun;
   });
   if (options_.write_back) {

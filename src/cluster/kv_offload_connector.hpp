@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 
 #include "cluster/kv_offload.hpp"
@@ -14,6 +13,7 @@
 #include "core/time.hpp"
 #include "engine/kv_connector.hpp"
 #include "store/eviction.hpp"
+#include "store/key_map.hpp"
 #include "store/tier.hpp"
 
 namespace ridgeline::cluster {
@@ -40,10 +40,13 @@ class KvOffload::Connector final : public engine::KvConnector {
     all_.totals_.queries += tokens * (std::ssize(hashes) - local);
     all_.totals_.hits += tokens * loaded;
     all_.totals_.recomputed += loaded == 0 && available(hashes, local) > 0 ? 1 : 0;
-    for (std::int64_t i = local / chunk; i < chunks; ++i) {
-      ++uses()[key(hashes, i)];
+    if (all_.options_.store_threshold > 0) {
+      for (std::int64_t i = local / chunk; i < chunks; ++i) {
+        ++uses()[key(hashes, i)];
+      }
     }
     Keys used;
+    used.reserve(static_cast<std::size_t>(chunks));
     for (std::int64_t i = 0; i < chunks; ++i) {
       used.push_back(key(hashes, i));
     }
@@ -82,10 +85,11 @@ class KvOffload::Connector final : public engine::KvConnector {
     return true;
   }
 
-  /// How many requests wanted a block, beyond what their GPUs held.
-  [[nodiscard]] std::int64_t uses_of(store::BlockKey block) {
-    const auto found = uses().find(block);
-    return found == uses().end() ? 0 : found->second;
+  /// Whether as many requests wanted a block, beyond what their GPUs held, as it is stored for.
+  [[nodiscard]] bool is_wanted(store::BlockKey block) {
+    const std::int64_t needed = all_.options_.store_threshold;
+    const std::int64_t* const found = needed > 0 ? uses().find(block) : nullptr;
+    return needed <= 0 || (found != nullptr && *found >= needed);
   }
 
   /// A transfer of a request to a tier is over. How many attempts at the request have left whose
@@ -116,7 +120,7 @@ class KvOffload::Connector final : public engine::KvConnector {
     std::int64_t moves = 0;
     std::int64_t have_left = 0;  ///< Attempts; of a request that was sent again more than one.
   };
-  using Uses = std::unordered_map<store::BlockKey, std::int64_t>;
+  using Uses = store::KeyMap<std::int64_t>;
 
   [[nodiscard]] const KvLayout& layout() const { return all_.layout(instance_); }
   [[nodiscard]] store::BlockKey key(Hashes hashes, std::int64_t chunk) const {

@@ -27,7 +27,7 @@ class Eviction {
   /// and then insert().
   virtual void expect(BlockKey key) { static_cast<void>(key); }
   virtual void insert(BlockKey key) = 0;
-  /// A block of the tier is used again.
+  /// A block is used again; nothing happens where the tier does not have it.
   virtual void touch(BlockKey key) = 0;
   /// A block is gone from the tier and did not give way: as if it had never come.
   virtual void forget(BlockKey key) = 0;

@@ -1,61 +1,83 @@
 #pragma once
 
 #include <cstdint>
-#include <iterator>
-#include <list>
 #include <optional>
-#include <unordered_map>
 
 #include "core/check.hpp"
 #include "store/eviction.hpp"
+#include "store/key_map.hpp"
 
 namespace ridgeline::store {
 
 /// Keys in the order of their last use, each once. Every call but oldest() takes constant time.
 class KeyList {
  public:
-  [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(order_.size()); }
-  [[nodiscard]] bool contains(BlockKey key) const { return places_.contains(key); }
+  [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(nodes_.size()); }
+  [[nodiscard]] bool contains(BlockKey key) const { return nodes_.contains(key); }
 
   /// As the one used last.
   void add(BlockKey key) {
-    const bool is_new = places_.emplace(key, order_.insert(order_.end(), key)).second;
-    RIDGELINE_CHECK(is_new, "a list of keys has each once");
+    RIDGELINE_CHECK(!nodes_.contains(key), "a list of keys has each once");
+    const Place at = nodes_.add(key);
+    nodes_.at(at).key = key;
+    append(at);
   }
   /// False where it is not in the list.
   bool remove(BlockKey key) {
-    const auto place = places_.find(key);
-    if (place == places_.end()) {
+    const Place at = nodes_.place(key);
+    if (at == kNowhere) {
       return false;
     }
-    order_.erase(place->second);
-    places_.erase(place);
+    unlink(at);
+    nodes_.erase(key);
     return true;
   }
   /// False where it is not in the list.
   bool touch(BlockKey key) {
-    const auto place = places_.find(key);
-    if (place == places_.end()) {
+    const Place at = nodes_.place(key);
+    if (at == kNowhere) {
       return false;
     }
-    order_.splice(order_.end(), order_, place->second);
+    unlink(at);
+    append(at);
     return true;
   }
   /// The key that was not used for longest, of those that may go.
   [[nodiscard]] std::optional<BlockKey> oldest(const Eviction::MayGo& may_go) const {
-    for (const BlockKey key : order_) {
-      if (may_go(key)) {
-        return key;
+    for (Place at = oldest_; at != kNowhere; at = nodes_.at(at).next) {
+      if (may_go(nodes_.at(at).key)) {
+        return nodes_.at(at).key;
       }
     }
     return std::nullopt;
   }
   /// Of a list that is not empty.
-  void remove_oldest() { remove(order_.front()); }
+  void remove_oldest() { remove(nodes_.at(oldest_).key); }
 
  private:
-  std::list<BlockKey> order_;  ///< The oldest first.
-  std::unordered_map<BlockKey, std::list<BlockKey>::iterator> places_;
+  using Place = KeyMap<std::uint32_t>::Place;
+  static constexpr Place kNowhere = KeyMap<std::uint32_t>::kNowhere;
+  struct Node {
+    BlockKey key = 0;
+    Place before = kNowhere;
+    Place next = kNowhere;
+  };
+
+  void append(Place at) {
+    nodes_.at(at).before = newest_;
+    nodes_.at(at).next = kNowhere;
+    (newest_ == kNowhere ? oldest_ : nodes_.at(newest_).next) = at;
+    newest_ = at;
+  }
+  void unlink(Place at) {
+    const Node& node = nodes_.at(at);
+    (node.before == kNowhere ? oldest_ : nodes_.at(node.before).next) = node.next;
+    (node.next == kNowhere ? newest_ : nodes_.at(node.next).before) = node.before;
+  }
+
+  KeyMap<Node> nodes_;
+  Place oldest_ = kNowhere;
+  Place newest_ = kNowhere;
 };
 
 }  // namespace ridgeline::store

@@ -31,16 +31,16 @@ void Tier::set_now(core::SimTime now) {
 }
 
 bool Tier::holds(BlockKey key) const {
-  const auto block = blocks_.find(key);
-  return block != blocks_.end() && block->second.is_written;
+  const Block* const block = blocks_.find(key);
+  return block != nullptr && block->is_written;
 }
 
 bool Tier::held_at(BlockKey key, core::SimTime as_of, core::SimTime since) const {
   RIDGELINE_CHECK(as_of >= now_ || now_ - as_of <= kept_,
                   "a tier is looked up as it was no longer ago than it looks back");
-  const auto block = blocks_.find(key);
-  if (block != blocks_.end() && block->second.is_written && block->second.since < as_of) {
-    return block->second.since >= since;
+  const Block* const block = blocks_.find(key);
+  if (block != nullptr && block->is_written && block->since < as_of) {
+    return block->since >= since;
   }
   const auto gone = gone_.find(key);
   return gone != gone_.end() && std::ranges::any_of(gone->second, [&](const Gone& one) {
@@ -55,21 +55,21 @@ Tier::Write Tier::begin_write(BlockKey key, std::int64_t bytes, std::vector<Bloc
   eviction_->expect(key);
   while (used_ + bytes > capacity_) {
     const auto gone = eviction_->evict([this](BlockKey one) {
-      const Block& block = blocks_.at(one);
+      const Block& block = held(one);
       return block.is_written && block.readers == 0;
     });
     if (!gone) {
       ++totals_.refused;
       return Write::kRefused;
     }
-    const auto block = blocks_.find(*gone);
-    remember(*gone, block->second);
-    used_ -= block->second.bytes;
-    blocks_.erase(block);
+    const Block& block = held(*gone);
+    remember(*gone, block);
+    used_ -= block.bytes;
+    blocks_.erase(*gone);
     evicted.push_back(*gone);
     ++totals_.evicted;
   }
-  blocks_.emplace(key, Block{.bytes = bytes});
+  blocks_[key].bytes = bytes;
   used_ += bytes;
   eviction_->insert(key);
   totals_.peak = std::max(totals_.peak, size());
@@ -78,12 +78,15 @@ Tier::Write Tier::begin_write(BlockKey key, std::int64_t bytes, std::vector<Bloc
 
 /// For as long as the tier looks back.
 void Tier::remember(BlockKey key, const Block& block) {
+  if (now_ == core::SimTime()) {
+    return;  // Nothing was there before.
+  }
   gone_[key].push_back({.since = block.since, .until = now_});
   gone_order_.emplace_back(now_, key);
 }
 
 void Tier::end_write(BlockKey key) {
-  Block& block = blocks_.at(key);
+  Block& block = held(key);
   RIDGELINE_CHECK(!block.is_written, "a block is written once");
   block.is_written = true;
   block.since = now_;
@@ -91,30 +94,29 @@ void Tier::end_write(BlockKey key) {
 }
 
 void Tier::abandon_write(BlockKey key) {
-  const auto block = blocks_.find(key);
-  RIDGELINE_CHECK(block != blocks_.end() && !block->second.is_written,
-                  "a block whose writing stops is being written");
-  used_ -= block->second.bytes;
-  blocks_.erase(block);
+  const Block& block = held(key);
+  RIDGELINE_CHECK(!block.is_written, "a block whose writing stops is being written");
+  used_ -= block.bytes;
+  blocks_.erase(key);
   eviction_->forget(key);
 }
 
 void Tier::begin_read(BlockKey key) {
-  Block& block = blocks_.at(key);
+  Block& block = held(key);
   RIDGELINE_CHECK(block.is_written, "a block is read once it is written");
   ++block.readers;
 }
 
 void Tier::end_read(BlockKey key) {
-  Block& block = blocks_.at(key);
+  Block& block = held(key);
   RIDGELINE_CHECK(block.readers > 0, "a reading that ends has begun");
   --block.readers;
 }
 
-void Tier::touch(BlockKey key) {
-  if (blocks_.contains(key)) {
-    eviction_->touch(key);
-  }
+Tier::Block& Tier::held(BlockKey key) {
+  Block* const block = blocks_.find(key);
+  RIDGELINE_CHECK(block != nullptr, "a block is in the tier");
+  return *block;
 }
 
 }  // namespace ridgeline::store

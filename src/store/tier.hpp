@@ -9,6 +9,7 @@
 
 #include "core/time.hpp"
 #include "store/eviction.hpp"
+#include "store/key_map.hpp"
 
 namespace ridgeline::store {
 
@@ -63,7 +64,7 @@ class Tier {
   void begin_read(BlockKey key);
   void end_read(BlockKey key);
   /// A block is used again; nothing happens where the tier does not have it.
-  void touch(BlockKey key);
+  void touch(BlockKey key) { eviction_->touch(key); }
 
   /// Blocks held or being written.
   [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(blocks_.size()); }
@@ -84,6 +85,8 @@ class Tier {
     core::SimTime until;
   };
 
+  /// A block that is there.
+  [[nodiscard]] Block& held(BlockKey key);
   void remember(BlockKey key, const Block& block);
 
   std::int64_t capacity_;  ///< In bytes, as what is used of it.
@@ -91,7 +94,7 @@ class Tier {
   std::unique_ptr<Eviction> eviction_;
   core::Duration kept_;
   core::SimTime now_;
-  std::unordered_map<BlockKey, Block> blocks_;
+  KeyMap<Block> blocks_;
   std::unordered_map<BlockKey, std::deque<Gone>> gone_;  ///< Of each key, the oldest first.
   std::deque<std::pair<core::SimTime, BlockKey>> gone_order_;
   TierTotals totals_;

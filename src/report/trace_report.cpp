@@ -189,6 +189,7 @@ document::Node trace_tree(const workload::TraceStats& stats) {
       .add("sessions", integer_node(stats.sessions))
       .add("turns_per_session",
            number_node(stats.sessions > 0 ? std::optional(stats.turns_per_session) : std::nullopt))
+      .add("session_rate", number_node(stats.session_rate))
       .add("waiting_requests", integer_node(stats.waiting))
       .add("images", integer_node(stats.images))
       .add("models", labels_tree(stats.models))
@@ -213,9 +214,10 @@ std::string trace_table(const workload::TraceStats& stats, const TextStyle& styl
   text += spread_table(stats, style);
   text += fmt::format("correlation   {}\n", or_dash(stats.length_correlation, style));
   if (stats.sessions > 0) {
-    text += fmt::format("sessions      {} of {} turns; waiting for an answer: {}\n",
+    text += fmt::format("sessions      {} of {} turns, {} sessions/s; waiting for an answer: {}\n",
                         grouped(stats.sessions),
                         significant(stats.turns_per_session),
+                        or_dash(stats.session_rate, style),
                         counted(stats.waiting, "request"));
   }
   text += reuse_lines(stats.reuse);

@@ -89,12 +89,37 @@ std::int64_t gpus_of(const scenario::Resolved& resolved) {
   return gpus;
 }
 
-document::Node result_of(const scenario::Resolved& resolved, const sim::RunOutcome& outcome) {
+/// Counts sessions, where requests are their turns.
+class Sessions final : public metrics::Listener {
+ public:
+  void on_arrival(const domain::Request& request) override {
+    begun_ += request.session.valid() && request.turn == 0 ? 1 : 0;
+    has_turns_ = has_turns_ || request.turn > 0;
+  }
+  void on_request(const domain::RequestRecord& record,
+                  const metrics::RequestMetrics& request) override {
+    static_cast<void>(record);
+    static_cast<void>(request);
+  }
+  [[nodiscard]] std::optional<std::int64_t> count() const {
+    return has_turns_ ? std::optional(begun_) : std::nullopt;
+  }
+
+ private:
+  std::int64_t begun_ = 0;
+  bool has_turns_ = false;
+};
+
+document::Node result_of(const scenario::Resolved& resolved,
+                         const sim::RunOutcome& outcome,
+                         const std::optional<std::int64_t>& sessions) {
   const metrics::Summary& summary = outcome.summary;
   MapBuilder map;
-  map.add("requests", summary.requests())
-      .add("completed", summary.completed)
-      .add("duration_s", number(summary.duration_s))
+  map.add("requests", summary.requests()).add("completed", summary.completed);
+  if (sessions) {
+    map.add("sessions", *sessions);
+  }
+  map.add("duration_s", number(summary.duration_s))
       .add("request_throughput", number(summary.request_throughput))
       .add("output_throughput", number(summary.output_throughput))
       .add("total_token_throughput", number(summary.total_token_throughput))
@@ -129,6 +154,8 @@ Measure run_measure() {
             }
             sim::RunControls controls;
             controls.interrupt = &interrupt;
+            Sessions sessions;
+            controls.listener = resolved.workload.section.trace ? &sessions : nullptr;
             const auto outcome = sim::simulate(resolved, **source, controls);
             if (!outcome) {
               return core::fail(outcome.error());
@@ -136,7 +163,7 @@ Measure run_measure() {
             if (outcome->partial) {
               return std::nullopt;
             }
-            return result_of(resolved, *outcome);
+            return result_of(resolved, *outcome, sessions.count());
           }};
 }
 

@@ -51,6 +51,7 @@ class StructuredOutputs final : public Source {
   [[nodiscard]] bool prompts_hold_answers() const override {
     return source_->prompts_hold_answers();
   }
+  [[nodiscard]] bool may_give_up() const override { return source_->may_give_up(); }
   [[nodiscard]] std::int64_t of_other_ranks() const override { return source_->of_other_ranks(); }
   [[nodiscard]] std::optional<std::int64_t> size() const override { return source_->size(); }
 

@@ -254,7 +254,10 @@ class Describer {
       if (session >= sessions_.size()) {
         sessions_.resize(std::max(session + 1, 2 * sessions_.size()));
       }
-      stats_.sessions += sessions_[session] ? 0 : 1;
+      if (!sessions_[session]) {
+        first_session_ = stats_.sessions++ == 0 ? arrival : first_session_;
+        last_session_ = arrival;
+      }
       sessions_[session] = true;
       ++turns_;
     }
@@ -282,6 +285,10 @@ class Describer {
     stats_.length_correlation = correlation_.value();
     if (stats_.sessions > 0) {
       stats_.turns_per_session = static_cast<double>(turns_) / static_cast<double>(stats_.sessions);
+      const double starting = core::Duration::ticks(last_session_ - first_session_).to_seconds();
+      if (starting > 0.0) {
+        stats_.session_rate = static_cast<double>(stats_.sessions) / starting;
+      }
     }
     stats_.models = models_.result(labels);
     stats_.tenants = tenants_.result(labels);
@@ -346,6 +353,8 @@ class Describer {
   std::int64_t turns_ = 0;
   std::int64_t first_ = 0;
   std::int64_t last_ = 0;
+  std::int64_t first_session_ = 0;
+  std::int64_t last_session_ = 0;
 };
 
 }  // namespace

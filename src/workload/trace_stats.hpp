@@ -73,7 +73,8 @@ struct TraceStats {
   std::optional<double> length_correlation;  ///< Pearson's, input with output; nothing if constant.
   std::int64_t sessions = 0;
   double turns_per_session = 0.0;
-  std::int64_t waiting = 0;  ///< Requests that wait for answers.
+  std::optional<double> session_rate;  ///< Over the time from the first one's begin to the last's.
+  std::int64_t waiting = 0;            ///< Requests that wait for answers.
   std::int64_t images = 0;
   std::vector<LabelCount> models;
   std::vector<LabelCount> tenants;

@@ -44,6 +44,26 @@ bool misses_target(const Node& result) {
   return met != nullptr && met->kind() == Node::Kind::kBool && !met->as_bool();
 }
 
+/// What a rate counts: where a workload's requests are turns of sessions, it is that of sessions.
+struct RateUnit {
+  std::string name = "req/s";
+  std::string words = "requests per second";
+};
+
+RateUnit unit_of(const std::vector<Node>& rows) {
+  for (const Node& row : rows) {
+    const Node* const result = row.find("result");
+    const double sessions =
+        result == nullptr || !result->is_map() ? 0.0 : number_at(*result, "sessions");
+    if (sessions > 0.0) {
+      return {.name = "sessions/s",
+              .words = fmt::format("sessions per second, of {} requests each",
+                                   significant(number_at(*result, "requests") / sessions))};
+    }
+  }
+  return {};
+}
+
 /// Runs that differ in their rate alone.
 struct RateLine {
   std::string label;
@@ -275,12 +295,13 @@ void draw_map_axes(const SweepCells& cells, Canvas& canvas) {
 Figure rate_curves(const std::vector<Node>& rows) {
   constexpr double kFirstTop = 56.0;
   constexpr double kLaneStep = 150.0;
+  const RateUnit unit = unit_of(rows);
   Figure figure{.id = "rates",
                 .title = "Latency and goodput against the request rate",
                 .caption =
                     "A run at each rate. The shaded rates are those between which a target "
                     "begins to be missed.",
-                .head = {"settings", "requests per second"}};
+                .head = {"settings", unit.words}};
   const std::vector<RateLine> lines = rate_lines(rows);
   if (lines.empty()) {
     return figure;
@@ -298,7 +319,7 @@ Figure rate_curves(const std::vector<Node>& rows) {
     figure.head.emplace_back(kRateLanes[i].name);
     draw_rate_lane(kRateLanes[i], lines, kFirstTop + kLaneStep * static_cast<double>(i), x, canvas);
   }
-  canvas.axis_below(x, bottom, kFirstTop, "requests per second");
+  canvas.axis_below(x, bottom, kFirstTop, unit.words);
   const double key_width = (kPlotRight - kPlotLeft) / static_cast<double>(lines.size());
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const double at = kPlotLeft + key_width * static_cast<double>(i);
@@ -309,8 +330,9 @@ Figure rate_curves(const std::vector<Node>& rows) {
         fmt::format("{}{}{}",
                     figure.description.empty() ? "" : " ",
                     lines[i].label.empty() ? "" : lines[i].label + ": ",
-                    knee ? fmt::format("targets are met up to {} req/s and missed at {}.",
+                    knee ? fmt::format("targets are met up to {} {} and missed at {}.",
                                        significant(knee->first),
+                                       unit.name,
                                        significant(knee->second))
                          : fmt::format("{} rates.", lines[i].runs.size()));
     for (const auto& [rate, result] : lines[i].runs) {

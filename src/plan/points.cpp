@@ -34,7 +34,7 @@
 namespace ridgeline::plan {
 namespace {
 
-/// Points that are tried for one that can be resolved before the question counts as wrong.
+/// Points, spread over the space, that are tried first for one that can be resolved.
 constexpr std::int64_t kTriedPoints = 64;
 /// Replicas without any limit: instances behind one gateway.
 constexpr std::int64_t kMostInstances = scenario::kMaxInstances;
@@ -284,12 +284,16 @@ class Sorter {
   std::set<std::string> engines_;
 };
 
-/// What the workload asks, by the first point that can be resolved.
-core::Result<std::optional<Demand>> find_demand(const Space& space) {
-  core::Errors usage;
-  const std::int64_t tries = std::min(kTriedPoints, space.size());
-  for (std::int64_t i = 0; i < tries; ++i) {
-    auto found = space.resolve(space.point(i * space.size() / tries));
+/// What the workload asks, by a point from `from` on that can be resolved: some spread over all of
+/// them are tried first. Nothing where there is none; what is wrong with the first whose settings
+/// make no sense stays in `usage`.
+core::Result<std::optional<Demand>> find_demand(const Space& space,
+                                                std::int64_t from,
+                                                core::Errors& usage) {
+  const std::int64_t points = space.size() - from;
+  const std::int64_t tries = std::min(kTriedPoints, points);
+  for (std::int64_t i = 0; i < tries + (tries < points ? points : 0); ++i) {
+    auto found = space.resolve(space.point(from + (i < tries ? i * points / tries : i - tries)));
     if (found) {
       auto demand = demand_of(found->resolved);
       if (!demand) {
@@ -303,9 +307,6 @@ core::Result<std::optional<Demand>> find_demand(const Space& space) {
     if (usage.empty() && !infeasible) {
       usage = std::move(found).error();
     }
-  }
-  if (!usage.empty()) {
-    return core::fail(std::move(usage));
   }
   return std::nullopt;
 }
@@ -334,17 +335,21 @@ core::Result<Points> look_at_points(
     const std::function<void(std::int64_t done, std::int64_t all)>& progress,
     const std::atomic<bool>& interrupt) {
   Points out;
-  auto demand = find_demand(space);
-  if (!demand) {
-    return core::fail(std::move(demand).error());
-  }
-  const bool any = demand->has_value();
-  if (any) {
-    out.demand = std::move(**demand);
-  }
   Sorter sorter(question, out);
+  core::Errors usage;
+  bool has_demand = false;
   std::int64_t from = 0;
-  const auto look_from = [&] {
+  const auto look_from = [&]() -> core::Result<void> {
+    if (!has_demand) {
+      auto demand = find_demand(space, from, usage);
+      if (!demand) {
+        return core::fail(std::move(demand).error());
+      }
+      has_demand = demand->has_value();
+      if (has_demand) {
+        out.demand = std::move(**demand);
+      }
+    }
     const std::int64_t all = space.size();
     std::vector<Look> looks(static_cast<std::size_t>(all - from));
     std::mutex mutex;
@@ -360,31 +365,38 @@ core::Result<Points> look_at_points(
         progress(done, all - from);
       }
     });
-    if (interrupt) {
-      out.interrupted = true;
-      return;
-    }
-    for (Look& look : looks) {
-      sorter.add(std::move(look));
+    out.interrupted = interrupt;
+    for (std::size_t i = 0; i < looks.size() && !out.interrupted; ++i) {
+      sorter.add(std::move(looks[i]));
     }
     from = all;
+    return {};
   };
-  look_from();
+  if (auto looked = look_from(); !looked) {
+    return core::fail(std::move(looked).error());
+  }
   if (question.seeks_pipelines && !out.interrupted) {
     // Networks on GPUs of which no tensor parallelism fits.
-    std::set<NetworkAndGpu> all;
+    std::map<NetworkAndGpu, std::int64_t> widest;
     for (std::int64_t i = 0; i < space.size(); ++i) {
-      all.insert(network_and_gpu(space.point(i)));
+      const SpacePoint point = space.point(i);
+      std::int64_t& known = widest.try_emplace(network_and_gpu(point), 1).first->second;
+      known = std::max(known, tensor_parallel_size(point));
     }
     const std::int64_t before = space.size();
-    for (const NetworkAndGpu& pair : all) {
+    for (const auto& [pair, size] : widest) {
       if (!sorter.fits().contains(pair)) {
-        space.add_pipelines(pair);
+        space.add_pipelines(pair, size);
       }
     }
     if (space.size() > before) {
-      look_from();
+      if (auto looked = look_from(); !looked) {
+        return core::fail(std::move(looked).error());
+      }
     }
+  }
+  if (!has_demand && !usage.empty() && !out.interrupted) {
+    return core::fail(std::move(usage));
   }
   sorter.finish();
   out.points = space.size();

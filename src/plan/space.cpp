@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -139,8 +140,15 @@ core::Result<ResolvedSpacePoint> Space::resolve(const SpacePoint& point,
   const auto set = [&](std::string_view path, std::int64_t value) {
     document = sweep::with_setting(document, path, Node::integer(value, {}));
   };
+  // Tiers of KV are no gateway's: one replica has them too.
   const auto without_gateway = [](const Node& scenario) {
-    return sweep::with_setting(scenario, "cluster", Node::null({}));
+    constexpr std::string_view kTiers = "kv_offload";
+    const Node* cluster = scenario.find("cluster");
+    const Node* tiers = cluster != nullptr ? cluster->find(kTiers) : nullptr;
+    Node alone = tiers == nullptr
+                     ? Node::null({})
+                     : Node::map({{.key = std::string(kTiers), .value = *tiers, .where = {}}}, {});
+    return sweep::with_setting(scenario, "cluster", std::move(alone));
   };
   if (point.split || replicas > 1) {
     // Ranks are instances of their own: only the engine knows how many there are.
@@ -182,19 +190,11 @@ core::Result<ResolvedSpacePoint> Space::resolve(const SpacePoint& point,
   return ResolvedSpacePoint{.id = std::move(id), .resolved = std::move(*resolved)};
 }
 
-void Space::add_pipelines(const NetworkAndGpu& pair) {
+void Space::add_pipelines(const NetworkAndGpu& pair, std::int64_t widest) {
   const auto& [part, model, gpu] = pair;
   const EngineQuestion asked = parts_[part].asked;
   const sweep::Axes& first = parts_[part].axes;
   std::vector<Node::Member> members;
-  std::int64_t widest = 1;
-  for (const auto& axis : first.axes()) {
-    if (axis.path == kTpPath) {
-      for (const Node& value : axis.values) {
-        widest = std::max(widest, value.is_null() ? 1 : value.as_integer());
-      }
-    }
-  }
   const auto fix = [&](std::string_view path, Node value) {
     members.push_back({.key = std::string(path), .value = std::move(value), .where = {}});
   };
@@ -204,7 +204,9 @@ void Space::add_pipelines(const NetworkAndGpu& pair) {
     } else if (axis.path == "gpu") {
       fix(axis.path, Node::string(gpu, {}));
     } else if (axis.path != kTpPath && axis.path != kPpPath) {
-      fix(axis.path, Node::list(axis.values, {}));
+      fix(axis.path,
+          axis.derived == sweep::Derived::kNothing ? Node::list(axis.values, {})
+                                                   : Node::string("auto", {}));
     }
   }
   fix(kTpPath, Node::integer(widest, {}));
@@ -213,6 +215,16 @@ void Space::add_pipelines(const NetworkAndGpu& pair) {
           sweep::Axes::read(Node::map(std::move(members), {}), asked.base, asked.overrides)) {
     parts_.push_back({.asked = asked, .axes = std::move(*more)});
   }
+}
+
+std::int64_t tensor_parallel_size(const SpacePoint& point) {
+  const auto found =
+      std::ranges::find(point.settings, kTpPath, &std::pair<std::string, std::string>::first);
+  std::int64_t size = 1;
+  if (found != point.settings.end()) {
+    std::from_chars(found->second.data(), found->second.data() + found->second.size(), size);
+  }
+  return size;
 }
 
 NetworkAndGpu network_and_gpu(const SpacePoint& point) {

@@ -35,6 +35,8 @@ struct SpacePoint {
 /// the space has one alone.
 using NetworkAndGpu = std::tuple<std::size_t, std::string, std::string>;
 [[nodiscard]] NetworkAndGpu network_and_gpu(const SpacePoint& point);
+/// As the point's values state it; 1 where the space does not vary it.
+[[nodiscard]] std::int64_t tensor_parallel_size(const SpacePoint& point);
 
 /// A point made runnable.
 struct ResolvedSpacePoint {
@@ -55,9 +57,9 @@ class Space {
   /// is infeasible, settings that contradict each other are refused.
   [[nodiscard]] core::Result<ResolvedSpacePoint> resolve(const SpacePoint& point,
                                                          std::int64_t replicas = 1) const;
-  /// Adds pipelines of two and four stages for a network on a GPU, at the widest tensor parallelism
-  /// of its node: where no width fits by itself. Points come behind the others.
-  void add_pipelines(const NetworkAndGpu& pair);
+  /// Adds pipelines of two and four stages for a network on a GPU, each stage that wide: where no
+  /// width fits by itself. Points come behind the others.
+  void add_pipelines(const NetworkAndGpu& pair, std::int64_t widest);
 
  private:
   explicit Space(const Question& question) : question_(&question) {}

@@ -109,7 +109,8 @@ struct PlanCandidate {
   std::optional<std::string> dominated_by = {};  ///< Of several objectives: the id that does.
   std::string dropped_stage = {};                ///< Empty: not dropped.
   std::string dropped_reason = {};
-  std::vector<std::string> ties = {};  ///< Ids within its paired interval, at the same cost.
+  /// Candidates that differ in a setting alone which changes none of its numbers.
+  std::vector<std::size_t> twins = {};
   /// With its replicas: what `run` takes, and deployment files are written from. Of the finalists.
   std::shared_ptr<const scenario::Resolved> resolved = {};
 
@@ -150,6 +151,8 @@ struct SearchCounts {
   std::int64_t simulated = 0;
   std::int64_t certified = 0;
   std::int64_t requests_simulated = 0;
+  /// It ended there, at the most that the effort allows, before all was looked at.
+  bool limited = false;
 };
 
 /// An answer to a question: everything that tables and files say.
@@ -159,8 +162,9 @@ struct Answer {
   std::string engine;  ///< "vllm@0.15"; several by commas.
   double load = 0.0;   ///< Requests per second, or clients; with `most_of`, of the pick.
   bool is_closed_loop = false;
-  std::string workload;                  ///< "5 req/s", "64 clients", "trace chat.csv, 3.2 req/s"
-  std::optional<std::size_t> pick = {};  ///< Of `candidates`.
+  std::string workload;  ///< "5 req/s", "64 clients", "3.2 req/s (trace chat.csv)"
+  std::optional<double> session_rate = {};  ///< Sessions per second, where requests are turns.
+  std::optional<std::size_t> pick = {};     ///< Of `candidates`.
   /// The best, at most top_n, cheapest first; behind them the best of each GPU that cannot be
   /// compared with them: without a price, then what is known by bounds alone.
   std::vector<std::size_t> ranking = {};

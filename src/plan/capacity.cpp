@@ -176,7 +176,8 @@ class Search {
                           .requests = requests,
                           .batch = batch,
                           .seed = options_.seed,
-                          .trace_rate = options_.trace_rate},
+                          .trace_rate = options_.trace_rate,
+                          .warm_up = options_.warm_up},
                          interrupt_);
     if (!run) {
       return core::fail(std::move(run).error());

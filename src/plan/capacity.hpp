@@ -22,7 +22,8 @@ struct CapacityOptions {
   /// No capacity is higher: max_utilisation of the saturated throughput.
   double ceiling = 0.0;
   std::uint64_t seed = 0;
-  double trace_rate = 0.0;  ///< As ShareOptions.
+  double trace_rate = 0.0;   ///< As ShareOptions.
+  std::int64_t warm_up = 0;  ///< Likewise, of each evaluation.
   bool is_closed_loop = false;
 };
 

@@ -65,6 +65,7 @@ core::Result<std::optional<document::Node>> find(const scenario::Resolved& resol
                      .ceiling = range.highest,
                      .seed = static_cast<std::uint64_t>(resolved.run.seed),
                      .trace_rate = demand->rate,
+                     .warm_up = std::min(demand->warm_up, requests / 4),
                      .is_closed_loop = demand->clients.has_value()},
                     interrupt);
   if (!capacity) {

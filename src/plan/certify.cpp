@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "domain/record.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/slo.hpp"
+#include "metrics/summary.hpp"
 #include "plan/answer.hpp"
 #include "plan/share.hpp"
 #include "plan/target.hpp"
@@ -247,6 +249,39 @@ double at_least(std::int64_t passed, std::int64_t windows, double p) {
   return sum;
 }
 
+/// What a run says beside its targets.
+void take_run(const metrics::Summary& summary, Certification& found) {
+  found.requests = summary.requests();
+  found.unstable = summary.overload.has_value();
+  found.power = summary.power;
+  found.output_tokens_per_second = summary.output_throughput.value_or(0.0);
+  const double busy = summary.busy.to_seconds();
+  for (std::size_t i = 0; i < domain::kNumBottlenecks; ++i) {
+    found.bottlenecks[i] = busy > 0.0 ? summary.time_by_bottleneck[i].to_seconds() / busy : 0.0;
+  }
+}
+
+/// How a run keeps a target, in its own statistic and in the share of its requests.
+TargetResult whole_result(std::size_t number,
+                          const Target& target,
+                          const BatchCount& count,
+                          const metrics::LatencySummary& latencies) {
+  TargetResult result{
+      .target = number, .value_ms = std::nullopt, .exceed_share = 0.0, .met = false};
+  result.exceed_share =
+      core::real(count.exceeded) / core::real(std::max<std::int64_t>(1, count.requests));
+  result.met = result.exceed_share <= (target.is_mean() ? 0.0 : target.allowed_share);
+  if (target.is_attainment) {
+    return result;
+  }
+  if (const auto& found = latencies.of(target.metric())) {
+    const double value = found->of(target.statistic);
+    result.value_ms = Interval{.value = value, .lo = value, .hi = value};
+    result.met = result.met && value <= target.limit_of(target.metric())->to_milliseconds();
+  }
+  return result;
+}
+
 }  // namespace
 
 double clopper_pearson(std::int64_t passed, std::int64_t windows, double confidence) {
@@ -306,18 +341,34 @@ core::Result<std::optional<Certification>> certify_run(const scenario::Resolved&
   certificate.holds = !windows.is_cut_short();
   constexpr double kConfidence = 0.95;  // planner.md, section 6
   certificate.at_least = clopper_pearson(certificate.passed, certificate.windows, kConfidence);
-  found.requests = outcome->summary.requests();
-  found.unstable = outcome->summary.overload.has_value();
   for (std::size_t i = 0; i < targets.size(); ++i) {
     found.targets.push_back(windows.result(i));
   }
-  found.power = outcome->summary.power;
-  found.output_tokens_per_second = outcome->summary.output_throughput.value_or(0.0);
-  const double busy = outcome->summary.busy.to_seconds();
-  for (std::size_t i = 0; i < domain::kNumBottlenecks; ++i) {
-    found.bottlenecks[i] =
-        busy > 0.0 ? outcome->summary.time_by_bottleneck[i].to_seconds() / busy : 0.0;
+  take_run(outcome->summary, found);
+  return found;
+}
+
+core::Result<std::optional<Certification>> run_whole(const scenario::Resolved& run,
+                                                     const Targets& targets,
+                                                     const std::atomic<bool>& interrupt) {
+  sim::RunControls controls;
+  controls.interrupt = &interrupt;
+  const ShareOptions one_batch{.batch = std::numeric_limits<std::int64_t>::max()};
+  const auto outcome = count_run(run, targets, one_batch, std::move(controls));
+  if (!outcome) {
+    return core::fail(outcome.error());
   }
+  if (interrupt) {
+    return std::nullopt;
+  }
+  Certification found;
+  found.certificate.holds = true;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    found.targets.push_back(
+        whole_result(i, targets[i], outcome->targets[i].total(), outcome->summary.client));
+    found.certificate.holds = found.certificate.holds && found.targets.back().met;
+  }
+  take_run(outcome->summary, found);
   return found;
 }
 

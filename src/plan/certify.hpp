@@ -56,6 +56,12 @@ struct Certification {
     const CertifyOptions& options,
     const std::atomic<bool>& interrupt);
 
+/// The run that `run` makes of a scenario: all of its requests, from a cold start. Its numbers are
+/// those that `run` prints; the certificate has no windows, and holds where every target is met.
+/// Nothing when interrupted.
+[[nodiscard]] core::Result<std::optional<Certification>> run_whole(
+    const scenario::Resolved& run, const Targets& targets, const std::atomic<bool>& interrupt);
+
 /// Windows that certify a confidence where all of them pass: 29 certify 90 % (planner.md, section
 /// 6).
 [[nodiscard]] std::int64_t certifying_windows(double confidence);

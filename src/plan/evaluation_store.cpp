@@ -231,6 +231,7 @@ std::string EvaluationStore::capacity_key(const std::string& point,
   add_real(digest, options.ceiling);
   digest.add(static_cast<std::int64_t>(options.seed));
   add_real(digest, options.trace_rate);
+  digest.add(options.warm_up);
   digest.add(static_cast<std::int64_t>(options.is_closed_loop));
   return digest.hex();
 }

@@ -43,11 +43,21 @@ namespace {
 constexpr std::int64_t kFinalistsPerShown = 3;
 /// Beyond so many deviations (99.87 %) one is not surer than another.
 constexpr double kSurest = 3.0;
-/// Replicas that are added at most where windows fail, as a share and in number.
-constexpr double kMostAdded = 0.5;
+/// Replicas that are added at most where a target is missed, as a share and in number.
+constexpr double kMostAdded = 1.0;
 constexpr std::int64_t kLeastAdded = 3;
+/// Requests of a window where each costs more to simulate: 25 lie above its 99th percentile.
+constexpr std::int64_t kDearWindow = 2'500;
+/// Finalists that are tested beyond what the effort allows, where none has held yet.
+constexpr std::int64_t kMostBeyond = 3;
 /// The race's requests are those of the seed, the certificate's others.
 constexpr std::uint64_t kFreshSeed = 1;
+/// Numbers this near to each other are the same to three digits; capacities this near, by what
+/// their runs can tell.
+constexpr double kSameNumber = 0.005;
+constexpr double kSameCapacity = 0.01;
+/// The most that is said of a deployment that was not measured: the doubt itself is an estimate.
+constexpr double kMostSure = 0.99;
 /// A chance below this is not worth naming.
 constexpr double kWorthNaming = 0.05;
 /// The most clients that meet the targets, as a real number, lie between that number and the next.
@@ -292,79 +302,141 @@ class Finish {
 
   [[nodiscard]] std::int64_t window_requests() const {
     const Demand& demand = inputs_.demand;
-    const std::int64_t requests =
+    std::int64_t requests =
         usual_window(demand.clients ? 0.0 : demand.rate, question_.slo.window, question_.effort);
+    if (demand.request_cost > 1.0 && !question_.slo.window) {
+      requests = std::min(requests, kDearWindow);
+    }
     return demand.trace_requests
                ? std::max<std::int64_t>(1, std::min(requests, *demand.trace_requests / kWindows))
                : requests;
   }
 
-  core::Result<std::optional<Certification>> certify_stored(const scenario::Resolved& resolved,
-                                                            const std::string& id,
-                                                            const CertifyOptions& how,
-                                                            const std::atomic<bool>& interrupt) {
-    if (inputs_.store == nullptr) {
-      return certify(resolved, question_.slo.targets, how, interrupt);
+  /// What a run finds, or what the store has of it.
+  template <class Run>
+  core::Result<std::optional<Certification>> stored(const std::string& id,
+                                                    const CertifyOptions& how,
+                                                    const Run& run) {
+    EvaluationStore* const store = inputs_.store;
+    const std::string key =
+        store != nullptr ? store->certification_key(id, question_.slo.targets, how) : "";
+    if (store != nullptr) {
+      if (auto known = store->certification(key)) {
+        return known;
+      }
     }
-    const std::string key = inputs_.store->certification_key(id, question_.slo.targets, how);
-    if (auto known = inputs_.store->certification(key)) {
-      return known;
-    }
-    auto certified = certify(resolved, question_.slo.targets, how, interrupt);
-    if (certified && *certified) {
-      if (auto kept = inputs_.store->keep(key, **certified); !kept) {
+    core::Result<std::optional<Certification>> found = run();
+    if (store != nullptr && found && *found) {
+      if (auto kept = store->keep(key, **found); !kept) {
         return core::fail(std::move(kept).error());
       }
     }
-    return certified;
+    return found;
   }
 
-  /// Tests a finalist with its replicas, and with more until enough windows pass.
-  core::Result<bool> certify_one(Finalist& finalist,
-                                 std::int64_t windows,
-                                 const std::atomic<bool>& interrupt) {
-    const PlanCandidate& candidate = of(finalist);
-    const SpacePoint point = inputs_.space.point(candidate.ordinal);
+  /// With so many replicas, what `run` is asked to run: where the question says neither how many
+  /// requests nor how long, a window of them.
+  core::Result<ResolvedSpacePoint> whole(const Finalist& finalist, std::int64_t replicas) {
+    auto found = inputs_.space.resolve(inputs_.space.point(of(finalist).ordinal), replicas);
+    if (found && !question_.states_requests && !inputs_.demand.trace_requests) {
+      found->resolved.workload.section.num_prompts = window_requests();
+    }
+    return found;
+  }
+
+  /// The run that `run` would make of a finalist with so many replicas, and if that meets every
+  /// target, so many windows of other requests. The numbers are those of the run.
+  core::Result<std::optional<Certification>> test(const Finalist& finalist,
+                                                  std::int64_t replicas,
+                                                  std::int64_t windows) {
+    const Targets& targets = question_.slo.targets;
+    auto stated = whole(finalist, replicas);
+    if (!stated) {
+      return core::fail(std::move(stated).error());
+    }
+    const CertifyOptions of_run{
+        .load = 0.0,
+        .windows = 0,
+        .window_requests = stated->resolved.workload.section.num_prompts.value_or(0),
+        .seed = static_cast<std::uint64_t>(stated->resolved.run.seed),
+        .instances = replicas};
+    auto run = stored(
+        stated->id, of_run, [&] { return run_whole(stated->resolved, targets, interrupt_); });
+    if (!run || !*run) {
+      return run;
+    }
+    requests_ += (*run)->requests;
+    if (!(*run)->certificate.holds) {
+      return run;
+    }
+    const SpacePoint point = inputs_.space.point(of(finalist).ordinal);
+    auto serving = inputs_.space.resolve(point, replicas - finalist.rules.spare);
+    if (!serving) {
+      return core::fail(std::move(serving).error());
+    }
+    const CertifyOptions how{.load = inputs_.load,
+                             .windows = windows,
+                             .window_requests = window_requests(),
+                             .confidence = question_.confidence,
+                             .seed = inputs_.seed + kFreshSeed,
+                             .trace_rate = inputs_.demand.rate,
+                             .instances = serving->resolved.run.cluster.instances.value_or(1)};
+    auto certified = stored(
+        serving->id, how, [&] { return certify(serving->resolved, targets, how, interrupt_); });
+    if (!certified || !*certified) {
+      return certified;
+    }
+    requests_ += (*certified)->requests;
+    (*run)->certificate = (*certified)->certificate;
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      const auto& of_windows = (*certified)->targets[i].value_ms;
+      if (auto& value = (*run)->targets[i].value_ms; value && of_windows) {
+        value->lo = of_windows->lo;
+        value->hi = of_windows->hi;
+      }
+    }
+    return run;
+  }
+
+  /// Tests a finalist with its replicas, with more until a number of them holds, and then with
+  /// those between that and the last that did not.
+  core::Result<bool> certify_one(Finalist& finalist, std::int64_t windows) {
     const auto more = static_cast<std::int64_t>(core::real(finalist.replicas) * kMostAdded);
     const std::int64_t most = finalist.replicas + std::max(kLeastAdded, more);
     std::int64_t step = 1;
-    while (true) {
-      auto found = inputs_.space.resolve(point, finalist.replicas - finalist.rules.spare);
-      if (!found) {
-        return core::fail(std::move(found).error());
+    std::int64_t failed = 0;
+    std::optional<std::int64_t> next = finalist.replicas;
+    bool holds = false;
+    while (next) {
+      auto tested = test(finalist, *next, windows);
+      if (!tested) {
+        return core::fail(std::move(tested).error());
       }
-      const auto instances = found->resolved.run.cluster.instances;
-      auto certified = certify_stored(found->resolved,
-                                      found->id,
-                                      {.load = inputs_.load,
-                                       .windows = windows,
-                                       .window_requests = window_requests(),
-                                       .confidence = question_.confidence,
-                                       .seed = inputs_.seed + kFreshSeed,
-                                       .trace_rate = inputs_.demand.rate,
-                                       .instances = instances.value_or(1)},
-                                      interrupt);
-      if (!certified) {
-        return core::fail(std::move(certified).error());
-      }
-      if (!*certified) {
+      if (!*tested) {
         return false;
       }
-      requests_ += (*certified)->requests;
-      const bool holds = (*certified)->certificate.holds;
-      finalist.certification = std::move(**certified);
+      const bool held = (*tested)->certificate.holds;
+      if (held || !holds) {
+        finalist.replicas = *next;
+        finalist.certification = std::move(**tested);
+      }
+      holds = holds || held;
+      if (!held) {
+        failed = *next;
+        finalist.failed = std::max(finalist.failed, failed);
+      }
       if (holds) {
-        return true;
+        next =
+            failed > 0 ? finalist.rules.at_least((failed + finalist.replicas) / 2) : std::nullopt;
+        next = next > failed && next < finalist.replicas ? next : std::nullopt;
+      } else {
+        next = finalist.rules.at_least(finalist.replicas + step);
+        next = next <= most ? next : std::nullopt;
+        step *= 2;
       }
-      finalist.failed = finalist.replicas;
-      const auto next = finalist.rules.at_least(finalist.replicas + step);
-      if (!next || *next > most) {
-        finalist.gave_up = true;
-        return true;
-      }
-      finalist.replicas = *next;
-      step = std::max<std::int64_t>(1, step * 2);
     }
+    finalist.gave_up = !holds;
+    return true;
   }
 
   core::Result<bool> certify_each(const std::vector<std::size_t>& which, std::int64_t windows) {
@@ -373,7 +445,7 @@ class Finish {
     std::int64_t count = 0;
     core::for_each_job(which.size(), inputs_.jobs, [&](std::size_t i) {
       if (!interrupt_) {
-        done[i] = certify_one(finalists_[which[i]], windows, interrupt_);
+        done[i] = certify_one(finalists_[which[i]], windows);
       }
       const std::lock_guard lock(mutex);
       if (inputs_.progress) {
@@ -391,6 +463,7 @@ class Finish {
   /// The top few, then the pick with more windows; where that costs it a replica, the next.
   core::Result<bool> certify_all() {
     const std::int64_t many = certifying_windows(question_.confidence);
+    std::int64_t beyond = 0;
     while (true) {
       std::vector<std::size_t> open;
       const std::vector<std::size_t> order = by_cost();
@@ -403,6 +476,12 @@ class Finish {
       if (open.empty()) {
         break;
       }
+      if (!affords(1, kWindows) && (has_certified() || ++beyond > kMostBeyond)) {
+        break;
+      }
+      while (open.size() > 1 && !affords(open.size(), kWindows)) {
+        open.pop_back();
+      }
       if (auto done = certify_each(open, kWindows); !done || !*done) {
         return done;
       }
@@ -413,13 +492,31 @@ class Finish {
       if (!pick || finalists_[*pick].certification->certificate.windows >= many) {
         return true;
       }
-      if (inputs_.demand.trace_requests) {
-        return true;  // It has no more windows.
+      if (inputs_.demand.trace_requests || !affords(1, many)) {
+        return true;  // It has no more windows, or there is no time for them.
       }
       if (auto done = certify_each({*pick}, many); !done || !*done) {
         return done;
       }
     }
+  }
+
+  /// Whether the effort allows tests of so many finalists, of their run and so many windows each.
+  bool affords(std::size_t finalists, std::int64_t windows) {
+    const std::int64_t window = window_requests();
+    const std::int64_t each = inputs_.demand.trace_requests.value_or(window) + windows * window;
+    const std::int64_t all =
+        answer_.search.requests_simulated + requests_ + static_cast<std::int64_t>(finalists) * each;
+    const bool affords = core::real(all) * inputs_.demand.request_cost <=
+                         core::real(most_requests(question_.effort));
+    answer_.search.limited = answer_.search.limited || !affords;
+    return affords;
+  }
+
+  [[nodiscard]] bool has_certified() const {
+    return std::ranges::any_of(finalists_, [](const Finalist& finalist) {
+      return finalist.certification && !finalist.gave_up;
+    });
   }
 
   [[nodiscard]] std::size_t certified_ahead(const std::vector<std::size_t>& order, std::size_t at) {
@@ -464,11 +561,15 @@ class Finish {
         return filled;
       }
     }
+    if (pick) {
+      // It is shown first, whatever else is cheaper but less sure.
+      answer_.pick = finalists_[*pick].candidate;
+      rank(*answer_.pick);
+    }
     for (const std::size_t i : by_cost()) {
       const Finalist& finalist = finalists_[i];
-      if (finalist.certification && !finalist.gave_up &&
-          answer_.ranking.size() < static_cast<std::size_t>(question_.top_n)) {
-        answer_.ranking.push_back(finalist.candidate);
+      if (i != pick && finalist.certification && !finalist.gave_up) {
+        rank(finalist.candidate);
       }
       answer_.finalists.push_back(finalist.candidate);
       answer_.elasticities.push_back(doubt_.rows[i].elasticity);
@@ -476,13 +577,6 @@ class Finish {
     answer_.search.requests_simulated += requests_;
     if (!pick) {
       return {};
-    }
-    answer_.pick = finalists_[*pick].candidate;
-    // The pick is shown first, whatever else is cheaper but less sure.
-    std::erase(answer_.ranking, *answer_.pick);
-    answer_.ranking.insert(answer_.ranking.begin(), *answer_.pick);
-    if (answer_.ranking.size() > static_cast<std::size_t>(question_.top_n)) {
-      answer_.ranking.pop_back();
     }
     answer_.headroom_pct = 100.0 * (headroom(finalists_[*pick]) - 1.0);
     warn_of_short_trace(*finalists_[*pick].certification);
@@ -499,12 +593,42 @@ class Finish {
     return {};
   }
 
+  /// Takes a candidate into the ranking, as the twin of one that is there if it has its numbers.
+  void rank(std::size_t candidate) {
+    for (const std::size_t ranked : answer_.ranking) {
+      if (are_twins(answer_.candidates[ranked], answer_.candidates[candidate])) {
+        answer_.candidates[ranked].twins.push_back(candidate);
+        return;
+      }
+    }
+    if (answer_.ranking.size() < static_cast<std::size_t>(question_.top_n)) {
+      answer_.ranking.push_back(candidate);
+    }
+  }
+
+  /// Whether two deployments of the same GPUs have the same numbers, as far as they are shown.
+  static bool are_twins(const PlanCandidate& one, const PlanCandidate& other) {
+    const auto same = [](double a, double b, double part) {
+      return std::abs(a - b) <= part * std::max(std::abs(a), std::abs(b));
+    };
+    bool are = one.model == other.model && one.gpu == other.gpu && one.split == other.split &&
+               one.gpus_per_replica == other.gpus_per_replica && one.replicas == other.replicas &&
+               same(one.capacity->value, other.capacity->value, kSameCapacity);
+    for (std::size_t i = 0; are && i < one.targets.size(); ++i) {
+      const auto& a = one.targets[i].value_ms;
+      const auto& b = other.targets[i].value_ms;
+      are = a && b ? same(a->value, b->value, kSameNumber)
+                   : one.targets[i].exceed_share == other.targets[i].exceed_share;
+    }
+    return are;
+  }
+
   core::Result<void> fill_one(std::size_t i) {
     const Finalist& finalist = finalists_[i];
     PlanCandidate& candidate = of(finalist);
     candidate.replicas = finalist.gave_up ? 0 : finalist.replicas;
     if (!candidate.is_bound()) {
-      candidate.p_feasible = assessed_.p_feasible[i];
+      candidate.p_feasible = std::min(assessed_.p_feasible[i], kMostSure);
       candidate.p_best = assessed_.p_best[i];
       candidate.expected_regret = assessed_.expected_regret[i];
     }
@@ -532,39 +656,42 @@ class Finish {
     }
     if (finalist.gave_up) {
       candidate.dropped_stage = "certified";
-      candidate.dropped_reason = fmt::format("too many windows miss a target with {} {}",
+      const bool by_run = finalist.certification->certificate.windows == 0;
+      candidate.dropped_reason = fmt::format("{} a target with {} {}",
+                                             by_run ? "its run misses" : "too many windows miss",
                                              finalist.replicas,
                                              core::plural("replica", finalist.replicas));
     }
-    auto whole = inputs_.space.resolve(inputs_.space.point(candidate.ordinal), finalist.replicas);
-    if (!whole) {
-      return core::fail(std::move(whole).error());
+    auto stated = whole(finalist, finalist.replicas);
+    if (!stated) {
+      return core::fail(std::move(stated).error());
     }
     candidate.cost = cost_of(
-        whole->resolved, finalist.replicas * instances_of(candidate.split), question_.cost, load);
+        stated->resolved, finalist.replicas * instances_of(candidate.split), question_.cost, load);
     if (finalist.replicas > 1 || candidate.split) {
-      candidate.router = scenario::router_name(whole->resolved.run.cluster.router);
+      candidate.router = scenario::router_name(stated->resolved.run.cluster.router);
     }
-    candidate.resolved = std::make_shared<scenario::Resolved>(std::move(whole->resolved));
+    candidate.resolved = std::make_shared<scenario::Resolved>(std::move(stated->resolved));
     return {};
   }
 
   void warn_of_short_trace(const Certification& certification) {
     const Certificate& certificate = certification.certificate;
-    if (certificate.windows >= certifying_windows(question_.confidence)) {
+    if (!inputs_.demand.trace_requests ||
+        certificate.windows >= certifying_windows(question_.confidence)) {
       return;
     }
     answer_.warnings.push_back(
         {.code = "W-short-trace",
          .message =
-             fmt::format("{} windows of {} requests are all that the trace has: they certify "
-                         "that {:.0f} % of windows meet every target, where {:.3g} % were "
-                         "asked for",
+             fmt::format("{} windows of {} requests are all that the trace has, the cold start in "
+                         "the first: they certify that {:.0f} % of windows meet every target, where "
+                         "{:.3g} % were asked for",
                          certificate.windows,
                          certificate.window_requests,
                          certificate.at_least * 100.0,
                          question_.confidence * 100.0),
-         .hint = "a longer trace"});
+         .hint = "a longer trace; a load that goes on, by --request-rate, may need less"});
   }
 
   /// Of every finalist, the most replicas that cost less than the pick.
@@ -588,8 +715,10 @@ class Finish {
       if (replicas <= std::max(spare, finalist.failed) || finalist.gave_up) {
         continue;
       }
-      const double p = normal_probability(
-          log_capacity(doubt_.rows[i], doubt_.factors).margin(log_rate, replicas - spare));
+      const double p = std::min(
+          kMostSure,
+          normal_probability(
+              log_capacity(doubt_.rows[i], doubt_.factors).margin(log_rate, replicas - spare)));
       const double cost_of_it = core::real(replicas) * finalist.unit_costs.front();
       if (p >= kWorthNaming && (!found || p > found->p_feasible ||
                                 (p == found->p_feasible && cost_of_it < cost_of_found))) {

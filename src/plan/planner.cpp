@@ -97,8 +97,8 @@ class Planner {
     const Demand& demand = points_.demand;
     answer_.load = demand.load();
     answer_.is_closed_loop = demand.clients.has_value();
-    answer_.workload = demand.clients ? fmt::format("{} clients", *demand.clients)
-                                      : fmt::format("{:.4g} req/s", demand.rate);
+    answer_.session_rate = demand.session_rate;
+    answer_.workload = demand.text();
     if (question_.most_of) {
       answer_.workload = fmt::format("as many {} as meet the targets",
                                      demand.clients ? "clients" : "requests per second");
@@ -211,6 +211,9 @@ class Planner {
   /// docs/guide/plan-a-deployment.md).
   static constexpr double kUsualModelSd = 0.13;
 
+  /// Requests of a run of sessions at least: some hundred sessions, that overlap.
+  static constexpr std::int64_t kLeastOfSessions = 16'000;
+
   /// What one replica costs, by objective; of its runs where there are some.
   core::Result<void> price(Contender& contender) {
     const PlanCandidate& candidate = points_.candidates[contender.candidate];
@@ -264,13 +267,16 @@ class Planner {
     }
     const Demand& demand = points_.demand;
     const bool is_known = contender.capacity.load > 0.0;
-    const auto most = demand.trace_requests.value_or(requests);
-    const CapacityOptions how{.requests = std::min(requests, most),
+    // Of sessions the first ones alone are fewer at a time than there will be.
+    const std::int64_t wanted =
+        demand.session_rate ? std::max(requests, kLeastOfSessions) : requests;
+    const CapacityOptions how{.requests = std::min(wanted, demand.trace_requests.value_or(wanted)),
                               .guess = is_known ? contender.capacity.load : contender.guess,
                               .slope = contender.capacity.slope,
                               .ceiling = open->range.highest,
                               .seed = seed_,
                               .trace_rate = demand.rate,
+                              .warm_up = std::min(demand.warm_up, wanted / 4),
                               .is_closed_loop = demand.clients.has_value()};
     return find_stored_capacity(
         options_.store, candidate.id, found->resolved, question_.slo.targets, how, interrupt_);
@@ -332,6 +338,15 @@ class Planner {
                              race_options.rungs.end());
     race_options.progress = [this](std::int64_t requests, std::int64_t done, std::int64_t all) {
       report(fmt::format("runs of {} requests", requests), done, all);
+    };
+    race_options.may_go_on = [this](std::int64_t requests) {
+      std::int64_t all = requests;
+      for (const Contender& contender : contenders_) {
+        all += contender.capacity.requests;
+      }
+      answer_.search.limited = core::real(all) * points_.demand.request_cost >
+                               core::real(most_requests(question_.effort));
+      return !answer_.search.limited;
     };
     race_options.model_margin = [this](const Contender& contender) {
       return core::normal_quantile(question_.confidence) * model_sd(contender);
@@ -456,6 +471,7 @@ class Planner {
       part.question = question_;
       part.candidates = std::move(answer_.candidates);
       part.load = answer_.load;
+      part.search = answer_.search;
       auto done = finish({.question = question_,
                           .space = *space_,
                           .demand = points_.demand,
@@ -472,7 +488,7 @@ class Planner {
       if (!done) {
         return core::fail(std::move(done).error());
       }
-      answer_.search.requests_simulated += part.search.requests_simulated;
+      answer_.search = part.search;
       answer_.partial = answer_.partial || !*done;
     }
     rank_standings(found, answer_);
@@ -509,6 +525,16 @@ class Planner {
       rank_by_race();
     }
     gather_warnings();
+    if (answer_.search.limited) {
+      const auto effort = static_cast<std::size_t>(question_.effort);
+      answer_.warnings.push_back(
+          {.code = "W-effort",
+           .message = fmt::format("the search ended after {} requests, near the most that the "
+                                  "effort \"{}\" allows: this is the best so far",
+                                  answer_.search.requests_simulated,
+                                  kEffortNames[effort]),
+           .hint = question_.effort == Effort::kFull ? "fewer points" : "--effort full"});
+    }
     if (!answer_.pick) {
       explain_failure(points_, contenders_, answer_);
     }

@@ -389,6 +389,7 @@ class QuestionReader {
         axes_.set(path, std::move(node));
       }
     };
+    question_.states_requests = is_stated("workload.num_prompts") || is_stated("workload.duration");
     question_.seeks_pipelines = !is_stated(kPipelineParallel) && !is_stated(kTensorParallel);
     add(kTensorParallel, text_node("auto"));
     add(kExpertParallel, text_node("auto"));
@@ -675,6 +676,11 @@ class QuestionReader {
 
 double multiple_of(Effort effort) {
   return effort == Effort::kQuick ? 0.25 : effort == Effort::kFull ? 4.0 : 1.0;
+}
+
+std::int64_t most_requests(Effort effort) {
+  constexpr double kOfNormal = 4e7;
+  return static_cast<std::int64_t>(kOfNormal * multiple_of(effort));
 }
 
 core::Result<Question> read_question(const QuestionWords& words) {

@@ -34,6 +34,9 @@ struct Split {
 enum class Effort : std::uint8_t { kQuick, kNormal, kFull };
 inline constexpr std::array<std::string_view, 3> kEffortNames = {"quick", "normal", "full"};
 [[nodiscard]] double multiple_of(Effort effort);
+/// Requests that a search simulates before it says what is best so far: about a minute's on two
+/// cores at the normal effort.
+[[nodiscard]] std::int64_t most_requests(Effort effort);
 
 /// A question, read: a scenario, what of it is searched, what must hold, and what is to be small.
 struct Question {
@@ -43,6 +46,7 @@ struct Question {
   bool seeks_pipelines = true;  ///< Pipelines are tried where no tensor parallelism fits.
   std::vector<std::optional<Split>> splits = {std::nullopt};  ///< Nothing: no disaggregation.
   std::vector<std::int64_t> replicas = {};  ///< Ascending; empty: as few as serve.
+  bool states_requests = false;             ///< The workload says how many, or for how long.
   std::string assumed_router = {};          ///< Of several replicas; empty: what is stated.
   Slo slo;
   double confidence = 0.9;

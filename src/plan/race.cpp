@@ -31,6 +31,9 @@ constexpr std::int64_t kEnoughRequests = 32'000;
 /// believed.
 constexpr std::int64_t kBelieved = 8'000;
 
+/// Runs of a search that begins where the last one ended (planner.md, section 5).
+constexpr std::int64_t kUsualEvaluations = 4;
+
 double z_of(std::size_t alive) {
   const auto count = core::real(static_cast<std::int64_t>(std::max<std::size_t>(1, alive)));
   return core::normal_quantile(1.0 - kWrongDrop / 2.0 / count);
@@ -68,7 +71,13 @@ class Race {
   core::Result<bool> run() {
     for (const std::int64_t requests : options_.rungs) {
       const bool is_first = requests == options_.rungs.front();
-      auto done = is_first ? run_first(requests) : run_rung(unsettled(), requests);
+      const std::vector<std::size_t> again = is_first ? std::vector<std::size_t>() : unsettled();
+      const auto count = static_cast<std::int64_t>(again.size());
+      if (!is_first && options_.may_go_on &&
+          !options_.may_go_on(count * requests * kUsualEvaluations)) {
+        break;
+      }
+      auto done = is_first ? run_first(requests) : run_rung(again, requests);
       if (!done || !*done) {
         return done;
       }

@@ -56,6 +56,9 @@ struct RaceOptions {
   std::int64_t jobs = 1;
   /// Called after each evaluation, one thread at a time: rung, done of it, all of it.
   std::function<void(std::int64_t requests, std::int64_t done, std::int64_t all)> progress = {};
+  /// Whether so many more requests may be run: asked before every rung but the first. Empty:
+  /// always.
+  std::function<bool(std::int64_t requests)> may_go_on = {};
   /// A contender's own Contender::model_margin. Called for those before which another would be
   /// dropped: it takes milliseconds.
   std::function<double(const Contender&)> model_margin = {};

@@ -31,14 +31,21 @@ double logit(double share) {
 /// Counts requests by target and batch as they end.
 class Counter final : public metrics::Listener {
  public:
-  Counter(const Targets& targets, const ShareOptions& options)
-      : targets_(targets), batch_(std::max<std::int64_t>(1, options.batch)) {
+  Counter(const Targets& targets, const ShareOptions& options, core::SimTime from)
+      : targets_(targets),
+        batch_(std::max<std::int64_t>(1, options.batch)),
+        first_(options.warm_up),
+        from_(from) {
     counts_.resize(targets.size());
   }
 
   void on_request(const domain::RequestRecord& record,
                   const metrics::RequestMetrics& request) override {
-    const auto at = static_cast<std::size_t>(record.id.value()) / static_cast<std::size_t>(batch_);
+    const std::int64_t number = std::int64_t{record.id.value()} - first_;
+    if (number < 0 || record.arrival < from_) {
+      return;
+    }
+    const auto at = static_cast<std::size_t>(number / batch_);
     const bool answered = metrics::completed(record.outcome);
     if (request.e2e) {
       e2e_s_ += request.e2e->to_seconds();
@@ -82,6 +89,8 @@ class Counter final : public metrics::Listener {
 
   const Targets& targets_;
   std::int64_t batch_;
+  std::int64_t first_;
+  core::SimTime from_;
   std::vector<TargetCounts> counts_;
   double e2e_s_ = 0.0;
   std::int64_t answered_ = 0;
@@ -110,6 +119,8 @@ void set_load(scenario::WorkloadSection& workload, double load, double trace_rat
   } else if (workload.trace && !workload.request_rate) {
     workload.trace_speed_up =
         workload.trace_speed_up.value_or(1.0) * load / std::max(trace_rate, 1e-300);
+  } else if (workload.trace) {  // It may be that of sessions.
+    workload.request_rate = *workload.request_rate * load / std::max(trace_rate, 1e-300);
   } else {
     workload.request_rate = load;
   }
@@ -138,15 +149,21 @@ core::Result<ShareRun> run_share(const scenario::Resolved& resolved,
                                  const Targets& targets,
                                  const ShareOptions& options,
                                  const std::atomic<bool>& interrupt) {
-  const scenario::Resolved run = with_load(resolved, options);
+  sim::RunControls controls;
+  controls.latencies = false;
+  controls.interrupt = &interrupt;
+  return count_run(with_load(resolved, options), targets, options, controls);
+}
+
+core::Result<ShareRun> count_run(const scenario::Resolved& run,
+                                 const Targets& targets,
+                                 const ShareOptions& options,
+                                 sim::RunControls controls) {
   auto source = run.workload.open();
   if (!source) {
     return core::fail(std::move(source).error());
   }
-  Counter counter(targets, options);
-  sim::RunControls controls;
-  controls.latencies = false;
-  controls.interrupt = &interrupt;
+  Counter counter(targets, options, core::SimTime::at(run.run.warmup.value_or(core::Duration())));
   controls.listener = &counter;
   auto outcome = sim::simulate(run, **source, controls);
   if (!outcome) {

@@ -13,6 +13,7 @@
 #include "plan/target.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
+#include "sim/simulation.hpp"
 
 namespace ridgeline::plan {
 
@@ -52,6 +53,7 @@ struct ShareOptions {
   std::uint64_t seed = 0;      ///< Of arrivals, lengths and the rest.
   std::int64_t instances = 1;  ///< Above 1: behind the gateway of the scenario.
   double trace_rate = 0.0;     ///< Of a trace as it is: it is sped up to `load`.
+  std::int64_t warm_up = 0;    ///< The first so many requests are not counted.
 };
 
 /// Runs one deployment (or `instances` of them) at a load. Every deployment meets the same
@@ -65,6 +67,13 @@ struct ShareOptions {
 /// Sets clients, or a rate, or how much faster than `trace_rate` a trace comes: what the workload
 /// has.
 void set_load(scenario::WorkloadSection& workload, double load, double trace_rate);
+
+/// Runs a scenario as it stands, and counts by target in batches as the options say: requests of
+/// its own warm-up are left out.
+[[nodiscard]] core::Result<ShareRun> count_run(const scenario::Resolved& run,
+                                               const Targets& targets,
+                                               const ShareOptions& options,
+                                               sim::RunControls controls);
 
 /// The scenario that run_share() runs.
 [[nodiscard]] scenario::Resolved with_load(const scenario::Resolved& resolved,

@@ -153,6 +153,14 @@ Node certificate_node(const PlanCandidate& candidate) {
       .build();
 }
 
+Node ids_node(const Answer& answer, const std::vector<std::size_t>& which) {
+  std::vector<Node> items;
+  for (const std::size_t i : which) {
+    items.push_back(text_node(answer.candidates[i].id));
+  }
+  return list_node(std::move(items));
+}
+
 Node candidate_node(const Answer& answer, const PlanCandidate& candidate) {
   MapBuilder map;
   const bool assessed = candidate.resolved != nullptr && !candidate.is_bound();
@@ -189,7 +197,8 @@ Node candidate_node(const Answer& answer, const PlanCandidate& candidate) {
       .add("p_best", if_assessed(candidate.p_best))
       .add("expected_regret", if_assessed(candidate.expected_regret))
       .add("dominated_by",
-           candidate.dominated_by ? text_node(*candidate.dominated_by) : Node::null({}));
+           candidate.dominated_by ? text_node(*candidate.dominated_by) : Node::null({}))
+      .add("twins", ids_node(answer, candidate.twins));
   map.add("dropped",
           candidate.dropped_stage.empty() ? Node::null({})
                                           : MapBuilder()
@@ -213,6 +222,7 @@ Node question_node(const Answer& answer) {
       .add(answer.is_closed_loop ? "clients" : "rate_rps",
            number_node(answer.question.most_of ? std::nullopt : std::optional(answer.load)))
       .add("maximize", answer.question.most_of ? text_node("throughput") : Node::null({}))
+      .add("session_rate", number_node(answer.session_rate))
       .add("slo", list_node(std::move(targets)))
       .add("confidence", number_node(answer.question.confidence))
       .add("objective", list_node(std::move(objectives)))
@@ -337,15 +347,8 @@ Node search_node(const plan::SearchCounts& search) {
                .add("certified", integer_node(search.certified))
                .build())
       .add("requests_simulated", integer_node(search.requests_simulated))
+      .add("limited", bool_node(search.limited))
       .build();
-}
-
-Node ids_node(const Answer& answer, const std::vector<std::size_t>& which) {
-  std::vector<Node> items;
-  for (const std::size_t i : which) {
-    items.push_back(text_node(answer.candidates[i].id));
-  }
-  return list_node(std::move(items));
 }
 
 }  // namespace

@@ -369,11 +369,27 @@ std::string searched_text(const Answer& answer) {
   add(search.by_fluid, "by fluid estimate");
   add(search.simulated, "simulated");
   add(search.certified, "of these certified");
-  return fmt::format("{} {}: {}; {} simulated",
+  return fmt::format("{} {}: {}; {} simulated{}",
                      grouped(search.points),
                      core::plural("point", search.points),
                      fmt::join(parts, ", "),
-                     counted(search.requests_simulated, "request"));
+                     counted(search.requests_simulated, "request"),
+                     search.limited ? ", no more by the effort: the best so far" : "");
+}
+
+/// Deployments that have the numbers of a row.
+std::string twins_text(const Answer& answer) {
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < answer.ranking.size(); ++i) {
+    std::vector<std::string> twins;
+    for (const std::size_t twin : answer.candidates[answer.ranking[i]].twins) {
+      twins.push_back(answer.candidates[twin].label);
+    }
+    if (!twins.empty()) {
+      parts.push_back(fmt::format("{} has the numbers of {}", i + 1, fmt::join(twins, ", ")));
+    }
+  }
+  return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 std::string price_text(const Answer& answer) {
@@ -428,6 +444,9 @@ std::string plan_table(const Answer& answer,
   }
   if (const std::string bounds = bounds_text(answer); !bounds.empty()) {
     text += line("bounds", bounds, style);
+  }
+  if (const std::string twins = twins_text(answer); !twins.empty()) {
+    text += line("same", twins, style);
   }
   text += line("search", searched_text(answer), style);
   if (!files.empty()) {

@@ -1,17 +1,26 @@
 #include "plan/planner.hpp"
 
 #include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <string>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "core/distributions.hpp"
+#include "core/rng.hpp"
 #include "document/document.hpp"
+#include "metrics/slo.hpp"
+#include "metrics/summary.hpp"
 #include "plan/bounds.hpp"
 #include "plan/capacity_measure.hpp"
 #include "plan/demand.hpp"
 #include "plan/finish.hpp"
 #include "plan/points.hpp"
 #include "plan/space.hpp"
+#include "sim/simulation.hpp"
 
 namespace ridgeline::plan {
 namespace {
@@ -98,6 +107,139 @@ TEST(Plan, AnInterruptGivesWhatThereIs) {
   const auto answer = plan(question("500ms"), {}, interrupt);
   ASSERT_TRUE(answer.has_value());
   EXPECT_TRUE(answer->partial);
+}
+
+/// A file for one test.
+class WrittenFile {
+ public:
+  explicit WrittenFile(const std::string& text)
+      : path_((std::filesystem::temp_directory_path() /
+               (std::string("ridgeline-plan-") +
+                testing::UnitTest::GetInstance()->current_test_info()->name()))
+                  .string()) {
+    std::ofstream(path_) << text;
+  }
+  ~WrittenFile() { std::filesystem::remove(path_); }
+  WrittenFile(const WrittenFile&) = delete;
+  WrittenFile& operator=(const WrittenFile&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+Question question_of_trace(const std::string& trace, const std::string& tpot) {
+  QuestionWords words;
+  words.overrides = {{.path = "model", .text = "llama-3.1-8b"},
+                     {.path = "gpu", .text = "h100"},
+                     {.path = "workload.trace", .text = trace},
+                     {.path = "slo.ttft", .text = "500ms"},
+                     {.path = "slo.tpot", .text = tpot}};
+  words.objective = "gpus";
+  words.effort = "quick";
+  return *read_question(words);
+}
+
+/// What `run` finds of a picked scenario.
+metrics::Summary run_of(const PlanCandidate& pick) {
+  auto source = pick.resolved->workload.open();
+  return sim::simulate(*pick.resolved, **source, {})->summary;
+}
+
+TEST(Plan, WhatIsRecommendedOfSessionsIsWhatARunFinds) {
+  const WrittenFile sessions(
+      "ridgeline_workload: 1\n"
+      "sources: [{preset: interactive-chat, request_rate: 2, num_prompts: 500}]\n");
+  const std::atomic<bool> interrupt = false;
+  const auto answer = plan(question_of_trace(sessions.path(), "30ms"), {}, interrupt);
+  ASSERT_TRUE(answer.has_value() && answer->pick);
+  EXPECT_TRUE(answer->session_rate.has_value());
+  const PlanCandidate& pick = answer->candidates[*answer->pick];
+  const metrics::Summary run = run_of(pick);
+  EXPECT_GT(run.completed, 1'500);  // 500 sessions of four turns, not the first 500 requests.
+  const auto ttft = run.client.of(metrics::Metric::kTtft)->of(metrics::Statistic::kP99);
+  const auto tpot = run.client.of(metrics::Metric::kTpot)->of(metrics::Statistic::kP99);
+  EXPECT_DOUBLE_EQ(pick.targets[0].value_ms->value, ttft);
+  EXPECT_DOUBLE_EQ(pick.targets[1].value_ms->value, tpot);
+  EXPECT_LE(ttft, 500.0);
+  EXPECT_LE(tpot, 30.0);
+}
+
+TEST(Plan, ATraceWhosePromptsShareIsTheLoadOfItsPrefixes) {
+  std::string rows;
+  core::RngStream rng(1, 0, "arrivals", 0);
+  double at = 0.0;
+  for (int i = 0; i < 3'000; ++i) {
+    at += core::exponential(rng, 1.0 / 12.0);
+    const std::uint64_t prefix = rng.below(10) * 100;
+    std::string ids;
+    for (std::uint64_t k = 0; k < 12; ++k) {
+      ids += fmt::format("{},", prefix + k);
+    }
+    rows += fmt::format(
+        R"({{"timestamp":{:.0f},"input_length":6244,"output_length":50,"hash_ids":[{}{}]}})"
+        "\n",
+        at * 1e3,
+        ids,
+        10'000 + i);
+  }
+  const WrittenFile trace(rows);
+  const std::atomic<bool> interrupt = false;
+  const auto of_trace = plan(question_of_trace(trace.path(), "50ms"), {}, interrupt);
+  QuestionWords words;
+  words.overrides = {{.path = "model", .text = "llama-3.1-8b"},
+                     {.path = "gpu", .text = "h100"},
+                     {.path = "workload.request_rate", .text = "12"},
+                     {.path = "workload.input_len", .text = "100"},
+                     {.path = "workload.output_len", .text = "50"},
+                     {.path = "workload.prefix_len", .text = "6144"},
+                     {.path = "workload.num_prefixes", .text = "10"},
+                     {.path = "slo.ttft", .text = "500ms"},
+                     {.path = "slo.tpot", .text = "50ms"}};
+  words.objective = "gpus";
+  words.effort = "quick";
+  const auto of_rate = plan(*read_question(words), {}, interrupt);
+  ASSERT_TRUE(of_trace.has_value() && of_trace->pick);
+  ASSERT_TRUE(of_rate.has_value() && of_rate->pick);
+  EXPECT_EQ(of_trace->candidates[*of_trace->pick].cost.gpus,
+            of_rate->candidates[*of_rate->pick].cost.gpus);
+}
+
+TEST(Plan, ANetworkThatNoNodeHoldsIsPlannedInPipelines) {
+  QuestionWords words;
+  words.overrides = {{.path = "model", .text = "deepseek-v3"},
+                     {.path = "gpu", .text = "h100"},
+                     {.path = "workload.request_rate", .text = "5"},
+                     {.path = "workload.input_len", .text = "500"},
+                     {.path = "workload.output_len", .text = "50"},
+                     {.path = "slo.ttft", .text = "3s"},
+                     {.path = "slo.tpot", .text = "100ms"}};
+  words.objective = "gpus";
+  words.effort = "quick";
+  const std::atomic<bool> interrupt = false;
+  const auto answer = plan(*read_question(words), {}, interrupt);
+  ASSERT_TRUE(answer.has_value() && answer->pick);
+  EXPECT_DOUBLE_EQ(answer->load, 5.0);
+  EXPECT_EQ(answer->candidates[*answer->pick].cost.gpus, 16);  // Two nodes of eight.
+}
+
+TEST(Plan, SettingsThatChangeNothingAreOneRow) {
+  QuestionWords words;
+  words.overrides = {{.path = "model", .text = "llama-3.1-8b"},
+                     {.path = "gpu", .text = "h100"},
+                     {.path = "engine.tensor_parallel_size", .text = "1"},
+                     {.path = "engine.max_num_batched_tokens", .text = "4096,8192"},
+                     {.path = "workload.request_rate", .text = "2"},
+                     {.path = "workload.input_len", .text = "64"},
+                     {.path = "workload.output_len", .text = "64"},
+                     {.path = "slo.ttft", .text = "500ms"}};
+  words.objective = "gpus";
+  words.effort = "quick";
+  const std::atomic<bool> interrupt = false;
+  const auto answer = plan(*read_question(words), {}, interrupt);
+  ASSERT_TRUE(answer.has_value() && answer->pick);
+  ASSERT_EQ(answer->ranking.size(), 1U);
+  EXPECT_EQ(answer->candidates[answer->ranking[0]].twins.size(), 1U);
 }
 
 TEST(Space, CountsAndNamesItsPoints) {

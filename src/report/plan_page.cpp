@@ -243,6 +243,9 @@ class PlanPage {
     return nullptr;
   }
 
+  /// Whether the most of a load is asked for, and not the least of a cost.
+  [[nodiscard]] bool maximizes() const { return !text_at(plan_, "question.maximize").empty(); }
+
   [[nodiscard]] std::string models() const {
     std::vector<std::string> models;
     for (const Node& candidate : items_at(plan_, "candidates")) {
@@ -264,11 +267,13 @@ class PlanPage {
       objectives.push_back(leaf_text(objective));
     }
     return fmt::format("<p id=\"question\">{}</p>\n",
-                       xml_escaped(fmt::format("{}; least {}, at least {} sure; {}",
-                                               fmt::join(targets, ", "),
-                                               fmt::join(objectives, " and "),
-                                               share_text(plan_, "question.confidence"),
-                                               text_at(plan_, "config.engine"))));
+                       xml_escaped(fmt::format(
+                           "{}; {}, at least {} sure; {}",
+                           fmt::join(targets, ", "),
+                           maximizes() ? "most output tokens per second"
+                                       : fmt::format("least {}", fmt::join(objectives, " and ")),
+                           share_text(plan_, "question.confidence"),
+                           text_at(plan_, "config.engine"))));
   }
 
   [[nodiscard]] std::string answer_html() const {
@@ -296,9 +301,13 @@ class PlanPage {
     if (has_price_) {
       card("$ per hour", price_text(*pick_), cell(*pick_, "usd_per_mtok", "$ per M output tokens"));
     }
-    card("capacity", capacity_text(*pick_) + " " + unit_, "80 % of what is expected lies between");
+    card("capacity",
+         capacity_text(*pick_) + " " + unit_,
+         is_bound(*pick_) ? "at best" : "80 % of what is expected lies between");
     card("headroom", cell(plan_, "answer.headroom_pct", "%"), "of capacity above the load");
-    card("sure", sure_text(*pick_), "that so many replicas suffice");
+    card("sure",
+         sure_text(*pick_),
+         is_bound(*pick_) ? "no certainty is said of bounds" : "that so many replicas suffice");
     card("windows",
          fmt::format(
              "{} of {}", cell(*pick_, "certificate.passed"), cell(*pick_, "certificate.windows")),
@@ -327,6 +336,9 @@ class PlanPage {
     for (const Node& target : items_at(plan_, "question.slo")) {
       head.push_back(xml_escaped(target_text(target)));
     }
+    if (maximizes()) {
+      head.emplace_back("output tokens/s");
+    }
     head.emplace_back("sure");
     Rows rows;
     for (std::size_t i = 0; i < ranking_.size(); ++i) {
@@ -346,6 +358,9 @@ class PlanPage {
                                         is_bound(candidate) ? "\u2265 " : "",
                                         cell(target, "value", "ms"))
                           : fmt::format("{} over", share_text(target, "exceed_share")));
+      }
+      if (maximizes()) {
+        row.push_back(cell(candidate, "recommended_load.output_tokens_per_s"));
       }
       row.resize(head.size() - 1);
       row.push_back(sure_text(candidate));

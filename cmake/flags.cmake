@@ -38,13 +38,12 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
 if(CMAKE_CROSSCOMPILING)
   set(CMAKE_CXX_FLAGS_RELEASE "-Os -DNDEBUG")
 endif()
-# What Debian builds its packages with (dpkg-buildflags, hardening=+all), and the checks of libstdc++'s containers: an index
-# past the end ends the program with a message (core/check.cpp). The price stands in docs/internals/speed.md.
+# What Debian builds its packages with (dpkg-buildflags, hardening=+all).
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT CMAKE_CROSSCOMPILING)
-  target_compile_options(ridgeline_flags INTERFACE -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
-                         -D_GLIBCXX_ASSERTIONS)
+  target_compile_options(ridgeline_flags INTERFACE -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
   target_link_options(ridgeline_flags INTERFACE -Wl,-z,relro -Wl,-z,now)
 endif()
+
 # Line numbers take a tenth of the time of a build: for sanitizers, and for the work preset.
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -D_GLIBCXX_ASSERTIONS")
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/exit_code.hpp"
+#include "core/check.hpp"
 #include "core/fault.hpp"
 #include "document/temporary.hpp"
 
@@ -80,3 +81,15 @@ void set_memory_hint(std::string_view hint) {
 }
 
 }  // namespace ridgeline::cli
+
+#if defined(_GLIBCXX_ASSERTIONS) && defined(_GLIBCXX_VERBOSE_ASSERT)
+/// The checks of the library's containers (an index past the end, the first element of none) end
+/// the program as ours do: this definition goes before that of libstdc++, which aborts.
+void std::__glibcxx_assert_fail(  // NOLINT(bugprone-reserved-identifier,cert-dcl58-cpp)
+    const char* file,
+    int line,
+    const char* function,
+    const char* condition) noexcept {
+  ridgeline::core::check_failed(condition, file, line, function);
+}
+#endif

@@ -46,15 +46,3 @@ void check_failed(const char* condition, const char* file, int line, std::string
 }
 
 }  // namespace ridgeline::core
-
-#if defined(_GLIBCXX_ASSERTIONS) && defined(_GLIBCXX_VERBOSE_ASSERT)
-/// The library's own checks of containers (an index past the end, the first element of none) end
-/// the program as ours do: this definition goes before that of libstdc++, which aborts.
-void std::__glibcxx_assert_fail(  // NOLINT(bugprone-reserved-identifier,cert-dcl58-cpp)
-    const char* file,
-    int line,
-    const char* function,
-    const char* condition) noexcept {
-  ridgeline::core::check_failed(condition, file, line, function);
-}
-#endif

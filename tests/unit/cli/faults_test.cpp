@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -51,6 +52,15 @@ TEST_F(FaultsTest, AFailedCheckEndsWith70) {
   EXPECT_EXIT(with_half_a_file([] { RIDGELINE_CHECK(false, "a block was lost"); }),
               testing::ExitedWithCode(70),
               "^error: a fault of this program: false at .*faults_test.cpp.*: a block was lost");
+}
+
+TEST_F(FaultsTest, AnIndexPastTheEndOfAContainerEndsWith70) {
+  EXPECT_EXIT(with_half_a_file([] {
+                const std::vector<int> none;
+                static_cast<void>(none.front());
+              }),
+              testing::ExitedWithCode(70),
+              "^error: a fault of this program: .*empty.* at .*: ");
 }
 
 TEST_F(FaultsTest, OutOfMemoryEndsWith70AndTheHint) {

@@ -611,8 +611,9 @@ class Finish {
     const auto same = [](double a, double b, double part) {
       return std::abs(a - b) <= part * std::max(std::abs(a), std::abs(b));
     };
-    bool are = one.model == other.model && one.gpu == other.gpu && one.split == other.split &&
-               one.gpus_per_replica == other.gpus_per_replica && one.replicas == other.replicas &&
+    bool are = one.model == other.model && one.gpu == other.gpu && one.engine == other.engine &&
+               one.split == other.split && one.gpus_per_replica == other.gpus_per_replica &&
+               one.replicas == other.replicas &&
                same(one.capacity->value, other.capacity->value, kSameCapacity);
     for (std::size_t i = 0; are && i < one.targets.size(); ++i) {
       const auto& a = one.targets[i].value_ms;
@@ -683,14 +684,14 @@ class Finish {
     }
     answer_.warnings.push_back(
         {.code = "W-short-trace",
-         .message =
-             fmt::format("{} windows of {} requests are all that the trace has, the cold start in "
-                         "the first: they certify that {:.0f} % of windows meet every target, where "
-                         "{:.3g} % were asked for",
-                         certificate.windows,
-                         certificate.window_requests,
-                         certificate.at_least * 100.0,
-                         question_.confidence * 100.0),
+         .message = fmt::format(
+             "{} windows of {} requests are all that the trace has, the cold start in "
+             "the first: they certify that {:.0f} % of windows meet every target, where "
+             "{:.3g} % were asked for",
+             certificate.windows,
+             certificate.window_requests,
+             certificate.at_least * 100.0,
+             question_.confidence * 100.0),
          .hint = "a longer trace; a load that goes on, by --request-rate, may need less"});
   }
 

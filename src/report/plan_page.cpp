@@ -367,6 +367,18 @@ class PlanPage {
       rows.push_back(std::move(row));
     }
     std::string html = table(head, std::move(rows));
+    for (std::size_t i = 0; i < ranking_.size(); ++i) {
+      std::vector<std::string> twins;
+      for (const Node& id : items_at(*ranking_[i], "twins")) {
+        const Node* const twin = candidate_of(id.is_string() ? id.as_string() : "");
+        twins.push_back(twin != nullptr ? text_at(*twin, "deployment.label") : "");
+      }
+      if (!twins.empty()) {
+        html += fmt::format("<p class=\"caption\">{} has the numbers of {}.</p>\n",
+                            i + 1,
+                            xml_escaped(fmt::format("{}", fmt::join(twins, ", "))));
+      }
+    }
     std::vector<std::string> bounds;
     for (const Node* candidate : ranking_) {
       const std::string bound = text_at(*candidate, "bound");

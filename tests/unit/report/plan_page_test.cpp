@@ -64,6 +64,12 @@ TEST(PlanPage, WhatIsABoundHasNoCertainty) {
   EXPECT_THAT(answered, Not(HasSubstr("id=\"sure\"")));
 }
 
+TEST(PlanPage, TwinsAreNamed) {
+  std::string text = two(R"({"id":"a"})");
+  text.replace(text.find(R"("p_feasible":0.95)"), 0, R"("twins":["c"],)");
+  EXPECT_THAT(plan_page(parsed(text)), HasSubstr("1 has the numbers of l4 TP1."));
+}
+
 TEST(PlanPage, TheMostOfALoadIsNamedAndShown) {
   std::string text = two(R"({"id":"a"})");
   text.replace(text.find(R"("confidence":0.9)"), 0, R"("maximize":"throughput",)");

@@ -53,8 +53,6 @@ export interface Options {
   data_parallel_size?: number | null;
   /** GPUs that share out the tokens of each prompt (GPUs; 1 to 64). Default: 1. */
   prefill_context_parallel_size?: number | null;
-  /** GPUs that share out a sequence's KV cache; only 1 is modelled yet (GPUs; 1 to 64). Default: 1. */
-  decode_context_parallel_size?: number | null;
   /** Hand out whole experts to the GPUs, not a slice of each. Default: false. */
   enable_expert_parallel?: boolean | null;
   /**
@@ -98,13 +96,6 @@ export interface Options {
   async_scheduling?: boolean | null;
   /** Longest chunk of one prompt in a step; 0 for no limit (tokens; 0 to 16777216). Default: 0. */
   long_prefill_token_threshold?: number | string | null;
-  /**
-   * Without effect: vLLM V1 knows no limit but 1, which it does not heed, and none from 0.27 on (requests; 1 to
-   * 65536). Default: none.
-   */
-  max_num_partial_prefills?: number | null;
-  /** The same (requests; 1 to 65536). Default: none. */
-  max_long_partial_prefills?: number | null;
   /**
    * throughput doubles the default max_num_batched_tokens and max_num_seqs, interactivity has a CUDA graph of
    * every size to 32 (from vLLM 0.18 on) (balanced, throughput, interactivity). Default: balanced.
@@ -231,8 +222,8 @@ export interface Options {
    * 16384.
    */
   max_prefill_tokens?: number | null;
-  /** Order of waiting requests (fcfs, lpm, dfs-weight, lof, random, routing-key). Default: sglang: fcfs. */
-  schedule_policy?: "fcfs" | "lpm" | "dfs-weight" | "lof" | "random" | "routing-key" | null;
+  /** Order of waiting requests (fcfs, lpm, dfs-weight, lof, random). Default: sglang: fcfs. */
+  schedule_policy?: "fcfs" | "lpm" | "dfs-weight" | "lof" | "random" | null;
   /** Factor on the outputs that admission expects of running requests (0 to 100). Default: sglang: 1. */
   schedule_conservativeness?: number | null;
   /** Tokens of a page of the KV pool (1 to 1024). Default: sglang: 1. */
@@ -262,31 +253,10 @@ export interface Options {
   disable_priority_preemption?: boolean | null;
   /** Which running request goes back when the pool is full (length, priority). Default: sglang: length. */
   retraction_policy?: "length" | "priority" | null;
-  /**
-   * Waiting requests above which the server refuses; only 0, no limit, is modelled yet (0 to 1000000). Default:
-   * sglang: 0.
-   */
-  max_queued_requests?: number | null;
   /** The data_parallel_size ranks of the attention share the tensor_parallel_size GPUs. Default: sglang: false. */
   enable_dp_attention?: boolean | null;
-  /**
-   * How data-parallel ranks get requests; total_tokens is not modelled yet (auto, round_robin, total_requests,
-   * total_tokens). Default: sglang: auto.
-   */
-  load_balance_method?: "auto" | "round_robin" | "total_requests" | "total_tokens" | null;
-  /** Prefill or decode alone; only null is modelled yet (null, prefill, decode). Default: sglang: null. */
-  disaggregation_mode?: "null" | "prefill" | "decode" | null;
-  /** Tokens that a decode instance keeps per request; of no effect yet (1 to 1000000000). Default: sglang: 512. */
-  num_reserved_decode_tokens?: number | null;
-  /**
-   * Speculative decoding; only null is modelled yet (null, EAGLE, EAGLE3, STANDALONE, NGRAM). Default: sglang:
-   * null.
-   */
-  speculative_algorithm?: "null" | "EAGLE" | "EAGLE3" | "STANDALONE" | "NGRAM" | null;
-  /** A second cache in the host's memory; not modelled yet. Default: sglang: false. */
-  enable_hierarchical_cache?: boolean | null;
-  /** Two halves of a batch at once; not modelled yet. Default: sglang: false. */
-  enable_two_batch_overlap?: boolean | null;
+  /** How data-parallel ranks get requests (auto, round_robin, total_requests). Default: sglang: auto. */
+  load_balance_method?: "auto" | "round_robin" | "total_requests" | null;
   /** Largest decode batch with a CUDA graph (1 to 4096). Default: sglang: 8 to 512 by the GPU's memory. */
   cuda_graph_max_bs?: number | null;
   /**
@@ -315,8 +285,6 @@ export interface Options {
   in_batch_prefix_caching_check_threshold?: number | null;
   /** lpm: tokens in common from which the later of them comes last (0 to 1000000000). Default: sglang: 32. */
   in_batch_prefix_caching_deprioritize_threshold?: number | null;
-  /** Beams of a request; only 1 is modelled yet (1 to 64). Default: tensorrt-llm: 1. */
-  max_beam_width?: number | null;
   /** Requests that may be active at once (1 to 65536). Default: tensorrt-llm: 2048. */
   max_batch_size?: number | null;
   /** Tokens of one step; without chunks also the longest prompt (1 to 1000000000). Default: tensorrt-llm: 8192. */
@@ -327,10 +295,10 @@ export interface Options {
    */
   capacity_scheduler_policy?: "GUARANTEED_NO_EVICT" | "MAX_UTILIZATION" | "STATIC_BATCH" | null;
   /**
-   * How prompts that do not all fit share max_num_tokens (FIRST_COME_FIRST_SERVED, EQUAL_PROGRESS, FORCE_CHUNK).
-   * Default: tensorrt-llm: FIRST_COME_FIRST_SERVED.
+   * How prompts that do not all fit share max_num_tokens (FIRST_COME_FIRST_SERVED, EQUAL_PROGRESS). Default:
+   * tensorrt-llm: FIRST_COME_FIRST_SERVED.
    */
-  context_chunking_policy?: "FIRST_COME_FIRST_SERVED" | "EQUAL_PROGRESS" | "FORCE_CHUNK" | null;
+  context_chunking_policy?: "FIRST_COME_FIRST_SERVED" | "EQUAL_PROGRESS" | null;
   /** Schedule after the results of the step before, not while it runs. Default: tensorrt-llm: false. */
   disable_overlap_scheduler?: boolean | null;
   /** Tokens of a KV block (1 to 1024). Default: tensorrt-llm: 32. */
@@ -342,18 +310,12 @@ export interface Options {
    * memory holds.
    */
   max_tokens?: number | null;
-  /** Bytes of host memory for blocks; only 0 is modelled yet (0 to 1000000000000000). Default: tensorrt-llm: 0. */
-  host_cache_size?: number | null;
   /** Keep KV blocks of ended requests for prompts that begin alike. Default: tensorrt-llm: true. */
   enable_block_reuse?: boolean | null;
   /** Find a block by its first tokens, too. Default: tensorrt-llm: true. */
   enable_partial_reuse?: boolean | null;
   /** Copy such a block where it is in use. Default: tensorrt-llm: true. */
   copy_on_partial_reuse?: boolean | null;
-  /**
-   * How long the server waits for more requests; only 0 is modelled yet (0 to 1000000). Default: tensorrt-llm: 0.
-   */
-  batch_wait_timeout_ms?: number | null;
   /** Iterations for which prompts wait beside generations (0 to 1000000). Default: tensorrt-llm: 0. */
   batch_wait_timeout_iters?: number | null;
   /** Share of max_num_tokens from which they wait no longer (0 to 1). Default: tensorrt-llm: 0. */
@@ -529,7 +491,7 @@ export interface Options {
    * without a gateway.
    */
   instances?: number | null;
-  /** Price of an instance per hour, in any currency (0 to 1000000000). Default: none: no costs. */
+  /** US dollars for a GPU and hour (0 to 1000000000). Default: none: no costs. */
   price_per_hour?: number | null;
   /** The gateway's routing policy (see `ridgeline list routers`). Default: round-robin. */
   router?: string | null;
@@ -1036,14 +998,14 @@ export interface Options {
   probe_interval?: number | string | null;
   /** An instance that missed so many checks in a row is restarted (1 to 1000). Default: 3. */
   probe_failures?: number | null;
-  /** A good request's time to first token is at most this (s; 0 to 9000000). Default: no limit. */
-  slo_ttft?: number | string | null;
-  /** A good request's mean time per further token is at most this (s; 0 to 9000000). Default: no limit. */
-  slo_tpot?: number | string | null;
-  /** A good request's mean gap between tokens is at most this (s; 0 to 9000000). Default: no limit. */
-  slo_itl?: number | string | null;
-  /** A good request's whole time is at most this (s; 0 to 9000000). Default: no limit. */
-  slo_e2e?: number | string | null;
+  /** A good request's time to first token is at most this (ms or s; 0 to 9000000). Default: no limit. */
+  slo_ttft?: string | null;
+  /** A good request's mean time per further token is at most this (ms or s; 0 to 9000000). Default: no limit. */
+  slo_tpot?: string | null;
+  /** A good request's mean gap between tokens is at most this (ms or s; 0 to 9000000). Default: no limit. */
+  slo_itl?: string | null;
+  /** A good request's whole time is at most this (ms or s; 0 to 9000000). Default: no limit. */
+  slo_e2e?: string | null;
   /**
    * What of a run's distribution is held against each target (mean, std, p50, p90, p95, p99, max). Default: p99.
    */

@@ -534,7 +534,7 @@ export interface Summary {
       prefix_hit_rate: Share;
       /** While its instances existed. */
       gpu_hours: NonNegative;
-      /** Absent where instances have no price. */
+      /** US dollars; absent where GPUs have no price. */
       cost?: NonNegative;
     }>;
     per_instance: Array<{
@@ -623,7 +623,7 @@ export interface Summary {
       /** Sum over instances of the time from pending to gone. */
       replica_seconds: NonNegative;
       gpu_hours: NonNegative;
-      /** Where cluster.price_per_hour is set. */
+      /** US dollars, where cluster.price_per_hour is set. */
       cost?: NonNegative;
     };
     /** Rolling updates that began; absent where cluster.rolling_update says nothing. */

@@ -43,7 +43,7 @@ def value_type(option: dict[str, Any]) -> str:
         "integer": "number | string" if option["unit"] == "tokens" else "number",
         "number": "number",
         "true or false": "boolean",
-        "duration": "number | string",
+        "duration": "string" if option["unit"] == "ms or s" else "number | string",
         "integer or distribution": "Length",
         "map": "Record<string, unknown> | string",
         "list": "readonly unknown[] | string",

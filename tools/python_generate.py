@@ -108,6 +108,8 @@ def value_type(option: dict[str, Any]) -> str:
     choices = next((either["enum"] for either in option.get("anyOf", [option]) if "enum" in either), None)
     if choices and all(isinstance(choice, str) for choice in choices):
         return "Literal[" + ", ".join(f'"{choice}"' for choice in choices) + "]"
+    if option["unit"] == "ms or s":
+        return "Target"
     return {
         "integer": "int | str" if option["unit"] == "tokens" else "int",
         "number": "float",
@@ -188,7 +190,7 @@ if TYPE_CHECKING:
 
     from ._policies import Autoscaler, Router, StepModel, Workload
     from ._result import Plan, Record, Result, Sweep
-    from ._verbs import Length, Progress, Scenario, Time
+    from ._verbs import Length, Progress, Scenario, Target, Time
 
 OPTIONS: dict[str, tuple[str, str]] = {{
 {table}

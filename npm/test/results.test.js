@@ -78,7 +78,7 @@ const BAD = [
   { request_rate: Infinity }, { request_rate: "fast" }, { num_prompts: 0 }, { num_prompts: 1.5 }, { num_prompts: 2 ** 63 },
   { num_prompts: "many" }, { input_len: -1 }, { input_len: "long" }, { input_len: { distribution: "weird" } },
   { input_len: { mean: 3 } }, { input_len: [1, 2] }, { output_len: 1e12 }, { seed: -1 }, { seed: 0.1 }, { slo_ttft: "50 parsecs" },
-  { slo_ttft: -1 }, { tensor_parallel_size: 3 }, { tensor_parallel_size: "two" }, { max_num_seqs: 0 }, { block_size: 1e9 },
+  { slo_ttft: -1 }, { slo_ttft: 50 }, { slo_tpot: 0.05 }, { tensor_parallel_size: 3 }, { tensor_parallel_size: "two" }, { max_num_seqs: 0 }, { block_size: 1e9 },
   { gpu_memory_utilization: 2 }, { dtype: "float3" }, { enable_prefix_caching: "perhaps" }, { latency: "perfect" },
   { engine_version: "vllm@9999x" }, { router: "best", instances: 2 }, { instances: 0 }, { trace: "no/such.csv" },
   { speculative_config: { method: "magic" } }, { no_such_option: 1 }, { max_nun_seqs: 3 }, { scenario: { modell: 1 } },

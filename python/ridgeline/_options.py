@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ._policies import Autoscaler, Router, StepModel, Workload
     from ._result import Plan, Record, Result, Sweep
-    from ._verbs import Length, Progress, Scenario, Time
+    from ._verbs import Length, Progress, Scenario, Target, Time
 
 OPTIONS: dict[str, tuple[str, str]] = {
     "model": ("model", "text"),
@@ -30,7 +30,6 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "pipeline_parallel_size": ("engine.pipeline_parallel_size", "integer"),
     "data_parallel_size": ("engine.data_parallel_size", "integer"),
     "prefill_context_parallel_size": ("engine.prefill_context_parallel_size", "integer"),
-    "decode_context_parallel_size": ("engine.decode_context_parallel_size", "integer"),
     "enable_expert_parallel": ("engine.enable_expert_parallel", "true or false"),
     "all2all_backend": ("engine.all2all_backend", "text"),
     "max_num_seqs": ("engine.max_num_seqs", "integer"),
@@ -44,8 +43,6 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "enable_chunked_prefill": ("engine.enable_chunked_prefill", "true or false"),
     "async_scheduling": ("engine.async_scheduling", "true or false"),
     "long_prefill_token_threshold": ("engine.long_prefill_token_threshold", "integer"),
-    "max_num_partial_prefills": ("engine.max_num_partial_prefills", "integer"),
-    "max_long_partial_prefills": ("engine.max_long_partial_prefills", "integer"),
     "performance_mode": ("engine.performance_mode", "text"),
     "prefix_cache_retention_interval": ("engine.prefix_cache_retention_interval", "integer"),
     "watermark": ("engine.watermark", "number"),
@@ -90,14 +87,8 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "priority_scheduling_preemption_threshold": ("engine.priority_scheduling_preemption_threshold", "integer"),
     "disable_priority_preemption": ("engine.disable_priority_preemption", "true or false"),
     "retraction_policy": ("engine.retraction_policy", "text"),
-    "max_queued_requests": ("engine.max_queued_requests", "integer"),
     "enable_dp_attention": ("engine.enable_dp_attention", "true or false"),
     "load_balance_method": ("engine.load_balance_method", "text"),
-    "disaggregation_mode": ("engine.disaggregation_mode", "text"),
-    "num_reserved_decode_tokens": ("engine.num_reserved_decode_tokens", "integer"),
-    "speculative_algorithm": ("engine.speculative_algorithm", "text"),
-    "enable_hierarchical_cache": ("engine.enable_hierarchical_cache", "true or false"),
-    "enable_two_batch_overlap": ("engine.enable_two_batch_overlap", "true or false"),
     "cuda_graph_max_bs": ("engine.cuda_graph_max_bs", "integer"),
     "init_new_token_ratio": ("engine.init_new_token_ratio", "number"),
     "min_new_token_ratio_factor": ("engine.min_new_token_ratio_factor", "number"),
@@ -106,7 +97,6 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "clip_max_new_tokens_estimation": ("engine.clip_max_new_tokens_estimation", "integer"),
     "in_batch_prefix_caching_check_threshold": ("engine.in_batch_prefix_caching_check_threshold", "integer"),
     "in_batch_prefix_caching_deprioritize_threshold": ("engine.in_batch_prefix_caching_deprioritize_threshold", "integer"),
-    "max_beam_width": ("engine.max_beam_width", "integer"),
     "max_batch_size": ("engine.max_batch_size", "integer"),
     "max_num_tokens": ("engine.max_num_tokens", "integer"),
     "capacity_scheduler_policy": ("engine.capacity_scheduler_policy", "text"),
@@ -115,11 +105,9 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "tokens_per_block": ("engine.tokens_per_block", "integer"),
     "free_gpu_memory_fraction": ("engine.free_gpu_memory_fraction", "number"),
     "max_tokens": ("engine.max_tokens", "integer"),
-    "host_cache_size": ("engine.host_cache_size", "integer"),
     "enable_block_reuse": ("engine.enable_block_reuse", "true or false"),
     "enable_partial_reuse": ("engine.enable_partial_reuse", "true or false"),
     "copy_on_partial_reuse": ("engine.copy_on_partial_reuse", "true or false"),
-    "batch_wait_timeout_ms": ("engine.batch_wait_timeout_ms", "integer"),
     "batch_wait_timeout_iters": ("engine.batch_wait_timeout_iters", "integer"),
     "batch_wait_max_tokens_ratio": ("engine.batch_wait_max_tokens_ratio", "number"),
     "enable_attention_dp": ("engine.enable_attention_dp", "true or false"),
@@ -373,7 +361,6 @@ def run(
     pipeline_parallel_size: int | None = None,
     data_parallel_size: int | None = None,
     prefill_context_parallel_size: int | None = None,
-    decode_context_parallel_size: int | None = None,
     enable_expert_parallel: bool | None = None,
     all2all_backend: Literal["allgather_reducescatter", "deepep_high_throughput", "deepep_low_latency"] | None = None,
     max_num_seqs: int | None = None,
@@ -387,8 +374,6 @@ def run(
     enable_chunked_prefill: bool | None = None,
     async_scheduling: bool | None = None,
     long_prefill_token_threshold: int | str | None = None,
-    max_num_partial_prefills: int | None = None,
-    max_long_partial_prefills: int | None = None,
     performance_mode: Literal["balanced", "throughput", "interactivity"] | None = None,
     prefix_cache_retention_interval: int | str | None = None,
     watermark: float | None = None,
@@ -419,7 +404,7 @@ def run(
     max_running_requests: int | None = None,
     chunked_prefill_size: int | None = None,
     max_prefill_tokens: int | None = None,
-    schedule_policy: Literal["fcfs", "lpm", "dfs-weight", "lof", "random", "routing-key"] | None = None,
+    schedule_policy: Literal["fcfs", "lpm", "dfs-weight", "lof", "random"] | None = None,
     schedule_conservativeness: float | None = None,
     page_size: int | None = None,
     disable_radix_cache: bool | None = None,
@@ -433,14 +418,8 @@ def run(
     priority_scheduling_preemption_threshold: int | None = None,
     disable_priority_preemption: bool | None = None,
     retraction_policy: Literal["length", "priority"] | None = None,
-    max_queued_requests: int | None = None,
     enable_dp_attention: bool | None = None,
-    load_balance_method: Literal["auto", "round_robin", "total_requests", "total_tokens"] | None = None,
-    disaggregation_mode: Literal["null", "prefill", "decode"] | None = None,
-    num_reserved_decode_tokens: int | None = None,
-    speculative_algorithm: Literal["null", "EAGLE", "EAGLE3", "STANDALONE", "NGRAM"] | None = None,
-    enable_hierarchical_cache: bool | None = None,
-    enable_two_batch_overlap: bool | None = None,
+    load_balance_method: Literal["auto", "round_robin", "total_requests"] | None = None,
     cuda_graph_max_bs: int | None = None,
     init_new_token_ratio: float | None = None,
     min_new_token_ratio_factor: float | None = None,
@@ -449,20 +428,17 @@ def run(
     clip_max_new_tokens_estimation: int | None = None,
     in_batch_prefix_caching_check_threshold: int | None = None,
     in_batch_prefix_caching_deprioritize_threshold: int | None = None,
-    max_beam_width: int | None = None,
     max_batch_size: int | None = None,
     max_num_tokens: int | None = None,
     capacity_scheduler_policy: Literal["GUARANTEED_NO_EVICT", "MAX_UTILIZATION", "STATIC_BATCH"] | None = None,
-    context_chunking_policy: Literal["FIRST_COME_FIRST_SERVED", "EQUAL_PROGRESS", "FORCE_CHUNK"] | None = None,
+    context_chunking_policy: Literal["FIRST_COME_FIRST_SERVED", "EQUAL_PROGRESS"] | None = None,
     disable_overlap_scheduler: bool | None = None,
     tokens_per_block: int | None = None,
     free_gpu_memory_fraction: float | None = None,
     max_tokens: int | None = None,
-    host_cache_size: int | None = None,
     enable_block_reuse: bool | None = None,
     enable_partial_reuse: bool | None = None,
     copy_on_partial_reuse: bool | None = None,
-    batch_wait_timeout_ms: int | None = None,
     batch_wait_timeout_iters: int | None = None,
     batch_wait_max_tokens_ratio: float | None = None,
     enable_attention_dp: bool | None = None,
@@ -676,10 +652,10 @@ def run(
     retry_backoff: Time | None = None,
     probe_interval: Time | None = None,
     probe_failures: int | None = None,
-    slo_ttft: Time | None = None,
-    slo_tpot: Time | None = None,
-    slo_itl: Time | None = None,
-    slo_e2e: Time | None = None,
+    slo_ttft: Target | None = None,
+    slo_tpot: Target | None = None,
+    slo_itl: Target | None = None,
+    slo_e2e: Target | None = None,
     slo_statistic: Literal["mean", "std", "p50", "p90", "p95", "p99", "max"] | None = None,
     compat: Literal["blis"] | None = None,
     recipe: str | os.PathLike[str] | None = None,
@@ -756,8 +732,6 @@ def run(
             requests; one is simulated (GPUs; 1 to 1024). Default: 1.
         prefill_context_parallel_size: GPUs that share out the tokens of each prompt (GPUs; 1 to 64). Default:
             1.
-        decode_context_parallel_size: GPUs that share out a sequence's KV cache; only 1 is modelled yet (GPUs; 1
-            to 64). Default: 1.
         enable_expert_parallel: Hand out whole experts to the GPUs, not a slice of each. Default: false.
         all2all_backend: How tokens of data-parallel ranks reach the experts (allgather_reducescatter,
             deepep_high_throughput, deepep_low_latency). Default: allgather_reducescatter.
@@ -779,9 +753,6 @@ def run(
             `ridgeline list engines`).
         long_prefill_token_threshold: Longest chunk of one prompt in a step; 0 for no limit (tokens; 0 to
             16777216). Default: 0.
-        max_num_partial_prefills: Without effect: vLLM V1 knows no limit but 1, which it does not heed, and none
-            from 0.27 on (requests; 1 to 65536). Default: none.
-        max_long_partial_prefills: The same (requests; 1 to 65536). Default: none.
         performance_mode: throughput doubles the default max_num_batched_tokens and max_num_seqs, interactivity
             has a CUDA graph of every size to 32 (from vLLM 0.18 on) (balanced, throughput, interactivity).
             Default: balanced.
@@ -845,8 +816,7 @@ def run(
             Default: sglang: 2048 to 16384 by the GPU's memory.
         max_prefill_tokens: Tokens of a prefill step without chunks; the first prompt is always taken (1 to
             1000000000). Default: sglang: 16384.
-        schedule_policy: Order of waiting requests (fcfs, lpm, dfs-weight, lof, random, routing-key). Default:
-            sglang: fcfs.
+        schedule_policy: Order of waiting requests (fcfs, lpm, dfs-weight, lof, random). Default: sglang: fcfs.
         schedule_conservativeness: Factor on the outputs that admission expects of running requests (0 to 100).
             Default: sglang: 1.
         page_size: Tokens of a page of the KV pool (1 to 1024). Default: sglang: 1.
@@ -867,21 +837,10 @@ def run(
         disable_priority_preemption: Priorities order the queue alone. Default: sglang: false.
         retraction_policy: Which running request goes back when the pool is full (length, priority). Default:
             sglang: length.
-        max_queued_requests: Waiting requests above which the server refuses; only 0, no limit, is modelled yet
-            (0 to 1000000). Default: sglang: 0.
         enable_dp_attention: The data_parallel_size ranks of the attention share the tensor_parallel_size GPUs.
             Default: sglang: false.
-        load_balance_method: How data-parallel ranks get requests; total_tokens is not modelled yet (auto,
-            round_robin, total_requests, total_tokens). Default: sglang: auto.
-        disaggregation_mode: Prefill or decode alone; only null is modelled yet (null, prefill, decode).
-            Default: sglang: null.
-        num_reserved_decode_tokens: Tokens that a decode instance keeps per request; of no effect yet (1 to
-            1000000000). Default: sglang: 512.
-        speculative_algorithm: Speculative decoding; only null is modelled yet (null, EAGLE, EAGLE3, STANDALONE,
-            NGRAM). Default: sglang: null.
-        enable_hierarchical_cache: A second cache in the host's memory; not modelled yet. Default: sglang:
-            false.
-        enable_two_batch_overlap: Two halves of a batch at once; not modelled yet. Default: sglang: false.
+        load_balance_method: How data-parallel ranks get requests (auto, round_robin, total_requests). Default:
+            sglang: auto.
         cuda_graph_max_bs: Largest decode batch with a CUDA graph (1 to 4096). Default: sglang: 8 to 512 by the
             GPU's memory.
         init_new_token_ratio: SGLANG_INIT_NEW_TOKEN_RATIO: share of max_new_tokens that admission expects at
@@ -898,14 +857,13 @@ def run(
             that wait (-1 to 1000000000). Default: sglang: 32.
         in_batch_prefix_caching_deprioritize_threshold: lpm: tokens in common from which the later of them comes
             last (0 to 1000000000). Default: sglang: 32.
-        max_beam_width: Beams of a request; only 1 is modelled yet (1 to 64). Default: tensorrt-llm: 1.
         max_batch_size: Requests that may be active at once (1 to 65536). Default: tensorrt-llm: 2048.
         max_num_tokens: Tokens of one step; without chunks also the longest prompt (1 to 1000000000). Default:
             tensorrt-llm: 8192.
         capacity_scheduler_policy: Which active requests have KV blocks for the next step (GUARANTEED_NO_EVICT,
             MAX_UTILIZATION, STATIC_BATCH). Default: tensorrt-llm: GUARANTEED_NO_EVICT.
         context_chunking_policy: How prompts that do not all fit share max_num_tokens (FIRST_COME_FIRST_SERVED,
-            EQUAL_PROGRESS, FORCE_CHUNK). Default: tensorrt-llm: FIRST_COME_FIRST_SERVED.
+            EQUAL_PROGRESS). Default: tensorrt-llm: FIRST_COME_FIRST_SERVED.
         disable_overlap_scheduler: Schedule after the results of the step before, not while it runs. Default:
             tensorrt-llm: false.
         tokens_per_block: Tokens of a KV block (1 to 1024). Default: tensorrt-llm: 32.
@@ -913,14 +871,10 @@ def run(
             Default: tensorrt-llm: 0.9.
         max_tokens: Tokens of the KV cache; at most what the memory holds (32 to 1000000000). Default:
             tensorrt-llm: what the memory holds.
-        host_cache_size: Bytes of host memory for blocks; only 0 is modelled yet (0 to 1000000000000000).
-            Default: tensorrt-llm: 0.
         enable_block_reuse: Keep KV blocks of ended requests for prompts that begin alike. Default:
             tensorrt-llm: true.
         enable_partial_reuse: Find a block by its first tokens, too. Default: tensorrt-llm: true.
         copy_on_partial_reuse: Copy such a block where it is in use. Default: tensorrt-llm: true.
-        batch_wait_timeout_ms: How long the server waits for more requests; only 0 is modelled yet (0 to
-            1000000). Default: tensorrt-llm: 0.
         batch_wait_timeout_iters: Iterations for which prompts wait beside generations (0 to 1000000). Default:
             tensorrt-llm: 0.
         batch_wait_max_tokens_ratio: Share of max_num_tokens from which they wait no longer (0 to 1). Default:
@@ -1023,8 +977,7 @@ def run(
             step times, drawn for each (0 to 1). Default: 0: all as the model says.
         instances: Instances of the deployment behind a gateway, each with its own GPUs and KV cache (1 to
             4096). Default: one, without a gateway.
-        price_per_hour: Price of an instance per hour, in any currency (0 to 1000000000). Default: none: no
-            costs.
+        price_per_hour: US dollars for a GPU and hour (0 to 1000000000). Default: none: no costs.
         tenant: A tenant that shares the cluster: name, share, priority, slo, limits; or auto: those of the
             workload (auto). Default: requests of all tenants are alike.
         fault: What goes wrong: KIND@TIME[+TIME][:INSTANCE][xFACTOR], or KIND~MTBF/MTTR[xFACTOR] by chance;
@@ -1325,11 +1278,13 @@ def run(
         probe_failures: An instance that missed so many checks in a row is restarted (1 to 1000). Default: 3.
 
     slo:
-        slo_ttft: A good request's time to first token is at most this (s; 0 to 9000000). Default: no limit.
-        slo_tpot: A good request's mean time per further token is at most this (s; 0 to 9000000). Default: no
+        slo_ttft: A good request's time to first token is at most this (ms or s; 0 to 9000000). Default: no
             limit.
-        slo_itl: A good request's mean gap between tokens is at most this (s; 0 to 9000000). Default: no limit.
-        slo_e2e: A good request's whole time is at most this (s; 0 to 9000000). Default: no limit.
+        slo_tpot: A good request's mean time per further token is at most this (ms or s; 0 to 9000000). Default:
+            no limit.
+        slo_itl: A good request's mean gap between tokens is at most this (ms or s; 0 to 9000000). Default: no
+            limit.
+        slo_e2e: A good request's whole time is at most this (ms or s; 0 to 9000000). Default: no limit.
         slo_statistic: What of a run's distribution is held against each target (mean, std, p50, p90, p95, p99,
             max). Default: p99.
     """
@@ -1352,7 +1307,6 @@ def replay(
     pipeline_parallel_size: int | None = None,
     data_parallel_size: int | None = None,
     prefill_context_parallel_size: int | None = None,
-    decode_context_parallel_size: int | None = None,
     enable_expert_parallel: bool | None = None,
     all2all_backend: Literal["allgather_reducescatter", "deepep_high_throughput", "deepep_low_latency"] | None = None,
     max_num_seqs: int | None = None,
@@ -1366,8 +1320,6 @@ def replay(
     enable_chunked_prefill: bool | None = None,
     async_scheduling: bool | None = None,
     long_prefill_token_threshold: int | str | None = None,
-    max_num_partial_prefills: int | None = None,
-    max_long_partial_prefills: int | None = None,
     performance_mode: Literal["balanced", "throughput", "interactivity"] | None = None,
     prefix_cache_retention_interval: int | str | None = None,
     watermark: float | None = None,
@@ -1398,7 +1350,7 @@ def replay(
     max_running_requests: int | None = None,
     chunked_prefill_size: int | None = None,
     max_prefill_tokens: int | None = None,
-    schedule_policy: Literal["fcfs", "lpm", "dfs-weight", "lof", "random", "routing-key"] | None = None,
+    schedule_policy: Literal["fcfs", "lpm", "dfs-weight", "lof", "random"] | None = None,
     schedule_conservativeness: float | None = None,
     page_size: int | None = None,
     disable_radix_cache: bool | None = None,
@@ -1412,14 +1364,8 @@ def replay(
     priority_scheduling_preemption_threshold: int | None = None,
     disable_priority_preemption: bool | None = None,
     retraction_policy: Literal["length", "priority"] | None = None,
-    max_queued_requests: int | None = None,
     enable_dp_attention: bool | None = None,
-    load_balance_method: Literal["auto", "round_robin", "total_requests", "total_tokens"] | None = None,
-    disaggregation_mode: Literal["null", "prefill", "decode"] | None = None,
-    num_reserved_decode_tokens: int | None = None,
-    speculative_algorithm: Literal["null", "EAGLE", "EAGLE3", "STANDALONE", "NGRAM"] | None = None,
-    enable_hierarchical_cache: bool | None = None,
-    enable_two_batch_overlap: bool | None = None,
+    load_balance_method: Literal["auto", "round_robin", "total_requests"] | None = None,
     cuda_graph_max_bs: int | None = None,
     init_new_token_ratio: float | None = None,
     min_new_token_ratio_factor: float | None = None,
@@ -1428,20 +1374,17 @@ def replay(
     clip_max_new_tokens_estimation: int | None = None,
     in_batch_prefix_caching_check_threshold: int | None = None,
     in_batch_prefix_caching_deprioritize_threshold: int | None = None,
-    max_beam_width: int | None = None,
     max_batch_size: int | None = None,
     max_num_tokens: int | None = None,
     capacity_scheduler_policy: Literal["GUARANTEED_NO_EVICT", "MAX_UTILIZATION", "STATIC_BATCH"] | None = None,
-    context_chunking_policy: Literal["FIRST_COME_FIRST_SERVED", "EQUAL_PROGRESS", "FORCE_CHUNK"] | None = None,
+    context_chunking_policy: Literal["FIRST_COME_FIRST_SERVED", "EQUAL_PROGRESS"] | None = None,
     disable_overlap_scheduler: bool | None = None,
     tokens_per_block: int | None = None,
     free_gpu_memory_fraction: float | None = None,
     max_tokens: int | None = None,
-    host_cache_size: int | None = None,
     enable_block_reuse: bool | None = None,
     enable_partial_reuse: bool | None = None,
     copy_on_partial_reuse: bool | None = None,
-    batch_wait_timeout_ms: int | None = None,
     batch_wait_timeout_iters: int | None = None,
     batch_wait_max_tokens_ratio: float | None = None,
     enable_attention_dp: bool | None = None,
@@ -1655,10 +1598,10 @@ def replay(
     retry_backoff: Time | None = None,
     probe_interval: Time | None = None,
     probe_failures: int | None = None,
-    slo_ttft: Time | None = None,
-    slo_tpot: Time | None = None,
-    slo_itl: Time | None = None,
-    slo_e2e: Time | None = None,
+    slo_ttft: Target | None = None,
+    slo_tpot: Target | None = None,
+    slo_itl: Target | None = None,
+    slo_e2e: Target | None = None,
     slo_statistic: Literal["mean", "std", "p50", "p90", "p95", "p99", "max"] | None = None,
     compat: Literal["blis"] | None = None,
     recipe: str | os.PathLike[str] | None = None,
@@ -1718,7 +1661,6 @@ def explain(
     pipeline_parallel_size: int | None = None,
     data_parallel_size: int | None = None,
     prefill_context_parallel_size: int | None = None,
-    decode_context_parallel_size: int | None = None,
     enable_expert_parallel: bool | None = None,
     all2all_backend: Literal["allgather_reducescatter", "deepep_high_throughput", "deepep_low_latency"] | None = None,
     max_num_seqs: int | None = None,
@@ -1732,8 +1674,6 @@ def explain(
     enable_chunked_prefill: bool | None = None,
     async_scheduling: bool | None = None,
     long_prefill_token_threshold: int | str | None = None,
-    max_num_partial_prefills: int | None = None,
-    max_long_partial_prefills: int | None = None,
     performance_mode: Literal["balanced", "throughput", "interactivity"] | None = None,
     prefix_cache_retention_interval: int | str | None = None,
     watermark: float | None = None,
@@ -1764,7 +1704,7 @@ def explain(
     max_running_requests: int | None = None,
     chunked_prefill_size: int | None = None,
     max_prefill_tokens: int | None = None,
-    schedule_policy: Literal["fcfs", "lpm", "dfs-weight", "lof", "random", "routing-key"] | None = None,
+    schedule_policy: Literal["fcfs", "lpm", "dfs-weight", "lof", "random"] | None = None,
     schedule_conservativeness: float | None = None,
     page_size: int | None = None,
     disable_radix_cache: bool | None = None,
@@ -1778,14 +1718,8 @@ def explain(
     priority_scheduling_preemption_threshold: int | None = None,
     disable_priority_preemption: bool | None = None,
     retraction_policy: Literal["length", "priority"] | None = None,
-    max_queued_requests: int | None = None,
     enable_dp_attention: bool | None = None,
-    load_balance_method: Literal["auto", "round_robin", "total_requests", "total_tokens"] | None = None,
-    disaggregation_mode: Literal["null", "prefill", "decode"] | None = None,
-    num_reserved_decode_tokens: int | None = None,
-    speculative_algorithm: Literal["null", "EAGLE", "EAGLE3", "STANDALONE", "NGRAM"] | None = None,
-    enable_hierarchical_cache: bool | None = None,
-    enable_two_batch_overlap: bool | None = None,
+    load_balance_method: Literal["auto", "round_robin", "total_requests"] | None = None,
     cuda_graph_max_bs: int | None = None,
     init_new_token_ratio: float | None = None,
     min_new_token_ratio_factor: float | None = None,
@@ -1794,20 +1728,17 @@ def explain(
     clip_max_new_tokens_estimation: int | None = None,
     in_batch_prefix_caching_check_threshold: int | None = None,
     in_batch_prefix_caching_deprioritize_threshold: int | None = None,
-    max_beam_width: int | None = None,
     max_batch_size: int | None = None,
     max_num_tokens: int | None = None,
     capacity_scheduler_policy: Literal["GUARANTEED_NO_EVICT", "MAX_UTILIZATION", "STATIC_BATCH"] | None = None,
-    context_chunking_policy: Literal["FIRST_COME_FIRST_SERVED", "EQUAL_PROGRESS", "FORCE_CHUNK"] | None = None,
+    context_chunking_policy: Literal["FIRST_COME_FIRST_SERVED", "EQUAL_PROGRESS"] | None = None,
     disable_overlap_scheduler: bool | None = None,
     tokens_per_block: int | None = None,
     free_gpu_memory_fraction: float | None = None,
     max_tokens: int | None = None,
-    host_cache_size: int | None = None,
     enable_block_reuse: bool | None = None,
     enable_partial_reuse: bool | None = None,
     copy_on_partial_reuse: bool | None = None,
-    batch_wait_timeout_ms: int | None = None,
     batch_wait_timeout_iters: int | None = None,
     batch_wait_max_tokens_ratio: float | None = None,
     enable_attention_dp: bool | None = None,
@@ -2023,10 +1954,10 @@ def explain(
     retry_backoff: Time | None = None,
     probe_interval: Time | None = None,
     probe_failures: int | None = None,
-    slo_ttft: Time | None = None,
-    slo_tpot: Time | None = None,
-    slo_itl: Time | None = None,
-    slo_e2e: Time | None = None,
+    slo_ttft: Target | None = None,
+    slo_tpot: Target | None = None,
+    slo_itl: Target | None = None,
+    slo_e2e: Target | None = None,
     slo_statistic: Literal["mean", "std", "p50", "p90", "p95", "p99", "max"] | None = None,
     compat: Literal["blis"] | None = None,
     recipe: str | os.PathLike[str] | None = None,
@@ -2066,7 +1997,6 @@ def step(
     pipeline_parallel_size: int | None = None,
     data_parallel_size: int | None = None,
     prefill_context_parallel_size: int | None = None,
-    decode_context_parallel_size: int | None = None,
     enable_expert_parallel: bool | None = None,
     all2all_backend: Literal["allgather_reducescatter", "deepep_high_throughput", "deepep_low_latency"] | None = None,
     max_num_seqs: int | None = None,
@@ -2080,8 +2010,6 @@ def step(
     enable_chunked_prefill: bool | None = None,
     async_scheduling: bool | None = None,
     long_prefill_token_threshold: int | str | None = None,
-    max_num_partial_prefills: int | None = None,
-    max_long_partial_prefills: int | None = None,
     performance_mode: Literal["balanced", "throughput", "interactivity"] | None = None,
     prefix_cache_retention_interval: int | str | None = None,
     watermark: float | None = None,
@@ -2112,7 +2040,7 @@ def step(
     max_running_requests: int | None = None,
     chunked_prefill_size: int | None = None,
     max_prefill_tokens: int | None = None,
-    schedule_policy: Literal["fcfs", "lpm", "dfs-weight", "lof", "random", "routing-key"] | None = None,
+    schedule_policy: Literal["fcfs", "lpm", "dfs-weight", "lof", "random"] | None = None,
     schedule_conservativeness: float | None = None,
     page_size: int | None = None,
     disable_radix_cache: bool | None = None,
@@ -2126,14 +2054,8 @@ def step(
     priority_scheduling_preemption_threshold: int | None = None,
     disable_priority_preemption: bool | None = None,
     retraction_policy: Literal["length", "priority"] | None = None,
-    max_queued_requests: int | None = None,
     enable_dp_attention: bool | None = None,
-    load_balance_method: Literal["auto", "round_robin", "total_requests", "total_tokens"] | None = None,
-    disaggregation_mode: Literal["null", "prefill", "decode"] | None = None,
-    num_reserved_decode_tokens: int | None = None,
-    speculative_algorithm: Literal["null", "EAGLE", "EAGLE3", "STANDALONE", "NGRAM"] | None = None,
-    enable_hierarchical_cache: bool | None = None,
-    enable_two_batch_overlap: bool | None = None,
+    load_balance_method: Literal["auto", "round_robin", "total_requests"] | None = None,
     cuda_graph_max_bs: int | None = None,
     init_new_token_ratio: float | None = None,
     min_new_token_ratio_factor: float | None = None,
@@ -2142,20 +2064,17 @@ def step(
     clip_max_new_tokens_estimation: int | None = None,
     in_batch_prefix_caching_check_threshold: int | None = None,
     in_batch_prefix_caching_deprioritize_threshold: int | None = None,
-    max_beam_width: int | None = None,
     max_batch_size: int | None = None,
     max_num_tokens: int | None = None,
     capacity_scheduler_policy: Literal["GUARANTEED_NO_EVICT", "MAX_UTILIZATION", "STATIC_BATCH"] | None = None,
-    context_chunking_policy: Literal["FIRST_COME_FIRST_SERVED", "EQUAL_PROGRESS", "FORCE_CHUNK"] | None = None,
+    context_chunking_policy: Literal["FIRST_COME_FIRST_SERVED", "EQUAL_PROGRESS"] | None = None,
     disable_overlap_scheduler: bool | None = None,
     tokens_per_block: int | None = None,
     free_gpu_memory_fraction: float | None = None,
     max_tokens: int | None = None,
-    host_cache_size: int | None = None,
     enable_block_reuse: bool | None = None,
     enable_partial_reuse: bool | None = None,
     copy_on_partial_reuse: bool | None = None,
-    batch_wait_timeout_ms: int | None = None,
     batch_wait_timeout_iters: int | None = None,
     batch_wait_max_tokens_ratio: float | None = None,
     enable_attention_dp: bool | None = None,
@@ -2371,10 +2290,10 @@ def step(
     retry_backoff: Time | None = None,
     probe_interval: Time | None = None,
     probe_failures: int | None = None,
-    slo_ttft: Time | None = None,
-    slo_tpot: Time | None = None,
-    slo_itl: Time | None = None,
-    slo_e2e: Time | None = None,
+    slo_ttft: Target | None = None,
+    slo_tpot: Target | None = None,
+    slo_itl: Target | None = None,
+    slo_e2e: Target | None = None,
     slo_statistic: Literal["mean", "std", "p50", "p90", "p95", "p99", "max"] | None = None,
     compat: Literal["blis"] | None = None,
     recipe: str | os.PathLike[str] | None = None,
@@ -2423,7 +2342,6 @@ def sweep(
     pipeline_parallel_size: int | Sequence[int] | None = None,
     data_parallel_size: int | Sequence[int] | None = None,
     prefill_context_parallel_size: int | Sequence[int] | None = None,
-    decode_context_parallel_size: int | Sequence[int] | None = None,
     enable_expert_parallel: bool | Sequence[bool] | None = None,
     all2all_backend: Literal["allgather_reducescatter", "deepep_high_throughput", "deepep_low_latency"] | Sequence[Literal["allgather_reducescatter", "deepep_high_throughput", "deepep_low_latency"]] | None = None,
     max_num_seqs: int | Sequence[int] | None = None,
@@ -2437,8 +2355,6 @@ def sweep(
     enable_chunked_prefill: bool | Sequence[bool] | None = None,
     async_scheduling: bool | Sequence[bool] | None = None,
     long_prefill_token_threshold: int | str | Sequence[int | str] | None = None,
-    max_num_partial_prefills: int | Sequence[int] | None = None,
-    max_long_partial_prefills: int | Sequence[int] | None = None,
     performance_mode: Literal["balanced", "throughput", "interactivity"] | Sequence[Literal["balanced", "throughput", "interactivity"]] | None = None,
     prefix_cache_retention_interval: int | str | Sequence[int | str] | None = None,
     watermark: float | Sequence[float] | None = None,
@@ -2469,7 +2385,7 @@ def sweep(
     max_running_requests: int | Sequence[int] | None = None,
     chunked_prefill_size: int | Sequence[int] | None = None,
     max_prefill_tokens: int | Sequence[int] | None = None,
-    schedule_policy: Literal["fcfs", "lpm", "dfs-weight", "lof", "random", "routing-key"] | Sequence[Literal["fcfs", "lpm", "dfs-weight", "lof", "random", "routing-key"]] | None = None,
+    schedule_policy: Literal["fcfs", "lpm", "dfs-weight", "lof", "random"] | Sequence[Literal["fcfs", "lpm", "dfs-weight", "lof", "random"]] | None = None,
     schedule_conservativeness: float | Sequence[float] | None = None,
     page_size: int | Sequence[int] | None = None,
     disable_radix_cache: bool | Sequence[bool] | None = None,
@@ -2483,14 +2399,8 @@ def sweep(
     priority_scheduling_preemption_threshold: int | Sequence[int] | None = None,
     disable_priority_preemption: bool | Sequence[bool] | None = None,
     retraction_policy: Literal["length", "priority"] | Sequence[Literal["length", "priority"]] | None = None,
-    max_queued_requests: int | Sequence[int] | None = None,
     enable_dp_attention: bool | Sequence[bool] | None = None,
-    load_balance_method: Literal["auto", "round_robin", "total_requests", "total_tokens"] | Sequence[Literal["auto", "round_robin", "total_requests", "total_tokens"]] | None = None,
-    disaggregation_mode: Literal["null", "prefill", "decode"] | Sequence[Literal["null", "prefill", "decode"]] | None = None,
-    num_reserved_decode_tokens: int | Sequence[int] | None = None,
-    speculative_algorithm: Literal["null", "EAGLE", "EAGLE3", "STANDALONE", "NGRAM"] | Sequence[Literal["null", "EAGLE", "EAGLE3", "STANDALONE", "NGRAM"]] | None = None,
-    enable_hierarchical_cache: bool | Sequence[bool] | None = None,
-    enable_two_batch_overlap: bool | Sequence[bool] | None = None,
+    load_balance_method: Literal["auto", "round_robin", "total_requests"] | Sequence[Literal["auto", "round_robin", "total_requests"]] | None = None,
     cuda_graph_max_bs: int | Sequence[int] | None = None,
     init_new_token_ratio: float | Sequence[float] | None = None,
     min_new_token_ratio_factor: float | Sequence[float] | None = None,
@@ -2499,20 +2409,17 @@ def sweep(
     clip_max_new_tokens_estimation: int | Sequence[int] | None = None,
     in_batch_prefix_caching_check_threshold: int | Sequence[int] | None = None,
     in_batch_prefix_caching_deprioritize_threshold: int | Sequence[int] | None = None,
-    max_beam_width: int | Sequence[int] | None = None,
     max_batch_size: int | Sequence[int] | None = None,
     max_num_tokens: int | Sequence[int] | None = None,
     capacity_scheduler_policy: Literal["GUARANTEED_NO_EVICT", "MAX_UTILIZATION", "STATIC_BATCH"] | Sequence[Literal["GUARANTEED_NO_EVICT", "MAX_UTILIZATION", "STATIC_BATCH"]] | None = None,
-    context_chunking_policy: Literal["FIRST_COME_FIRST_SERVED", "EQUAL_PROGRESS", "FORCE_CHUNK"] | Sequence[Literal["FIRST_COME_FIRST_SERVED", "EQUAL_PROGRESS", "FORCE_CHUNK"]] | None = None,
+    context_chunking_policy: Literal["FIRST_COME_FIRST_SERVED", "EQUAL_PROGRESS"] | Sequence[Literal["FIRST_COME_FIRST_SERVED", "EQUAL_PROGRESS"]] | None = None,
     disable_overlap_scheduler: bool | Sequence[bool] | None = None,
     tokens_per_block: int | Sequence[int] | None = None,
     free_gpu_memory_fraction: float | Sequence[float] | None = None,
     max_tokens: int | Sequence[int] | None = None,
-    host_cache_size: int | Sequence[int] | None = None,
     enable_block_reuse: bool | Sequence[bool] | None = None,
     enable_partial_reuse: bool | Sequence[bool] | None = None,
     copy_on_partial_reuse: bool | Sequence[bool] | None = None,
-    batch_wait_timeout_ms: int | Sequence[int] | None = None,
     batch_wait_timeout_iters: int | Sequence[int] | None = None,
     batch_wait_max_tokens_ratio: float | Sequence[float] | None = None,
     enable_attention_dp: bool | Sequence[bool] | None = None,
@@ -2728,10 +2635,10 @@ def sweep(
     retry_backoff: Time | Sequence[Time] | None = None,
     probe_interval: Time | Sequence[Time] | None = None,
     probe_failures: int | Sequence[int] | None = None,
-    slo_ttft: Time | Sequence[Time] | None = None,
-    slo_tpot: Time | Sequence[Time] | None = None,
-    slo_itl: Time | Sequence[Time] | None = None,
-    slo_e2e: Time | Sequence[Time] | None = None,
+    slo_ttft: Target | Sequence[Target] | None = None,
+    slo_tpot: Target | Sequence[Target] | None = None,
+    slo_itl: Target | Sequence[Target] | None = None,
+    slo_e2e: Target | Sequence[Target] | None = None,
     slo_statistic: Literal["mean", "std", "p50", "p90", "p95", "p99", "max"] | Sequence[Literal["mean", "std", "p50", "p90", "p95", "p99", "max"]] | None = None,
     compat: Literal["blis"] | Sequence[Literal["blis"]] | None = None,
     recipe: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
@@ -2781,7 +2688,6 @@ def plan(
     pipeline_parallel_size: int | Sequence[int] | None = None,
     data_parallel_size: int | Sequence[int] | None = None,
     prefill_context_parallel_size: int | Sequence[int] | None = None,
-    decode_context_parallel_size: int | Sequence[int] | None = None,
     enable_expert_parallel: bool | Sequence[bool] | None = None,
     all2all_backend: Literal["allgather_reducescatter", "deepep_high_throughput", "deepep_low_latency"] | Sequence[Literal["allgather_reducescatter", "deepep_high_throughput", "deepep_low_latency"]] | None = None,
     max_num_seqs: int | Sequence[int] | None = None,
@@ -2795,8 +2701,6 @@ def plan(
     enable_chunked_prefill: bool | Sequence[bool] | None = None,
     async_scheduling: bool | Sequence[bool] | None = None,
     long_prefill_token_threshold: int | str | Sequence[int | str] | None = None,
-    max_num_partial_prefills: int | Sequence[int] | None = None,
-    max_long_partial_prefills: int | Sequence[int] | None = None,
     performance_mode: Literal["balanced", "throughput", "interactivity"] | Sequence[Literal["balanced", "throughput", "interactivity"]] | None = None,
     prefix_cache_retention_interval: int | str | Sequence[int | str] | None = None,
     watermark: float | Sequence[float] | None = None,
@@ -2827,7 +2731,7 @@ def plan(
     max_running_requests: int | Sequence[int] | None = None,
     chunked_prefill_size: int | Sequence[int] | None = None,
     max_prefill_tokens: int | Sequence[int] | None = None,
-    schedule_policy: Literal["fcfs", "lpm", "dfs-weight", "lof", "random", "routing-key"] | Sequence[Literal["fcfs", "lpm", "dfs-weight", "lof", "random", "routing-key"]] | None = None,
+    schedule_policy: Literal["fcfs", "lpm", "dfs-weight", "lof", "random"] | Sequence[Literal["fcfs", "lpm", "dfs-weight", "lof", "random"]] | None = None,
     schedule_conservativeness: float | Sequence[float] | None = None,
     page_size: int | Sequence[int] | None = None,
     disable_radix_cache: bool | Sequence[bool] | None = None,
@@ -2841,14 +2745,8 @@ def plan(
     priority_scheduling_preemption_threshold: int | Sequence[int] | None = None,
     disable_priority_preemption: bool | Sequence[bool] | None = None,
     retraction_policy: Literal["length", "priority"] | Sequence[Literal["length", "priority"]] | None = None,
-    max_queued_requests: int | Sequence[int] | None = None,
     enable_dp_attention: bool | Sequence[bool] | None = None,
-    load_balance_method: Literal["auto", "round_robin", "total_requests", "total_tokens"] | Sequence[Literal["auto", "round_robin", "total_requests", "total_tokens"]] | None = None,
-    disaggregation_mode: Literal["null", "prefill", "decode"] | Sequence[Literal["null", "prefill", "decode"]] | None = None,
-    num_reserved_decode_tokens: int | Sequence[int] | None = None,
-    speculative_algorithm: Literal["null", "EAGLE", "EAGLE3", "STANDALONE", "NGRAM"] | Sequence[Literal["null", "EAGLE", "EAGLE3", "STANDALONE", "NGRAM"]] | None = None,
-    enable_hierarchical_cache: bool | Sequence[bool] | None = None,
-    enable_two_batch_overlap: bool | Sequence[bool] | None = None,
+    load_balance_method: Literal["auto", "round_robin", "total_requests"] | Sequence[Literal["auto", "round_robin", "total_requests"]] | None = None,
     cuda_graph_max_bs: int | Sequence[int] | None = None,
     init_new_token_ratio: float | Sequence[float] | None = None,
     min_new_token_ratio_factor: float | Sequence[float] | None = None,
@@ -2857,20 +2755,17 @@ def plan(
     clip_max_new_tokens_estimation: int | Sequence[int] | None = None,
     in_batch_prefix_caching_check_threshold: int | Sequence[int] | None = None,
     in_batch_prefix_caching_deprioritize_threshold: int | Sequence[int] | None = None,
-    max_beam_width: int | Sequence[int] | None = None,
     max_batch_size: int | Sequence[int] | None = None,
     max_num_tokens: int | Sequence[int] | None = None,
     capacity_scheduler_policy: Literal["GUARANTEED_NO_EVICT", "MAX_UTILIZATION", "STATIC_BATCH"] | Sequence[Literal["GUARANTEED_NO_EVICT", "MAX_UTILIZATION", "STATIC_BATCH"]] | None = None,
-    context_chunking_policy: Literal["FIRST_COME_FIRST_SERVED", "EQUAL_PROGRESS", "FORCE_CHUNK"] | Sequence[Literal["FIRST_COME_FIRST_SERVED", "EQUAL_PROGRESS", "FORCE_CHUNK"]] | None = None,
+    context_chunking_policy: Literal["FIRST_COME_FIRST_SERVED", "EQUAL_PROGRESS"] | Sequence[Literal["FIRST_COME_FIRST_SERVED", "EQUAL_PROGRESS"]] | None = None,
     disable_overlap_scheduler: bool | Sequence[bool] | None = None,
     tokens_per_block: int | Sequence[int] | None = None,
     free_gpu_memory_fraction: float | Sequence[float] | None = None,
     max_tokens: int | Sequence[int] | None = None,
-    host_cache_size: int | Sequence[int] | None = None,
     enable_block_reuse: bool | Sequence[bool] | None = None,
     enable_partial_reuse: bool | Sequence[bool] | None = None,
     copy_on_partial_reuse: bool | Sequence[bool] | None = None,
-    batch_wait_timeout_ms: int | Sequence[int] | None = None,
     batch_wait_timeout_iters: int | Sequence[int] | None = None,
     batch_wait_max_tokens_ratio: float | Sequence[float] | None = None,
     enable_attention_dp: bool | Sequence[bool] | None = None,
@@ -3086,10 +2981,10 @@ def plan(
     retry_backoff: Time | Sequence[Time] | None = None,
     probe_interval: Time | Sequence[Time] | None = None,
     probe_failures: int | Sequence[int] | None = None,
-    slo_ttft: Time | Sequence[Time] | None = None,
-    slo_tpot: Time | Sequence[Time] | None = None,
-    slo_itl: Time | Sequence[Time] | None = None,
-    slo_e2e: Time | Sequence[Time] | None = None,
+    slo_ttft: Target | Sequence[Target] | None = None,
+    slo_tpot: Target | Sequence[Target] | None = None,
+    slo_itl: Target | Sequence[Target] | None = None,
+    slo_e2e: Target | Sequence[Target] | None = None,
     slo_statistic: Literal["mean", "std", "p50", "p90", "p95", "p99", "max"] | Sequence[Literal["mean", "std", "p50", "p90", "p95", "p99", "max"]] | None = None,
     compat: Literal["blis"] | Sequence[Literal["blis"]] | None = None,
     recipe: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
@@ -3159,7 +3054,6 @@ def validate(
     pipeline_parallel_size: int | None = None,
     data_parallel_size: int | None = None,
     prefill_context_parallel_size: int | None = None,
-    decode_context_parallel_size: int | None = None,
     enable_expert_parallel: bool | None = None,
     all2all_backend: Literal["allgather_reducescatter", "deepep_high_throughput", "deepep_low_latency"] | None = None,
     max_num_seqs: int | None = None,
@@ -3173,8 +3067,6 @@ def validate(
     enable_chunked_prefill: bool | None = None,
     async_scheduling: bool | None = None,
     long_prefill_token_threshold: int | str | None = None,
-    max_num_partial_prefills: int | None = None,
-    max_long_partial_prefills: int | None = None,
     performance_mode: Literal["balanced", "throughput", "interactivity"] | None = None,
     prefix_cache_retention_interval: int | str | None = None,
     watermark: float | None = None,
@@ -3205,7 +3097,7 @@ def validate(
     max_running_requests: int | None = None,
     chunked_prefill_size: int | None = None,
     max_prefill_tokens: int | None = None,
-    schedule_policy: Literal["fcfs", "lpm", "dfs-weight", "lof", "random", "routing-key"] | None = None,
+    schedule_policy: Literal["fcfs", "lpm", "dfs-weight", "lof", "random"] | None = None,
     schedule_conservativeness: float | None = None,
     page_size: int | None = None,
     disable_radix_cache: bool | None = None,
@@ -3219,14 +3111,8 @@ def validate(
     priority_scheduling_preemption_threshold: int | None = None,
     disable_priority_preemption: bool | None = None,
     retraction_policy: Literal["length", "priority"] | None = None,
-    max_queued_requests: int | None = None,
     enable_dp_attention: bool | None = None,
-    load_balance_method: Literal["auto", "round_robin", "total_requests", "total_tokens"] | None = None,
-    disaggregation_mode: Literal["null", "prefill", "decode"] | None = None,
-    num_reserved_decode_tokens: int | None = None,
-    speculative_algorithm: Literal["null", "EAGLE", "EAGLE3", "STANDALONE", "NGRAM"] | None = None,
-    enable_hierarchical_cache: bool | None = None,
-    enable_two_batch_overlap: bool | None = None,
+    load_balance_method: Literal["auto", "round_robin", "total_requests"] | None = None,
     cuda_graph_max_bs: int | None = None,
     init_new_token_ratio: float | None = None,
     min_new_token_ratio_factor: float | None = None,
@@ -3235,20 +3121,17 @@ def validate(
     clip_max_new_tokens_estimation: int | None = None,
     in_batch_prefix_caching_check_threshold: int | None = None,
     in_batch_prefix_caching_deprioritize_threshold: int | None = None,
-    max_beam_width: int | None = None,
     max_batch_size: int | None = None,
     max_num_tokens: int | None = None,
     capacity_scheduler_policy: Literal["GUARANTEED_NO_EVICT", "MAX_UTILIZATION", "STATIC_BATCH"] | None = None,
-    context_chunking_policy: Literal["FIRST_COME_FIRST_SERVED", "EQUAL_PROGRESS", "FORCE_CHUNK"] | None = None,
+    context_chunking_policy: Literal["FIRST_COME_FIRST_SERVED", "EQUAL_PROGRESS"] | None = None,
     disable_overlap_scheduler: bool | None = None,
     tokens_per_block: int | None = None,
     free_gpu_memory_fraction: float | None = None,
     max_tokens: int | None = None,
-    host_cache_size: int | None = None,
     enable_block_reuse: bool | None = None,
     enable_partial_reuse: bool | None = None,
     copy_on_partial_reuse: bool | None = None,
-    batch_wait_timeout_ms: int | None = None,
     batch_wait_timeout_iters: int | None = None,
     batch_wait_max_tokens_ratio: float | None = None,
     enable_attention_dp: bool | None = None,
@@ -3464,10 +3347,10 @@ def validate(
     retry_backoff: Time | None = None,
     probe_interval: Time | None = None,
     probe_failures: int | None = None,
-    slo_ttft: Time | None = None,
-    slo_tpot: Time | None = None,
-    slo_itl: Time | None = None,
-    slo_e2e: Time | None = None,
+    slo_ttft: Target | None = None,
+    slo_tpot: Target | None = None,
+    slo_itl: Target | None = None,
+    slo_e2e: Target | None = None,
     slo_statistic: Literal["mean", "std", "p50", "p90", "p95", "p99", "max"] | None = None,
     compat: Literal["blis"] | None = None,
     recipe: str | os.PathLike[str] | None = None,
@@ -3515,7 +3398,6 @@ def calibrate(
     pipeline_parallel_size: int | None = None,
     data_parallel_size: int | None = None,
     prefill_context_parallel_size: int | None = None,
-    decode_context_parallel_size: int | None = None,
     enable_expert_parallel: bool | None = None,
     all2all_backend: Literal["allgather_reducescatter", "deepep_high_throughput", "deepep_low_latency"] | None = None,
     max_num_seqs: int | None = None,
@@ -3529,8 +3411,6 @@ def calibrate(
     enable_chunked_prefill: bool | None = None,
     async_scheduling: bool | None = None,
     long_prefill_token_threshold: int | str | None = None,
-    max_num_partial_prefills: int | None = None,
-    max_long_partial_prefills: int | None = None,
     performance_mode: Literal["balanced", "throughput", "interactivity"] | None = None,
     prefix_cache_retention_interval: int | str | None = None,
     watermark: float | None = None,
@@ -3561,7 +3441,7 @@ def calibrate(
     max_running_requests: int | None = None,
     chunked_prefill_size: int | None = None,
     max_prefill_tokens: int | None = None,
-    schedule_policy: Literal["fcfs", "lpm", "dfs-weight", "lof", "random", "routing-key"] | None = None,
+    schedule_policy: Literal["fcfs", "lpm", "dfs-weight", "lof", "random"] | None = None,
     schedule_conservativeness: float | None = None,
     page_size: int | None = None,
     disable_radix_cache: bool | None = None,
@@ -3575,14 +3455,8 @@ def calibrate(
     priority_scheduling_preemption_threshold: int | None = None,
     disable_priority_preemption: bool | None = None,
     retraction_policy: Literal["length", "priority"] | None = None,
-    max_queued_requests: int | None = None,
     enable_dp_attention: bool | None = None,
-    load_balance_method: Literal["auto", "round_robin", "total_requests", "total_tokens"] | None = None,
-    disaggregation_mode: Literal["null", "prefill", "decode"] | None = None,
-    num_reserved_decode_tokens: int | None = None,
-    speculative_algorithm: Literal["null", "EAGLE", "EAGLE3", "STANDALONE", "NGRAM"] | None = None,
-    enable_hierarchical_cache: bool | None = None,
-    enable_two_batch_overlap: bool | None = None,
+    load_balance_method: Literal["auto", "round_robin", "total_requests"] | None = None,
     cuda_graph_max_bs: int | None = None,
     init_new_token_ratio: float | None = None,
     min_new_token_ratio_factor: float | None = None,
@@ -3591,20 +3465,17 @@ def calibrate(
     clip_max_new_tokens_estimation: int | None = None,
     in_batch_prefix_caching_check_threshold: int | None = None,
     in_batch_prefix_caching_deprioritize_threshold: int | None = None,
-    max_beam_width: int | None = None,
     max_batch_size: int | None = None,
     max_num_tokens: int | None = None,
     capacity_scheduler_policy: Literal["GUARANTEED_NO_EVICT", "MAX_UTILIZATION", "STATIC_BATCH"] | None = None,
-    context_chunking_policy: Literal["FIRST_COME_FIRST_SERVED", "EQUAL_PROGRESS", "FORCE_CHUNK"] | None = None,
+    context_chunking_policy: Literal["FIRST_COME_FIRST_SERVED", "EQUAL_PROGRESS"] | None = None,
     disable_overlap_scheduler: bool | None = None,
     tokens_per_block: int | None = None,
     free_gpu_memory_fraction: float | None = None,
     max_tokens: int | None = None,
-    host_cache_size: int | None = None,
     enable_block_reuse: bool | None = None,
     enable_partial_reuse: bool | None = None,
     copy_on_partial_reuse: bool | None = None,
-    batch_wait_timeout_ms: int | None = None,
     batch_wait_timeout_iters: int | None = None,
     batch_wait_max_tokens_ratio: float | None = None,
     enable_attention_dp: bool | None = None,
@@ -3820,10 +3691,10 @@ def calibrate(
     retry_backoff: Time | None = None,
     probe_interval: Time | None = None,
     probe_failures: int | None = None,
-    slo_ttft: Time | None = None,
-    slo_tpot: Time | None = None,
-    slo_itl: Time | None = None,
-    slo_e2e: Time | None = None,
+    slo_ttft: Target | None = None,
+    slo_tpot: Target | None = None,
+    slo_itl: Target | None = None,
+    slo_e2e: Target | None = None,
     slo_statistic: Literal["mean", "std", "p50", "p90", "p95", "p99", "max"] | None = None,
     compat: Literal["blis"] | None = None,
     recipe: str | os.PathLike[str] | None = None,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Union
 
     Time = Union[str, float, int, datetime.timedelta]
+    Target = Union[str, datetime.timedelta]
     Length = Union[int, str, Mapping[str, Any]]
     Scenario = Union[None, str, os.PathLike[str], Mapping[str, Any], Result]
     Progress = Union[None, bool, Callable[[float, int, int], None]]
@@ -101,7 +102,7 @@ def _plain(value: Any, field: str) -> Any:
                                        "leave it out for the default"),))
         return float(value)
     if isinstance(value, datetime.timedelta):
-        return value.total_seconds()
+        return f"{value.total_seconds()}s"
     if isinstance(value, os.PathLike):
         return _plain(os.fspath(value), field)
     if isinstance(value, (bytes, bytearray)):

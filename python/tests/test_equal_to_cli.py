@@ -38,7 +38,7 @@ def random_keywords(draw: random.Random) -> dict[str, Any]:
         "max_num_seqs": [1, 8, 256],
         "max_num_batched_tokens": [2048, 8192],
         "enable_prefix_caching": [True, False],
-        "slo_ttft": ["50ms", 1.5],
+        "slo_ttft": ["50ms", "1.5s"],
         "slo_tpot": ["10ms"],
         "engine_version": ["vllm@0.10", "vllm@0.15", "sglang"],
         "prefix_len": [64, 300],

@@ -25,7 +25,7 @@ BAD: list[dict[str, Any]] = [
     {"output_len": 10**12}, {"output_len": "10 furlongs"}, {"output_len": lambda: 3},
     {"output_len": {"distribution": "uniform", "min": 9, "max": 2}}, {"seed": -1}, {"seed": 2**60}, {"seed": 0.1},
     {"seed": "one"}, {"slo_ttft": "50 parsecs"}, {"slo_ttft": -1}, {"slo_ttft": datetime.timedelta(-1)},
-    {"slo_ttft": datetime.datetime(2020, 1, 1)}, {"slo_ttft": "50"}, {"slo_ttft": []}, {"slo_statistic": "p42"},
+    {"slo_ttft": datetime.datetime(2020, 1, 1)}, {"slo_ttft": "50"}, {"slo_ttft": 50}, {"slo_tpot": 0.05}, {"slo_ttft": []}, {"slo_statistic": "p42"},
     {"tensor_parallel_size": 3}, {"tensor_parallel_size": 0}, {"tensor_parallel_size": "two"},
     {"tensor_parallel_size": 1000}, {"tensor_parallel_size": 2.0000001}, {"max_num_seqs": 0}, {"max_num_seqs": -4},
     {"max_num_seqs": {"a": 1}}, {"block_size": 0}, {"block_size": 10**9}, {"gpu_memory_utilization": 2},

@@ -29,6 +29,7 @@
 #include "report/palette.hpp"
 #include "scenario/imports/imports.hpp"
 #include "scenario/options.hpp"
+#include "scenario/refused_settings.hpp"
 #include "scenario/scenario.hpp"
 
 namespace ridgeline::cli {
@@ -109,6 +110,12 @@ std::vector<FlagSpec> scenario_flags(ScenarioPart part) {
     if (deployment || part == ScenarioPart::kWhole || (server && part == ScenarioPart::kServer)) {
       flags.push_back(flag_of(option));
     }
+  }
+  for (const auto& refused : scenario::refused_settings()) {
+    const bool is_switch = refused.standard == "false";
+    flags.push_back({.name = std::string(refused.flag),
+                     .takes = is_switch ? FlagSpec::Takes::kTruth : FlagSpec::Takes::kValue,
+                     .value = "VALUE"});
   }
   flags.push_back(
       {.name = "set",
@@ -305,12 +312,16 @@ core::Result<StatedScenario> stated_scenario(const Arguments& given, scenario::P
       continue;
     }
     const auto option = std::ranges::find(scenario::options(), flag.name, &scenario::Option::flag);
+    const auto refused =
+        std::ranges::find(scenario::refused_settings(), flag.name, &scenario::RefusedSetting::flag);
     if (option != scenario::options().end()) {
       overrides.push_back({.path = std::string(option->path), .text = flag.value});
+    } else if (refused != scenario::refused_settings().end()) {
+      overrides.push_back({.path = std::string(refused->path), .text = flag.value});
     }
   }
   StatedScenario stated{
-      .file = {}, .overrides = std::move(overrides), .warnings = ignored_warnings(arguments)};
+      .file = {}, .overrides = std::move(overrides), .warnings = flag_warnings(arguments)};
   if (!arguments.positionals.empty()) {
     stated.file = arguments.positionals.front();
   }

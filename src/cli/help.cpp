@@ -111,7 +111,9 @@ std::string options_page() {
   std::string text =
       "The settings of a scenario, by their key in YAML and JSON. A flag wins over the file, the "
       "file over the\n"
-      "default. Durations are numbers of seconds or have a unit: 250ms, 60s, 10m, 1h, 1d.\n";
+      "default. Durations are numbers of seconds or have a unit: 250ms, 60s, 10m, 1h, 1d; latency "
+      "targets\n"
+      "always have it.\n";
   for (const auto& option : scenario::options()) {
     text += fmt::format("\n{}  (--{})\n  {}\n", option.path, option.flag, option.help);
     const std::string range = option.range_text();

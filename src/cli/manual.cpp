@@ -99,7 +99,9 @@ std::string settings_section() {
       ".SH SETTINGS\n"
       "By their key in YAML and JSON, with the flag. A flag wins over the file, the file over the "
       "default.\n"
-      "Durations are numbers of seconds or have a unit: ps, ns, us, ms, s, min or m, h, d.\n";
+      "Durations are numbers of seconds or have a unit: ps, ns, us, ms, s, min or m, h, d; latency "
+      "targets "
+      "always have it.\n";
   for (const auto& option : scenario::options()) {
     const std::string range = option.range_text();
     text += fmt::format(

@@ -24,6 +24,7 @@
 #include "plan/data_files.hpp"
 #include "plan/refusals.hpp"
 #include "plan/target.hpp"
+#include "scenario/time_value.hpp"
 
 namespace ridgeline::plan {
 namespace {
@@ -96,17 +97,14 @@ class SloReader {
   }
 
   std::optional<core::Duration> time_of(const document::Node& node, const std::string& field) {
-    if (node.is_string()) {
-      const auto seconds = document::parse_quantity(node.as_string(), "seconds");
-      if (seconds && *seconds > 0.0) {
-        return core::Duration::saturating(core::Seconds(*seconds));
-      }
+    auto seconds = scenario::target_seconds(node);
+    if (seconds) {
+      return core::Duration::saturating(core::Seconds(*seconds));
     }
-    errors_.push_back(
-        {.field = field,
-         .message = fmt::format("found {}, expected a time above 0 with its unit", node.describe()),
-         .where = node.where(),
-         .hint = "500ms; its percentile: slo.statistic, p99 unless given"});
+    core::Error& error = seconds.error().front();
+    error.field = field;
+    error.where = node.where();
+    errors_.push_back(std::move(error));
     return std::nullopt;
   }
 

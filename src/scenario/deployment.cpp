@@ -165,24 +165,6 @@ void choose_sampler(Resolution& work) {
   work.engine().sampler = sorts ? kSort : "flashinfer";
 }
 
-/// Limits of partial prefills, which vLLM V1 never heeded.
-void check_partial_prefills(Resolution& work, std::string_view path, std::int64_t limit) {
-  const engine::Profile& profile = work.out->engine.profile;
-  if (!profile.has_partial_prefills) {
-    work.note(path,
-              fmt::format("does not exist in {}: vLLM removed it, as its V1 engine never heeded it",
-                          profile.name),
-              "take it out");
-  } else if (limit > 1) {
-    work.note(
-        path,
-        fmt::format("{} is refused by vLLM's V1 engine, which has no limit of that kind", limit),
-        "take it out");
-  } else {
-    work.without_effect(fmt::format("{} 1", path), "vLLM's V1 engine does not heed it");
-  }
-}
-
 /// How much room a request needs to be admitted.
 void set_admission(Resolution& work) {
   engine::Profile& profile = work.out->engine.profile;
@@ -230,14 +212,6 @@ void check_versions_settings(Resolution& work) {
     work.note("engine.performance_mode",
               fmt::format("does not exist in {}", profile.name),
               "--engine-version vllm@0.18");
-  }
-  if (engine.max_num_partial_prefills) {
-    check_partial_prefills(
-        work, "engine.max_num_partial_prefills", *engine.max_num_partial_prefills);
-  }
-  if (engine.max_long_partial_prefills) {
-    check_partial_prefills(
-        work, "engine.max_long_partial_prefills", *engine.max_long_partial_prefills);
   }
   if (engine.max_num_scheduled_tokens && !engine.max_num_batched_tokens &&
       !profile.has_scheduled_tokens) {

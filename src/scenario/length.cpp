@@ -181,6 +181,24 @@ document::Node to_node(const workload::Length& length) {
       length);
 }
 
+std::string short_text(const workload::Length& length) {
+  return std::visit(
+      [&](const auto& law) -> std::string {
+        using Law = std::remove_cvref_t<decltype(law)>;
+        if constexpr (std::is_same_v<Law, workload::FixedLength>) {
+          return fmt::format("{}", law.value.value());
+        } else if constexpr (std::is_same_v<Law, workload::UniformLength>) {
+          return fmt::format("uniform({}, {})", law.lowest.value(), law.highest.value());
+        } else if constexpr (std::is_same_v<Law, workload::EmpiricalLength>) {
+          return fmt::format("{} values, mean {:.4g}", law.bins.size(), mean_length(length));
+        } else {
+          constexpr bool kIsNormal = std::is_same_v<Law, workload::NormalLength>;
+          return fmt::format("{}({}, {})", kIsNormal ? "normal" : "lognormal", law.mean, law.std);
+        }
+      },
+      length);
+}
+
 double mean_length(const workload::Length& length) {
   const auto tokens = [](core::Tokens count) { return static_cast<double>(count.value()); };
   return std::visit(

@@ -24,6 +24,10 @@ namespace ridgeline::scenario {
 /// The document that read_length takes back to the same length.
 [[nodiscard]] document::Node to_node(const workload::Length& length);
 
+/// In a few characters: "512", "uniform(100, 900)", "normal(512, 256)" of mean and deviation, "3
+/// values, mean 300".
+[[nodiscard]] std::string short_text(const workload::Length& length);
+
 /// Mean tokens of a length as it is stated, before what is drawn is limited to min and max.
 [[nodiscard]] double mean_length(const workload::Length& length);
 

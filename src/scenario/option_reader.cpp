@@ -18,7 +18,9 @@
 #include "document/reader.hpp"
 #include "scenario/length.hpp"
 #include "scenario/options.hpp"
+#include "scenario/refused_settings.hpp"
 #include "scenario/speculation.hpp"
+#include "scenario/time_value.hpp"
 #include "scenario/token_count.hpp"
 #include "workload/options.hpp"
 
@@ -117,6 +119,13 @@ class SlotReader {
       }
       return text;
     }
+    const document::Node* const node = reader_.node(option_.key());
+    if (node != nullptr && node->is_string()) {
+      if (const auto reason = refused_choice(option_.path, node->as_string())) {
+        reader_.problem(option_.key(), std::string(*reason));
+        return std::nullopt;
+      }
+    }
     const std::vector<std::string> choices(option_.choices.begin(), option_.choices.end());
     return reader_.choice(option_.key(), choices);
   }
@@ -150,26 +159,17 @@ class SlotReader {
     }
     return value;
   }
-  /// "60s", or a bare number of seconds.
+  /// "60s"; unless it is a latency target, also a bare number of seconds.
   [[nodiscard]] std::optional<core::Duration> duration() const {
     const document::Node* node = reader_.node(option_.key());
     if (node == nullptr || node->is_null()) {
       return std::nullopt;
     }
-    std::optional<double> seconds;
-    if (node->is_number()) {
-      seconds = node->as_real();
-    } else if (!node->is_string()) {
-      reader_.problem(option_.key(),
-                      fmt::format("expected a time, found {}", node->describe()),
-                      "seconds, or with a unit: 250ms, 60s, 10m");
-      return std::nullopt;
-    } else if (const auto parsed = document::parse_quantity(node->as_string(), "seconds")) {
-      seconds = *parsed;
-    } else {
-      reader_.problem(option_.key(),
-                      parsed.error().front().message,
-                      "seconds, or with a unit: 250ms, 60s, 10m");
+    const auto seconds =
+        option_.unit == kLatencyTarget ? target_seconds(*node) : time_seconds(*node);
+    if (!seconds) {
+      const core::Error& error = seconds.error().front();
+      reader_.problem(option_.key(), error.message, error.hint);
       return std::nullopt;
     }
     const auto duration = core::Duration::from_seconds(*seconds);

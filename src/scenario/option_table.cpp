@@ -8,6 +8,7 @@
 #include "scenario/options.hpp"
 #include "scenario/scenario.hpp"
 #include "scenario/sections/sections.hpp"
+#include "scenario/time_value.hpp"
 #include "workload/limits.hpp"
 
 namespace ridgeline::scenario {
@@ -96,9 +97,6 @@ constexpr auto kServedOptions = std::to_array<Option>({
     {.path = "engine.prefill_context_parallel_size", .flag = "prefill-context-parallel-size", .unit = "GPUs",
      .lowest = 1, .highest = 64, .help = "GPUs that share out the tokens of each prompt", .example = "2",
      .slot = [](DeploymentSection& d) -> Slot { return &d.engine.prefill_context_parallel_size; }},
-    {.path = "engine.decode_context_parallel_size", .flag = "decode-context-parallel-size", .unit = "GPUs",
-     .lowest = 1, .highest = 64, .help = "GPUs that share out a sequence's KV cache; only 1 is modelled yet", .example = "1",
-     .slot = [](DeploymentSection& d) -> Slot { return &d.engine.decode_context_parallel_size; }},
     {.path = "engine.enable_expert_parallel", .flag = "enable-expert-parallel",
      .help = "Hand out whole experts to the GPUs, not a slice of each", .example = "true",
      .slot = [](DeploymentSection& d) -> Slot { return &d.engine.enable_expert_parallel; }},
@@ -144,14 +142,6 @@ constexpr auto kServedOptions = std::to_array<Option>({
     {.path = "engine.long_prefill_token_threshold", .flag = "long-prefill-token-threshold", .unit = "tokens",
      .lowest = 0, .highest = kMaxTokens, .help = "Longest chunk of one prompt in a step; 0 for no limit",
      .example = "0", .slot = [](DeploymentSection& d) -> Slot { return &d.engine.long_prefill_token_threshold; }},
-    {.path = "engine.max_num_partial_prefills", .flag = "max-num-partial-prefills", .unit = "requests",
-     .lowest = 1, .highest = 65536, .unset = "none",
-     .help = "Without effect: vLLM V1 knows no limit but 1, which it does not heed, and none from 0.27 on", .example = "1",
-     .slot = [](DeploymentSection& d) -> Slot { return &d.engine.max_num_partial_prefills; }},
-    {.path = "engine.max_long_partial_prefills", .flag = "max-long-partial-prefills", .unit = "requests",
-     .lowest = 1, .highest = 65536, .unset = "none",
-     .help = "The same", .example = "1",
-     .slot = [](DeploymentSection& d) -> Slot { return &d.engine.max_long_partial_prefills; }},
     {.path = "engine.performance_mode", .flag = "performance-mode", .choices = kPerformanceModes,
      .unset = "balanced",
      .help = "throughput doubles the default max_num_batched_tokens and max_num_seqs, interactivity has a CUDA "
@@ -403,19 +393,19 @@ constexpr auto kServedOptions = std::to_array<Option>({
 });
 
 constexpr auto kRunOptions = std::to_array<Option>({
-    {.path = "slo.ttft", .flag = "slo-ttft", .unit = "s",
+    {.path = "slo.ttft", .flag = "slo-ttft", .unit = kLatencyTarget,
      .lowest = 0, .highest = kMaxSeconds, .unset = "no limit",
      .help = "A good request's time to first token is at most this", .example = "500ms",
      .slot = [](RunSettings& r) -> Slot { return &r.slo.ttft; }},
-    {.path = "slo.tpot", .flag = "slo-tpot", .unit = "s",
+    {.path = "slo.tpot", .flag = "slo-tpot", .unit = kLatencyTarget,
      .lowest = 0, .highest = kMaxSeconds, .unset = "no limit",
      .help = "A good request's mean time per further token is at most this", .example = "50ms",
      .slot = [](RunSettings& r) -> Slot { return &r.slo.tpot; }},
-    {.path = "slo.itl", .flag = "slo-itl", .unit = "s",
+    {.path = "slo.itl", .flag = "slo-itl", .unit = kLatencyTarget,
      .lowest = 0, .highest = kMaxSeconds, .unset = "no limit",
      .help = "A good request's mean gap between tokens is at most this", .example = "60ms",
      .slot = [](RunSettings& r) -> Slot { return &r.slo.itl; }},
-    {.path = "slo.e2e", .flag = "slo-e2e", .unit = "s",
+    {.path = "slo.e2e", .flag = "slo-e2e", .unit = kLatencyTarget,
      .lowest = 0, .highest = kMaxSeconds, .unset = "no limit",
      .help = "A good request's whole time is at most this", .example = "10s",
      .slot = [](RunSettings& r) -> Slot { return &r.slo.e2e; }},

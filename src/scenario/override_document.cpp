@@ -17,6 +17,7 @@
 #include "document/document.hpp"
 #include "document/reader.hpp"
 #include "scenario/options.hpp"
+#include "scenario/refused_settings.hpp"
 #include "scenario/scenario.hpp"
 
 namespace ridgeline::scenario {
@@ -88,7 +89,12 @@ void OverrideDocument::add(const Override& change) {
     return;
   }
   const Option* option = find_option(change.path);
-  if (option == nullptr) {
+  const bool is_refused =
+      std::ranges::find(refused_settings(), change.path, &RefusedSetting::path) !=
+      refused_settings().end();
+  if (is_refused) {
+    top_.add(change.path, scalar(change.text));
+  } else if (option == nullptr) {
     errors_.push_back(no_such_option(change.path));
   } else if (change.text.starts_with('[') || option->shape == Option::Shape::kOne ||
              (change.text.starts_with('{') && option->shape == Option::Shape::kPairs)) {

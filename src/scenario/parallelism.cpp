@@ -166,11 +166,6 @@ void resolve_parallelism(Resolution& work) {
     }
     return;
   }
-  if (work.engine().decode_context_parallel_size > 1) {
-    work.note("engine.decode_context_parallel_size",
-              fmt::format("{} is not modelled yet: every rank holds its sequences' whole KV cache",
-                          work.engine().decode_context_parallel_size));
-  }
   speculate(work);
   only_kernel_knows(work);
   share_workload(work);

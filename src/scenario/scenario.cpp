@@ -26,6 +26,7 @@
 #include "scenario/options.hpp"
 #include "scenario/override_document.hpp"
 #include "scenario/recipes/recipes.hpp"
+#include "scenario/refused_settings.hpp"
 #include "scenario/scenario_rules.hpp"
 
 namespace ridgeline::scenario {
@@ -34,6 +35,7 @@ namespace {
 
 constexpr std::string_view kSet = "set";
 constexpr std::string_view kLatency = "latency";
+constexpr std::string_view kEngine = "engine";
 constexpr std::string_view kLatencySet = "latency.set";
 
 /// Lays documents over a scenario, one after the other.
@@ -69,6 +71,9 @@ class Loader {
       if (const document::Node* set = reader.node(kSet); set != nullptr && !set->is_null()) {
         path.empty() ? read_patches(*set) : read_latency_settings(*set);
       }
+    }
+    if (path == kEngine) {
+      refuse_settings(reader);
     }
     if (path.empty()) {
       reader.node("serve");  // The section of the verb `serve`, which reads it itself.

@@ -11,6 +11,7 @@
 #include "scenario/options.hpp"
 #include "scenario/scenario.hpp"
 #include "scenario/speculation.hpp"
+#include "scenario/time_value.hpp"
 
 namespace ridgeline::scenario {
 
@@ -62,6 +63,8 @@ document::Node value_schema(const Option& option) {
     } else {
       schema.add("type", text_list({type, "string"}));  // Or a word that stands for one.
     }
+  } else if (option.unit == kLatencyTarget) {
+    schema.add("type", "string");
   } else if (kind == "duration") {
     // A number of seconds, or a number with a unit of time.
     schema.add("type", text_list({"number", "string"})).add("minimum", option.lowest);

@@ -49,7 +49,14 @@ FILES = {
         2,
         ["error: engine.block_size: 0 is out of range, expected 1 to 256", " --> s.yaml:5:15"],
     ),
-    "wrong unit": ("s.yaml", GOOD + "slo: {ttft: 5GB}\n", [], 2, ["slo.ttft", '"5GB"', "s.yaml:4:13", "250ms"]),
+    "wrong unit": ("s.yaml", GOOD + "slo: {ttft: 5GB}\n", [], 2, ["slo.ttft", '"5GB"', "s.yaml:4:13", "500ms"]),
+    "target without a unit": (
+        "s.yaml",
+        GOOD + "slo: {tpot: 50}\n",
+        [],
+        2,
+        ["slo.tpot: found 50, expected a time above 0 with its unit", "s.yaml:4:13", "hint: 50ms or 0.05s?"],
+    ),
     "negative": (
         "s.yaml",
         GOOD.replace("8,", "-8,", 1),

@@ -218,14 +218,13 @@ def test_a_bare_number_is_seconds_everywhere(ridgeline):
     ):
         words = (*OPEN, "--instances", 3)
         assert result_of(ridgeline, *words, *bare)["digest"] == result_of(ridgeline, *words, *stated)["digest"]
-    spec = "ridgeline_workload: 1\nsources: [{client: {tenant: a, request_rate: 60, input_len: 300}, num_prompts: 300}]\n"
-    ridgeline.write("one.yaml", spec)
-    words = ("replay", "--trace", "one.yaml", "--model", "llama-3.1-8b", "--gpu", "h100", "--instances", 2, "--tenant")
-    good = [
-        result_of(ridgeline, *words, f"{{name: a, slo: {{ttft: {ttft}}}}}")["summary"]["cluster"]["per_tenant"]
-        for ttft in ("0.03", "30ms")
-    ]
-    assert good[0] == good[1] and 0 < good[0][0]["good_share"] < 1
+
+
+def test_a_target_of_a_tenant_has_its_unit(ridgeline):
+    for bare, asked in (("0.03", "30ms or 0.03s?"), ("30", "30ms or 0.03s?"), ("'30'", "30ms or 0.03s?")):
+        done = ridgeline(*OPEN, "--instances", 3, "--tenant", f"{{name: a, slo: {{ttft: {bare}}}}}")
+        assert done.returncode == 2
+        assert "cluster.tenants[0].slo.ttft: found" in done.stderr and f"hint: {asked}" in done.stderr
 
 
 def test_nothing_is_sent_after_the_duration(ridgeline):

@@ -181,6 +181,7 @@ HPA = ("--autoscaling", "hpa", "--max-replicas", 8)
 
 @pytest.mark.parametrize(("words", "expected"), [
     ((*HPA, "--metric", "busy", "--target", 80), "cluster.autoscaling.target: found 80, expected a share of 1 at most: busy is not in percent\n --> command line\nhint: 0.8"),
+    ((*HPA, "--metric", "ttft", "--target", 500), "found 500, expected seconds, 60 at most: it is not in milliseconds\n --> command line\nhint: 0.5"),
     ((*HPA, "--target", 4, "--metric-quantile", 0.5), "the metric is neither ttft nor tpot"),
     ((*HPA, "--metric", "ttft", "--target", 1, "--metric-window", "0s"), "expected a time above zero"),
     ((*HPA, "--target", 4, "--cron", "0 8 * * *=2"), "the policy hpa does not read it"),

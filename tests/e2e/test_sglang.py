@@ -80,7 +80,7 @@ REFUSED = {
     "more memory than there is": ("sglang --mem-fraction-static 1.5", "mem_fraction_static: 1.5 is out of range", ""),
     "a longer context than the network's": ("sglang --context-length 9999999", "max_model_len: 9999999 is out of range", ""),
     "drafts": ('sglang --speculative-config {"method":"ngram","num_speculative_tokens":3,"acceptance":[0.5]}', "speculative_config: speculative decoding is not modelled for sglang yet", "--engine tensorrt-llm or vllm"),
-    "drafts by its own name": ("sglang --speculative-algorithm EAGLE", "speculative_algorithm: speculative decoding is not modelled for sglang yet", "--engine tensorrt-llm or vllm"),
+    "drafts by its own name": ("sglang --speculative-algorithm EAGLE", "speculative_algorithm: speculative decoding is not modelled for sglang yet: --engine tensorrt-llm or vllm take drafts", ""),
     "a cache in the host's memory": ("sglang --enable-hierarchical-cache", "enable_hierarchical_cache: a cache in the host's memory is not modelled", ""),
     "two halves of a batch": ("sglang --enable-two-batch-overlap", "enable_two_batch_overlap: an overlap of two halves of a batch is not modelled", ""),
     "a routing key": ("sglang --schedule-policy routing-key", "schedule_policy: routing-key is not modelled for sglang yet", ""),

@@ -122,28 +122,11 @@ core::Errors refusals(const PlanInputs& in) {
   refuse(sharding.prefill_context_parallel_size > 1,
          "prefill_context_parallel_size",
          "context parallelism");
-  refuse(in.settings.truth("enable_hierarchical_cache"),
-         "enable_hierarchical_cache",
-         "a cache in the host's memory");
-  refuse(in.settings.truth("enable_two_batch_overlap"),
-         "enable_two_batch_overlap",
-         "an overlap of two halves of a batch");
-  const bool names_drafts = in.settings.word("speculative_algorithm") != "null";
-  if (in.num_speculative_tokens > 0 || names_drafts) {
-    errors.push_back(refusal(names_drafts ? "speculative_algorithm" : "speculative_config",
+  if (in.num_speculative_tokens > 0) {
+    errors.push_back(refusal("speculative_config",
                              "speculative decoding is not modelled for sglang yet",
                              "--engine tensorrt-llm or vllm, which take drafts"));
   }
-  refuse(in.settings.word("load_balance_method") == "total_tokens",
-         "load_balance_method",
-         "total_tokens");
-  refuse(in.settings.word("disaggregation_mode") != "null",
-         "disaggregation_mode",
-         "SGLang's split of prefill and decode");
-  refuse(in.settings.integer("max_queued_requests") != 0,
-         "max_queued_requests",
-         "a limit of the queue");
-  refuse(in.settings.word("schedule_policy") == "routing-key", "schedule_policy", "routing-key");
   if (has_states(in) && !in.settings.truth("disable_radix_cache")) {
     errors.push_back({.field = "model",
                       .message = fmt::format("{} has recurrent states, which are not modelled in "

@@ -23,16 +23,12 @@ constexpr std::string_view kArguments = "server_args.py";
 constexpr std::string_view kEnvironment = "environ.py";
 
 constexpr auto kPolicies =
-    std::to_array<std::string_view>({"fcfs", "lpm", "dfs-weight", "lof", "random", "routing-key"});
+    std::to_array<std::string_view>({"fcfs", "lpm", "dfs-weight", "lof", "random"});
 constexpr auto kEvictions =
     std::to_array<std::string_view>({"lru", "lfu", "fifo", "mru", "filo", "slru", "priority"});
 constexpr auto kRetractions = std::to_array<std::string_view>({"length", "priority"});
 constexpr auto kBalances =
-    std::to_array<std::string_view>({"auto", "round_robin", "total_requests", "total_tokens"});
-constexpr auto kDisaggregation = std::to_array<std::string_view>({"null", "prefill", "decode"});
-
-constexpr auto kDrafters =
-    std::to_array<std::string_view>({"null", "EAGLE", "EAGLE3", "STANDALONE", "NGRAM"});
+    std::to_array<std::string_view>({"auto", "round_robin", "total_requests"});
 
 constexpr auto kVersions = std::to_array<EngineVersion>({
     {.name = "0.5.5",
@@ -91,22 +87,10 @@ constexpr auto kTable = std::to_array<document::Parameter>({
      .help = "Priorities order the queue alone", .source = kArguments},
     {.name = "retraction_policy", .standard = std::string_view("length"), .choices = kRetractions,
      .help = "Which running request goes back when the pool is full", .source = kArguments},
-    {.name = "max_queued_requests", .standard = std::int64_t{0}, .lowest = 0, .highest = 1'000'000,
-     .help = "Waiting requests above which the server refuses; only 0, no limit, is modelled yet", .source = kArguments},
     {.name = "enable_dp_attention", .standard = false,
      .help = "The data_parallel_size ranks of the attention share the tensor_parallel_size GPUs", .source = kArguments},
     {.name = "load_balance_method", .standard = std::string_view("auto"), .choices = kBalances,
-     .help = "How data-parallel ranks get requests; total_tokens is not modelled yet", .source = kArguments},
-    {.name = "disaggregation_mode", .standard = std::string_view("null"), .choices = kDisaggregation,
-     .help = "Prefill or decode alone; only null is modelled yet", .source = kArguments},
-    {.name = "num_reserved_decode_tokens", .standard = std::int64_t{512}, .lowest = 1, .highest = kMaxTokens,
-     .help = "Tokens that a decode instance keeps per request; of no effect yet", .source = kArguments},
-    {.name = "speculative_algorithm", .standard = std::string_view("null"), .choices = kDrafters,
-     .help = "Speculative decoding; only null is modelled yet", .source = kArguments},
-    {.name = "enable_hierarchical_cache", .standard = false,
-     .help = "A second cache in the host's memory; not modelled yet", .source = kArguments},
-    {.name = "enable_two_batch_overlap", .standard = false,
-     .help = "Two halves of a batch at once; not modelled yet", .source = kArguments},
+     .help = "How data-parallel ranks get requests", .source = kArguments},
     {.name = "cuda_graph_max_bs", .standard = std::int64_t{0}, .lowest = 1, .highest = 4096,
      .help = "Largest decode batch with a CUDA graph", .source = kArguments,
      .unset = "8 to 512 by the GPU's memory"},

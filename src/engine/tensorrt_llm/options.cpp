@@ -19,7 +19,7 @@ constexpr std::string_view kServe = "commands/serve.py";
 constexpr auto kCapacityPolicies =
     std::to_array<std::string_view>({"GUARANTEED_NO_EVICT", "MAX_UTILIZATION", "STATIC_BATCH"});
 constexpr auto kChunkingPolicies =
-    std::to_array<std::string_view>({"FIRST_COME_FIRST_SERVED", "EQUAL_PROGRESS", "FORCE_CHUNK"});
+    std::to_array<std::string_view>({"FIRST_COME_FIRST_SERVED", "EQUAL_PROGRESS"});
 
 constexpr auto kVersions = std::to_array<EngineVersion>({
     {.name = "1.2",
@@ -30,8 +30,6 @@ constexpr auto kVersions = std::to_array<EngineVersion>({
 
 // clang-format off
 constexpr auto kTable = std::to_array<document::Parameter>({
-    {.name = "max_beam_width", .standard = std::int64_t{1}, .lowest = 1, .highest = 64,
-     .help = "Beams of a request; only 1 is modelled yet", .source = kServe},
     {.name = "max_batch_size", .standard = std::int64_t{2048}, .lowest = 1, .highest = 65536,
      .help = "Requests that may be active at once", .source = kServe},
     {.name = "max_num_tokens", .standard = std::int64_t{8192}, .lowest = 1, .highest = kMaxTokens,
@@ -49,16 +47,12 @@ constexpr auto kTable = std::to_array<document::Parameter>({
     {.name = "max_tokens", .standard = std::int64_t{0}, .lowest = 32, .highest = kMaxTokens,
      .help = "Tokens of the KV cache; at most what the memory holds", .source = kArguments,
      .unset = "what the memory holds"},
-    {.name = "host_cache_size", .standard = std::int64_t{0}, .lowest = 0, .highest = 1e15,
-     .help = "Bytes of host memory for blocks; only 0 is modelled yet", .source = kArguments},
     {.name = "enable_block_reuse", .standard = true,
      .help = "Keep KV blocks of ended requests for prompts that begin alike", .source = kArguments},
     {.name = "enable_partial_reuse", .standard = true,
      .help = "Find a block by its first tokens, too", .source = kArguments},
     {.name = "copy_on_partial_reuse", .standard = true,
      .help = "Copy such a block where it is in use", .source = kArguments},
-    {.name = "batch_wait_timeout_ms", .standard = std::int64_t{0}, .lowest = 0, .highest = 1'000'000,
-     .help = "How long the server waits for more requests; only 0 is modelled yet", .source = kArguments},
     {.name = "batch_wait_timeout_iters", .standard = std::int64_t{0}, .lowest = 0, .highest = 1'000'000,
      .help = "Iterations for which prompts wait beside generations", .source = kArguments},
     {.name = "batch_wait_max_tokens_ratio", .standard = 0.0, .lowest = 0, .highest = 1,

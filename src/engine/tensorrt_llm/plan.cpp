@@ -58,14 +58,6 @@ core::Errors not_modelled(const PlanInputs& in) {
   refuse(in.sharding.prefill_context_parallel_size > 1,
          "prefill_context_parallel_size",
          "context parallelism");
-  refuse(in.settings.integer("max_beam_width") > 1, "max_beam_width", "a beam");
-  refuse(in.settings.integer("host_cache_size") > 0, "host_cache_size", "a host cache");
-  refuse(in.settings.integer("batch_wait_timeout_ms") > 0,
-         "batch_wait_timeout_ms",
-         "waiting for more requests");
-  refuse(in.settings.word("context_chunking_policy") == "FORCE_CHUNK",
-         "context_chunking_policy",
-         "FORCE_CHUNK");
   // Windows keep whole contexts: max_attention_window is unset, and every layer has its tokens.
   const bool recurs = std::ranges::any_of(in.network.layers, [](const model::LayerGroup& group) {
     return group.recurrent.has_value();

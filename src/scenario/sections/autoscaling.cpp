@@ -249,6 +249,13 @@ void check_target(std::string_view key,
                                scaling::kMetricNames[static_cast<std::size_t>(metric)]),
                    *target <= 100.0 ? fmt::format("{:g}", *target / 100.0) : "0.8");
   }
+  constexpr double kMostSeconds = 60.0;  // Longer than a first token is aimed to take.
+  if (target && scaling::is_latency(metric) && *target > kMostSeconds) {
+    scaled.problem(
+        key,
+        fmt::format("found {:g}, expected seconds, 60 at most: it is not in milliseconds", *target),
+        fmt::format("{:g}", *target / 1e3));
+  }
 }
 
 void check_window(Findings& findings) {

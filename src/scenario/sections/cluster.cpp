@@ -26,7 +26,7 @@ constexpr auto kClusterOptions = std::to_array<Option>({
      .help = "Instances of the deployment behind a gateway, each with its own GPUs and KV cache", .example = "8",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.instances; }},
     {.path = "cluster.price_per_hour", .flag = "price-per-hour", .lowest = 0, .highest = 1e9, .unset = "none: no costs",
-     .help = "Price of an instance per hour, in any currency", .example = "2.5",
+     .help = "US dollars for a GPU and hour", .example = "2.5",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.price_per_hour; }},
 });
 // clang-format on

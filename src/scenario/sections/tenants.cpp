@@ -61,9 +61,19 @@ void read_targets(const document::Node& node,
                   core::Errors& errors,
                   domain::Tenant& tenant) {
   document::ObjectReader reader(node, path, errors);
-  tenant.ttft = read_time(reader, "ttft");
-  tenant.tpot = read_time(reader, "tpot");
-  tenant.e2e = read_time(reader, "e2e");
+  for (const auto& [key, target] : {std::pair{"ttft", &tenant.ttft},
+                                    std::pair{"tpot", &tenant.tpot},
+                                    std::pair{"e2e", &tenant.e2e}}) {
+    const document::Node* const stated = reader.node(key);
+    if (stated == nullptr || stated->is_null()) {
+      continue;
+    }
+    if (const auto seconds = target_seconds(*stated)) {
+      *target = core::Duration::saturating(core::Seconds(*seconds));
+    } else {
+      reader.problem(key, seconds.error().front().message, seconds.error().front().hint);
+    }
+  }
   reader.finish();
 }
 

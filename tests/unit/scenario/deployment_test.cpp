@@ -131,21 +131,6 @@ TEST(ResolveDeployment, SeveralDraftModulesReadAheadFromVersion027On) {
   EXPECT_THAT(few.message, HasSubstr("need the last 3 tokens of a prompt in one chunk"));
 }
 
-TEST(ResolveDeployment, PartialPrefillsHaveNoLimits) {
-  for (const char* path : {"engine.max_num_partial_prefills", "engine.max_long_partial_prefills"}) {
-    const auto one = resolved(with("llama-3.1-8b", "h100", {{path, "1"}}));
-    ASSERT_TRUE(one);
-    ASSERT_EQ((*one)->warnings.size(), 1U);
-    EXPECT_EQ((*one)->warnings.front().code, "W-ignored-setting");
-    EXPECT_THAT(only_error(with("llama-3.1-8b", "h100", {{path, "2"}})).message,
-                HasSubstr("is refused by vLLM's V1 engine"));
-    const auto removed =
-        only_error(with("llama-3.1-8b", "h100", {{path, "1"}, {"engine.version", "vllm@0.27"}}));
-    EXPECT_EQ(removed.field, path);
-    EXPECT_THAT(removed.message, HasSubstr("does not exist in vllm@0.27"));
-  }
-}
-
 TEST(ResolveDeployment, QuantizationIsVllms) {
   const auto online = resolved(with("llama-3.1-8b", "h100", {{"engine.quantization", "fp8"}}));
   ASSERT_TRUE(online) << core::to_string(online.error().front());

@@ -75,6 +75,17 @@ TEST(ReadLength, ComesBack) {
   }
 }
 
+TEST(ReadLength, AreShort) {
+  const auto text = [](std::string_view length) { return short_text(*read(length).length); };
+  EXPECT_EQ(text("512"), "512");
+  EXPECT_EQ(text("{distribution: uniform, min: 3, max: 9}"), "uniform(3, 9)");
+  EXPECT_EQ(text("{distribution: normal, mean: 512, std: 256}"), "normal(512, 256)");
+  EXPECT_EQ(text("{distribution: lognormal, mean: 5, std: 2.5}"), "lognormal(5, 2.5)");
+  // (3 x 100 + 300) / 4
+  EXPECT_EQ(text("{distribution: empirical, values: [100, 300], weights: [3, 1]}"),
+            "2 values, mean 150");
+}
+
 TEST(ReadLength, RefusesWhatIsNone) {
   for (const std::string_view text :
        {"0",

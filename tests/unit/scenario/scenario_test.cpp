@@ -246,13 +246,16 @@ TEST(LoadScenario, NamesAreCheckedBesideWhatIsMissing) {
   }
 }
 
+core::Result<LoadedScenario> look_at(std::string_view path, std::string_view text) {
+  return load_scenario(std::nullopt,
+                       {{"model", "a"}, {"gpu", "b"}, {std::string(path), std::string(text)}},
+                       Purpose::kLook);
+}
+
 TEST(LoadScenario, DurationsAreSecondsOrCarryAUnit) {
   const auto duration = [](std::string_view text) {
-    const auto loaded =
-        load_scenario(std::nullopt,
-                      {{"model", "a"}, {"gpu", "b"}, {"slo.ttft", std::string(text)}},
-                      Purpose::kLook);
-    return loaded ? loaded->scenario.run.slo.ttft : std::nullopt;
+    const auto loaded = look_at("warmup", text);
+    return loaded ? loaded->scenario.run.warmup : std::nullopt;
   };
   EXPECT_EQ(duration("2"), core::Duration::seconds(2));
   EXPECT_EQ(duration("0.5"), core::Duration::milliseconds(500));
@@ -261,6 +264,22 @@ TEST(LoadScenario, DurationsAreSecondsOrCarryAUnit) {
   EXPECT_EQ(duration("1e9"), std::nullopt);
   EXPECT_EQ(duration("5GB"), std::nullopt);
   EXPECT_EQ(duration(""), std::nullopt);
+}
+
+TEST(LoadScenario, LatencyTargetsCarryAUnit) {
+  for (const char* const path : {"slo.ttft", "slo.tpot", "slo.itl", "slo.e2e"}) {
+    EXPECT_TRUE(look_at(path, "250ms")) << path;
+    for (const char* const text : {"500", "0.5", "1e3", "0", "-5", "inf", "'500'", "0s"}) {
+      const auto refused = look_at(path, text);
+      ASSERT_FALSE(refused) << path << " " << text;
+      EXPECT_EQ(refused.error().size(), 1U);
+      EXPECT_EQ(refused.error().front().field, path);
+      EXPECT_THAT(refused.error().front().message, testing::StartsWith("found "));
+      EXPECT_THAT(refused.error().front().message, testing::HasSubstr("expected a time above 0"));
+    }
+    EXPECT_EQ(look_at(path, "500").error().front().hint, "500ms or 0.5s?");
+    EXPECT_EQ(look_at(path, "0.5").error().front().hint, "500ms or 0.5s?");
+  }
 }
 
 TEST(LoadScenario, PatchesMergeByKey) {

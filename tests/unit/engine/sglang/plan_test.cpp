@@ -120,12 +120,8 @@ TEST(SglangPlan, RefusesWhatTheServerRefusesAndWhatIsNotModelled) {
   EXPECT_EQ(refused({{"schedule_policy", Node::string("lpm", {})},
                      {"enable_priority_scheduling", Node::boolean(true, {})}}),
             "engine.schedule_policy");
-  EXPECT_EQ(refused({{"schedule_policy", Node::string("routing-key", {})}}),
-            "engine.schedule_policy");
   EXPECT_EQ(refused({{"enable_dp_attention", Node::boolean(true, {})}}),
             "engine.enable_dp_attention");
-  EXPECT_EQ(refused({{"disaggregation_mode", Node::string("prefill", {})}}),
-            "engine.disaggregation_mode");
 }
 
 TEST(SglangPlan, RanksOfTheAttentionShareChunksAndSeats) {

@@ -777,7 +777,7 @@ class PerPoolItem(_Part):
     gpu_hours: float
     """While its instances existed."""
     cost: float = _NAN
-    """Absent where instances have no price."""
+    """US dollars; absent where GPUs have no price."""
 
     _FIELDS = (
         ("name", "plain", None),
@@ -930,7 +930,7 @@ class Scaling(_Part):
     events: tuple[Event, ...] | None = None
     """Changes of the number of instances that are ready or on their way to be."""
     cost: float = _NAN
-    """Where cluster.price_per_hour is set."""
+    """US dollars, where cluster.price_per_hour is set."""
 
     _FIELDS = (
         ("replica_seconds", "float", None),

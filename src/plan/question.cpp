@@ -440,6 +440,7 @@ class QuestionReader {
       std::string_view path;
       const char* hint;
       bool by_flag_alone = false;  ///< A file may be a scenario that is run, too.
+      const char* message = "is what a plan finds itself";
     };
     constexpr std::array kAnswers = {
         Answer{.path = "cluster.instances", .hint = "--replicas 4 states how many"},
@@ -450,12 +451,16 @@ class QuestionReader {
                .by_flag_alone = true},
         Answer{.path = "warmup",
                .hint = "--effort full runs four times as many requests",
-               .by_flag_alone = true}};
+               .by_flag_alone = true},
+        Answer{.path = "cluster.price_per_hour",
+               .hint = "--prices FILE",
+               .by_flag_alone = true,
+               .message = "a plan reads prices by the GPUs' names"}};
     for (const Answer& answer : kAnswers) {
       const bool is_flag = std::ranges::any_of(
           question_.overrides, [&](const auto& change) { return change.path == answer.path; });
       if (is_flag || (!answer.by_flag_alone && is_stated(answer.path))) {
-        problem(std::string(answer.path), "is what a plan finds itself", answer.hint);
+        problem(std::string(answer.path), answer.message, answer.hint);
       }
     }
   }

@@ -59,7 +59,7 @@ std::string made_of(const PoolSummary& pool) {
                                  pool.gpu);
   text += fmt::format(", {} GPU hours", significant(pool.gpu_hours));
   if (pool.cost) {
-    text += fmt::format(", cost {}", significant(*pool.cost));
+    text += fmt::format(", cost {} USD", significant(*pool.cost));
   }
   return text;
 }

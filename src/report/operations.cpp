@@ -118,7 +118,7 @@ std::string scaling_line(const ScalingSummary& scaling, const TextStyle& style) 
   }
   pieces.push_back({.text = fmt::format("{} GPU hours", significant(scaling.gpu_hours))});
   if (scaling.cost) {
-    pieces.push_back({.text = fmt::format("cost {}", significant(*scaling.cost))});
+    pieces.push_back({.text = fmt::format("cost {} USD", significant(*scaling.cost))});
   }
   return fleet_line("scaling", pieces, style);
 }

@@ -37,7 +37,7 @@ bool counts_gpus(const MixAnswer& answer) {
 }
 
 std::string cost_text(const MixAnswer& answer, double cost) {
-  return counts_gpus(answer) ? fmt::format("{:.0f} GPUs", cost) : fmt::format("{:.2f} $/h", cost);
+  return counts_gpus(answer) ? fmt::format("{:.0f} GPUs", cost) : fmt::format("{:.2f} USD/h", cost);
 }
 
 std::string replicas_text(std::int64_t replicas, const std::string& label, bool ascii) {
@@ -57,7 +57,7 @@ std::string mix_headline(const MixAnswer& answer, bool ascii) {
   return fmt::format("{}; {}; {} at {} {:.3g} %",
                      fmt::join(classes, ", "),
                      fmt::join(targets, ", "),
-                     counts_gpus(answer) ? "fewest GPUs" : "least $/h",
+                     counts_gpus(answer) ? "fewest GPUs" : "least USD/h",
                      ascii ? ">=" : "≥",
                      answer.question.confidence * 100.0);
 }
@@ -66,7 +66,7 @@ std::string mix_grid(const MixAnswer& answer, const TextStyle& style) {
   std::vector<Grid::Column> columns = {{.title = ""},
                                        {.title = "pool", .left = true},
                                        {.title = "GPUs"},
-                                       {.title = counts_gpus(answer) ? "" : "$/h"},
+                                       {.title = counts_gpus(answer) ? "" : "USD/h"},
                                        {.title = "serves", .left = true},
                                        {.title = "req/s"}};
   for (const plan::Target& target : answer.question.slo.targets) {

@@ -72,7 +72,7 @@ std::string_view cost_unit(const plan::Answer& answer) {
       return "GPUs";
     case plan::Objective::kUsdPerHour:
     case plan::Objective::kUsdPerMtok:
-      return "$/h";
+      return "USD/h";
     default:
       return "W";
   }

@@ -262,7 +262,7 @@ void fill_pools(const scenario::Resolved& resolved,
     const auto price = from.section.price_per_hour ? from.section.price_per_hour
                                                    : resolved.run.cluster.price_per_hour;
     if (price) {
-      pool.cost = hours * *price;
+      pool.cost = pool.gpu_hours * *price;
     }
   }
 }

@@ -252,7 +252,9 @@ std::vector<cluster::ScalingInputs> scalers_of_pools(const scenario::Resolved& r
     cluster::ScaledPool pool = scaled_pool(section, *resolved.pools[i].deployment);
     pool.places = i;
     pool.name = own.name;
-    pool.cost = own.price_per_hour ? *own.price_per_hour : cluster.price_per_hour.value_or(0.0);
+    const auto price = own.price_per_hour ? own.price_per_hour : cluster.price_per_hour;
+    pool.cost = price.value_or(0.0) *
+                static_cast<double>(scenario::gpus_of_instance(*resolved.pools[i].deployment));
     const auto alike = std::ranges::find_if(all, [&](const cluster::ScalingInputs& one) {
       const scenario::PoolSection& other = resolved.pools[one.pools.front().places].section;
       return shares && other.role == own.role && other.models == own.models &&
@@ -294,7 +296,7 @@ metrics::ScalingSummary scaling_summary(const scenario::Resolved& resolved,
   if (pools.empty()) {
     summary.gpu_hours = hours * scenario::gpus_of_instance(*resolved.deployment);
     if (section.price_per_hour) {
-      summary.cost = hours * *section.price_per_hour;
+      summary.cost = summary.gpu_hours * *section.price_per_hour;
     }
   }
   for (const metrics::PoolSummary& pool : pools) {

@@ -209,6 +209,16 @@ def test_w57_costs_are_counted(ridgeline):
     # Two instances of one GPU until the last answer.
     assert scaling["cost"] == pytest.approx(3 * scaling["replica_seconds"] / 3600)
     assert scaling["gpu_hours"] == pytest.approx(scaling["replica_seconds"] / 3600)
+    # The price is a GPU's, however many an instance has; of pools, and of prefill and decode, too.
+    wide = cluster_of(ridgeline, *words, "--tensor-parallel-size", 2)["scaling"]
+    assert wide["gpu_hours"] == pytest.approx(2 * wide["replica_seconds"] / 3600)
+    assert wide["cost"] == pytest.approx(3 * wide["gpu_hours"])
+    assert " USD" in ridgeline(*words, "--tensor-parallel-size", 2).stdout
+    pools = ("--pool", "{name: a, instances: 1, tensor_parallel_size: 4, price_per_hour: 2}", "--pool", "{name: b, instances: 1}")
+    cluster = cluster_of(ridgeline, "run", *SMALL, *pools, "--price-per-hour", 5)
+    for pool, price in zip(cluster["per_pool"], (2, 5)):
+        assert pool["cost"] == pytest.approx(price * pool["gpu_hours"])
+    assert cluster["scaling"]["cost"] == pytest.approx(sum(pool["cost"] for pool in cluster["per_pool"]))
 
 
 def test_w59_every_counter_is_in_the_document(ridgeline):

@@ -56,8 +56,8 @@ TEST(MixTable, SaysWhatEachPoolServesAndWhatOneDeploymentWouldCost) {
   EXPECT_THAT(text, HasSubstr("2 x l40s TP1"));
   EXPECT_THAT(text, HasSubstr("100 % of chat"));
   EXPECT_THAT(text, HasSubstr("95 %"));
-  EXPECT_THAT(text,
-              HasSubstr("mix 8.00 $/h; one deployment for all classes, by the same estimate: 2 x"));
+  EXPECT_THAT(
+      text, HasSubstr("mix 8.00 USD/h; one deployment for all classes, by the same estimate: 2 x"));
 }
 
 TEST(MixTable, SaysWhyThereIsNone) {
@@ -66,7 +66,7 @@ TEST(MixTable, SaysWhyThereIsNone) {
   answer.failure = "no deployment meets the targets for class documents, whatever the load";
   const std::string text = mix_table(answer, in_ascii());
   EXPECT_THAT(text, HasSubstr("class documents"));
-  EXPECT_THAT(text, Not(HasSubstr("$/h;")));
+  EXPECT_THAT(text, Not(HasSubstr("USD/h;")));
 }
 
 TEST(MixJson, HasPoolsAndTheCapacitiesBehindThem) {

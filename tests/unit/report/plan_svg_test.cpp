@@ -58,8 +58,8 @@ TEST(PlanSvg, HasOneNamedMarkPerPoint) {
   EXPECT_EQ(xml_problem(svg), "");
   EXPECT_EQ(count(svg, "<title>"), 3U);
   EXPECT_THAT(
-      svg, HasSubstr("<title>2 x h100 &lt;1&gt;, 6 $/h, 10 req/s, 0 % sure (certified)</title>"));
-  EXPECT_THAT(svg, HasSubstr("<title>3 x l40s, 9 $/h, 9 req/s (fluid)</title>"));
+      svg, HasSubstr("<title>2 x h100 &lt;1&gt;, 6 USD/h, 10 req/s, 0 % sure (certified)</title>"));
+  EXPECT_THAT(svg, HasSubstr("<title>3 x l40s, 9 USD/h, 9 req/s (fluid)</title>"));
   EXPECT_EQ(count(svg, "class=\"ring\""), 1U);
   EXPECT_EQ(count(svg, "class=\"whisker\""), 2U);
   EXPECT_EQ(svg, plan_svg(answer()));

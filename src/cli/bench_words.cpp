@@ -52,6 +52,7 @@ const std::vector<DataSet>& data_sets() {
 /// vLLM's sonnet prompts, the common prefix included, and that prefix.
 constexpr std::int64_t kSonnetInput = 550;
 constexpr std::int64_t kSonnetPrefix = 200;
+constexpr std::string_view kProgram = "vllm bench serve";
 
 class BenchWords final : FlagRewriter {
  public:
@@ -149,7 +150,11 @@ class BenchWords final : FlagRewriter {
       return;
     }
     for (const auto& [name, value] : set->defaults) {
-      fill(name, value, flag->typed);
+      if (name.ends_with("-len")) {
+        fill_length(name, value, flag->typed, kProgram);
+      } else {
+        fill(name, value, flag->typed);
+      }
     }
     // vLLM's default is --request-rate inf.
     if (find("request-rate") == nullptr) {
@@ -175,7 +180,12 @@ class BenchWords final : FlagRewriter {
               "of them larger");
       return;
     }
-    fill("input-len", fmt::format("{}", *whole - *prefix), input ? input->typed : "--dataset-name");
+    const std::string rest = fmt::format("{}", *whole - *prefix);
+    if (input) {
+      fill("input-len", rest, input->typed);
+    } else {
+      fill_length("input-len", rest, "--dataset-name", kProgram);
+    }
   }
 
   /// Whole lengths from floor(n (1 - ratio)) to ceil(n (1 + ratio)), each as likely: vLLM,

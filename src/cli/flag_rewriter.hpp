@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "cli/arguments.hpp"
 #include "core/result.hpp"
 
@@ -37,6 +39,19 @@ class FlagRewriter {
     if (find(name) == nullptr) {
       arguments_.flags.push_back(
           {.name = std::string(name), .value = std::string(value), .typed = typed});
+    }
+  }
+  /// The same of a length that `program` takes where none is given, with a warning: results hang on
+  /// it.
+  void fill_length(std::string_view name,
+                   std::string_view value,
+                   const std::string& typed,
+                   std::string_view program) {
+    if (find(name) == nullptr) {
+      fill(name, value, typed);
+      arguments_.ignored.push_back({.name = fmt::format("--{}", name),
+                                    .help = fmt::format("not given, {} takes {}", program, value),
+                                    .meaning = "W-assumed-lengths"});
     }
   }
   void problem(std::string field, std::string message, std::string hint = {}) {

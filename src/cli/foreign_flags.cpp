@@ -372,12 +372,14 @@ std::vector<FlagSpec> with_foreign_flags(std::span<const FlagSpec> own) {
   return flags;
 }
 
-core::Warnings ignored_warnings(const Arguments& arguments) {
+core::Warnings flag_warnings(const Arguments& arguments) {
   core::Warnings warnings;
   for (const FlagSpec& flag : arguments.ignored) {
     const auto same = std::ranges::find(warnings, flag.help, &core::Warning::hint);
     if (same == warnings.end()) {
-      warnings.push_back({.code = "W-ignored-flag", .message = flag.name, .hint = flag.help});
+      warnings.push_back({.code = flag.meaning.empty() ? "W-ignored-flag" : flag.meaning,
+                          .message = flag.name,
+                          .hint = flag.help});
     } else {
       same->message += ", " + flag.name;
     }

@@ -33,8 +33,9 @@ using ForeignAnswer = engine::ServerFlags;
 /// stays its own.
 [[nodiscard]] std::vector<FlagSpec> with_foreign_flags(std::span<const FlagSpec> own);
 
-/// What to say of the flags that were passed over: one W-ignored-flag per reason.
-[[nodiscard]] core::Warnings ignored_warnings(const Arguments& arguments);
+/// What to say of Arguments::ignored, one warning per reason: W-ignored-flag, or the code that its
+/// `meaning` holds.
+[[nodiscard]] core::Warnings flag_warnings(const Arguments& arguments);
 
 /// The tables for a person: `ridgeline help coming-from`.
 [[nodiscard]] std::string foreign_page();

@@ -30,6 +30,7 @@ constexpr std::string_view kTokensDeviation = "256";
 constexpr std::string_view kLowestTokens = "2";
 constexpr std::string_view kHighestTokens = "7000";
 constexpr std::string_view kNumRequests = "100";
+constexpr std::string_view kProgram = "inference-sim";
 
 /// A length here, and inference-sim's name for it.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kLengths = {
@@ -192,7 +193,7 @@ class InferenceSimWords final : FlagRewriter {
     const auto value_of = [](const std::optional<GivenFlag>& flag, std::string_view otherwise) {
       return flag ? std::string_view(flag->value) : otherwise;
     };
-    fill(length, kMeanTokens, fmt::format("--{}", tokens));
+    fill_length(length, kMeanTokens, fmt::format("--{}", tokens), kProgram);
     GivenFlag* mean = find(length);
     if (!parse_positive(mean->value)) {
       problem(mean->typed,
@@ -231,8 +232,9 @@ class InferenceSimWords final : FlagRewriter {
     const std::string typed = theirs->typed;
     const std::string length =
         normal_length(kMeanTokens, kTokensDeviation, kLowestTokens, kHighestTokens);
-    fill("input-len", length, typed);
-    fill("output-len", length, typed);
+    for (const auto& [name, tokens] : kLengths) {
+      fill_length(name, length, typed, kProgram);
+    }
     if (find("duration") == nullptr) {
       fill("num-prompts", kNumRequests, typed);
     }

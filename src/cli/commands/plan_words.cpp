@@ -15,7 +15,6 @@
 #include "cli/arguments.hpp"
 #include "cli/common.hpp"
 #include "cli/flag_rewriter.hpp"
-#include "cli/foreign_flags.hpp"
 #include "cli/progress.hpp"
 #include "core/result.hpp"
 #include "plan/question.hpp"
@@ -244,8 +243,8 @@ core::Result<plan::Question> read_plan(const Arguments& given, const Routers& ro
   if (!errors.empty()) {
     return core::fail(std::move(errors));
   }
-  const core::Warnings ignored = ignored_warnings(arguments);
-  question->warnings.insert(question->warnings.begin(), ignored.begin(), ignored.end());
+  question->warnings.insert(
+      question->warnings.begin(), stated->warnings.begin(), stated->warnings.end());
   return question;
 }
 

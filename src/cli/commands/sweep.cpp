@@ -44,6 +44,7 @@ struct Job {
   sweep::Sweep sweep;
   sweep::Measure measure;
   std::string store;  ///< The folder.
+  core::Warnings warnings = {};
 };
 
 /// "sweep-" and the first digits of the digest: the same folder for the same sweep.
@@ -73,7 +74,10 @@ core::Result<Job> read_job(const Arguments& arguments) {
   const std::string folder = arguments.has("store")
                                  ? arguments.value("store")
                                  : default_store(sweep->digest(measure->settings));
-  return Job{.sweep = std::move(*sweep), .measure = std::move(*measure), .store = folder};
+  return Job{.sweep = std::move(*sweep),
+             .measure = std::move(*measure),
+             .store = folder,
+             .warnings = stated->warnings};
 }
 
 /// A file that results are written to.
@@ -257,6 +261,9 @@ ExitCode run_sweep(const Arguments& arguments, const Manners& manners) {
   keep_errors(mode, errors);
   if (!errors.empty()) {
     return give_up(errors, manners);
+  }
+  for (const core::Warning& warning : job->warnings) {
+    static_cast<void>(write_all(STDERR_FILENO, render(warning, manners.err)));
   }
   // An output that cannot be written fails now, not when every point has run.
   auto files = arguments.has("output") ? open_results(arguments, manners)

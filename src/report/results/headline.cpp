@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -18,6 +19,7 @@
 #include "model/operators.hpp"
 #include "report/format.hpp"
 #include "report/run_result.hpp"
+#include "scenario/length.hpp"
 #include "scenario/options.hpp"
 #include "scenario/pools.hpp"
 #include "scenario/rank_share.hpp"
@@ -67,6 +69,19 @@ std::string arrivals_text(const scenario::WorkloadSection& workload) {
     kind = burstiness == 1.0 ? "Poisson" : fmt::format("gamma, burstiness {}", burstiness);
   }
   return fmt::format("{} req/s ({})", *workload.request_rate, kind);
+}
+
+/// "512 in, 256 out", "128 + 512 in, 256 out" with a prefix; empty of a trace.
+std::string lengths_text(const scenario::WorkloadSection& workload) {
+  if (workload.trace || !workload.input_len || !workload.output_len) {
+    return {};
+  }
+  const std::string prefix =
+      workload.prefix_len.value_or(0) > 0 ? fmt::format("{} + ", *workload.prefix_len) : "";
+  return fmt::format("{}{} in, {} out",
+                     prefix,
+                     scenario::short_text(*workload.input_len),
+                     scenario::short_text(*workload.output_len));
 }
 
 std::string workload_text(const scenario::WorkloadSection& workload) {
@@ -160,6 +175,9 @@ std::vector<std::string> headline(const scenario::Resolved& resolved,
   std::vector<std::string> pieces = {deployment_text(*resolved.deployment),
                                      engine_text(resolved),
                                      workload_text(resolved.workload.section)};
+  if (std::string lengths = lengths_text(resolved.workload.section); !lengths.empty()) {
+    pieces.push_back(std::move(lengths));
+  }
   if (const std::string& model = resolved.deployment->section.latency.name;
       model != kUsualLatency) {
     pieces.front() += fmt::format(", step times by {}", model);

@@ -127,7 +127,7 @@ TEST(ForeignFlags, WithoutEffectArePassedOverWithTheirValues) {
   EXPECT_EQ(found->positionals, std::vector<std::string>{"scenario.yaml"});
   ASSERT_EQ(found->flags.size(), 1U);
   EXPECT_EQ(found->value("seed"), "3");
-  const auto warnings = ignored_warnings(*found);
+  const auto warnings = flag_warnings(*found);
   ASSERT_EQ(warnings.size(), 5U);
   EXPECT_EQ(warnings[0].code, "W-ignored-flag");
   EXPECT_THAT(warnings[0].message, HasSubstr("--swap-space: no effect on timing"));

@@ -39,12 +39,36 @@ TEST(InferenceSimWords, AHorizonIsInMicroseconds) {
   const auto found = blis_loaded({"--rate", "2", "--horizon", "5000000"});
   ASSERT_TRUE(found) << core::to_string(found.error().front());
   EXPECT_EQ(found->scenario.workload.duration, core::Duration::seconds(5));
-  ASSERT_EQ(found->warnings.size(), 1U);
+  ASSERT_FALSE(found->warnings.empty());
   EXPECT_THAT(found->warnings[0].message, HasSubstr("--horizon 5000000: taken as --duration"));
   const auto none = blis_loaded({"--rate", "2", "--horizon", "9223372036854775807"});
   ASSERT_TRUE(none);
   EXPECT_FALSE(none->scenario.workload.duration.has_value());
   EXPECT_THAT(blis_problem({"--rate", "2", "--horizon", "5s"}), HasSubstr("microseconds"));
+}
+
+// Lengths decide a result: those that no flag states are said.
+TEST(InferenceSimWords, LengthsThatAreNotGivenAreSaid) {
+  const auto assumed = [](std::vector<std::string> words) {
+    const auto found = blis_loaded(std::move(words));
+    std::vector<std::string> said;
+    for (const core::Warning& warning : found ? found->warnings : core::Warnings()) {
+      if (warning.code == "W-assumed-lengths") {
+        said.push_back(warning.message.substr(0, warning.message.find(':')));
+      }
+    }
+    return said;
+  };
+  using ::testing::ElementsAre;
+  using ::testing::IsEmpty;
+  EXPECT_THAT(assumed({"--concurrency", "8"}), ElementsAre("--input-len, --output-len"));
+  EXPECT_THAT(assumed({"--concurrency", "8", "--input-len", "9"}), ElementsAre("--output-len"));
+  EXPECT_THAT(assumed({"--concurrency", "8", "--input-len", "9", "--output-len", "9"}), IsEmpty());
+  EXPECT_THAT(assumed({"--rate", "2", "--prompt-tokens-stdev", "9", "--output-tokens", "9"}),
+              ElementsAre("--input-len"));
+  EXPECT_THAT(assumed({"--dataset-name", "random"}), ElementsAre("--input-len", "--output-len"));
+  EXPECT_THAT(assumed({"--dataset-name", "sonnet", "--sonnet-input-len", "600"}),
+              ElementsAre("--prefix-len", "--output-len"));
 }
 
 TEST(InferenceSimWords, LengthsAreNormal) {

@@ -72,6 +72,13 @@ std::string score_line(const ScoreRow& row, std::size_t width, const TextStyle& 
       row.mean_signed);
 }
 
+bool has_mean(const ScoreRow& row, const Validation& validation) {
+  return std::ranges::any_of(validation.scores, [&](const ScoreRow& other) {
+    return other.level == Level::kMean && other.figure == row.figure && other.axis == row.axis &&
+           other.value == row.value;
+  });
+}
+
 std::string scores_text(const Validation& validation, const TextStyle& style) {
   const std::size_t width = metric_width(validation);
   std::string text = fmt::format("{} {:<{}} {:<4} {:>4}  {:>6} {:>7} {:>7} {:>7} {:>7}\n",
@@ -87,9 +94,11 @@ std::string scores_text(const Validation& validation, const TextStyle& style) {
                                  "signed");
   for (const auto& row : validation.scores) {
     const bool tail = row.level == Level::kP99 && row.figure == Figure::kE2e;
+    const bool shown = row.level == Level::kMean || tail ||
+                       (row.level == Level::kP50 && !has_mean(row, validation));
     const bool of_work =
         is_work_axis(row.axis) && row.level == Level::kMean && row.figure == Figure::kE2e;
-    if (of_work || (is_headline(row, validation) && (row.level == Level::kMean || tail))) {
+    if (of_work || (is_headline(row, validation) && shown)) {
       text += score_line(row, width, style);
     }
   }

@@ -210,6 +210,24 @@ std::optional<core::Error> nothing_readable(const std::vector<Evidence>& records
       .where = {.file = first.file, .line = static_cast<int>(first.line)}};
 }
 
+/// An empty table is no good news: the first record's reason stands for it.
+std::optional<core::Error> nothing_scored(const Validation& validation) {
+  if (!validation.scores.empty()) {
+    return std::nullopt;
+  }
+  const auto& records = validation.records;
+  const auto first = std::ranges::find_if_not(
+      records, &std::string::empty, &evidence::validate::ScoredRecord::reason);
+  if (first == records.end()) {
+    return core::Error{.message = fmt::format(
+                           "nothing was scored: none of {} records has a number that is predicted",
+                           records.size())};
+  }
+  return core::Error{
+      .message = fmt::format("nothing was scored of {} records: {}", records.size(), first->reason),
+      .where = {.file = first->evidence.file, .line = static_cast<int>(first->evidence.line)}};
+}
+
 std::string rendered(const Validation& validation,
                      std::string_view format,
                      const report::TextStyle& style) {
@@ -295,7 +313,8 @@ Opening validate_opening() {
           "Predicts measured runs and scores the predictions: every record of the files, its\n"
           "workload reproduced, beside what other simulators said of it. Records that cannot be\n"
           "read or predicted are listed with the reason. Flags of the scenario are what-ifs that\n"
-          "win over the records. Exit code 99 when an error is over --fail-over.",
+          "win over the records. Exit code 99 when an error is over --fail-over, or nothing is "
+          "scored.",
       .flags = scenario_flags(ScenarioPart::kServer),
       .formats = {"table", "json", "csv", "markdown", "html"}};
   for (auto& flag : measured_flags()) {
@@ -371,7 +390,10 @@ ExitCode validate_command(Words words) {
   if (written != ExitCode::kOk) {
     return written;
   }
-  const auto over = missed(*thresholds, *validation);
+  auto over = missed(*thresholds, *validation);
+  if (auto nothing = nothing_scored(*validation)) {
+    over.insert(over.begin(), *std::move(nothing));
+  }
   if (over.empty()) {
     return ExitCode::kOk;
   }

@@ -276,7 +276,9 @@ class Describer {
     }
     if (gaps_.count() > 1 && gaps_.sum() > 0) {
       stats_.gap_cv = gaps_.std_dev() / gaps_.mean();
-      if (*stats_.gap_cv > 0.0) {
+      // Times are rounded: gaps that vary by less are those of a constant rate.
+      constexpr double kSteady = 0.01;
+      if (*stats_.gap_cv >= kSteady) {
         stats_.burstiness = 1.0 / (*stats_.gap_cv * *stats_.gap_cv);
       }
     }

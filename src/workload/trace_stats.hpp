@@ -63,7 +63,8 @@ struct TraceStats {
   std::optional<double> request_rate;  ///< requests / duration_s.
   std::optional<double> peak_rate;     ///< Of the busiest window; not below request_rate.
   /// 1 / cv^2 of the gaps between arrivals: the shape of a gamma law with their moments, 1 for a
-  /// Poisson process, less for bursts. Nothing for fewer than two gaps, or equal ones.
+  /// Poisson process, less for bursts. Nothing for fewer than two gaps, or where they are equal but
+  /// for rounding (a cv below 1 %): the rate is constant.
   std::optional<double> burstiness;
   std::optional<double> gap_cv;
   TokenSpread input_tokens;

@@ -176,6 +176,21 @@ TEST(DescribeTrace, PeaksNotBelowTheMean) {
   EXPECT_LT(*of_uneven->peak_rate, 1.2 * *of_uneven->request_rate);
 }
 
+// Gaps of a third of a second are one picosecond apart, and those of times rounded to milliseconds
+// at 3 requests per second have a cv of 0.0014.
+TEST(DescribeTrace, AConstantRateHasNoBurstinessHoweverItsTimesAreRounded) {
+  for (const double unit : {1e-12, 1e-6, 1e-3}) {
+    std::vector<Item> items;
+    for (int i = 0; i < 100; ++i) {
+      items.push_back(item_at(std::round(i / 3.0 / unit) * unit, 16));
+    }
+    const auto stats = describe_trace(stream_of(items), "x");
+    ASSERT_TRUE(stats.has_value());
+    EXPECT_EQ(stats->burstiness, std::nullopt) << unit;
+    EXPECT_LT(*stats->gap_cv, 0.002) << unit;
+  }
+}
+
 TEST(DescribeTrace, SaysNothingWhereThereIsNothingToSay) {
   const auto stats = describe_trace(stream_of({item_at(0)}), "x");
   ASSERT_TRUE(stats.has_value());

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from html import escape
 from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, Sequence
 
@@ -11,8 +12,6 @@ from ._columns import Requests, Steps, not_kept
 from ._errors import ConfigError, Problem
 
 if TYPE_CHECKING:
-    import os
-
     from ._results import ResultTree, RunInfo, Series, Summary, Warning
 
 
@@ -34,7 +33,12 @@ class Figure:
         return self.svg
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the picture to a file."""
+        """Writes the picture to a file, which is SVG."""
+        stem, ending = os.path.splitext(os.fspath(path))
+        if ending.lower() not in ("", ".svg"):
+            raise ConfigError((Problem(
+                "path", f"found '{os.fspath(path)}', expected a name that ends in .svg: pictures are SVG",
+                f"rsvg-convert -f {ending[1:].lower()} {stem}.svg -o {stem}{ending}"),))
         with open(path, "w", encoding="utf-8") as file:
             file.write(self.svg)
 

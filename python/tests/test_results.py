@@ -29,8 +29,8 @@ def test_overrides_of_files_mappings_and_results(small: dict[str, Any], tmp_path
     assert rl.run(str(path), seed=4).config["seed"] == 4
 
 
-def test_times_as_text_seconds_and_timedelta(small: dict[str, Any]) -> None:
-    limits: tuple[Any, ...] = ("50ms", 0.05, datetime.timedelta(milliseconds=50))
+def test_targets_as_text_and_timedelta(small: dict[str, Any]) -> None:
+    limits: tuple[Any, ...] = ("50ms", "0.05s", datetime.timedelta(milliseconds=50))
     runs = [rl.run(**small, slo_ttft=limit) for limit in limits]
     assert len({json.dumps(run.to_dict()["summary"]["slo"]) for run in runs}) == 1
     assert runs[0].summary.slo is not None and runs[0].summary.slo.ttft is not None
@@ -59,6 +59,16 @@ def test_series_figures_and_reports(small: dict[str, Any], tmp_path: Any) -> Non
     with pytest.raises(rl.ConfigError):
         r.save("run.bin")
     assert "TTFT" in repr(r)
+
+
+def test_a_picture_is_svg_alone(small: dict[str, Any], tmp_path: Any) -> None:
+    figure = rl.run(**small).figure("clock")
+    for name in ("x.pdf", "x.png", "x.PNG"):
+        with pytest.raises(rl.ConfigError, match=r"expected a name that ends in \.svg"):
+            figure.save(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+    figure.save(tmp_path / "x.svg")
+    assert "var(" not in (tmp_path / "x.svg").read_text()
 
 
 def test_sweeps_are_frames(small: dict[str, Any]) -> None:

@@ -324,6 +324,12 @@ def test_a_picture_stands_alone(ridgeline):
     assert done.returncode == 0, done.stderr
     picture = (ridgeline.folder / "clock.svg").read_text()
     assert picture.startswith("<svg") and "<style>" in picture and "requests per second" in picture
+    assert "var(" not in picture
+    (ridgeline.folder / "t.csv").write_text("arrival_s,input_tokens,output_tokens\n0,9,9\n1,9,9\n")
+    for words in (["step", "--model", "llama-3.1-8b", "--gpu", "h100", "--decode", "64"], ["trace", "t.csv"]):
+        refused = ridgeline(*words, "--svg", "x.pdf")
+        assert refused.returncode == 2 and "expected .svg" in refused.stderr and refused.stdout == ""
+        assert not (ridgeline.folder / "x.pdf").exists()
     for words, said in ((["--figure", "clock"], "--figure"), (["--format", "svg"], "--figure"),
                         (["--figure", "clok", "--format", "svg"], "clock")):
         refused = ridgeline("report", "run.json", *words)

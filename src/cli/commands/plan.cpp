@@ -20,6 +20,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/output_file.hpp"
+#include "cli/picture_file.hpp"
 #include "cli/progress.hpp"
 #include "cli/verb_outputs.hpp"
 #include "core/result.hpp"
@@ -179,12 +180,8 @@ core::Result<PlanJob> read_plan_job(const Arguments& arguments, const Manners& m
                                  "something instead of the table",
                       .where = {.file = "command line"}});
   }
-  if (const std::string svg = arguments.value("svg");
-      arguments.has("svg") && !svg.ends_with(".svg") && !OutputFile::is_direct(svg)) {
-    errors.push_back({.field = "--svg",
-                      .message = fmt::format("'{}' is no name of an SVG file, expected .svg", svg),
-                      .where = {.file = "command line"},
-                      .hint = "--svg plan.svg"});
+  if (arguments.has("svg")) {
+    keep_errors(check_picture_name(arguments.value("svg")), errors);
   }
   if (arguments.has("save-dir")) {
     keep_errors(document::can_save("--save-dir", arguments.value("save-dir")), errors);
@@ -519,7 +516,7 @@ ExitCode run_plan(const PlanJob& job,
   }
   std::optional<OutputFile> svg;
   if (arguments.has("svg")) {
-    auto opened = OutputFile::open("--svg", arguments.value("svg"));
+    auto opened = open_picture(arguments.value("svg"));
     if (!opened) {
       return give_up(opened.error(), manners);
     }

@@ -67,7 +67,7 @@ core::Result<void> check_format(const ReportInputs& inputs,
   if (wants_svg != arguments.has("figure")) {
     return refuse("--figure",
                   wants_svg ? "is missing: an SVG file holds one picture"
-                            : "names a picture, which is not asked for",
+                            : "names a picture, which only an SVG file holds",
                   "--figure clock -o clock.svg");
   }
   if (!wants_svg) {

@@ -13,7 +13,7 @@
 #include "cli/commands/verbs.hpp"
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/output_file.hpp"
+#include "cli/picture_file.hpp"
 #include "cli/verb_outputs.hpp"
 #include "core/result.hpp"
 #include "latency/kernel/formats_in_use.hpp"
@@ -66,7 +66,7 @@ std::vector<std::string> split(std::string_view text) {
 }
 
 core::Result<void> draw(const std::string& path, const api::PricedStep& priced) {
-  auto file = OutputFile::open("--svg", path);
+  auto file = open_picture(path);
   if (!file) {
     return core::fail(file.error());
   }

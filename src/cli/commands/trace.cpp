@@ -14,7 +14,7 @@
 #include "cli/commands/verbs.hpp"
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/output_file.hpp"
+#include "cli/picture_file.hpp"
 #include "cli/progress.hpp"
 #include "cli/terminal.hpp"
 #include "cli/trace_flags.hpp"
@@ -91,7 +91,7 @@ ExitCode trace_command(Words words) {
     return give_up(stats.error(), manners);
   }
   if (const GivenFlag* svg = arguments.find("svg")) {
-    auto file = OutputFile::open("--svg", svg->value);
+    auto file = open_picture(svg->value);
     if (!file) {
       return give_up(file.error(), manners);
     }

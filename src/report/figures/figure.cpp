@@ -18,14 +18,15 @@ namespace {
 
 // Okabe and Ito's colours (Color Universal Design, 2008), which colour-blind readers tell apart;
 // lines differ by their dashes too. On dark pages the dark ones are lighter.
-constexpr std::string_view kStyle = R"(
-.fig{--ink:#1f2328;--quiet:#59636e;--rule:#d8dee4;--edge:#8c959f;--paper:#ffffff;
---a:#0072b2;--b:#d55e00;--c:#009e73;--d:#a0558a;--e:#8a6d00;--f:#56b4e9;--g:#e69f00}
-@media screen and (prefers-color-scheme:dark){.fig{--ink:#e6edf3;--quiet:#9da7b1;--rule:#30363d;--edge:#656c76;--paper:#0d1117;
---a:#56b4e9;--b:#f0883e;--c:#2fc49b;--d:#c978ad;--e:#e5c100;--f:#0072b2;--g:#e69f00}}
-@media print{.fig{--ink:#000;--quiet:#444;--rule:#ddd;--edge:#888;--paper:#fff;
---a:#0072b2;--b:#d55e00;--c:#009e73;--d:#a0558a;--e:#8a6d00;--f:#56b4e9;--g:#e69f00}}
-.fig text{font:12px system-ui,'Segoe UI',Helvetica,Arial,'DejaVu Sans',sans-serif;fill:var(--ink)}
+constexpr std::string_view kLight =
+    "--ink:#1f2328;--quiet:#59636e;--rule:#d8dee4;--edge:#8c959f;--paper:#ffffff;"
+    "--a:#0072b2;--b:#d55e00;--c:#009e73;--d:#a0558a;--e:#8a6d00;--f:#56b4e9;--g:#e69f00;";
+constexpr std::string_view kDark =
+    "--ink:#e6edf3;--quiet:#9da7b1;--rule:#30363d;--edge:#656c76;--paper:#0d1117;"
+    "--a:#56b4e9;--b:#f0883e;--c:#2fc49b;--d:#c978ad;--e:#e5c100;--f:#0072b2;--g:#e69f00";
+constexpr std::string_view kPrint = "--ink:#000;--quiet:#444;--rule:#ddd;--edge:#888;--paper:#fff;";
+constexpr std::string_view kRules =
+    R"(.fig text{font:12px system-ui,'Segoe UI',Helvetica,Arial,'DejaVu Sans',sans-serif;fill:var(--ink)}
 .fig .quiet{fill:var(--quiet)}.fig .strong{font-weight:600}.fig .page{fill:var(--paper)}
 .fig .frame{fill:none;stroke:var(--edge)}.fig .grid{stroke:var(--rule)}
 .fig .la,.fig .lb,.fig .lc,.fig .ld,.fig .le{fill:none;stroke-width:1.5}
@@ -41,6 +42,24 @@ constexpr std::string_view kStyle = R"(
 .fig .hover{stroke:var(--ink)}
 )";
 
+/// kRules in the light colours, for programs that know no variables: all but browsers.
+std::string plain_style() {
+  constexpr std::string_view kVariable = "var(";
+  std::string style;
+  std::string_view rest = kRules;
+  for (std::size_t at = rest.find(kVariable); at != std::string_view::npos;
+       at = rest.find(kVariable)) {
+    const std::size_t close = rest.find(')', at);
+    const std::string name =
+        fmt::format("{}:", rest.substr(at + kVariable.size(), close - at - kVariable.size()));
+    const std::size_t colour = kLight.find(name) + name.size();
+    style += rest.substr(0, at);
+    style += kLight.substr(colour, kLight.find(';', colour) - colour);
+    rest.remove_prefix(close + 1);
+  }
+  return style.append(rest);
+}
+
 }  // namespace
 
 void Figure::draw(const Canvas& canvas) {
@@ -50,6 +69,13 @@ void Figure::draw(const Canvas& canvas) {
 }
 
 std::string_view figure_style() {
+  static const std::string kStyle = fmt::format(
+      "\n.fig{{{0}}}\n@media screen and (prefers-color-scheme:dark){{.fig{{{1}}}}}\n"
+      "@media print{{.fig{{{0}{2}}}}}\n{3}",
+      kLight,
+      kDark,
+      kPrint,
+      kRules);
   return kStyle;
 }
 
@@ -73,7 +99,7 @@ std::string standalone_svg(const Figure& figure) {
   svg.insert(first_mark,
              fmt::format("<style>{}</style>\n<rect class=\"page\" width=\"{:.0f}\" "
                          "height=\"{:.0f}\"/>\n",
-                         kStyle,
+                         plain_style(),
                          figure.width,
                          figure.height));
   return svg;

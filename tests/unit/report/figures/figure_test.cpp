@@ -34,9 +34,21 @@ TEST(Figures, EachHasWordsATableAndMarks) {
 
 TEST(Figures, AFileOfItsOwnHasItsColours) {
   const Figure figure = distributions(testing::a_result());
-  EXPECT_THAT(standalone_svg(figure), HasSubstr("--a:#0072b2"));
-  EXPECT_THAT(inline_svg(figure), Not(HasSubstr("--a:#0072b2")));
+  EXPECT_THAT(std::string(figure_style()), HasSubstr("--a:#0072b2"));
+  EXPECT_THAT(inline_svg(figure), Not(HasSubstr("#0072b2")));
   EXPECT_THAT(inline_svg(figure), HasSubstr("aria-labelledby=\"distributions-t distributions-d\""));
+}
+
+// Renderers beside browsers know neither variables nor media queries.
+TEST(Figures, AFileOfItsOwnIsPlain) {
+  for (const Figure& figure : all_figures(testing::a_result())) {
+    const std::string svg = standalone_svg(figure);
+    EXPECT_THAT(svg, Not(HasSubstr("var("))) << figure.id;
+    EXPECT_THAT(svg, Not(HasSubstr("@media"))) << figure.id;
+    EXPECT_THAT(svg, HasSubstr(".fig .page{fill:#ffffff}")) << figure.id;
+    EXPECT_THAT(svg, HasSubstr(".fig .la{stroke:#0072b2}")) << figure.id;
+    EXPECT_THAT(svg, HasSubstr(".fig .frame{fill:none;stroke:#8c959f}")) << figure.id;
+  }
 }
 
 TEST(Figures, AResultWithoutSeriesHasNone) {

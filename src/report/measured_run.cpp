@@ -29,8 +29,8 @@ document::Node measured_run_tree(const evidence::validate::Evidence& evidence) {
   if (const auto& output = evidence.measured.at(Figure::kOutputThroughput, Level::kMean)) {
     summary.add("output_throughput", number_node(output));
   }
-  if (evidence.completed_per_s) {
-    summary.add("request_throughput", number_node(evidence.completed_per_s));
+  if (evidence.request_throughput) {
+    summary.add("request_throughput", number_node(evidence.request_throughput));
   }
   return MapBuilder().add("summary", summary.build()).build();
 }

@@ -317,6 +317,20 @@ def test_a_plot_stands_below_the_table(ridgeline):
     assert refused.returncode == 2 and "--plot" in refused.stderr
 
 
+@pytest.mark.parametrize("load", [("--request-rate", 8), ("--max-concurrency", 4)])
+def test_requests_per_second_are_the_same_number_on_both_sides(ridgeline, load):
+    """A run and what a client measured of it: completed requests by its duration, not the rate that was offered."""
+    words = ("run", "--model", "llama-3.1-8b", "--gpu", "h100", *load, "--num-prompts", 40, "--input-len", 512, "--output-len", 200)
+    files = ("vllm-bench=v.json", "aiperf=a", "guidellm=g.json", "inference-perf=i")
+    done = ridgeline(*words, "-o", "run.json", "--format", "quiet", *[w for f in files for w in ("--client-results", f)])
+    assert done.returncode == 0, done.stderr
+    expected = json.loads((ridgeline.folder / "run.json").read_text())["summary"]["request_throughput"]
+    assert ridgeline("report", "run.json", "v.json", "-o", "both.html", "--format", "quiet").returncode == 0
+    page = (ridgeline.folder / "both.html").read_text()
+    shown = [float(re.search(rf'data-key="{i}:summary.request_throughput">([0-9.]+)<', page).group(1)) for i in (0, 1)]
+    assert shown[0] == shown[1] == pytest.approx(expected, rel=5e-3)
+
+
 def test_a_picture_stands_alone(ridgeline):
     assert ridgeline(*RUN, "--series", "-o", "run.json", "--format", "quiet").returncode == 0
     done = ridgeline("report", "run.json", "--figure", "clock", "-o", "clock.svg")

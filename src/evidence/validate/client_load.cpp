@@ -283,15 +283,14 @@ std::optional<double> mean_answer_seconds(const Evidence& evidence) {
   return e2e ? std::optional(*e2e / kMillisecondsPerSecond) : std::nullopt;
 }
 
-std::optional<double> sustained_rate(double requests,
-                                     std::optional<double> per_second,
-                                     const Evidence& evidence) {
+void note_throughput(double requests, std::optional<double> per_second, Evidence& evidence) {
+  evidence.request_throughput = per_second;
+  evidence.completed_per_s = per_second;
   const auto answer = mean_answer_seconds(evidence);
-  if (!per_second || !answer || !(*per_second > 0.0) || !(requests > 0.0)) {
-    return per_second;
+  if (per_second && answer && *per_second > 0.0 && requests > 0.0) {
+    const double seconds = requests / *per_second - *answer;
+    evidence.completed_per_s = seconds > 0.0 ? std::optional(requests / seconds) : std::nullopt;
   }
-  const double seconds = requests / *per_second - *answer;
-  return seconds > 0.0 ? std::optional(requests / seconds) : std::nullopt;
 }
 
 void assume_mean_lengths(const std::string& why, Evidence& evidence) {

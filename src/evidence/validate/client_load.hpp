@@ -82,12 +82,11 @@ void replay_if_complete(const std::string& place,
 /// Statistics of what single requests measured.
 [[nodiscard]] Figures figures_of_requests(const std::vector<ClientRequest>& requests);
 
-/// The rate that a server kept up, from what its clients saw: a run ends an answer's time after its
-/// last request, which is no sign of overload. That is the mean E2E of `evidence`, or what its TTFT
-/// and TPOT make of an answer of the mean length. Nothing where the measurement lacks the rate.
-[[nodiscard]] std::optional<double> sustained_rate(double requests,
-                                                   std::optional<double> per_second,
-                                                   const Evidence& evidence);
+/// Notes completed requests by the run's duration, as the client has them, and the rate that the
+/// server kept up: a run ends an answer's time after its last request, which is no sign of
+/// overload. That time is the mean E2E of `evidence`, or what its TTFT and TPOT make of an answer
+/// of the mean length.
+void note_throughput(double requests, std::optional<double> per_second, Evidence& evidence);
 
 /// How long a request was inside on average, in seconds: the mean E2E, or what the mean TTFT and
 /// TPOT make of an answer of the mean length.

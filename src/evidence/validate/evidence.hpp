@@ -238,7 +238,9 @@ struct Evidence {
   std::optional<std::string> generation_config;
   bool tells_server = true;  ///< Whether the file describes its server; a client's result does not.
   Figures measured;
-  std::optional<double> completed_per_s;
+  /// Completed requests by the run's duration, from its first request to its last answer.
+  std::optional<double> request_throughput;
+  std::optional<double> completed_per_s;  ///< The rate that the server kept up (note_throughput()).
   std::optional<double> offered_per_s;
   /// What the record says of its server by paths of a scenario ("engine.max_num_seqs", "64"); wins
   /// over what is derived, and what-ifs win over it.

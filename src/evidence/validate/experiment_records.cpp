@@ -113,7 +113,8 @@ const document::Node* map_of(const document::Node& node,
 std::string read_measured(const document::Node& measured, std::int64_t gpus, Evidence& evidence) {
   std::vector<std::string> odd;
   evidence.measured = read_figures(measured, gpus, odd);
-  evidence.completed_per_s = positive_at(measured, "requests_per_s", "", odd);
+  evidence.request_throughput = positive_at(measured, "requests_per_s", "", odd);
+  evidence.completed_per_s = evidence.request_throughput;
   for (const std::string& one : odd) {
     evidence.doubts.push_back(fmt::format("{}: measured.{}: left out", evidence.id, one));
   }

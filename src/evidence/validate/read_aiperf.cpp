@@ -183,14 +183,13 @@ Evidence read_aiperf(const document::Node& node, const std::string& path) {
     evidence.stages.push_back(open_load(
         requests, requests / *rate, even ? StageLoad::Kind::kEven : StageLoad::Kind::kRandom));
     evidence.offered_per_s = rate;
-    evidence.completed_per_s =
-        sustained_rate(requests, average(node, "request_throughput"), evidence);
   } else if (clients) {
     evidence.closed_loop = true;
     evidence.stages.push_back(closed_load(requests, *clients));
   } else {
     evidence.stages.push_back(open_load(requests, 0.0, StageLoad::Kind::kAtOnce));
   }
+  note_throughput(requests, average(node, "request_throughput"), evidence);
   evidence.input = about(average(node, "input_sequence_length").value_or(0.0));
   evidence.output = about(average(node, "output_sequence_length").value_or(0.0));
   replay_aiperf_requests(path, requests, evidence);

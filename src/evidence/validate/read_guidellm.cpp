@@ -140,10 +140,8 @@ Evidence read_benchmark(const document::Node& benchmark, std::size_t number) {
       about(number_at_path(*metrics, "output_token_count.successful.mean").value_or(0));
   const double requests = number_at_path(*metrics, "request_totals.successful").value_or(0.0);
   evidence.stages.push_back(guidellm_load(strategy, requests, evidence));
-  if (evidence.offered_per_s) {
-    evidence.completed_per_s = sustained_rate(
-        requests, number_at_path(*metrics, "requests_per_second.successful.mean"), evidence);
-  }
+  note_throughput(
+      requests, number_at_path(*metrics, "requests_per_second.successful.mean"), evidence);
   StageLoad& stage = evidence.stages.front();
   stage.name = fmt::format("{}", number);
   // A report may hold a sample of its requests.

@@ -171,7 +171,7 @@ Evidence read_inference_perf(const document::Node& node, const std::string& path
   const double requests = number_at_path(node, "successes.count").value_or(0.0);
   const double seconds = number_at_path(node, "load_summary.send_duration").value_or(0.0);
   evidence.offered_per_s = number_at_path(node, "load_summary.requested_rate");
-  evidence.completed_per_s = sustained_rate(
+  note_throughput(
       requests, number_at_path(node, "successes.throughput.requests_per_sec"), evidence);
   evidence.stages.push_back(open_load(requests, seconds, StageLoad::Kind::kRandom));
   evidence.input = about(number_at_path(node, "successes.prompt_len.mean").value_or(0.0));

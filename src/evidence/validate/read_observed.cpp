@@ -249,9 +249,11 @@ void measure_rates(const std::vector<ClientRequest>& requests, Evidence& evidenc
   }
   evidence.measured.at(Figure::kOutputThroughput, Level::kMean) = tokens / (end - first);
   const auto count = static_cast<double>(requests.size());
-  if (!evidence.closed_loop) {
+  if (evidence.closed_loop) {
+    evidence.request_throughput = count / (end - first);
+  } else {
     evidence.offered_per_s = count / (end - first);  // Settled by the rows.
-    evidence.completed_per_s = sustained_rate(count, count / (end - first), evidence);
+    note_throughput(count, count / (end - first), evidence);
   }
 }
 

@@ -190,8 +190,7 @@ Evidence read_vllm_bench(const document::Node& node) {
     evidence.input = about(number_at(node, "total_input_tokens").value_or(0.0) / completed);
     evidence.output = about(number_at(node, "total_output_tokens").value_or(0.0) / completed);
   }
-  evidence.completed_per_s =
-      sustained_rate(requests, number_at(node, "request_throughput"), evidence);
+  note_throughput(requests, number_at(node, "request_throughput"), evidence);
   StageLoad& stage = evidence.stages.front();
   replay_requests(std::move(sound), evidence, stage);
   if (!timed && stage.kind == StageLoad::Kind::kRecorded) {

@@ -14,7 +14,8 @@ TEST(MeasuredRun, HasWhatTheRecordHas) {
   evidence::validate::Evidence record;
   record.measured.at(Figure::kTtft, Level::kP99) = 51.0;
   record.measured.at(Figure::kOutputThroughput, Level::kMean) = 1200.0;
-  record.completed_per_s = 4.0;
+  record.request_throughput = 4.0;  // As a run has it.
+  record.completed_per_s = 5.0;     // The rate that the server kept up.
   const auto tree = measured_run_tree(record);
   EXPECT_EQ(figures::number_at(tree, "summary.ttft_ms.p99"), 51.0);
   EXPECT_EQ(figures::at_path(tree, "summary.ttft_ms.p50"), nullptr);

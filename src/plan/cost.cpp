@@ -163,6 +163,7 @@ Cost cost_of(const scenario::Resolved& resolved,
     const double seconds_per_token = 1.0 / load.output_tokens_per_second;
     if (cost.usd_per_hour) {
       cost.usd_per_mtok = *cost.usd_per_hour / kSecondsPerHour * seconds_per_token * kTokensPerMtok;
+      cost.usd_per_total_mtok = *cost.usd_per_mtok / load.tokens_per_output_token;
     }
     if (cost.watts) {
       cost.joules_per_token = *cost.watts * seconds_per_token;

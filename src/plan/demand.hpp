@@ -51,6 +51,10 @@ struct Demand {
   /// at every block of every prompt.
   double request_cost = 1.0;
 
+  /// Tokens of prompts, cached ones too, and answers for each token of an answer.
+  [[nodiscard]] double tokens_per_output_token() const {
+    return (mean_input + static_cast<double>(spared) + mean_output) / mean_output;
+  }
   /// What the load is counted in: requests per second, or clients.
   [[nodiscard]] double load() const { return clients ? static_cast<double>(*clients) : rate; }
   /// The load by its name: "5 req/s", "7.8 req/s in 2 sessions/s", "64 clients".

@@ -644,6 +644,7 @@ class Finish {
     candidate.utilisation =
         finalist.saturation > 0.0 ? inputs_.load / core::real(serving) / finalist.saturation : 0.0;
     Load load{.output_tokens_per_second = inputs_.demand.rate * inputs_.demand.mean_output,
+              .tokens_per_output_token = inputs_.demand.tokens_per_output_token(),
               .power = std::nullopt};
     if (finalist.certification) {
       const Certification& found = *finalist.certification;

@@ -384,6 +384,7 @@ class Planner {
                 candidate.replicas * instances_of(candidate.split),
                 question_.cost,
                 {.output_tokens_per_second = points_.demand.rate * points_.demand.mean_output,
+                 .tokens_per_output_token = points_.demand.tokens_per_output_token(),
                  .power = contender.capacity.power});
     return {};
   }

@@ -34,11 +34,9 @@ constexpr double kMillisecondsPerSecond = 1000.0;
 struct Choice {
   std::string label;
   std::string gpu;
-  double speed = 0.0;   ///< A user's tokens per second; 0: not known.
-  double e2e_ms = 0.0;  ///< Likewise.
-  double served = 0.0;  ///< Per GPU.
-  double usd_per_mtok = 0.0;
-  double joules_per_token = 0.0;
+  double speed = 0.0;     ///< A user's tokens per second; 0: not known.
+  double e2e_ms = 0.0;    ///< Likewise.
+  double served = 0.0;    ///< Per GPU.
   bool is_bound = false;  ///< No estimate: it is never the best beside one.
 };
 
@@ -97,27 +95,18 @@ std::string best_html(const Found& found) {
       }
     }
     if (best != nullptr) {
-      rows.push_back(
-          {significant(speed),
-           xml_escaped(best->gpu),
-           xml_escaped(best->label),
-           significant(best->served),
-           significant(best->speed),
-           best->usd_per_mtok > 0.0 ? significant(best->usd_per_mtok) : "\u2013",
-           best->joules_per_token > 0.0 ? significant(best->joules_per_token) : "\u2013"});
+      rows.push_back({significant(speed),
+                      xml_escaped(best->gpu),
+                      xml_escaped(best->label),
+                      significant(best->served),
+                      significant(best->speed)});
     }
   }
   if (rows.empty()) {
     return {};
   }
   return "<section id=\"best\">\n<h2>The most that is served at a user's speed</h2>\n" +
-         table_html({"tok/s/user, at least",
-                     "GPU",
-                     "settings",
-                     found.served_name,
-                     "tok/s/user",
-                     "$ per M tokens",
-                     "J per token"},
+         table_html({"tok/s/user, at least", "GPU", "settings", found.served_name, "tok/s/user"},
                     rows) +
          "</section>\n";
 }

@@ -172,6 +172,7 @@ Node candidate_node(const Answer& answer, const PlanCandidate& candidate) {
       .add("gpus", integer_node(candidate.replicas * candidate.gpus_per_replica))
       .add("usd_per_hour", number_node(candidate.cost.usd_per_hour))
       .add("usd_per_mtok", number_node(candidate.cost.usd_per_mtok))
+      .add("usd_per_total_mtok", number_node(candidate.cost.usd_per_total_mtok))
       .add("watts", estimate_node(candidate.cost.watts))
       .add("watts_per_gpu", estimate_node(candidate.cost.watts_per_gpu))
       .add("facility_watts", estimate_node(candidate.cost.facility_watts))

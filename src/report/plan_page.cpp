@@ -299,7 +299,10 @@ class PlanPage {
     html += "<div class=\"cards\">\n";
     card("GPUs", cell(*pick_, "gpus"), text_at(*pick_, "deployment.gpu"));
     if (has_price_) {
-      card("$ per hour", price_text(*pick_), cell(*pick_, "usd_per_mtok", "$ per M output tokens"));
+      card("USD per hour",
+           price_text(*pick_),
+           cell(*pick_, "usd_per_mtok", "USD per M output tokens, ") +
+               cell(*pick_, "usd_per_total_mtok", "per M input and output tokens"));
     }
     card("capacity",
          capacity_text(*pick_) + " " + unit_,
@@ -330,7 +333,7 @@ class PlanPage {
   [[nodiscard]] std::string ranking_html() const {
     std::vector<std::string> head = {"", "deployment", "engine", "GPUs"};
     if (has_price_) {
-      head.emplace_back("$/h");
+      head.emplace_back("USD/h");
     }
     head.push_back("capacity " + unit_);
     for (const Node& target : items_at(plan_, "question.slo")) {
@@ -422,7 +425,7 @@ class PlanPage {
                  .title = "What is served for what it costs",
                  .caption = "Each deployment with the replicas that it needs. Lines are each "
                             "GPU's front: nothing cheaper of that GPU serves more.",
-                 .x_name = has_price_ ? "$ per hour" : "GPUs",
+                 .x_name = has_price_ ? "USD per hour" : "GPUs",
                  .y_name = of_gpus + ", all replicas",
                  .less_is_better = true}),
             figures::front(speeds,

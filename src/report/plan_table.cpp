@@ -48,7 +48,7 @@ std::string times(const Answer& answer,
 
 std::string objective_text(Objective objective) {
   constexpr std::array kTexts = {
-      "fewest GPUs", "least $/h", "least $/M tokens", "least watts", "least J/token"};
+      "fewest GPUs", "least USD/h", "least USD/M output", "least watts", "least J/token"};
   return kTexts[static_cast<std::size_t>(objective)];
 }
 
@@ -62,7 +62,7 @@ std::string best_by(Objective objective) {
   return kTexts[static_cast<std::size_t>(objective)];
 }
 
-/// The objectives that need a column of their own: GPUs and $/h have theirs.
+/// The objectives that need a column of their own: GPUs and USD/h have theirs.
 std::vector<Objective> shown_objectives(const Answer& answer) {
   std::vector<Objective> shown;
   for (const Objective objective : answer.question.objectives) {
@@ -74,7 +74,7 @@ std::vector<Objective> shown_objectives(const Answer& answer) {
 }
 
 std::string unit_of(Objective objective) {
-  constexpr std::array kUnits = {"GPUs", "$/h", "$/M tokens", "W", "J/token"};
+  constexpr std::array kUnits = {"GPUs", "USD/h", "USD/M output (in + out)", "W", "J/token"};
   return kUnits[static_cast<std::size_t>(objective)];
 }
 
@@ -242,7 +242,7 @@ std::string grid_of(const Answer& answer, const TextStyle& style) {
   std::vector<Grid::Column> columns = {
       {.title = ""}, {.title = "deployment", .left = true}, {.title = "GPUs"}};
   if (has_price(answer)) {
-    columns.push_back({.title = "$/h"});
+    columns.push_back({.title = "USD/h"});
   }
   const std::vector<Objective> objectives =
       is_most ? std::vector<Objective>{} : shown_objectives(answer);
@@ -265,6 +265,9 @@ std::string grid_of(const Answer& answer, const TextStyle& style) {
     for (const Objective objective : objectives) {
       const auto value = candidate.cost.of(objective);
       cells.push_back(value ? significant(*value) : "");
+      if (objective == Objective::kUsdPerMtok && candidate.cost.usd_per_total_mtok) {
+        cells.back() += fmt::format(" ({})", significant(*candidate.cost.usd_per_total_mtok));
+      }
     }
     cells.push_back(capacity_text(candidate, answer.serving(candidate.replicas), style.ascii));
     if (is_most) {

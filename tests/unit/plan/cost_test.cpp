@@ -53,11 +53,16 @@ TEST(Cost, OfThreeReplicasOfTwoGpus) {
       read_prices("currency: USD\nprices: {h100: {value: 2.5, date: 2026-05-07, source: a}}",
                   "p.yaml")
           .value();
-  const Cost cost =
-      cost_of(on("h100", 2), 3, asked, {.output_tokens_per_second = 3000.0, .power = watts(500.0)});
+  // Three tokens of prompts for each of an answer.
+  const Cost cost = cost_of(
+      on("h100", 2),
+      3,
+      asked,
+      {.output_tokens_per_second = 3000.0, .tokens_per_output_token = 4.0, .power = watts(500.0)});
   EXPECT_EQ(cost.gpus, 6);
   EXPECT_DOUBLE_EQ(*cost.usd_per_hour, 15.0);
   EXPECT_DOUBLE_EQ(*cost.usd_per_mtok, 15.0 / (3600.0 * 3000.0) * 1e6);
+  EXPECT_DOUBLE_EQ(*cost.usd_per_total_mtok, 15.0 / (3600.0 * 12'000.0) * 1e6);
   EXPECT_DOUBLE_EQ(cost.watts->value, 3000.0);
   EXPECT_DOUBLE_EQ(cost.joules_per_token->value, 1.0);
   EXPECT_EQ(cost.watts->basis, "fit:h100");

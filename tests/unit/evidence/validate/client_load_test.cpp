@@ -28,10 +28,13 @@ TEST(ClientLoad, StatisticsOfSingleRequests) {
 // 100 requests in 10 s and the 2 s that the last takes: they came in 10 s.
 TEST(ClientLoad, TheLastAnswerIsNoOverload) {
   Evidence evidence;
-  EXPECT_EQ(sustained_rate(100.0, 8.0, evidence), 8.0);
+  note_throughput(100.0, 8.0, evidence);
+  EXPECT_EQ(evidence.completed_per_s, 8.0);
   evidence.measured.at(Figure::kE2e, Level::kMean) = 2000.0;
-  EXPECT_DOUBLE_EQ(sustained_rate(100.0, 100.0 / 12.0, evidence).value(), 10.0);
-  EXPECT_FALSE(sustained_rate(100.0, {}, evidence).has_value());
+  note_throughput(100.0, 100.0 / 12.0, evidence);
+  EXPECT_DOUBLE_EQ(evidence.completed_per_s.value(), 10.0);
+  note_throughput(100.0, {}, evidence);
+  EXPECT_FALSE(evidence.completed_per_s.has_value());
 }
 
 // One request a second for 10 s. The last has 100 tokens more than the mean: at 10 ms each the run
@@ -48,7 +51,7 @@ TEST(ClientLoad, ALongLastAnswerIsNoOverload) {
                         .input_tokens = 10.0,
                         .output_tokens = i == 9 ? 200.0 : 100.0});
   }
-  evidence.completed_per_s = sustained_rate(10.0, 10.0 / (9.0 + 1.0 + 0.9), evidence);
+  note_throughput(10.0, 10.0 / (9.0 + 1.0 + 0.9), evidence);
   StageLoad stage = open_load(10.0, 10.0, StageLoad::Kind::kRandom);
   replay_requests(std::move(requests), evidence, stage);
   EXPECT_DOUBLE_EQ(*evidence.offered_per_s, 1.0);

@@ -1,9 +1,11 @@
 #include "engine/capacity.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -25,6 +27,15 @@ bool has_experts(const model::ModelSpec& network) {
 namespace {
 
 constexpr double kBytesOf16Bits = 2.0;
+constexpr double kMib = 1024.0 * 1024.0;
+
+/// Whether the network runs in vLLM's second model runner.
+bool runs_second_runner(const model::ModelSpec& network, const Profile& profile) {
+  return profile.dense_in_second_runner && !has_experts(network) &&
+         std::ranges::none_of(model::cache_groups(network, {}), [](const model::CacheGroup& group) {
+           return group.bytes_per_token.value() == 0.0;
+         });
+}
 
 /// Elements per token that one layer's feed-forward part holds at once on a rank: gate and up, and
 /// their product; in a mixture for each expert that the token uses, with what comes out of it.
@@ -46,20 +57,36 @@ double ffn_elements(const model::ModelSpec& network, double ranks) {
   return most;
 }
 
+/// Bytes that sampling so many rows holds at its peak.
+double sampler_bytes(const model::ModelSpec& network,
+                     const hardware::GpuSpec& gpu,
+                     const MemoryOptions& options,
+                     double rows) {
+  const auto vocabulary = static_cast<double>(network.vocab_size);
+  double per_row = kLogitBytes;
+  double buffers = 0.0;
+  if (options.profile.sorts_to_sample) {
+    per_row += rows < kSegmentedRows ? kWholeSortBytes : kSegmentedSortBytes;
+  } else if (!runs_second_runner(network, options.profile)) {
+    per_row += kDrawBytes;
+    buffers = options.profile.samples_by_triton ? kTritonRowBytes : 0.0;
+  }
+  return vocabulary * (per_row * rows + buffers * std::min(rows, static_cast<double>(gpu.num_sms)));
+}
+
 /// Peak of the profile run, in which max_num_batched_tokens tokens pass the network and
 /// max_num_seqs rows are sampled: either inside a layer or in the sampler. Hidden states and
 /// residuals of all tokens live through both.
-core::Bytes activation_peak(const model::ModelSpec& network, const MemoryOptions& options) {
+core::Bytes activation_peak(const model::ModelSpec& network,
+                            const hardware::GpuSpec& gpu,
+                            const MemoryOptions& options) {
   const auto tokens = static_cast<double>(options.max_num_batched_tokens.value());
   const auto rows = std::min(static_cast<double>(options.max_num_seqs), tokens);
   const double kept = 2.0 * static_cast<double>(network.hidden_size) * kBytesOf16Bits * tokens;
   const double layer =
       ffn_elements(network, static_cast<double>(options.sharding.tensor_parallel_size)) *
       kBytesOf16Bits * tokens;
-  const double per_logit =
-      options.profile.sorts_to_sample ? kSortingBytesPerLogit : kSortlessBytesPerLogit;
-  const double sampler = per_logit * rows * static_cast<double>(network.vocab_size);
-  return core::Bytes(kept + std::max(layer, sampler));
+  return core::Bytes(kept + std::max(layer, sampler_bytes(network, gpu, options, rows)));
 }
 
 std::int64_t rounded_up(std::int64_t value, std::int64_t multiple) {
@@ -99,9 +126,49 @@ core::Bytes expert_padding(const model::ModelSpec& network, const model::Shardin
   return most;
 }
 
-/// Whether a rank exchanges data with others: data-parallel copies do where they share experts.
-bool communicates(const model::ModelSpec& network, const model::Sharding& sharding) {
-  return sharding.gpus() > (has_experts(network) ? 1 : sharding.data_parallel_size);
+/// MiB that the fused all-reduce takes at once between so many GPUs (vLLM's
+/// `allreduce_rms_fusion.py`); 0 where it does not exist.
+double fused_mib(const hardware::GpuSpec& gpu, std::int64_t ranks) {
+  struct Limit {
+    std::string_view architecture;
+    std::int64_t ranks;
+    double mib;
+  };
+  static constexpr std::array kLimits = {Limit{"hopper", 2, 64},
+                                         Limit{"hopper", 4, 2},
+                                         Limit{"hopper", 8, 0.5},
+                                         Limit{"blackwell", 2, 64},
+                                         Limit{"blackwell", 4, 32},
+                                         Limit{"blackwell", 8, 1}};
+  const auto* const found = std::ranges::find_if(kLimits, [&](const Limit& limit) {
+    return gpu.has_nvlink && limit.architecture == gpu.architecture && limit.ranks == ranks;
+  });
+  return found == kLimits.end() ? 0.0 : found->mib;
+}
+
+/// What libraries take beside PyTorch's allocator. Stages alone add nothing: 0.07 GiB by the log of
+/// three stages, where one GPU alone has 0.25 (0.19, H100).
+core::Bytes non_torch_bytes(const model::ModelSpec& network,
+                            const hardware::GpuSpec& gpu,
+                            const MemoryOptions& options) {
+  const model::Sharding& sharding = options.sharding;
+  const std::int64_t ranks = sharding.tensor_parallel_size;
+  core::Bytes bytes = core::gibibytes(options.profile.non_torch_gib);
+  const bool shares_experts = sharding.data_parallel_size > 1 && has_experts(network);
+  if (ranks > 1 || shares_experts) {
+    bytes += core::gibibytes(kCommunicationGib);
+  }
+  const double mib = fused_mib(gpu, ranks);
+  if (options.profile.fuses_all_reduce && mib > 0.0 && sharding.gpus() == ranks) {
+    // A rank's part of every other rank's message, and three more for the one-shot kernel.
+    constexpr double kCopies = 1.0 + 3.0;
+    const double message = std::min(mib * kMib,
+                                    static_cast<double>(options.max_num_batched_tokens.value()) *
+                                        static_cast<double>(network.hidden_size) * kBytesOf16Bits);
+    bytes += core::gibibytes(options.profile.fused_all_reduce_gib) +
+             core::Bytes(kCopies * static_cast<double>(ranks) * message);
+  }
+  return bytes;
 }
 
 core::Bytes position_tables(const model::ModelSpec& network) {
@@ -121,7 +188,6 @@ core::Bytes graph_bytes(const model::ModelSpec& network, const MemoryOptions& op
                                        .is_large_blackwell = options.is_large_blackwell,
                                        .largest = options.max_cudagraph_capture_size,
                                        .every_small_size = options.every_small_size});
-  constexpr double kMib = 1024.0 * 1024.0;
   return core::Bytes(static_cast<double>(sizes.size()) * static_cast<double>(network.num_layers()) *
                      kGraphMibPerLayer * kMib);
 }
@@ -263,6 +329,11 @@ std::int64_t MemoryPlan::num_groups() const {
   return groups;
 }
 
+bool MemoryPlan::has_states() const {
+  return std::ranges::any_of(
+      layouts, [](const CacheLayout& layout) { return layout.kind == CacheLayout::Kind::kState; });
+}
+
 MemoryPlan plan_memory(const model::ModelSpec& network,
                        const hardware::GpuSpec& gpu,
                        const MemoryOptions& options) {
@@ -277,11 +348,12 @@ MemoryPlan plan_memory(const model::ModelSpec& network,
     plan.weights += model::weight_bytes_per_rank(*options.draft, options.draft_sharding);
   }
   plan.position_tables = position_tables(network);
-  plan.activations = activation_peak(network, options);
-  plan.non_torch =
-      core::gibibytes(kNonTorchGib + (communicates(network, sharding) ? kCommunicationGib : 0.0));
+  plan.activations = activation_peak(network, gpu, options);
+  plan.non_torch = non_torch_bytes(network, gpu, options);
   plan.cuda_graphs = graph_bytes(network, options);
-  plan.graphs_in_budget = options.profile.graphs_in_kv_budget;
+  // The second runner estimates none (`profile_cudagraph_memory`).
+  plan.graphs_in_budget =
+      options.profile.graphs_in_kv_budget && !runs_second_runner(network, options.profile);
   plan.reserve = plan.position_tables + plan.activations + plan.non_torch +
                  (plan.graphs_in_budget ? plan.cuda_graphs : core::Bytes(0));
   divide_cache(network, options, plan);
@@ -325,6 +397,13 @@ core::Tokens longest_request(const MemoryPlan& plan,
     (room ? fits : too_long) = middle;
   }
   return core::Tokens(fits);
+}
+
+bool has_room_for_states(const MemoryPlan& plan,
+                         core::Blocks num_gpu_blocks,
+                         const MemoryOptions& options) {
+  return !options.profile.needs_block_per_sequence || !options.whole_graphs || !plan.has_states() ||
+         options.max_num_seqs <= num_gpu_blocks.value();
 }
 
 std::vector<CacheGroup> engine_cache_groups(const MemoryPlan& plan, bool keeps_states) {

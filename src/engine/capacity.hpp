@@ -58,6 +58,7 @@ struct MemoryPlan {
 
   /// Block tables of a sequence.
   [[nodiscard]] std::int64_t num_groups() const;
+  [[nodiscard]] bool has_states() const;
 };
 
 struct MemoryOptions {
@@ -70,6 +71,7 @@ struct MemoryOptions {
   std::int64_t max_num_seqs = 256;
   core::Tokens max_num_batched_tokens{2048};
   bool enforce_eager = false;  ///< No CUDA graphs.
+  bool whole_graphs = false;   ///< CUDA graphs hold decodes whole.
   std::int64_t num_speculative_tokens = 0;
   bool is_large_blackwell = false;  ///< GraphLimits::is_large_blackwell.
   std::optional<std::int64_t> max_cudagraph_capture_size = {};
@@ -77,24 +79,30 @@ struct MemoryOptions {
   Profile profile = {};
 };
 
-/// Bytes per logit that a sampler that sorts holds at its peak in the profile run, for max_num_seqs
-/// rows of the whole vocabulary: the logits in 16 and 32 bits and, to sort them, values, 64-bit
-/// indices and the double buffers of a key-value radix sort: about fifteen 32-bit numbers.
-/// Published block counts of networks with 32,000 to 152,064 tokens (vLLM 0.15) agree on it
-/// (docs/models/capacity.md).
-inline constexpr double kSortingBytesPerLogit = 60.0;
-/// The same of a sampler that sorts nothing (FlashInfer): logits in 16 and 32 bits, scaled, their
-/// probabilities, and those renormalised. Logs of two networks with 201,088 and 262,144 tokens
-/// (vLLM 0.19, A100) agree on it within 2 % of their KV cache.
-inline constexpr double kSortlessBytesPerLogit = 18.0;
+/// Bytes per logit that sampling holds at its peak in the profile run, for max_num_seqs rows of the
+/// whole vocabulary. All hold the logits in 16 bits and their copy in 32.
+inline constexpr double kLogitBytes = 6.0;
+/// A sort of so many rows or more (PyTorch's `SortStable.cu`, segmented): values, their 64-bit
+/// indices twice, and the radix sort's second buffers of both: 38 bytes in all. Logs of vLLM 0.10.2
+/// and 0.11 say 37.5 to 37.9 (docs/models/capacity.md).
+inline constexpr double kSegmentedRows = 128.0;
+inline constexpr double kSegmentedSortBytes = 4.0 + 8.0 + 8.0 + 12.0;
+/// A sort of fewer rows, all at once: values and indices, twice an index with its row, keys, and
+/// the radix sort's second buffers.
+inline constexpr double kWholeSortBytes = 4.0 + 8.0 + 8.0 + 8.0 + 4.0 + 12.0;
+/// Probabilities and the noise that they are divided by (`random_sample`), or FlashInfer's masked
+/// logits and their probabilities: 14 bytes in all. Logs of vLLM 0.19 say 14.4, of which the
+/// vocabulary that each SM of the Triton kernel keeps in 32 bits is 0.5.
+inline constexpr double kDrawBytes = 8.0;
+inline constexpr double kTritonRowBytes = 4.0;
 /// Multiples to which MXFP4 experts are padded when they are loaded: the hidden size, and the width
 /// of an expert on a rank (vLLM's `mxfp4.py`, what the Marlin kernels need).
 inline constexpr std::int64_t kMxfp4HiddenTile = 256;
 inline constexpr std::int64_t kMxfp4WidthTile = 128;
-/// GiB that CUDA libraries take beside PyTorch's allocator while the network is loaded and
-/// profiled, on any GPU; and what communication adds where there are several.
-inline constexpr double kNonTorchGib = 0.15;
-inline constexpr double kCommunicationGib = 0.15;
+/// GiB that communication libraries take beside PyTorch's allocator on a rank that exchanges data
+/// with others; what any GPU's libraries take is Profile::non_torch_gib. 0.42 by a log of 0.11 (two
+/// H100); four with 0.25 agree (0.43).
+inline constexpr double kCommunicationGib = 0.4;
 /// MiB that one layer's share of one captured CUDA graph takes: capturing 67 sizes of a network of
 /// 32 layers takes about half a GiB by vLLM's own log line.
 inline constexpr double kGraphMibPerLayer = 0.25;
@@ -116,6 +124,11 @@ inline constexpr double kGraphMibPerLayer = 0.25;
                                            core::Blocks num_gpu_blocks,
                                            core::Tokens max_num_batched_tokens,
                                            core::Tokens longest);
+/// Whether vLLM starts with so many blocks, as far as states go: where CUDA graphs hold decodes
+/// whole, Profile::needs_block_per_sequence asks for a block per sequence.
+[[nodiscard]] bool has_room_for_states(const MemoryPlan& plan,
+                                       core::Blocks num_gpu_blocks,
+                                       const MemoryOptions& options);
 /// The plan's groups as the engine takes them. A state is what a window of one token keeps: one
 /// block; where prefix caching keeps states, what one of two keeps.
 [[nodiscard]] std::vector<CacheGroup> engine_cache_groups(const MemoryPlan& plan,

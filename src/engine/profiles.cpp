@@ -45,6 +45,7 @@ Profile oldest() {
                  .keeps_last_position_free = false,
                  .remote_rounds_up_to_blocks = true,
                  .frees_uncached_in_order = true,
+                 .non_torch_gib = 0.13,
                  .graph_sizes = GraphSizes::kStep8To512,
                  .whole_graphs = false,
                  .graphs_count_drafts = false};
@@ -56,8 +57,28 @@ Profile after(Profile previous, std::string name) {
   return previous;
 }
 
-Profile profile_of_027(const Profile& v24) {
-  Profile v27 = after(v24, "vllm@0.27");
+Profile profile_of_017(const Profile& v15) {
+  Profile v17 = after(v15, "vllm@0.17");
+  v17.sorts_to_sample = false;
+  v17.samples_by_triton = true;
+  v17.fuses_all_reduce = true;
+  v17.fused_all_reduce_gib = 0.97;
+  return v17;
+}
+
+Profile profile_of_020(const Profile& v19) {
+  Profile v20 = after(v19, "vllm@0.20");
+  v20.reserve_full_prompt = true;
+  v20.graphs_include_budget = true;
+  v20.small_budget_of_batched_experts = true;
+  v20.needs_block_per_sequence = true;
+  v20.graphs_in_kv_budget = true;
+  v20.default_gpu_memory_utilization = 0.92;
+  return v20;
+}
+
+Profile profile_of_027(const Profile& v25) {
+  Profile v27 = after(v25, "vllm@0.27");
   v27.prefix_stats_per_lookup = false;
   v27.lookahead_from_first_chunk = true;
   v27.pads_single_tokens_to_drafts = true;
@@ -76,8 +97,8 @@ Profile profile_of_027(const Profile& v24) {
   return v27;
 }
 
-const std::array<Profile, 11>& table() {
-  static const std::array<Profile, 11> kProfiles = [] {
+const std::array<Profile, 14>& table() {
+  static const std::array<Profile, 14> kProfiles = [] {
     const Profile v08 = oldest();
     Profile v09 = after(v08, "vllm@0.9");
     v09.prefix_stats_in_blocks = false;
@@ -100,6 +121,7 @@ const std::array<Profile, 11>& table() {
     v13.victim_returns_budget = true;
     v13.whole_prompt_blocks_queue = true;
     v13.masks_beside_forward = true;
+    v13.non_torch_gib = 0.25;
     v13.graph_sizes = GraphSizes::kStep8Then16;
     v13.graphs_count_drafts = true;
     Profile v14 = after(v13, "vllm@0.14");
@@ -107,27 +129,27 @@ const std::array<Profile, 11>& table() {
     v14.reverses_passed_over = false;
     v14.keeps_drafts_of_preempted = false;
     const Profile v15 = after(v14, "vllm@0.15");
-    Profile v18 = after(v15, "vllm@0.18");
+    const Profile v17 = profile_of_017(v15);
+    Profile v18 = after(v17, "vllm@0.18");
     v18.has_skipped_queue = true;
     v18.remote_rounds_up_to_blocks = false;
     v18.has_scheduled_tokens = true;
     v18.has_performance_mode = true;
-    Profile v19 = after(v18, "vllm@0.19");
-    v19.sorts_to_sample = false;
-    Profile v20 = after(v19, "vllm@0.20");
-    v20.reserve_full_prompt = true;
-    v20.graphs_include_budget = true;
-    v20.small_budget_of_batched_experts = true;
-    Profile v24 = after(v20, "vllm@0.24");
+    const Profile v19 = after(v18, "vllm@0.19");
+    const Profile v20 = profile_of_020(v19);
+    Profile v21 = after(v20, "vllm@0.21");
+    v21.logs_tokens_of_longest = true;
+    Profile v24 = after(v21, "vllm@0.24");
     v24.free_unhashed_first = true;
     v24.has_watermark = true;
     v24.caps_windows_at_admission = true;
     v24.draft_drops_block_per_layout = false;
-    v24.graphs_in_kv_budget = true;
     v24.has_draft_levels = true;
-    v24.default_gpu_memory_utilization = 0.92;
-    const Profile v27 = profile_of_027(v24);
-    return std::array<Profile, 11>{v08, v09, v11, v13, v14, v15, v18, v19, v20, v24, v27};
+    Profile v25 = after(v24, "vllm@0.25");
+    v25.dense_in_second_runner = true;
+    v25.fused_all_reduce_gib = 0.0;
+    const Profile v27 = profile_of_027(v25);
+    return std::array{v08, v09, v11, v13, v14, v15, v17, v18, v19, v20, v21, v24, v25, v27};
   }();
   return kProfiles;
 }
@@ -227,6 +249,18 @@ constexpr auto kSwitchTexts = std::to_array<SwitchText>({
     {&Profile::sorts_to_sample,
      "samples by sorting the logits",
      "samples without sorting the logits"},
+    {&Profile::dense_in_second_runner,
+     "dense networks sample in less memory",
+     "dense networks sample as the others"},
+    {&Profile::fuses_all_reduce,
+     "all-reduces fused with what follows",
+     "all-reduces by themselves"},
+    {&Profile::logs_tokens_of_longest,
+     "logs the cache as tokens of its longest requests",
+     "logs the cache as tokens of its blocks"},
+    {&Profile::needs_block_per_sequence,
+     "a block for each sequence where layers keep states",
+     "more sequences than blocks where layers keep states"},
     {&Profile::whole_graphs, "whole CUDA graphs of decodes", "CUDA graphs of decodes in pieces"},
     {&Profile::graphs_count_drafts,
      "the largest CUDA graph counts drafts",

@@ -101,8 +101,29 @@ struct Profile {
   bool remote_abort_waits_for_load = false;
   /// Without prefix caching a request's blocks are freed first to last.
   bool frees_uncached_in_order = false;
-  /// The default sampler sorts the vocabulary (PyTorch), which takes memory in the profile run.
+  /// The default sampler sorts the vocabulary (PyTorch), which takes memory in the profile run:
+  /// until 0.16. From 0.17 on a Triton kernel finds the cut, from 0.21 on FlashInfer's by default
+  /// (`topk_topp_sampler.py`).
   bool sorts_to_sample = true;
+  /// That Triton kernel, whose buffer is a row of the vocabulary per SM, runs in the profile run.
+  bool samples_by_triton = false;
+  /// Networks without experts and states run in the second model runner, which copies the logits
+  /// once to sample (`VllmConfig.use_v2_model_runner`, from 0.25).
+  bool dense_in_second_runner = false;
+  /// GiB that CUDA libraries take beside PyTorch's allocator on any GPU: 0.13 by a log of 0.11,
+  /// 0.24 and 0.25 by three of 0.19; in between by the blocks that llama-2-7b got in 0.15.
+  double non_torch_gib = 0.25;
+  /// All-reduces between two GPUs or more of one node with NVSwitch are fused with what follows,
+  /// by default (FlashInfer, from 0.17: `enable_allreduce_rms_fusion`).
+  bool fuses_all_reduce = false;
+  /// GiB that those take beside their workspace: 0.97 by a log of 0.19 (two H100, qwen2.5-7b), for
+  /// a reason not known; none by one of 0.25 (four H100).
+  double fused_all_reduce_gib = 0.0;
+  /// "KV cache size" of the log is what requests of max_model_len keep, not the blocks' tokens.
+  bool logs_tokens_of_longest = false;
+  /// A start with more max_num_seqs than blocks is refused where layers keep states and CUDA graphs
+  /// hold decodes whole (from 0.20, #38270).
+  bool needs_block_per_sequence = false;
   /// CUDA graphs are taken out of the KV budget (estimated), not on top of it.
   bool graphs_in_kv_budget = false;
   double default_gpu_memory_utilization = 0.90;

@@ -474,9 +474,7 @@ void build(Resolution& work) {
   work.out->execution.graphs_hold_prompts =
       !has_own_settings(work.engine()) && work.engine().cudagraph_mode != "FULL_DECODE_ONLY";
   if (!has_own_settings(work.engine())) {
-    work.out->execution.graphs_in_pieces =
-        work.engine().cudagraph_mode == "PIECEWISE" ||
-        (work.engine().cudagraph_mode == "auto" && !work.out->engine.profile.whole_graphs);
+    work.out->execution.graphs_in_pieces = cuts_graphs(work.engine(), work.out->engine.profile);
     work.out->execution.cuda_graph_sizes =
         engine::cuda_graph_sizes(work.out->engine.profile,
                                  {.max_num_seqs = work.out->engine.max_num_seqs,

@@ -37,9 +37,10 @@ bool fits(const FittingQuestion& question) {
     return false;
   }
   const engine::MemoryPlan plan = engine::plan_memory(question.network, question.gpu, options);
-  return engine::longest_request(
+  return engine::has_room_for_states(plan, plan.num_gpu_blocks, options) &&
+         engine::longest_request(
              plan, plan.num_gpu_blocks, options.max_num_batched_tokens, question.tokens) >=
-         question.tokens;
+             question.tokens;
 }
 
 /// `value`, and the powers of two below it down to `lowest`.
@@ -53,6 +54,14 @@ std::vector<std::int64_t> cuts(std::int64_t value, std::int64_t lowest) {
     all.push_back(power);
   }
   return all;
+}
+
+std::optional<std::string> sampler_that_fits(const FittingQuestion& question) {
+  FittingQuestion candidate = question;
+  candidate.options.profile.sorts_to_sample = false;
+  return question.options.profile.sorts_to_sample && fits(candidate)
+             ? std::optional<std::string>("--sampler flashinfer")
+             : std::nullopt;
 }
 
 std::optional<std::string> settings_that_fit(const FittingQuestion& question) {
@@ -205,7 +214,7 @@ std::optional<std::string> format_that_fits(const FittingQuestion& question) {
 
 std::string fitting_hint(const FittingQuestion& question) {
   std::vector<std::string> ways;
-  for (const auto way : {settings_that_fit, cut_that_fits, format_that_fits}) {
+  for (const auto way : {settings_that_fit, sampler_that_fits, cut_that_fits, format_that_fits}) {
     if (auto found = way(question)) {
       ways.push_back(std::move(*found));
     }

@@ -106,6 +106,11 @@ bool runs_eagerly(const EngineSection& engine) {
   return engine.enforce_eager || engine.cudagraph_mode == "NONE";
 }
 
+bool cuts_graphs(const EngineSection& engine, const engine::Profile& profile) {
+  return engine.cudagraph_mode == "PIECEWISE" ||
+         (engine.cudagraph_mode == "auto" && !profile.whole_graphs);
+}
+
 bool compiles_experts(const model::ModelSpec& network,
                       const hardware::GpuSpec& gpu,
                       const latency::KernelChoice& choice) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/profiles.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/step_time_model.hpp"
 #include "model/model_spec.hpp"
@@ -13,6 +14,8 @@ namespace ridgeline::scenario {
 
 /// Whether no step has a CUDA graph: enforce_eager, or cudagraph_mode NONE.
 [[nodiscard]] bool runs_eagerly(const EngineSection& engine);
+/// Whether CUDA graphs of decodes are in pieces around the attention too.
+[[nodiscard]] bool cuts_graphs(const EngineSection& engine, const engine::Profile& profile);
 
 /// Whether experts run in kernels that Triton compiles when a server first needs them: those of
 /// 16-bit weights, of FP8 in blocks before Blackwell, and of MXFP4 where `choice` says so.

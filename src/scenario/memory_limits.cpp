@@ -61,6 +61,8 @@ engine::MemoryOptions memory_options(Resolution& work) {
           .max_num_batched_tokens = core::Tokens(
               work.engine().max_num_batched_tokens.value_or(limits.max_num_batched_tokens.value())),
           .enforce_eager = runs_eagerly(work.engine()),
+          .whole_graphs =
+              !runs_eagerly(work.engine()) && !cuts_graphs(work.engine(), work.out->engine.profile),
           .num_speculative_tokens = work.out->engine.num_speculative_tokens,
           .is_large_blackwell =
               engine::is_large_blackwell(work.out->gpu.memory, work.out->gpu.architecture),
@@ -120,7 +122,7 @@ void cache_states(Resolution& work) {
 void divide_blocks(Resolution& work) {
   const engine::MemoryPlan& plan = work.out->memory;
   work.out->engine.cache_groups = engine::engine_cache_groups(plan);
-  if (!has_recurrent_states(plan)) {
+  if (!plan.has_states()) {
     return;
   }
   if (plan.block_size.value() != work.engine().block_size) {
@@ -173,6 +175,25 @@ std::string hint_for(Resolution& work, core::Tokens tokens) {
                        .gpu = work.out->gpu,
                        .options = memory_options(work),
                        .tokens = tokens});
+}
+
+/// ", by an estimate ..." where no more is missing to hold so many tokens than what the estimate
+/// may be wrong by.
+std::string doubt_of_refusal(Resolution& work, core::Tokens tokens) {
+  constexpr double kDoubt = 0.05;  // of the budget
+  const auto& plan = work.out->memory;
+  const std::int64_t blocks =
+      engine::blocks_of_request(plan, tokens, memory_options(work).max_num_batched_tokens) + 1;
+  const core::Bytes missing = plan.block * static_cast<double>(blocks) - plan.kv_cache;
+  if (work.is_given("engine.num_gpu_blocks") || missing > plan.budget * kDoubt) {
+    return {};
+  }
+  return fmt::format(
+      ", by an estimate that {:.2f} GiB are missing, within {:.0f} % of the budget "
+      "(--num-gpu-blocks "
+      "takes the number of a server's log instead)",
+      core::as_gibibytes(missing),
+      100.0 * kDoubt);
 }
 
 /// Which waiting request goes first, and which have to wait for an adapter's place.
@@ -264,9 +285,10 @@ void model_length(Resolution& work) {
   if (wanted > starts) {
     work.infeasible(
         "engine.max_model_len",
-        fmt::format("one request of {} tokens does not fit in the KV cache, which holds {}: {}",
+        fmt::format("one request of {} tokens does not fit in the KV cache, which holds {}{}: {}",
                     wanted,
                     fits,
+                    doubt_of_refusal(work, core::Tokens(wanted)),
                     memory_sum(work)),
         hint_for(work, core::Tokens(wanted)));
   } else if (wanted > fits) {
@@ -377,6 +399,26 @@ void batch_limits(Resolution& work) {
   }
 }
 
+/// vLLM's check before it captures graphs of networks with states.
+void check_states_of_sequences(Resolution& work) {
+  const engine::MemoryOptions options = memory_options(work);
+  const core::Blocks blocks = work.out->engine.num_gpu_blocks;
+  if (engine::has_room_for_states(work.out->memory, blocks, options)) {
+    return;
+  }
+  work.infeasible(
+      "engine.max_num_seqs",
+      fmt::format(
+          "{} exceeds the {} Mamba cache blocks: each sequence that decodes needs one for its "
+          "state, and vLLM from 0.20 on refuses to capture CUDA graphs then",
+          options.max_num_seqs,
+          blocks.value()),
+      fmt::format(
+          "--max-num-seqs {}, --enforce-eager, or more blocks by --gpu-memory-utilization or "
+          "--tensor-parallel-size",
+          blocks.value()));
+}
+
 /// A setting of windows' blocks where no hit depends on it.
 void check_retention(Resolution& work) {
   const engine::EngineOptions& options = work.out->engine;
@@ -405,12 +447,6 @@ core::Warning prefix_caching_off() {
           "and without drafts, and prefixes that prompts share are computed anew"};
 }
 
-bool has_recurrent_states(const engine::MemoryPlan& plan) {
-  return std::ranges::any_of(plan.layouts, [](const engine::CacheLayout& layout) {
-    return layout.kind == engine::CacheLayout::Kind::kState;
-  });
-}
-
 void resolve_memory(Resolution& work) {
   work.out->memory = engine::plan_memory(work.out->network, work.out->gpu, memory_options(work));
   divide_blocks(work);
@@ -434,7 +470,10 @@ void resolve_memory(Resolution& work) {
   work.engine().gpu_memory_utilization = work.out->memory.utilization;
   if (usable_tokens(work) < work.out->memory.block_size.value()) {
     work.infeasible("model",
-                    fmt::format("{} does not fit: {}", work.out->network.name, memory_sum(work)),
+                    fmt::format("{} does not fit{}: {}",
+                                work.out->network.name,
+                                doubt_of_refusal(work, work.out->memory.block_size),
+                                memory_sum(work)),
                     hint_for(work, std::min(kUsefulLength, work.out->network.max_position)));
   }
 }
@@ -453,6 +492,7 @@ void resolve_limits(Resolution& work) {
   options.enable_chunked_prefill = work.engine().enable_chunked_prefill;
   options.enable_prefix_caching = work.engine().enable_prefix_caching;
   check_retention(work);
+  check_states_of_sequences(work);
   schedule_ahead(work);
   order_of_requests(work);
 }

@@ -11,8 +11,6 @@ namespace ridgeline::scenario {
 /// for a request is infeasible.
 void resolve_memory(Resolution& work);
 
-/// Whether layers keep a state of each sequence.
-[[nodiscard]] bool has_recurrent_states(const engine::MemoryPlan& plan);
 /// Says that prefixes which prompts share are computed anew with such a network.
 [[nodiscard]] core::Warning prefix_caching_off();
 

@@ -219,7 +219,7 @@ void warn_of_prefixes(const scenario::Resolved& resolved,
   const bool is_default = setting != resolved.provenance.end() &&
                           setting->origin == scenario::Provenance::Origin::kDefault;
   if (is_default && source.names_prompts() && !resolved.deployment->engine.enable_prefix_caching &&
-      scenario::has_recurrent_states(resolved.deployment->memory)) {
+      resolved.deployment->memory.has_states()) {
     warnings.push_back(scenario::prefix_caching_off());
   }
 }

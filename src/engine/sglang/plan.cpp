@@ -304,8 +304,10 @@ void keep_states(const PlanInputs& in, Pool& pool) {
 }
 
 Pool pool_of(const PlanInputs& in, double fraction) {
+  constexpr double kLibrariesGib = 0.15;      // CUDA's own, as in vLLM's logs of 0.11
+  constexpr double kOneMoreOfSeveral = 0.15;  // communication's: not measured with SGLang
   const bool communicates = in.sharding.gpus() > 1;
-  const core::Bytes libraries((kNonTorchGib + (communicates ? kCommunicationGib : 0.0)) * kGib);
+  const core::Bytes libraries((kLibrariesGib + (communicates ? kOneMoreOfSeveral : 0.0)) * kGib);
   Pool pool{.fraction = fraction, .free = in.gpu.usable_memory - libraries};
   pool.weights = model::weight_bytes_per_rank(in.network, in.sharding);
   pool.bytes = pool.free * fraction - pool.weights;

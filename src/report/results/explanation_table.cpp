@@ -158,8 +158,10 @@ void memory_lines(const scenario::Deployment& deployment,
     }
   }
   lines.row("block", fmt::format("{:.6g} KiB", plan.block.value() / 1024.0));
-  const std::int64_t tokens = scenario::held_tokens(deployment);
-  lines.row("tokens", report::grouped(tokens));
+  lines.row("tokens",
+            report::grouped(scenario::logged_tokens(deployment)),
+            fmt::format("\"KV cache size\" of its log; {} of whole sequences",
+                        report::grouped(scenario::held_tokens(deployment))));
   lines.row("requests of max_model_len",
             report::significant(scenario::requests_of_longest(deployment)));
   if (const auto length = tokens_of_request(workload)) {

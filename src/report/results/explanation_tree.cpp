@@ -143,6 +143,7 @@ document::Node memory_tree(const scenario::Deployment& deployment,
       .add("block_size", integer_node(deployment.engine.block_size.value()))
       .add("num_gpu_blocks", integer_node(deployment.engine.num_gpu_blocks.value()))
       .add("kv_tokens", integer_node(scenario::held_tokens(deployment)))
+      .add("logged_kv_tokens", integer_node(scenario::logged_tokens(deployment)))
       .add("sequence_state_gib", gib(plan.sequence_state))
       .add("cache_groups", layouts_tree(plan))
       .add("blocks_of_max_model_len", integer_node(scenario::blocks_of_longest(deployment)))

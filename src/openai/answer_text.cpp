@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -119,29 +120,42 @@ std::optional<Stopped> find_stop(const AnswerText& answer,
     longest = std::max(longest, stop.size());
   }
   std::string text;
+  std::vector<std::size_t> ends;  // Of each token.
+  ends.reserve(static_cast<std::size_t>(std::max<std::int64_t>(limit, 0)));
   for (std::int64_t i = 0; i < limit; ++i) {
-    const std::size_t before = text.size();
     answer.append(i, text);
-    if (i + 1 < min_tokens) {
+    ends.push_back(text.size());
+  }
+  // The first token that is looked at. What ends in it begins at most so far before it.
+  const auto begin = static_cast<std::size_t>(std::max<std::int64_t>(min_tokens - 1, 0));
+  if (begin >= ends.size()) {
+    return std::nullopt;
+  }
+  const std::size_t before = begin > 0 ? ends[begin - 1] : 0;
+  const std::string_view rest =
+      std::string_view(text).substr(before > longest ? before - longest : 0);
+  std::optional<Stopped> first;
+  std::size_t at = 0;
+  for (const std::string& stop : stops) {
+    // Linear whatever the texts are, which std::string::find is not.
+    const void* const found = ::memmem(rest.data(), rest.size(), stop.data(), stop.size());
+    if (found == nullptr) {
       continue;
     }
-    // What ends in this token begins at most so far before it.
-    const std::size_t from = before > longest ? before - longest : 0;
-    const std::string* first = nullptr;
-    std::size_t at = std::string::npos;
-    for (const std::string& stop : stops) {
-      const std::size_t found = text.find(stop, from);
-      if (found != std::string::npos && (first == nullptr || found < at)) {
-        at = found;
-        first = &stop;
-      }
-    }
-    if (first != nullptr) {
-      text.resize(include ? at + first->size() : at);
-      return Stopped{.tokens = i + 1, .text = std::move(text), .stop = *first};
+    const auto place = static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
+    const auto token =
+        std::max<std::int64_t>(std::ranges::lower_bound(ends, place + stop.size()) - ends.begin(),
+                               static_cast<std::int64_t>(begin));
+    if (!first || token + 1 < first->tokens || (token + 1 == first->tokens && place < at)) {
+      first = Stopped{.tokens = token + 1, .text = {}, .stop = stop};
+      at = place;
     }
   }
-  return std::nullopt;
+  if (first) {
+    text.resize(include ? at + first->stop.size() : at);
+    first->text = std::move(text);
+  }
+  return first;
 }
 
 std::int64_t token_id_of(std::string_view piece, const text::Tokenizer* tokenizer) {

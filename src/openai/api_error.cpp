@@ -64,6 +64,13 @@ ApiError invalid_response_request(std::string message, std::string param, ApiVer
           .param = version >= kErrorParams ? std::optional(std::move(param)) : std::nullopt};
 }
 
+ApiError out_of_memory() {
+  return {.status = 503,
+          .type = "Service Unavailable",
+          .message = "This server is out of memory: the request was not taken.",
+          .param = std::nullopt};
+}
+
 ApiError dead_engine() {
   return {.status = 500,
           .type = "InternalServerError",

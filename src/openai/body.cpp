@@ -21,6 +21,9 @@ ApiResult<Body> Body::parse(std::string_view text) {
   Body body;
   body.parser_ = std::make_unique<simdjson::dom::parser>();
   const auto unread = [](simdjson::error_code code) {
+    if (code == simdjson::MEMALLOC) {
+      return tl::unexpected(out_of_memory());
+    }
     return tl::unexpected(bad_request(
         fmt::format("[{{'type': 'json_invalid', 'loc': ('body', 0), 'msg': 'JSON decode error', "
                     "'ctx': {{'error': '{}'}}}}]",

@@ -25,6 +25,8 @@ using Element = simdjson::dom::element;
 using Object = simdjson::dom::object;
 
 constexpr std::int64_t kMostStops = 4;
+/// Versions without that limit look for any number; each costs a look at the whole answer.
+constexpr std::int64_t kMostStopsHere = 64;
 
 std::string compact(Element element) {
   return simdjson::minify(element);
@@ -504,6 +506,8 @@ class GenerationReader {
     } else if (request_.stream_interval && *request_.stream_interval < 1) {
       refuse(fmt::format("stream_interval must be at least 1, got {}.", *request_.stream_interval),
              "stream_interval");
+    } else if (std::ssize(request_.stop) > kMostStopsHere) {
+      refuse(fmt::format("this server looks for at most {} stop strings", kMostStopsHere), "stop");
     } else if (std::ranges::any_of(request_.stop, &std::string::empty)) {
       refuse("stop cannot contain an empty string.", "stop");
     }

@@ -1,5 +1,6 @@
 #include "openai/schema_instance.hpp"
 
+#include <chrono>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -43,6 +44,57 @@ TEST(SchemaInstance, HasABudgetOfNodes) {
   }
   schema += R"(},"$ref":"#/$defs/l6"})";
   EXPECT_FALSE(schema_instance(schema).has_value());
+}
+
+/// An object with so many properties, all of them required.
+std::string wide_schema(int properties) {
+  std::string names;
+  std::string schema = R"({"type":"object","properties":{)";
+  for (int i = 0; i < properties; ++i) {
+    const std::string name = "\"p" + std::to_string(i) + "\"";
+    schema += (i > 0 ? "," : "") + name + R"(:{"type":"null"})";
+    names += (i > 0 ? "," : "") + name;
+  }
+  return schema + R"(},"required":[)" + names + "]}";
+}
+
+TEST(SchemaInstance, TakesTimeInProportionToTheSchema) {
+  // 2^16 properties for each of 2^13 look-ups would be half a billion steps, some seconds.
+  const auto begin = std::chrono::steady_clock::now();
+  // 9,000 times quotes, a letter, 34,890 digits in all and ": null", two braces, 8,999 times ", ".
+  EXPECT_EQ(schema_instance(wide_schema(9'000)).value().size(),
+            9'000U * 9 + 34'890 + 2 + 2 * 8'999);
+  EXPECT_FALSE(schema_instance(wide_schema(65'536)).has_value());
+  // A wide object again and again: of the list's items, and behind references.
+  std::string wide = wide_schema(60'000);
+  wide.resize(wide.rfind("\"required\""));
+  EXPECT_FALSE(schema_instance(R"({"type":"array","minItems":1000,"items":)" + wide +
+                               R"("required":["p59999"]}})")
+                   .has_value());
+  std::string references =
+      R"({"anyOf":[{"type":"array","minItems":900,"items":{"$ref":"#/$defs/p"}}],"$defs":{)";
+  for (int i = 0; i < 60'000; ++i) {
+    references += "\"d" + std::to_string(i) + R"(":{"type":"null"},)";
+  }
+  EXPECT_TRUE(schema_instance(references + R"("p":{"$ref":"#/$defs/d59999"}}})").has_value());
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
+}
+
+TEST(SchemaInstance, IsBounded) {
+  // A constant of 2 KB a thousand times.
+  const std::string constant = R"({"const":")" + std::string(2'000, 'x') + R"("})";
+  EXPECT_FALSE(
+      schema_instance(R"({"type":"array","minItems":1000,"items":)" + constant + "}").has_value());
+  EXPECT_TRUE(
+      schema_instance(R"({"type":"array","minItems":400,"items":)" + constant + "}").has_value());
+}
+
+TEST(SchemaInstance, FollowsReferencesIntoObjectsAndLists) {
+  const auto of = [](const char* schema) { return schema_instance(schema).value_or("refused"); };
+  EXPECT_EQ(of(R"({"$ref":"#/anyOf/1","anyOf":[{"type":"null"},{"type":"boolean"}]})"), "true");
+  EXPECT_EQ(of(R"({"$ref":"#/$defs/a~1b","$defs":{"a/b":{"type":"boolean"}}})"), "true");
+  EXPECT_EQ(of(R"({"$ref":"#/x","x":{"type":"boolean"}})"), "true");
+  EXPECT_EQ(of(R"({"$ref":"#/$defs/no","$defs":{}})"), "refused");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
@@ -42,34 +43,53 @@ class DiskFile final : public LogFile {
   ~DiskFile() override { ::close(descriptor_); }
 
   bool append(std::string_view text) override {
-    const bool done = write_at(end_, text);
-    end_ += static_cast<std::int64_t>(text.size());
-    return done;
+    const std::size_t written = write_at(end_, text);
+    const bool is_whole = written == text.size();
+    // What did not fit ends inside a row.
+    end_ += static_cast<std::int64_t>(is_whole ? written : text.substr(0, written).rfind('\n') + 1);
+    if (!is_whole) {
+      static_cast<void>(::ftruncate(descriptor_, end_));
+    }
+    return is_whole;
   }
-  bool overwrite(std::int64_t at, std::string_view text) override { return write_at(at, text); }
+  bool overwrite(std::int64_t at, std::string_view text) override {
+    return write_at(at, text) == text.size();
+  }
+  [[nodiscard]] std::string problem() const override {
+    return std::generic_category().message(why_);
+  }
 
  private:
-  [[nodiscard]] bool write_at(std::int64_t at, std::string_view text) const {
-    while (!text.empty()) {
-      const ssize_t written = ::pwrite(descriptor_, text.data(), text.size(), at);
-      if (written < 0 && errno == EINTR) {
+  /// How many of the bytes are written.
+  [[nodiscard]] std::size_t write_at(std::int64_t at, std::string_view text) {
+    std::size_t written = 0;
+    while (written < text.size()) {
+      const ssize_t more = ::pwrite(descriptor_,
+                                    text.data() + written,
+                                    text.size() - written,
+                                    at + static_cast<std::int64_t>(written));
+      if (more < 0 && errno == EINTR) {
         continue;
       }
-      if (written <= 0) {
-        return false;
+      if (more <= 0) {
+        why_ = more < 0 ? errno : ENOSPC;
+        break;
       }
-      text.remove_prefix(static_cast<std::size_t>(written));
-      at += written;
+      written += static_cast<std::size_t>(more);
     }
-    return true;
+    return written;
   }
 
   int descriptor_;
   std::int64_t end_ = 0;
+  int why_ = 0;
 };
 
-core::Error cannot_write(const std::string& path, std::string why) {
-  return {.field = "--arrival-log", .message = std::move(why), .where = {.file = path}};
+core::Error cannot_write(const std::string& path, std::string why, std::string hint = {}) {
+  return {.field = "--arrival-log",
+          .message = std::move(why),
+          .where = {.file = path},
+          .hint = std::move(hint)};
 }
 
 }  // namespace
@@ -81,18 +101,23 @@ core::Result<std::unique_ptr<LogFile>> open_log_file(const std::string& path) {
     return core::fail(cannot_write(
         path, fmt::format("cannot be written: {}", std::generic_category().message(errno))));
   }
+  auto file = std::make_unique<DiskFile>(descriptor);
   struct stat facts{};
   if (::fstat(descriptor, &facts) != 0 || !S_ISREG(facts.st_mode)) {
-    ::close(descriptor);
     return core::fail(cannot_write(path, "is not a regular file, which rows are written over in"));
   }
-  if (::ftruncate(descriptor, 0) != 0) {
-    const int why = errno;
-    ::close(descriptor);
+  // Before the size is asked for: another server may just have begun it. Gone with the process.
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
     return core::fail(cannot_write(
-        path, fmt::format("cannot be written: {}", std::generic_category().message(why))));
+        path, "is written by another server", "a name of its own for each server's log"));
   }
-  return std::make_unique<DiskFile>(descriptor);
+  if (::fstat(descriptor, &facts) != 0 || facts.st_size > 0) {
+    return core::fail(
+        cannot_write(path,
+                     fmt::format("holds {} bytes already, which it would replace", facts.st_size),
+                     "name a new file: a log is the requests of one run"));
+  }
+  return file;
 }
 
 ArrivalLog::ArrivalLog(std::unique_ptr<LogFile> file)

@@ -20,13 +20,16 @@ class LogFile {
   LogFile(const LogFile&) = delete;
   LogFile& operator=(const LogFile&) = delete;
   virtual ~LogFile() = default;
-  /// Each false where the file could not be written.
+  /// Each false where the file could not be written; it then ends with a whole line.
   virtual bool append(std::string_view text) = 0;
   virtual bool overwrite(std::int64_t at, std::string_view text) = 0;
+  /// Why the last write failed, for people.
+  [[nodiscard]] virtual std::string problem() const { return "cannot be written"; }
 };
 
-/// A new, empty file in place of whatever has this name. Fails where it cannot be made, and where
-/// it cannot be written over (a pipe).
+/// A new file, or an empty one, that this process alone writes. Fails where it cannot be made,
+/// where it cannot be written over (a pipe), where it holds something (the log of another run, an
+/// input of this one), and where another process has it open as its log.
 [[nodiscard]] core::Result<std::unique_ptr<LogFile>> open_log_file(const std::string& path);
 
 /// The requests of a session as a trace (request-jsonl), in the order of their arrival, so that
@@ -46,6 +49,8 @@ class ArrivalLog {
   /// Writes what is not in the file yet. False where it cannot be written; nothing is written any
   /// more then.
   bool flush();
+  /// Why it is no longer written.
+  [[nodiscard]] std::string problem() const { return file_->problem(); }
 
  private:
   std::unique_ptr<LogFile> file_;

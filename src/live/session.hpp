@@ -94,6 +94,8 @@ class Session {
   void hand_over() { run_->driver().end(); }
   /// Writes the log as far as it goes; false where it could not be written.
   bool flush_log() { return log_ == nullptr || log_->flush(); }
+  /// Why the log, of a session that has one, is no longer written.
+  [[nodiscard]] std::string log_problem() const { return log_->problem(); }
   /// Simulates to the end of all that has come, at once, and sums up. Once, the last call.
   [[nodiscard]] core::Result<sim::RunOutcome> finish();
 

@@ -212,9 +212,7 @@ bool Emulator::tick() {
   if (kv_events_) {
     kv_events_->answer_replays();
   }
-  if (!session_->flush_log()) {
-    is_log_broken_ = true;
-  }
+  watch_log();
   if (!drain_until_) {
     if (!interrupt_->load(std::memory_order_relaxed) && !is_drain_wanted_ && !session_->is_over()) {
       return true;
@@ -267,7 +265,7 @@ core::Result<ServeOutcome> Emulator::finish() {
   if (!run) {
     return core::fail(run.error());
   }
-  outcome.is_log_whole = !is_log_broken_ && session_->flush_log();
+  watch_log();
   outcome.run = std::move(*run);
   if (outcome.run.totals.steps > 0) {
     outcome.mean_step = outcome.run.totals.busy.to_seconds() /
@@ -312,6 +310,10 @@ bool Emulator::has(const Route& route, std::string_view path) const {
 }
 
 void Emulator::on_request(net::Connection& connection, net::HttpRequest request) {
+  within_memory(connection, [&] { take_request(connection, std::move(request)); });
+}
+
+void Emulator::take_request(net::Connection& connection, net::HttpRequest request) {
   request_began_ = live::wall_now();
   request_came_ = clock_.at(connection.arrived());
   const bool is_of_page = !request.header("origin").empty();
@@ -396,20 +398,6 @@ openai::ApiResult<void> Emulator::check_model(const std::optional<std::string>& 
       openai::not_found(fmt::format("The model `{}` does not exist.", *model), "model"));
 }
 
-std::optional<Fault> Emulator::draw_fault() {
-  if (settings_.faults.empty()) {
-    return std::nullopt;
-  }
-  core::RngStream draws(
-      settings_.seed, 0, "serve-faults", static_cast<std::uint64_t>(num_http_requests_));
-  for (const Fault& fault : settings_.faults) {
-    if (fault.kind != Fault::Kind::kDie && draws.uniform() < fault.share) {
-      return fault;
-    }
-  }
-  return std::nullopt;
-}
-
 openai::ApiResult<std::int32_t> Emulator::rank_of(const net::HttpRequest& request) const {
   std::int32_t rank = 0;
   const std::string_view stated = request.header("x-data-parallel-rank");
@@ -454,48 +442,6 @@ void Emulator::mark(const net::HttpRequest& request, std::vector<EngineRequest>&
       one.request.lora = core::LoraId(found->second);
     }
   }
-}
-
-std::optional<openai::ApiError> Emulator::refusal(const net::HttpRequest& request,
-                                                  net::HeaderList& headers,
-                                                  std::optional<Fault>& fault) {
-  if (is_dead()) {
-    return openai::dead_engine();
-  }
-  fault = draw_fault();
-  if (settings_.heeds_fault_headers) {
-    int status = 0;
-    const std::string_view stated = request.header("x-return-error");
-    if (std::from_chars(stated.data(), stated.data() + stated.size(), status).ec == std::errc() &&
-        status >= 400 && status < 600) {
-      fault.emplace();
-      fault->status = status;
-    }
-  }
-  if (fault) {
-    metrics_.on_fault(name(fault->kind));
-  }
-  if (fault && fault->kind == Fault::Kind::kError) {
-    if (fault->retry_after) {
-      headers.emplace_back("retry-after", fmt::format("{}", *fault->retry_after));
-    }
-    return openai::ApiError{.status = fault->status,
-                            .type = std::string(net::phrase_of(fault->status)),
-                            .message = "an injected fault",
-                            .param = std::nullopt};
-  }
-  if (settings_.max_waiting > 0) {
-    session_->advance();
-    if (session_->state().waiting + std::ssize(held_) >= settings_.max_waiting) {
-      headers.emplace_back("retry-after", "1");
-      return openai::ApiError{
-          .status = 429,
-          .type = "Too Many Requests",
-          .message = fmt::format("{} requests wait already", settings_.max_waiting),
-          .param = std::nullopt};
-    }
-  }
-  return std::nullopt;
 }
 
 void Emulator::generate(net::Connection& connection,

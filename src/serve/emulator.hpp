@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,7 +47,6 @@ struct ServeOutcome {
   double least_lateness_p99 = 0.0;  ///< The lower bound of its bucket.
   double mean_step = 0.0;           ///< Wall seconds of a step; 0 where there was none.
   std::int64_t clock_jumps = 0;
-  bool is_log_whole = true;      ///< The arrival log could be written.
   bool are_steps_short = false;  ///< Most lasted less than ServerMetrics::kShortStep here.
   bool was_cut = false;          ///< Answers were still under way when the time to drain was over.
 };
@@ -164,6 +164,9 @@ class Emulator final : public net::Handler, public net::EventLoop::Work {
   [[nodiscard]] core::Result<void> open_kv_events();
   void pump();
   void begin_drain();
+  void take_request(net::Connection& connection, net::HttpRequest request);
+  void within_memory(net::Connection& connection, const std::function<void()>& take);
+  void watch_log();
   void die_if_due();
   [[nodiscard]] bool is_dead() { return clock_.now() < dead_until_; }
   [[nodiscard]] bool holds_requests() const { return is_paused_ || is_sleeping(); }

@@ -1,12 +1,20 @@
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <new>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "core/result.hpp"
+#include "core/rng.hpp"
 #include "core/time.hpp"
 #include "document/json_writer.hpp"
 #include "engine/server.hpp"
@@ -14,10 +22,12 @@
 #include "openai/api_version.hpp"
 #include "serve/emulator.hpp"
 #include "serve/fault.hpp"
+#include "serve/memory_reserve.hpp"
 #include "serve/net/connection.hpp"
 #include "serve/net/http_parser.hpp"
 #include "serve/routes/routes.hpp"
 #include "serve/server_metrics.hpp"
+#include "serve/settings.hpp"
 
 namespace ridgeline::serve {
 namespace {
@@ -94,7 +104,8 @@ void Emulator::take_held() {
     loop_.touch(*held.connection);
     request_began_ = live::wall_now();
     request_came_ = clock_.now();
-    generate(*held.connection, held.request, std::move(held.wanted));
+    within_memory(*held.connection,
+                  [&] { generate(*held.connection, held.request, std::move(held.wanted)); });
   }
 }
 
@@ -193,6 +204,10 @@ std::string Emulator::metrics_page() {
   }
   now.simulated_seconds = clock_.now().to_seconds();
   now.sleep_level = sleeps_.level;
+  if (settings_.arrival_log) {
+    watch_log();
+    now.is_log_whole = !is_log_broken_;
+  }
   now.open_connections = loop_.num_connections(*this);
   now.open_streams = generations_->num_open();
   now.unix_seconds = live::unix_seconds();
@@ -237,6 +252,96 @@ std::string Emulator::state_json() {
   json.end_array();
   json.end_object();
   return json.text();
+}
+
+/// Says at once that the log has ended, where it has.
+void Emulator::watch_log() {
+  if (session_->flush_log() || is_log_broken_) {
+    return;
+  }
+  is_log_broken_ = true;
+  if (settings_.warn) {
+    settings_.warn({.code = "W-arrival-log",
+                    .message = fmt::format("{}: {}: no request is logged any more, and a replay of "
+                                           "the log is another run",
+                                           *settings_.arrival_log,
+                                           session_->log_problem()),
+                    .hint = "room for it, and a new server with a log of another name"});
+  }
+}
+
+/// A request that takes more memory than there is ends alone.
+void Emulator::within_memory(net::Connection& connection, const std::function<void()>& take) {
+  try {
+    take();
+  } catch (const std::bad_alloc&) {
+    const bool may_answer = connection.is_busy() && !connection.is_streaming();
+    on_gone(connection);
+    if (may_answer) {
+      answer_error(connection, openai::out_of_memory());
+    } else {
+      connection.kill();
+    }
+  }
+}
+
+std::optional<Fault> Emulator::draw_fault() {
+  if (settings_.faults.empty()) {
+    return std::nullopt;
+  }
+  core::RngStream draws(
+      settings_.seed, 0, "serve-faults", static_cast<std::uint64_t>(num_http_requests_));
+  for (const Fault& fault : settings_.faults) {
+    if (fault.kind != Fault::Kind::kDie && draws.uniform() < fault.share) {
+      return fault;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<openai::ApiError> Emulator::refusal(const net::HttpRequest& request,
+                                                  net::HeaderList& headers,
+                                                  std::optional<Fault>& fault) {
+  if (is_dead()) {
+    return openai::dead_engine();
+  }
+  if (!MemoryReserve::is_whole()) {
+    return openai::out_of_memory();
+  }
+  fault = draw_fault();
+  if (settings_.heeds_fault_headers) {
+    int status = 0;
+    const std::string_view stated = request.header("x-return-error");
+    if (std::from_chars(stated.data(), stated.data() + stated.size(), status).ec == std::errc() &&
+        status >= 400 && status < 600) {
+      fault.emplace();
+      fault->status = status;
+    }
+  }
+  if (fault) {
+    metrics_.on_fault(name(fault->kind));
+  }
+  if (fault && fault->kind == Fault::Kind::kError) {
+    if (fault->retry_after) {
+      headers.emplace_back("retry-after", fmt::format("{}", *fault->retry_after));
+    }
+    return openai::ApiError{.status = fault->status,
+                            .type = std::string(net::phrase_of(fault->status)),
+                            .message = "an injected fault",
+                            .param = std::nullopt};
+  }
+  if (settings_.max_waiting > 0) {
+    session_->advance();
+    if (session_->state().waiting + std::ssize(held_) >= settings_.max_waiting) {
+      headers.emplace_back("retry-after", "1");
+      return openai::ApiError{
+          .status = 429,
+          .type = "Too Many Requests",
+          .message = fmt::format("{} requests wait already", settings_.max_waiting),
+          .param = std::nullopt};
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace ridgeline::serve

@@ -45,6 +45,9 @@ struct ChoiceState {
   }
 };
 
+/// An answer that is in memory as a whole has no more bytes; nor have all that are kept.
+inline constexpr std::size_t kMostAnswerBytes = std::size_t{64} << 20U;
+
 /// An answer that is under way.
 struct Generation {
   std::uint64_t serial = 0;  ///< 0: the slot is free.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -363,9 +364,16 @@ void Generations::finish(Generation& generation) {
     }
     return;
   }
-  const std::string body = writer_.whole(generation);
-  if (generation.kept_messages) {
-    responses_.keep(generation.head.id, writer_.kept(generation));
+  std::string body;
+  try {
+    body = writer_.whole(generation);
+    if (generation.kept_messages) {
+      responses_.keep(generation.head.id, writer_.kept(generation));
+    }
+  } catch (const std::bad_alloc&) {
+    body = {};
+    fail(generation, openai::out_of_memory());
+    return;
   }
   const net::HeaderList headers = std::move(generation.headers);
   release(generation);

@@ -54,7 +54,18 @@ struct PlannedPrompt {
   std::string text;
   std::int64_t images = 0;
   std::shared_ptr<const std::vector<std::uint32_t>> token_ids = {};
+  std::optional<openai::AnswerText> echo = {};  ///< Its text as an answer.
 };
+
+/// Bytes of a text in JSON.
+std::size_t quoted_size(std::string_view text) {
+  constexpr std::size_t kOfControl = 6;  // "\u0001"
+  std::size_t bytes = 0;
+  for (const char c : text) {
+    bytes += static_cast<unsigned char>(c) < ' ' ? kOfControl : c == '"' || c == '\\' ? 2 : 1;
+  }
+  return bytes;
+}
 
 ApiError too_long(std::int64_t prompt, std::int64_t output, std::int64_t longest) {
   return openai::refused(
@@ -354,8 +365,51 @@ class Planner {
     return tokens;
   }
 
+  /// Adds what a choice takes of the answer's JSON, at most, where all of it is in memory at a
+  /// time.
+  ApiResult<void> weigh(const PlannedPrompt& prompt, const ChoiceState& choice) {
+    constexpr std::size_t kFrame = 512;
+    constexpr std::size_t kWord = 12;    // A token of the server's own words, or of a vocabulary.
+    constexpr std::size_t kEntry = 48;   // Of a token's logprob, beside the token.
+    constexpr std::size_t kPerByte = 4;  // Of a token that is shown as a list of bytes.
+    constexpr std::size_t kId = 12;
+    const bool is_whole = !wanted_.stream || wanted_.api == openai::Api::kResponses ||
+                          wanted_.api == openai::Api::kMessages;
+    if (!is_whole && wanted_.stop.empty()) {
+      return {};
+    }
+    const auto tokens = static_cast<std::size_t>(choice.length);
+    const auto prompt_tokens = static_cast<std::size_t>(prompt.tokens);
+    const std::size_t echoed = wanted_.echo && !wanted_.is_chat() ? quoted_size(prompt.text) : 0;
+    const std::size_t text =
+        (choice.text.length() ? quoted_size(choice.text.text(choice.length)) : kWord * tokens) +
+        echoed;
+    std::size_t bytes = kFrame + text;
+    if (wanted_.logprobs && wanted_.is_chat()) {
+      bytes += (1 + static_cast<std::size_t>(std::max<std::int64_t>(*wanted_.logprobs, 0))) *
+               (kEntry * tokens + (1 + kPerByte) * text);
+    } else if (wanted_.logprobs) {
+      bytes += kEntry * (tokens + (echoed > 0 ? prompt_tokens : 0)) + 2 * text;
+    }
+    if (wanted_.return_token_ids) {
+      bytes += kId * (tokens + prompt_tokens);
+    }
+    if (wanted_.prompt_logprobs) {
+      bytes += 2 * kEntry * prompt_tokens + quoted_size(prompt.text);
+    }
+    answer_bytes_ += bytes;
+    if (answer_bytes_ <= kMostAnswerBytes) {
+      return {};
+    }
+    return tl::unexpected(openai::refused(
+        fmt::format("an answer of more than {} MiB is not given at once: ask for fewer tokens, "
+                    "choices or log probabilities, or for a stream",
+                    kMostAnswerBytes >> 20U),
+        "max_tokens"));
+  }
+
   ApiResult<void> add_choice(std::size_t of_prompt) {
-    const PlannedPrompt& prompt = prompts_[of_prompt];
+    PlannedPrompt& prompt = prompts_[of_prompt];
     const std::int64_t room = facts_.max_model_len - prompt.tokens;
     const std::int64_t asked =
         wanted_.max_tokens.value_or(wanted_.is_chat() ? room : kCompletionTokens);
@@ -372,6 +426,9 @@ class Planner {
     bool ends_by_itself = false;
     const std::int64_t tokens = length_of(choice.text, id, asked, is_all, ends_by_itself);
     choice.length = tokens;
+    if (auto room_left = weigh(prompt, choice); !room_left) {
+      return tl::unexpected(room_left.error());
+    }
     std::int64_t computed = std::max<std::int64_t>(tokens, 1);
     choice.finish.reason = ends_by_itself ? "stop" : "length";
     if (plan_.generation.is_tool_call && ends_by_itself) {
@@ -412,14 +469,17 @@ class Planner {
     return {};
   }
 
-  [[nodiscard]] openai::AnswerText text_for(const PlannedPrompt& prompt,
+  [[nodiscard]] openai::AnswerText text_for(PlannedPrompt& prompt,
                                             std::uint64_t id,
                                             bool& is_all) const {
     if (fixed_) {
       return *fixed_;
     }
     if (settings_.answer == AnswerKind::kEcho && !prompt.text.empty()) {
-      return openai::AnswerText::of_text(prompt.text, settings_.tokenizer.get());
+      if (!prompt.echo) {
+        prompt.echo = openai::AnswerText::of_text(prompt.text, settings_.tokenizer.get());
+      }
+      return *prompt.echo;
     }
     if (settings_.answer == AnswerKind::kFile) {
       const auto found = settings_.answers.find(openai::hash_text(prompt.text));
@@ -440,6 +500,7 @@ class Planner {
   const openai::FindAnswer& find_answer_;
   std::vector<PlannedPrompt> prompts_;
   std::optional<openai::AnswerText> fixed_;
+  std::size_t answer_bytes_ = 0;  ///< At most; of what all choices so far take.
   Plan plan_;
 };
 

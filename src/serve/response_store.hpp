@@ -29,7 +29,7 @@ struct KeptResponse {
 class ResponseStore {
  public:
   /// `is_enabled`: else it keeps nothing. `most_bytes`: of all texts together.
-  explicit ResponseStore(bool is_enabled, std::size_t most_bytes = kMostBytes)
+  explicit ResponseStore(bool is_enabled, std::size_t most_bytes = kMostAnswerBytes)
       : is_enabled_(is_enabled), most_bytes_(most_bytes) {}
 
   [[nodiscard]] bool is_enabled() const { return is_enabled_; }
@@ -45,8 +45,6 @@ class ResponseStore {
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
  private:
-  static constexpr std::size_t kMostBytes = std::size_t{64} << 20U;
-
   bool is_enabled_;
   std::size_t most_bytes_;
   std::size_t bytes_ = 0;

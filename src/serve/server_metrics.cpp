@@ -406,6 +406,12 @@ void ServerMetrics::add_own(Exposition& page, const Now& now) const {
   page.gauge("ridgeline:speed", "Simulated seconds in a second.", {}, facts_.speed);
   page.gauge("ridgeline:open_connections", "Open connections.", {}, real(now.open_connections));
   page.gauge("ridgeline:open_streams", "Answers under way.", {}, real(now.open_streams));
+  if (now.is_log_whole) {
+    page.gauge("ridgeline:arrival_log_whole",
+               "1 while every request is in the arrival log, 0 once it could not be written.",
+               {},
+               *now.is_log_whole ? 1.0 : 0.0);
+  }
   page.counter("ridgeline:merged_events",
                "Events that hold the tokens of several steps, as their reader was slow.",
                {},

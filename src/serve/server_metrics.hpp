@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -133,6 +134,7 @@ class ServerMetrics {
     std::int64_t open_connections = 0;
     std::int64_t open_streams = 0;
     int sleep_level = 0;
+    std::optional<bool> is_log_whole = {};  ///< Of a server with an arrival log.
     AdapterGauges adapters = {};
     double unix_seconds = 0.0;
   };

@@ -14,6 +14,7 @@
 #include "live/clock.hpp"
 #include "scenario/resolve.hpp"
 #include "serve/emulator.hpp"
+#include "serve/memory_reserve.hpp"
 #include "serve/net/event_loop.hpp"
 #include "serve/settings.hpp"
 
@@ -67,6 +68,7 @@ core::Result<std::unique_ptr<Servers>> Servers::make(const scenario::Resolved& r
 }
 
 void Servers::run(const std::atomic<bool>& interrupt) {
+  const MemoryReserve reserve;
   for (const auto& emulator : emulators_) {
     emulator->watch(interrupt);
   }

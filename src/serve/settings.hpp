@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "core/result.hpp"
 #include "core/sha256.hpp"
 #include "core/time.hpp"
 #include "openai/api_version.hpp"
@@ -65,6 +67,8 @@ struct Settings {
   std::optional<core::Duration> startup_time;  ///< Before it /health says 503.
   core::Duration shutdown_timeout = core::Duration::seconds(30);
   std::optional<std::string> arrival_log;
+  /// Gets what is to be said while the server runs; may be empty.
+  std::function<void(const core::Warning&)> warn = {};
   std::optional<KvEventsConfig> kv_events;
   std::int64_t first_instance =
       0;  ///< The number of its first instance among those of all servers.

@@ -6,6 +6,7 @@ import resource
 import signal
 import socket
 import time
+from pathlib import Path
 
 import pytest
 
@@ -245,3 +246,89 @@ def test_idle_connections_end(ridgeline):
         began = time.monotonic()
         assert read_all(one).startswith(b"HTTP/1.1 200 ")
         assert 4 <= time.monotonic() - began <= 15
+
+
+SCENARIO = "model: llama-3.1-8b\ngpu: h100\n"
+
+
+def serve(ridgeline, *words):
+    return ridgeline("serve", "--port", "0", *words)
+
+
+def test_an_arrival_log_replaces_nothing(ridgeline):
+    folder = ridgeline.folder
+    (folder / "s.yaml").write_text(SCENARIO)
+    (folder / "old.jsonl").write_text('{"the log": "of a run before"}\n')
+    (folder / "link.yaml").symlink_to("s.yaml")
+    (folder / "twin.yaml").hardlink_to(folder / "s.yaml")
+    for name in ["s.yaml", "./s.yaml", "link.yaml", "twin.yaml", "old.jsonl"]:
+        done = serve(ridgeline, "s.yaml", "--arrival-log", name)
+        assert done.returncode == 2, (name, done.stderr)
+        assert "--arrival-log" in done.stderr and "already" in done.stderr
+    assert (folder / "s.yaml").read_text() == SCENARIO
+    assert (folder / "old.jsonl").read_text() == '{"the log": "of a run before"}\n'
+
+
+def test_an_arrival_log_has_one_writer(ridgeline):
+    with serving(ridgeline, "--arrival-log", "log.jsonl") as server:
+        server.json("POST", "/v1/completions", {"prompt": WORDS, "max_tokens": 2})
+        done = serve(ridgeline, "--model", "llama-3.1-8b", "--gpu", "h100", "--arrival-log", "log.jsonl")
+        assert done.returncode == 2 and "another server" in done.stderr
+        assert server.stop()[0] == 0
+    assert len((ridgeline.folder / "log.jsonl").read_text().splitlines()) == 2
+
+
+def test_a_log_that_is_full_is_said_at_once_and_ends_with_a_row(ridgeline):
+    def little_room():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (600, 600))
+
+    with serving(ridgeline, "--speed", "50", "--arrival-log", "log.jsonl", preexec_fn=little_room) as server:
+        assert server.metrics()["ridgeline:arrival_log_whole"] == 1
+        for _ in range(20):
+            assert server.ask("POST", "/v1/completions", {"prompt": WORDS, "max_tokens": 2})[0] == 200
+        assert server.metrics()["ridgeline:arrival_log_whole"] == 0
+        wait_for(lambda: any("W-arrival-log" in line for line in server.lines))
+    lines = (ridgeline.folder / "log.jsonl").read_text()
+    assert 1 < len(lines.splitlines()) < 21 and lines.endswith("}\n")
+    assert all(json.loads(line) for line in lines.splitlines())
+
+
+def test_a_wide_schema_holds_nobody_up(server):
+    names = [f"p{i}" for i in range(50_000)]
+    schema = {"type": "object", "properties": {name: {"type": "null"} for name in names}, "required": names}
+    form = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}
+    begin = time.monotonic()
+    server.ask("POST", "/v1/completions", {"prompt": "the", "max_tokens": 2, "response_format": form})
+    assert time.monotonic() - begin < 3  # Six seconds before, of which a slow machine makes twenty.
+
+
+def test_an_answer_of_hundreds_of_megabytes_is_refused(server):
+    chat = {"messages": [{"role": "user", "content": "the"}], "max_tokens": 4000, "ignore_eos": True}
+    body = {**chat, "n": 128, "logprobs": True, "top_logprobs": 5}
+    status, _, text = server.ask("POST", "/v1/chat/completions", body)
+    assert status == 400 and b"64 MiB" in text
+    assert server.ask("POST", "/v1/chat/completions", {**body, "n": 1, "max_tokens": 50})[0] == 200
+
+
+def test_a_request_beyond_the_memory_ends_alone(ridgeline):
+    with serving(ridgeline, "--speed", "4") as server:
+        with server.socket() as stream:
+            body = json.dumps({"prompt": "the", "max_tokens": 800, "min_tokens": 800, "stream": True}).encode()
+            head = b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+            stream.sendall(head % len(body) + body)
+            assert stream.recv(100).startswith(b"HTTP/1.1 200")
+            status = Path(f"/proc/{server.process.pid}/status").read_text()
+            limit = (int(re.search(r"VmSize:\s+(\d+) kB", status)[1]) << 10) + (40 << 20)
+            resource.prlimit(server.process.pid, resource.RLIMIT_AS, (limit, limit))
+            large = {"prompt": "the", "max_tokens": 1, "user": "x" * 30_000_000}
+            assert server.ask("POST", "/v1/completions", large)[0] == 503
+            assert server.ask("POST", "/v1/completions", {"prompt": "the", "max_tokens": 2})[0] == 200
+            assert b"[DONE]" in wait_for_end(stream)
+        assert server.stop()[0] == 0
+
+
+def wait_for_end(stream):
+    data = b""
+    while b"[DONE]" not in data:
+        data += stream.recv(65536)
+    return data

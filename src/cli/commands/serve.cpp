@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -114,11 +115,6 @@ core::Warnings end_warnings(const serve::ServeOutcome& outcome) {
                         .message = fmt::format("the process stood still {} times, and simulated "
                                                "time with it",
                                                outcome.clock_jumps)});
-  }
-  if (!outcome.is_log_whole) {
-    warnings.push_back({.code = "W-arrival-log",
-                        .message = "the arrival log could not be written to its end: its replay is "
-                                   "another run"});
   }
   return warnings;
 }
@@ -257,16 +253,18 @@ ExitCode serve_command(Words words) {
   if (!settings) {
     return give_up(settings.error(), manners);
   }
+  settings->warn = [&](const core::Warning& warning) {
+    static_cast<void>(write_all(STDERR_FILENO, render(warning, manners.err)));
+  };
   const InterruptGuard guard;
-  ignore_broken_pipes();
+  std::signal(SIGXFSZ,
+              SIG_IGN);  // Of an arrival log at its limit: requests are answered without it.
   auto servers = serve::Servers::make(*resolved, *settings, *count);
   if (!servers) {
     return give_up(servers.error(), manners);
   }
   const auto show = [&](const core::Warnings& warnings) {
-    for (const core::Warning& warning : warnings) {
-      static_cast<void>(write_all(STDERR_FILENO, render(warning, manners.err)));
-    }
+    std::ranges::for_each(warnings, settings->warn);
   };
   show(resolved->warnings);
   for (const auto& emulator : (*servers)->all()) {

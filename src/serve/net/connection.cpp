@@ -102,6 +102,16 @@ void Connection::on_readable() {
   }
 }
 
+void Connection::on_out_of_memory() {
+  constexpr int kUnavailable = 503;
+  if (is_busy_ || is_dead_) {
+    on_hang_up();
+    return;
+  }
+  std::string().swap(in_);
+  refuse(kUnavailable);
+}
+
 void Connection::on_hang_up() {
   if (is_dead_) {
     return;

@@ -65,6 +65,8 @@ class Connection {
   void on_readable();
   void on_writable();
   void on_hang_up();
+  /// What it asks for cannot be held: refuses it, and ends the connection.
+  void on_out_of_memory();
 
   /// Answers the request, whole.
   void respond(int status,

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <limits>
 #include <memory>
+#include <new>
 #include <string_view>
 #include <sys/epoll.h>
 #include <sys/resource.h>
@@ -162,13 +163,17 @@ void EventLoop::handle(int descriptor, std::uint32_t events) {
     return;
   }
   Connection& connection = *found->second.connection;
-  if ((events & EPOLLIN) != 0U && connection.wants_input()) {
-    connection.on_readable();
-  } else if ((events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0U) {
-    connection.on_hang_up();
-  }
-  if ((events & EPOLLOUT) != 0U) {
-    connection.on_writable();
+  try {
+    if ((events & EPOLLIN) != 0U && connection.wants_input()) {
+      connection.on_readable();
+    } else if ((events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0U) {
+      connection.on_hang_up();
+    }
+    if ((events & EPOLLOUT) != 0U) {
+      connection.on_writable();
+    }
+  } catch (const std::bad_alloc&) {
+    connection.on_out_of_memory();
   }
   settle(descriptor);
 }

@@ -1,5 +1,6 @@
 #include "live/arrival_log.hpp"
 
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -8,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <sys/resource.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -116,18 +118,77 @@ TEST(ArrivalLog, SaysThatItCannotBeWritten) {
   EXPECT_FALSE(log.flush());
 }
 
-TEST(OpenLogFile, MakesAFileAnew) {
-  const auto path = std::filesystem::path(testing::TempDir()) / "arrival_log_test.jsonl";
-  std::ofstream(path) << "what was there before, and is longer";
-  {
+/// A path in the tests' folder at which nothing is.
+std::filesystem::path fresh_path(const char* name) {
+  const auto path = std::filesystem::path(testing::TempDir()) / name;
+  std::filesystem::remove(path);
+  return path;
+}
+
+std::string text_of(const std::filesystem::path& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+TEST(OpenLogFile, WritesANewFileAndOneThatIsEmpty) {
+  const auto path = fresh_path("arrival_log_test.jsonl");
+  for (const char* made : {"by it", "before"}) {
     auto file = open_log_file(path.string());
-    ASSERT_TRUE(file.has_value());
+    ASSERT_TRUE(file.has_value()) << made;
     EXPECT_TRUE((*file)->append("abc"));
     EXPECT_TRUE((*file)->append("def"));
     EXPECT_TRUE((*file)->overwrite(1, "X"));
+    file->reset();
+    EXPECT_EQ(text_of(path), "aXcdef");
+    std::ofstream{path};  // Empties it.
   }
-  std::ifstream in(path);
-  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "aXcdef");
+  std::filesystem::remove(path);
+}
+
+TEST(OpenLogFile, LeavesAFileThatHoldsSomething) {
+  const auto path = fresh_path("arrival_log_full.jsonl");
+  const auto link = fresh_path("arrival_log_link.jsonl");
+  std::ofstream(path) << "the log of a run before";
+  std::filesystem::create_symlink(path, link);
+  for (const auto& name : {path, link}) {
+    const auto file = open_log_file(name.string());
+    ASSERT_FALSE(file.has_value());
+    EXPECT_THAT(file.error().front().message, HasSubstr("holds 23 bytes already"));
+  }
+  EXPECT_EQ(text_of(path), "the log of a run before");
+  std::filesystem::remove(link);
+  std::filesystem::remove(path);
+}
+
+TEST(OpenLogFile, HasOneWriter) {
+  const auto path = fresh_path("arrival_log_shared.jsonl");
+  auto first = open_log_file(path.string());
+  ASSERT_TRUE(first.has_value());
+  const auto second = open_log_file(path.string());
+  ASSERT_FALSE(second.has_value());
+  EXPECT_THAT(second.error().front().message, HasSubstr("another server"));
+  first->reset();
+  EXPECT_TRUE(open_log_file(path.string()).has_value());
+  std::filesystem::remove(path);
+}
+
+TEST(OpenLogFile, CutsWhatDidNotFit) {
+  const auto path = fresh_path("arrival_log_cut.jsonl");
+  auto file = open_log_file(path.string());
+  ASSERT_TRUE(file.has_value());
+  ASSERT_TRUE((*file)->append("a whole row\n"));
+  // A file of at most 16 bytes: 4 of the next row fit.
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto signal_before = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{.rlim_cur = 16, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const bool written = (*file)->append("a row that is torn\n");
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, signal_before);
+  EXPECT_FALSE(written);
+  EXPECT_THAT((*file)->problem(), HasSubstr("too large"));
+  EXPECT_EQ(text_of(path), "a whole row\n");
   std::filesystem::remove(path);
 }
 

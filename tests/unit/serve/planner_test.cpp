@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include <gtest/gtest.h>
@@ -85,6 +86,23 @@ TEST(Plan, RefusesWhatIsTooLong) {
   EXPECT_EQ(plan.error().param, "input_tokens");
   EXPECT_TRUE(plan.error().message.starts_with(
       "This model's maximum context length is 1000 tokens. However, you requested 1000 output"));
+}
+
+TEST(Plan, RefusesAnAnswerThatIsTooLargeAtOnce) {
+  Settings settings = some_settings();
+  // 128 choices of 900 tokens, each 21 times with its bytes: 128 * 900 * 21 * 48 bytes and more.
+  const auto body = [](const std::string& more) {
+    return R"({"messages":[{"role":"user","content":"the"}],"n":128,"max_tokens":900,)"
+           R"("ignore_eos":true)" +
+           more + "}";
+  };
+  EXPECT_TRUE(plan_of(body(""), true, settings).has_value());
+  const auto large = plan_of(body(R"(,"logprobs":true,"top_logprobs":20)"), true, settings);
+  ASSERT_FALSE(large.has_value());
+  EXPECT_EQ(large.error().status, 400);
+  EXPECT_NE(large.error().message.find("64 MiB"), std::string::npos);
+  // A stream is never in memory as a whole.
+  EXPECT_TRUE(plan_of(body(R"(,"logprobs":true,"top_logprobs":20,"stream":true)"), true, settings));
 }
 
 TEST(Plan, OfToolsNeedsAParser) {

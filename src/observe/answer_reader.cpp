@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -21,6 +22,10 @@ namespace {
 constexpr int kOk = 200;
 /// Of the body of a refusal.
 constexpr std::size_t kMostRefusalBytes = 4096;
+/// Tokens, and events, of one answer.
+constexpr std::int64_t kMostTokens = 100'000'000;
+/// Of an answer's text, where it is kept.
+constexpr std::size_t kMostTextBytes = std::size_t{256} << 20U;
 /// Of a message of the server's that goes into the record.
 constexpr std::size_t kMostMessageBytes = 300;
 
@@ -33,8 +38,10 @@ std::string text_of(const document::Node* node) {
   return node != nullptr && node->is_string() ? node->as_string() : std::string();
 }
 
+/// What may be a number of tokens.
 std::optional<std::int64_t> count_of(const document::Node* node) {
-  if (node == nullptr || node->kind() != document::Node::Kind::kInteger || node->as_integer() < 0) {
+  if (node == nullptr || node->kind() != document::Node::Kind::kInteger || node->as_integer() < 0 ||
+      node->as_integer() > kMostTokens) {
     return std::nullopt;
   }
   return node->as_integer();
@@ -50,7 +57,7 @@ std::string one_line(std::string_view text) {
   line.resize(core::valid_utf8_prefix(line));
   std::ranges::replace_if(
       line, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }, ' ');
-  return line;
+  return core::escaped(line);
 }
 
 /// What a document says went wrong: {"error": {"message": ...}}, older {"object": "error",
@@ -118,6 +125,24 @@ void AnswerReader::fail(std::string error) {
   }
 }
 
+/// The server's counts. False: one of them is none.
+bool AnswerReader::take_counts(const document::Node& usage) {
+  const document::Node* const details = member(&usage, "prompt_tokens_details");
+  for (const auto& [node, key, count] :
+       {std::tuple(&usage, "prompt_tokens", &answer_.prompt_tokens),
+        std::tuple(&usage, "completion_tokens", &answer_.completion_tokens),
+        std::tuple(details, "cached_tokens", &answer_.cached_tokens)}) {
+    const document::Node* const found = member(node, key);
+    *count = count_of(found);
+    if (found != nullptr && found->is_number() &&
+        !(found->as_real() >= 0.0 && found->as_real() <= kMostTokens)) {
+      fail(fmt::format("usage: {} is {:g}, expected 0 to {}", key, found->as_real(), kMostTokens));
+      return false;
+    }
+  }
+  return true;
+}
+
 void AnswerReader::on_event(const openai::SseEvent& event, core::SimTime read) {
   if (answer_.ended != StreamEnd::kClose) {
     return;  // Behind [DONE], or an error.
@@ -137,32 +162,38 @@ void AnswerReader::on_event(const openai::SseEvent& event, core::SimTime read) {
     fail(one_line(message_of(*node)));
     return;
   }
-  if (const document::Node* usage = member(&*node, "usage")) {
-    answer_.prompt_tokens = count_of(member(usage, "prompt_tokens"));
-    answer_.completion_tokens = count_of(member(usage, "completion_tokens"));
-    answer_.cached_tokens =
-        count_of(member(member(usage, "prompt_tokens_details"), "cached_tokens"));
+  if (const document::Node* usage = member(&*node, "usage");
+      usage != nullptr && !take_counts(*usage)) {
+    return;
   }
   const document::Node* choices = member(&*node, "choices");
   if (choices == nullptr || !choices->is_list() || choices->items().empty()) {
     return;
   }
-  const document::Node& choice = choices->items().front();
+  if (!answer_.first_event) {
+    answer_.first_event = read;
+    answer_.request_id = one_line(text_of(member(&*node, "id")));
+  }
+  take_choice(choices->items().front(), read);
+}
+
+/// What the first choice of an event says.
+void AnswerReader::take_choice(const document::Node& choice, core::SimTime read) {
   const document::Node* delta = member(&choice, "delta");
   std::string text = text_of(delta == nullptr ? member(&choice, "text") : member(delta, "content"));
   for (const std::string_view key : {"reasoning", "reasoning_content"}) {
     text = text.empty() ? text_of(member(delta, key)) : text;
   }
   const std::string reason = text_of(member(&choice, "finish_reason"));
-  if (!answer_.first_event) {
-    answer_.first_event = read;
-    answer_.request_id = one_line(text_of(member(&*node, "id")));
-  }
   if (!text.empty() && !answer_.first_text) {
     answer_.first_text = read;
   }
   if (!reason.empty()) {
     answer_.finish_reason = one_line(reason);
+  }
+  if (answer_.events >= kMostTokens || answer_.text.size() + text.size() > kMostTextBytes) {
+    fail("an answer without an end");
+    return;
   }
   if (keep_text_) {
     answer_.text += text;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/time.hpp"
+#include "document/document.hpp"
 #include "openai/sse_parser.hpp"
 
 namespace ridgeline::observe {
@@ -58,6 +59,8 @@ class AnswerReader {
 
  private:
   void on_event(const openai::SseEvent& event, core::SimTime read);
+  bool take_counts(const document::Node& usage);
+  void take_choice(const document::Node& choice, core::SimTime read);
   void fail(std::string error);
 
   bool keep_text_;

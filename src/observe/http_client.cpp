@@ -35,6 +35,8 @@ namespace {
 /// Servers close connections that wait: uvicorn, which vLLM uses, after 5 s.
 constexpr long kLongestIdleSeconds = 4;
 constexpr long kConnectSeconds = 10;
+/// Of all lines of an answer's heads and trailers.
+constexpr std::size_t kMostHeaderBytes = std::size_t{256} << 10U;
 /// Bytes that libcurl reads at once (CURL_MAX_WRITE_SIZE).
 constexpr std::size_t kReadTogether = 16'384;
 constexpr std::int64_t kTicksPerNanosecond = 1000;
@@ -190,6 +192,7 @@ class HttpClient::Engine {
     transfer.exchange = &exchange;
     transfer.is_running = true;
     transfer.sends = 0;
+    transfer.header_bytes = 0;
     transfer.error[0] = '\0';
     set_up(transfer);
     ++running_;
@@ -240,6 +243,7 @@ class HttpClient::Engine {
     HttpExchange* exchange = nullptr;
     bool is_running = false;
     int sends = 0;
+    std::size_t header_bytes = 0;  ///< Of all heads and trailers of its answer.
     std::array<char, CURL_ERROR_SIZE> error{};
   };
 
@@ -276,6 +280,8 @@ class HttpClient::Engine {
     set(CURLOPT_SOCKOPTFUNCTION, &Engine::on_open);
     set(CURLOPT_WRITEFUNCTION, &Engine::on_bytes);
     set(CURLOPT_WRITEDATA, static_cast<void*>(&transfer));
+    set(CURLOPT_HEADERFUNCTION, &Engine::on_header);
+    set(CURLOPT_HEADERDATA, static_cast<void*>(&transfer));
     set(CURLOPT_PREREQFUNCTION, &Engine::on_send);
     set(CURLOPT_PREREQDATA, static_cast<void*>(&transfer));
     if (options_.target.socket.empty()) {
@@ -358,7 +364,9 @@ class HttpClient::Engine {
                              microseconds_of(easy, CURLINFO_APPCONNECT_TIME_T));
     }
     end.never_sent = transfer.sends == 0;
-    if (result != CURLE_OK) {
+    if (transfer.header_bytes > kMostHeaderBytes) {
+      end.problem = fmt::format("headers of more than {} bytes", kMostHeaderBytes);
+    } else if (result != CURLE_OK) {
       end.problem =
           transfer.error[0] != '\0' ? transfer.error.data() : curl().easy_strerror(result);
       long os_error = 0;
@@ -427,6 +435,15 @@ class HttpClient::Engine {
     ++transfer.sends;
     transfer.exchange->on_send(transfer.engine->clock_.now());
     return CURL_PREREQFUNC_OK;
+  }
+
+  /// A line of a head or of a trailer. libcurl itself counts those of one head.
+  static std::size_t on_header(char* line, std::size_t one, std::size_t size, void* user) {
+    static_cast<void>(line);
+    static_cast<void>(one);
+    auto& transfer = *static_cast<Transfer*>(user);
+    transfer.header_bytes += size;
+    return transfer.header_bytes > kMostHeaderBytes ? size + 1 : size;
   }
 
   static std::size_t on_bytes(char* bytes, std::size_t one, std::size_t size, void* user) {

@@ -28,6 +28,8 @@ constexpr int kForbidden = 403;
 constexpr core::Duration kLookTimeout = core::Duration::seconds(10);
 /// A server may have to load before its first answer.
 constexpr core::Duration kProbeTimeout = core::Duration::seconds(120);
+/// A prompt has no more; what says so is no count of it.
+constexpr std::int64_t kMostTokens = 100'000'000;
 constexpr std::int64_t kFewWords = 64;
 constexpr std::int64_t kManyWords = 128;
 
@@ -46,7 +48,8 @@ std::string text_in(const document::Node& node, std::string_view key) {
 
 std::optional<std::int64_t> integer_in(const document::Node* node, std::string_view key) {
   const document::Node* found = node == nullptr ? nullptr : node->find(key);
-  return found != nullptr && found->kind() == document::Node::Kind::kInteger
+  return found != nullptr && found->kind() == document::Node::Kind::kInteger &&
+                 found->as_integer() >= 0 && found->as_integer() <= kMostTokens
              ? std::optional(found->as_integer())
              : std::nullopt;
 }
@@ -96,7 +99,7 @@ class Probe {
       return std::nullopt;
     }
     const auto tokens = integer_in(node->find("usage"), "prompt_tokens");
-    problem_ = tokens ? "" : "its answers have no usage";
+    problem_ = tokens ? "" : "its answers have no usage that counts a prompt";
     return tokens;
   }
   [[nodiscard]] const std::string& problem() const { return problem_; }

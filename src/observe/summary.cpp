@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "core/text.hpp"
 #include "document/json_writer.hpp"
 #include "observe/record.hpp"
 #include "observe/tally.hpp"
@@ -71,8 +72,8 @@ std::string summary_table(const ObserveResult& result) {
   const Tally& tally = result.tally;
   std::string text = fmt::format(
       "{}  {}\n\n{} requests sent in {:.1f} s: {} completed, {} failed, {} unfinished\n",
-      result.head.target,
-      result.head.model,
+      core::escaped(result.head.target),
+      core::escaped(result.head.model),
       tail.sent,
       tail.duration_s,
       completed(tally),
@@ -105,7 +106,7 @@ std::string summary_table(const ObserveResult& result) {
     }
   }
   for (const auto& [error, count] : tally.errors()) {
-    text += fmt::format("\n{} x {}", count, error);
+    text += fmt::format("\n{} x {}", count, core::escaped(error));
   }
   text += tally.errors().empty() ? "" : "\n";
   if (tail.partial) {

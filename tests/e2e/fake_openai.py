@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Behaviour:
+    model: str = "fake-model"
     ttft: float = 0.01  # s
     gap: float = 0.002  # s between tokens
     overhead: int = 1  # tokens that it adds to the words of a prompt
@@ -32,6 +33,8 @@ class Behaviour:
     close_after: object = None  # of request n: so many tokens, then the connection is closed
     error_after: object = None  # of request n: so many tokens, then an event with an error
     raw: object = None  # of request n: these bytes instead of an answer
+    counted: object = None  # a length of prompts and answers that usage states instead of theirs
+    trailer_lines: int = 0  # of 1 KB each, behind an answer
     idle_close: bool = False  # closes each connection after its answer, without saying so before
 
 
@@ -119,7 +122,7 @@ class FakeServer:
         if self.behaviour.key and headers.get("authorization") != f"Bearer {self.behaviour.key}":
             return await self._plain(writer, 401, {"error": "Unauthorized"})
         if path == "/v1/models":
-            return await self._plain(writer, 200, {"object": "list", "data": [{"id": "fake-model"}]})
+            return await self._plain(writer, 200, {"object": "list", "data": [{"id": self.behaviour.model}]})
         if path == "/version":
             return await self._plain(writer, 200, {"version": "0.15.1"})
         if path == "/metrics" and self.behaviour.metrics:
@@ -186,12 +189,17 @@ class FakeServer:
                                        "choices": [{"index": 0, **content, "finish_reason": last}]})
         if how.usage:
             await self._event(writer, {"choices": [], "usage": {
-                "prompt_tokens": self._count(body), "completion_tokens": length,
+                "prompt_tokens": self._count(body) if how.counted is None else how.counted,
+                "completion_tokens": length if how.counted is None else how.counted,
                 "prompt_tokens_details": {"cached_tokens": 0}}})
         if how.done:
             await self._write(writer, f"data:{how.space}[DONE]{how.line_end * 2}")
         if how.chunked:
-            writer.write(b"0\r\n\r\n")
+            writer.write(b"0\r\n")
+            for line in range(how.trailer_lines):
+                writer.write(b"X-%d: " % line + b"a" * 1000 + b"\r\n")
+                await writer.drain()
+            writer.write(b"\r\n")
         await writer.drain()
         return how.chunked and not how.idle_close
 

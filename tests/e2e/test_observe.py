@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import time
@@ -411,3 +412,43 @@ def test_validate_and_calibrate_read_the_record(ridgeline):
     cut = "".join(json.dumps(line) + "\n" for line in lines[:-1])
     ridgeline.write("cut.jsonl", cut)
     assert "cut off" in ridgeline("calibrate", "cut.jsonl").stderr
+
+
+FEW = ["--request-rate", "50", "--num-prompts", "3", "--input-len", "40", "--output-len", "4", "--seed", "3"]
+
+
+def test_what_a_server_says_does_not_reach_the_terminal_raw(ridgeline):
+    evil = "m\x1b[31m\x9b2Jx"
+    with FakeServer(Behaviour(model=evil, status=lambda n: 500 if n else None)) as server:
+        done = ridgeline("observe", server.url, *FEW, "-o", "run.jsonl")
+        assert {request.body["model"] for request in server.generations()} == {evil}  # It is sent as it is.
+    assert r"m\x1b[31m\xc2\x9b2Jx" in done.stdout
+    for text in (done.stdout, done.stderr):
+        assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", text)
+    assert lines_of(ridgeline)[0]["server"]["models"] == [evil]
+
+
+@pytest.mark.parametrize("counted", [-1, -(2**62), 2**62])
+def test_counts_that_are_none_make_a_failed_request(ridgeline, counted):
+    with FakeServer(Behaviour(counted=counted)) as server:
+        done = observe(ridgeline, server, load=FEW)
+    assert done.returncode == 99, done.stderr
+    summary = json.loads(done.stdout)
+    assert summary["failed"] == 3 and summary["completed"] == 0
+    assert summary["input_tokens"] == summary["output_tokens"] == 0
+    assert "usage: prompt_tokens is" in summary["errors"][0]["error"]
+
+
+def test_trailers_without_an_end_are_hung_up(ridgeline):
+    # 100 MB behind each answer, which itself is whole.
+    begin = time.monotonic()
+    with FakeServer(Behaviour(trailer_lines=100_000)) as server:
+        done = observe(ridgeline, server, load=FEW)
+    assert json.loads(done.stdout)["completed"] == 3, done.stderr
+    assert time.monotonic() - begin < 5
+    # None of it was taken: the connection of each answer was closed, so that the next had its own.
+    assert len({seen.connection for seen in server.generations()}) == 3
+    # A few that are sound are read over, on a connection that stays.
+    with FakeServer(Behaviour(trailer_lines=3)) as server:
+        observe(ridgeline, server, load=["--max-concurrency", "1", *FEW[2:]], record=None)
+    assert len({seen.connection for seen in server.generations()}) == 1

@@ -145,10 +145,35 @@ TEST(AnswerReader, RepeatsTheRefusalOfAServer) {
 TEST(AnswerReader, OddEventsAreReadOver) {
   const Answer answer = read({{1,
                                "data: {\"choices\":null}\n\ndata: {}\n\ndata: "
-                               "{\"choices\":[{}],\"usage\":{\"prompt_tokens\":-3}}\n\n" +
+                               "{\"choices\":[{}],\"usage\":{\"prompt_tokens\":\"three\"}}\n\n" +
                                    token("a", "stop") + kDone}});
   EXPECT_EQ(answer.error, "");
   EXPECT_FALSE(answer.prompt_tokens.has_value());
+}
+
+TEST(AnswerReader, TakesNoCountsThatAreNone) {
+  const auto usage = [](const char* counts) {
+    return read(
+        {{10,
+          token("a", "length") + "data: {\"choices\":[],\"usage\":" + counts + "}\n\n" + kDone}});
+  };
+  for (const char* const counts : {R"({"prompt_tokens":-1,"completion_tokens":1})",
+                                   R"({"prompt_tokens":1,"completion_tokens":-5})",
+                                   R"({"prompt_tokens":1,"completion_tokens":-0.5})",
+                                   R"({"prompt_tokens":9000000000000000000,"completion_tokens":1})",
+                                   R"({"prompt_tokens_details":{"cached_tokens":-3}})"}) {
+    const Answer answer = usage(counts);
+    EXPECT_THAT(answer.error, HasSubstr("expected 0 to")) << counts;
+    EXPECT_EQ(answer.ended, StreamEnd::kError) << counts;
+  }
+  // What a server leaves out, it does not say.
+  EXPECT_EQ(usage(R"({"prompt_tokens":null,"completion_tokens":"?"})").error, "");
+}
+
+TEST(AnswerReader, NamesNothingThatATerminalObeys) {
+  const Answer answer =
+      read({{10, "data: {\"error\":{\"message\":\"a\\u001b[31m\\u009b2Jb\"}}\n\n"}});
+  EXPECT_EQ(answer.error, "a [31m\\xc2\\x9b2Jb");
 }
 
 }  // namespace

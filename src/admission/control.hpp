@@ -67,6 +67,8 @@ class Control {
   /// that were sent and have a priority below zero, the lowest first, of one the newest first. They
   /// are not named again.
   [[nodiscard]] std::vector<core::RequestId> evict(Views instances, core::SimTime now);
+  /// Whether there is a request that evict() may name.
+  [[nodiscard]] bool may_evict() const { return !sheddable_.empty(); }
   void note_evicted() { ++totals_.evicted; }
   /// Those that have waited too long, in order; none before next_sweep().
   [[nodiscard]] std::vector<core::RequestId> sweep(core::SimTime now);

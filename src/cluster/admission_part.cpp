@@ -12,23 +12,20 @@
 #include "core/time.hpp"
 #include "domain/record.hpp"
 #include "domain/tenants.hpp"
+#include "routing/router.hpp"
 
 namespace ridgeline::cluster {
-namespace {
-
 using core::SimTime;
 using domain::Outcome;
-
-/// What an end causes happens at least this much later (Fleet).
-constexpr core::Duration kOnePicosecond = core::Duration::ticks(1);
-
-}  // namespace
 
 AdmissionPart::AdmissionPart(Fleet& fleet,
                              const admission::Settings& settings,
                              domain::Tenants& tenants,
                              std::uint64_t seed)
-    : fleet_(fleet), control_(settings, tenants, seed) {
+    : fleet_(fleet),
+      control_(settings, tenants, seed),
+      grows_stale_(settings.metrics_staleness_threshold <
+                   fleet.gateway().times().refresh_interval) {
   fleet_.gateway().keep(control_.needs());
 }
 
@@ -37,19 +34,51 @@ SimTime AdmissionPart::next_instant() const {
     return SimTime::never();
   }
   const Gateway& gateway = fleet_.gateway();
-  SimTime change = gateway.num_changes() != changes_seen_
-                       ? gateway.last_change()
-                       : control_.next_change(gateway.views(), tried_);
+  const SimTime unseen = unseen_news();
+  SimTime change = unseen == SimTime::never() ? next_news() : unseen;
   if (control_.needs().own) {
     change = std::min(change, SimTime::saturating_sum(gateway.next_notice(), after_an_end()));
   }
   return std::min(control_.tick_after(change), control_.next_sweep());
 }
 
+/// What the gateway has seen since the queue was last tried; never() for nothing.
+SimTime AdmissionPart::unseen_news() const {
+  const Gateway& gateway = fleet_.gateway();
+  if (gateway.num_changes() != changes_seen_) {
+    return gateway.last_change();
+  }
+  const bool has_reading = counts_all_readings() && gateway.last_reading() > reading_seen_;
+  return has_reading ? gateway.last_reading() : SimTime::never();
+}
+
+/// When what saturation reads may next be something else than when the queue was last tried. A
+/// reading that shows what the last one did is that only where it makes gauges fresh again, or
+/// where each look at the same may cut off further requests.
+SimTime AdmissionPart::next_news() const {
+  const Gateway& gateway = fleet_.gateway();
+  const SimTime stale = control_.next_change(gateway.views(), tried_);
+  if (!control_.needs().gauges) {
+    return stale;
+  }
+  const SimTime reading = gateway.next_reading(counts_all_readings());
+  if (counts_all_readings() || stale >= reading) {
+    return std::min(stale, reading);
+  }
+  // Those whose readings are left out do not grow old.
+  SimTime next = reading;
+  for (const routing::InstanceView& view : gateway.views()) {
+    if (!gateway.knows_gauges(view.id)) {
+      next = std::min(next, control_.next_change({&view, 1}, tried_));
+    }
+  }
+  return next;
+}
+
 /// From the instant at which an end is known to that at which it may have an effect.
 core::Duration AdmissionPart::after_an_end() const {
   const bool is_known_at_once = fleet_.gateway().times().notice_latency == core::Duration();
-  return is_known_at_once ? kOnePicosecond : core::Duration();
+  return is_known_at_once ? kTick : core::Duration();
 }
 
 void AdmissionPart::act(SimTime now) {
@@ -59,8 +88,8 @@ void AdmissionPart::act(SimTime now) {
   }
   Gateway& gateway = fleet_.gateway();
   static_cast<void>(gateway.ready_views(now));  // Reads the notices that have come.
-  const bool has_news = gateway.num_changes() != changes_seen_ ||
-                        control_.next_change(gateway.views(), tried_) <= now;
+  const bool has_news =
+      unseen_news() <= now || control_.next_change(gateway.views(), tried_) <= now;
   // A notice of a first token alone is no news.
   if (has_news || !expired.empty()) {
     send_waiting(now);
@@ -99,6 +128,7 @@ void AdmissionPart::send_waiting(SimTime now) {
   }
   tried_ = now;
   changes_seen_ = gateway.num_changes();
+  reading_seen_ = gateway.last_reading();
 }
 
 /// Cuts requests off for those that are still held back. Between two changes of what the saturation

@@ -36,15 +36,22 @@ class AdmissionPart final : public Part {
 
  private:
   [[nodiscard]] core::Duration after_an_end() const;
+  [[nodiscard]] bool counts_all_readings() const {
+    return control_.needs().gauges && (grows_stale_ || control_.may_evict());
+  }
+  [[nodiscard]] core::SimTime unseen_news() const;
+  [[nodiscard]] core::SimTime next_news() const;
   void send_waiting(core::SimTime now);
   void make_room(core::SimTime now);
 
   Fleet& fleet_;
   admission::Control control_;
+  bool grows_stale_ = false;       ///< Gauges, between two readings.
   core::RequestId evicting_;       ///< The request that is cut off now.
   bool is_refusing_ = false;       ///< The request that ends now is refused here.
   core::SimTime tried_;            ///< When the queue was last tried,
-  std::int64_t changes_seen_ = 0;  ///< and how many changes the gateway had seen by then.
+  std::int64_t changes_seen_ = 0;  ///< how many changes the gateway had seen by then,
+  core::SimTime reading_seen_;     ///< and when it had read gauges.
 };
 
 }  // namespace ridgeline::cluster

@@ -32,11 +32,8 @@ namespace {
 using core::SimTime;
 using engine::Pause;
 
-/// The shortest time: an advance to an instant and this goes through that instant.
-constexpr core::Duration kTick = core::Duration::ticks(1);
-
-/// After so many rounds in a row that move no request a cluster is taken to be in a loop without an
-/// end. Ours to choose: gauges read every 50 ms for six days.
+/// After so many rounds in a row that move no request, and in which nothing is due but what repeats
+/// itself for ever, a cluster is taken to be in a loop without an end. Ours to choose.
 constexpr std::int64_t kMostIdleRounds = 10'000'000;
 
 bool ends_the_call(Pause pause) {
@@ -151,6 +148,7 @@ Cluster::Cluster(ClusterInputs inputs)
   for (const PartMaker& maker : inputs.parts) {
     parts_.push_back({.kind = maker.kind, .part = maker.make(*this)});
   }
+  find_readers();
 }
 
 /// One that has done nothing yet.
@@ -210,10 +208,12 @@ void Cluster::abort(core::RequestId id, SimTime at) {
   }
   aborted_at_ = at;
   ended_ = true;  // If a part did it, a closed loop's client goes on from here.
+  ++num_changes_;
   if (ticket->is_delivered) {
     const core::InstanceId place = ticket->counted.instance;
+    read_gauges(place);
     instances_[place.value()]->abort(id, at);
-    look_at(unit_of(place));
+    note_change(place);
     return;
   }
   for (const OwnPart& own : parts_) {
@@ -260,10 +260,10 @@ Pause Cluster::advance(SimTime limit, bool pause_at_completion, std::int64_t max
 }
 
 /// Of a round at `instant`. Requests move in it, or will, where time goes on and an instance has
-/// something to show (`visible`), or a request is on its way.
+/// something to show (`visible`), a request is on its way, or a part has a duty.
 void Cluster::check_progress(SimTime instant, SimTime visible) {
   const bool moves = !ends_are_watched_ || visible != SimTime::never() || tickets_.empty() ||
-                     !arrivals_.empty() || !deliveries_.empty();
+                     !arrivals_.empty() || !deliveries_.empty() || have_parts_a_duty();
   idle_rounds_ = instant > last_round_ && moves ? 0 : idle_rounds_ + 1;
   last_round_ = instant;
   if (idle_rounds_ == kMostIdleRounds) [[unlikely]] {
@@ -291,6 +291,9 @@ Pause Cluster::advance_one(std::size_t unit,
                            SimTime limit,
                            bool pause_at_completion,
                            std::int64_t max_segments) {
+  for (std::size_t rank = 0; !readers_.empty() && rank < unit_size_; ++rank) {
+    read_gauges(instances_[unit * unit_size_ + rank]->id(), limit);
+  }
   const Pause pause = groups_.empty()
                           ? instances_[unit]->advance(limit, pause_at_completion, max_segments)
                           : groups_[unit]->advance(limit, pause_at_completion, max_segments);
@@ -335,6 +338,8 @@ Pause Cluster::advance_apart(SimTime limit) {
 /// Instances may show an end or a first token at `instant`, and none before: goes through it. Where
 /// the caller asked for pauses, no batch is formed where a request ended.
 Pause Cluster::settle(SimTime instant, bool pause_at_completion, std::int64_t max_segments) {
+  passed_ = instant + kTick;
+  pass_gauges(passed_);
   if (eager_) {
     if (const Pause pause = advance_all(instant, max_segments); ends_the_call(pause)) {
       return pause;
@@ -358,6 +363,10 @@ Pause Cluster::settle(SimTime instant, bool pause_at_completion, std::int64_t ma
 /// Nothing happens in the cluster before `limit`: every instance is advanced to it, however little
 /// the gateway needs to know, since the caller may ask for their state.
 Pause Cluster::finish(SimTime limit, std::int64_t max_segments) {
+  if (limit != SimTime::never()) {
+    passed_ = std::max(passed_, limit);
+    pass_gauges(limit);
+  }
   if (const Pause pause = advance_all(limit, max_segments); ends_the_call(pause)) {
     return pause;
   }
@@ -389,9 +398,11 @@ void Cluster::check_rest() const {
 /// All that is due in the cluster at `now`.
 void Cluster::process(SimTime now) {
   reached_ = std::max(reached_, now);
+  passed_ = std::max(passed_, now);
+  pass_gauges(now);
   look_ahead(now);
   act(now, PartKind::kFaults, PartKind::kLinks);
-  read_gauges(now);
+  pass_gauges(now + kTick);
   take_arrivals(now);
   act(now, PartKind::kAdmission, PartKind::kFlowControl);
   hand_over_deliveries(now);
@@ -402,23 +413,9 @@ void Cluster::act(SimTime now, PartKind first, PartKind last) {
   for (const OwnPart& own : parts_) {
     if (own.kind >= first && own.kind <= last && own.part->next_instant() <= now) {
       own.part->act(now);
+      num_changes_ += own.kind < PartKind::kScaling ? 1 : 0;
     }
   }
-}
-
-void Cluster::read_gauges(SimTime now) {
-  while (gateway_.next_scrape() <= now) {
-    const SimTime at = gateway_.next_scrape();
-    gateway_.scrape(gauges(gateway_.next_scraped(), at));
-  }
-}
-
-routing::Gauges Cluster::gauges(core::InstanceId id, SimTime at) {
-  const engine::InstanceState state = instance(id, at).state(at);
-  const auto used = static_cast<double>(state.used_blocks.value());
-  const auto all = static_cast<double>((state.used_blocks + state.free_blocks).value());
-  return {
-      .waiting = state.waiting, .running = state.running, .kv_usage = all > 0.0 ? used / all : 0.0};
 }
 
 SimTime Cluster::end_of(const domain::RequestRecord& record) const {
@@ -434,6 +431,7 @@ SimTime Cluster::end_of(const domain::RequestRecord& record) const {
 void Cluster::take_arrivals(SimTime now) {
   for (; next_arrival() == now; pop_arrival()) {
     domain::Request& request = arrivals_.front();
+    ++num_changes_;
     Ticket& ticket = tickets_.add(request.id, request.arrival);
     const std::optional<std::uint32_t> group =
         pool_groups_.of ? pool_groups_.of(request) : std::optional(std::uint32_t{0});
@@ -509,7 +507,10 @@ SimTime Cluster::next_arrival() const {
 
 /// The next instant at which the cluster itself does something.
 SimTime Cluster::next_event() const {
-  SimTime next = std::min({next_arrival(), gateway_.next_scrape(), next_look()});
+  SimTime next = std::min(next_arrival(), next_look());
+  if (eager_) {
+    next = std::min(next, next_reading());
+  }
   if (!deliveries_.empty()) {
     next = std::min(next, deliveries_.top().at);
   }

@@ -186,12 +186,19 @@ class Cluster final : public engine::Server,
   domain::RecordSink& sink() override { return sink_; }
   [[nodiscard]] core::SimTime end_of(const domain::RequestRecord& record) const override;
   [[nodiscard]] routing::Gauges gauges(core::InstanceId id, core::SimTime at) override;
+  [[nodiscard]] bool is_still(core::InstanceId id) const override {
+    return instances_[id.value()]->next_instant() == core::SimTime::never();
+  }
+  [[nodiscard]] bool is_eager() const override { return eager_; }
+  [[nodiscard]] std::uint64_t num_changes() const override { return num_changes_; }
+  [[nodiscard]] core::SimTime passed() const override { return passed_; }
   [[nodiscard]] std::size_t num_instances() const override { return instances_.size(); }
   [[nodiscard]] bool is_empty(core::InstanceId id) override;
   [[nodiscard]] bool may_hold(const domain::Request& request, core::InstanceId id) const override {
     return !sent_ || sent_->may_hold(request, id);
   }
   engine::Instance& instance(core::InstanceId id, core::SimTime now) override;
+  engine::Instance& advanced(core::InstanceId id, core::SimTime now);
   void note_change(core::InstanceId id) override;
   void stop(core::InstanceId id, core::SimTime now) override;
   void renew(core::InstanceId id) override;
@@ -229,7 +236,11 @@ class Cluster final : public engine::Server,
   void check_rest() const;
   void process(core::SimTime now);
   void act(core::SimTime now, PartKind first, PartKind last);
-  void read_gauges(core::SimTime now);
+  void find_readers();
+  void pass_gauges(core::SimTime until);
+  void read_gauges(core::InstanceId id, core::SimTime limit = core::SimTime::never());
+  void note_gauges_change(core::InstanceId id);
+  [[nodiscard]] core::SimTime next_reading() const;
   [[nodiscard]] core::SimTime known_at(core::SimTime now) const;
   [[nodiscard]] core::SimTime next_look() const;
   void look_ahead(core::SimTime now);
@@ -257,6 +268,9 @@ class Cluster final : public engine::Server,
   std::int64_t threads_;
   Gateway gateway_;
   core::SimTime reached_;
+  core::SimTime passed_;           ///< As Fleet::passed().
+  std::uint64_t num_changes_ = 0;  ///< As Fleet::num_changes().
+  std::vector<Gateway*> readers_;  ///< Of gauges: the gateway, and those of parts.
   core::SimTime last_end_;
   core::SimTime aborted_at_;
   core::Ring<domain::Request> arrivals_;  ///< Not yet taken, in order of arrival.

@@ -27,12 +27,15 @@ void Cluster::submit_to(const domain::Request& request,
                         core::InstanceId id,
                         const engine::Leg& leg) {
   note_sent(request, id);
+  read_gauges(id);
   instances_[id.value()]->submit_leg(request, leg);
   note_change(id);
 }
 
-/// What an instance was given may change when it next shows something.
+/// What an instance was given may change when it next shows something, and its gauges.
 void Cluster::note_change(core::InstanceId id) {
+  ++num_changes_;
+  note_gauges_change(id);
   if (ends_are_watched_) {
     look_at(unit_of(id));
   }
@@ -161,6 +164,11 @@ void Cluster::report(const domain::RequestRecord& record, SimTime at) {
 }
 
 engine::Instance& Cluster::instance(core::InstanceId id, SimTime now) {
+  read_gauges(id);  // They may be about to change.
+  return advanced(id, now);
+}
+
+engine::Instance& Cluster::advanced(core::InstanceId id, SimTime now) {
   while (advance_one(unit_of(id), now, false, kAllSegments) == engine::Pause::kBudget) {
   }
   return *instances_[id.value()];
@@ -212,6 +220,7 @@ void Cluster::set_link(std::optional<std::int64_t> host, std::int64_t thousandth
 void Cluster::renew(core::InstanceId id) {
   const std::size_t place = id.value();
   before_[place] = totals_of(id);
+  read_gauges(id);
   instances_[place] = new_instance(id);
   for (const OwnPart& own : parts_) {
     own.part->on_renew(id);

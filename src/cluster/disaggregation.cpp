@@ -68,10 +68,6 @@ std::optional<Disaggregation::Serial> Disaggregation::serial_of(core::RequestId 
 }
 
 SimTime Disaggregation::next_instant() const {
-  return std::min(next_duty(), prefill_gateway_.next_scrape());
-}
-
-SimTime Disaggregation::next_duty() const {
   return std::min(events_.empty() ? SimTime::never() : events_.top().at, link_.next_end());
 }
 
@@ -85,7 +81,6 @@ void Disaggregation::act(SimTime now) {
     events_.pop();
     perform(event);
   }
-  read_gauges(now);
 }
 
 void Disaggregation::perform(const Event& event) {
@@ -536,13 +531,6 @@ void Disaggregation::complete(const HandOver& part,
   }
   totals_.transfer += part.transfer_end - part.transfer_start;
   totals_.first_step += first - part.transfer_end;
-}
-
-void Disaggregation::read_gauges(SimTime now) {
-  while (prefill_gateway_.next_scrape() <= now) {
-    const SimTime at = prefill_gateway_.next_scrape();
-    prefill_gateway_.scrape(fleet_.gauges(prefill_gateway_.next_scraped(), at));
-  }
 }
 
 TransferTotals Disaggregation::totals() const {

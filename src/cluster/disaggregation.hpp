@@ -100,7 +100,6 @@ class Disaggregation final : public Part {
   Disaggregation(DisaggregationInputs inputs, Fleet& fleet);
 
   [[nodiscard]] core::SimTime next_instant() const override;
-  [[nodiscard]] core::SimTime next_duty() const override;
   void act(core::SimTime now) override;
   std::optional<bool> on_dispatch(Ticket& ticket, core::SimTime now) override;
   bool on_leg_end(Ticket& ticket, domain::RequestRecord& record) override;
@@ -217,7 +216,6 @@ class Disaggregation final : public Part {
   void stop_transfer(HandOver& part, core::SimTime now);
   void let_go(Serial serial, core::SimTime at);
   void forget_if_over(Serial serial);
-  void read_gauges(core::SimTime now);
   void complete(const HandOver& part, const Ticket& ticket, domain::RequestRecord& record);
 
   DisaggregationInputs inputs_;

@@ -74,19 +74,13 @@ Gateway::Gateway(Routers routers,
     is_ready_.push_back(true);
     is_readable_.push_back(true);
     event_losses_.emplace_back();
+    // Each on its own phase of the interval, the last one at its end.
+    next_readings_.push_back(SimTime::at(
+        core::Duration::ticks(times_.refresh_interval.count() / num_instances) * (i + 1)));
+    is_known_.push_back(false);
     ++num_ready_;
   }
-  start_scrapes();
-}
-
-/// Each instance on its own phase of the interval, the last one at its end.
-void Gateway::start_scrapes() {
-  const std::size_t instances = is_ready_.size();
-  const auto num_instances = static_cast<std::int64_t>(instances);
-  for (std::int64_t i = 0; needs_.gauges && next_scrapes_.size() < instances; ++i) {
-    next_scrapes_.push_back(SimTime::at(
-        core::Duration::ticks(times_.refresh_interval.count() / num_instances) * (i + 1)));
-  }
+  turn_at_ = next_readings_.front();
 }
 
 void Gateway::keep(const routing::Needs& needs) {
@@ -95,7 +89,6 @@ void Gateway::keep(const routing::Needs& needs) {
   needs_.gauges = needs_.gauges || needs.gauges;
   watched_ = needs;
   counts_ = counts_ || needs_.ends();
-  start_scrapes();
 }
 
 void Gateway::audit(Routers routers, const RoutingAudit::Look& look) {
@@ -150,6 +143,7 @@ void Gateway::set_ready(core::InstanceId instance, bool ready, SimTime now) {
 }
 
 std::span<const routing::InstanceView> Gateway::ready_views(SimTime now) {
+  read_all_gauges();
   read_notices(now);
   const Desk& desk = desks_.front();
   if (num_ready_ == desk.views.size()) {
@@ -215,6 +209,7 @@ bool Gateway::route_to(Counted& counted,
                        std::uint32_t group,
                        core::InstanceId other_leg) {
   has_refused_ = false;
+  read_all_gauges();
   read_notices(now);
   const std::size_t gateway = gateway_of(request);
   Desk& desk = desks_[gateway];
@@ -293,6 +288,7 @@ routing::LatencyTargets Gateway::targets_of(const domain::Request& request) cons
 Gateway::Outlook Gateway::outlook(const domain::Request& request,
                                   SimTime now,
                                   std::uint32_t group) {
+  read_all_gauges();
   read_notices(now);
   Desk& desk = desks_[gateway_of(request)];
   const std::span<const routing::InstanceView> ready = candidates(desk, group);
@@ -312,7 +308,9 @@ Gateway::Outlook Gateway::outlook(const domain::Request& request,
 }
 
 void Gateway::set_readable(core::InstanceId instance, bool readable) {
+  read_gauges(instance);
   is_readable_[instance.value()] = readable;
+  is_known_[instance.value()] = false;
 }
 
 Gateway::Reported Gateway::reported(core::InstanceId instance, SimTime now) const {
@@ -344,6 +342,8 @@ void Gateway::forget(core::InstanceId instance) {
 
 void Gateway::restart(Routers routers, SimTime now) {
   RIDGELINE_CHECK(routers.size() == desks_.size(), "every gateway starts again");
+  read_all_gauges();
+  is_known_.assign(is_known_.size(), false);
   notices_.clear();
   ++epoch_;
   for (std::size_t i = 0; i < desks_.size(); ++i) {
@@ -448,32 +448,77 @@ void Gateway::read_notices(SimTime now) {
   }
 }
 
-SimTime Gateway::next_scrape() const {
-  return next_scrapes_.empty() ? SimTime::never() : next_scrapes_[next_scraped_];
+void Gateway::read_gauges_from(GaugeSource& source, bool each) {
+  source_ = &source;
+  reads_each_ = each;
 }
 
-core::InstanceId Gateway::next_scraped() const {
-  return core::InstanceId(static_cast<core::InstanceId::Rep>(next_scraped_));
-}
-
-void Gateway::scrape(const routing::Gauges& gauges) {
-  SimTime& at = next_scrapes_[next_scraped_];
-  if (is_readable_[next_scraped_]) {
-    for (Desk& desk : desks_) {
-      desk.views[next_scraped_].gauges = gauges;
-      desk.views[next_scraped_].gauges_as_of = at;
+void Gateway::read_all_gauges() {
+  if (!needs_.gauges || turn_at_ >= passed_) {
+    return;
+  }
+  const core::Duration interval = times_.refresh_interval;
+  const auto instances = static_cast<std::int64_t>(next_readings_.size());
+  const core::Duration phase = core::Duration::ticks(interval.count() / instances);
+  // Of every instance the last reading alone counts: whole rounds before it are left out.
+  if (const std::int64_t rounds = (passed_ - turn_at_ - kTick).count() / interval.count();
+      rounds > 0) {
+    turn_at_ += interval * rounds;
+    for (const routing::InstanceView& view : desks_.front().views) {
+      read_gauges(view.id);
     }
+  }
+  while (turn_at_ < passed_) {
+    read_gauges(desks_.front().views[turn_].id);
+    const bool is_last = ++turn_ == next_readings_.size();
+    turn_ = is_last ? 0 : turn_;
+    turn_at_ =
+        SimTime::saturating_sum(turn_at_, is_last ? interval - phase * (instances - 1) : phase);
+  }
+}
+
+/// The last one that is due.
+void Gateway::take_reading(core::InstanceId instance, SimTime limit) {
+  SimTime& next = next_readings_[instance.value()];
+  const core::Duration interval = times_.refresh_interval;
+  const std::int64_t rounds = (passed_ - next - kTick).count() / interval.count();
+  const SimTime at = next + interval * rounds;
+  if (!needs_.gauges || at >= limit) {
+    return;
+  }
+  next = SimTime::saturating_sum(at, interval);
+  if (!is_readable_[instance.value()]) {
+    return;
+  }
+  last_reading_ = std::max(last_reading_, at);
+  const bool is_new = reads_each_ || !is_known_[instance.value()];
+  const routing::Gauges gauges = is_new ? source_->gauges(instance, at) : routing::Gauges();
+  for (Desk& desk : desks_) {
+    routing::InstanceView& view = desk.views[instance.value()];
+    view.gauges = is_new ? gauges : view.gauges;
+    view.gauges_as_of = at;
+  }
+  if (is_new) {
+    is_known_[instance.value()] = source_->is_still(instance);
     if (watched_.gauges) {
       note_change(at);
     }
   }
-  at = SimTime::saturating_sum(at, times_.refresh_interval);
-  next_scraped_ = (next_scraped_ + 1) % next_scrapes_.size();
+}
+
+SimTime Gateway::next_reading(bool of_all) const {
+  SimTime next = SimTime::never();
+  for (std::size_t i = 0; needs_.gauges && i < next_readings_.size(); ++i) {
+    if (is_readable_[i] && (of_all || reads_each_ || !is_known_[i])) {
+      next = std::min(next, next_readings_[i]);
+    }
+  }
+  return next;
 }
 
 void Gateway::note_change(SimTime at) {
   ++num_changes_;
-  last_change_ = at;
+  last_change_ = std::max(last_change_, at);
 }
 
 void Gateway::settle_counts() {

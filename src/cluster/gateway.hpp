@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -21,6 +22,10 @@
 #include "routing/router.hpp"
 
 namespace ridgeline::cluster {
+
+/// The shortest time: what an end causes happens so much later at the earliest, and an advance to
+/// an instant and this goes through that instant.
+inline constexpr core::Duration kTick = core::Duration::ticks(1);
 
 /// What a gateway's knowledge and decisions cost in time.
 struct GatewayTimes {
@@ -60,6 +65,20 @@ enum class GatewaySplit : std::uint8_t {
   kRandom,      ///< Each request by itself.
   kConnection,  ///< A connection keeps to one (routing/connection.hpp).
   kSession,     ///< A session keeps to one; a request without a session is one by itself.
+};
+
+/// Where a gateway's gauges are read: the cluster behind it.
+class GaugeSource {
+ public:
+  GaugeSource() = default;
+  GaugeSource(const GaugeSource&) = delete;
+  GaugeSource& operator=(const GaugeSource&) = delete;
+  virtual ~GaugeSource() = default;
+
+  /// What an instance's gauges show at `at`, to which it is advanced.
+  [[nodiscard]] virtual routing::Gauges gauges(core::InstanceId id, core::SimTime at) = 0;
+  /// Whether they stay as they are until something is done to the instance.
+  [[nodiscard]] virtual bool is_still(core::InstanceId id) const = 0;
 };
 
 /// The gateways in front of a cluster: the views of its instances, kept as old as a real gateway's,
@@ -216,12 +235,35 @@ class Gateway {
   }
   void note_end(const Counted& counted, bool first_token_seen, core::SimTime at);
 
-  /// The instant of the next reading of gauges; never() where none is needed.
-  [[nodiscard]] core::SimTime next_scrape() const;
-  /// The instance that is read then; the lowest of several.
-  [[nodiscard]] core::InstanceId next_scraped() const;
-  /// What it showed at next_scrape().
-  void scrape(const routing::Gauges& gauges);
+  // Gauges are read at every interval, each instance's on its own phase of it. A reading costs
+  // nothing until it is asked for: a decision takes the last one of each instance, and that of one
+  // is taken before it changes. Gauges that cannot have changed are not looked at.
+
+  /// Where gauges are read, before the first request. `each`: at every instant, as the reference
+  /// does, whether something can have changed or not.
+  void read_gauges_from(GaugeSource& source, bool each);
+  /// Readings before `until` are due.
+  void pass(core::SimTime until) { passed_ = std::max(passed_, until); }
+  /// The instance is about to be advanced to `limit`, or changed: takes its last due reading, if
+  /// that is before `limit`.
+  void read_gauges(core::InstanceId instance, core::SimTime limit = core::SimTime::never()) {
+    if (next_readings_[instance.value()] < std::min(passed_, limit)) {
+      take_reading(instance, limit);
+    }
+  }
+  /// Its gauges may not be those that were read last.
+  void note_gauges_change(core::InstanceId instance) { is_known_[instance.value()] = false; }
+  /// Takes all that are due.
+  void read_all_gauges();
+  /// The first reading that is not taken yet; of those alone that may show something new, or of
+  /// all. never() where there is none.
+  [[nodiscard]] core::SimTime next_reading(bool of_all) const;
+  /// When gauges were read last, of any instance.
+  [[nodiscard]] core::SimTime last_reading() const { return last_reading_; }
+  /// The readings of an instance show the same as the last one did.
+  [[nodiscard]] bool knows_gauges(core::InstanceId instance) const {
+    return is_known_[instance.value()];
+  }
 
   /// Takes in what is on its way at the end of a run; then every count of its own is zero
   /// (checked), if no request is left.
@@ -273,7 +315,7 @@ class Gateway {
   void report(const routing::RouteInput& input, const routing::Pick& pick, std::size_t gateway);
   Notice& new_notice(const Counted& counted, core::SimTime at);
   void send(const Counted& counted, Notice& notice);
-  void start_scrapes();
+  void take_reading(core::InstanceId instance, core::SimTime limit);
   void note_change(core::SimTime at);
   void read_notices(core::SimTime now);
 
@@ -305,9 +347,15 @@ class Gateway {
   std::int64_t epoch_ = 0;                 ///< Restarts.
   std::size_t num_ready_ = 0;
   std::vector<routing::InstanceView> candidates_;  ///< Scratch: the ready ones, if not all are.
-  std::vector<core::SimTime> next_scrapes_;        ///< By instance; empty where no gauge is read.
-  /// The instance that is read next: in the order of their phases, round after round.
-  std::size_t next_scraped_ = 0;
+  GaugeSource* source_ = nullptr;
+  bool reads_each_ = false;  ///< As read_gauges_from() says.
+  core::SimTime passed_;     ///< Readings before it are due.
+  core::SimTime last_reading_;
+  std::vector<core::SimTime> next_readings_;  ///< By instance: the first that is not taken.
+  std::vector<bool> is_known_;  ///< By instance, whether its gauges are those that were read last.
+  /// The instance whose turn it is, in the order of their phases, round after round, and when.
+  std::size_t turn_ = 0;
+  core::SimTime turn_at_;
   core::Ring<Notice> notices_;  ///< On their way, in order.
   std::int64_t num_changes_ = 0;
   core::SimTime last_change_;

@@ -28,9 +28,6 @@ using core::SimTime;
 
 namespace {
 
-/// What an end causes comes after it.
-constexpr core::Duration kNextTick = core::Duration::ticks(1);
-
 core::InstanceId id_of(std::size_t place) {
   return core::InstanceId(static_cast<core::InstanceId::Rep>(place));
 }
@@ -344,7 +341,7 @@ void Operations::on_release(core::InstanceId id, SimTime now) {
 
 void Operations::check_drained(core::InstanceId id, SimTime now) {
   if (life(id).state == Lifecycle::kDraining && fleet_.is_empty(id)) {
-    push(SimTime::saturating_sum(now, kNextTick), Step::kDrained, id);
+    push(SimTime::saturating_sum(now, kTick), Step::kDrained, id);
   }
 }
 
@@ -365,7 +362,7 @@ bool Operations::goes_on(const Ticket& ticket, const domain::RequestRecord& reco
   totals_.retried_requests += retried == 0 ? 1 : 0;
   const core::Duration wait = core::Duration::saturating_sum(
       fleet_.gateway().times().notice_latency, inputs_.retries.backoff(retried + 1));
-  push(SimTime::saturating_sum(record.failed, std::max(wait, kNextTick)),
+  push(SimTime::saturating_sum(record.failed, std::max(wait, kTick)),
        Step::kRetry,
        {},
        static_cast<std::int64_t>(record.id.value()));

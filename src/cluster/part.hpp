@@ -40,13 +40,8 @@ struct alignas(64) Ticket {
 /// What a part may do to the cluster that it belongs to. Every instant is the present one, `now`,
 /// or later. What an end causes happens one tick after it at the earliest, so that it makes no
 /// difference in which order instances are advanced to one instant.
-class Fleet {
+class Fleet : public GaugeSource {
  public:
-  Fleet() = default;
-  Fleet(const Fleet&) = delete;
-  Fleet& operator=(const Fleet&) = delete;
-  virtual ~Fleet() = default;
-
   /// The ticket of a request that is in the cluster; null of any other.
   [[nodiscard]] virtual Ticket* find(core::RequestId id) = 0;
   /// Chooses an instance by the routing policy among the ready ones and sends the request there, to
@@ -95,8 +90,15 @@ class Fleet {
   [[nodiscard]] virtual domain::RecordSink& sink() = 0;
   /// When a client or a gateway sees the end that a record reports.
   [[nodiscard]] virtual core::SimTime end_of(const domain::RequestRecord& record) const = 0;
-  /// What an instance's gauges show at `at`, to which it is advanced.
-  [[nodiscard]] virtual routing::Gauges gauges(core::InstanceId id, core::SimTime at) = 0;
+  /// Whether it is the reference (ClusterInputs::eager): parts act at each of their instants,
+  /// whether something can have changed or not.
+  [[nodiscard]] virtual bool is_eager() const = 0;
+  /// How often something was done to the cluster from outside its instances: a request came, a
+  /// part acted, an instance was changed. While that is the same and instances are still
+  /// (is_still()), all that can be read of them is the same.
+  [[nodiscard]] virtual std::uint64_t num_changes() const = 0;
+  /// Every instant before this one is done.
+  [[nodiscard]] virtual core::SimTime passed() const = 0;
   [[nodiscard]] virtual std::size_t num_instances() const = 0;
   /// Of no part (Part::is_kept), and nothing that was sent to it is left.
   [[nodiscard]] virtual bool is_empty(core::InstanceId id) = 0;

@@ -42,18 +42,78 @@ std::vector<std::string_view> ScalingPart::pools() const {
 }
 
 SimTime ScalingPart::next_instant() const {
-  return std::min(next_reading_, next_decision_);
+  if (!rests_until_) {
+    return std::min(next_reading_, next_decision_);
+  }
+  if (!is_disturbed()) {
+    return *rests_until_;
+  }
+  const SimTime from = std::max(fleet_.passed(), rests_from_);
+  return std::min(first_reading(from), first_decision(from));
 }
 
 void ScalingPart::act(SimTime now) {
+  if (rests_until_) {
+    wake(now);
+  }
   if (next_reading_ <= now) {
     read(now);
-    next_reading_ = scaling::next_multiple(now, inputs_.metrics_interval);
   }
   if (next_decision_ <= now) {
     decide(now);
-    next_decision_ = inputs_.scaler->next_decision(now);
   }
+  next_decision_ = first_decision(now + kTick);
+  next_reading_ = first_reading(now + kTick);
+  if (!fleet_.is_eager() && !inputs_.reads_busy) {
+    // Of those before the next decision it sees the last, and counts arrivals from the one before.
+    next_reading_ =
+        next_decision_ == SimTime::never()
+            ? next_decision_
+            : std::max(next_reading_,
+                       scaling::last_multiple(next_decision_ + kTick, inputs_.metrics_interval) -
+                           inputs_.metrics_interval);
+  }
+}
+
+/// The first ones that are not before `from`.
+SimTime ScalingPart::first_reading(SimTime from) const {
+  return scaling::next_multiple(from - kTick, inputs_.metrics_interval);
+}
+SimTime ScalingPart::first_decision(SimTime from) const {
+  return inputs_.scaler->next_decision(from - kTick);
+}
+
+/// After a decision that changed nothing, where the next readings can only show what the newest one
+/// does.
+void ScalingPart::rest(const scaling::PoolHistory& history, SimTime now) {
+  const scaling::PoolReading* const newest = history.newest();
+  is_disturbed_ = false;
+  if (fleet_.is_eager() || newest == nullptr || !is_still_ || is_disturbed()) {
+    return;
+  }
+  const SimTime other = inputs_.scaler->same_until(history, now);
+  SimTime until = other == SimTime::never() ? other : first_decision(std::max(other, now + kTick));
+  for (const auto& [end, value] : latencies_) {
+    if (end >= newest->at) {
+      return;  // The next reading has it.
+    }
+    // The first reading after that has it no more.
+    const SimTime gone = SimTime::saturating_sum(end, inputs_.latency->lasts);
+    until = std::min(until, std::max(gone, now + kTick));
+  }
+  rests_until_ = until;
+  rests_from_ = now + kTick;
+}
+
+/// At an instant of this part: those since the last decision would have been alike.
+void ScalingPart::wake(SimTime now) {
+  const SimTime last = inputs_.scaler->last_decision(now);
+  newest_.front().at = scaling::last_multiple(last + kTick, inputs_.metrics_interval);
+  inputs_.scaler->rested(newest_.front(), last);
+  newest_.front().at = scaling::last_multiple(now, inputs_.metrics_interval);
+  next_reading_ = first_reading(now);
+  next_decision_ = first_decision(now);
+  rests_until_.reset();
 }
 
 void ScalingPart::read(SimTime now) {
@@ -67,6 +127,11 @@ void ScalingPart::read(SimTime now) {
     read(variant, now, reading);
   }
   reading.latency = latency(now);
+  is_still_ = reading.arrivals == 0 &&
+              std::ranges::all_of(reading.replicas, [&](const scaling::ReplicaReading& one) {
+                return one.busy == 0.0 && fleet_.is_still(one.id);
+              });
+  changes_seen_ = fleet_.num_changes();
   newest_.clear();
   newest_.push_back(std::move(reading));
 }
@@ -100,6 +165,7 @@ void ScalingPart::on_end(const Ticket&, domain::RequestRecord& record) {
       record.last_token == SimTime::never()) {
     return;
   }
+  is_disturbed_ = true;
   if (inputs_.latency->metric == scaling::Metric::kTtft) {
     latencies_.emplace_back(record.last_token, (record.first_token - record.arrival).to_seconds());
   } else if (record.output_tokens > core::Tokens(1)) {
@@ -159,11 +225,14 @@ void ScalingPart::decide(SimTime now) {
   RIDGELINE_CHECK(
       plan.by_variant.empty() ? variants.size() == 1 : plan.by_variant.size() == variants.size(),
       "an autoscaler decides for each of its pools");
+  bool is_changed = false;
   for (std::size_t i = 0; i < variants.size(); ++i) {
-    scale(inputs_.pools[i],
-          plan.by_variant.empty() ? plan.replicas : plan.by_variant[i],
-          plan.reason,
-          now);
+    const std::int64_t wanted = plan.by_variant.empty() ? plan.replicas : plan.by_variant[i];
+    is_changed = is_changed || wanted != variants[i].replicas;
+    scale(inputs_.pools[i], wanted, plan.reason, now);
+  }
+  if (!is_changed) {
+    rest(history, now);
   }
 }
 

@@ -47,6 +47,7 @@ struct ScaleEvent {
 };
 
 /// Reads the metrics of the ready instances at their interval, and asks the autoscaler at its own.
+/// A pool rests while it could only read and decide what it last did: no instant of it is an event.
 class ScalingPart final : public Part {
  public:
   ScalingPart(Fleet& fleet, Operations& operations, ScalingInputs inputs);
@@ -63,7 +64,14 @@ class ScalingPart final : public Part {
   void read(core::SimTime now);
   void read(std::size_t variant, core::SimTime now, scaling::PoolReading& reading);
   [[nodiscard]] std::optional<double> latency(core::SimTime now);
+  [[nodiscard]] core::SimTime first_reading(core::SimTime from) const;
+  [[nodiscard]] core::SimTime first_decision(core::SimTime from) const;
   void decide(core::SimTime now);
+  void rest(const scaling::PoolHistory& history, core::SimTime now);
+  void wake(core::SimTime now);
+  [[nodiscard]] bool is_disturbed() const {
+    return is_disturbed_ || changes_seen_ != fleet_.num_changes();
+  }
   void scale(const ScaledPool& pool,
              std::int64_t wanted,
              std::string_view reason,
@@ -77,6 +85,11 @@ class ScalingPart final : public Part {
   ScalingInputs inputs_;
   core::SimTime next_reading_;
   core::SimTime next_decision_;
+  bool is_still_ = false;  ///< The next reading shows what the newest does, if nothing is done.
+  core::SimTime rests_from_;
+  std::optional<core::SimTime> rests_until_;  ///< While it rests, unless it is disturbed:
+  bool is_disturbed_ = false;                 ///< by a latency,
+  std::uint64_t changes_seen_ = 0;            ///< or a change since the last reading.
   std::vector<scaling::PoolReading> newest_;  ///< One, once there was one.
   std::int64_t arrivals_ = 0;                 ///< Until the last reading.
   std::vector<core::Duration> busy_;          ///< Of each instance, at the last reading.

@@ -17,4 +17,8 @@ core::SimTime next_multiple(core::SimTime now, core::Duration interval) {
   return core::SimTime::saturating_sum(now, interval - since);
 }
 
+core::SimTime last_multiple(core::SimTime now, core::Duration interval) {
+  return core::SimTime::at(interval * ((now.count() - 1) / interval.count()));
+}
+
 }  // namespace ridgeline::scaling

@@ -83,9 +83,29 @@ class Scaler {
   /// The next instant of a decision, later than `now`; never() for none.
   [[nodiscard]] virtual core::SimTime next_decision(core::SimTime now) const = 0;
   [[nodiscard]] virtual ScalePlan evaluate(const PoolHistory& history, core::SimTime now) = 0;
+
+  // A pool that rests is not looked at: the last decision changed nothing, and what it was made of
+  // stays as it is.
+
+  /// As long as nothing else is shown, decisions before this instant are like that at `now`, the
+  /// last one. An autoscaler that does not say is asked at each of its instants.
+  [[nodiscard]] virtual core::SimTime same_until(const PoolHistory& history,
+                                                 core::SimTime now) const {
+    static_cast<void>(history);
+    return now;
+  }
+  /// The last instant of a decision before `now`, which is one of a pool that rested.
+  [[nodiscard]] virtual core::SimTime last_decision(core::SimTime now) const { return now; }
+  /// The pool rested: what would have been decided from the last decision to that at `last`, which
+  /// would have been shown `newest`, is to be remembered.
+  virtual void rested(const PoolReading& newest, core::SimTime last) {
+    static_cast<void>(newest);
+    static_cast<void>(last);
+  }
 };
 
-/// The next multiple of `interval` after `now`.
+/// The next multiple of `interval` after `now`, and the last one before it, which is later than 0.
 [[nodiscard]] core::SimTime next_multiple(core::SimTime now, core::Duration interval);
+[[nodiscard]] core::SimTime last_multiple(core::SimTime now, core::Duration interval);
 
 }  // namespace ridgeline::scaling

@@ -65,6 +65,13 @@ class DynamoPlanner final : public Scaler {
                       : replicas < history.replicas ? "no engine is loaded"
                                                     : "no change"};
   }
+  [[nodiscard]] core::SimTime same_until(const PoolHistory& /*history*/,
+                                         core::SimTime /*now*/) const override {
+    return core::SimTime::never();
+  }
+  [[nodiscard]] core::SimTime last_decision(core::SimTime now) const override {
+    return last_multiple(now, interval_);
+  }
 
  private:
   core::Duration interval_;

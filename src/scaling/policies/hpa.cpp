@@ -107,6 +107,22 @@ ScalePlan Hpa::evaluate(const PoolHistory& history, core::SimTime now) {
   return {.replicas = current};
 }
 
+/// Fewer than there are come once the last wish for as many has left the window.
+core::SimTime Hpa::same_until(const PoolHistory& history, core::SimTime now) const {
+  if (wanted_.back().replicas > history.replicas) {
+    return now;  // Held back by what a period may add.
+  }
+  if (wanted_.back().replicas == history.replicas) {
+    return core::SimTime::never();
+  }
+  const auto last = std::ranges::find_if(wanted_.rbegin(), wanted_.rend(), [&](const Change& one) {
+    return one.replicas >= history.replicas;
+  });
+  return last == wanted_.rend()
+             ? core::SimTime::never()
+             : core::SimTime::saturating_sum(last->at, settings_.stabilization_window);
+}
+
 std::unique_ptr<Scaler> make_hpa(const ScalerSettings& settings) {
   return std::make_unique<Hpa>(settings);
 }

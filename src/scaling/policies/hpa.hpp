@@ -21,6 +21,14 @@ class Hpa final : public Scaler {
     return next_multiple(now, settings_.scaling_interval);
   }
   [[nodiscard]] ScalePlan evaluate(const PoolHistory& history, core::SimTime now) override;
+  [[nodiscard]] core::SimTime same_until(const PoolHistory& history,
+                                         core::SimTime now) const override;
+  [[nodiscard]] core::SimTime last_decision(core::SimTime now) const override {
+    return last_multiple(now, settings_.scaling_interval);
+  }
+  void rested(const PoolReading& /*newest*/, core::SimTime last) override {
+    wanted_.back().at = last;
+  }
 
  private:
   struct Change {

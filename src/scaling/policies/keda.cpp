@@ -28,6 +28,7 @@ class Keda final : public Scaler {
     if (newest != nullptr && newest->is_active()) {
       last_active_ = newest->at;
     }
+    asks_hpa_ = false;
     const bool polls = now.count() % kPoll.count() == 0;
     if (history.replicas == 0) {
       return polls && newest != nullptr && newest->is_active()
@@ -38,14 +39,38 @@ class Keda final : public Scaler {
         now - last_active_ >= cooldown_) {
       return {.replicas = 0, .reason = "no request"};
     }
+    asks_hpa_ = true;
     ScalePlan plan = hpa_.evaluate(history, now);
     plan.replicas = std::max<std::int64_t>(plan.replicas, 1);
     return plan;
   }
 
+  [[nodiscard]] core::SimTime same_until(const PoolHistory& history,
+                                         core::SimTime now) const override {
+    const bool is_active = history.newest()->is_active();
+    if (history.replicas == 0) {
+      return is_active ? now : core::SimTime::never();
+    }
+    const core::SimTime empty =
+        history.min_replicas == 0 && history.replicas == 1
+            ? std::max(now, core::SimTime::saturating_sum(last_active_, cooldown_))
+            : core::SimTime::never();
+    return std::min(empty, hpa_.same_until(history, now));
+  }
+  [[nodiscard]] core::SimTime last_decision(core::SimTime now) const override {
+    return std::max(hpa_.last_decision(now), last_multiple(now, kPoll));
+  }
+  void rested(const PoolReading& newest, core::SimTime last) override {
+    last_active_ = newest.is_active() ? newest.at : last_active_;
+    if (asks_hpa_) {
+      hpa_.rested(newest, last);
+    }
+  }
+
  private:
   core::Duration cooldown_;
   core::SimTime last_active_;
+  bool asks_hpa_ = false;  ///< In the last decision.
   Hpa hpa_;
 };
 

@@ -61,6 +61,19 @@ class Wva final : public Scaler {
     return plan;
   }
 
+  [[nodiscard]] core::SimTime same_until(const PoolHistory& history,
+                                         core::SimTime now) const override {
+    return history.min_replicas == 0 && history.replicas > 0
+               ? std::max(now, core::SimTime::saturating_sum(last_active_, kRetention))
+               : core::SimTime::never();
+  }
+  [[nodiscard]] core::SimTime last_decision(core::SimTime now) const override {
+    return last_multiple(now, interval_);
+  }
+  void rested(const PoolReading& newest, core::SimTime /*last*/) override {
+    last_active_ = newest.is_active() ? newest.at : last_active_;
+  }
+
  private:
   [[nodiscard]] static std::vector<std::int64_t> current(const PoolHistory& history) {
     std::vector<std::int64_t> replicas;

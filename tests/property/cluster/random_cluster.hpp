@@ -71,13 +71,15 @@ inline cluster::GatewayTimes random_times() {
           .kv_events_delay = up_to_microseconds(*rc::gen::element(0, 4000))};
 }
 
-/// Fewer than `most`, up to `gap_us` apart; prompts that begin alike, some too long for the engine.
+/// Fewer than `most`, up to `gap_us` apart, a few of them much longer; prompts that begin alike,
+/// some too long for the engine.
 inline std::vector<domain::Request> random_requests(std::uint32_t most, std::int64_t gap_us) {
   std::vector<domain::Request> requests;
   const auto count = *rc::gen::inRange<std::uint32_t>(1, most);
   core::SimTime now;
   for (std::uint32_t id = 0; id < count; ++id) {
-    now += up_to_microseconds(gap_us);
+    constexpr std::int64_t kPause = 40;
+    now += up_to_microseconds(*rc::gen::inRange(0, 16) == 0 ? kPause * gap_us : gap_us);
     domain::Request request;
     request.id = core::RequestId(id);
     request.arrival = now;

@@ -12,6 +12,7 @@
 #include "domain/request.hpp"
 #include "engine/server.hpp"
 #include "routing/registry.hpp"
+#include "support/drive.hpp"
 #include "support/recording_sink.hpp"
 
 namespace ridgeline::cluster {

@@ -40,6 +40,7 @@ TEST_F(ClusterOf, GaugesAndTotalsAreSums) {
 class KeepsAll final : public Part {
  public:
   [[nodiscard]] core::SimTime next_instant() const override { return next_; }
+  [[nodiscard]] core::SimTime next_duty() const override { return core::SimTime::never(); }
   void act(core::SimTime /*now*/) override { next_ += core::Duration::milliseconds(50); }
   bool on_arrival(Ticket& /*ticket*/, core::SimTime /*now*/) override { return true; }
 

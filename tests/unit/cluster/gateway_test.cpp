@@ -75,23 +75,113 @@ TEST(Gateway, CountsTokensUntilTheirFirstTokenAndTheirEnd) {
             (routing::OwnCounters{.requests = 1, .tokens = 300, .prefill_tokens = 0}));
 }
 
+/// Instances whose gauges say at which millisecond they were read, and count it.
+class Clocks final : public GaugeSource {
+ public:
+  [[nodiscard]] routing::Gauges gauges(core::InstanceId /*id*/, core::SimTime at) override {
+    ++looks;
+    return {.waiting = at.count() / ms(1).count()};
+  }
+  [[nodiscard]] bool is_still(core::InstanceId /*id*/) const override { return still; }
+
+  std::int64_t looks = 0;
+  bool still = false;
+};
+
+/// A gateway that reads two of them every 50 ms.
+std::unique_ptr<Gateway> reading_from(Clocks& clocks, bool each = false) {
+  auto gateway =
+      std::make_unique<Gateway>(std::make_unique<ByGauge>(),
+                                Gateway::Instances{.num_instances = 2},
+                                GatewayTimes{.refresh_interval = core::Duration::milliseconds(50)},
+                                0);
+  gateway->read_gauges_from(clocks, each);
+  return gateway;
+}
+
 TEST(Gateway, ReadsEachInstanceOnItsOwnPhase) {
-  Gateway gateway(std::make_unique<ByGauge>(),
-                  {.num_instances = 2},
-                  {.refresh_interval = core::Duration::milliseconds(50)},
-                  0);
-  EXPECT_EQ(gateway.next_scrape(), ms(25));
-  EXPECT_EQ(gateway.next_scraped(), core::InstanceId(0));
-  gateway.scrape({.waiting = 4});
-  EXPECT_EQ(gateway.next_scrape(), ms(50));
-  EXPECT_EQ(gateway.next_scraped(), core::InstanceId(1));
-  gateway.scrape({.waiting = 3});
-  EXPECT_EQ(gateway.next_scrape(), ms(75));
+  Clocks clocks;
+  const auto made = reading_from(clocks);
+  Gateway& gateway = *made;
+  EXPECT_EQ(gateway.next_reading(true), ms(25));
+  gateway.pass(ms(60));
+  // The first was read at 25 ms, the second at 50, which shows more.
   // Until the next reading every arrival goes to one instance: the herd.
   for (std::uint32_t id = 0; id < 5; ++id) {
-    EXPECT_EQ(gateway.route(asked(id), ms(60))->instance, core::InstanceId(1));
+    EXPECT_EQ(gateway.route(asked(id), ms(60))->instance, core::InstanceId(0));
   }
-  EXPECT_EQ(gateway.totals().gauge_age, core::Duration::milliseconds(50));  // 5 times 10 ms
+  EXPECT_EQ(gateway.totals().gauge_age, core::Duration::milliseconds(175));  // 5 times 35 ms
+  EXPECT_EQ(gateway.views()[1].gauges.waiting, 50);
+  EXPECT_EQ(gateway.views()[1].gauges_as_of, ms(50));
+  EXPECT_EQ(gateway.next_reading(true), ms(75));
+}
+
+TEST(Gateway, OfManyReadingsTakesTheLastThatCanTellSomething) {
+  Clocks clocks;
+  const auto made = reading_from(clocks);
+  Gateway& gateway = *made;
+  clocks.still = true;
+  gateway.pass(ms(1'000'010));
+  static_cast<void>(gateway.ready_views(ms(1'000'010)));
+  EXPECT_EQ(clocks.looks, 2);
+  EXPECT_EQ(gateway.views()[0].gauges_as_of, ms(999'975));
+  EXPECT_EQ(gateway.views()[1].gauges.waiting, 1'000'000);
+  // Nothing was done to them: what they show is known, but for how old it is.
+  EXPECT_EQ(gateway.next_reading(false), core::SimTime::never());
+  EXPECT_EQ(gateway.next_reading(true), ms(1'000'025));
+  gateway.pass(ms(2'000'010));
+  static_cast<void>(gateway.ready_views(ms(2'000'010)));
+  EXPECT_EQ(clocks.looks, 2);
+  EXPECT_EQ(gateway.views()[0].gauges_as_of, ms(1'999'975));
+  EXPECT_EQ(gateway.views()[1].gauges.waiting, 1'000'000);
+  gateway.note_gauges_change(core::InstanceId(1));
+  EXPECT_EQ(gateway.next_reading(false), ms(2'000'050));
+  gateway.pass(ms(2'000'060));
+  static_cast<void>(gateway.ready_views(ms(2'000'060)));
+  EXPECT_EQ(clocks.looks, 3);
+  EXPECT_EQ(gateway.views()[1].gauges.waiting, 2'000'050);
+}
+
+TEST(Gateway, ReadsBeforeAnInstanceChanges) {
+  Clocks clocks;
+  const auto made = reading_from(clocks);
+  Gateway& gateway = *made;
+  gateway.pass(ms(110));
+  gateway.read_gauges(core::InstanceId(1), ms(100));  // To 100 ms: that of 100 ms may wait.
+  EXPECT_EQ(clocks.looks, 0);
+  gateway.read_gauges(core::InstanceId(1));
+  EXPECT_EQ(gateway.views()[1].gauges.waiting, 100);
+  EXPECT_EQ(gateway.views()[0].gauges_as_of, ms(0));
+  // Each of them, in its turn, once.
+  static_cast<void>(gateway.ready_views(ms(110)));
+  EXPECT_EQ(clocks.looks, 2);
+  EXPECT_EQ(gateway.views()[0].gauges_as_of, ms(75));
+}
+
+TEST(Gateway, LostGaugesGrowOldAndARestartForgetsThem) {
+  Clocks clocks;
+  const auto made = reading_from(clocks);
+  Gateway& gateway = *made;
+  gateway.pass(ms(110));
+  gateway.set_readable(core::InstanceId(0), false);  // What came before has come.
+  EXPECT_EQ(gateway.views()[0].gauges_as_of, ms(75));
+  gateway.pass(ms(300));
+  EXPECT_EQ(gateway.next_reading(true), ms(50));
+  static_cast<void>(gateway.ready_views(ms(300)));
+  EXPECT_EQ(gateway.views()[0].gauges_as_of, ms(75));
+  EXPECT_EQ(gateway.views()[1].gauges_as_of, ms(250));
+  gateway.set_readable(core::InstanceId(0), true);
+  EXPECT_EQ(gateway.next_reading(false), ms(300));
+  gateway.pass(ms(340));
+  Gateway::Routers routers;
+  routers.push_back(std::make_unique<ByGauge>());
+  gateway.restart(std::move(routers), ms(340));
+  EXPECT_EQ(gateway.views()[0].gauges.waiting, 0);
+  EXPECT_EQ(gateway.views()[0].gauges_as_of, ms(340));
+  gateway.pass(ms(351));
+  static_cast<void>(gateway.ready_views(ms(351)));
+  EXPECT_EQ(gateway.views()[0].gauges_as_of, ms(340));
+  EXPECT_EQ(gateway.views()[1].gauges.waiting, 350);
 }
 
 /// What a gateway asks of a cache as events come, are lost, and come again.
@@ -162,17 +252,19 @@ TEST(Gateway, ARequestMayNameItsInstance) {
 TEST(Gateway, WithOneInstanceNeedsToKnowNothing) {
   const Gateway gateway(std::make_unique<ByGauge>(), {.num_instances = 1}, {}, 0);
   EXPECT_TRUE(gateway.needs().nothing());
-  EXPECT_EQ(gateway.next_scrape(), core::SimTime::never());
+  EXPECT_EQ(gateway.next_reading(true), core::SimTime::never());
 }
 
 TEST(Gateway, KeepsWhatSomethingElseReads) {
   Gateway gateway(routing::make_round_robin(), {.num_instances = 2}, {}, 0);
-  EXPECT_EQ(gateway.next_scrape(), core::SimTime::never());
+  EXPECT_EQ(gateway.next_reading(true), core::SimTime::never());
   gateway.keep({.own = true, .gauges = true});
-  EXPECT_EQ(gateway.next_scrape(), ms(25));
+  EXPECT_EQ(gateway.next_reading(true), ms(25));
   EXPECT_TRUE(gateway.needs().own);
-  gateway.scrape({.waiting = 3});
-  EXPECT_EQ(gateway.ready_views(ms(30))[0].gauges.waiting, 3);
+  Clocks clocks;
+  gateway.read_gauges_from(clocks, false);
+  gateway.pass(ms(30));
+  EXPECT_EQ(gateway.ready_views(ms(30))[0].gauges.waiting, 25);
   EXPECT_EQ(gateway.num_changes(), 1);
   EXPECT_EQ(gateway.last_change(), ms(25));
   const auto sent = *gateway.route(asked(0), ms(40));

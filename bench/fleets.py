@@ -11,12 +11,14 @@ quarter of the instances for prefill, which they spend half of their time with: 
     python3 bench/fleets.py BINARY --memory     # per instance, and per live request
     python3 bench/fleets.py BINARY --large      # ten million requests on 512 instances
     python3 bench/fleets.py BINARY --day        # a day of 100 instances that scale, crash and retry
+    python3 bench/fleets.py BINARY --idle       # 61 idle days under each router, autoscaler and flow control
 """
 import argparse
 import json
 import os
 import subprocess
 import sys
+import tempfile
 
 from scenarios import HERE, stamp
 
@@ -36,6 +38,9 @@ DAY = ["run", "--model", "llama-3.1-8b", "--gpu", "h100", "--instances", "100", 
        "--autoscaling", "hpa", "--target", "5", "--min-replicas", "20", "--max-replicas", "100", "--request-rate",
        "197", "--num-prompts", "17000000", "--input-len", "512", "--output-len", "256", "--fault", "crash~6h/5m",
        "--max-retries", "2", "--percentiles", "sketch", "--format", "json", "--seed", "1"]
+# A request every 263 s for 61 days.
+DAYS = ["--input-len", "512", "--output-len", "256", "--request-rate", "0.0038", "--num-prompts", "20000"]
+IDLE_INSTANCES = (1, 16, 64)
 
 
 def timed(binary, arguments):
@@ -105,6 +110,58 @@ def memory(binary, options):
     note(options, line)
 
 
+def idle_policies(binary):
+    """The name of each router, autoscaler and detector of flow control, with its flags: as the program lists them."""
+    def names(what, option=None):
+        listed = json.loads(subprocess.run([binary, "list", what, "--format", "json"], check=True, capture_output=True).stdout)
+        return [entry["name"] for entry in listed if option is None or entry["option"] == option]
+
+    for name in names("routers"):
+        yield name, lambda _, name=name: ["--router", name]
+    for name in names("admission", "saturation-detector"):
+        yield f"flow control, {name}", lambda _, name=name: ["--router", "llm-d", "--flow-control",
+                                                             "--saturation-detector", name]
+    own = {"hpa": ["--target", "5"], "keda": ["--target", "5", "--min-replicas", "0"],
+           "wva": ["--min-replicas", "0"], "schedule": ["--replicas-at", "1h=1"]}
+    for name in names("autoscalers"):
+        yield f"{name}", lambda instances, name=name: ["--router", "least-request", "--autoscaling", name,
+                                                       "--max-replicas", str(instances), *own.get(name, [])]
+        yield f"{name}, none to spare", lambda instances, name=name: [
+            "--router", "least-request", "--autoscaling", name, "--max-replicas", str(instances),
+            *own.get(name, [])[:2], "--min-replicas", str(instances)]
+
+
+def idle(binary, options):
+    """Seconds of 61 idle days and their ratio to least-request; and of two bursts a million idle seconds apart to the same a
+    thousand apart."""
+    with tempfile.TemporaryDirectory() as folder:
+        def bursts(gap):
+            path = os.path.join(folder, f"{gap}.jsonl")
+            with open(path, "w", encoding="utf-8") as trace:
+                for i in range(10_000):
+                    row = {"timestamp": 20 * i + (gap * 1000 if i >= 5000 else 0), "input_length": 512,
+                           "output_length": 128, "hash_ids": [i]}
+                    trace.write(json.dumps(row) + "\n")
+            return ["--trace", path]
+
+        near, far = bursts(1_000), bursts(1_000_000)
+        print(f"{'case':46} {'s':>6} {'to least-request':>17} {'1e6 s to 1e3 s':>15}")
+        for instances in IDLE_INSTANCES:
+            common = [*MODEL, "--instances", str(instances)]
+            plain, _, _ = least(binary, options.runs, [*common, *DAYS, "--router", "least-request"])
+            for name, flags in idle_policies(binary):
+                own = flags(instances)
+                seconds, _, digest = least(binary, options.runs, [*common, *DAYS, *own])
+                brief, _, _ = least(binary, options.runs, [*common, *near, *own])
+                lasting, _, _ = least(binary, options.runs, [*common, *far, *own])
+                line = {"name": f"idle fleet {instances} {name}", "seconds": round(seconds, 3),
+                        "to_least_request": round(seconds / plain, 2), "to_brief": round(lasting / brief, 2),
+                        "digest": digest}
+                print(f"{instances:3} {name:42} {seconds:6.3f} {line['to_least_request']:17.2f} "
+                      f"{line['to_brief']:15.2f}", flush=True)
+                note(options, line)
+
+
 def once(binary, options, name, arguments):
     seconds, most, result = timed(binary, arguments)
     digest = result["digest"]
@@ -129,6 +186,7 @@ def main():
     parser.add_argument("--memory", action="store_true")
     parser.add_argument("--large", action="store_true")
     parser.add_argument("--day", action="store_true")
+    parser.add_argument("--idle", action="store_true")
     parser.add_argument("--no-history", dest="history", action="store_false")
     options = parser.parse_args()
     binary = os.path.abspath(options.binary)
@@ -139,7 +197,9 @@ def main():
              arguments_of(512, "llm-d", 10_000_000, False))
     if options.day:
         once(binary, options, "day of 100 instances", DAY)
-    if not (options.memory or options.large or options.day):
+    if options.idle:
+        idle(binary, options)
+    if not (options.memory or options.large or options.day or options.idle):
         compare(binary, options)
 
 

@@ -372,6 +372,18 @@ core::Result<std::optional<Certification>> run_whole(const scenario::Resolved& r
   return found;
 }
 
+void take_windows(Certification& run, const Certification& windows) {
+  run.certificate = windows.certificate;
+  run.requests += windows.requests;
+  for (std::size_t i = 0; i < run.targets.size(); ++i) {
+    const auto& of_windows = windows.targets[i].value_ms;
+    if (auto& value = run.targets[i].value_ms; value && of_windows) {
+      value->lo = of_windows->lo;
+      value->hi = of_windows->hi;
+    }
+  }
+}
+
 std::int64_t certifying_windows(double confidence) {
   const double windows = std::ceil(core::log(kCertainty) / core::log(confidence));
   return std::clamp<std::int64_t>(static_cast<std::int64_t>(windows), kWindows, kMostWindows);

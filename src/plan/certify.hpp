@@ -62,6 +62,9 @@ struct Certification {
 [[nodiscard]] core::Result<std::optional<Certification>> run_whole(
     const scenario::Resolved& run, const Targets& targets, const std::atomic<bool>& interrupt);
 
+/// Takes the certificate of windows for a run, and where their statistics lie.
+void take_windows(Certification& run, const Certification& windows);
+
 /// Windows that certify a confidence where all of them pass: 29 certify 90 % (planner.md, section
 /// 6).
 [[nodiscard]] std::int64_t certifying_windows(double confidence);

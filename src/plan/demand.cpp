@@ -122,7 +122,7 @@ class Requests {
 
  private:
   /// Requests at one time that no workload has which ends.
-  static constexpr std::int64_t kMostInNoTime = 10'000'000;
+  static constexpr std::int64_t kMostInNoTime = 1'000'000;
 
   void add(const domain::Request& request, bool answers_return) {
     const double at = request.arrival.to_seconds();

@@ -387,14 +387,7 @@ class Finish {
       return certified;
     }
     requests_ += (*certified)->requests;
-    (*run)->certificate = (*certified)->certificate;
-    for (std::size_t i = 0; i < targets.size(); ++i) {
-      const auto& of_windows = (*certified)->targets[i].value_ms;
-      if (auto& value = (*run)->targets[i].value_ms; value && of_windows) {
-        value->lo = of_windows->lo;
-        value->hi = of_windows->hi;
-      }
-    }
+    take_windows(**run, **certified);
     return run;
   }
 

@@ -60,10 +60,11 @@ struct Entry {
   SureLoad load = {};
   LatencyDoubt doubt = {};
   std::optional<Certification> certification = {};
-  double run_load = 0.0;  ///< Of all replicas, that the windows ran at.
-  double run_rate = 0.0;  ///< Requests per second, likewise.
-  double p_met = 0.0;     ///< That the targets hold there.
-  bool failed = false;    ///< Too many windows miss a target, however the load was lowered.
+  double run_load = 0.0;          ///< Of all replicas, that the windows ran at.
+  double run_rate = 0.0;          ///< Requests per second, likewise.
+  std::int64_t run_requests = 0;  ///< Of a window.
+  double p_met = 0.0;             ///< That the targets hold there.
+  bool failed = false;            ///< Too many windows miss a target, however the load was lowered.
   core::Errors errors = {};
 
   [[nodiscard]] bool is_sure() const { return load.sure.load > 0.0; }
@@ -287,7 +288,8 @@ class Maximizer {
           .seed = inputs_.seed + kFreshSeed,
           .trace_rate = demand.rate,
           .instances = found->resolved.run.cluster.instances.value_or(1)};
-      auto certified = certify(found->resolved, question_.slo.targets, how, interrupt_);
+      entry.run_requests = how.window_requests;
+      auto certified = test(entry, found->resolved, how);
       if (!certified || !*certified) {
         return certified ? core::Result<void>() : core::fail(std::move(certified).error());
       }
@@ -306,6 +308,42 @@ class Maximizer {
       lowered *= 1.0 - kLowered * core::real(std::int64_t{1} << i);
     }
     return {};
+  }
+
+  /// The run that `run` would make at that load, and if that meets every target, its windows. The
+  /// numbers are those of the run.
+  core::Result<std::optional<Certification>> test(const Entry& entry,
+                                                  const scenario::Resolved& serving,
+                                                  const CertifyOptions& how) {
+    const Targets& targets = question_.slo.targets;
+    const auto saved = whole(entry);
+    if (!saved) {
+      return core::fail(saved.error());
+    }
+    auto run = run_whole(saved->resolved, targets, interrupt_);
+    if (!run || !*run || !(*run)->certificate.holds) {
+      return run;
+    }
+    const auto certified = certify(serving, targets, how, interrupt_);
+    if (!certified || !*certified) {
+      return certified;
+    }
+    take_windows(**run, **certified);
+    return run;
+  }
+
+  /// With all replicas, at the load that is recommended: what is saved of it.
+  core::Result<ResolvedSpacePoint> whole(const Entry& entry) {
+    auto found = inputs_.space.resolve(inputs_.space.point(of(entry).ordinal), entry.replicas);
+    if (found) {
+      const Demand& demand = inputs_.points.demand;
+      scenario::WorkloadSection& workload = found->resolved.workload.section;
+      set_load(workload, entry.run_load, demand.rate);
+      if (!question_.states_requests && !demand.trace_requests) {
+        workload.num_prompts = entry.run_requests;
+      }
+    }
+    return found;
   }
 
   core::Result<void> fill() {
@@ -344,9 +382,9 @@ class Maximizer {
     PlanCandidate& candidate = of(entry);
     const Certification& found = *entry.certification;
     const Demand& demand = inputs_.points.demand;
-    auto whole = inputs_.space.resolve(inputs_.space.point(candidate.ordinal), entry.replicas);
-    if (!whole) {
-      return core::fail(std::move(whole).error());
+    auto saved = whole(entry);
+    if (!saved) {
+      return core::fail(std::move(saved).error());
     }
     candidate.stage = Stage::kCertified;
     candidate.certificate = found.certificate;
@@ -359,20 +397,20 @@ class Maximizer {
                            .output_tokens_per_second = entry.run_rate * demand.mean_output};
     candidate.utilisation = entry.run_load / core::real(entry.serving) / entry.point->range.fullest;
     candidate.cost = cost_of(
-        whole->resolved,
+        saved->resolved,
         entry.replicas * instances_of(candidate.split),
         question_.cost,
         {.output_tokens_per_second = candidate.at->output_tokens_per_second, .power = found.power});
     if (entry.failed) {
       candidate.replicas = 0;
       candidate.dropped_stage = "certified";
-      candidate.dropped_reason = "too many windows miss a target";
+      candidate.dropped_reason = found.certificate.windows == 0 ? "its run misses a target"
+                                                                : "too many windows miss a target";
     }
     if (entry.replicas > 1 || candidate.split) {
-      candidate.router = scenario::router_name(whole->resolved.run.cluster.router);
+      candidate.router = scenario::router_name(saved->resolved.run.cluster.router);
     }
-    set_load(whole->resolved.workload.section, entry.run_load, demand.rate);
-    candidate.resolved = std::make_shared<scenario::Resolved>(std::move(whole->resolved));
+    candidate.resolved = std::make_shared<scenario::Resolved>(std::move(saved->resolved));
     return {};
   }
 

@@ -1,5 +1,6 @@
 #include "plan/race.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <optional>
@@ -101,6 +102,33 @@ TEST(Race, KeepsTheCheapestWhateverTheJobs) {
     EXPECT_FALSE(all[4].alive);  // Five at 1.4.
     EXPECT_FALSE(all[0].alive);  // Four at 1.0.
   }
+}
+
+TEST(Race, EndsBeforeARungThatItMayNotRun) {
+  // One replica or two: no rung settles it.
+  std::vector<Contender> all(6, contender(10.0, 0.0, 1.0));
+  for (Contender& one : all) {
+    one.capacity = {};
+    one.runs_of = 0;
+  }
+  std::int64_t longest = 0;
+  RaceOptions options{.jobs = 1};
+  options.may_go_on = [](std::int64_t requests) { return requests <= 6 * 8'000 * 4; };
+  const std::atomic<bool> interrupt = false;
+  const auto done = race(
+      all,
+      [&](const Contender& one, std::int64_t requests) -> core::Result<std::optional<Capacity>> {
+        Capacity found;
+        found.load = one.guess;
+        found.sd = expected_sd(requests);
+        found.requests = requests;
+        longest = std::max(longest, requests);
+        return found;
+      },
+      options,
+      interrupt);
+  ASSERT_TRUE(done && *done);
+  EXPECT_EQ(longest, 8'000);
 }
 
 }  // namespace

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "cluster/cluster.hpp"
-#include "cluster/operations.hpp"
 #include "cluster/pools.hpp"
 #include "core/ids.hpp"
 #include "core/result.hpp"
@@ -219,8 +218,6 @@ void fill_pools(const scenario::Resolved& resolved,
     return whole > 0.0 ? std::optional(part / whole) : std::nullopt;
   };
   metrics::FleetSummary& fleet = *summary.fleet;
-  const auto* const operations = cluster.part<cluster::Operations>();
-  const core::SimTime end = cluster.last_end();
   const double duration = summary.duration_s.value_or(0.0);
   std::size_t next = 0;
   for (std::size_t i = 0; i < resolved.pools.size(); ++i) {
@@ -232,32 +229,31 @@ void fill_pools(const scenario::Resolved& resolved,
     pool.gpu = deployment.gpu.name;
     pool.instances = from.section.instances;
     pool.gpus = deployment.execution.sharding.gpus();
-    core::Duration existed;
     engine::EngineTotals sum;
-    const std::size_t last =
-        next + static_cast<std::size_t>(places_of_pool(resolved, from.section));
+    const auto count = static_cast<std::size_t>(places_of_pool(resolved, from.section));
+    const std::size_t last = next + count;
     for (; next < last; ++next) {
       const core::InstanceId id(static_cast<core::InstanceId::Rep>(next));
       const engine::EngineTotals totals = cluster.totals_of(id);
       sum.busy += totals.busy;
       sum.prefix_queries += totals.prefix_queries;
       sum.prefix_hits += totals.prefix_hits;
-      existed += operations != nullptr ? operations->existed(id, end) : end.since_start();
       if (next < fleet.instances.size()) {  // The last ones may never have been there.
         pool.together.kv_peak = std::max(pool.together.kv_peak.value_or(0.0),
                                          fleet.instances[next].kv_peak.value_or(0.0));
       }
     }
+    const double existed = seconds_existed(cluster, last - count, last);
     const double span = busy_span(resolved, cluster, summary);
     pool.together.busy =
         resolved.run.cluster.autoscaling.name || resolved.run.cluster.rolling_update.update_at
-            ? share(sum.busy.to_seconds(), existed.to_seconds())
+            ? share(sum.busy.to_seconds(), existed)
             : share(sum.busy.to_seconds(), span * static_cast<double>(pool.instances));
     pool.together.prefix_hit_rate = share(static_cast<double>(sum.prefix_hits.value()),
                                           static_cast<double>(sum.prefix_queries.value()));
     pool.output_throughput =
         share(static_cast<double>(pool.together.total_output_tokens), duration);
-    const double hours = existed.to_seconds() / kSecondsInHour;
+    const double hours = existed / kSecondsInHour;
     pool.gpu_hours = hours * static_cast<double>(pool.gpus);
     const auto price = from.section.price_per_hour ? from.section.price_per_hour
                                                    : resolved.run.cluster.price_per_hour;

@@ -18,6 +18,7 @@
 #include "cluster/scaling_part.hpp"
 #include "core/check.hpp"
 #include "core/ids.hpp"
+#include "core/int128.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "faults/fault.hpp"
@@ -450,6 +451,17 @@ void add_operations(
   scale(scaling_inputs(resolved, is_apart ? scaling::Role::kDecode : scaling::Role::kBoth));
 }
 
+double seconds_existed(const cluster::Cluster& cluster, std::size_t first, std::size_t last) {
+  const auto* const operations = cluster.part<cluster::Operations>();
+  const core::SimTime end = cluster.last_end();
+  core::Int128 ticks = 0;
+  for (std::size_t place = first; place < last; ++place) {
+    const core::InstanceId id(static_cast<core::InstanceId::Rep>(place));
+    ticks += (operations != nullptr ? operations->existed(id, end) : end.since_start()).count();
+  }
+  return static_cast<double>(ticks) / static_cast<double>(core::Duration::kTicksPerSecond);
+}
+
 void fill_operations(const scenario::Resolved& resolved,
                      const cluster::Cluster& cluster,
                      metrics::Summary& summary) {
@@ -461,17 +473,16 @@ void fill_operations(const scenario::Resolved& resolved,
   }
   metrics::OperationsSummary& own = fleet.operations.emplace();
   const core::SimTime end = cluster.last_end();
-  core::Duration existed;
   for (std::size_t i = 0; i < fleet.instances.size(); ++i) {
     const core::InstanceId id(static_cast<core::InstanceId::Rep>(i));
-    existed += operations != nullptr ? operations->existed(id, end) : end.since_start();
     if (operations != nullptr && operations->was_used(id)) {
       fleet.instances[i].ready_s = operations->was_ready(id, end).to_seconds();
       fleet.instances[i].of_update = operations->is_of_update(id);
     }
   }
   if (section.autoscaling.name || section.price_per_hour || section.rolling_update.update_at) {
-    own.scaling = scaling_summary(resolved, cluster, fleet.pools, existed.to_seconds());
+    own.scaling = scaling_summary(
+        resolved, cluster, fleet.pools, seconds_existed(cluster, 0, fleet.instances.size()));
   }
   if (operations != nullptr) {
     fill_faults(operations->totals(), own);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -31,6 +32,12 @@ void add_operations(
     const std::function<std::unique_ptr<scaling::Scaler>(std::unique_ptr<scaling::Scaler>)>&
         make_scaler,
     cluster::ClusterInputs& inputs);
+
+/// How long the instances from `first` on, before `last`, existed until the end, in seconds:
+/// together that may be longer than simulated time can be.
+[[nodiscard]] double seconds_existed(const cluster::Cluster& cluster,
+                                     std::size_t first,
+                                     std::size_t last);
 
 /// Adds to the summary's fleet, which there must be, what these parts did.
 void fill_operations(const scenario::Resolved& resolved,

@@ -471,3 +471,26 @@ def test_an_instance_that_a_fault_took_was_not_scaled_late(ridgeline):
     result = result_of(ridgeline, *words, "--fault", "crash@0s:1")
     assert result["summary"]["cluster"]["per_instance"][1]["ready_s"] == 0
     assert warnings_of(result, "W-late-scaling") == []
+
+
+@pytest.mark.parametrize("flow_control", [(), ("--flow-control", "--request-ttl", "6h")])
+def test_requests_wait_through_an_outage_of_hours(ridgeline, flow_control):
+    """64 instances whose gauges are read 20 times a second: 23 million readings until the fault is over."""
+    crashes = [word for instance in range(64) for word in ("--fault", f"crash@10s+5h:{instance}")]
+    result = result_of(ridgeline, *RUN, "--request-rate", 1, "--num-prompts", 60, "--instances", 64, "--router", "llm-d",
+                       *flow_control, *crashes)
+    summary = result["summary"]
+    assert summary["completed"] + summary["failed"].get("failed", 0) == 60
+    assert summary["completed"] >= 40  # Some are in flight as all instances crash.
+    assert summary["ttft_ms"]["max"] > 4.9 * 3_600_000
+
+
+def test_the_hours_of_many_instances_are_more_than_one_run_can_last(ridgeline):
+    """106 days of simulated time are all that there is; 64 instances exist longer together."""
+    result = result_of(ridgeline, *RUN, "--request-rate", 1e-5, "--num-prompts", 50, "--instances", 64, *LEAST,
+                       "--autoscaling", "hpa", "--target", 4, "--min-replicas", 64, "--max-replicas", 64)
+    scaling = result["summary"]["cluster"]["scaling"]
+    assert scaling["events"] == []
+    hours = 64 * result["summary"]["duration_s"] / 3600
+    assert hours > 106 * 24
+    assert scaling["gpu_hours"] == pytest.approx(hours, rel=0.05)  # The run begins before its first request.

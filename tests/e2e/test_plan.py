@@ -376,7 +376,7 @@ def test_one_gpu_without_a_price_is_listed_apart(ridgeline, tmp_path):
         done = ridgeline("plan", *words, *objective, "--prices", str(prices))
         assert done.returncode == 0, done.stderr
         rows = [line.split() for line in done.stdout.splitlines() if " × " in line]
-        assert rows[0][3] == "h100" and "W-no-price" in done.stdout and "least $/h" in done.stdout
+        assert rows[0][3] == "h100" and "W-no-price" in done.stdout and "least USD/h" in done.stdout
         assert "b200" in rows[-1] and "no price" in done.stdout
 
 

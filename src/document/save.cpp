@@ -31,7 +31,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Each narrowed by the umask.
-constexpr mode_t kFileMode = 0666;
+constexpr mode_t kSavedFileMode = 0666;
 constexpr mode_t kFolderMode = 0777;
 constexpr mode_t kScriptMode = 0777;
 
@@ -155,7 +155,7 @@ class Saving {
     const fs::path path = staging_ / file.name;
     const int descriptor = ::open(path.c_str(),
                                   O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-                                  file.is_script ? kScriptMode : kFileMode);
+                                  file.is_script ? kScriptMode : kSavedFileMode);
     if (descriptor < 0) {
       return refuse(target_ / file.name, system_message(errno));
     }

@@ -29,7 +29,7 @@ constexpr core::Duration kLookTimeout = core::Duration::seconds(10);
 /// A server may have to load before its first answer.
 constexpr core::Duration kProbeTimeout = core::Duration::seconds(120);
 /// A prompt has no more; what says so is no count of it.
-constexpr std::int64_t kMostTokens = 100'000'000;
+constexpr std::int64_t kMostUsageTokens = 100'000'000;
 constexpr std::int64_t kFewWords = 64;
 constexpr std::int64_t kManyWords = 128;
 
@@ -49,7 +49,7 @@ std::string text_in(const document::Node& node, std::string_view key) {
 std::optional<std::int64_t> integer_in(const document::Node* node, std::string_view key) {
   const document::Node* found = node == nullptr ? nullptr : node->find(key);
   return found != nullptr && found->kind() == document::Node::Kind::kInteger &&
-                 found->as_integer() >= 0 && found->as_integer() <= kMostTokens
+                 found->as_integer() >= 0 && found->as_integer() <= kMostUsageTokens
              ? std::optional(found->as_integer())
              : std::nullopt;
 }

@@ -39,8 +39,6 @@
 namespace ridgeline::plan {
 namespace {
 
-/// Finalists that are certified at most, as a multiple of top_n.
-constexpr std::int64_t kFinalistsPerShown = 3;
 /// Beyond so many deviations (99.87 %) one is not surer than another.
 constexpr double kSurest = 3.0;
 /// Replicas that are added at most where a target is missed, as a share and in number.
@@ -50,8 +48,6 @@ constexpr std::int64_t kLeastAdded = 3;
 constexpr std::int64_t kDearWindow = 2'500;
 /// Finalists that are tested beyond what the effort allows, where none has held yet.
 constexpr std::int64_t kMostBeyond = 3;
-/// The race's requests are those of the seed, the certificate's others.
-constexpr std::uint64_t kFreshSeed = 1;
 /// Numbers this near to each other are the same to three digits; capacities this near, by what
 /// their runs can tell.
 constexpr double kSameNumber = 0.005;
@@ -64,8 +60,6 @@ constexpr double kWorthNaming = 0.05;
 constexpr double kHalfAClient = 0.5;
 /// Of a run that looks for the clients that are sure.
 constexpr std::int64_t kLeastRequests = 2'000;
-/// 80 % of a normal variable lie within so many deviations.
-constexpr double kEightyPercent = 1.2816;
 
 class Finish {
  public:

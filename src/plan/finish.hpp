@@ -21,6 +21,13 @@
 
 namespace ridgeline::plan {
 
+/// Deployments that are certified at most, as a multiple of Question::top_n.
+inline constexpr std::int64_t kFinalistsPerShown = 3;
+/// The searches' requests are those of the seed, the certificate's others.
+inline constexpr std::uint64_t kFreshSeed = 1;
+/// 80 % of a normal variable lie within so many deviations.
+inline constexpr double kEightyPercent = 1.2816;
+
 /// A contender whose replicas are chosen and certified.
 struct Finalist {
   std::size_t candidate = 0;

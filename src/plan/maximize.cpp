@@ -24,6 +24,7 @@
 #include "plan/certify.hpp"
 #include "plan/cost.hpp"
 #include "plan/demand.hpp"
+#include "plan/finish.hpp"
 #include "plan/points.hpp"
 #include "plan/question.hpp"
 #include "plan/share.hpp"
@@ -38,17 +39,11 @@ namespace {
 /// Requests of the runs by which all are compared, and of those of the best.
 constexpr std::int64_t kShortRuns = 2'000;
 constexpr std::int64_t kLongRuns = 8'000;
-/// So many times as many as are shown are looked at in long runs.
-constexpr std::int64_t kFinalistsPerShown = 3;
 /// Where windows miss a target, the load is lowered by so much, then by twice that.
 constexpr double kLowered = 0.03;
 constexpr int kMostLowered = 4;
-/// The searches' requests are those of the seed, the windows' others.
-constexpr std::uint64_t kFreshSeed = 1;
 constexpr LatencyDoubt kNoDoubtKnown = {.tpot = std::numeric_limits<double>::infinity(),
                                         .ttft = std::numeric_limits<double>::infinity()};
-/// 80 % of a normal variable lie within so many deviations.
-constexpr double kEightyPercent = 1.2816;
 
 /// A deployment of as many replicas as there are GPUs for.
 struct Entry {

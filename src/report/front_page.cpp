@@ -18,6 +18,7 @@
 #include "report/format.hpp"
 #include "report/html_page.hpp"
 #include "report/leaves.hpp"
+#include "report/scale.hpp"
 #include "report/svg.hpp"
 #include "scenario/accuracy_question.hpp"
 
@@ -27,8 +28,6 @@ namespace {
 using document::Node;
 using figures::FrontPoint;
 using figures::number_at;
-
-constexpr double kMillisecondsPerSecond = 1000.0;
 
 /// A deployment with all that a page says of it.
 struct Choice {

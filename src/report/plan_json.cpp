@@ -14,6 +14,7 @@
 #include "plan/target.hpp"
 #include "report/plan_nodes.hpp"
 #include "report/plan_report.hpp"
+#include "report/scale.hpp"
 #include "report/tree.hpp"
 #include "report/version.hpp"
 
@@ -26,7 +27,6 @@ using plan::Estimate;
 using plan::PlanCandidate;
 
 constexpr std::int64_t kPlanSchemaVersion = 1;
-constexpr double kPerCent = 100.0;
 
 Node estimate_node(const std::optional<Estimate>& estimate) {
   if (!estimate) {

@@ -17,6 +17,7 @@
 #include "report/format.hpp"
 #include "report/html_page.hpp"
 #include "report/leaves.hpp"
+#include "report/scale.hpp"
 #include "report/svg.hpp"
 
 namespace ridgeline::report {
@@ -29,8 +30,6 @@ using figures::number_at;
 
 using Rows = std::vector<std::vector<std::string>>;
 
-constexpr double kMillisecondsPerSecond = 1000.0;
-constexpr double kPerCent = 100.0;
 constexpr std::size_t kMostRows = 50;  ///< Of a table of what is not the answer.
 constexpr std::string_view kNothing = "\u2013";
 

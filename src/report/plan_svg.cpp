@@ -16,6 +16,7 @@
 #include "plan/answer.hpp"
 #include "plan/cost.hpp"
 #include "report/figures/marks.hpp"
+#include "report/scale.hpp"
 #include "report/svg.hpp"
 
 namespace ridgeline::report {
@@ -28,9 +29,8 @@ constexpr double kPlotLeft = 88.0;
 constexpr double kPlotRight = 932.0;
 constexpr double kPlotTop = 96.0;
 constexpr double kPlotBottom = 536.0;
-constexpr double kMarkRadius = 5.0;   ///< Radius.
-constexpr double kRingRadius = 10.0;  ///< Around the pick.
-constexpr double kMillisecondsPerSecond = 1'000.0;
+constexpr double kMarkRadius = 5.0;  ///< Radius.
+constexpr double kRingRadius = 10.0;
 constexpr int kAxisTicks = 6;
 
 constexpr std::string_view kPlanStyle = R"(

@@ -15,7 +15,7 @@
 namespace ridgeline::scenario {
 namespace {
 
-constexpr std::string_view kEngine = "engine.";
+constexpr std::string_view kEnginePrefix = "engine.";
 
 // clang-format off
 constexpr auto kRefused = std::to_array<RefusedSetting>({
@@ -65,7 +65,7 @@ std::span<const RefusedSetting> refused_settings() {
 
 void refuse_settings(document::ObjectReader& engine) {
   for (const RefusedSetting& setting : kRefused) {
-    const std::string_view key = setting.path.substr(kEngine.size());
+    const std::string_view key = setting.path.substr(kEnginePrefix.size());
     const document::Node* const stated = engine.node(key);
     if (stated == nullptr || stated->is_null()) {
       continue;

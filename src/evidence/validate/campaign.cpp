@@ -27,7 +27,7 @@ using document::ObjectReader;
 constexpr document::Range<std::int64_t> kCount{.lowest = 1, .highest = 1'000'000};
 
 /// Figures of a row, in the order of its columns behind the strategy.
-constexpr auto kFigures = std::to_array<std::pair<std::string_view, double MeasuredStage::*>>({
+constexpr auto kStageFigures = std::to_array<std::pair<std::string_view, double MeasuredStage::*>>({
     {"rate", &MeasuredStage::rate},
     {"requests_per_s", &MeasuredStage::arrivals_per_s},
     {"output_tokens_per_s", &MeasuredStage::output_tokens_per_s},
@@ -81,12 +81,12 @@ std::vector<Strategy> read_strategies(ObjectReader& reader, core::Errors& errors
 
 std::vector<MeasuredStage> read_rows(ObjectReader& reader) {
   const auto columns = items_of(reader, "columns");
-  const bool known = columns.size() == kFigures.size() + 1 &&
+  const bool known = columns.size() == kStageFigures.size() + 1 &&
                      std::ranges::equal(
                          columns.begin() + 1,
                          columns.end(),
-                         kFigures.begin(),
-                         kFigures.end(),
+                         kStageFigures.begin(),
+                         kStageFigures.end(),
                          {},
                          [](const Node& node) { return node.is_string() ? node.as_string() : ""; },
                          [](const auto& figure) { return std::string(figure.first); });
@@ -95,14 +95,14 @@ std::vector<MeasuredStage> read_rows(ObjectReader& reader) {
   }
   std::vector<MeasuredStage> rows;
   for (const Node& node : items_of(reader, "rows")) {
-    if (!node.is_list() || node.items().size() != kFigures.size() + 1 ||
+    if (!node.is_list() || node.items().size() != kStageFigures.size() + 1 ||
         !node.items()[0].is_string() || !are_positive(std::span(node.items()).subspan(1))) {
       reader.problem("rows", fmt::format("found {}, expected an item per column", node.describe()));
       continue;
     }
     MeasuredStage row{.strategy = node.items()[0].as_string()};
-    for (std::size_t i = 0; i < kFigures.size(); ++i) {
-      row.*kFigures[i].second = node.items()[i + 1].as_real();
+    for (std::size_t i = 0; i < kStageFigures.size(); ++i) {
+      row.*kStageFigures[i].second = node.items()[i + 1].as_real();
     }
     rows.push_back(std::move(row));
   }

@@ -29,7 +29,7 @@ readonly root
 
 leave() {
   local folder
-  for folder in work/shared proc; do
+  for folder in tree/shared proc; do
     if mountpoint -q "$root/$folder"; then umount "$root/$folder"; fi
   done
   rm -rf --one-file-system "$root"
@@ -47,17 +47,17 @@ cp -a /etc/apt/apt.conf.d /etc/apt/sources.list.d "$root/etc/apt/"
 cp -L /etc/resolv.conf "$root/etc/resolv.conf"
 cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"
 
-mkdir -p "$root/work"
-git clone -q --no-local . "$root/work/ridgeline"
+mkdir -p "$root/tree"
+git clone -q --no-local . "$root/tree/ridgeline"
 if [[ -d ../shared ]]; then
-  mkdir "$root/work/shared"
-  mount --bind -o ro "$(realpath ../shared)" "$root/work/shared"
+  mkdir "$root/tree/shared"
+  mount --bind -o ro "$(realpath ../shared)" "$root/tree/shared"
 fi
 mount -t proc proc "$root/proc"
 
 for command in "${commands[@]}"; do
   start=$SECONDS
-  chroot "$root" /usr/bin/env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 \
-    bash -c 'cd /work/ridgeline && exec ./dev "$0"' "$command"
+  chroot "$root" /usr/bin/env -i HOME=/ PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 \
+    bash -c 'cd /tree/ridgeline && exec ./dev "$0"' "$command"
   printf 'bare_root: ./dev %s: %d s\n' "$command" $((SECONDS - start))
 done

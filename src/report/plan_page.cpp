@@ -368,7 +368,13 @@ class PlanPage {
       row.push_back(sure_text(candidate));
       rows.push_back(std::move(row));
     }
-    std::string html = table(head, std::move(rows));
+    return section(
+        "ranking", "Deployments, the best first", table(head, std::move(rows)) + ranking_notes());
+  }
+
+  /// Which rows have the numbers of others, and what bounds rest on.
+  [[nodiscard]] std::string ranking_notes() const {
+    std::string html;
     for (std::size_t i = 0; i < ranking_.size(); ++i) {
       std::vector<std::string> twins;
       for (const Node& id : items_at(*ranking_[i], "twins")) {
@@ -389,7 +395,7 @@ class PlanPage {
         html += fmt::format("<p class=\"caption\">At best: {}.</p>\n", xml_escaped(bound));
       }
     }
-    return section("ranking", "Deployments, the best first", html);
+    return html;
   }
 
   /// Cost and speed of everything whose capacity is known.

@@ -29,8 +29,8 @@ constexpr double kPlotLeft = 88.0;
 constexpr double kPlotRight = 932.0;
 constexpr double kPlotTop = 96.0;
 constexpr double kPlotBottom = 536.0;
-constexpr double kMarkRadius = 5.0;  ///< Radius.
-constexpr double kRingRadius = 10.0;
+constexpr double kMarkRadius = 5.0;   ///< Radius.
+constexpr double kRingRadius = 10.0;  ///< Around the pick.
 constexpr int kAxisTicks = 6;
 
 constexpr std::string_view kPlanStyle = R"(

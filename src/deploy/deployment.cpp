@@ -68,6 +68,15 @@ void put_file(std::vector<File>& files, File file) {
 
 }  // namespace
 
+File scenario_file(const scenario::Resolved& resolved, std::string_view digest) {
+  return {.name = "scenario.yaml",
+          .text = fmt::format("# The scenario of this deployment{}{}.\n# Run: ridgeline "
+                              "run scenario.yaml\n{}",
+                              digest.empty() ? "" : ", digest ",
+                              digest,
+                              document::yaml_text(stated_scenario(resolved)))};
+}
+
 core::Result<std::vector<File>> deployment_files(const Input& input,
                                                  std::span<const Target* const> targets) {
   RIDGELINE_CHECK(!targets.empty(), "a deployment is for some target");
@@ -89,12 +98,7 @@ core::Result<std::vector<File>> deployment_files(const Input& input,
     return core::fail(std::move(errors));
   }
   const Layout& layout = layouts.front();
-  files.push_back(
-      {.name = "scenario.yaml",
-       .text = fmt::format("# The scenario of this deployment, digest {}.\n# Run: ridgeline "
-                           "run scenario.yaml\n{}",
-                           layout.scenario_digest,
-                           document::yaml_text(stated_scenario(input.resolved)))});
+  files.push_back(scenario_file(input.resolved, layout.scenario_digest));
   files.push_back({.name = "prediction.json", .text = prediction_text(input, layout)});
   if (std::string bench = bench_text(input, layout); !bench.empty()) {
     files.push_back({.name = "bench.sh", .text = std::move(bench), .is_script = true});

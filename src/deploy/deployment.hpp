@@ -9,8 +9,13 @@
 #include "deploy/layout.hpp"
 #include "deploy/targets.hpp"
 #include "document/document.hpp"
+#include "scenario/resolve.hpp"
 
 namespace ridgeline::deploy {
+
+/// The scenario of a deployment, which `ridgeline run` takes; its first line names the digest, if
+/// any.
+[[nodiscard]] File scenario_file(const scenario::Resolved& resolved, std::string_view digest = {});
 
 /// The files of a deployment for all these targets: theirs, scenario.yaml (run, it gives the
 /// prediction), prediction.json and, where the workload is no trace, bench.sh. Fails with all that

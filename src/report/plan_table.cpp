@@ -249,12 +249,14 @@ std::string grid_of(const Answer& answer, const TextStyle& style) {
   for (const Objective objective : objectives) {
     columns.push_back({.title = unit_of(objective)});
   }
-  columns.push_back({.title = answer.is_closed_loop ? "capacity clients" : "capacity req/s"});
-  if (is_most && answer.is_closed_loop) {
-    columns.push_back({.title = "clients"});
-  }
-  if (is_most) {
-    columns.insert(columns.end(), {{.title = "req/s"}, {.title = "output tokens/s"}});
+  if (is_most) {  // The next column says of what.
+    columns.push_back({.title = "capacity"});
+    if (answer.is_closed_loop) {
+      columns.push_back({.title = "clients"});
+    }
+    columns.insert(columns.end(), {{.title = "req/s"}, {.title = "output tok/s"}});
+  } else {
+    columns.push_back({.title = answer.is_closed_loop ? "capacity clients" : "capacity req/s"});
   }
   add_targets(answer, columns);
   columns.push_back({.title = "sure"});

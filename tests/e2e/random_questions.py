@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 
 # What --engine is asked for.
-ENGINES = ["vllm"]
+ENGINES = ["vllm", "vllm", "sglang", "tensorrt-llm", "all"]
 LOADS = ["rate", "prefixes", "clients", "trace", "bursts", "trace at a rate", "sessions", "several sources"]
 SESSIONS = ["interactive-chat", "code", "agentic"]
 ANSWERED, REFUSED, INFEASIBLE, UNSURE = 0, 2, 4, 99

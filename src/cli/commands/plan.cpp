@@ -198,7 +198,7 @@ core::Result<PlanJob> read_plan_job(const Arguments& arguments, const Manners& m
   job.jobs = *jobs;
   job.progress = *mode;
   job.states_targets = arguments.has("deployment-target");
-  if (!job.targets.empty()) {
+  if (job.states_targets) {
     if (core::Errors none = unwritable(job); !none.empty()) {
       return core::fail(std::move(none));
     }
@@ -339,6 +339,10 @@ core::Result<Saved> deployments_of(const plan::Answer& answer, const PlanJob& jo
     limit_replicas(answer, candidate, input);
     const auto able = able_targets(input, job.targets_of(candidate.engine), i + 1, saved.warnings);
     if (able.empty()) {
+      if (!job.states_targets) {  // What no target can express runs here all the same.
+        put_below(
+            fmt::format("top{}", i + 1), {deploy::scenario_file(*candidate.resolved)}, saved.files);
+      }
       continue;
     }
     auto files = deploy::deployment_files(input, able);

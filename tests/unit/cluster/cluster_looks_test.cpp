@@ -21,7 +21,7 @@ namespace {
 using engine::Pause;
 
 /// What a run gave, and how many of its steps were taken together.
-struct Ran {
+struct Looked {
   std::vector<domain::RequestRecord> requests;
   std::int64_t jumped_steps = 0;
 };
@@ -29,7 +29,7 @@ struct Ran {
 class LooksOf : public ClusterOf {
  protected:
   /// Requests of two prompts under llm-d-precise, sent at once or each by itself.
-  [[nodiscard]] Ran run(bool known, core::Duration delay, std::int64_t sent_ahead = 100) {
+  [[nodiscard]] Looked run(bool known, core::Duration delay, std::int64_t sent_ahead = 100) {
     test::RecordingSink sink;
     ClusterInputs inputs{.instance = instance(sink),
                          .num_instances = 3,
@@ -59,8 +59,8 @@ class LooksOf : public ClusterOf {
 TEST_F(LooksOf, KnownRequestsFindWhatALookBackFinds) {
   for (const std::int64_t delay_us : {1, 500, 2'000, 50'000}) {
     const auto delay = core::Duration::microseconds(delay_us);
-    const Ran back = run(false, delay);
-    const Ran ahead = run(true, delay);
+    const Looked back = run(false, delay);
+    const Looked ahead = run(true, delay);
     EXPECT_EQ(ahead.requests, back.requests);
     EXPECT_EQ(run(true, delay, 5).requests, back.requests);
     // Without changes to keep, steps are taken together.

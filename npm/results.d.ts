@@ -749,6 +749,11 @@ export interface ResultTree {
     output_throughput?: Band;
     watts_per_gpu?: Band;
   };
+  /**
+   * Present where the times are a bound and no estimate, since no kernel was measured on such a GPU: why. There is
+   * no expected_error then.
+   */
+  bound?: string;
   /** Present where the run was interrupted: the result covers what happened until then. */
   partial?: true;
 }

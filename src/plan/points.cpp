@@ -375,7 +375,10 @@ core::Result<Points> look_at_points(
   if (auto looked = look_from(); !looked) {
     return core::fail(std::move(looked).error());
   }
-  if (question.seeks_pipelines && !out.interrupted) {
+  // Settings that no point can have. Of pipelines, which the question does not state, they are one
+  // more reason why nothing fits.
+  const bool is_usage = !has_demand && !usage.empty();
+  if (!is_usage && question.seeks_pipelines && !out.interrupted) {
     // Networks on GPUs of which no tensor parallelism fits.
     std::map<NetworkAndGpu, std::int64_t> widest;
     for (std::int64_t i = 0; i < space.size(); ++i) {
@@ -395,7 +398,7 @@ core::Result<Points> look_at_points(
       }
     }
   }
-  if (!has_demand && !usage.empty() && !out.interrupted) {
+  if (is_usage && !out.interrupted) {
     return core::fail(std::move(usage));
   }
   sorter.finish();

@@ -311,8 +311,13 @@ def test_files_are_of_the_answers_engine(ridgeline):
     done = plan(ridgeline, "--slo-ttft", "500ms", "--engine", "sglang", "--save-dir", "out")
     assert done.returncode == 0, done.stderr
     assert "sglang.launch_server" in (ridgeline.folder / "out" / "top1" / "launch.sh").read_text()
-    # Nothing deploys TensorRT-LLM, which is said before the search.
-    done = plan(ridgeline, "--slo-ttft", "500ms", "--engine", "tensorrt-llm", "--save-dir", "none", "--progress", "plain")
+    # Nothing deploys TensorRT-LLM: its scenario is saved, and a target that is asked for refuses it before the search.
+    done = plan(ridgeline, "--slo-ttft", "500ms", "--engine", "tensorrt-llm", "--save-dir", "trt")
+    assert done.returncode == 0 and "W-not-written: top1" in done.stderr, done.stderr
+    assert [file.name for file in (ridgeline.folder / "trt" / "top1").iterdir()] == ["scenario.yaml"]
+    assert ridgeline("run", "trt/top1/scenario.yaml").returncode == 0
+    done = plan(ridgeline, "--slo-ttft", "500ms", "--engine", "tensorrt-llm", "--save-dir", "none", "--deployment-target",
+                "vllm", "--progress", "plain")
     assert done.returncode == 2 and "the engine is tensorrt-llm" in done.stderr and "requests each" not in done.stderr
     assert not (ridgeline.folder / "none").exists()
 

@@ -29,9 +29,9 @@ def needs(name):
     return RUNS / name
 
 
-def validated(ridgeline, path, *flags):
+def validated(ridgeline, path, *flags, returncode=0):
     ran = ridgeline("validate", path, "--format", "json", "--histories", 1, *flags)
-    assert ran.returncode == 0, ran.stderr
+    assert ran.returncode == returncode, ran.stderr
     return json.loads(ran.stdout)
 
 
@@ -63,7 +63,7 @@ def test_a_start_is_scored_part_by_part(ridgeline):
 def test_a_start_without_a_known_network_says_why(ridgeline):
     path = ridgeline.folder / "runs.jsonl"
     path.write_text(json.dumps({**START, "model": "abacus-1b"}) + "\n")
-    record = validated(ridgeline, path)["records"][0]
+    record = validated(ridgeline, path, returncode=99)["records"][0]
     assert record["standing"] == "unpredicted" and "abacus-1b" in record["reason"]
 
 

@@ -18,6 +18,7 @@ using ::testing::Not;
 plan::Answer with_measurements() {
   plan::Answer answer;
   answer.question.objectives = {plan::Objective::kUsdPerHour};
+  answer.candidates.resize(1);
   answer.pick = 0;
   answer.measurements = {{.what = "capacity of one replica, h200 TP2",
                           .command = "vllm bench serve",

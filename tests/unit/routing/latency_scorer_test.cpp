@@ -31,10 +31,11 @@ TEST(LatencyScorer, PrefersTheLeastHeadroomThatSuffices) {
 TEST(LatencyScorer, OfLateOnesTheLeastLateWhateverItPrefers) {
   const auto late = with_headroom({{-100, -10}, {-200, -20}});
   EXPECT_THAT(latency_scores(late, {.most_headroom = true}), ElementsAre(1.01, 0.01));
-  // An idle one comes before all others that are late.
+  // An idle one comes before all others that are late. Alone of its kind it has no range: half of
+  // 1, and 0.01.
   auto idle = late;
   idle[1].inflight_requests = 0;
-  EXPECT_THAT(latency_scores(idle), ElementsAre(0.0, 1.01));
+  EXPECT_THAT(latency_scores(idle), ElementsAre(0.0, 0.51));
 }
 
 TEST(LatencyScorer, ADimensionWithoutRangeLosesItsWeight) {

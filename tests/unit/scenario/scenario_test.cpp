@@ -269,7 +269,7 @@ TEST(LoadScenario, DurationsAreSecondsOrCarryAUnit) {
 TEST(LoadScenario, LatencyTargetsCarryAUnit) {
   for (const char* const path : {"slo.ttft", "slo.tpot", "slo.itl", "slo.e2e"}) {
     EXPECT_TRUE(look_at(path, "250ms")) << path;
-    for (const char* const text : {"500", "0.5", "1e3", "0", "-5", "inf", "'500'", "0s"}) {
+    for (const char* const text : {"500", "0.5", "1e3", "0", "-5", "inf", "0s"}) {
       const auto refused = look_at(path, text);
       ASSERT_FALSE(refused) << path << " " << text;
       EXPECT_EQ(refused.error().size(), 1U);

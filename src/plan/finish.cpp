@@ -334,6 +334,7 @@ class Finish {
     auto found = inputs_.space.resolve(inputs_.space.point(of(finalist).ordinal), replicas);
     if (found && !question_.states_requests && !inputs_.demand.trace_requests) {
       found->resolved.workload.section.num_prompts = window_requests();
+      scenario::mark_stated(found->resolved, "workload.num_prompts");
     }
     return found;
   }

@@ -334,8 +334,13 @@ class Maximizer {
       const Demand& demand = inputs_.points.demand;
       scenario::WorkloadSection& workload = found->resolved.workload.section;
       set_load(workload, entry.run_load, demand.rate);
+      scenario::mark_stated(found->resolved,
+                            workload.request_rate      ? "workload.request_rate"
+                            : workload.max_concurrency ? "workload.max_concurrency"
+                                                       : "workload.trace_speed_up");
       if (!question_.states_requests && !demand.trace_requests) {
         workload.num_prompts = entry.run_requests;
+        scenario::mark_stated(found->resolved, "workload.num_prompts");
       }
     }
     return found;

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "core/check.hpp"
 #include "core/result.hpp"
 #include "scenario/deployment.hpp"
 #include "scenario/engine_settings.hpp"
@@ -123,6 +125,12 @@ core::Result<Resolved> resolve(LoadedScenario loaded) {
     add(warnings_of(out.pools[i], out.warnings));
   }
   return out;
+}
+
+void mark_stated(Resolved& resolved, std::string_view path) {
+  const auto found = std::ranges::find(resolved.provenance, path, &Provenance::path);
+  RIDGELINE_CHECK(found != resolved.provenance.end(), path);
+  found->origin = Provenance::Origin::kFlag;
 }
 
 }  // namespace ridgeline::scenario

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "core/result.hpp"
@@ -24,6 +25,9 @@ struct Resolved {
   /// The scenario with what was derived: run again, it gives the same run.
   [[nodiscard]] Scenario scenario() const;
 };
+
+/// An option was set after resolving: what is written down of the scenario has it.
+void mark_stated(Resolved& resolved, std::string_view path);
 
 /// Fills the workload and resolves the deployment. Fails with the errors of resolve_deployment().
 [[nodiscard]] core::Result<Resolved> resolve(LoadedScenario loaded);

@@ -12,6 +12,7 @@ import concurrent.futures
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -24,7 +25,7 @@ SESSIONS = ["interactive-chat", "code", "agentic"]
 ANSWERED, REFUSED, INFEASIBLE, UNSURE = 0, 2, 4, 99
 UNWRITABLE = "writes files for GPUs of NVIDIA"
 # What an engine is not simulated with, in one line that says so: no point of the question can be had.
-CANNOT = "not modelled in SGLang's radix cache yet"
+CANNOT = re.compile(r"states, .* not modelled (in SGLang's radix cache|for tensorrt-llm) yet")
 BOUNDED = "W-datasheet-only"
 MOST_SECONDS = 240
 
@@ -135,7 +136,7 @@ def problems(binary, words, folder):
         done = answer_of(binary, [*words, "--format", "json"], folder)
         if done.returncode == ANSWERED:
             return [], done.returncode
-    if done.returncode == REFUSED and CANNOT in done.stderr:
+    if done.returncode == REFUSED and CANNOT.search(done.stderr):
         return [], done.returncode
     if done.returncode not in (ANSWERED, INFEASIBLE, UNSURE):
         return [f"exit code {done.returncode}: {done.stderr.strip()[-400:]}"], done.returncode

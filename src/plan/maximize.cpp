@@ -319,7 +319,7 @@ class Maximizer {
     if (!run || !*run || !(*run)->certificate.holds) {
       return run;
     }
-    const auto certified = certify(serving, targets, how, interrupt_);
+    auto certified = certify(serving, targets, how, interrupt_);
     if (!certified || !*certified) {
       return certified;
     }

@@ -63,9 +63,7 @@ document::Node value_schema(const Option& option) {
     } else {
       schema.add("type", text_list({type, "string"}));  // Or a word that stands for one.
     }
-  } else if (option.unit == kLatencyTarget) {
-    schema.add("type", "string");
-  } else if (kind == "duration") {
+  } else if (kind == "duration" && option.unit != kLatencyTarget) {
     // A number of seconds, or a number with a unit of time.
     schema.add("type", text_list({"number", "string"})).add("minimum", option.lowest);
   } else if (!option.choices.empty()) {

@@ -11,6 +11,7 @@ SHARED = Path(os.environ.get("RIDGELINE_SHARED_DIR", ""))
 SOURCE = Path(__file__).resolve().parents[2]
 # A build with sanitizers takes minutes for many arms on all measured runs; the others run them.
 SANITIZED = bool(os.environ.get("RIDGELINE_SANITIZE"))
+measures_memory = pytest.mark.skipif(SANITIZED, reason="sanitizers take memory of their own: other builds run it")
 too_long_sanitized = pytest.mark.skipif(SANITIZED, reason="too long with sanitizers: other builds run it")
 
 

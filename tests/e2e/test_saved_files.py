@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from conftest import BINARY, SMALL, SOURCE
+from conftest import BINARY, SMALL, SOURCE, measures_memory
 
 DEPLOYED = ["--model", "llama-3.1-8b", "--gpu", "h100"]
 DEPLOY = ["deploy", *SMALL]
@@ -160,6 +160,7 @@ def peak_memory(ridgeline, *words):
     return process.returncode, err, usage.ru_maxrss / 1024
 
 
+@measures_memory
 @pytest.mark.parametrize("kind", ["gz", "zst"])
 def test_a_small_file_takes_little_memory(ridgeline, kind):
     head, blanks, tail = b'[{"conversations":[{"from":"human","value":"', b"a" * (1 << 20), b'"}]}]'
@@ -183,6 +184,7 @@ def test_a_small_file_takes_little_memory(ridgeline, kind):
     assert memory < 250, memory
 
 
+@measures_memory
 def test_no_file_is_read_whole_beyond_its_limit(ridgeline):
     for name, words in (("a.json", ["report"]), ("a.yaml", ["run", *DEPLOYED]), ("a.json", ["validate", *DEPLOYED]),
                         ("a.json", ["trace"])):

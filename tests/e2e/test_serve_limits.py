@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import measures_memory
 from serving import WORDS, digest_of, parse_events, read_all, serving, wait_for
 
 
@@ -310,6 +311,7 @@ def test_an_answer_of_hundreds_of_megabytes_is_refused(server):
     assert server.ask("POST", "/v1/chat/completions", {**body, "n": 1, "max_tokens": 50})[0] == 200
 
 
+@measures_memory
 def test_a_request_beyond_the_memory_ends_alone(ridgeline):
     with serving(ridgeline, "--speed", "4") as server:
         with server.socket() as stream:

@@ -25,7 +25,7 @@ SESSIONS = ["interactive-chat", "code", "agentic"]
 ANSWERED, REFUSED, INFEASIBLE, UNSURE = 0, 2, 4, 99
 UNWRITABLE = "writes files for GPUs of NVIDIA"
 # What an engine is not simulated with, in one line that says so: no point of the question can be had.
-CANNOT = re.compile(r"states, .* not modelled (in SGLang's radix cache|for tensorrt-llm) yet")
+CANNOT = re.compile(r"model: \S+ has .* not modelled (in SGLang's radix cache|for \S+) yet")
 BOUNDED = "W-datasheet-only"
 MOST_SECONDS = 240
 

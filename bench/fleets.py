@@ -121,14 +121,13 @@ def idle_policies(binary):
     for name in names("admission", "saturation-detector"):
         yield f"flow control, {name}", lambda _, name=name: ["--router", "llm-d", "--flow-control",
                                                              "--saturation-detector", name]
-    own = {"hpa": ["--target", "5"], "keda": ["--target", "5", "--min-replicas", "0"],
-           "wva": ["--min-replicas", "0"], "schedule": ["--replicas-at", "1h=1"]}
+    own = {"hpa": ["--target", "5"], "keda": ["--target", "5"], "schedule": ["--replicas-at", "1h=1"]}
     for name in names("autoscalers"):
-        yield f"{name}", lambda instances, name=name: ["--router", "least-request", "--autoscaling", name,
-                                                       "--max-replicas", str(instances), *own.get(name, [])]
-        yield f"{name}, none to spare", lambda instances, name=name: [
-            "--router", "least-request", "--autoscaling", name, "--max-replicas", str(instances),
-            *own.get(name, [])[:2], "--min-replicas", str(instances)]
+        flags = ["--router", "least-request", "--autoscaling", name, *own.get(name, []), "--max-replicas"]
+        fewest = ["--min-replicas", "0"] if name in ("keda", "wva") else []
+        yield name, lambda instances, flags=flags, fewest=fewest: [*flags, str(instances), *fewest]
+        yield f"{name}, none to spare", lambda instances, flags=flags: [*flags, str(instances), "--min-replicas",
+                                                                       str(instances)]
 
 
 def idle(binary, options):

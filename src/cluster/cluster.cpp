@@ -131,6 +131,7 @@ Cluster::Cluster(ClusterInputs inputs)
       });
   gateway_.set_targets(std::move(inputs.targets_of));
   serves_.assign(instances_.size(), true);
+  last_changes_.assign(instances_.size(), 0);
   before_.resize(instances_.size());
   gateway_.watch_decisions(inputs.decisions);
   if (inputs.stories != nullptr) {

@@ -191,6 +191,9 @@ class Cluster final : public engine::Server,
   }
   [[nodiscard]] bool is_eager() const override { return eager_; }
   [[nodiscard]] std::uint64_t num_changes() const override { return num_changes_; }
+  [[nodiscard]] std::uint64_t last_change(core::InstanceId id) const override {
+    return last_changes_[id.value()];
+  }
   [[nodiscard]] core::SimTime passed() const override { return passed_; }
   [[nodiscard]] std::size_t num_instances() const override { return instances_.size(); }
   [[nodiscard]] bool is_empty(core::InstanceId id) override;
@@ -268,9 +271,10 @@ class Cluster final : public engine::Server,
   std::int64_t threads_;
   Gateway gateway_;
   core::SimTime reached_;
-  core::SimTime passed_;           ///< As Fleet::passed().
-  std::uint64_t num_changes_ = 0;  ///< As Fleet::num_changes().
-  std::vector<Gateway*> readers_;  ///< Of gauges: the gateway, and those of parts.
+  core::SimTime passed_;                     ///< As Fleet::passed().
+  std::uint64_t num_changes_ = 0;            ///< As Fleet::num_changes().
+  std::vector<std::uint64_t> last_changes_;  ///< As Fleet::last_change().
+  std::vector<Gateway*> readers_;            ///< Of gauges: the gateway, and those of parts.
   core::SimTime last_end_;
   core::SimTime aborted_at_;
   core::Ring<domain::Request> arrivals_;  ///< Not yet taken, in order of arrival.

@@ -34,7 +34,7 @@ void Cluster::submit_to(const domain::Request& request,
 
 /// What an instance was given may change when it next shows something, and its gauges.
 void Cluster::note_change(core::InstanceId id) {
-  ++num_changes_;
+  last_changes_[id.value()] = ++num_changes_;
   note_gauges_change(id);
   if (ends_are_watched_) {
     look_at(unit_of(id));

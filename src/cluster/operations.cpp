@@ -283,8 +283,10 @@ std::int64_t Operations::num_replicas(const Places& places) const {
   if (const UpdateReport* const update = update_under_way(places); update != nullptr) {
     return update->replicas;
   }
-  return static_cast<std::int64_t>(places.count) - num_gone(places) -
-         num_in(places, Lifecycle::kDraining);
+  return std::ranges::count_if(
+      std::span(lives_).subspan(places.first, places.count), [](const Life& one) {
+        return one.state != Lifecycle::kGone && one.state != Lifecycle::kDraining;
+      });
 }
 
 bool Operations::on_arrival(Ticket& ticket, SimTime) {

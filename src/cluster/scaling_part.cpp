@@ -31,7 +31,8 @@ ScalingPart::ScalingPart(Fleet& fleet, Operations& operations, ScalingInputs inp
       inputs_(std::move(inputs)),
       next_reading_(scaling::next_multiple(SimTime(), inputs_.metrics_interval)),
       next_decision_(inputs_.scaler->next_decision(SimTime())),
-      busy_(fleet.num_instances()) {}
+      busy_(fleet.num_instances()),
+      known_(fleet.num_instances()) {}
 
 std::vector<std::string_view> ScalingPart::pools() const {
   std::vector<std::string_view> names;
@@ -123,14 +124,11 @@ void ScalingPart::read(SimTime now) {
   reading.held = operations_.num_held(first);
   const std::int64_t arrivals = operations_.num_arrivals(first);
   reading.arrivals = arrivals - std::exchange(arrivals_, arrivals);
+  is_still_ = reading.arrivals == 0;
   for (std::size_t variant = 0; variant < inputs_.pools.size(); ++variant) {
     read(variant, now, reading);
   }
   reading.latency = latency(now);
-  is_still_ = reading.arrivals == 0 &&
-              std::ranges::all_of(reading.replicas, [&](const scaling::ReplicaReading& one) {
-                return one.busy == 0.0 && fleet_.is_still(one.id);
-              });
   changes_seen_ = fleet_.num_changes();
   newest_.clear();
   newest_.push_back(std::move(reading));
@@ -178,9 +176,15 @@ void ScalingPart::on_end(const Ticket&, domain::RequestRecord& record) {
 void ScalingPart::read(std::size_t variant, SimTime now, scaling::PoolReading& reading) {
   const ScaledPool& pool = inputs_.pools[variant];
   const Places& places = places_of(pool);
+  reading.replicas.reserve(reading.replicas.size() + places.count);
   for (std::size_t place = places.first; place < places.first + places.count; ++place) {
     const core::InstanceId id(static_cast<core::InstanceId::Rep>(place));
     if (operations_.state(id) != Lifecycle::kReady) {
+      continue;
+    }
+    Known& known = known_[place];
+    if (known.last_change == fleet_.last_change(id) && !fleet_.is_eager()) {
+      reading.replicas.push_back(known.reading);
       continue;
     }
     engine::Instance& instance = fleet_.instance(id, now);
@@ -201,6 +205,10 @@ void ScalingPart::read(std::size_t variant, SimTime now, scaling::PoolReading& r
                                 .kv_capacity = pool.kv_capacity,
                                 .context = pool.context,
                                 .variant = variant});
+    const bool is_still = share == 0.0 && fleet_.is_still(id);
+    is_still_ = is_still_ && is_still;
+    known = {.reading = reading.replicas.back(),
+             .last_change = is_still ? std::optional(fleet_.last_change(id)) : std::nullopt};
   }
 }
 
@@ -243,8 +251,9 @@ void ScalingPart::scale(const ScaledPool& pool,
   const Places& places = places_of(pool);
   const std::int64_t replicas = operations_.num_replicas(places);
   wanted = std::clamp(wanted, pool.min_replicas, pool.max_replicas);
-  // One that drains still has its place.
-  wanted = std::min(wanted, replicas + operations_.num_gone(places));
+  if (wanted > replicas) {  // One that drains still has its place.
+    wanted = std::min(wanted, replicas + operations_.num_gone(places));
+  }
   if (wanted == replicas) {
     return;
   }

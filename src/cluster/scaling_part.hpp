@@ -61,6 +61,13 @@ class ScalingPart final : public Part {
   [[nodiscard]] std::vector<std::string_view> pools() const;
 
  private:
+  /// What a replica showed at a reading.
+  struct Known {
+    scaling::ReplicaReading reading;
+    /// Fleet::last_change() of one that was still: until another it shows the same.
+    std::optional<std::uint64_t> last_change;
+  };
+
   void read(core::SimTime now);
   void read(std::size_t variant, core::SimTime now, scaling::PoolReading& reading);
   [[nodiscard]] std::optional<double> latency(core::SimTime now);
@@ -93,6 +100,7 @@ class ScalingPart final : public Part {
   std::vector<scaling::PoolReading> newest_;  ///< One, once there was one.
   std::int64_t arrivals_ = 0;                 ///< Until the last reading.
   std::vector<core::Duration> busy_;          ///< Of each instance, at the last reading.
+  std::vector<Known> known_;                  ///< Of each instance.
   /// When requests ended that have a latency, and it in seconds: since the window's begin.
   std::vector<std::pair<core::SimTime, double>> latencies_;
   std::vector<ScaleEvent> events_;

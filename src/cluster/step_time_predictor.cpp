@@ -49,7 +49,7 @@ StepTimePredictor::StepTimePredictor(std::vector<InstancePool> pools,
                                      std::uint64_t seed)
     : pools_(std::move(pools)), pool_of_(pools_of_instances(pools_)), error_(error), seed_(seed) {}
 
-routing::Latency StepTimePredictor::predict(const routing::Prospect& prospect) const {
+routing::Latency StepTimePredictor::right(const routing::Prospect& prospect) const {
   const InstancePool& pool = pools_[pool_of_[prospect.instance.value()]];
   const engine::EngineOptions& options = *pool.options;
   const std::int64_t decodes = std::min(prospect.running, options.max_num_seqs - 1);
@@ -77,15 +77,27 @@ routing::Latency StepTimePredictor::predict(const routing::Prospect& prospect) c
   const core::Duration tpot =
       step_time(pool, decodes + 1, held + core::Tokens(prospect.prompt_tokens), {});
 
-  core::RngStream draws(
-      seed_, prospect.instance.value(), "latency predictor", prospect.request.value());
-  const auto with_error = [&](core::Duration right) {
-    const double factor = 1.0 + core::normal(draws, error_.bias, error_.sd);
-    return std::max(right.to_milliseconds() * factor, 0.0);
-  };
-  routing::Latency latency;
-  latency.ttft_ms = with_error(ttft);
-  latency.tpot_ms = with_error(tpot);
+  return {.ttft_ms = ttft.to_milliseconds(), .tpot_ms = tpot.to_milliseconds()};
+}
+
+routing::Latency StepTimePredictor::predict(const routing::Prospect& prospect) const {
+  const Question question(pool_of_[prospect.instance.value()],
+                          prospect.running,
+                          prospect.kv_usage,
+                          prospect.queued_tokens,
+                          prospect.prompt_tokens,
+                          prospect.uncached_tokens);
+  if (!last_ || last_->first != question) {
+    last_.emplace(question, right(prospect));
+  }
+  routing::Latency latency = last_->second;
+  if (error_.bias != 0.0 || error_.sd != 0.0) {
+    core::RngStream draws(
+        seed_, prospect.instance.value(), "latency predictor", prospect.request.value());
+    for (double* const ms : {&latency.ttft_ms, &latency.tpot_ms}) {
+      *ms = std::max(*ms * (1.0 + core::normal(draws, error_.bias, error_.sd)), 0.0);
+    }
+  }
   return latency;
 }
 

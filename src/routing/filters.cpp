@@ -73,13 +73,12 @@ Places sticky_candidates(const Columns& all, const AffinityOptions& options) {
 Places headroom_tier(const Columns& all, double explore, double drawn) {
   Places in_time;
   Places late;
+  in_time.reserve(all.size);
+  late.reserve(all.size);
   for (std::size_t i = 0; i < all.size; ++i) {
     (all.headroom[i]->is_met() ? in_time : late).push_back(i);
   }
-  if (in_time.empty() || late.empty()) {
-    return all_places(all.size);
-  }
-  return drawn < explore ? late : in_time;
+  return in_time.empty() || (drawn < explore && !late.empty()) ? late : in_time;
 }
 
 Places within_limits(const Columns& all,

@@ -7,7 +7,9 @@
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ridgeline::routing {
@@ -22,6 +24,11 @@ std::vector<double> time_scores(const std::vector<double>& times) {
     scores.push_back(most > least ? (most - time) / (most - least) * kBest : kBest);
   }
   return scores;
+}
+
+/// How many chunks both begin with.
+std::size_t common(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b) {
+  return static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
 }
 
 }  // namespace
@@ -89,11 +96,13 @@ WholeScores kthena_least_request(const std::vector<std::int64_t>& in_flight,
                                  const std::vector<std::int64_t>& running) {
   constexpr std::int64_t kWaitingWeight = 100;
   std::vector<double> loads;
+  loads.reserve(in_flight.size());
   for (std::size_t i = 0; i < in_flight.size(); ++i) {
     const std::int64_t waiting = std::max(in_flight[i] - running[i], std::int64_t{0});
     loads.push_back(static_cast<double>(in_flight[i] + kWaitingWeight * waiting));
   }
   WholeScores scores;
+  scores.reserve(loads.size());
   const double most = loads.empty() ? 0.0 : *std::ranges::max_element(loads);
   for (const double load : loads) {
     scores.push_back(most > 0.0 ? static_cast<std::int64_t>((most - load) / most * 100.0) : 100);
@@ -103,6 +112,7 @@ WholeScores kthena_least_request(const std::vector<std::int64_t>& in_flight,
 
 WholeScores kthena_gpu_usage(const std::vector<double>& kv_usage) {
   WholeScores scores;
+  scores.reserve(kv_usage.size());
   for (const double usage : kv_usage) {
     scores.push_back(static_cast<std::int64_t>((1.0 - usage) * 100.0));
   }
@@ -155,13 +165,18 @@ std::string RoundRobinBySet::next(std::vector<std::string> endpoints) {
 ChunkTrie::Match ChunkTrie::longest(const std::vector<std::uint64_t>& chunks) const {
   const Node* node = &root_;
   Match match;
-  for (const std::uint64_t chunk : chunks) {
-    const auto child = node->children.find(chunk);
+  for (std::span<const std::uint64_t> rest = chunks; !rest.empty();) {
+    const auto child = node->children.find(rest.front());
     if (child == node->children.end()) {
       break;
     }
     node = child->second.get();
-    ++match.chunks;
+    const std::size_t shared = common(node->chunks, rest);
+    match.chunks += static_cast<std::int64_t>(shared);
+    if (shared < node->chunks.size()) {
+      break;
+    }
+    rest = rest.subspan(shared);
   }
   match.endpoints = node->endpoints;
   return match;
@@ -169,12 +184,25 @@ ChunkTrie::Match ChunkTrie::longest(const std::vector<std::uint64_t>& chunks) co
 
 void ChunkTrie::insert(const std::vector<std::uint64_t>& chunks, std::size_t endpoint) {
   Node* node = &root_;
-  for (const std::uint64_t chunk : chunks) {
-    auto& child = node->children[chunk];
+  for (std::span<const std::uint64_t> rest = chunks; !rest.empty();) {
+    auto& child = node->children[rest.front()];
     if (child == nullptr) {
       child = std::make_unique<Node>();
+      child->chunks.assign(rest.begin(), rest.end());
+    }
+    const std::size_t shared = common(child->chunks, rest);
+    if (shared < child->chunks.size()) {
+      const auto middle = child->chunks.begin() + static_cast<std::ptrdiff_t>(shared);
+      auto first = std::make_unique<Node>();
+      first->chunks.assign(child->chunks.begin(), middle);
+      first->endpoints = child->endpoints;
+      child->chunks.erase(child->chunks.begin(), middle);
+      const std::uint64_t key = child->chunks.front();
+      first->children.emplace(key, std::move(child));
+      child = std::move(first);
     }
     node = child.get();
+    rest = rest.subspan(shared);
     if (std::ranges::find(node->endpoints, endpoint) == node->endpoints.end()) {
       node->endpoints.push_back(endpoint);
     }

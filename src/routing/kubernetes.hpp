@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 /// Policies of routers for Kubernetes beside llm-d: AIBrix (e3e10f9), kthena (3cc0572) and vLLM's
@@ -63,9 +64,11 @@ class ChunkTrie {
   void insert(const std::vector<std::uint64_t>& chunks, std::size_t endpoint);
 
  private:
+  /// A run of chunks that were only ever given together.
   struct Node {
-    std::map<std::uint64_t, std::unique_ptr<Node>> children;
-    std::vector<std::size_t> endpoints;  ///< In order.
+    std::vector<std::uint64_t> chunks;                                  ///< Of the root none.
+    std::unordered_map<std::uint64_t, std::unique_ptr<Node>> children;  ///< By their first chunk.
+    std::vector<std::size_t> endpoints;                                 ///< In order.
   };
   Node root_;
 };

@@ -187,30 +187,32 @@ class ProfileRouter final : public Router {
   void filter(core::RngStream& draws) {
     kept_.resize(all_.size);
     std::iota(kept_.begin(), kept_.end(), std::size_t{0});
+    few_ = all_;
     for (const NamedFilter& filter : filters_) {
-      few_.assign(all_, kept_);
       keep(find_filter(filter.name)->keep(few_, filter));
     }
     if (kept_.empty()) {
       sums_.clear();
       return;
     }
-    few_.assign(all_, kept_);
     num_before_own_ = few_.size;
     if (profile_.sticky) {
       keep(sticky_candidates(few_, profile_.affinity));
     } else if (predictor_ != nullptr) {
       keep(headroom_tier(few_, profile_.explore, draws.uniform()));
     }
-    few_.assign(all_, kept_);
   }
 
-  /// Of kept_ only what stands at these places of it.
+  /// Of kept_, and of few_, only what stands at these places of it, which ascend.
   void keep(const Places& places) {
+    if (places.size() == kept_.size()) {
+      return;
+    }
     for (std::size_t i = 0; i < places.size(); ++i) {
       kept_[i] = kept_[places[i]];
     }
     kept_.resize(places.size());
+    few_.assign(all_, kept_);
   }
 
   /// What decided, where so many were left.

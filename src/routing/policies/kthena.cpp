@@ -67,6 +67,9 @@ class Kthena final : public Router {
     std::vector<std::int64_t> in_flight;
     std::vector<std::int64_t> running;
     std::vector<double> usage;
+    in_flight.reserve(input.instances.size());
+    running.reserve(input.instances.size());
+    usage.reserve(input.instances.size());
     bool some_short = false;  // None with a short queue: all stay.
     for (const InstanceView& view : input.instances) {
       in_flight.push_back(view.own.requests);
@@ -77,6 +80,7 @@ class Kthena final : public Router {
     const WholeScores requests = kthena_least_request(in_flight, running);
     const WholeScores free = kthena_gpu_usage(usage);
     WholeScores sums;
+    sums.reserve(input.instances.size());
     for (std::size_t i = 0; i < input.instances.size(); ++i) {
       const InstanceView& view = input.instances[i];
       const std::int64_t prefix =

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -43,23 +42,32 @@ Scores composite_scores(const Columns& all, const LatencyWeights& weights) {
 /// late; only the first token late; both.
 std::vector<std::size_t> best_class(const Columns& all) {
   enum Class : std::uint8_t { kNone, kIdle, kTpot, kTtft, kBoth, kCount };
-  std::array<std::vector<std::size_t>, kCount> classes;
-  for (std::size_t i = 0; i < all.size; ++i) {
+  const auto class_of = [&](std::size_t i) {
     const Headroom room = headroom_of(all, i);
     const bool ttft_late = room.ttft_ms < 0.0;
     const bool tpot_late = room.tpot_ms < 0.0;
     if (!ttft_late && !tpot_late) {
-      classes[kNone].push_back(i);
-      continue;
+      return kNone;
     }
     if (all.inflight_requests[i] == 0.0) {
-      classes[kIdle].push_back(i);
+      return kIdle;
     }
-    classes[ttft_late && tpot_late ? kBoth : (ttft_late ? kTtft : kTpot)].push_back(i);
+    return ttft_late && tpot_late ? kBoth : (ttft_late ? kTtft : kTpot);
+  };
+  std::vector<std::size_t> places;
+  places.reserve(all.size);
+  Class best = kCount;
+  for (std::size_t i = 0; i < all.size; ++i) {
+    const Class own = class_of(i);
+    if (own < best) {
+      best = own;
+      places.clear();
+    }
+    if (own == best) {
+      places.push_back(i);
+    }
   }
-  const auto* const best =
-      std::ranges::find_if(classes, [](const auto& places) { return !places.empty(); });
-  return best == classes.end() ? std::vector<std::size_t>() : *best;
+  return places;
 }
 
 /// The combined, normalised size of the headroom of each place.
@@ -68,6 +76,8 @@ std::vector<double> combined(const Columns& all,
                              const LatencyWeights& weights) {
   std::vector<double> ttft;
   std::vector<double> tpot;
+  ttft.reserve(places.size());
+  tpot.reserve(places.size());
   for (const std::size_t place : places) {
     ttft.push_back(std::abs(headroom_of(all, place).ttft_ms));
     tpot.push_back(std::abs(headroom_of(all, place).tpot_ms));
@@ -84,6 +94,7 @@ std::vector<double> combined(const Columns& all,
   }
   constexpr double kMiddle = 0.5;
   std::vector<double> sums;
+  sums.reserve(places.size());
   for (std::size_t i = 0; i < places.size(); ++i) {
     const double a = ttft_flat ? kMiddle : (ttft[i] - ttft_low) / (ttft_high - ttft_low);
     const double b = tpot_flat ? kMiddle : (tpot[i] - tpot_low) / (tpot_high - tpot_low);

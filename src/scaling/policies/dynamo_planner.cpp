@@ -51,6 +51,7 @@ class DynamoPlanner final : public Scaler {
       return {.replicas = history.replicas};
     }
     std::vector<double> loads;
+    loads.reserve(newest->replicas.size());
     for (const ReplicaReading& replica : newest->replicas) {
       const auto queued = static_cast<double>(replica.queued_tokens.value());
       loads.push_back(is_prefill_ ? queued / static_cast<double>(replica.context.value())

@@ -50,5 +50,19 @@ TEST(ChunkTrie, KnowsWhereBeginningsWent) {
   EXPECT_THAT(trie.longest({5}).endpoints, IsEmpty());
 }
 
+TEST(ChunkTrie, BeginningsMayEndAnywhereInLongerOnes) {
+  ChunkTrie trie;
+  trie.insert({1, 2, 3, 4}, 0);
+  EXPECT_EQ(trie.longest({1, 2}).chunks, 2);
+  trie.insert({1, 2}, 1);
+  trie.insert({1, 2, 3, 4, 5, 6}, 2);
+  EXPECT_THAT(trie.longest({1}).endpoints, ElementsAre(0, 1, 2));
+  EXPECT_THAT(trie.longest({1, 2}).endpoints, ElementsAre(0, 1, 2));
+  EXPECT_EQ(trie.longest({1, 2, 3}).chunks, 3);
+  EXPECT_THAT(trie.longest({1, 2, 3}).endpoints, ElementsAre(0, 2));
+  EXPECT_EQ(trie.longest({1, 2, 3, 4, 5, 9}).chunks, 5);
+  EXPECT_THAT(trie.longest({1, 2, 3, 4, 5, 9}).endpoints, ElementsAre(2));
+}
+
 }  // namespace
 }  // namespace ridgeline::routing

@@ -37,6 +37,12 @@ Node acceptance_of(const Node& speculative) {
                          {});
 }
 
+/// Whether that is written: with the flags also what was stated and no flag says.
+bool is_written(const Dialect& dialect, const OptionValue& option, bool with_flags) {
+  return is_explicit(dialect, option) ||
+         (with_flags && option.is_stated && !option.value.is_null());
+}
+
 /// A pool as it is written, without what flags say (`with_flags`: with all that they say).
 Node pool_node(const scenario::Resolved& resolved,
                const scenario::ResolvedPool& pool,
@@ -50,10 +56,11 @@ Node pool_node(const scenario::Resolved& resolved,
     }
   }
   for (const OptionValue& option : engine_values(resolved, *pool.deployment, &pool)) {
-    if (!is_explicit(dialect, option)) {
+    const std::string key(option.option.substr(kEngineSection.size() + 1));
+    if (!is_written(dialect, option, with_flags) ||
+        std::ranges::find(members, key, &Node::Member::key) != members.end()) {
       continue;
     }
-    const std::string key(option.option.substr(kEngineSection.size() + 1));
     if (with_flags) {
       members.push_back({.key = key, .value = option.value, .where = {}});
     } else if (option.option == kSpeculativeConfig && !acceptance_of(option.value).is_null()) {
@@ -82,7 +89,7 @@ Node statement(const scenario::Resolved& resolved, bool with_flags) {
     }
     const auto value = std::ranges::find(engine, option.path, &OptionValue::option);
     if (value != engine.end()) {
-      if (has_pools || !is_explicit(dialect, *value)) {
+      if (has_pools || !is_written(dialect, *value, with_flags)) {
         continue;
       }
       if (with_flags) {

@@ -71,7 +71,8 @@ std::string setting_text(const std::string& path, const std::string& value) {
 
 /// Clients whose answers all have one length march in step for ever, all their prompts at once. Of
 /// those of a server that goes on for hours the answers are taken to differ by a few percent.
-void fall_out_of_step(scenario::WorkloadSection& workload) {
+void fall_out_of_step(scenario::Resolved& resolved) {
+  scenario::WorkloadSection& workload = resolved.workload.section;
   const auto* const length =
       workload.output_len ? std::get_if<workload::FixedLength>(&*workload.output_len) : nullptr;
   if (length == nullptr || !workload.max_concurrency || workload.request_rate || workload.trace) {
@@ -82,6 +83,7 @@ void fall_out_of_step(scenario::WorkloadSection& workload) {
   if (apart < length->value.value()) {
     workload.output_len = workload::UniformLength{.lowest = length->value - core::Tokens(apart),
                                                   .highest = length->value + core::Tokens(apart)};
+    scenario::mark_stated(resolved, "workload.output_len");
   }
 }
 
@@ -179,7 +181,7 @@ core::Result<ResolvedSpacePoint> Space::resolve(const SpacePoint& point,
   if (!resolved) {
     return core::fail(std::move(resolved).error());
   }
-  fall_out_of_step(resolved->workload.section);
+  fall_out_of_step(*resolved);
   scenario::MapBuilder estimator;
   estimator.add("measure", "plan").add("routing", [&] {
     const auto routed = std::ranges::find(

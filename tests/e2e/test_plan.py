@@ -315,6 +315,8 @@ def test_files_are_of_the_answers_engine(ridgeline):
     done = plan(ridgeline, "--slo-ttft", "500ms", "--engine", "tensorrt-llm", "--save-dir", "trt")
     assert done.returncode == 0 and "W-not-written: top1" in " ".join(done.stdout.split()), done.stdout
     assert [file.name for file in (ridgeline.folder / "trt" / "top1").iterdir()] == ["scenario.yaml"]
+    # What the search chose stands in it, though no flag of vLLM's says it.
+    assert "max_num_tokens:" in (ridgeline.folder / "trt" / "top1" / "scenario.yaml").read_text()
     assert ridgeline("run", "trt/top1/scenario.yaml").returncode == 0
     done = plan(ridgeline, "--slo-ttft", "500ms", "--engine", "tensorrt-llm", "--save-dir", "none", "--deployment-target",
                 "vllm", "--progress", "plain")

@@ -90,7 +90,6 @@ Profile profile_of_027(const Profile& v25) {
   v27.remote_abort_waits_for_load = true;
   v27.larger_graphs_on_blackwell = true;
   v27.larger_budget_on_large_gpus = true;
-  v27.has_partial_prefills = false;
   v27.caches_states = true;
   v27.thins_windows = true;
   v27.spares_prompt_end = true;
@@ -289,9 +288,6 @@ constexpr auto kSwitchTexts = std::to_array<SwitchText>({
     {&Profile::caches_states,
      "caches prefixes of networks with states",
      "caches no prefixes of networks with states"},
-    {&Profile::has_partial_prefills,
-     "limits of partial prefills without effect",
-     "no limits of partial prefills"},
     {&Profile::graphs_in_kv_budget,
      "CUDA graphs in the KV budget",
      "CUDA graphs on top of the KV budget"},

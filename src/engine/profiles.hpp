@@ -155,9 +155,6 @@ struct Profile {
   bool spares_prompt_end = false;
   /// Prefix caching of networks with recurrent states is on by default, in the mode "align".
   bool caches_states = false;
-  /// max_num_partial_prefills and max_long_partial_prefills exist, and do nothing (until
-  /// 2026-07-21, #49244).
-  bool has_partial_prefills = true;
 
   friend bool operator==(const Profile&, const Profile&) = default;
 };

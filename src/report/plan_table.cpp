@@ -249,12 +249,12 @@ std::string grid_of(const Answer& answer, const TextStyle& style) {
   for (const Objective objective : objectives) {
     columns.push_back({.title = unit_of(objective)});
   }
-  if (is_most) {  // The next column says of what.
+  if (is_most) {  // Of the next column; tokens are output tokens, as the first line says.
     columns.push_back({.title = "capacity"});
     if (answer.is_closed_loop) {
       columns.push_back({.title = "clients"});
     }
-    columns.insert(columns.end(), {{.title = "req/s"}, {.title = "output tok/s"}});
+    columns.insert(columns.end(), {{.title = "req/s"}, {.title = "tok/s"}});
   } else {
     columns.push_back({.title = answer.is_closed_loop ? "capacity clients" : "capacity req/s"});
   }

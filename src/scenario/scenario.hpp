@@ -35,7 +35,6 @@ struct EngineSection {
   std::int64_t pipeline_parallel_size = 1;
   std::int64_t data_parallel_size = 1;
   std::int64_t prefill_context_parallel_size = 1;
-  std::int64_t decode_context_parallel_size = 1;
   bool enable_expert_parallel = false;
   std::string all2all_backend = "allgather_reducescatter";
   std::optional<std::int64_t> max_num_seqs;
@@ -49,8 +48,6 @@ struct EngineSection {
   bool enable_chunked_prefill = true;
   std::optional<bool> async_scheduling;
   std::int64_t long_prefill_token_threshold = 0;
-  std::optional<std::int64_t> max_num_partial_prefills;
-  std::optional<std::int64_t> max_long_partial_prefills;
   std::optional<std::string> performance_mode;
   /// Tokens; -1: vLLM's None.
   std::optional<std::int64_t> prefix_cache_retention_interval;

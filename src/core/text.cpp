@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include <fmt/core.h>
 
@@ -238,6 +239,10 @@ TextPositions::Position TextPositions::at(std::size_t offset) const {
     advance(position, text_[at]);
   }
   return position;
+}
+
+std::string system_message(int code) {
+  return std::generic_category().message(code);
 }
 
 }  // namespace ridgeline::core

@@ -64,4 +64,7 @@ class TextPositions {
   std::vector<Position> checkpoints_;
 };
 
+/// What the system says of an errno: "No such file or directory".
+[[nodiscard]] std::string system_message(int code);
+
 }  // namespace ridgeline::core

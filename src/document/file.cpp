@@ -6,12 +6,12 @@
 #include <fstream>
 #include <ios>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include <fmt/core.h>
 
 #include "core/result.hpp"
+#include "core/text.hpp"
 #include "document/document.hpp"
 #include "document/input_files.hpp"
 
@@ -20,10 +20,6 @@ namespace {
 
 tl::unexpected<core::Errors> file_problem(const std::string& path, std::string message) {
   return core::fail(core::Error{.message = std::move(message), .where = {.file = path}});
-}
-
-std::string system_message(int code) {
-  return std::generic_category().message(code);
 }
 
 }  // namespace
@@ -42,7 +38,7 @@ core::Result<std::string> read_file(const std::string& path, std::size_t limit) 
     text.append(chunk.data(), static_cast<std::size_t>(in->gcount()));
   }
   if (in->bad()) {
-    return file_problem(path, "cannot be read: " + system_message(errno));
+    return file_problem(path, "cannot be read: " + core::system_message(errno));
   }
   if (text.size() > limit) {
     return file_problem(path, fmt::format("is larger than the limit of {} bytes", limit));

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/result.hpp"
+#include "core/text.hpp"
 #include "document/piped_files.hpp"
 
 namespace ridgeline::document {
@@ -51,7 +52,7 @@ core::Result<std::ifstream> open_file(const std::string& path) {
   errno = 0;
   std::ifstream in(source, std::ios::binary);
   if (!in) {
-    return refuse("cannot be opened: " + std::generic_category().message(errno));
+    return refuse("cannot be opened: " + core::system_message(errno));
   }
   note_input(path);
   return in;

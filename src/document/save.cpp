@@ -41,10 +41,6 @@ core::Error no_write(std::string_view flag, const fs::path& path, std::string_vi
           .where = {.file = "command line"}};
 }
 
-std::string system_message(int code) {
-  return std::generic_category().message(code);
-}
-
 /// "out/" is "out".
 fs::path folder_of(const std::string& folder) {
   fs::path target(folder);
@@ -127,7 +123,7 @@ class Saving {
     if (::mkdir(folder.c_str(), kFolderMode) == 0) {
       made.emplace_back(folder.string(), Temporary::Kind::kFolder);
     } else if (errno != EEXIST) {
-      return refuse(folder, system_message(errno));
+      return refuse(folder, core::system_message(errno));
     }
     return {};
   }
@@ -157,13 +153,13 @@ class Saving {
                                   O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
                                   file.is_script ? kScriptMode : kSavedFileMode);
     if (descriptor < 0) {
-      return refuse(target_ / file.name, system_message(errno));
+      return refuse(target_ / file.name, core::system_message(errno));
     }
     staged_.emplace_back(path.string(), Temporary::Kind::kFile);
     const bool written = write_fully(descriptor, file.text);
     const int problem = errno;
     if (::close(descriptor) != 0 || !written) {
-      return refuse(target_ / file.name, system_message(written ? errno : problem));
+      return refuse(target_ / file.name, core::system_message(written ? errno : problem));
     }
     return {};
   }
@@ -174,7 +170,7 @@ class Saving {
       return {};
     }
     const bool is_made = errno == EEXIST || errno == ENOTEMPTY;
-    return is_made ? put_each() : refuse(target_, system_message(errno));
+    return is_made ? put_each() : refuse(target_, core::system_message(errno));
   }
 
   core::Result<void> put_each() {
@@ -222,7 +218,7 @@ class Saving {
       if (is_kept) {
         ::unlink(aside.c_str());
       }
-      return refuse(to, system_message(problem));
+      return refuse(to, core::system_message(problem));
     }
     if (is_kept) {
       static_cast<void>(std::rename(aside.c_str(), from.c_str()));
@@ -298,7 +294,7 @@ core::Result<void> can_save(std::string_view flag, const std::string& folder) {
                         : fmt::format("'{}' is no folder", core::shown_path(place.string()))));
   }
   if (::access(place.c_str(), W_OK | X_OK) != 0) {
-    return core::fail(no_write(flag, target, system_message(errno)));
+    return core::fail(no_write(flag, target, core::system_message(errno)));
   }
   return {};
 }
@@ -321,10 +317,10 @@ core::Result<void> save_file(std::string_view flag,
                        (::fdatasync(file->descriptor) == 0 || errno == EINVAL);
   const int problem = errno;
   if (::close(file->descriptor) != 0 || !written) {
-    return core::fail(no_write(flag, path, system_message(written ? errno : problem)));
+    return core::fail(no_write(flag, path, core::system_message(written ? errno : problem)));
   }
   if (std::rename(file->temporary.path().c_str(), path.c_str()) != 0) {
-    return core::fail(no_write(flag, path, system_message(errno)));
+    return core::fail(no_write(flag, path, core::system_message(errno)));
   }
   file->temporary.keep();
   return {};

@@ -10,13 +10,13 @@
 #include <string>
 #include <string_view>
 #include <sys/types.h>
-#include <system_error>
 #include <unistd.h>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "core/result.hpp"
+#include "core/text.hpp"
 #include "document/input_files.hpp"
 
 namespace ridgeline::document {
@@ -56,7 +56,7 @@ void each_live(Use use) {
 }
 
 tl::unexpected<core::Errors> system_problem(int code) {
-  return core::fail(core::Error{.message = std::generic_category().message(code)});
+  return core::fail(core::Error{.message = core::system_message(code)});
 }
 
 }  // namespace

@@ -83,7 +83,7 @@ bool is_grouped_number(std::string_view text) {
   return shape.is_integer || shape.is_real;
 }
 
-bool is_non_finite(std::string_view text) {
+bool is_yaml_non_finite(std::string_view text) {
   static constexpr std::array<std::string_view, 6> kNames = {
       ".inf", ".Inf", ".INF", ".nan", ".NaN", ".NAN"};
   if (text.starts_with('-') || text.starts_with('+')) {
@@ -277,7 +277,7 @@ class TreeBuilder final : public YAML::EventHandler {
       add(Node::boolean(value == "true", location(mark)));
       return;
     }
-    if (is_non_finite(value)) {
+    if (is_yaml_non_finite(value)) {
       note(mark, fmt::format("{} is not finite", value), "null stands for no limit");
       return;
     }

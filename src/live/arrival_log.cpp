@@ -9,7 +9,6 @@
 #include <string_view>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <system_error>
 #include <unistd.h>
 #include <utility>
 
@@ -17,6 +16,7 @@
 
 #include "core/ids.hpp"
 #include "core/result.hpp"
+#include "core/text.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "document/json_writer.hpp"
@@ -55,9 +55,7 @@ class DiskFile final : public LogFile {
   bool overwrite(std::int64_t at, std::string_view text) override {
     return write_at(at, text) == text.size();
   }
-  [[nodiscard]] std::string problem() const override {
-    return std::generic_category().message(why_);
-  }
+  [[nodiscard]] std::string problem() const override { return core::system_message(why_); }
 
  private:
   /// How many of the bytes are written.
@@ -98,8 +96,8 @@ core::Result<std::unique_ptr<LogFile>> open_log_file(const std::string& path) {
   constexpr mode_t kMode = 0644;
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, kMode);
   if (descriptor < 0) {
-    return core::fail(cannot_write(
-        path, fmt::format("cannot be written: {}", std::generic_category().message(errno))));
+    return core::fail(
+        cannot_write(path, fmt::format("cannot be written: {}", core::system_message(errno))));
   }
   auto file = std::make_unique<DiskFile>(descriptor);
   struct stat facts{};

@@ -13,7 +13,6 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
-#include <system_error>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -24,6 +23,7 @@
 #include "core/check.hpp"
 #include "core/result.hpp"
 #include "core/system_library.hpp"
+#include "core/text.hpp"
 #include "core/time.hpp"
 #include "observe/run_clock.hpp"
 #include "observe/target.hpp"
@@ -372,7 +372,7 @@ class HttpClient::Engine {
       long os_error = 0;
       curl().easy_getinfo(easy, CURLINFO_OS_ERRNO, &os_error);
       if (end.never_sent && os_error != 0) {
-        end.problem += ": " + std::generic_category().message(static_cast<int>(os_error));
+        end.problem += ": " + core::system_message(static_cast<int>(os_error));
       }
     }
     return end;

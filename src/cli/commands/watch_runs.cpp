@@ -12,7 +12,6 @@
 #include <string>
 #include <sys/inotify.h>
 #include <sys/types.h>
-#include <system_error>
 #include <unistd.h>
 #include <utility>
 
@@ -22,6 +21,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/terminal.hpp"
+#include "core/text.hpp"
 #include "document/document.hpp"
 #include "report/run_changes.hpp"
 
@@ -92,12 +92,11 @@ ExitCode watch_runs(const std::string& file,
                     const std::function<WatchedRun(bool first)>& run) {
   FileWatch watch(file);
   if (!watch.is_open()) {
-    return give_up(
-        {{.field = "--watch",
-          .message = fmt::format(
-              "cannot watch '{}': {}", file, std::generic_category().message(watch.error())),
-          .where = {.file = "command line"}}},
-        manners);
+    return give_up({{.field = "--watch",
+                     .message = fmt::format(
+                         "cannot watch '{}': {}", file, core::system_message(watch.error())),
+                     .where = {.file = "command line"}}},
+                   manners);
   }
   std::optional<document::Node> before;
   do {

@@ -15,12 +15,12 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
-#include <system_error>
 #include <unistd.h>
 #include <utility>
 #include <vector>
 
 #include "core/result.hpp"
+#include "core/text.hpp"
 #include "live/clock.hpp"
 #include "serve/net/connection.hpp"
 #include "serve/net/listener.hpp"
@@ -75,7 +75,7 @@ core::Result<std::unique_ptr<EventLoop>> EventLoop::make(const LoopOptions& opti
   loop->reserve_ = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (loop->epoll_ < 0 || loop->timer_ < 0) {
     return core::fail(core::ErrorCode::kInternal,
-                      "cannot wait for sockets: " + std::generic_category().message(errno));
+                      "cannot wait for sockets: " + core::system_message(errno));
   }
   watch(loop->epoll_, EPOLL_CTL_ADD, loop->timer_, EPOLLIN);
   return loop;

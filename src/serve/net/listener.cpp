@@ -9,7 +9,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <system_error>
 #include <unistd.h>
 #include <utility>
 
@@ -20,6 +19,7 @@
 #include <netinet/tcp.h>
 
 #include "core/result.hpp"
+#include "core/text.hpp"
 #include "openai/arrival_time.hpp"
 
 namespace ridgeline::serve::net {
@@ -28,7 +28,7 @@ namespace {
 constexpr int kBacklog = 4096;
 
 std::string reason() {
-  return std::generic_category().message(errno);
+  return core::system_message(errno);
 }
 
 core::Error address_error(std::string field, std::string message) {

@@ -46,7 +46,7 @@ namespace {
 
 constexpr core::Duration kTick = core::Duration::ticks(1);
 /// Tokens of one request, and numbers of sessions and prefixes.
-constexpr std::int64_t kMostTokens = 1'000'000'000;
+constexpr std::int64_t kMostTokensOfRequest = 1'000'000'000;
 constexpr std::int64_t kMostNames = std::numeric_limits<std::int32_t>::max();
 /// Between two looks at the host's interrupt: so many instants are some 100 us.
 constexpr std::int64_t kInstantsPerLook = 64;
@@ -231,10 +231,10 @@ SteppedRun::Outcome SteppedRun::happened() {
 }
 
 SteppedRun::Outcome SteppedRun::submit(CallDocument& document) {
-  const std::int64_t prompt = document.take_count("prompt_tokens", 0, kMostTokens);
-  const std::int64_t output = document.take_count("output_tokens", 0, kMostTokens);
-  const std::int64_t most = document.take_count("max_tokens", output, kMostTokens);
-  const std::int64_t prefix = document.take_count("prefix_tokens", 0, kMostTokens);
+  const std::int64_t prompt = document.take_count("prompt_tokens", 0, kMostTokensOfRequest);
+  const std::int64_t output = document.take_count("output_tokens", 0, kMostTokensOfRequest);
+  const std::int64_t most = document.take_count("max_tokens", output, kMostTokensOfRequest);
+  const std::int64_t prefix = document.take_count("prefix_tokens", 0, kMostTokensOfRequest);
   const std::int64_t prefix_id = document.take_integer("prefix_id", 0, 0, kMostNames);
   const std::int64_t session = document.take_integer("session", -1, 0, kMostNames);
   const std::int64_t priority =

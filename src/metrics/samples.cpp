@@ -43,7 +43,7 @@ Distribution describe(const statistics::Moments& moments, std::span<const double
 }
 
 /// One of several lists of values.
-struct List {
+struct SampledList {
   statistics::Moments moments;
   SystematicSample sample;
   std::optional<OrderSearch> search;  ///< Of a list that has values.
@@ -65,19 +65,22 @@ std::optional<Distribution> distribution_ms(const statistics::QuantileSketch& sk
 std::vector<std::optional<Distribution>> distributions_ms(std::size_t num_lists,
                                                           std::int64_t most,
                                                           const ListStream& lists) {
-  std::vector<List> all(num_lists, {.moments = {}, .sample = SystematicSample(most), .search = {}});
+  std::vector<SampledList> all(num_lists,
+                               {.moments = {}, .sample = SystematicSample(most), .search = {}});
   lists([&all](ListBlocks blocks) {
     for (std::size_t i = 0; i < all.size(); ++i) {
       all[i].moments.add(blocks[i]);
       all[i].sample.take(blocks[i]);
     }
   });
-  for (List& list : all) {
+  for (SampledList& list : all) {
     if (list.moments.count() > 0) {
       list.search.emplace(list.moments, list.sample, kProbabilities);
     }
   }
-  const auto unfinished = [](const List& list) { return list.search && !list.search->done(); };
+  const auto unfinished = [](const SampledList& list) {
+    return list.search && !list.search->done();
+  };
   while (std::ranges::any_of(all, unfinished)) {
     lists([&all](ListBlocks blocks) {
       for (std::size_t i = 0; i < all.size(); ++i) {
@@ -86,14 +89,14 @@ std::vector<std::optional<Distribution>> distributions_ms(std::size_t num_lists,
         }
       }
     });
-    for (List& list : all) {
+    for (SampledList& list : all) {
       if (list.search) {
         list.search->narrow();
       }
     }
   }
   std::vector<std::optional<Distribution>> distributions;
-  for (const List& list : all) {
+  for (const SampledList& list : all) {
     distributions.push_back(list.search
                                 ? std::optional(describe(list.moments, list.search->quantiles()))
                                 : std::nullopt);

@@ -32,10 +32,6 @@ void add_event(std::string_view name, std::string_view members, std::string& out
   out += fmt::format("event: {0}\ndata: {{\"type\":\"{0}\"{1}}}\n\n", name, members);
 }
 
-bool is_tool(DeltaKind kind) {
-  return kind == DeltaKind::kToolName || kind == DeltaKind::kToolArguments;
-}
-
 }  // namespace
 
 void MessageForm::add_start(std::int64_t /*index*/,

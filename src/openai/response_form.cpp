@@ -17,10 +17,6 @@
 namespace ridgeline::openai {
 namespace {
 
-bool is_tool(DeltaKind kind) {
-  return kind == DeltaKind::kToolName || kind == DeltaKind::kToolArguments;
-}
-
 std::string usage_text(const Usage& usage, std::int64_t reasoning_tokens, ApiVersion version) {
   const bool is_new = version >= kResponseTurns;
   return fmt::format(

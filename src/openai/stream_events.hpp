@@ -31,6 +31,11 @@ struct Finish {
 /// What a token's text is in a chat.
 enum class DeltaKind : std::uint8_t { kContent, kReasoning, kToolName, kToolArguments };
 
+/// A part of a tool call.
+[[nodiscard]] constexpr bool is_tool(DeltaKind kind) {
+  return kind == DeltaKind::kToolName || kind == DeltaKind::kToolArguments;
+}
+
 /// What all events of a stream have in common.
 struct StreamHead {
   std::string id;

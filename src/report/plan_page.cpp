@@ -66,7 +66,7 @@ std::string sure_text(const Node& candidate) {
 }
 
 /// "3 × h200 TP2"
-std::string deployment_text(const Node& candidate) {
+std::string candidate_text(const Node& candidate) {
   return fmt::format("{} \u00d7 {}",
                      static_cast<std::int64_t>(number_at(candidate, "deployment.replicas")),
                      text_at(candidate, "deployment.label"));
@@ -285,7 +285,7 @@ class PlanPage {
       return html;
     }
     std::string html = fmt::format("<p class=\"finding\" id=\"answer\">{}</p>\n",
-                                   xml_escaped(deployment_text(*pick_)));
+                                   xml_escaped(candidate_text(*pick_)));
     if (is_bound(*pick_)) {
       html += fmt::format("<p class=\"bad\">{}</p>\n", xml_escaped(text_at(*pick_, "bound")));
     }
@@ -346,7 +346,7 @@ class PlanPage {
     for (std::size_t i = 0; i < ranking_.size(); ++i) {
       const Node& candidate = *ranking_[i];
       std::vector<std::string> row = {fmt::format("{}", i + 1),
-                                      deployment_text(candidate),
+                                      candidate_text(candidate),
                                       text_at(candidate, "deployment.engine_version"),
                                       cell(candidate, "gpus")};
       if (has_price_) {
@@ -409,7 +409,7 @@ class PlanPage {
         continue;
       }
       FrontPoint point{
-          .label = deployment_text(candidate) + (is_bound(candidate) ? ", at best" : ""),
+          .label = candidate_text(candidate) + (is_bound(candidate) ? ", at best" : ""),
           .gpu = text_at(candidate, "deployment.gpu"),
           .x = has_price_ ? number_at(candidate, "usd_per_hour") : gpus,
           .y = served};

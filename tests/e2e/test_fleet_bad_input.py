@@ -530,9 +530,9 @@ def test_decisions_that_cannot_be_written(ridgeline):
     # A run of many minutes, were it started.
     done = ridgeline("run", "--model", "llama-3.1-8b", "--gpu", "h100", "--request-rate", 1000, "--num-prompts", 4000000000,
                      "--input-len", 9, "--output-len", 9, "--instances", 4, "--router", "llm-d",
-                     "--routing-out", "/nonexist/x")  # fmt: skip
+                     "--routing-out", "absent/x")  # fmt: skip
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("error: --routing-out: cannot write '/nonexist/x': No such file or directory")
+    assert done.stderr.startswith("error: --routing-out: cannot write 'absent/x': No such file or directory")
 
 
 WARNED = {

@@ -107,7 +107,7 @@ class AIConfiguratorWords final : FlagRewriter {
   }
 };
 
-std::vector<FlagSpec> own_flags() {
+std::vector<FlagSpec> plan_flags() {
   return {
       {.name = "axis",
        .repeatable = true,
@@ -189,7 +189,7 @@ Opening plan_opening() {
           "Exit code 4 when nothing meets the targets, 99 when nothing does surely enough, 130 "
           "after Ctrl-C\n"
           "with the best so far.",
-      .flags = own_flags(),
+      .flags = plan_flags(),
       .formats = {"table", "json", "html"}};
   for (auto& flag : scenario_flags(ScenarioPart::kWhole)) {
     opening.flags.push_back(std::move(flag));

@@ -39,7 +39,7 @@ constexpr std::array kActions = {
         .name = "submit", .flags = "axis measure store engine shards output ", .reads_sweep = true},
 };
 
-std::vector<FlagSpec> own_flags() {
+std::vector<FlagSpec> sweep_flags() {
   return {
       {.name = "axis",
        .repeatable = true,
@@ -88,7 +88,7 @@ Opening sweep_opening() {
           "can run, 130 after Ctrl-C.",
       .flags = scenario_flags(ScenarioPart::kWhole),
       .formats = {"table", "json", "csv", "ndjson"}};
-  for (auto& flag : own_flags()) {
+  for (auto& flag : sweep_flags()) {
     opening.flags.push_back(std::move(flag));
   }
   for (auto& flag : manner_flags("table|json|csv|ndjson")) {
@@ -111,7 +111,7 @@ core::Result<std::string> take_action(Arguments& arguments) {
   }
   arguments.positionals.erase(arguments.positionals.begin());
   core::Errors errors;
-  const std::vector<FlagSpec> own = own_flags();
+  const std::vector<FlagSpec> own = sweep_flags();
   const std::vector<FlagSpec> manner = manner_flags("");
   for (const GivenFlag& flag : arguments.flags) {
     const bool is_own = std::ranges::find(own, flag.name, &FlagSpec::name) != own.end();

@@ -338,8 +338,9 @@ std::vector<PartPrediction> play(const scenario::Resolved& resolved,
         add_power(*power, resolved.deployment->execution.sharding, result.prediction->figures);
       }
       // What was measured is the whole deployment's.
+      result.prediction->ranks = load.times[number];
       if (auto& rate = result.prediction->figures.at(Figure::kOutputThroughput, Level::kMean)) {
-        *rate *= load.times[number];
+        *rate *= result.prediction->ranks;
       }
       add_fleet_figures(evidence[part.evidence], outcome->summary, result.prediction->figures);
       if (run.campaign) {

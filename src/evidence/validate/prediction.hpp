@@ -21,6 +21,7 @@ struct Prediction {
   Figures highest;
   /// Requests between arrival and end, on average; of one data-parallel rank, as what follows.
   double mean_in_flight = 0.0;
+  double ranks = 1.0;          ///< That share the load, of which one is simulated.
   double mean_context = 0.0;   ///< Prompt and half of the answer, in tokens.
   double cached_share = 0.0;   ///< Of prompt tokens, found in the prefix cache.
   std::int64_t completed = 0;  ///< In one history.

@@ -99,7 +99,7 @@ std::string other_load(const Evidence& evidence, const Prediction& prediction) {
   constexpr double kFar = 3.0;    // Times more or fewer: past what a wrong step time makes.
   constexpr double kLeast = 3.0;  // Requests: fewer are a matter of chance.
   const auto measured = evidence.tells_server ? std::nullopt : measured_in_flight(evidence);
-  const double ours = prediction.mean_in_flight;
+  const double ours = prediction.mean_in_flight * prediction.ranks;
   if (!measured || std::abs(ours - *measured) < kLeast ||
       (ours < kFar * *measured && *measured < kFar * ours)) {
     return {};

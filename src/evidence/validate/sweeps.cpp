@@ -23,16 +23,16 @@ constexpr std::int64_t kFewestInFlight = 8;
 constexpr std::int64_t kWide = 8;
 constexpr double kFlat = 1.05;
 
-struct Point {
+struct SweepPoint {
   std::int64_t in_flight = 0;
   double ms = 0.0;  ///< Per token.
 
-  friend auto operator<=>(const Point&, const Point&) = default;
+  friend auto operator<=>(const SweepPoint&, const SweepPoint&) = default;
 };
 
 struct Sweep {
   std::vector<Evidence*> records;
-  std::vector<Point> points;
+  std::vector<SweepPoint> points;
 };
 
 std::optional<double> time_per_token(const Evidence& evidence) {

@@ -88,10 +88,11 @@ TEST(Scores, AnotherNumberInFlightIsAnotherLoad) {
   evidence.output.mean = 50.0;
   evidence.measured.at(Figure::kOutputThroughput, Level::kMean) = 100.0;
   evidence.measured.at(Figure::kE2e, Level::kMean) = 1500.0;
-  const auto standing = [&](double in_flight) {
+  const auto standing = [&](double in_flight, double ranks = 1.0) {
     std::string reason;
     PartPrediction result{.prediction = Prediction{}, .problem = ""};
     result.prediction->mean_in_flight = in_flight;
+    result.prediction->ranks = ranks;
     const Standing found = standing_of(evidence, result, reason);
     EXPECT_EQ(reason.empty(), found == Standing::kScored);
     return found;
@@ -103,6 +104,7 @@ TEST(Scores, AnotherNumberInFlightIsAnotherLoad) {
   EXPECT_EQ(standing(0.5), Standing::kScored) << "two requests fewer are chance";
   evidence.measured.at(Figure::kOutputThroughput, Level::kMean) = 1000.0;  // 30.
   EXPECT_EQ(standing(9.0), Standing::kContradicted);
+  EXPECT_EQ(standing(9.0, 4.0), Standing::kScored) << "four ranks share the load";
   evidence.tells_server = true;  // A record states its load.
   EXPECT_EQ(standing(9.0), Standing::kScored);
 }

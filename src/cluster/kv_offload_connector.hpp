@@ -10,10 +10,10 @@
 
 #include "cluster/kv_offload.hpp"
 #include "core/ids.hpp"
+#include "core/key_map.hpp"
 #include "core/time.hpp"
 #include "engine/kv_connector.hpp"
 #include "store/eviction.hpp"
-#include "store/key_map.hpp"
 #include "store/tier.hpp"
 
 namespace ridgeline::cluster {
@@ -120,7 +120,7 @@ class KvOffload::Connector final : public engine::KvConnector {
     std::int64_t moves = 0;
     std::int64_t have_left = 0;  ///< Attempts; of a request that was sent again more than one.
   };
-  using Uses = store::KeyMap<std::int64_t>;
+  using Uses = core::KeyMap<std::int64_t>;
 
   [[nodiscard]] const KvLayout& layout() const { return all_.layout(instance_); }
   [[nodiscard]] store::BlockKey key(Hashes hashes, std::int64_t chunk) const {

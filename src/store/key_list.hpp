@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "core/check.hpp"
+#include "core/key_map.hpp"
 #include "store/eviction.hpp"
-#include "store/key_map.hpp"
 
 namespace ridgeline::store {
 
@@ -55,8 +55,8 @@ class KeyList {
   void remove_oldest() { remove(nodes_.at(oldest_).key); }
 
  private:
-  using Place = KeyMap<std::uint32_t>::Place;
-  static constexpr Place kNowhere = KeyMap<std::uint32_t>::kNowhere;
+  using Place = core::KeyMap<std::uint32_t>::Place;
+  static constexpr Place kNowhere = core::KeyMap<std::uint32_t>::kNowhere;
   struct Node {
     BlockKey key = 0;
     Place before = kNowhere;
@@ -75,7 +75,7 @@ class KeyList {
     (node.next == kNowhere ? newest_ : nodes_.at(node.next).before) = node.before;
   }
 
-  KeyMap<Node> nodes_;
+  core::KeyMap<Node> nodes_;
   Place oldest_ = kNowhere;
   Place newest_ = kNowhere;
 };

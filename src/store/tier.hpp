@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/key_map.hpp"
 #include "core/time.hpp"
 #include "store/eviction.hpp"
-#include "store/key_map.hpp"
 
 namespace ridgeline::store {
 
@@ -94,7 +94,7 @@ class Tier {
   std::unique_ptr<Eviction> eviction_;
   core::Duration kept_;
   core::SimTime now_;
-  KeyMap<Block> blocks_;
+  core::KeyMap<Block> blocks_;
   std::unordered_map<BlockKey, std::deque<Gone>> gone_;  ///< Of each key, the oldest first.
   std::deque<std::pair<core::SimTime, BlockKey>> gone_order_;
   TierTotals totals_;

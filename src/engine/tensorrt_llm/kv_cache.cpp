@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/check.hpp"
@@ -60,8 +61,10 @@ void KvCache::begin_lookups() {
   std::ranges::stable_sort(stored, {}, [&](Index index) { return blocks_[index].place; });
   for (const Index index : stored) {
     Block& block = blocks_[index];
-    if (block.place == 0 || stored_.contains(key_before(*block.content, block.place))) {
-      enter(index);
+    const Index before =
+        block.place > 0 ? find(key_before(*block.content, block.place)) : Index{kNone};
+    if (block.place == 0 || before != kNone) {
+      enter(index, before);
     } else {
       block.tokens = 0;  // A block before it was taken meanwhile.
       block.content = nullptr;
@@ -69,8 +72,14 @@ void KvCache::begin_lookups() {
   }
 }
 
+/// The full block stored under a key.
+KvCache::Index KvCache::find(std::uint64_t key) const {
+  const Index* const found = stored_.find(key);
+  return found == nullptr ? kNone : *found;
+}
+
 bool KvCache::is_found(std::uint64_t key, std::optional<KvLook> look) const {
-  const bool is_there = stored_.contains(key);
+  const bool is_there = find(key) != kNone;
   return look && changes_ ? changes_->found(key, 0, *look, is_there) : is_there;
 }
 
@@ -101,8 +110,7 @@ std::int64_t KvCache::common_tokens(const Block& stored,
 
 bool KvCache::is_free_leaf(Index index) const {
   const Block& block = blocks_[index];
-  return block.references == 0 &&
-         (block.tokens < limits_.tokens_per_block || !followers_.contains(key_of(block)));
+  return block.references == 0 && block.last_follower == kNone;
 }
 
 /// The stored block that begins with the most tokens of a context's block, which is not stored.
@@ -112,18 +120,22 @@ KvCache::PartialMatch KvCache::find_partial(const Sequence& sequence, std::int64
       block * limits_.tokens_per_block >= sequence.context_tokens - 1) {
     return best;
   }
-  const auto siblings = siblings_.find(sibling_key(*sequence.content, block));
-  if (siblings == siblings_.end()) {
-    return best;
-  }
-  for (const Index index : siblings->second) {
+  const auto look_at = [&](Index index) {
     if (!limits_.copy_on_partial_reuse && !is_free_leaf(index)) {
-      continue;
+      return;
     }
     const std::int64_t tokens = common_tokens(blocks_[index], sequence, block);
     if (tokens > best.tokens) {
       best = {.block = index, .tokens = tokens};
     }
+  };
+  const Index before = block > 0 ? find(key_before(*sequence.content, block)) : Index{kNone};
+  const Index last = before == kNone ? kNone : blocks_[before].last_follower;
+  if (last != kNone && blocks_[last].next_follower == kNone) {
+    look_at(last);
+  } else if (const auto siblings = siblings_.find(sibling_key(*sequence.content, block));
+             siblings != siblings_.end()) {
+    std::ranges::for_each(siblings->second, look_at);
   }
   return best;
 }
@@ -136,7 +148,7 @@ std::int64_t KvCache::find_prefix(const Sequence& sequence, std::optional<KvLook
 std::optional<std::uint64_t> KvCache::first_new_block(const Sequence& sequence) const {
   const std::int64_t blocks = has_lookups_ ? sequence.context_tokens / limits_.tokens_per_block : 0;
   for (std::int64_t block = 0; block < blocks; ++block) {
-    if (const std::uint64_t key = key_of(sequence, block); !stored_.contains(key)) {
+    if (const std::uint64_t key = key_of(sequence, block); find(key) == kNone) {
       return key;
     }
   }
@@ -147,7 +159,7 @@ std::int64_t KvCache::start(Sequence& sequence) {
   const std::int64_t full = full_blocks_found(sequence, std::nullopt);
   const PartialMatch partial = find_partial(sequence, full);
   for (std::int64_t block = 0; block < full; ++block) {
-    claim(sequence, stored_.at(key_of(sequence, block)));
+    claim(sequence, find(key_of(sequence, block)));
   }
   if (partial.tokens > 0 && is_free_leaf(partial.block)) {
     forget(partial.block);  // The request writes on in it.
@@ -180,86 +192,105 @@ void KvCache::store(const Sequence& sequence, std::int64_t tokens, bool tail) {
   }
   const std::int64_t size = limits_.tokens_per_block;
   const std::int64_t full = tokens / size;
+  Index before = kNone;
   for (std::int64_t place = 0; place < full; ++place) {
-    put(sequence, place, size);
+    before = put(sequence, place, size, before);
   }
   if (tail && limits_.enable_partial_reuse && tokens % size > 0) {
-    put(sequence, full, tokens % size);
+    put(sequence, full, tokens % size, before);
   }
 }
 
-/// Of equal blocks the one stored first is found; the others are not stored.
-void KvCache::put(const Sequence& sequence, std::int64_t place, std::int64_t tokens) {
+/// Of equal blocks the one stored first is found; the others are not stored. Returns the one that
+/// is.
+KvCache::Index KvCache::put(const Sequence& sequence,
+                            std::int64_t place,
+                            std::int64_t tokens,
+                            Index before) {
   const Index index = sequence.blocks[static_cast<std::size_t>(place)].value();
   Block& block = blocks_[index];
-  const bool is_known = has_lookups_ && tokens == limits_.tokens_per_block &&
-                        stored_.contains(key_of(sequence, place));
-  if (block.tokens > 0 || is_known) {
-    return;
+  if (block.tokens > 0) {
+    return index;
+  }
+  if (has_lookups_ && tokens == limits_.tokens_per_block) {
+    if (const Index known = find(key_of(sequence, place)); known != kNone) {
+      return known;
+    }
   }
   block.tokens = tokens;
   block.place = place;
   block.content = sequence.content;
   if (has_lookups_) {
-    enter(index);
+    enter(index, before);
+  }
+  return index;
+}
+
+/// What a block stores can be found from now on, behind the one before it.
+void KvCache::enter(Index index, Index before) {
+  Block& block = blocks_[index];
+  if (block.tokens == limits_.tokens_per_block) {
+    const std::uint64_t key = key_of(block);
+    stored_[key] = index;
+    note(key, true);
+  }
+  block.before = before;
+  if (before == kNone) {
+    add_sibling(index);
+    return;
+  }
+  const Index last = std::exchange(blocks_[before].last_follower, index);
+  block.next_follower = last;
+  if (last != kNone) {
+    blocks_[last].previous_follower = index;
+    add_sibling(last);
+    add_sibling(index);
   }
 }
 
-/// What a block stores can be found from now on.
-void KvCache::enter(Index index) {
-  const Block& block = blocks_[index];
-  if (block.tokens == limits_.tokens_per_block) {
-    const std::uint64_t key = key_of(block);
-    stored_.emplace(key, index);
-    note(key, true);
-  }
-  const auto [last, is_first] =
-      followers_.try_emplace(key_before(*block.content, block.place), index);
-  if (!is_first) {
-    blocks_[index].next_follower = last->second;
-    blocks_[last->second].previous_follower = index;
-    last->second = index;
-  }
-  if (limits_.enable_partial_reuse) {
+/// One that is not alone behind the block before it.
+void KvCache::add_sibling(Index index) {
+  Block& block = blocks_[index];
+  if (limits_.enable_partial_reuse && !block.is_sibling) {
     siblings_[sibling_key(*block.content, block.place)].push_back(index);
+    block.is_sibling = true;
   }
 }
 
 /// What a block stores is lost, and with it all that is stored behind it: so many blocks' content.
 std::int64_t KvCache::forget(Index index) {
   std::int64_t count = 0;
-  std::vector<Index> lost = {index};
-  while (!lost.empty()) {
-    const Index next = lost.back();
-    lost.pop_back();
+  for (Index next = index; next != kNone;) {
     const Block& block = blocks_[next];
-    if (has_lookups_ && block.tokens == limits_.tokens_per_block) {
-      const auto last = followers_.find(key_of(block));
-      for (Index follower = last == followers_.end() ? kNone : last->second; follower != kNone;
-           follower = blocks_[follower].next_follower) {
-        lost.push_back(follower);
-      }
+    if (block.last_follower != kNone) {
+      next = block.last_follower;
+      continue;
     }
     count += block.tokens > 0 ? 1 : 0;
+    const Index before = next == index ? kNone : block.before;
     forget_one(next);
+    next = before;
   }
   return count;
 }
 
+/// One that no other follows.
 void KvCache::forget_one(Index index) {
   Block& block = blocks_[index];
   if (has_lookups_ && block.tokens == limits_.tokens_per_block) {
-    stored_.erase(key_of(block));
-    note(key_of(block), false);
+    const std::uint64_t key = key_of(block);
+    stored_.erase(key);
+    note(key, false);
   }
-  if (has_lookups_ && block.tokens > 0 && limits_.enable_partial_reuse) {
+  if (block.is_sibling) {
     const auto siblings = siblings_.find(sibling_key(*block.content, block.place));
     std::erase(siblings->second, index);
     if (siblings->second.empty()) {
       siblings_.erase(siblings);
     }
+    block.is_sibling = false;
   }
-  if (has_lookups_ && block.tokens > 0) {
+  if (block.before != kNone) {
     const Index next = block.next_follower;
     const Index previous = block.previous_follower;
     if (next != kNone) {
@@ -267,11 +298,10 @@ void KvCache::forget_one(Index index) {
     }
     if (previous != kNone) {
       blocks_[previous].next_follower = next;
-    } else if (next != kNone) {
-      followers_[key_before(*block.content, block.place)] = next;
     } else {
-      followers_.erase(key_before(*block.content, block.place));
+      blocks_[block.before].last_follower = next;
     }
+    block.before = kNone;
     block.next_follower = kNone;
     block.previous_follower = kNone;
   }

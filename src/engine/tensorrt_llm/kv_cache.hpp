@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/ids.hpp"
+#include "core/key_map.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "engine/kv_look.hpp"
@@ -92,10 +93,13 @@ class KvCache {
     std::int64_t references = 0;
     Index previous = kNone;  ///< In the queue of free blocks.
     Index next = kNone;
+    Index before = kNone;             ///< The stored block that it follows; none for a first one.
+    Index last_follower = kNone;      ///< The one stored last of those that follow it.
     Index previous_follower = kNone;  ///< Of the same block, stored ones.
     Index next_follower = kNone;
     std::int64_t tokens = 0;                     ///< That it stores; 0: none.
     std::int64_t place = 0;                      ///< Among the blocks of the content.
+    bool is_sibling = false;                     ///< Is in siblings_.
     std::shared_ptr<Content> content = nullptr;  ///< Whose tokens those are.
   };
   /// A block found by its first tokens alone.
@@ -124,8 +128,10 @@ class KvCache {
                                            std::int64_t block) const;
   /// Neither in use nor followed by stored blocks.
   [[nodiscard]] bool is_free_leaf(Index index) const;
-  void put(const Sequence& sequence, std::int64_t place, std::int64_t tokens);
-  void enter(Index index);
+  [[nodiscard]] Index find(std::uint64_t key) const;
+  Index put(const Sequence& sequence, std::int64_t place, std::int64_t tokens, Index before);
+  void enter(Index index, Index before);
+  void add_sibling(Index index);
   std::int64_t forget(Index index);
   void forget_one(Index index);
   void note(std::uint64_t key, bool came);
@@ -143,11 +149,11 @@ class KvCache {
   Index last_free_ = kNone;
   std::int64_t num_free_ = 0;
   std::int64_t num_evicted_ = 0;
-  std::unordered_map<std::uint64_t, Index> stored_;  ///< Full blocks.
+  core::KeyMap<Index> stored_;  ///< Full blocks.
   /// Stored blocks, in the order in which they were, by the key of all before them and their first
-  /// token. Where blocks may be found by their first tokens.
+  /// token. Where blocks may be found by their first tokens; one that was always alone behind
+  /// another is not in it.
   std::unordered_map<std::uint64_t, std::vector<Index>> siblings_;
-  std::unordered_map<std::uint64_t, Index> followers_;  ///< The last one stored behind a key.
   std::optional<vllm::plain::KvChanges> changes_;
 };
 

@@ -5,9 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "store/eviction.hpp"
-
-namespace ridgeline::store {
+namespace ridgeline::core {
 
 /// Values by key: a small table of keys, and the values beside it, where each keeps its place while
 /// it is there. A look-up is one place in memory, mostly, where a map of the standard library
@@ -20,25 +18,25 @@ class KeyMap {
 
   [[nodiscard]] std::size_t size() const { return size_; }
   /// Where the value of a key is; kNowhere where there is none.
-  [[nodiscard]] Place place(BlockKey key) const {
+  [[nodiscard]] Place place(std::uint64_t key) const {
     return slots_.empty() ? kNowhere : slots_[slot_of(key)].place;
   }
-  [[nodiscard]] bool contains(BlockKey key) const { return place(key) != kNowhere; }
+  [[nodiscard]] bool contains(std::uint64_t key) const { return place(key) != kNowhere; }
   [[nodiscard]] Value& at(Place place) { return values_[place]; }
   [[nodiscard]] const Value& at(Place place) const { return values_[place]; }
 
   /// The value of a key; null where there is none. Holds until a key is added.
-  [[nodiscard]] Value* find(BlockKey key) {
+  [[nodiscard]] Value* find(std::uint64_t key) {
     const Place found = place(key);
     return found == kNowhere ? nullptr : &values_[found];
   }
-  [[nodiscard]] const Value* find(BlockKey key) const {
+  [[nodiscard]] const Value* find(std::uint64_t key) const {
     const Place found = place(key);
     return found == kNowhere ? nullptr : &values_[found];
   }
 
   /// Where the value of a key is, made new where there is none.
-  Place add(BlockKey key) {
+  Place add(std::uint64_t key) {
     if ((size_ + 1) * 2 > slots_.size()) {
       grow();
     }
@@ -50,10 +48,10 @@ class KeyMap {
     }
     return slot.place;
   }
-  Value& operator[](BlockKey key) { return values_[add(key)]; }
+  Value& operator[](std::uint64_t key) { return values_[add(key)]; }
 
   /// Takes a key out that is there.
-  void erase(BlockKey key) {
+  void erase(std::uint64_t key) {
     std::size_t hole = slot_of(key);
     free_.push_back(slots_[hole].place);
     values_[slots_[hole].place] = Value{};
@@ -72,7 +70,7 @@ class KeyMap {
 
  private:
   struct Slot {
-    BlockKey key = 0;
+    std::uint64_t key = 0;
     Place place = kNowhere;
   };
   static constexpr std::size_t kFirst = 64;
@@ -80,7 +78,7 @@ class KeyMap {
   [[nodiscard]] std::size_t mask() const { return slots_.size() - 1; }
   [[nodiscard]] std::size_t next(std::size_t at) const { return (at + 1) & mask(); }
   /// The slot of a key, or the free one that it would take.
-  [[nodiscard]] std::size_t slot_of(BlockKey key) const {
+  [[nodiscard]] std::size_t slot_of(std::uint64_t key) const {
     std::size_t at = static_cast<std::size_t>(key) & mask();
     while (slots_[at].place != kNowhere && slots_[at].key != key) {
       at = next(at);
@@ -112,4 +110,4 @@ class KeyMap {
   std::size_t size_ = 0;
 };
 
-}  // namespace ridgeline::store
+}  // namespace ridgeline::core

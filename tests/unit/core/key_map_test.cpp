@@ -1,4 +1,4 @@
-#include "store/key_map.hpp"
+#include "core/key_map.hpp"
 
 #include <cstdint>
 #include <unordered_map>
@@ -7,16 +7,16 @@
 
 #include "core/rng.hpp"
 
-namespace ridgeline::store {
+namespace ridgeline::core {
 namespace {
 
 TEST(KeyMap, HoldsWhatAMapOfTheStandardLibraryHolds) {
-  core::RngStream rng(1, 0, "key map", 0);
+  RngStream rng(1, 0, "key map", 0);
   KeyMap<std::int64_t> map;
-  std::unordered_map<BlockKey, std::int64_t> expected;
+  std::unordered_map<std::uint64_t, std::int64_t> expected;
   for (std::int64_t i = 0; i < 20'000; ++i) {
     // Keys that lie in few places, so that many of them stand behind their own.
-    const BlockKey key = rng.below(400) << 58U | rng.below(3);
+    const std::uint64_t key = rng.below(400) << 58U | rng.below(3);
     if (rng.below(3) > 0) {
       map[key] = i;
       expected[key] = i;
@@ -39,4 +39,4 @@ TEST(KeyMap, HoldsWhatAMapOfTheStandardLibraryHolds) {
 }
 
 }  // namespace
-}  // namespace ridgeline::store
+}  // namespace ridgeline::core

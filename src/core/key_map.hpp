@@ -9,7 +9,9 @@ namespace ridgeline::core {
 
 /// Values by key: a small table of keys, and the values beside it, where each keeps its place while
 /// it is there. A look-up is one place in memory, mostly, where a map of the standard library
-/// follows pointers. Keys are hashes already, and are taken as they are.
+/// follows pointers. Keys are hashes already, and are taken as they are. Those that came one after
+/// the other have neighbouring places, so that a prompt's keys, asked for in their order or the
+/// other way round, are found beside each other.
 template <class Value>
 class KeyMap {
  public:
@@ -19,7 +21,15 @@ class KeyMap {
   [[nodiscard]] std::size_t size() const { return size_; }
   /// Where the value of a key is; kNowhere where there is none.
   [[nodiscard]] Place place(std::uint64_t key) const {
-    return slots_.empty() ? kNowhere : slots_[slot_of(key)].place;
+    for (const Place near : {last_ - 1, last_ + 1, last_}) {
+      if (near < keys_.size() && keys_[near].key == key && keys_[near].place == near) {
+        last_ = near;
+        return near;
+      }
+    }
+    const Place found = slots_.empty() ? kNowhere : slots_[slot_of(key)].place;
+    last_ = found == kNowhere ? last_ : found;
+    return found;
   }
   [[nodiscard]] bool contains(std::uint64_t key) const { return place(key) != kNowhere; }
   [[nodiscard]] Value& at(Place place) { return values_[place]; }
@@ -44,6 +54,7 @@ class KeyMap {
     if (slot.place == kNowhere) {
       slot.key = key;
       slot.place = new_place();
+      keys_[slot.place] = slot;
       ++size_;
     }
     return slot.place;
@@ -55,6 +66,7 @@ class KeyMap {
     std::size_t hole = slot_of(key);
     free_.push_back(slots_[hole].place);
     values_[slots_[hole].place] = Value{};
+    keys_[slots_[hole].place] = {};
     // Those behind it that would have stood there move up.
     for (std::size_t at = next(hole); slots_[at].place != kNowhere; at = next(at)) {
       const std::size_t home = static_cast<std::size_t>(slots_[at].key) & mask();
@@ -88,6 +100,7 @@ class KeyMap {
   Place new_place() {
     if (free_.empty()) {
       values_.emplace_back();
+      keys_.emplace_back();
       return static_cast<Place>(values_.size() - 1);
     }
     const Place place = free_.back();
@@ -106,7 +119,9 @@ class KeyMap {
 
   std::vector<Slot> slots_;  ///< A power of two of them, half of them free at least.
   std::vector<Value> values_;
+  std::vector<Slot> keys_;   ///< By place; without one where it is free.
   std::vector<Place> free_;  ///< Of values_.
+  mutable Place last_ = 0;   ///< What was found last.
   std::size_t size_ = 0;
 };
 

@@ -138,9 +138,9 @@ def test_a_sweep_that_does_not_follow_its_concurrency_is_scored_apart(ridgeline)
 
     flat = ridgeline(
         "validate", write(ridgeline.folder, point(8, 20), point(64, 20.9)), "--format", "json", "--histories", "1")
-    assert flat.returncode == 0, flat.stderr
+    assert flat.returncode == 99 and "error: nothing was scored of 2 records: " in flat.stderr, flat.stderr
     why = "the time per token does not grow with the concurrency (20.0 ms with 8 requests in flight, 20.9 with 64)"
-    assert flat.stderr.count(why) == 1
+    assert flat.stderr.count(why) == 2  # The warning, and the error.
     result = json.loads(flat.stdout)
     assert result["counts"]["contradicted"] == 2 and result["counts"]["scored"] == 0
     assert {(row["axis"], row["value"]) for row in result["scores"]} == {("all", "contradicted")}

@@ -210,9 +210,11 @@ std::optional<core::Error> nothing_readable(const std::vector<Evidence>& records
       .where = {.file = first.file, .line = static_cast<int>(first.line)}};
 }
 
-/// An empty table is no good news: the first record's reason stands for it.
+/// A table without the row of all is no good news: the first record's reason stands for it.
 std::optional<core::Error> nothing_scored(const Validation& validation) {
-  if (!validation.scores.empty()) {
+  if (std::ranges::any_of(validation.scores, [](const auto& row) {
+        return row.axis == "all" && row.value == "all";
+      })) {
     return std::nullopt;
   }
   const auto& records = validation.records;

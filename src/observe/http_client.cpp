@@ -433,7 +433,9 @@ class HttpClient::Engine {
     static_cast<void>(our_port);
     auto& transfer = *static_cast<Transfer*>(user);
     ++transfer.sends;
-    transfer.exchange->on_send(transfer.engine->clock_.now());
+    // An answer may be read in this same call of libcurl: it came after its request.
+    transfer.engine->read_at_ = transfer.engine->clock_.now();
+    transfer.exchange->on_send(transfer.engine->read_at_);
     return CURL_PREREQFUNC_OK;
   }
 

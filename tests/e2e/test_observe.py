@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import socket
+import threading
 import time
 
 import pytest
@@ -233,6 +234,35 @@ def test_connections_are_used_again_unless_told_otherwise(ridgeline):
             observe(ridgeline, server, "--connections", use, record=f"{use}.jsonl", load=load)
             assert fewest <= len({request.connection for request in server.generations()}) <= most
     assert all(row["connect_ms"] > 0 for row in rows_of(ridgeline, "new.jsonl"))
+
+
+def test_no_answer_comes_before_its_request(ridgeline):
+    """Not even where one call of the client's library sends the one and reads the other."""
+    event = b'data: {"choices": [{"index": 0, "text": "a", "finish_reason": "stop"}]}\n\ndata: [DONE]\n\n'
+    models = b'{"object": "list", "data": [{"id": "m"}]}'
+
+    def serve(client):
+        with client:
+            while data := client.recv(1 << 16):
+                body = event if data.startswith(b"POST") else models
+                client.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+
+    def accept(listener):
+        while True:
+            try:
+                client, _ = listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=serve, args=(client,), daemon=True).start()
+
+    load = ["--max-concurrency", "1", "--num-prompts", "300", "--input-len", "40", "--output-len", "1"]
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=accept, args=(listener,), daemon=True).start()
+        observe(ridgeline, f"http://127.0.0.1:{listener.getsockname()[1]}", load=load)
+        listener.shutdown(socket.SHUT_RDWR)
+    rows = rows_of(ridgeline)
+    assert len(rows) == 300 and all(row["ended"] == "done" for row in rows)
+    assert all(0 <= row["ttft_ms"] <= row["end_ms"] for row in rows), min(row["ttft_ms"] for row in rows)
 
 
 def test_an_unreachable_server_is_named(ridgeline):

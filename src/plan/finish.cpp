@@ -618,7 +618,7 @@ class Finish {
     candidate.replicas = finalist.gave_up ? 0 : finalist.replicas;
     if (!candidate.is_bound()) {
       candidate.p_feasible = std::min(assessed_.p_feasible[i], kMostSure);
-      candidate.p_best = assessed_.p_best[i];
+      candidate.p_best = std::min(assessed_.p_best[i], kMostSure);
       candidate.expected_regret = assessed_.expected_regret[i];
     }
     const LogCapacity capacity = log_capacity(doubt_.rows[i], doubt_.factors);

@@ -30,6 +30,7 @@ def test_answer_and_jobs(ridgeline):
     assert without_run_info(two) == answer
     pick = next(c for c in answer["candidates"] if c["id"] == answer["answer"]["id"])
     assert pick["gpus"] == 1 and pick["how"] == "certified" and pick["p_feasible"] >= 0.9
+    assert max(pick["p_feasible"], pick["p_best"]) < 1
     assert [s["verdict"] for s in pick["slo"]] == ["met", "met"]
     assert pick["certificate"]["windows"] >= 29
     refused = sum(r["count"] for r in answer["rejected"])
@@ -305,6 +306,23 @@ def test_a_stated_axis_is_of_the_engines_that_have_it(ridgeline):
         assert ("max_num_seqs" in deployment["engine"]) == deployment["engine_version"].startswith("vllm"), deployment
     refused = plan(ridgeline, "--slo-ttft", "500ms", "--engine", "vllm,sglang", "--max-num-tokens", "2048")
     assert refused.returncode == 2 and "none of vllm, sglang has it" in refused.stderr
+
+
+@pytest.mark.parametrize("chosen", [
+    ("--model", "llama-3.1-8b", "--engine", "tensorrt-llm", "--axis", "engine.max_num_tokens=700,900", "--axis", "engine.max_batch_size=8,16"),
+    ("--model", "qwen3-30b-a3b", "--engine", "sglang", "--enable-expert-parallel"),
+])
+def test_a_scenario_says_what_no_file_can(ridgeline, chosen):
+    """Nothing deploys these, so that the scenario alone holds what was chosen."""
+    done = ridgeline("plan", *chosen, "--gpu", "h100", "--tensor-parallel-size", "2", *SMALL[6:], "--slo-ttft", "900ms",
+                     "--save-dir", "out", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert len(answer["ranking"]) > 1
+    for place, row in enumerate(answer["ranking"], 1):
+        [target] = next(c for c in answer["candidates"] if c["id"] == row)["slo"]
+        run = ridgeline("run", f"out/top{place}/scenario.yaml", "--format", "json")
+        assert json.loads(run.stdout)["summary"]["ttft_ms"]["p99"] == pytest.approx(target["value"], rel=1e-9), row
 
 
 def test_files_are_of_the_answers_engine(ridgeline):

@@ -122,7 +122,8 @@ export type Groups = Array<{
   requests: Count;
   /**
    * With `warmup`: requests sent before its end. No other number of requests, tokens or latencies has them but
-   * itl_ms, busy time, kv_cache and the digest, which are of the whole run.
+   * busy time, power, kv_cache and the digest, which are of the whole run; itl_ms, which engines count together,
+   * is null.
    */
   warmup_requests?: number;
   completed: Count;

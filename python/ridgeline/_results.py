@@ -264,7 +264,8 @@ class SloClassItem(_Part):
     output_throughput: float
     warmup_requests: int | None = None
     """With `warmup`: requests sent before its end. No other number of requests, tokens or latencies has them
-    but itl_ms, busy time, kv_cache and the digest, which are of the whole run."""
+    but busy time, power, kv_cache and the digest, which are of the whole run; itl_ms, which engines count
+    together, is null."""
     goodput: float = _NAN
     good_share: float = _NAN
 
@@ -309,7 +310,8 @@ class TenantItem(_Part):
     output_throughput: float
     warmup_requests: int | None = None
     """With `warmup`: requests sent before its end. No other number of requests, tokens or latencies has them
-    but itl_ms, busy time, kv_cache and the digest, which are of the whole run."""
+    but busy time, power, kv_cache and the digest, which are of the whole run; itl_ms, which engines count
+    together, is null."""
     goodput: float = _NAN
     good_share: float = _NAN
 
@@ -354,7 +356,8 @@ class ModelItem(_Part):
     output_throughput: float
     warmup_requests: int | None = None
     """With `warmup`: requests sent before its end. No other number of requests, tokens or latencies has them
-    but itl_ms, busy time, kv_cache and the digest, which are of the whole run."""
+    but busy time, power, kv_cache and the digest, which are of the whole run; itl_ms, which engines count
+    together, is null."""
     goodput: float = _NAN
     good_share: float = _NAN
 
@@ -399,7 +402,8 @@ class AdapterItem(_Part):
     output_throughput: float
     warmup_requests: int | None = None
     """With `warmup`: requests sent before its end. No other number of requests, tokens or latencies has them
-    but itl_ms, busy time, kv_cache and the digest, which are of the whole run."""
+    but busy time, power, kv_cache and the digest, which are of the whole run; itl_ms, which engines count
+    together, is null."""
     goodput: float = _NAN
     good_share: float = _NAN
 
@@ -444,7 +448,8 @@ class PriorityItem(_Part):
     output_throughput: float
     warmup_requests: int | None = None
     """With `warmup`: requests sent before its end. No other number of requests, tokens or latencies has them
-    but itl_ms, busy time, kv_cache and the digest, which are of the whole run."""
+    but busy time, power, kv_cache and the digest, which are of the whole run; itl_ms, which engines count
+    together, is null."""
     goodput: float = _NAN
     good_share: float = _NAN
 

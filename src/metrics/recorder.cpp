@@ -89,6 +89,11 @@ void Recorder::on_request(const domain::RequestRecord& record, const RequestLate
   work_.add(record);
   if (options_.warmup && record.arrival < *options_.warmup) {
     ++warmup_requests_;
+    warmup_first_arrival_ = std::min(warmup_first_arrival_, record.arrival);
+    if (completed(record.outcome)) {
+      warmup_last_end_ = std::max(warmup_last_end_, latency.client_end);
+      work_.warmup_output_tokens += record.output_tokens.value();
+    }
     if (options_.timeline != nullptr) {
       options_.timeline->on_request(record, latency, kAllMet);
     }
@@ -207,6 +212,11 @@ Summary Recorder::summarise(const EngineCounts& engine) {
   summary.fleet = fleet_.summarise();
   if (options_.warmup) {
     summary.warmup_requests = warmup_requests_;
+    if (warmup_requests_ > 0 && summary.duration_s) {
+      work_.warmup_s = to_seconds(std::max(last_end_, warmup_last_end_) -
+                                  std::min(first_arrival_, warmup_first_arrival_)) -
+                       *summary.duration_s;
+    }
   }
   if (summary.fleet && tenants_.any()) {
     summary.fleet->tenants = tenants_.summarise(summary.duration_s, options_.slo.any());
@@ -225,7 +235,10 @@ Summary Recorder::summarise(const EngineCounts& engine) {
 
 void Recorder::fill_latencies(Summary& summary) {
   QuantileCurves* const curves = options_.curves ? &curves_ : nullptr;
-  const auto gaps = gaps_.distribution_ms(curves == nullptr ? nullptr : &curves->itl_ms);
+  // Engines do not tell gaps of the warm-up apart, and those of all are no figure of the rest.
+  const auto gaps = warmup_requests_ > 0
+                        ? std::optional<Distribution>()
+                        : gaps_.distribution_ms(curves == nullptr ? nullptr : &curves->itl_ms);
   // The way to the client is the same for each token of a request, so gaps have one clock.
   const auto [queue_time, client, server] = latencies_.distributions_ms(curves);
   summary.client.by_metric = {client.ttft, client.tpot, gaps, client.e2e};

@@ -118,6 +118,8 @@ class Recorder {
   statistics::QueueGrowth queue_;  ///< Of an open loop's requests, from arrival to first schedule.
   std::array<std::int64_t, domain::kNumOutcomes> by_outcome_{};
   std::int64_t warmup_requests_ = 0;
+  core::SimTime warmup_first_arrival_ = core::SimTime::never();
+  core::SimTime warmup_last_end_;
   std::int64_t completed_ = 0;
   std::int64_t input_tokens_ = 0;
   std::int64_t output_tokens_ = 0;

@@ -40,13 +40,19 @@ class Missing {
   std::string fields_;
 };
 
-void latencies_missing(const Summary& summary, Missing& completion, Missing& tokens) {
+void latencies_missing(const Summary& summary,
+                       Missing& completion,
+                       Missing& tokens,
+                       Missing& gaps) {
   for (std::size_t m = 0; m < kNumMetrics; ++m) {
     const auto metric = static_cast<Metric>(m);
     const std::string field = std::string(kMetricNames[m]) + "_ms";
     // A gap between tokens needs two of them; a time to the first or to the end only a completion.
     const bool needs_two = metric == Metric::kTpot || metric == Metric::kItl;
-    Missing& missing = needs_two && summary.completed > 0 ? tokens : completion;
+    const bool told_apart = metric != Metric::kItl || summary.warmup_requests.value_or(0) == 0;
+    Missing& missing = !told_apart                          ? gaps
+                       : needs_two && summary.completed > 0 ? tokens
+                                                            : completion;
     missing.add_if(!summary.client.of(metric).has_value(), "summary." + field);
     missing.add_if(!summary.server.of(metric).has_value(), "summary.server." + field);
     for (const SloVerdict& verdict : summary.slo) {
@@ -108,6 +114,7 @@ std::int64_t Summary::requests() const {
 core::Warnings missing_numbers(const Summary& summary) {
   Missing completion("no request completed", "");
   Missing tokens("no request generated more than one token", "");
+  Missing gaps("gaps between tokens of the warm-up are not told apart", "TPOT is there");
   Missing time("the completed requests took no time", "");
   Missing slo("no target was set", "set slo targets");
   Missing steps("the engine ran no step", "");
@@ -116,7 +123,7 @@ core::Warnings missing_numbers(const Summary& summary) {
   Missing queries("nothing was looked up in the prefix cache", "enable_prefix_caching");
   Missing instances("an instance has too few requests for it, or caches no prefixes", "");
 
-  latencies_missing(summary, completion, tokens);
+  latencies_missing(summary, completion, tokens, gaps);
   groups_missing(summary, groups);
   if (summary.fleet) {
     fleet_missing(*summary.fleet, instances);
@@ -136,7 +143,7 @@ core::Warnings missing_numbers(const Summary& summary) {
 
   core::Warnings warnings;
   for (const Missing* missing :
-       {&completion, &tokens, &time, &slo, &steps, &blocks, &queries, &groups, &instances}) {
+       {&completion, &tokens, &gaps, &time, &slo, &steps, &blocks, &queries, &groups, &instances}) {
     missing->report(warnings);
   }
   return warnings;

@@ -250,7 +250,7 @@ struct Summary {
   std::vector<GroupSummary> groups;   ///< Of each label in which requests differ, label by label.
   std::optional<FleetSummary> fleet;  ///< Where a cluster served.
   /// Requests sent before the end of the warm-up, where there is one: in no other number of
-  /// requests, latencies or tokens but the gaps between tokens.
+  /// requests, latencies or tokens.
   std::optional<std::int64_t> warmup_requests;
   std::int64_t preemptions = 0;
   KvCacheSummary kv_cache;

@@ -14,6 +14,9 @@ struct WorkDone {
   std::int64_t prompt_tokens = 0;   ///< Of these, computed: without those found in the cache.
   std::int64_t decode_tokens = 0;   ///< Generated after a request's first.
   core::Int128 decode_context = 0;  ///< KV tokens that those steps read, one sum over all.
+  /// What a warm-up adds to a summary's output tokens and duration.
+  std::int64_t warmup_output_tokens = 0;
+  double warmup_s = 0.0;
 
   void add(const domain::RequestRecord& record) {
     const std::int64_t decodes = record.output_tokens.value() - 1;

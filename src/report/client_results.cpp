@@ -52,6 +52,10 @@ void ClientResults::add(Row row, std::vector<double> gaps) {
   rows_.push_back(row);
 }
 
+void ClientResults::leave_out_before(double seconds) {
+  std::erase_if(rows_, [seconds](const Row& row) { return row.start < seconds; });
+}
+
 void ClientResults::put_in_order() {
   std::ranges::sort(rows_, {}, &Row::id);
 }

@@ -54,6 +54,9 @@ class ClientResults final : public metrics::Listener {
   /// each row stands once for every request that went to the ranks in its turn.
   void stand_for_all(const scenario::RankShare& share, std::optional<std::int64_t> requests);
 
+  /// Leaves out requests of a warm-up, sent before so many seconds.
+  void leave_out_before(double seconds);
+
   /// The gaps between what the client receives of a request, in seconds: one a step, as a client
   /// sees no more than one event of each. The steps of preempted requests and of pipelines, which
   /// work for others in between, do not say which were this request's: its mean gap then stands

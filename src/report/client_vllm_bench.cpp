@@ -119,6 +119,17 @@ Peaks peaks_of(const ClientResults& results) {
   return peaks;
 }
 
+/// Sorted; where the summary has none, for the engine's are of a warm-up too.
+std::vector<double> pooled_gaps(const ClientResults& results) {
+  std::vector<double> all;
+  for (const auto& row : results.rows()) {
+    const std::vector<double> gaps = results.gaps_of(row);
+    all.insert(all.end(), gaps.begin(), gaps.end());
+  }
+  std::ranges::sort(all);
+  return all;
+}
+
 /// All but the lists with an item for each request.
 document::Node totals_of(const RunResult& result, const ClientResults& results) {
   const auto& summary = result.summary;
@@ -150,7 +161,11 @@ document::Node totals_of(const RunResult& result, const ClientResults& results) 
       .add("max_concurrent_requests", integer_node(peaks.concurrent));
   add_metric(map, "ttft", summary.client.of(metrics::Metric::kTtft));
   add_metric(map, "tpot", column(results, mean_gap_of));
-  add_metric(map, "itl", summary.client.of(metrics::Metric::kItl));
+  if (const auto& gaps = summary.client.of(metrics::Metric::kItl)) {
+    add_metric(map, "itl", gaps);
+  } else {
+    add_metric(map, "itl", pooled_gaps(results));
+  }
   add_metric(map, "e2el", column(results, last_token_of));
   return map.build();
 }

@@ -175,6 +175,7 @@ void leave_out_unused(const cluster::Cluster& cluster,
 void fill_fleet(const scenario::Resolved& resolved,
                 const cluster::Cluster& cluster,
                 const FleetParts& parts,
+                double seconds,
                 metrics::Summary& summary) {
   metrics::FleetSummary& fleet = *summary.fleet;
   const auto share = [](double part, double whole) {
@@ -210,7 +211,7 @@ void fill_fleet(const scenario::Resolved& resolved,
     const engine::EngineTotals totals =
         cluster.totals_of(core::InstanceId(static_cast<core::InstanceId::Rep>(i)));
     metrics::InstanceSummary& instance = fleet.instances[i];
-    instance.busy = share(totals.busy.to_seconds(), busy_span(resolved, cluster, summary));
+    instance.busy = share(totals.busy.to_seconds(), seconds);
     if (instance.busy) {
       // Ranks in lock-step go on after the last request, until they agree that none is left.
       instance.busy = std::min(*instance.busy, 1.0);
@@ -221,9 +222,9 @@ void fill_fleet(const scenario::Resolved& resolved,
   }
   leave_out_unused(cluster, blocks, summary);
   fill_lock_step(cluster, resolved.deployment->execution.sharding.data_parallel_size, fleet);
-  fill_pools(resolved, cluster, summary);
+  fill_pools(resolved, cluster, seconds, summary);
   fill_transfers(resolved, parts.disaggregation, fleet);
-  fill_offload(resolved, parts.offload, summary);
+  fill_offload(resolved, parts.offload, seconds, summary);
   fill_operations(resolved, cluster, summary);
 }
 

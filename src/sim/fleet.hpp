@@ -63,10 +63,11 @@ struct FleetInstances {
                                                              domain::Tenants& tenants);
 
 /// Adds to the summary's fleet, which there must be, what the requests do not say: the gateway's
-/// part and the engines'.
+/// part and the engines'. Those are of all of a run, which took `seconds`, its warm-up too.
 void fill_fleet(const scenario::Resolved& resolved,
                 const cluster::Cluster& cluster,
                 const FleetParts& parts,
+                double seconds,
                 metrics::Summary& summary);
 
 }  // namespace ridgeline::sim

@@ -147,12 +147,12 @@ std::optional<cluster::PartMaker> offload_maker(const scenario::Resolved& resolv
 
 void fill_offload(const scenario::Resolved& resolved,
                   const cluster::KvOffload* part,
+                  double seconds,
                   metrics::Summary& summary) {
   if (part == nullptr) {
     return;
   }
   const cluster::OffloadTotals totals = part->totals();
-  const double seconds = summary.duration_s.value_or(0.0);
   metrics::OffloadSummary all{
       .block_tokens = block_tokens(resolved),
       .query_tokens = totals.queries.value(),

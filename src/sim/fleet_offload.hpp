@@ -17,10 +17,10 @@ namespace ridgeline::sim {
 [[nodiscard]] std::optional<cluster::PartMaker> offload_maker(const scenario::Resolved& resolved,
                                                               const latency::StepTimeModel& model,
                                                               const cluster::KvOffload*& part);
-/// Adds what the requests do not say, and the run's duration is known. `part` as offload_maker()
-/// sets it.
+/// Adds what the requests do not say. `part` as offload_maker() sets it; `seconds` as fill_fleet().
 void fill_offload(const scenario::Resolved& resolved,
                   const cluster::KvOffload* part,
+                  double seconds,
                   metrics::Summary& summary);
 
 }  // namespace ridgeline::sim

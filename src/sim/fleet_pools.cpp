@@ -204,15 +204,9 @@ std::vector<std::size_t> pools_of_instances(const scenario::Resolved& resolved) 
   return pools;
 }
 
-double busy_span(const scenario::Resolved& resolved,
-                 const cluster::Cluster& cluster,
-                 const metrics::Summary& summary) {
-  return resolved.run.warmup ? cluster.last_end().since_start().to_seconds()
-                             : summary.duration_s.value_or(0.0);
-}
-
 void fill_pools(const scenario::Resolved& resolved,
                 const cluster::Cluster& cluster,
+                double seconds,
                 metrics::Summary& summary) {
   const auto share = [](double part, double whole) {
     return whole > 0.0 ? std::optional(part / whole) : std::nullopt;
@@ -244,11 +238,10 @@ void fill_pools(const scenario::Resolved& resolved,
       }
     }
     const double existed = seconds_existed(cluster, last - count, last);
-    const double span = busy_span(resolved, cluster, summary);
     pool.together.busy =
         resolved.run.cluster.autoscaling.name || resolved.run.cluster.rolling_update.update_at
             ? share(sum.busy.to_seconds(), existed)
-            : share(sum.busy.to_seconds(), span * static_cast<double>(pool.instances));
+            : share(sum.busy.to_seconds(), seconds * static_cast<double>(pool.instances));
     pool.together.prefix_hit_rate = share(static_cast<double>(sum.prefix_hits.value()),
                                           static_cast<double>(sum.prefix_queries.value()));
     pool.output_throughput =

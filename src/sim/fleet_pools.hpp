@@ -57,15 +57,11 @@ class PoolEngines {
 /// The pool of each instance; empty where the scenario lists none.
 [[nodiscard]] std::vector<std::size_t> pools_of_instances(const scenario::Resolved& resolved);
 
-/// The time of which an instance's busy share is a part, in seconds: the run's duration, and with a
-/// warm-up all of the run, since engines do not count the two apart.
-[[nodiscard]] double busy_span(const scenario::Resolved& resolved,
-                               const cluster::Cluster& cluster,
-                               const metrics::Summary& summary);
-
 /// Adds to the pools of a summary's fleet what the requests do not say; its instances are full.
+/// `seconds` as fill_fleet().
 void fill_pools(const scenario::Resolved& resolved,
                 const cluster::Cluster& cluster,
+                double seconds,
                 metrics::Summary& summary);
 
 }  // namespace ridgeline::sim

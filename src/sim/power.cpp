@@ -26,11 +26,17 @@ std::int64_t rounded_ratio(core::Int128 whole, std::int64_t parts) {
 }
 
 /// Seconds in which instances stood ready or on their way, all together.
-double instance_seconds(const scenario::Resolved& resolved, const metrics::Summary& summary) {
-  if (summary.fleet && summary.fleet->operations && summary.fleet->operations->scaling) {
+double instance_seconds(const scenario::Resolved& resolved,
+                        const metrics::Summary& summary,
+                        const metrics::WorkDone& work) {
+  const auto& cluster = resolved.run.cluster;
+  const bool is_scaled = cluster.autoscaling.name || cluster.rolling_update.update_at;
+  if (is_scaled && summary.fleet && summary.fleet->operations &&
+      summary.fleet->operations->scaling) {
     return summary.fleet->operations->scaling->replica_seconds;
   }
-  return *summary.duration_s * core::real(std::max<std::int64_t>(num_places(resolved), 1));
+  return (*summary.duration_s + work.warmup_s) *
+         core::real(std::max<std::int64_t>(num_places(resolved), 1));
 }
 
 }  // namespace
@@ -55,7 +61,7 @@ std::optional<metrics::PowerSummary> power_of(const scenario::Resolved& resolved
   if (!power) {
     return std::nullopt;
   }
-  const double all = std::max(instance_seconds(resolved, summary), busy);
+  const double all = std::max(instance_seconds(resolved, summary, work), busy);
   const double idle = latency::idle_power(deployment.gpu);
   const auto mean_of = [&](double working) { return (busy * working + (all - busy) * idle) / all; };
   metrics::PowerSummary result{.mean = mean_of(power->working.expected),
@@ -66,11 +72,12 @@ std::optional<metrics::PowerSummary> power_of(const scenario::Resolved& resolved
                                .idle = idle,
                                .own_law = latency::power_laws_of(deployment.gpu).size() == 1,
                                .joules_per_output_token = std::nullopt};
-  if (summary.total_output_tokens > 0) {
+  const std::int64_t output_tokens = summary.total_output_tokens + work.warmup_output_tokens;
+  if (output_tokens > 0) {
     // Data-parallel ranks are instances of their own, or one of them stands for all.
     result.joules_per_output_token = result.mean * all *
                                      core::real(deployment.execution.sharding.gpus_of_rank()) /
-                                     core::real(summary.total_output_tokens);
+                                     core::real(output_tokens);
   }
   return result;
 }

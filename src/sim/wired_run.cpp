@@ -205,7 +205,11 @@ RunOutcome outcome_of(const scenario::Resolved& resolved,
   outcome.summary = recorder.summarise(counts_of(
       outcome.totals, kv_blocks_of(resolved), std::max<std::int64_t>(num_places(resolved), 1)));
   if (servers.cluster() != nullptr) {
-    fill_fleet(resolved, *servers.cluster(), servers.parts(), outcome.summary);
+    fill_fleet(resolved,
+               *servers.cluster(),
+               servers.parts(),
+               outcome.summary.duration_s.value_or(0.0) + recorder.work().warmup_s,
+               outcome.summary);
   }
   outcome.summary.kv_cache.block_size = deployment.engine.block_size.value();
   outcome.summary.power = power_of(resolved, outcome.summary, recorder.work());

@@ -186,6 +186,25 @@ def test_w68_requests_of_the_warm_up_are_not_measured(ridgeline):
     assert summary["completed"] == len(late) < 200
     mean = sum(float(row["e2e_ms"]) for row in late) / len(late)
     assert summary["e2e_ms"]["mean"] == pytest.approx(mean, rel=1e-6)
+    assert summary["itl_ms"]["mean"] is None and summary["tpot_ms"]["mean"] > 0  # That of all is none of the rest.
+    for client in ("vllm-bench", "guidellm"):
+        summary_of(ridgeline, *words, "--warmup", "5s", "--client-results", f"{client}=b.json")
+        file = json.loads((ridgeline.folder / "b.json").read_text())
+        counts = ([file[key] for key in ("num_prompts", "completed")] + [len(file[key]) for key in ("ttfts", "itls", "start_times")]
+                  if client == "vllm-bench" else [file["benchmarks"][0]["metrics"]["time_to_first_token_ms"]["successful"]["count"]])
+        assert set(counts) == {len(late)}, counts
+        if client == "vllm-bench":
+            gaps = [gap for gaps in file["itls"] for gap in gaps]
+            assert file["mean_itl_ms"] == pytest.approx(1e3 * sum(gaps) / len(gaps), rel=1e-9)
+    # What the engine alone counts is of all, in the figures that divide by time or tokens too.
+    words = (*words, "--cpu-bytes-to-use", "10GB", "--prefix-len", 500, "--num-prefixes", 100)
+    whole, part = summary_of(ridgeline, *words), summary_of(ridgeline, *words, "--warmup", "15s")
+    assert 0 < part["completed"] < 80
+    for name in ("watts_per_gpu", "joules_per_output_token"):
+        assert part["power"][name] == pytest.approx(whole["power"][name], rel=1e-6), name
+    assert summary_of(ridgeline, *words, "--warmup", "0s")["cluster"]["per_instance"] == whole["cluster"]["per_instance"]
+    links = [[tier["write_utilisation"] for tier in one["cluster"]["kv_offload"]["tiers"]] for one in (part, whole)]
+    assert links[0] == pytest.approx(links[1], rel=1e-6)
 
 
 def test_w52_an_autoscaler_follows_the_load_of_saturated_replicas(ridgeline):

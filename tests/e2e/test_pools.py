@@ -168,6 +168,12 @@ def test_a_pool_of_another_model_sleeps_on(ridgeline, tmp_path):
     assert all(event["pool"] == "b" for event in events)
 
 
+def test_a_price_draws_no_power(ridgeline, tmp_path):
+    file = scenario(tmp_path, "instances: 2")
+    free, priced = (result_of(ridgeline, "run", file, *price)["summary"]["power"] for price in ((), ("--price-per-hour", "2")))
+    assert priced == free
+
+
 def test_a_warm_up_is_simulated_and_not_measured(ridgeline, tmp_path):
     file = scenario(tmp_path, "instances: 2")
     whole = result_of(ridgeline, "run", file)

@@ -285,6 +285,9 @@ void RunFiles::write_client_files(const report::RunResult& result, core::Errors&
   if (result.deployment) {
     client_results_.stand_for_all(resolved_.workload.share(), result.deployment->requests);
   }
+  if (const auto& warmup = resolved_.run.warmup) {
+    client_results_.leave_out_before(warmup->to_seconds());
+  }
   if (!result.partial) {
     cli::write_client_files(
         client_targets_, report::seen_by_client(result, client_results_), client_results_, errors);

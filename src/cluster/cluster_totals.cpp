@@ -25,10 +25,7 @@ namespace {
 void add(engine::EngineTotals& all, const engine::EngineTotals& one) {
   all.steps += one.steps;
   all.preemptions += one.preemptions;
-  all.step_time.cpu += one.step_time.cpu;
-  for (std::size_t part = 0; part < domain::kNumBottlenecks; ++part) {
-    all.step_time.by_bottleneck[part] += one.step_time.by_bottleneck[part];
-  }
+  all.step_time.add(one.step_time);
   all.busy += one.busy;
   all.prefix_queries += one.prefix_queries;
   all.prefix_hits += one.prefix_hits;

@@ -15,6 +15,7 @@
 #include "cluster/part.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
+#include "core/time_sum.hpp"
 #include "core/units.hpp"
 #include "disaggregation/decider.hpp"
 #include "disaggregation/registry.hpp"
@@ -72,21 +73,21 @@ struct TransferTotals {
   std::int64_t recomputed = 0;              ///< Of those that failed, on the decode instance.
   std::int64_t decode_lost = 0;             ///< Requests lost with their decode instance.
   std::int64_t bytes = 0;                   ///< Of those that ended.
-  core::Duration busy;                      ///< Sum of their times, first to last byte.
-  core::Duration waited;                    ///< Of that, more than each would have taken alone.
+  core::TimeSum busy;                       ///< Sum of their times, first to last byte.
+  core::TimeSum waited;                     ///< Of that, more than each would have taken alone.
   std::int64_t refused = 0;                 ///< Requests that no prefill instance was chosen for.
   std::vector<std::int64_t> prefills = {};  ///< By prefill instance, requests sent there.
   std::int64_t answered = 0;                ///< Requests of the following sums.
   /// Sums over disaggregated requests whose KV arrived and that got their first token, in the order
   /// in which they follow each other from arrival to first token. Their sum is that of the TTFTs,
   /// exactly.
-  core::Duration gateway;         ///< Arrival to the prefill instance's server.
-  core::Duration prefill;         ///< To the end of the step that computed the last prompt token.
-  core::Duration hand_over;       ///< To the decode instance's server.
-  core::Duration decode_wait;     ///< To blocks on the decode instance.
-  core::Duration setup;           ///< To the first byte.
-  core::Duration transfer;        ///< To the last.
-  core::Duration first_step;      ///< To the first token.
+  core::TimeSum gateway;          ///< Arrival to the prefill instance's server.
+  core::TimeSum prefill;          ///< To the end of the step that computed the last prompt token.
+  core::TimeSum hand_over;        ///< To the decode instance's server.
+  core::TimeSum decode_wait;      ///< To blocks on the decode instance.
+  core::TimeSum setup;            ///< To the first byte.
+  core::TimeSum transfer;         ///< To the last.
+  core::TimeSum first_step;       ///< To the first token.
   double link_utilisation = 0.0;  ///< Of the busiest wire, over the time until its last transfer.
 
   friend bool operator==(const TransferTotals&, const TransferTotals&) = default;

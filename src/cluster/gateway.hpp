@@ -17,6 +17,7 @@
 #include "core/ring.hpp"
 #include "core/rng.hpp"
 #include "core/time.hpp"
+#include "core/time_sum.hpp"
 #include "core/units.hpp"
 #include "domain/request.hpp"
 #include "routing/router.hpp"
@@ -57,7 +58,7 @@ struct RoutingTotals {
   }
   /// Sum over decisions of the age of the chosen instance's gauges; zero where no policy reads
   /// them.
-  core::Duration gauge_age;
+  core::TimeSum gauge_age;
 };
 
 /// How requests are split among several gateways.

@@ -16,6 +16,7 @@
 #include "cluster/part.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
+#include "core/time_sum.hpp"
 #include "core/units.hpp"
 #include "domain/request.hpp"
 #include "engine/kv_connector.hpp"
@@ -74,7 +75,7 @@ struct TierUse {
   core::Tokens hits;                  ///< That were loaded from it.
   std::int64_t loads = 0;             ///< Transfers to GPUs that ended ...
   std::int64_t bytes_read = 0;        ///< ... and their bytes.
-  core::Duration read_time = {};      ///< Sum of their times, first to last byte.
+  core::TimeSum read_time = {};       ///< Sum of their times, first to last byte.
   std::int64_t bytes_written = 0;     ///< Of transfers into the tier that ended.
   store::TierTotals blocks = {};      ///< Of tier blocks; the peak is the sum of the instances'.
   std::int64_t capacity = 0;          ///< Tier blocks, of all instances; of a store, the smallest.
@@ -87,11 +88,11 @@ struct TierUse {
 };
 
 struct OffloadTotals {
-  core::Tokens queries;           ///< In full blocks that were looked up: not on the GPUs.
-  core::Tokens hits;              ///< Of those, loaded.
-  std::int64_t loads = 0;         ///< Requests that got all that they loaded.
-  core::Duration load_time = {};  ///< Sum over them: blocks given to last byte.
-  std::int64_t recomputed = 0;  ///< Requests that computed what could have been loaded, as sooner.
+  core::Tokens queries;          ///< In full blocks that were looked up: not on the GPUs.
+  core::Tokens hits;             ///< Of those, loaded.
+  std::int64_t loads = 0;        ///< Requests that got all that they loaded.
+  core::TimeSum load_time = {};  ///< Sum over them: blocks given to last byte.
+  std::int64_t recomputed = 0;   ///< Requests that computed what could have been loaded, as sooner.
   std::array<TierUse, kNumTiers> tiers = {};
 
   friend bool operator==(const OffloadTotals&, const OffloadTotals&) = default;

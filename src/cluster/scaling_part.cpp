@@ -14,6 +14,7 @@
 #include "core/check.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
+#include "core/time_sum.hpp"
 #include "core/units.hpp"
 #include "domain/record.hpp"
 #include "engine/instance.hpp"
@@ -191,9 +192,9 @@ void ScalingPart::read(std::size_t variant, SimTime now, scaling::PoolReading& r
     const engine::InstanceState state = instance.state(now);
     const auto used = static_cast<double>(state.used_blocks.value());
     const auto all = static_cast<double>((state.used_blocks + state.free_blocks).value());
-    const core::Duration busy = inputs_.reads_busy ? instance.totals().busy : core::Duration();
+    const core::TimeSum busy = inputs_.reads_busy ? instance.totals().busy : core::TimeSum();
     // A restart begins to count anew; a step is counted when it begins.
-    const double share = std::max(core::Duration(), busy - busy_[place]).to_seconds() /
+    const double share = std::max(core::TimeSum(), busy - busy_[place]).to_seconds() /
                          inputs_.metrics_interval.to_seconds();
     busy_[place] = busy;
     reading.replicas.push_back({.id = id,

@@ -10,6 +10,7 @@
 #include "cluster/operations.hpp"
 #include "cluster/part.hpp"
 #include "core/time.hpp"
+#include "core/time_sum.hpp"
 #include "core/units.hpp"
 #include "domain/record.hpp"
 #include "scaling/metric.hpp"
@@ -99,7 +100,7 @@ class ScalingPart final : public Part {
   std::uint64_t changes_seen_ = 0;            ///< or a change since the last reading.
   std::vector<scaling::PoolReading> newest_;  ///< One, once there was one.
   std::int64_t arrivals_ = 0;                 ///< Until the last reading.
-  std::vector<core::Duration> busy_;          ///< Of each instance, at the last reading.
+  std::vector<core::TimeSum> busy_;           ///< Of each instance, at the last reading.
   std::vector<Known> known_;                  ///< Of each instance.
   /// When requests ended that have a latency, and it in seconds: since the window's begin.
   std::vector<std::pair<core::SimTime, double>> latencies_;

@@ -4,9 +4,10 @@
 
 #include "core/ids.hpp"
 #include "core/time.hpp"
+#include "core/time_sum.hpp"
 #include "core/units.hpp"
 #include "domain/request.hpp"
-#include "domain/step.hpp"
+#include "domain/step_time_sum.hpp"
 
 namespace ridgeline::engine {
 
@@ -14,8 +15,8 @@ namespace ridgeline::engine {
 struct EngineTotals {
   std::int64_t steps = 0;
   std::int64_t preemptions = 0;
-  domain::StepTime step_time;   ///< Sum over steps.
-  core::Duration busy;          ///< Sum of step periods spent executing.
+  domain::StepTimeSum step_time;
+  core::TimeSum busy;           ///< Sum of step periods spent executing.
   core::Tokens prefix_queries;  ///< Tokens looked up in the prefix cache.
   core::Tokens prefix_hits;     ///< Of those, found.
   core::Blocks peak_used_blocks;

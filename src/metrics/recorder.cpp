@@ -15,6 +15,7 @@
 #include "core/check.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
+#include "core/time_sum.hpp"
 #include "domain/record.hpp"
 #include "domain/step.hpp"
 #include "metrics/request_metrics.hpp"
@@ -47,14 +48,14 @@ bool all_of(const std::array<bool, kNumMetrics>& met) {
 void fill_engine(Summary& summary, const EngineCounts& engine) {
   summary.steps = engine.steps;
   summary.time_by_bottleneck = engine.step_time.by_bottleneck;
-  const core::Duration waiting = std::max(engine.busy - engine.step_time.gpu(), core::Duration());
+  const core::TimeSum waiting = std::max(engine.busy - engine.step_time.gpu(), core::TimeSum());
   summary.time_by_bottleneck[static_cast<std::size_t>(domain::Bottleneck::kOverhead)] += waiting;
   for (const auto time : summary.time_by_bottleneck) {
     summary.busy += time;
   }
   const auto blocks = static_cast<double>(engine.kv_blocks.value());
   summary.kv_cache.peak = ratio(static_cast<double>(engine.peak_used_blocks.value()), blocks);
-  summary.kv_cache.mean = ratio(engine.used_block_seconds, blocks * to_seconds(summary.busy));
+  summary.kv_cache.mean = ratio(engine.used_block_seconds, blocks * summary.busy.to_seconds());
   summary.kv_cache.prefix_hit_rate = ratio(static_cast<double>(engine.prefix_hits.value()),
                                            static_cast<double>(engine.prefix_queries.value()));
 }

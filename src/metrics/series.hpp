@@ -33,7 +33,7 @@ struct Window {
   std::int64_t kv_tokens_min = std::numeric_limits<std::int64_t>::max();
   std::int64_t kv_tokens_max = 0;
   /// Ticks of steps, a step's time in proportion to the part of it that lies here.
-  std::array<std::int64_t, domain::kNumBottlenecks> busy{};
+  std::array<core::Int128, domain::kNumBottlenecks> busy{};
   std::int64_t arrivals = 0;
   std::int64_t completions = 0;  ///< Requests whose last token came here.
   std::int64_t preemptions = 0;  ///< Of requests that ended here.

@@ -11,10 +11,12 @@
 
 #include "core/result.hpp"
 #include "core/time.hpp"
+#include "core/time_sum.hpp"
 #include "core/units.hpp"
 #include "domain/label_set.hpp"
 #include "domain/record.hpp"
 #include "domain/step.hpp"
+#include "domain/step_time_sum.hpp"
 #include "metrics/lock_step_summary.hpp"
 #include "metrics/offload_summary.hpp"
 #include "metrics/operations_summary.hpp"
@@ -60,8 +62,8 @@ struct LatencySummary {
 /// Counts of the engine that no record repeats; the simulation's driver copies them from it.
 struct EngineCounts {
   std::int64_t steps = 0;
-  domain::StepTime step_time;   ///< Sum over steps.
-  core::Duration busy;          ///< Sum of step periods.
+  domain::StepTimeSum step_time;
+  core::TimeSum busy;           ///< Sum of step periods.
   core::Tokens prefix_queries;  ///< Tokens looked up in the prefix cache.
   core::Tokens prefix_hits;     ///< Of those, found.
   core::Blocks kv_blocks;       ///< That can hold tokens.
@@ -257,8 +259,8 @@ struct Summary {
   std::optional<PowerSummary> power;
   /// What the engine's busy time went to, exactly. Time in which the GPU waits for the host is
   /// overhead.
-  std::array<core::Duration, domain::kNumBottlenecks> time_by_bottleneck{};
-  core::Duration busy;  ///< Their sum.
+  std::array<core::TimeSum, domain::kNumBottlenecks> time_by_bottleneck{};
+  core::TimeSum busy;  ///< Their sum.
   std::int64_t steps = 0;
 
   [[nodiscard]] std::int64_t requests() const;

@@ -13,6 +13,7 @@
 
 #include "core/result.hpp"
 #include "core/time.hpp"
+#include "core/time_sum.hpp"
 #include "document/document.hpp"
 #include "domain/record.hpp"
 #include "domain/step.hpp"
@@ -350,7 +351,7 @@ std::string kv_line(const metrics::Summary& summary, const TextStyle& style) {
 
 /// The kinds that took any time, the largest first.
 std::string step_time_line(const metrics::Summary& summary, const TextStyle& style) {
-  std::vector<std::pair<core::Duration, const char*>> kinds;
+  std::vector<std::pair<core::TimeSum, const char*>> kinds;
   for (std::size_t i = 0; i < domain::kNumBottlenecks; ++i) {
     if (summary.time_by_bottleneck[i] > core::Duration()) {
       kinds.emplace_back(summary.time_by_bottleneck[i], domain::kBottleneckNames[i]);

@@ -40,17 +40,18 @@ std::int64_t length_of(const Series& series, std::size_t window) {
   return std::clamp<std::int64_t>(series.end.count() - begin, 1, whole);
 }
 
-std::int64_t busy_of(const Window& window) {
-  std::int64_t sum = 0;
-  for (const std::int64_t ticks : window.busy) {
-    sum += ticks;
-  }
-  return sum;
+/// The greatest integer that is written, where there are more.
+std::int64_t written(core::Int128 ticks) {
+  return static_cast<std::int64_t>(
+      std::min<core::Int128>(ticks, std::numeric_limits<std::int64_t>::max()));
 }
 
 std::int64_t idle_of(const Series& series, std::size_t window) {
-  const std::int64_t all = length_of(series, window) * series.instances;
-  return std::max<std::int64_t>(all - busy_of(series.windows[window]), 0);
+  core::Int128 idle = core::Int128{length_of(series, window)} * series.instances;
+  for (const core::Int128 ticks : series.windows[window].busy) {
+    idle -= ticks;
+  }
+  return written(std::max<core::Int128>(idle, 0));
 }
 
 /// Makes a tree of the calls that JsonWriter writes.
@@ -204,7 +205,7 @@ class SeriesWriter {
     out_.key("busy_ps").begin_object();
     for (std::size_t kind = 0; kind < domain::kNumBottlenecks; ++kind) {
       counts(domain::kBottleneckNames[kind],
-             [kind](const Window& window) { return window.busy[kind]; });
+             [kind](const Window& window) { return written(window.busy[kind]); });
     }
     column("idle", [&](const Window&, std::size_t i) { out_.value(idle_of(series_, i)); });
     out_.end_object();

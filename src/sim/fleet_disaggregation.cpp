@@ -15,6 +15,7 @@
 #include "cluster/part.hpp"
 #include "core/check.hpp"
 #include "core/time.hpp"
+#include "core/time_sum.hpp"
 #include "link/kv_link.hpp"
 #include "metrics/summary.hpp"
 #include "routing/registry.hpp"
@@ -142,7 +143,7 @@ void fill_transfers(const scenario::Resolved& resolved,
     return;
   }
   const cluster::TransferTotals totals = part->totals();
-  const auto mean_ms = [](core::Duration sum, std::int64_t count) {
+  const auto mean_ms = [](core::TimeSum sum, std::int64_t count) {
     return count > 0 ? std::optional(sum.to_milliseconds() / static_cast<double>(count))
                      : std::nullopt;
   };

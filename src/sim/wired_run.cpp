@@ -121,13 +121,13 @@ metrics::EngineCounts counts_of(const engine::EngineTotals& totals,
 std::vector<std::int64_t> digest_totals(const engine::EngineTotals& totals) {
   std::vector<std::int64_t> numbers = {totals.steps,
                                        totals.preemptions,
-                                       totals.step_time.cpu.count(),
-                                       totals.busy.count(),
+                                       static_cast<std::int64_t>(totals.step_time.cpu.count()),
+                                       static_cast<std::int64_t>(totals.busy.count()),
                                        totals.prefix_queries.value(),
                                        totals.prefix_hits.value(),
                                        totals.peak_used_blocks.value()};
   for (const auto part : totals.step_time.by_bottleneck) {
-    numbers.push_back(part.count());
+    numbers.push_back(static_cast<std::int64_t>(part.count()));
   }
   return numbers;
 }

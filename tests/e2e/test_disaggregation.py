@@ -35,6 +35,14 @@ def test_kv_moves_once_for_every_prompt_and_the_parts_are_the_whole(ridgeline):
     assert rows[1]["completed"] + rows[2]["completed"] == 200
 
 
+def test_the_parts_of_many_long_waits_are_the_whole(ridgeline):
+    """80 million seconds, of all requests together: more picoseconds than 64 bits hold."""
+    summary = result_of(ridgeline, *RUN[:5], "--input-len", 1000, "--output-len", 100, "--request-rate", 200, "--num-prompts", 100_000,
+                        "--instances", 2, "--prefill-instances", 1, "--decode-instances", 1)["summary"]
+    path = summary["ttft_ms"]["mean"] - sum(summary["cluster"]["transfers"]["ttft_parts_ms"].values())
+    assert 0 < path < 10, "network, frontend and emission"
+
+
 def test_both_engines_and_no_jump_give_one_digest(ridgeline):
     for extra in ((), ("--disaggregation", "production-stack", "--sharing", "fifo"),
                   ("--first-token", "prefill", "--router", "llm-d", "--gateway-latency", "1ms", "--notice-latency", "1ms"),

@@ -41,6 +41,26 @@ def test_a_fleet_is_the_sum_of_its_instances_and_the_same_from_both_engines(ridg
             assert result_of(ridgeline, *fleet, "--threads", 2)["summary"] == result["summary"]
 
 
+@pytest.mark.parametrize("more", [("--instances", 128), ("--pool", "{name: a, instances: 96}", "--pool", "{name: b, instances: 32}")])
+def test_the_busy_time_of_many_instances_is_their_sum(ridgeline, more):
+    """12.8 million seconds: more picoseconds than 64 bits hold, of 96 instances as well."""
+    summary = result_of(ridgeline, "run", "--model", "llama-3.1-8b", "--gpu", "h100", "--host-step-time", 1000, "--input-len", 10,
+                        "--output-len", 100, "--request-rate", 1, "--num-prompts", 128, *more)["summary"]
+    busy = [instance["busy"] for instance in summary["cluster"]["per_instance"]]
+    together = pytest.approx(sum(busy) * summary["duration_s"])
+    assert summary["busy_s"] == together
+    assert sum(summary["time_by_bottleneck"].values()) == together
+    for pool, own in zip(summary["cluster"].get("per_pool", ()), (busy[:96], busy[96:])):
+        assert pool["busy"] == pytest.approx(sum(own) / len(own))
+
+
+def test_the_age_of_gauges_is_the_mean_of_many_old_ones(ridgeline):
+    """Of 10,000 decisions on readings of the run's begin: 50 million seconds."""
+    routing = result_of(ridgeline, *RUN, "--instances", 2, "--router", "llm-d", "--request-rate", 1, "--num-prompts", 10_000,
+                        "--arrivals", "constant", "--fault", "scrape-loss@0s:0", "--fault", "scrape-loss@0s:1")["summary"]["cluster"]["routing"]
+    assert routing["age_ms"] == pytest.approx(5_000_000, rel=0.001)
+
+
 def test_a_section_says_what_flags_say(ridgeline, tmp_path):
     scenario = tmp_path / "fleet.yaml"
     scenario.write_text(

@@ -344,10 +344,7 @@ StepLoop::Priced StepLoop::price(const domain::StepBatch& batch,
 void StepLoop::count(const domain::StepTime& time, core::Duration busy, std::int64_t steps) {
   totals_.steps += steps;
   totals_.busy += busy;
-  for (std::size_t kind = 0; kind < domain::kNumBottlenecks; ++kind) {
-    totals_.step_time.by_bottleneck[kind] += time.by_bottleneck[kind];
-  }
-  totals_.step_time.cpu += time.cpu;
+  totals_.step_time.add(time);
 }
 
 /// Puts a step in flight; false where it would end after the horizon.

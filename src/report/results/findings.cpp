@@ -96,8 +96,8 @@ void add_numbers(const Series& series, const Stretch& stretch, MapBuilder& map) 
   const std::int64_t end =
       std::min(static_cast<std::int64_t>(stretch.last) * series.window.count(), series.end.count());
   const core::Int128 all = core::Int128{end - begin} * series.instances;
-  std::int64_t busy = 0;
-  for (const std::int64_t ticks : sum.busy) {
+  core::Int128 busy = 0;
+  for (const core::Int128 ticks : sum.busy) {
     busy += ticks;
   }
   const auto most = std::ranges::max_element(sum.busy) - sum.busy.begin();

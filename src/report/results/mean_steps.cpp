@@ -50,8 +50,8 @@ Node step_node(const latency::StepTimeModel& model,
 }  // namespace
 
 Node decode_step_tree(const scenario::Deployment& deployment, const metrics::Window& all) {
-  std::int64_t busy = 0;
-  for (const std::int64_t ticks : all.busy) {
+  core::Int128 busy = 0;
+  for (const core::Int128 ticks : all.busy) {
     busy += ticks;
   }
   if (busy == 0 || all.decode_tokens == 0) {

@@ -13,6 +13,7 @@
 #include "cluster/operations.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
+#include "core/time_sum.hpp"
 #include "core/units.hpp"
 #include "disaggregation/deciders/deciders.hpp"
 #include "disaggregation/registry.hpp"
@@ -124,7 +125,7 @@ class PrefillApart : public testing::Test {
   }
 
   /// Of the time to first token, all of them.
-  [[nodiscard]] Duration parts() const {
+  [[nodiscard]] core::TimeSum parts() const {
     return totals_.gateway + totals_.prefill + totals_.hand_over + totals_.decode_wait +
            totals_.setup + totals_.transfer + totals_.first_step;
   }

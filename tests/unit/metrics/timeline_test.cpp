@@ -144,7 +144,7 @@ TEST(Timeline, EveryPartOfTheTimeOfAStepIsSomewhere) {
     EXPECT_LE(busy(window), 2 * kMs);
     all += busy(window);
     for (std::size_t kind = 0; kind < domain::kNumBottlenecks; ++kind) {
-      sum.by_bottleneck[kind] += Duration::ticks(window.busy[kind]);
+      sum.by_bottleneck[kind] += Duration::ticks(static_cast<std::int64_t>(window.busy[kind]));
     }
   }
   EXPECT_EQ(all, record.period.count() * 3);

@@ -273,8 +273,7 @@ bool FastEngine::launch(Batch& batch) {
       return false;
     }
     time.add(domain::Bottleneck::kOverhead, period - gpu);
-    totals_.step_time.add(time, 1);
-    totals_.step_time.cpu += time.cpu;
+    totals_.step_time.add(time);
     busy_off_lines_ += period;
     if (inputs_.options.log_steps) {
       log_step(batch, period, time);

@@ -50,10 +50,10 @@ EngineTotals FastEngine::totals() const {
   RIDGELINE_CHECK(used_block_ticks_ >= 0, "engine: blocks are in use for some time");
   EngineTotals totals = totals_;
   totals.steps = scheduler_.num_batches();
-  domain::StepTime on_lines = lines_.total();
-  on_lines.add(domain::Bottleneck::kOverhead, totals_.busy - busy_off_lines_ - on_lines.gpu());
-  totals.step_time.add(on_lines, 1);
-  totals.step_time.cpu += on_lines.cpu;
+  const domain::StepTime on_lines = lines_.total();
+  totals.step_time.add(on_lines);
+  totals.step_time.by_bottleneck[static_cast<std::size_t>(domain::Bottleneck::kOverhead)] +=
+      totals_.busy - busy_off_lines_ - on_lines.gpu();
   totals.preemptions = scheduler_.num_preemptions();
   const std::int64_t unit =
       inputs_.options.profile.prefix_stats_in_blocks ? inputs_.options.block_size.value() : 1;

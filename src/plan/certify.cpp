@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/math.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
@@ -387,6 +389,18 @@ void take_windows(Certification& run, const Certification& windows) {
 std::int64_t certifying_windows(double confidence) {
   const double windows = std::ceil(core::log(kCertainty) / core::log(confidence));
   return std::clamp<std::int64_t>(static_cast<std::int64_t>(windows), kWindows, kMostWindows);
+}
+
+core::Warning short_trace_warning(const Certificate& certificate, double confidence) {
+  return {.code = "W-short-trace",
+          .message = fmt::format("{} windows of {} requests are all that the trace has, the cold "
+                                 "start in the first: they certify that {:.0f} % of windows meet "
+                                 "every target, where {:.3g} % were asked for",
+                                 certificate.windows,
+                                 certificate.window_requests,
+                                 certificate.at_least * 100.0,
+                                 confidence * 100.0),
+          .hint = "a longer trace; a load that goes on, by --request-rate, may need less"};
 }
 
 std::int64_t usual_window(double rate, const std::optional<core::Duration>& window, Effort effort) {

@@ -69,6 +69,9 @@ void take_windows(Certification& run, const Certification& windows);
 /// 6).
 [[nodiscard]] std::int64_t certifying_windows(double confidence);
 
+/// That a trace has too few windows for that.
+[[nodiscard]] core::Warning short_trace_warning(const Certificate& certificate, double confidence);
+
 /// Requests of a window at a rate: those of the window stated, or of an hour, within 10,000 and
 /// what the effort's budget holds (planner.md, section 1).
 [[nodiscard]] std::int64_t usual_window(double rate,

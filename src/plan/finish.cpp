@@ -15,8 +15,6 @@
 
 #include <fmt/format.h>
 
-#include "accuracy/bands.hpp"
-#include "core/check.hpp"
 #include "core/math.hpp"
 #include "core/parallel.hpp"
 #include "core/result.hpp"
@@ -28,6 +26,8 @@
 #include "plan/doubt.hpp"
 #include "plan/evaluation_store.hpp"
 #include "plan/factors.hpp"
+#include "plan/finalist_doubt.hpp"
+#include "plan/front.hpp"
 #include "plan/linear_doubt.hpp"
 #include "plan/question.hpp"
 #include "plan/race.hpp"
@@ -48,18 +48,8 @@ constexpr std::int64_t kLeastAdded = 3;
 constexpr std::int64_t kDearWindow = 2'500;
 /// Finalists that are tested beyond what the effort allows, where none has held yet.
 constexpr std::int64_t kMostBeyond = 3;
-/// Numbers this near to each other are the same to three digits; capacities this near, by what
-/// their runs can tell.
-constexpr double kSameNumber = 0.005;
-constexpr double kSameCapacity = 0.01;
-/// The most that is said of a deployment that was not measured: the doubt itself is an estimate.
-constexpr double kMostSure = 0.99;
 /// A chance below this is not worth naming.
 constexpr double kWorthNaming = 0.05;
-/// The most clients that meet the targets, as a real number, lie between that number and the next.
-constexpr double kHalfAClient = 0.5;
-/// Of a run that looks for the clients that are sure.
-constexpr std::int64_t kLeastRequests = 2'000;
 
 class Finish {
  public:
@@ -74,10 +64,11 @@ class Finish {
         interrupt_(interrupt) {}
 
   core::Result<bool> run() {
-    if (auto done = find_causes(); !done) {
-      return core::fail(std::move(done).error());
+    auto causes = find_causes(inputs_, finalists_, answer_, interrupt_);
+    if (!causes) {
+      return core::fail(std::move(causes).error());
     }
-    find_doubt();
+    doubt_ = join_causes(inputs_, finalists_, std::move(*causes), answer_);
     choose_replicas();
     keep_cheapest();
     auto done = certify_all();
@@ -94,112 +85,12 @@ class Finish {
  private:
   PlanCandidate& of(const Finalist& finalist) { return answer_.candidates[finalist.candidate]; }
 
-  /// Of one replica of each. Deployments are not kept: each has tables of half a megabyte, and a
-  /// race may leave hundreds.
-  core::Result<void> find_causes() {
-    for (const Finalist& finalist : finalists_) {
-      if (of(finalist).is_bound()) {
-        causes_.emplace_back();  // Of bounds no doubt is known.
-        continue;
-      }
-      const auto found = inputs_.space.resolve(inputs_.space.point(of(finalist).ordinal));
-      if (!found) {
-        return core::fail(found.error());
-      }
-      const FluidCandidate candidate{.deployment = *found->resolved.deployment,
-                                     .demand = inputs_.demand,
-                                     .targets = question_.slo.targets,
-                                     .label = of(finalist).label};
-      causes_.push_back(causes_of(candidate, accuracy::bands()));
-      if (inputs_.demand.clients) {
-        auto doubt = doubt_of_clients(*found, latency_doubt(candidate), of(finalist));
-        if (!doubt) {
-          return core::fail(std::move(doubt).error());
-        }
-        causes_.back().known_sd = *doubt;
-      }
-    }
-    return {};
-  }
-
-  /// Of the log of the clients that meet the targets. Seats end their number at once, which no
-  /// elasticity tells: it is looked for with targets that leave room for the error of latencies.
-  core::Result<std::optional<double>> doubt_of_clients(const ResolvedSpacePoint& point,
-                                                       const LatencyDoubt& doubt,
-                                                       const PlanCandidate& candidate) {
-    Capacity estimate;
-    estimate.load = candidate.capacity->value;
-    const FindCapacity find = [&](const Targets& targets, double most) {
-      return find_stored_capacity(inputs_.store,
-                                  point.id,
-                                  point.resolved,
-                                  targets,
-                                  {.requests = kLeastRequests,
-                                   .guess = most,
-                                   .ceiling = most,
-                                   .seed = inputs_.seed,
-                                   .is_closed_loop = true},
-                                  interrupt_);
-    };
-    const auto load = find_sure_load(
-        find, std::move(estimate), question_.slo.targets, doubt, question_.confidence);
-    if (!load || !*load) {
-      return load ? core::Result<std::optional<double>>(std::nullopt) : core::fail(load.error());
-    }
-    requests_ += (*load)->sure.requests;
-    return sd_of(**load, question_.confidence);
-  }
-
-  void find_doubt() {
-    table_ = factors_of(causes_);
-    answer_.factors = table_.factors;
-    doubt_ = {.rate = inputs_.load,
-              .factors = table_.factors,
-              .rows = {},
-              .confidence = question_.confidence,
-              .seed = inputs_.seed,
-              .measurements = table_.measurements};
-    for (std::size_t i = 0; i < finalists_.size(); ++i) {
-      const Finalist& finalist = finalists_[i];
-      const PlanCandidate& candidate = of(finalist);
-      const std::int64_t least = finalist.rules.at_least(1 + finalist.rules.spare).value_or(1);
-      doubt_.rows.push_back(
-          {.capacity_rps =
-               candidate.capacity->value + (inputs_.demand.clients ? kHalfAClient : 0.0),
-           .sampling_sd = candidate.sampling_sd,
-           .replicas = 1,
-           .max_replicas = std::max<std::int64_t>(1, finalist.rules.most - finalist.rules.spare),
-           .cost_per_replica = finalist.unit_costs.front(),
-           .elasticity = table_.candidates[i].loading,
-           .min_replicas = std::max<std::int64_t>(
-               1, finalist.rules.allowed.empty() ? 1 : least - finalist.rules.spare)});
-      if (causes_[i].known_sd) {
-        give_spread(*causes_[i].known_sd, doubt_.rows.back());
-      }
-    }
-  }
-
-  /// Makes the causes of a row's doubt that large together, as they share it.
-  void give_spread(double sd, Row& row) const {
-    Row of_causes = row;
-    of_causes.sampling_sd = 0.0;
-    const double now = log_capacity(of_causes, doubt_.factors).sd;
-    if (now > 0.0) {
-      for (double& elasticity : row.elasticity) {
-        elasticity *= sd / now;
-      }
-    } else {
-      row.sampling_sd = std::sqrt(row.sampling_sd * row.sampling_sd + sd * sd);
-    }
-  }
-
   void choose_replicas() {
     for (std::size_t i = 0; i < finalists_.size(); ++i) {
       Finalist& finalist = finalists_[i];
-      const std::int64_t by_value =
+      finalist.replicas =
           finalist.rules.fewest(of(finalist).capacity->value).value_or(finalist.rules.most);
-      finalist.replicas = by_value;
-      if (const auto sure = replicas_for(doubt_.rows[i], doubt_)) {
+      if (const auto sure = replicas_for(doubt_.input.rows[i], doubt_.input)) {
         if (const auto allowed = finalist.rules.at_least(*sure + finalist.rules.spare)) {
           finalist.replicas = *allowed;
         }
@@ -241,11 +132,10 @@ class Finish {
     std::vector<CandidateCauses> causes;
     for (const std::size_t i : kept) {
       finalists.push_back(std::move(finalists_[i]));
-      causes.push_back(std::move(causes_[i]));
+      causes.push_back(std::move(doubt_.causes[i]));
     }
     finalists_ = std::move(finalists);
-    causes_ = std::move(causes);
-    find_doubt();
+    doubt_ = join_causes(inputs_, finalists_, std::move(causes), answer_);
   }
 
   [[nodiscard]] double cost(const Finalist& finalist) const {
@@ -255,8 +145,10 @@ class Finish {
   /// How many deviations its replicas are away from too few.
   [[nodiscard]] double margin(std::size_t i) const {
     const Finalist& finalist = finalists_[i];
-    return log_capacity(doubt_.rows[i], doubt_.factors)
-        .margin(core::log(inputs_.load), finalist.replicas - finalist.rules.spare);
+    return capacity_of(i).margin(core::log(inputs_.load), finalist.replicas - finalist.rules.spare);
+  }
+  [[nodiscard]] LogCapacity capacity_of(std::size_t i) const {
+    return log_capacity(doubt_.input.rows[i], doubt_.input.factors);
   }
 
   /// Those that are sure enough first, of these the cheapest; at the same cost the surest, then the
@@ -454,17 +346,23 @@ class Finish {
     std::int64_t beyond = 0;
     while (true) {
       std::vector<std::size_t> open;
-      const std::vector<std::size_t> order = by_cost();
-      for (const std::size_t i : order) {
-        if (!finalists_[i].certification && !finalists_[i].gave_up && !finalists_[i].is_rival &&
-            open.size() + certified_ahead(order, i) < static_cast<std::size_t>(question_.top_n)) {
+      std::size_t certified = 0;
+      for (const std::size_t i : by_cost()) {
+        const Finalist& finalist = finalists_[i];
+        if (finalist.gave_up) {
+          continue;
+        }
+        if (finalist.certification) {
+          ++certified;
+        } else if (!finalist.is_rival &&
+                   open.size() + certified < static_cast<std::size_t>(question_.top_n)) {
           open.push_back(i);
         }
       }
       if (open.empty()) {
         break;
       }
-      if (!affords(1, kWindows) && (has_certified() || ++beyond > kMostBeyond)) {
+      if (!affords(1, kWindows) && (certified > 0 || ++beyond > kMostBeyond)) {
         break;
       }
       while (open.size() > 1 && !affords(open.size(), kWindows)) {
@@ -477,11 +375,9 @@ class Finish {
     while (true) {
       assess_now();
       const auto pick = find_pick();
-      if (!pick || finalists_[*pick].certification->certificate.windows >= many) {
-        return true;
-      }
-      if (inputs_.demand.trace_requests || !affords(1, many)) {
-        return true;  // It has no more windows, or there is no time for them.
+      if (!pick || finalists_[*pick].certification->certificate.windows >= many ||
+          inputs_.demand.trace_requests || !affords(1, many)) {
+        return true;  // Or it has no more windows, or there is no time for them.
       }
       if (auto done = certify_each({*pick}, many); !done || !*done) {
         return done;
@@ -501,33 +397,16 @@ class Finish {
     return affords;
   }
 
-  [[nodiscard]] bool has_certified() const {
-    return std::ranges::any_of(finalists_, [](const Finalist& finalist) {
-      return finalist.certification && !finalist.gave_up;
-    });
-  }
-
-  [[nodiscard]] std::size_t certified_ahead(const std::vector<std::size_t>& order, std::size_t at) {
-    std::size_t count = 0;
-    for (const std::size_t i : order) {
-      if (i == at) {
-        break;
-      }
-      count += finalists_[i].certification && !finalists_[i].gave_up ? 1U : 0U;
-    }
-    return count;
-  }
-
   void assess_now() {
     for (std::size_t i = 0; i < finalists_.size(); ++i) {
-      Row& row = doubt_.rows[i];
+      Row& row = doubt_.input.rows[i];
       const std::int64_t spare = finalists_[i].rules.spare;
       row.replicas = std::max<std::int64_t>(1, finalists_[i].replicas - spare);
       // What windows have shown is known.
       row.min_replicas =
           std::min(row.max_replicas, std::max(row.min_replicas, finalists_[i].failed - spare + 1));
     }
-    assessed_ = assess(doubt_);
+    assessed_ = assess(doubt_.input);
   }
 
   /// The cheapest that is certified and sure enough.
@@ -552,64 +431,37 @@ class Finish {
     if (pick) {
       // It is shown first, whatever else is cheaper but less sure.
       answer_.pick = finalists_[*pick].candidate;
-      rank(*answer_.pick);
+      rank(*answer_.pick, question_.top_n, answer_);
     }
     for (const std::size_t i : by_cost()) {
       const Finalist& finalist = finalists_[i];
       if (i != pick && finalist.certification && !finalist.gave_up) {
-        rank(finalist.candidate);
+        rank(finalist.candidate, question_.top_n, answer_);
       }
       answer_.finalists.push_back(finalist.candidate);
-      answer_.elasticities.push_back(doubt_.rows[i].elasticity);
+      answer_.elasticities.push_back(doubt_.input.rows[i].elasticity);
     }
     answer_.search.requests_simulated += requests_;
     if (!pick) {
       return {};
     }
     answer_.headroom_pct = 100.0 * (headroom(finalists_[*pick]) - 1.0);
-    warn_of_short_trace(*finalists_[*pick].certification);
+    const Certificate& certificate = finalists_[*pick].certification->certificate;
+    if (inputs_.demand.trace_requests &&
+        certificate.windows < certifying_windows(question_.confidence)) {
+      answer_.warnings.push_back(short_trace_warning(certificate, question_.confidence));
+    }
     if (of(finalists_[*pick]).is_bound()) {
       return {};
     }
     const double best = assessed_.expected_best_cost;
     answer_.expected_regret_pct =
         best > 0.0 ? 100.0 * assessed_.expected_regret[*pick] / best : 0.0;
-    answer_.amplification = table_.candidates[*pick].amplification;
+    answer_.amplification = doubt_.table.candidates[*pick].amplification;
     answer_.cheaper = cheaper_chance(*pick);
-    answer_.measurements = value_of_measurements(doubt_, *pick);
+    answer_.measurements = value_of_measurements(doubt_.input, *pick);
     fill_breakevens(*pick);
     return {};
-  }
-
-  /// Takes a candidate into the ranking, as the twin of one that is there if it has its numbers.
-  void rank(std::size_t candidate) {
-    for (const std::size_t ranked : answer_.ranking) {
-      if (are_twins(answer_.candidates[ranked], answer_.candidates[candidate])) {
-        answer_.candidates[ranked].twins.push_back(candidate);
-        return;
-      }
-    }
-    if (answer_.ranking.size() < static_cast<std::size_t>(question_.top_n)) {
-      answer_.ranking.push_back(candidate);
-    }
-  }
-
-  /// Whether two deployments of the same GPUs have the same numbers, as far as they are shown.
-  static bool are_twins(const PlanCandidate& one, const PlanCandidate& other) {
-    const auto same = [](double a, double b, double part) {
-      return std::abs(a - b) <= part * std::max(std::abs(a), std::abs(b));
-    };
-    bool are = one.model == other.model && one.gpu == other.gpu && one.engine == other.engine &&
-               one.split == other.split && one.gpus_per_replica == other.gpus_per_replica &&
-               one.replicas == other.replicas &&
-               same(one.capacity->value, other.capacity->value, kSameCapacity);
-    for (std::size_t i = 0; are && i < one.targets.size(); ++i) {
-      const auto& a = one.targets[i].value_ms;
-      const auto& b = other.targets[i].value_ms;
-      are = a && b ? same(a->value, b->value, kSameNumber)
-                   : one.targets[i].exceed_share == other.targets[i].exceed_share;
-    }
-    return are;
   }
 
   core::Result<void> fill_one(std::size_t i) {
@@ -621,7 +473,7 @@ class Finish {
       candidate.p_best = std::min(assessed_.p_best[i], kMostSure);
       candidate.expected_regret = assessed_.expected_regret[i];
     }
-    const LogCapacity capacity = log_capacity(doubt_.rows[i], doubt_.factors);
+    const LogCapacity capacity = capacity_of(i);
     const double sampling = candidate.sampling_sd;
     candidate.model_sd = std::sqrt(std::max(0.0, capacity.sd * capacity.sd - sampling * sampling));
     const double width = core::exp(kEightyPercent * capacity.sd);
@@ -665,25 +517,6 @@ class Finish {
     return {};
   }
 
-  void warn_of_short_trace(const Certification& certification) {
-    const Certificate& certificate = certification.certificate;
-    if (!inputs_.demand.trace_requests ||
-        certificate.windows >= certifying_windows(question_.confidence)) {
-      return;
-    }
-    answer_.warnings.push_back(
-        {.code = "W-short-trace",
-         .message = fmt::format(
-             "{} windows of {} requests are all that the trace has, the cold start in "
-             "the first: they certify that {:.0f} % of windows meet every target, where "
-             "{:.3g} % were asked for",
-             certificate.windows,
-             certificate.window_requests,
-             certificate.at_least * 100.0,
-             question_.confidence * 100.0),
-         .hint = "a longer trace; a load that goes on, by --request-rate, may need less"});
-  }
-
   /// Of every finalist, the most replicas that cost less than the pick.
   [[nodiscard]] std::optional<CheaperChance> cheaper_chance(std::size_t pick) {
     std::optional<CheaperChance> found;
@@ -706,9 +539,7 @@ class Finish {
         continue;
       }
       const double p = std::min(
-          kMostSure,
-          normal_probability(
-              log_capacity(doubt_.rows[i], doubt_.factors).margin(log_rate, replicas - spare)));
+          kMostSure, normal_probability(capacity_of(i).margin(log_rate, replicas - spare)));
       const double cost_of_it = core::real(replicas) * finalist.unit_costs.front();
       if (p >= kWorthNaming && (!found || p > found->p_feasible ||
                                 (p == found->p_feasible && cost_of_it < cost_of_found))) {
@@ -752,9 +583,7 @@ class Finish {
   std::vector<Finalist> finalists_;
   Answer& answer_;
   const std::atomic<bool>& interrupt_;
-  std::vector<CandidateCauses> causes_;
-  FactorTable table_;
-  DoubtInput doubt_;
+  FinalistDoubt doubt_;
   Doubt assessed_;
   std::atomic<std::int64_t> requests_ = 0;
 };

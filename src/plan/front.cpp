@@ -15,6 +15,11 @@ namespace ridgeline::plan {
 
 namespace {
 
+/// Numbers this near to each other are the same to three digits; capacities this near, by what
+/// their runs can tell.
+constexpr double kSameNumber = 0.005;
+constexpr double kSameCapacity = 0.01;
+
 /// Ranks bounds that are accepted among the deployments that cost in the same unit: `other` among
 /// `own`, whose place the one with the cheaper pick takes.
 void accept(Answer& own, Answer& other, const Answer& answer) {
@@ -34,7 +39,37 @@ void accept(Answer& own, Answer& other, const Answer& answer) {
   other.ranking.clear();
 }
 
+/// Whether two deployments of the same GPUs have the same numbers, as far as they are shown.
+bool are_twins(const PlanCandidate& one, const PlanCandidate& other) {
+  const auto same = [](double a, double b, double part) {
+    return std::abs(a - b) <= part * std::max(std::abs(a), std::abs(b));
+  };
+  bool are = one.model == other.model && one.gpu == other.gpu && one.engine == other.engine &&
+             one.split == other.split && one.gpus_per_replica == other.gpus_per_replica &&
+             one.replicas == other.replicas &&
+             same(one.capacity->value, other.capacity->value, kSameCapacity);
+  for (std::size_t i = 0; are && i < one.targets.size(); ++i) {
+    const auto& a = one.targets[i].value_ms;
+    const auto& b = other.targets[i].value_ms;
+    are = a && b ? same(a->value, b->value, kSameNumber)
+                 : one.targets[i].exceed_share == other.targets[i].exceed_share;
+  }
+  return are;
+}
+
 }  // namespace
+
+void rank(std::size_t candidate, std::int64_t top_n, Answer& answer) {
+  for (const std::size_t ranked : answer.ranking) {
+    if (are_twins(answer.candidates[ranked], answer.candidates[candidate])) {
+      answer.candidates[ranked].twins.push_back(candidate);
+      return;
+    }
+  }
+  if (answer.ranking.size() < static_cast<std::size_t>(top_n)) {
+    answer.ranking.push_back(candidate);
+  }
+}
 
 void rank_standings(std::array<Answer, kStandings.size()>& found, Answer& answer) {
   const auto of = [&](Standing standing) -> Answer& {

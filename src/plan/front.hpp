@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "plan/answer.hpp"
@@ -14,6 +15,10 @@ namespace ridgeline::plan {
 /// others; bounds that are accepted are ranked among what they can be compared with. `found` is by
 /// standing; candidates are the answer's.
 void rank_standings(std::array<Answer, kStandings.size()>& found, Answer& answer);
+
+/// Takes a candidate that is certified into the ranking, of `top_n` at most; or, where one of the
+/// same GPUs is there with the same numbers as far as they are shown, as its twin.
+void rank(std::size_t candidate, std::int64_t top_n, Answer& answer);
 
 /// Fills Answer::pareto and PlanCandidate::dominated_by: of those certified, the ones of which no
 /// other is better in one objective and worse in none.

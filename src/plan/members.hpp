@@ -12,6 +12,12 @@
 
 namespace ridgeline::plan {
 
+/// The place of what flags say, and a text of theirs.
+inline constexpr const char* kFlags = "command line";
+inline document::Node text_node(std::string_view text) {
+  return document::Node::string(std::string(text), {.file = kFlags});
+}
+
 /// A map that is read member by member and put together again.
 class Members {
  public:

@@ -21,10 +21,10 @@
 #include "engine/schedulers.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
-#include "plan/cost.hpp"
 #include "plan/engines.hpp"
 #include "plan/limits.hpp"
 #include "plan/members.hpp"
+#include "plan/objectives.hpp"
 #include "plan/refusals.hpp"
 #include "plan/slo.hpp"
 #include "routing/registry.hpp"
@@ -39,7 +39,6 @@ namespace {
 
 using document::Node;
 
-constexpr const char* kFlags = "command line";
 constexpr std::string_view kTensorParallel = "engine.tensor_parallel_size";
 constexpr std::string_view kPipelineParallel = "engine.pipeline_parallel_size";
 constexpr std::string_view kExpertParallel = "engine.enable_expert_parallel";
@@ -51,10 +50,6 @@ constexpr std::string_view kRouter = "cluster.router.name";
 constexpr std::array<std::int64_t, 2> kUsualBudgets = {2048, 8192};
 /// Replicas, GPUs and the like.
 constexpr document::Range<std::int64_t> kCounts = {1, 1'000'000};
-
-Node text_node(std::string_view text) {
-  return Node::string(std::string(text), {.file = kFlags});
-}
 
 /// Whether a flag's text lists several values, or asks for all that fit.
 bool is_list(const scenario::Override& change) {
@@ -89,16 +84,15 @@ class QuestionReader {
     refuse_answers();
     refuse_lists(base_, "", errors_);
     check_names();
-    read_objectives();
-    if (errors_.empty()) {
-      read_objective();
-    }
+    question_.gpus = gpus();
+    read_aims({.words = words_, .objective = blocks_.objective, .cost = blocks_.cost},
+              question_,
+              errors_);
     if (!errors_.empty()) {
       return core::fail(std::move(errors_));
     }
     question_.base = base_;
     question_.axes = axes_.map();
-    question_.gpus = gpus();
     for (const std::string& engine : engines()) {
       question_.engines.push_back(scenario::named_version(engine));
     }
@@ -535,100 +529,6 @@ class QuestionReader {
       }
     }
     return found;
-  }
-
-  /// The objectives that are named.
-  void read_objectives() {
-    std::vector<std::string> names;
-    core::Location where{.file = kFlags};
-    const bool is_flag = words_.objective.has_value();
-    if (is_flag) {
-      auto node = document::parse_yaml(fmt::format("[{}]", *words_.objective), kFlags);
-      blocks_.objective = node ? *node : text_node(*words_.objective);
-    }
-    if (blocks_.objective) {
-      where = is_flag ? where : blocks_.objective->where();
-      const Node& node = *blocks_.objective;
-      for (const Node& item : node.is_list() ? node.items() : std::vector<Node>{node}) {
-        names.push_back(item.is_string() ? item.as_string() : item.describe());
-      }
-    }
-    question_.objectives =
-        objectives_of(names, is_flag ? "--objective" : "objective", where, errors_);
-  }
-
-  [[nodiscard]] bool wants_prices() const {
-    return std::ranges::any_of(question_.objectives, [](Objective objective) {
-      return objective == Objective::kUsdPerHour || objective == Objective::kUsdPerMtok;
-    });
-  }
-
-  void read_costs() {
-    Members cost(blocks_.cost && blocks_.cost->is_map() ? blocks_.cost->members()
-                                                        : std::vector<Node::Member>{});
-    if (blocks_.cost && !blocks_.cost->is_map()) {
-      errors_.push_back(
-          {.field = "cost",
-           .message = fmt::format("found {}, expected a map", blocks_.cost->describe()),
-           .where = blocks_.cost->where(),
-           .hint = "cost: {prices: prices.yaml}"});
-    }
-    if (words_.prices) {
-      cost.set("prices", text_node(*words_.prices));
-    }
-    question_.cost = read_cost(cost.empty() ? Node() : cost.map(), "cost", wants_prices(), errors_);
-  }
-
-  void read_objective() {
-    // With prices named, money is meant.
-    const bool names_prices =
-        words_.prices || (blocks_.cost && blocks_.cost->find("prices") != nullptr);
-    const bool by_default = question_.objectives.empty() && !names_prices && !question_.most_of;
-    if (question_.objectives.empty()) {
-      question_.objectives = {question_.most_of ? Objective::kGpus : Objective::kUsdPerHour};
-    }
-    read_costs();
-    if (!errors_.empty()) {
-      return;
-    }
-    for (const Objective objective : question_.objectives) {
-      core::Errors lacking =
-          objective_errors(objective, gpus(), question_.cost, question_.accept_bounds);
-      if (by_default && !lacking.empty()) {
-        question_.objectives = {Objective::kGpus};
-        question_.cost.prices.reset();
-        question_.warnings.push_back(
-            {.code = "W-objective",
-             .message = fmt::format("{}: the fewest GPUs are looked for, whatever they cost",
-                                    lacking.front().message),
-             .hint = "--prices FILE, or --objective gpus"});
-        break;
-      }
-      errors_.insert(errors_.end(), lacking.begin(), lacking.end());
-    }
-    warn_of_unpriced();
-  }
-
-  void warn_of_unpriced() {
-    if (!question_.cost.prices || !wants_prices()) {
-      return;
-    }
-    std::vector<std::string> unpriced;
-    for (const hardware::GpuSpec& gpu : gpus()) {
-      if (question_.cost.prices->of(gpu.name) == nullptr) {
-        unpriced.push_back(gpu.name);
-      }
-    }
-    if (!unpriced.empty()) {
-      question_.warnings.push_back(
-          {.code = "W-no-price",
-           .message = fmt::format("{} has no price of {}: {}",
-                                  question_.cost.prices->file,
-                                  fmt::join(unpriced, ", "),
-                                  question_.classes.empty() ? "listed apart, by number of GPUs"
-                                                            : "left out of the mix"),
-           .hint = "--prices FILE"});
-    }
   }
 
   void read_count(const char* flag, const std::optional<std::string>& text, std::int64_t& out) {

@@ -36,6 +36,25 @@ TEST(Front, HoldsWhatNoOtherDominates) {
   EXPECT_EQ(answer.candidates[2].dominated_by, "a");
 }
 
+TEST(Front, WhatHasTheNumbersOfAnotherIsItsTwin) {
+  Answer answer;
+  answer.candidates = {certified("a", 1.0, 900.0),
+                       certified("b", 1.0, 900.0),
+                       certified("c", 1.0, 900.0),
+                       certified("d", 1.0, 900.0)};
+  for (PlanCandidate& candidate : answer.candidates) {
+    candidate.capacity = Interval{.value = 10.0, .lo = 9.0, .hi = 11.0};
+  }
+  answer.candidates[1].capacity->value = 10.05;
+  answer.candidates[2].capacity->value = 12.0;
+  answer.candidates[3].capacity->value = 14.0;
+  for (std::size_t i = 0; i < answer.candidates.size(); ++i) {
+    rank(i, 2, answer);
+  }
+  EXPECT_THAT(answer.ranking, ElementsAre(0, 2));
+  EXPECT_THAT(answer.candidates[0].twins, ElementsAre(1));
+}
+
 TEST(Front, TheBestOfAnotherGpuTakesTheFewestOfThem) {
   std::vector<PlanCandidate> candidates(4);
   std::vector<Contender> contenders(4);

@@ -121,7 +121,11 @@ def test_explain_and_files(ridgeline):
     assert plan(ridgeline, "--slo-ttft", "500ms", "--explain", "zzz").returncode == 2
     done = plan(ridgeline, "--slo-ttft", "500ms", "--save-dir", "out", "--deployment-target", "vllm")
     assert done.returncode == 0, done.stderr
-    assert (ridgeline.folder / "out" / "top1" / "scenario.yaml").exists()
+    assert (ridgeline.folder / "out" / "top1" / "scenario.yaml").exists() and "W-earlier-plan" not in done.stdout
+    # Rows of another question that stay in the folder are said to be of it.
+    rows = sum(folder.name.startswith("top") for folder in (ridgeline.folder / "out").iterdir())
+    done = plan(ridgeline, "--slo-ttft", "500ms", "--save-dir", "out", "--deployment-target", "vllm", "--top-n", rows - 1)
+    assert f"out/top{rows} is of an earlier plan" in " ".join(done.stdout.replace("warning ", "").split()), done.stdout
 
 
 def test_files_for_targets_without_a_router_in_common(ridgeline):

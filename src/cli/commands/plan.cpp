@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
@@ -24,6 +25,7 @@
 #include "cli/progress.hpp"
 #include "cli/verb_outputs.hpp"
 #include "core/result.hpp"
+#include "core/text.hpp"
 #include "deploy/deployment.hpp"
 #include "deploy/layout.hpp"
 #include "deploy/registry.hpp"
@@ -394,6 +396,19 @@ core::Result<Saved> files_of(const plan::Answer& answer,
                              const PlanJob& job,
                              const Arguments& arguments) {
   auto saved = deployments_of(answer, job);
+  const auto folder = [&](std::size_t place) {
+    return fmt::format("{}/top{}", arguments.value("save-dir"), place);
+  };
+  for (std::size_t place = answer.ranking.size() + 1;
+       saved && std::filesystem::exists(std::filesystem::symlink_status(folder(place)));
+       ++place) {
+    saved->warnings.push_back(
+        {.code = "W-earlier-plan",
+         .message = fmt::format("{} is of an earlier plan: this one has {} {}",
+                                folder(place),
+                                answer.ranking.size(),
+                                core::plural("deployment", answer.ranking.size()))});
+  }
   if (saved && arguments.has("what-to-measure")) {
     saved->files.push_back(
         {.name = "measure.sh",

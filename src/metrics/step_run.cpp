@@ -45,7 +45,7 @@ void StepRun::add_steps(std::int64_t from, std::int64_t to, Window& window) cons
   window.running += Int128{requests()} * ticks;
   window.kv_tokens += Int128{kv_tokens(0)} * ticks;
   for (std::size_t kind = 0; kind < domain::kNumBottlenecks; ++kind) {
-    window.busy[kind] += record_.time.by_bottleneck[kind].count() * (to - from);
+    window.busy[kind] += Int128{record_.time.by_bottleneck[kind].count()} * (to - from);
   }
   add_growth(sum_below(to) - sum_below(from), squares_below(to) - squares_below(from), window);
 }

@@ -48,7 +48,7 @@ class StepRun {
     window.running += core::Int128{requests()} * ticks;
     core::Int128 kv = core::Int128{kv_tokens(0)} * ticks;
     for (std::size_t kind = 0; kind < domain::kNumBottlenecks; ++kind) {
-      window.busy[kind] += record_.time.by_bottleneck[kind].count() * steps;
+      window.busy[kind] += core::Int128{record_.time.by_bottleneck[kind].count()} * steps;
     }
     if (steps > 1) {
       const std::int64_t numbers = sum_below(steps);
@@ -99,9 +99,9 @@ class StepRun {
   }
   void add_growing_time(std::int64_t numbers, Window& window) const {
     window.busy[static_cast<std::size_t>(record_.growth_kind)] +=
-        record_.gpu_growth.count() * numbers;
+        core::Int128{record_.gpu_growth.count()} * numbers;
     window.busy[static_cast<std::size_t>(domain::Bottleneck::kOverhead)] +=
-        (record_.period_growth - record_.gpu_growth).count() * numbers;
+        core::Int128{(record_.period_growth - record_.gpu_growth).count()} * numbers;
   }
   /// Few steps are the least or the greatest of their window.
   void note_extremes(std::int64_t from, std::int64_t to, Window& window) const {

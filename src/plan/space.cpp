@@ -147,10 +147,11 @@ core::Result<ResolvedSpacePoint> Space::resolve(const SpacePoint& point,
     constexpr std::string_view kTiers = "kv_offload";
     const Node* cluster = scenario.find("cluster");
     const Node* tiers = cluster != nullptr ? cluster->find(kTiers) : nullptr;
-    Node alone = tiers == nullptr
-                     ? Node::null({})
-                     : Node::map({{.key = std::string(kTiers), .value = *tiers, .where = {}}}, {});
-    return sweep::with_setting(scenario, "cluster", std::move(alone));
+    const Node alone =
+        tiers == nullptr
+            ? Node::null({})
+            : Node::map({{.key = std::string(kTiers), .value = *tiers, .where = {}}}, {});
+    return sweep::with_setting(scenario, "cluster", alone);
   };
   if (point.split || replicas > 1) {
     // Ranks are instances of their own: only the engine knows how many there are.

@@ -148,13 +148,13 @@ document::Node run_info_tree(const RunInfo& info) {
 
 /// Absent numbers of run_info whose reason is the run's, not the machine's: warnings must not
 /// differ between two runs.
-void run_info_missing(const RunInfo& info, core::Warnings& warnings) {
-  if (!info.jumped_share) {
+void run_info_missing(const RunResult& result, core::Warnings& warnings) {
+  if (!result.run_info.jumped_share) {
     warnings.push_back({.code = "W-no-number",
                         .message = "run_info.jumped_share: the engine ran no step",
                         .hint = {}});
   }
-  if (!info.simulated_per_wall) {
+  if (!result.summary.duration_s) {
     warnings.push_back({.code = "W-no-number",
                         .message = "run_info.simulated_per_wall: the run has no duration",
                         .hint = {}});
@@ -264,7 +264,7 @@ document::Node result_tree(const RunResult& result, SeriesIn series) {
   for (auto& warning : metrics::missing_numbers(result.summary)) {
     warnings.push_back(std::move(warning));
   }
-  run_info_missing(result.run_info, warnings);
+  run_info_missing(result, warnings);
   const document::Node config = finite_tree(result.config, "config", warnings);
   const document::Node summary = summary_tree(result.summary);
   MapBuilder map;

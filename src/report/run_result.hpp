@@ -24,7 +24,7 @@ struct RunInfo {
   double requests_per_second = 0.0;    ///< Simulated requests per second of wall time.
   std::optional<double> jumped_share;  ///< Steps in closed form, of all; nothing without steps.
   std::optional<double> simulated_per_wall;  ///< Simulated seconds per second of wall time; nothing
-                                             ///< where the summary has no duration.
+                                             ///< where one of the two is none.
 };
 
 /// A deployment of several data-parallel ranks, of which the summary covers one. Rates are in

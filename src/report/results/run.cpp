@@ -109,7 +109,9 @@ RunResult run_result(const scenario::Resolved& resolved,
   }
   if (story.wall_time_s > 0.0) {
     info.requests_per_second = static_cast<double>(outcome.summary.requests()) / story.wall_time_s;
-    info.simulated_per_wall = outcome.summary.duration_s.value_or(0.0) / story.wall_time_s;
+    if (outcome.summary.duration_s) {
+      info.simulated_per_wall = *outcome.summary.duration_s / story.wall_time_s;
+    }
   }
   return result;
 }

@@ -25,6 +25,7 @@
 #include "plan/prices.hpp"
 #include "plan/share.hpp"
 #include "plan/space.hpp"
+#include "plan/sure_load.hpp"
 #include "scenario/accuracy_question.hpp"
 #include "sweep/axes.hpp"
 #include "sweep/point_id.hpp"
@@ -475,7 +476,8 @@ class MixPlanner {
       }
     }
     const LogCapacity capacity{.mean = 0.0, .sd = spread / busy};
-    pool.p_feasible = normal_probability(capacity.margin(core::log(busy), pool.replicas));
+    pool.p_feasible =
+        std::min(kMostSure, normal_probability(capacity.margin(core::log(busy), pool.replicas)));
     return keep(pool);
   }
 

@@ -29,7 +29,7 @@ readonly root
 
 leave() {
   local folder
-  for folder in tree/shared proc; do
+  for folder in tree/shared dev/pts proc; do
     if mountpoint -q "$root/$folder"; then umount "$root/$folder"; fi
   done
   rm -rf --one-file-system "$root"
@@ -54,6 +54,8 @@ if [[ -d ../shared ]]; then
   mount --bind -o ro "$(realpath ../shared)" "$root/tree/shared"
 fi
 mount -t proc proc "$root/proc"
+mkdir -p "$root/dev/pts"
+mount -t devpts -o newinstance,ptmxmode=0666 devpts "$root/dev/pts"
 
 for command in "${commands[@]}"; do
   start=$SECONDS

@@ -97,7 +97,7 @@ class Fleet : public GaugeSource {
   /// part acted, an instance was changed. While that is the same and instances are still
   /// (is_still()), all that can be read of them is the same.
   [[nodiscard]] virtual std::uint64_t num_changes() const = 0;
-  /// What that was when an instance was last changed.
+  /// num_changes() as it was when this instance was last changed.
   [[nodiscard]] virtual std::uint64_t last_change(core::InstanceId id) const = 0;
   /// Every instant before this one is done.
   [[nodiscard]] virtual core::SimTime passed() const = 0;

@@ -37,7 +37,8 @@ Node acceptance_of(const Node& speculative) {
                          {});
 }
 
-/// Whether that is written: with the flags also what was stated and no flag says.
+/// Whether scenario.yaml has this option. With `with_flags` it also has an option that the scenario
+/// states and no flag of the engine can say.
 bool is_written(const Dialect& dialect, const OptionValue& option, bool with_flags) {
   return is_explicit(dialect, option) ||
          (with_flags && option.is_stated && !option.value.is_null());

@@ -26,7 +26,7 @@ std::vector<double> time_scores(const std::vector<double>& times) {
   return scores;
 }
 
-/// How many chunks both begin with.
+/// The number of leading chunks that two prompts share.
 std::size_t common(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b) {
   return static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
 }

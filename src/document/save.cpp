@@ -120,6 +120,7 @@ class Saving {
     if (auto above = make_folders(folder.parent_path(), made); !above) {
       return above;
     }
+    const SignalsWait wait;
     if (::mkdir(folder.c_str(), kFolderMode) == 0) {
       made.emplace_back(folder.string(), Temporary::Kind::kFolder);
     } else if (errno != EEXIST) {
@@ -149,13 +150,17 @@ class Saving {
 
   core::Result<void> stage_file(const NewFile& file) {
     const fs::path path = staging_ / file.name;
-    const int descriptor = ::open(path.c_str(),
-                                  O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-                                  file.is_script ? kScriptMode : kSavedFileMode);
-    if (descriptor < 0) {
-      return refuse(target_ / file.name, core::system_message(errno));
+    int descriptor = -1;
+    {
+      const SignalsWait wait;
+      descriptor = ::open(path.c_str(),
+                          O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                          file.is_script ? kScriptMode : kSavedFileMode);
+      if (descriptor < 0) {
+        return refuse(target_ / file.name, core::system_message(errno));
+      }
+      staged_.emplace_back(path.string(), Temporary::Kind::kFile);
     }
-    staged_.emplace_back(path.string(), Temporary::Kind::kFile);
     const bool written = write_fully(descriptor, file.text);
     const int problem = errno;
     if (::close(descriptor) != 0 || !written) {

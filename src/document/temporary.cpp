@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <memory>
 #include <mutex>
+#include <pthread.h>
 #include <string>
 #include <string_view>
 #include <sys/types.h>
@@ -61,6 +62,16 @@ tl::unexpected<core::Errors> system_problem(int code) {
 
 }  // namespace
 
+SignalsWait::SignalsWait() {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before_);
+}
+
+SignalsWait::~SignalsWait() {
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
 Temporary::Temporary(std::string path, Kind kind, std::string target) {
   const std::scoped_lock lock(entries_mutex());
   entry_ = first_entry().load();
@@ -106,6 +117,7 @@ void Temporary::keep() {
 }
 
 core::Result<Temporary::File> Temporary::file_beside(const std::string& target) {
+  const SignalsWait wait;
   for (int i = 0; i < kMostNames; ++i) {
     std::string path =
         fmt::format("{}.partial-{}{}", target, ::getpid(), i == 0 ? "" : fmt::format("-{}", i));
@@ -122,6 +134,7 @@ core::Result<Temporary::File> Temporary::file_beside(const std::string& target) 
 }
 
 core::Result<Temporary> Temporary::folder_in(const std::string& folder) {
+  const SignalsWait wait;
   std::string path = folder + "/.ridgeline-XXXXXX";
   if (::mkdtemp(path.data()) == nullptr) {
     return system_problem(errno);

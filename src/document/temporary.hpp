@@ -1,5 +1,6 @@
 #pragma once
 
+#include <csignal>
 #include <string>
 #include <string_view>
 
@@ -8,6 +9,21 @@
 namespace ridgeline::document {
 
 struct TemporaryEntry;
+
+/// Keeps this thread's signals waiting from before a file is made until it is a Temporary: a signal
+/// that ended the process in between would leave it behind.
+class SignalsWait {
+ public:
+  SignalsWait();
+  ~SignalsWait();
+  SignalsWait(const SignalsWait&) = delete;
+  SignalsWait& operator=(const SignalsWait&) = delete;
+  SignalsWait(SignalsWait&&) = delete;
+  SignalsWait& operator=(SignalsWait&&) = delete;
+
+ private:
+  sigset_t before_{};
+};
 
 /// A file or folder that this process made, under a name that nothing had before, and that goes
 /// away with this object or when a signal ends the process. Nothing else is ever removed: a folder
@@ -20,7 +36,8 @@ class Temporary {
   [[nodiscard]] static core::Result<File> file_beside(const std::string& target);
   /// A new folder in `folder`, which only this user may enter.
   [[nodiscard]] static core::Result<Temporary> folder_in(const std::string& folder);
-  /// Takes on a file or an empty folder that the caller has just made.
+  /// Takes on a file or an empty folder that the caller has just made, with signals waiting
+  /// (SignalsWait).
   enum class Kind : bool { kFile, kFolder };
   Temporary(std::string path, Kind kind, std::string target = {});
 

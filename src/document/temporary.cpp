@@ -2,12 +2,12 @@
 
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstddef>
 #include <cstdlib>
 #include <fcntl.h>
 #include <memory>
 #include <mutex>
-#include <pthread.h>
 #include <string>
 #include <string_view>
 #include <sys/types.h>

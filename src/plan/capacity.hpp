@@ -55,7 +55,8 @@ struct Capacity {
   std::vector<Evaluation> evaluations;
   std::int64_t requests = 0;                        ///< Simulated in all.
   std::optional<metrics::PowerSummary> power = {};  ///< Of the run nearest to the root.
-  bool unstable = false;  ///< At that load the queue grows throughout the run.
+  bool unstable = false;      ///< At that load the queue grows throughout the run.
+  std::int64_t replicas = 1;  ///< That shared the load of the runs; `load` is that of one.
 };
 
 /// Runs of one search once loads on both sides of the root are known, or none is far (planner.md,

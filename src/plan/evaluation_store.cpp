@@ -162,6 +162,29 @@ void add_targets(core::Digest& digest, const Targets& targets) {
   }
 }
 
+/// What `run` finds, or what the store has of it.
+template <class Run>
+core::Result<std::optional<Certification>> stored_certification(EvaluationStore* store,
+                                                                const std::string& id,
+                                                                const Targets& targets,
+                                                                const CertifyOptions& options,
+                                                                const Run& run) {
+  if (store == nullptr) {
+    return run();
+  }
+  const std::string key = store->certification_key(id, targets, options);
+  if (auto known = store->certification(key)) {
+    return known;
+  }
+  core::Result<std::optional<Certification>> found = run();
+  if (found && *found) {
+    if (auto kept = store->keep(key, **found); !kept) {
+      return core::fail(std::move(kept).error());
+    }
+  }
+  return found;
+}
+
 }  // namespace
 
 core::Result<std::unique_ptr<EvaluationStore>> EvaluationStore::open(const std::string& folder,
@@ -386,6 +409,35 @@ core::Result<std::optional<Capacity>> find_stored_capacity(EvaluationStore* stor
     }
   }
   return found;
+}
+
+core::Result<std::optional<Certification>> find_stored_certification(
+    EvaluationStore* store,
+    const ResolvedSpacePoint& whole,
+    const ResolvedSpacePoint& serving,
+    const Targets& targets,
+    const CertifyOptions& options,
+    const std::atomic<bool>& interrupt) {
+  const CertifyOptions of_run{
+      .load = options.load,
+      .windows = 0,
+      .window_requests = whole.resolved.workload.section.num_prompts.value_or(0),
+      .seed = static_cast<std::uint64_t>(whole.resolved.run.seed),
+      .instances = whole.resolved.run.cluster.instances.value_or(1)};
+  auto run = stored_certification(store, whole.id, targets, of_run, [&] {
+    return run_whole(whole.resolved, targets, interrupt);
+  });
+  if (!run || !*run || !(*run)->certificate.holds) {
+    return run;
+  }
+  auto windows = stored_certification(store, serving.id, targets, options, [&] {
+    return certify(serving.resolved, targets, options, interrupt);
+  });
+  if (!windows || !*windows) {
+    return windows;
+  }
+  take_windows(**run, **windows);
+  return run;
 }
 
 }  // namespace ridgeline::plan

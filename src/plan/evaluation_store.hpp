@@ -12,6 +12,7 @@
 #include "core/result.hpp"
 #include "plan/capacity.hpp"
 #include "plan/certify.hpp"
+#include "plan/space.hpp"
 #include "plan/target.hpp"
 #include "scenario/resolve.hpp"
 #include "sweep/shard_file.hpp"
@@ -63,6 +64,17 @@ class EvaluationStore {
     const scenario::Resolved& resolved,
     const Targets& targets,
     const CapacityOptions& options,
+    const std::atomic<bool>& interrupt);
+
+/// The run that `run` makes of a deployment, and if that meets every target, windows of other
+/// requests (certify), on the replicas that serve. The numbers are those of the run, but for the
+/// certificate. Taken from the store, and kept there, where there is one.
+[[nodiscard]] core::Result<std::optional<Certification>> find_stored_certification(
+    EvaluationStore* store,
+    const ResolvedSpacePoint& whole,
+    const ResolvedSpacePoint& serving,
+    const Targets& targets,
+    const CertifyOptions& options,
     const std::atomic<bool>& interrupt);
 
 }  // namespace ridgeline::plan

@@ -81,11 +81,11 @@ void give_spread(double sd, const DoubtInput& input, Row& row) {
 
 /// Deployments are not kept: each has tables of half a megabyte, and a race may leave hundreds.
 core::Result<std::vector<CandidateCauses>> find_causes(const FinishInputs& inputs,
-                                                       const std::vector<Finalist>& finalists,
+                                                       std::vector<Finalist>& finalists,
                                                        Answer& answer,
                                                        const std::atomic<bool>& interrupt) {
   std::vector<CandidateCauses> causes;
-  for (const Finalist& finalist : finalists) {
+  for (Finalist& finalist : finalists) {
     const PlanCandidate& of = answer.candidates[finalist.candidate];
     causes.emplace_back();
     if (of.is_bound()) {
@@ -100,9 +100,13 @@ core::Result<std::vector<CandidateCauses>> find_causes(const FinishInputs& input
                                    .targets = inputs.question.slo.targets,
                                    .label = of.label};
     causes.back() = causes_of(candidate, accuracy::bands());
+    const LatencyDoubt latencies = latency_doubt(candidate);
+    if (finalist.together > 1 && latencies.is_known()) {
+      finalist.latencies = latencies;
+    }
     if (inputs.demand.clients) {
-      auto doubt = doubt_of_clients(
-          inputs, *found, latency_doubt(candidate), of.capacity->value, answer, interrupt);
+      auto doubt =
+          doubt_of_clients(inputs, *found, latencies, of.capacity->value, answer, interrupt);
       if (!doubt) {
         return core::fail(std::move(doubt).error());
       }

@@ -21,7 +21,7 @@ struct FinalistDoubt {
 /// What may be wrong with one replica of each. What it simulates is added to the answer's requests.
 [[nodiscard]] core::Result<std::vector<CandidateCauses>> find_causes(
     const FinishInputs& inputs,
-    const std::vector<Finalist>& finalists,
+    std::vector<Finalist>& finalists,
     Answer& answer,
     const std::atomic<bool>& interrupt);
 

@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include "core/distributions.hpp"
 #include "core/math.hpp"
 #include "core/parallel.hpp"
 #include "core/result.hpp"
@@ -41,8 +42,10 @@ namespace {
 
 /// Beyond so many deviations (99.87 %) one is not surer than another.
 constexpr double kSurest = 3.0;
-/// Replicas that are added at most where a target is missed, as a share and in number.
+/// Replicas that are added at most where a target is missed, as a share and in number; and as a
+/// share where the number that one run asked for tells little.
 constexpr double kMostAdded = 1.0;
+constexpr double kMostAddedBlindly = 15.0;
 constexpr std::int64_t kLeastAdded = 3;
 /// Requests of a window where each costs more to simulate: 25 lie above its 99th percentile.
 constexpr std::int64_t kDearWindow = 2'500;
@@ -198,28 +201,6 @@ class Finish {
                : requests;
   }
 
-  /// What a run finds, or what the store has of it.
-  template <class Run>
-  core::Result<std::optional<Certification>> stored(const std::string& id,
-                                                    const CertifyOptions& how,
-                                                    const Run& run) {
-    EvaluationStore* const store = inputs_.store;
-    const std::string key =
-        store != nullptr ? store->certification_key(id, question_.slo.targets, how) : "";
-    if (store != nullptr) {
-      if (auto known = store->certification(key)) {
-        return known;
-      }
-    }
-    core::Result<std::optional<Certification>> found = run();
-    if (store != nullptr && found && *found) {
-      if (auto kept = store->keep(key, **found); !kept) {
-        return core::fail(std::move(kept).error());
-      }
-    }
-    return found;
-  }
-
   /// With so many replicas, what `run` is asked to run: where the question says neither how many
   /// requests nor how long, a window of them.
   core::Result<ResolvedSpacePoint> whole(const Finalist& finalist, std::int64_t replicas) {
@@ -231,60 +212,51 @@ class Finish {
     return found;
   }
 
-  /// The run that `run` would make of a finalist with so many replicas, and if that meets every
-  /// target, so many windows of other requests. The numbers are those of the run.
+  /// find_stored_certification() of a finalist with so many replicas and windows.
   core::Result<std::optional<Certification>> test(const Finalist& finalist,
                                                   std::int64_t replicas,
                                                   std::int64_t windows) {
-    const Targets& targets = question_.slo.targets;
-    auto stated = whole(finalist, replicas);
-    if (!stated) {
-      return core::fail(std::move(stated).error());
-    }
-    const CertifyOptions of_run{
-        .load = 0.0,
-        .windows = 0,
-        .window_requests = stated->resolved.workload.section.num_prompts.value_or(0),
-        .seed = static_cast<std::uint64_t>(stated->resolved.run.seed),
-        .instances = replicas};
-    auto run = stored(
-        stated->id, of_run, [&] { return run_whole(stated->resolved, targets, interrupt_); });
-    if (!run || !*run) {
-      return run;
-    }
-    requests_ += (*run)->requests;
-    if (!(*run)->certificate.holds) {
-      return run;
-    }
     const SpacePoint point = inputs_.space.point(of(finalist).ordinal);
-    auto serving = inputs_.space.resolve(point, replicas - finalist.rules.spare);
-    if (!serving) {
-      return core::fail(std::move(serving).error());
+    const auto stated = whole(finalist, replicas);
+    const auto serving = inputs_.space.resolve(point, replicas - finalist.rules.spare);
+    if (!stated || !serving) {
+      return core::fail(stated ? serving.error() : stated.error());
     }
-    const CertifyOptions how{.load = inputs_.load,
-                             .windows = windows,
-                             .window_requests = window_requests(),
-                             .confidence = question_.confidence,
-                             .seed = inputs_.seed + kFreshSeed,
-                             .trace_rate = inputs_.demand.rate,
-                             .instances = serving->resolved.run.cluster.instances.value_or(1)};
-    auto certified = stored(
-        serving->id, how, [&] { return certify(serving->resolved, targets, how, interrupt_); });
-    if (!certified || !*certified) {
-      return certified;
+    auto found = find_stored_certification(
+        inputs_.store,
+        *stated,
+        *serving,
+        question_.slo.targets,
+        {.load = inputs_.load,
+         .windows = windows,
+         .window_requests = window_requests(),
+         .confidence = question_.confidence,
+         .seed = inputs_.seed + kFreshSeed,
+         .trace_rate = inputs_.demand.rate,
+         .instances = serving->resolved.run.cluster.instances.value_or(1)},
+        interrupt_);
+    if (found && *found) {
+      requests_ += (*found)->requests;
     }
-    requests_ += (*certified)->requests;
-    take_windows(**run, **certified);
-    return run;
+    return found;
   }
 
   /// Tests a finalist with its replicas, with more until a number of them holds, and then with
-  /// those between that and the last that did not.
+  /// those between that and the last that did not: where their number tells little, none.
   core::Result<bool> certify_one(Finalist& finalist, std::int64_t windows) {
-    const auto more = static_cast<std::int64_t>(core::real(finalist.replicas) * kMostAdded);
+    const auto more = static_cast<std::int64_t>(
+        core::real(finalist.replicas) * (finalist.latencies ? kMostAddedBlindly : kMostAdded));
     const std::int64_t most = finalist.replicas + std::max(kLeastAdded, more);
+    const auto half_way = [&](std::int64_t failed) {
+      const auto next = finalist.rules.at_least((failed + finalist.replicas) / 2);
+      return next > std::max(failed, finalist.rules.spare) && next < finalist.replicas
+                 ? next
+                 : std::nullopt;
+    };
     std::int64_t step = 1;
-    std::int64_t failed = 0;
+    std::int64_t missed = finalist.failed;  // So many replicas miss a target,
+    std::int64_t failed = missed;           // so many are not sure either.
+    bool must_be_sure = finalist.latencies.has_value();
     std::optional<std::int64_t> next = finalist.replicas;
     bool holds = false;
     while (next) {
@@ -295,28 +267,38 @@ class Finish {
       if (!*tested) {
         return false;
       }
-      const bool held = (*tested)->certificate.holds;
+      const bool meets = (*tested)->certificate.holds;
+      const bool held =
+          meets && (!must_be_sure || probability_of(finalist, **tested) >= question_.confidence);
+      missed = meets ? missed : *next;
       if (held || !holds) {
         finalist.replicas = *next;
         finalist.certification = std::move(**tested);
       }
       holds = holds || held;
-      if (!held) {
-        failed = *next;
-        finalist.failed = std::max(finalist.failed, failed);
-      }
-      if (holds) {
-        next =
-            failed > 0 ? finalist.rules.at_least((failed + finalist.replicas) / 2) : std::nullopt;
-        next = next > failed && next < finalist.replicas ? next : std::nullopt;
-      } else {
+      failed = held ? failed : *next;
+      if (!holds) {
         next = finalist.rules.at_least(finalist.replicas + step);
         next = next <= most ? next : std::nullopt;
         step *= 2;
+        if (next || !must_be_sure || !meets) {
+          continue;
+        }
+        // No number is sure: the fewest that meet the targets.
+        must_be_sure = false;
+        holds = true;
+        failed = missed;
       }
+      next = failed > 0 || finalist.latencies ? half_way(failed) : std::nullopt;
     }
+    finalist.failed = std::max(finalist.failed, failed);
     finalist.gave_up = !holds;
     return true;
+  }
+
+  /// That its run meets the targets, by the doubt of its latencies.
+  [[nodiscard]] double probability_of(const Finalist& finalist, const Certification& run) const {
+    return probability_met(question_.slo.targets, run.targets, *finalist.latencies);
   }
 
   core::Result<bool> certify_each(const std::vector<std::size_t>& which, std::int64_t windows) {
@@ -405,6 +387,15 @@ class Finish {
       // What windows have shown is known.
       row.min_replicas =
           std::min(row.max_replicas, std::max(row.min_replicas, finalists_[i].failed - spare + 1));
+      if (finalists_[i].latencies && finalists_[i].certification) {
+        // As sure as its run is.
+        const double p = std::clamp(probability_of(finalists_[i], *finalists_[i].certification),
+                                    1.0 - kMostSure,
+                                    kMostSure);
+        row.capacity_rps = inputs_.load / core::real(row.replicas) *
+                           core::exp(core::normal_quantile(p) * capacity_of(i).sd);
+        of(finalists_[i]).capacity->value = row.capacity_rps;
+      }
     }
     assessed_ = assess(doubt_.input);
   }

@@ -18,6 +18,7 @@
 #include "plan/question.hpp"
 #include "plan/race.hpp"
 #include "plan/space.hpp"
+#include "plan/sure_load.hpp"
 
 namespace ridgeline::plan {
 
@@ -34,6 +35,10 @@ struct Finalist {
   ReplicaRules rules;
   std::vector<double> unit_costs;
   double saturation = 0.0;
+  std::int64_t together = 1;  ///< Replicas that were run to find the capacity of one.
+  /// Set where no capacity of one times their number tells whether replicas suffice (they keep
+  /// prompts apart, the more of them the better): their run does, with this doubt of its latencies.
+  std::optional<LatencyDoubt> latencies = {};
   std::int64_t replicas = 0;
   std::optional<Certification> certification = {};  ///< With `replicas`.
   std::int64_t failed = 0;                          ///< So many replicas missed in windows.

@@ -24,6 +24,7 @@
 #include "plan/certify.hpp"
 #include "plan/cost.hpp"
 #include "plan/demand.hpp"
+#include "plan/evaluation_store.hpp"
 #include "plan/finish.hpp"
 #include "plan/points.hpp"
 #include "plan/question.hpp"
@@ -261,9 +262,9 @@ class Maximizer {
   /// it is not sure enough.
   core::Result<void> certify_one(Entry& entry) {
     const Demand& demand = inputs_.points.demand;
-    auto found = inputs_.space.resolve(inputs_.space.point(of(entry).ordinal), entry.serving);
+    const auto found = inputs_.space.resolve(inputs_.space.point(of(entry).ordinal), entry.serving);
     if (!found) {
-      return core::fail(std::move(found).error());
+      return core::fail(found.error());
     }
     double lowered = 1.0;
     for (int i = 0; i <= kMostLowered; ++i) {
@@ -284,7 +285,12 @@ class Maximizer {
           .trace_rate = demand.rate,
           .instances = found->resolved.run.cluster.instances.value_or(1)};
       entry.run_requests = how.window_requests;
-      auto certified = test(entry, found->resolved, how);
+      const auto saved = whole(entry);
+      if (!saved) {
+        return core::fail(saved.error());
+      }
+      auto certified = find_stored_certification(
+          inputs_.store, *saved, *found, question_.slo.targets, how, interrupt_);
       if (!certified || !*certified) {
         return certified ? core::Result<void>() : core::fail(std::move(certified).error());
       }
@@ -303,28 +309,6 @@ class Maximizer {
       lowered *= 1.0 - kLowered * core::real(std::int64_t{1} << i);
     }
     return {};
-  }
-
-  /// The run that `run` would make at that load, and if that meets every target, its windows. The
-  /// numbers are those of the run.
-  core::Result<std::optional<Certification>> test(const Entry& entry,
-                                                  const scenario::Resolved& serving,
-                                                  const CertifyOptions& how) {
-    const Targets& targets = question_.slo.targets;
-    const auto saved = whole(entry);
-    if (!saved) {
-      return core::fail(saved.error());
-    }
-    auto run = run_whole(saved->resolved, targets, interrupt_);
-    if (!run || !*run || !(*run)->certificate.holds) {
-      return run;
-    }
-    auto certified = certify(serving, targets, how, interrupt_);
-    if (!certified || !*certified) {
-      return certified;
-    }
-    take_windows(**run, **certified);
-    return run;
   }
 
   /// With all replicas, at the load that is recommended: what is saved of it.

@@ -33,6 +33,7 @@
 #include "plan/points.hpp"
 #include "plan/question.hpp"
 #include "plan/race.hpp"
+#include "plan/replica_capacity.hpp"
 #include "plan/space.hpp"
 #include "scenario/resolve.hpp"
 #include "sweep/point_id.hpp"
@@ -259,12 +260,8 @@ class Planner {
 
   core::Result<std::optional<Capacity>> evaluate(const Contender& contender,
                                                  std::int64_t requests) {
-    const PlanCandidate& candidate = points_.candidates[contender.candidate];
+    const SpacePoint point = space_->point(points_.candidates[contender.candidate].ordinal);
     const auto open = std::ranges::find(points_.open, contender.candidate, &OpenPoint::candidate);
-    auto found = space_->resolve(space_->point(candidate.ordinal));
-    if (!found) {
-      return core::fail(std::move(found).error());
-    }
     const Demand& demand = points_.demand;
     const bool is_known = contender.capacity.load > 0.0;
     // Of sessions the first ones alone are fewer at a time than there will be.
@@ -278,8 +275,23 @@ class Planner {
                               .trace_rate = demand.rate,
                               .warm_up = std::min(demand.warm_up, wanted / 4),
                               .is_closed_loop = demand.clients.has_value()};
-    return find_stored_capacity(
-        options_.store, candidate.id, found->resolved, question_.slo.targets, how, interrupt_);
+    const auto find = [&](std::int64_t replicas) {
+      return find_replica_capacity(
+          options_.store, *space_, point, replicas, question_.slo.targets, how, interrupt_);
+    };
+    auto found = find(contender.capacity.replicas);
+    if (!found || !*found || demand.clients || contender.capacity.replicas > 1) {
+      return found;
+    }
+    const std::int64_t together = replicas_together(contender.rules, **found, how.ceiling);
+    if (together == 1) {
+      return found;
+    }
+    auto shared = find(together);
+    if (shared && *shared) {
+      (*shared)->requests += (*found)->requests;
+    }
+    return shared;
   }
 
   /// The seed of the first point's scenario.
@@ -455,6 +467,7 @@ class Planner {
                        .rules = contender.rules,
                        .unit_costs = contender.unit_costs,
                        .saturation = open->range.fullest,
+                       .together = contender.capacity.replicas,
                        .is_rival = std::ranges::find(rivals, i) != rivals.end()});
     }
     return found;

@@ -84,6 +84,27 @@ def test_bursts_are_warned_of(ridgeline):
     assert quiet.returncode == 0 and "W-bursts" not in quiet.stdout and "W-bursts" in bursts.stdout, bursts.stdout
 
 
+LONE = ["--request-rate", "60", "--input-len", "300", "--output-len", "50", "--tp", "1"]
+
+
+@pytest.mark.parametrize("target, most", [("25ms", 35), ("35ms", 6)])
+def test_replicas_that_keep_prompts_apart_are_few(ridgeline, target, most):
+    """A target near the TTFT of a lone prompt: one replica carries a hundredth of what it does among others."""
+    done = ridgeline("plan", "--model", "llama-3.1-8b", "--gpu", "h100", *LONE, "--slo-ttft", target, "--effort", "quick",
+                     "--format", "json")
+    answer = json.loads(done.stdout)
+    pick = next(c for c in answer["candidates"] if c["id"] == answer["answer"]["id"])
+    assert done.returncode == 0 and pick["p_feasible"] >= 0.9 and pick["gpus"] <= most, pick
+
+    def p99(replicas):
+        run = ridgeline("run", "--model", "llama-3.1-8b", "--gpu", "h100", *LONE[:6], "--instances", str(replicas),
+                        "--num-prompts", "10000", "--format", "json")
+        return json.loads(run.stdout)["summary"]["ttft_ms"]["p99"]
+
+    limit = float(target.removesuffix("ms"))
+    assert p99(pick["gpus"]) < 0.95 * limit and p99(pick["gpus"] // 2) > limit
+
+
 @pytest.mark.parametrize("words, piece", [
     (["--gpu", "H100,h100"], "gpu: H100 and h100 are the same"),
     (["--gpu", "h100,"], '"gpu=h100," has an empty value'),

@@ -388,12 +388,14 @@ class Finish {
       row.min_replicas =
           std::min(row.max_replicas, std::max(row.min_replicas, finalists_[i].failed - spare + 1));
       if (finalists_[i].latencies && finalists_[i].certification) {
-        // As sure as its run is.
-        const double p = std::clamp(probability_of(finalists_[i], *finalists_[i].certification),
-                                    1.0 - kMostSure,
-                                    kMostSure);
+        // As sure as its run is; the most that is said of that is no bound of the capacity.
+        const double p =
+            std::max(1.0 - kMostSure, probability_of(finalists_[i], *finalists_[i].certification));
         row.capacity_rps = inputs_.load / core::real(row.replicas) *
                            core::exp(core::normal_quantile(p) * capacity_of(i).sd);
+        if (p >= kMostSure) {
+          row.capacity_rps = std::max(row.capacity_rps, finalists_[i].capacity);
+        }
         of(finalists_[i]).capacity->value = row.capacity_rps;
       }
     }

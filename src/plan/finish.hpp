@@ -35,7 +35,8 @@ struct Finalist {
   ReplicaRules rules;
   std::vector<double> unit_costs;
   double saturation = 0.0;
-  std::int64_t together = 1;  ///< Replicas that were run to find the capacity of one.
+  double capacity = 0.0;      ///< Of one, by the race.
+  std::int64_t together = 1;  ///< Replicas that were run to find it.
   /// Set where no capacity of one times their number tells whether replicas suffice (they keep
   /// prompts apart, the more of them the better): their run does, with this doubt of its latencies.
   std::optional<LatencyDoubt> latencies = {};

@@ -283,7 +283,8 @@ class Planner {
     if (!found || !*found || demand.clients || contender.capacity.replicas > 1) {
       return found;
     }
-    const std::int64_t together = replicas_together(contender.rules, **found, how.ceiling);
+    const std::int64_t together =
+        replicas_together(contender.rules, **found, question_.slo.targets, how.ceiling);
     if (together == 1) {
       return found;
     }
@@ -467,6 +468,7 @@ class Planner {
                        .rules = contender.rules,
                        .unit_costs = contender.unit_costs,
                        .saturation = open->range.fullest,
+                       .capacity = contender.capacity.load,
                        .together = contender.capacity.replicas,
                        .is_rival = std::ranges::find(rivals, i) != rivals.end()});
     }

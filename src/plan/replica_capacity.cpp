@@ -8,6 +8,7 @@
 
 #include "core/math.hpp"
 #include "core/result.hpp"
+#include "metrics/slo.hpp"
 #include "plan/capacity.hpp"
 #include "plan/evaluation_store.hpp"
 #include "plan/race.hpp"
@@ -25,8 +26,12 @@ constexpr std::int64_t kMostTogether = 8;
 
 }  // namespace
 
-std::int64_t replicas_together(const ReplicaRules& rules, const Capacity& alone, double highest) {
-  if (alone.load >= kFarFromFull * highest) {
+std::int64_t replicas_together(const ReplicaRules& rules,
+                               const Capacity& alone,
+                               const Targets& targets,
+                               double highest) {
+  if (alone.load >= kFarFromFull * highest ||
+      targets[alone.target].metric() == metrics::Metric::kTpot) {
     return 1;
   }
   const std::int64_t serving = rules.fewest(alone.load).value_or(rules.most) - rules.spare;

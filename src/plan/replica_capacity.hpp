@@ -13,12 +13,13 @@
 
 namespace ridgeline::plan {
 
-/// Replicas that are run together to find what each of them carries: 1, or more where a target
-/// binds long before one alone is full, so that it is missed by prompts that come at once. A
-/// gateway deals such prompts to different replicas. `alone` is the capacity of a single replica,
-/// `highest` the most that it may be.
+/// Replicas that are run together to find what each of them carries: 1, or more where a target of
+/// waiting requests (not TPOT) binds long before one alone is full, so that it is missed by prompts
+/// that come at once. A gateway deals such prompts to different replicas. `alone` is the capacity
+/// of a single replica within these targets, `highest` the most that it may be.
 [[nodiscard]] std::int64_t replicas_together(const ReplicaRules& rules,
                                              const Capacity& alone,
+                                             const Targets& targets,
                                              double highest);
 
 /// find_stored_capacity() of `replicas` of a point behind their gateway, as that of one of them.

@@ -57,16 +57,29 @@ export type MeanStep = {
 } | null;
 
 export interface Band {
-  /** What the records share. */
+  /** What the deployments share; "all" where that is nothing. */
   slice: string;
+  /** The run is of a deployment that taught the model its constants, and so are the band's. */
+  fitted: boolean;
+  /** Measured deployments behind the band. */
+  groups: Count;
+  /** Of them. */
   records: Count;
-  median_pct: NonNegative;
-  mean_pct: NonNegative;
-  p90_pct: NonNegative;
-  /** Where the run is unlike the records. */
-  outside: Array<"gpu" | "network" | "precision" | "loop" | "engine">;
-  /** Some of the records taught the model's constants. */
-  in_sample: boolean;
+  /** Holds half of such errors. */
+  p50_pct: ErrorRange;
+  /** Holds nine of ten. */
+  p90_pct: ErrorRange;
+  /** In what the run differs from the nearest deployment that taught the model its constants. */
+  unknown: Array<"gpu" | "network" | "precision" | "engine" | "deployment">;
+}
+
+/**
+ * Signed errors of a prediction in percent of the measurement, above 0 where it was too high: the truth lies
+ * between predicted / (1 + high / 100) and predicted / (1 + low / 100).
+ */
+export interface ErrorRange {
+  low: number;
+  high: number;
 }
 
 export type NonNegative = number | null;
@@ -676,7 +689,7 @@ export interface Summary {
  * run_info may differ between two runs of one scenario.
  */
 export interface ResultTree {
-  schema_version: 1;
+  schema_version: 2;
   run_info: RunInfo;
   /** The fully resolved scenario, itself runnable. */
   config: Record<string, unknown> | null;
@@ -739,9 +752,9 @@ export interface ResultTree {
     goodput: NonNegative;
   };
   /**
-   * Present where servers like this one were measured: how far predictions of the mean were off there, absolute,
-   * in percent; per metric the finest slice of such records that holds the run, else the nearest, twice as wide
-   * for each axis outside.
+   * Present where servers like this one were measured: the error of a prediction of the mean, per metric, by the
+   * narrowest slice of measured deployments that holds the run. Tails have none, nor have latencies of an
+   * overloaded run.
    */
   expected_error?: {
     ttft?: Band;

@@ -12,24 +12,27 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "accuracy.md"
 BEGIN, END = "<!-- bands: tools/bands_page.py -->\n", "<!-- end of bands -->\n"
-METRICS = {"ttft": "first token", "tpot": "per token", "e2e": "end to end", "output_throughput": "tokens/s",
+METRICS = {"tpot": "TPOT", "ttft": "TTFT", "e2e": "E2E", "output_throughput": "output tokens/s",
            "watts_per_gpu": "W per GPU"}
-BAND = re.compile(r'^- \{slice: "([^"]*)", gpu: (.*?), network: .*metric: (\w+), n: (\d+), median: ([\d.]+), '
-                  r"mean: [\d.]+, p90: ([\d.]+), in_sample: (\w+)\}$", re.MULTILINE)
+BAND = re.compile(r'^- \{slice: "([^"]*)".*metric: (\w+), fitted: (\w+), groups: (\d+), records: (\d+), '
+                  r"p50: \[([^]]*)\], p90: \[([^]]*)\]\}$", re.MULTILINE)
 
 
-def rounded(value: str) -> str:
-    return f"{float(value):.1f}" if float(value) < 10 else f"{float(value):.0f}"
+def ends(pair: str) -> str:
+    low, high = (float(end) for end in pair.split(", "))
+    return f"{low:+.0f} to {high:+.0f}"
 
 
 def table(bands: str) -> str:
-    rows: dict[str, dict[str, str]] = {}
-    for name, gpu, metric, n, median, p90, in_sample in BAND.findall(bands):
-        if not gpu.startswith("["):
-            mark = "" if in_sample == "true" else "*"
-            rows.setdefault(name, {})[metric] = f"{rounded(median)} / {rounded(p90)} ({n}){mark}"
-    lines = [f"| records | {' | '.join(METRICS.values())} |", "|" + "---|" * (len(METRICS) + 1)]
-    lines += [f"| {name} | {' | '.join(row.get(metric, '-') for metric in METRICS)} |" for name, row in rows.items()]
+    """Unseen deployments first; within a metric the narrowest slice first, as a result takes it."""
+    found = BAND.findall(bands)
+    lines = ["| deployments | metric | slice | deployments (records) | half within, % | 90 % within, % |", "|" + "---|" * 6]
+    for fitted in ("false", "true"):
+        for metric, name in METRICS.items():
+            rows = [row for row in found if row[1:3] == (metric, fitted)]
+            rows.sort(key=lambda row: float(row[6].split(", ")[1]) - float(row[6].split(", ")[0]))
+            lines += [f"| {'measured' if fitted == 'true' else 'unseen'} | {name} | {slice_} | {groups} ({records}) | "
+                      f"{ends(half)} | {ends(most)} |" for slice_, _, _, groups, records, half, most in rows]
     return "\n".join(lines) + "\n"
 
 

@@ -1709,36 +1709,54 @@ class Deployment(_Part):
 
 
 @dataclass(frozen=True)
+class ErrorRange(_Part):
+    """Signed errors of a prediction in percent of the measurement, above 0 where it was too high: the truth
+    lies between predicted / (1 + high / 100) and predicted / (1 + low / 100)."""
+
+    low: float
+    high: float
+
+    _FIELDS = (
+        ("low", "float", None),
+        ("high", "float", None),
+    )
+
+
+@dataclass(frozen=True)
 class Band(_Part):
     """The part `Band` of a result."""
 
     slice: str
-    """What the records share."""
+    """What the deployments share; "all" where that is nothing."""
+    fitted: bool
+    """The run is of a deployment that taught the model its constants, and so are the band's."""
+    groups: int
+    """Measured deployments behind the band."""
     records: int
-    median_pct: float
-    mean_pct: float
-    p90_pct: float
-    outside: tuple[str, ...]
-    """Where the run is unlike the records."""
-    in_sample: bool
-    """Some of the records taught the model's constants."""
+    """Of them."""
+    p50_pct: ErrorRange
+    """Holds half of such errors."""
+    p90_pct: ErrorRange
+    """Holds nine of ten."""
+    unknown: tuple[str, ...]
+    """In what the run differs from the nearest deployment that taught the model its constants."""
 
     _FIELDS = (
         ("slice", "plain", None),
+        ("fitted", "plain", None),
+        ("groups", "plain", None),
         ("records", "plain", None),
-        ("median_pct", "float", None),
-        ("mean_pct", "float", None),
-        ("p90_pct", "float", None),
-        ("outside", "list:plain", None),
-        ("in_sample", "plain", None),
+        ("p50_pct", "object", ErrorRange),
+        ("p90_pct", "object", ErrorRange),
+        ("unknown", "list:plain", None),
     )
 
 
 @dataclass(frozen=True)
 class ExpectedError(_Part):
-    """Present where servers like this one were measured: how far predictions of the mean were off there,
-    absolute, in percent; per metric the finest slice of such records that holds the run, else the nearest,
-    twice as wide for each axis outside."""
+    """Present where servers like this one were measured: the error of a prediction of the mean, per metric, by
+    the narrowest slice of measured deployments that holds the run. Tails have none, nor have latencies of an
+    overloaded run."""
 
     ttft: Band | None = None
     tpot: Band | None = None
@@ -1790,9 +1808,9 @@ class ResultTree(_Part):
     """Present where the deployment has several data-parallel ranks, of which the summary covers one: rates in
     requests and tokens per second of all ranks together, and the simulated rank's share."""
     expected_error: ExpectedError | None = None
-    """Present where servers like this one were measured: how far predictions of the mean were off there,
-    absolute, in percent; per metric the finest slice of such records that holds the run, else the nearest,
-    twice as wide for each axis outside."""
+    """Present where servers like this one were measured: the error of a prediction of the mean, per metric, by
+    the narrowest slice of measured deployments that holds the run. Tails have none, nor have latencies of an
+    overloaded run."""
     bound: str | None = None
     """Present where the times are a bound and no estimate, since no kernel was measured on such a GPU: why.
     There is no expected_error then."""

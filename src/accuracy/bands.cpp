@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -15,6 +16,7 @@
 #include <fmt/ranges.h>
 
 #include "core/check.hpp"
+#include "core/math.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "document/reader.hpp"
@@ -22,37 +24,46 @@
 namespace ridgeline::accuracy {
 namespace {
 
-constexpr std::string_view kAny = "any";
 constexpr double kMostPercent = 1e9;
+constexpr double kHundred = 100.0;
+constexpr double kQuarter = 0.25;
+/// Of logarithms: no side of a band is thinner.
+constexpr double kLeastSide = 0.001;
+constexpr double kRounding = 1e-9;
 
-/// A word, a list of words, or "any".
-std::vector<std::string> read_values(document::ObjectReader& reader, const char* key) {
-  const document::Node* node = reader.node(key);
-  std::vector<std::string> values;
-  if (node != nullptr && node->is_string()) {
-    values.push_back(node->as_string());
-  } else if (node != nullptr && node->is_list()) {
-    for (const document::Node& item : node->items()) {
-      if (!item.is_string()) {
-        reader.problem(key, fmt::format("found {}, expected words", item.describe()));
-        return {};
-      }
-      values.push_back(item.as_string());
+Question read_values(document::ObjectReader& reader, bool may_miss) {
+  Question values;
+  for (std::size_t axis = 0; axis < kNumAxes; ++axis) {
+    const bool is_there = reader.node(kAxisNames[axis]) != nullptr;
+    if (is_there || (!may_miss && static_cast<Axis>(axis) != Axis::kLoop)) {
+      values[axis] = reader.required_string(kAxisNames[axis]);
     }
   }
-  if (values.empty()) {
-    reader.problem(key, "expected a word, a list of words or any");
+  return values;
+}
+
+Range read_range(document::ObjectReader& reader, const char* key) {
+  const document::Node* const node = reader.node(key);
+  const bool is_pair = node != nullptr && node->is_list() && node->items().size() == 2 &&
+                       std::ranges::all_of(node->items(), &document::Node::is_number);
+  if (!is_pair) {
+    reader.problem(key, "expected two numbers, the low one first");
+    return {};
   }
-  return values == std::vector{std::string(kAny)} ? std::vector<std::string>() : values;
+  const Range range{.low = node->items()[0].as_real(), .high = node->items()[1].as_real()};
+  if (range.low < -kHundred || range.low > range.high || range.high > kMostPercent) {
+    reader.problem(
+        key,
+        fmt::format("found [{}, {}], expected -100 or more, ascending", range.low, range.high));
+  }
+  return range;
 }
 
 Band read_band(const document::Node& node, const std::string& path, core::Errors& errors) {
   document::ObjectReader reader(node, path, errors);
   Band band;
   band.slice = reader.required_string("slice");
-  for (std::size_t axis = 0; axis < kNumAxes; ++axis) {
-    band.values[axis] = read_values(reader, kAxisNames[axis]);
-  }
+  band.values = read_values(reader, true);
   const std::string metric = reader.required_string("metric");
   const auto known = std::ranges::find(kMetricNames, metric);
   if (known == kMetricNames.end()) {
@@ -62,113 +73,184 @@ Band read_band(const document::Node& node, const std::string& path, core::Errors
   } else {
     band.metric = static_cast<Metric>(known - kMetricNames.begin());
   }
-  constexpr document::Range<double> kPercent{.lowest = 0.0, .highest = kMostPercent};
-  band.n = reader.required_integer("n", {.lowest = 1});
-  band.median = reader.required_real("median", kPercent);
-  band.mean = reader.required_real("mean", kPercent);
-  band.p90 = reader.required_real("p90", kPercent);
-  const auto in_sample = reader.boolean("in_sample");
-  if (!in_sample) {
-    reader.problem("in_sample", "missing, expected true or false");
-  }
-  band.in_sample = in_sample.value_or(true);
+  band.fitted = reader.boolean("fitted").value_or(false);
+  band.groups = reader.required_integer("groups", {.lowest = 1});
+  band.records = reader.required_integer("records", {.lowest = 1});
+  band.p50 = read_range(reader, "p50");
+  band.p90 = read_range(reader, "p90");
   reader.finish();
   return band;
 }
 
-std::string values_text(const std::vector<std::string>& values) {
-  if (values.empty()) {
-    return std::string(kAny);
+/// The least value below or at which that share of the weight lies. `errors` ascend.
+double weighted_quantile(const std::vector<WeightedError>& errors, double share) {
+  double all = 0.0;
+  for (const WeightedError& error : errors) {
+    all += error.weight;
   }
-  return values.size() == 1 ? values.front() : fmt::format("[{}]", fmt::join(values, ", "));
+  double sum = 0.0;
+  for (const WeightedError& error : errors) {
+    sum += error.weight;
+    if (sum >= share * all - kRounding) {
+      return error.percent;
+    }
+  }
+  return errors.back().percent;
 }
 
-std::vector<Axis> outside_of(const Band& band, const Question& question) {
-  std::vector<Axis> outside;
+std::string values_text(const Question& values) {
+  std::string text;
   for (std::size_t axis = 0; axis < kNumAxes; ++axis) {
-    const auto& values = band.values[axis];
-    if (!values.empty() && std::ranges::find(values, question[axis]) == values.end()) {
-      outside.push_back(static_cast<Axis>(axis));
+    if (!values[axis].empty()) {
+      text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", kAxisNames[axis], values[axis]);
     }
-  }
-  return outside;
-}
-
-}  // namespace
-
-double ExpectedError::widening() const {
-  double factor = 1.0;
-  for (std::size_t i = 0; i < outside.size(); ++i) {
-    factor *= kWidening;
-  }
-  return factor;
-}
-
-std::optional<ExpectedError> expected_error(const std::vector<Band>& bands,
-                                            const Question& question,
-                                            Metric metric) {
-  std::optional<ExpectedError> best;
-  const auto rank = [](const ExpectedError& candidate) {
-    const std::int64_t n = candidate.band->n;
-    return std::tuple(candidate.outside.size(), candidate.outside.empty() ? n : -n);
-  };
-  for (const Band& band : bands) {
-    if (band.metric != metric || band.n < kFewestRecords) {
-      continue;
-    }
-    ExpectedError candidate{.band = &band, .outside = outside_of(band, question)};
-    if (!best || rank(candidate) < rank(*best)) {
-      best = std::move(candidate);
-    }
-  }
-  return best;
-}
-
-core::Result<std::vector<Band>> read_bands(std::string_view text, const std::string& file) {
-  const auto document = document::parse_yaml(text, file);
-  if (!document) {
-    return core::fail(document.error());
-  }
-  if (!document->is_list()) {
-    return core::fail(core::Error{
-        .message = fmt::format("found {}, expected a list of bands", document->describe()),
-        .where = {.file = file}});
-  }
-  core::Errors errors;
-  std::vector<Band> bands;
-  for (std::size_t i = 0; i < document->items().size(); ++i) {
-    bands.push_back(read_band(document->items()[i], fmt::format("[{}]", i), errors));
-  }
-  if (!errors.empty()) {
-    return core::fail(std::move(errors));
-  }
-  return bands;
-}
-
-std::string bands_text(const std::vector<Band>& bands) {
-  std::string text =
-      "# Absolute errors of predictions against measured servers, in percent, by what was "
-      "predicted:\n# written by 'ridgeline validate FILE... --bands-out FILE' "
-      "(docs/accuracy.md).\n";
-  for (const Band& band : bands) {
-    text += fmt::format("- {{slice: \"{}\"", band.slice);
-    for (std::size_t axis = 0; axis < kNumAxes; ++axis) {
-      text += fmt::format(", {}: {}", kAxisNames[axis], values_text(band.values[axis]));
-    }
-    text += fmt::format(
-        ", metric: {}, n: {}, median: {:.2f}, mean: {:.2f}, p90: {:.2f}, in_sample: {}}}\n",
-        kMetricNames[static_cast<std::size_t>(band.metric)],
-        band.n,
-        band.median,
-        band.mean,
-        band.p90,
-        band.in_sample);
   }
   return text;
 }
 
-const std::vector<Band>& bands() {
-  static const std::vector<Band> kBands = [] {
+bool holds(const Band& band, const Question& question) {
+  for (std::size_t axis = 0; axis < kNumAxes; ++axis) {
+    if (!band.values[axis].empty() && band.values[axis] != question[axis]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// In what a question differs from the nearest of these.
+std::vector<Axis> unlike(const std::vector<Question>& fitted, const Question& group) {
+  std::optional<std::vector<Axis>> least;
+  for (const Question& other : fitted) {
+    std::vector<Axis> differing;
+    for (std::size_t axis = 0; axis < kNumAxes; ++axis) {
+      if (group[axis] != other[axis]) {
+        differing.push_back(static_cast<Axis>(axis));
+      }
+    }
+    if (!least || differing.size() < least->size()) {
+      least = std::move(differing);
+    }
+  }
+  return least.value_or(std::vector<Axis>());
+}
+
+}  // namespace
+
+Question group_of(Question question) {
+  question[static_cast<std::size_t>(Axis::kLoop)].clear();
+  return question;
+}
+
+Range conformal_range(std::vector<WeightedError> errors, std::int64_t groups, double share) {
+  RIDGELINE_CHECK(!errors.empty() && groups > 0, "a band has deployments");
+  const auto by_size = [](std::vector<WeightedError>& all) {
+    std::ranges::stable_sort(all, {}, &WeightedError::percent);
+  };
+  for (WeightedError& error : errors) {
+    error.percent = core::log(1.0 + error.percent / kHundred);
+  }
+  by_size(errors);
+  const double middle = weighted_quantile(errors, 0.5);
+  const double below = std::max(kLeastSide, middle - weighted_quantile(errors, kQuarter));
+  const double above = std::max(kLeastSide, weighted_quantile(errors, 1.0 - kQuarter) - middle);
+  for (WeightedError& error : errors) {
+    error.percent = error.percent < middle ? (middle - error.percent) / below
+                                           : (error.percent - middle) / above;
+  }
+  by_size(errors);
+  const double wanted = std::ceil(share * core::real(groups + 1) - kRounding) / core::real(groups);
+  const double size = weighted_quantile(errors, std::min(1.0, wanted));
+  return {.low = kHundred * (core::exp(middle - size * below) - 1.0),
+          .high = kHundred * (core::exp(middle + size * above) - 1.0)};
+}
+
+std::optional<ExpectedError> expected_error(const Bands& bands,
+                                            const Question& question,
+                                            Metric metric) {
+  const Question group = group_of(question);
+  const bool is_fitted = std::ranges::find(bands.fitted, group) != bands.fitted.end();
+  const Band* best = nullptr;
+  const auto rank = [&](const Band& band) {
+    return std::tuple(band.fitted != is_fitted, band.p90.half_width());
+  };
+  for (const Band& band : bands.bands) {
+    // A deployment that was not measured is never as well known as one that was.
+    if (band.metric == metric && (is_fitted || !band.fitted) && holds(band, question) &&
+        (best == nullptr || rank(band) < rank(*best))) {
+      best = &band;
+    }
+  }
+  if (best == nullptr) {
+    return std::nullopt;
+  }
+  return ExpectedError{.band = best, .unknown = unlike(bands.fitted, group)};
+}
+
+core::Result<Bands> read_bands(std::string_view text, const std::string& file) {
+  const auto document = document::parse_yaml(text, file);
+  if (!document) {
+    return core::fail(document.error());
+  }
+  core::Errors errors;
+  Bands found;
+  document::ObjectReader reader(*document, "", errors);
+  const auto each = [&](const char* key, const auto& read) {
+    const document::Node* const list = reader.node(key);
+    if (list == nullptr || !list->is_list()) {
+      reader.problem(key, "expected a list");
+      return;
+    }
+    for (std::size_t i = 0; i < list->items().size(); ++i) {
+      read(list->items()[i], fmt::format("{}[{}]", key, i));
+    }
+  };
+  each("fitted", [&](const document::Node& node, const std::string& path) {
+    document::ObjectReader row(node, path, errors);
+    found.fitted.push_back(read_values(row, false));
+    row.finish();
+  });
+  each("bands", [&](const document::Node& node, const std::string& path) {
+    found.bands.push_back(read_band(node, path, errors));
+  });
+  reader.finish();
+  if (!errors.empty()) {
+    return core::fail(std::move(errors));
+  }
+  return found;
+}
+
+std::string bands_text(const Bands& bands) {
+  std::string text =
+      "# Signed errors of predictions against measured servers, in percent of the measurement, by\n"
+      "# what was predicted: written by './dev bands' (docs/accuracy.md).\n"
+      "# Deployments that taught the model its constants:\nfitted:";
+  text += bands.fitted.empty() ? " []\n" : "\n";
+  for (const Question& group : bands.fitted) {
+    text += fmt::format("- {{{}}}\n", values_text(group));
+  }
+  text += bands.bands.empty() ? "bands: []\n" : "bands:\n";
+  for (const Band& band : bands.bands) {
+    const std::string values = values_text(band.values);
+    text += fmt::format(
+        "- {{slice: \"{}\"{}{}, metric: {}, fitted: {}, groups: {}, records: {}, p50: [{:.1f}, "
+        "{:.1f}], p90: [{:.1f}, {:.1f}]}}\n",
+        band.slice,
+        values.empty() ? "" : ", ",
+        values,
+        kMetricNames[static_cast<std::size_t>(band.metric)],
+        band.fitted,
+        band.groups,
+        band.records,
+        band.p50.low,
+        band.p50.high,
+        band.p90.low,
+        band.p90.high);
+  }
+  return text;
+}
+
+const Bands& bands() {
+  static const Bands kBands = [] {
     const auto files = accuracy_files();
     const auto file = std::ranges::find(files, "bands.yaml", &document::EmbeddedFile::name);
     RIDGELINE_CHECK(file != files.end(), "data/accuracy/bands.yaml is there");

@@ -12,73 +12,98 @@
 #include "core/result.hpp"
 #include "document/embedded_file.hpp"
 
-/// How far predictions were off on measured servers, by what was predicted (data/accuracy): error
-/// bands that a new prediction is shown with.
+/// How far predictions were off on measured servers (data/accuracy): error bands that a new
+/// prediction is shown with.
 namespace ridgeline::accuracy {
 
 /// data/accuracy/*, compiled in.
 std::span<const document::EmbeddedFile> accuracy_files();
 
-/// What a prediction is of, in the words of the slices.
-enum class Axis : std::uint8_t { kGpu, kNetwork, kPrecision, kLoop, kEngine };
-inline constexpr std::size_t kNumAxes = 5;
+/// What a prediction is of, in the words of the bands.
+enum class Axis : std::uint8_t { kGpu, kNetwork, kPrecision, kLoop, kEngine, kDeployment };
+inline constexpr std::size_t kNumAxes = 6;
 inline constexpr std::array<const char*, kNumAxes> kAxisNames = {
-    "gpu", "network", "precision", "loop", "engine"};
-/// One word per axis: the catalogue's GPU; "dense" or "experts"; the format of most weights
-/// ("bf16", "fp8 in blocks"); "open" or "closed"; the engine ("vllm").
+    "gpu", "network", "precision", "loop", "engine", "deployment"};
+/// One word per axis: the catalogue's GPU; "dense", "experts" or "hybrid"; the format of most
+/// weights ("bf16", "fp8 in blocks"); "open" or "closed"; the engine ("vllm"); the network with its
+/// parallel layout ("llama-3.1-8b TP1").
 using Question = std::array<std::string, kNumAxes>;
+
+/// The question without its traffic: what one server was, whose records depend on each other.
+[[nodiscard]] Question group_of(Question question);
 
 enum class Metric : std::uint8_t { kTtft, kTpot, kE2e, kOutputThroughput, kPower };
 inline constexpr std::size_t kNumMetrics = 5;
 inline constexpr std::array<const char*, kNumMetrics> kMetricNames = {
     "ttft", "tpot", "e2e", "output_throughput", "watts_per_gpu"};
 
-/// Errors of a mean over measured records that share traits, absolute, in percent of the
-/// measurement.
+/// Signed errors of predictions, in percent of the measurement: above 0 where they were too high.
+struct Range {
+  double low = 0.0;
+  double high = 0.0;
+
+  [[nodiscard]] bool holds(double error) const { return low <= error && error <= high; }
+  [[nodiscard]] double half_width() const { return (high - low) / 2.0; }
+
+  friend bool operator==(const Range&, const Range&) = default;
+};
+
+/// Errors of a mean or a median over measured deployments that share traits.
 struct Band {
-  std::string slice;
-  std::array<std::vector<std::string>, kNumAxes> values;  ///< Of the records; empty: any.
+  std::string slice;  ///< What they share; "all" where that is nothing.
+  Question values;    ///< The same by axis; empty: any.
   Metric metric = Metric::kTpot;
-  std::int64_t n = 0;
-  double median = 0.0;
-  double mean = 0.0;
-  double p90 = 0.0;
-  bool in_sample = true;  ///< Some of its records taught the model's constants.
+  bool fitted = false;       ///< They taught the model its constants: no new deployment is as near.
+  std::int64_t groups = 0;   ///< Deployments; each has one vote, however many records.
+  std::int64_t records = 0;  ///< Of them.
+  Range p50;                 ///< Holds half of new records like these,
+  Range p90;                 ///< and nine of ten.
 
   friend bool operator==(const Band&, const Band&) = default;
 };
 
-/// Slices of fewer records say too little.
-inline constexpr std::int64_t kFewestRecords = 8;
-/// A band is so many times as wide for each axis on which the question lies outside of it. A
-/// convention, not a measurement.
-inline constexpr double kWidening = 2.0;
+/// Fewer deployments say too little: a wider slice holds.
+inline constexpr std::int64_t kFewestGroups = 20;
+
+struct Bands {
+  std::vector<Question> fitted;  ///< Deployments that taught the model its constants.
+  std::vector<Band> bands;
+};
+
+/// One record's error and its share of its deployment's vote.
+struct WeightedError {
+  double percent = 0.0;
+  double weight = 1.0;
+};
+/// The range that holds the error of a record of a deployment that is not among these with at least
+/// that probability: split conformal over deployments (Vovk, Gammerman, Shafer, "Algorithmic
+/// Learning in a Random World", 2005; one vote a group), where an error's size is its distance from
+/// the median in logarithms, in units of that side's quartile. `groups` have a weight of 1 each.
+/// Requires errors, all above -100 %.
+[[nodiscard]] Range conformal_range(std::vector<WeightedError> errors,
+                                    std::int64_t groups,
+                                    double share);
 
 /// The band that applies to a question.
 struct ExpectedError {
   const Band* band = nullptr;
-  std::vector<Axis> outside;  ///< Where the question is unlike the slice's records.
-
-  /// kWidening to the power of the axes outside.
-  [[nodiscard]] double widening() const;
-  [[nodiscard]] double median() const { return band->median * widening(); }
-  [[nodiscard]] double mean() const { return band->mean * widening(); }
-  [[nodiscard]] double p90() const { return band->p90 * widening(); }
+  /// In what the question differs from the nearest deployment that taught the model its constants;
+  /// empty where it is one of these.
+  std::vector<Axis> unknown;
 };
 
-/// Of the bands of kFewestRecords and more that with the fewest axes outside; of several that hold
-/// the question the one of the fewest records, else the one of the most. Nothing where the metric
-/// has no band.
-[[nodiscard]] std::optional<ExpectedError> expected_error(const std::vector<Band>& bands,
+/// Of the bands of the question's kind (a fitted deployment or not) that hold it, the narrowest: a
+/// slice whose deployments are not more alike in their errors tells nothing more. Nothing where the
+/// metric has none.
+[[nodiscard]] std::optional<ExpectedError> expected_error(const Bands& bands,
                                                           const Question& question,
                                                           Metric metric);
 
-/// Reads such a file: a list of bands. `file` names it in errors.
-[[nodiscard]] core::Result<std::vector<Band>> read_bands(std::string_view text,
-                                                         const std::string& file);
-/// The file of these bands, in YAML; figures with two decimals.
-[[nodiscard]] std::string bands_text(const std::vector<Band>& bands);
+/// Reads such a file. `file` names it in errors.
+[[nodiscard]] core::Result<Bands> read_bands(std::string_view text, const std::string& file);
+/// The file of these bands, in YAML; figures with one decimal.
+[[nodiscard]] std::string bands_text(const Bands& bands);
 /// Those compiled in.
-[[nodiscard]] const std::vector<Band>& bands();
+[[nodiscard]] const Bands& bands();
 
 }  // namespace ridgeline::accuracy

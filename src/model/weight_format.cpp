@@ -1,6 +1,7 @@
 #include "model/weight_format.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <variant>
 
 #include "model/model_spec.hpp"
@@ -17,6 +18,12 @@ bool is_routed(const LayerGroup& group) {
 
 bool has_experts(const ModelSpec& network) {
   return std::ranges::any_of(network.layers, is_routed);
+}
+
+std::string_view kind_of_layers(const ModelSpec& network) {
+  const bool is_hybrid = std::ranges::any_of(
+      network.layers, [](const LayerGroup& group) { return group.recurrent.has_value(); });
+  return is_hybrid ? "hybrid" : has_experts(network) ? "experts" : "dense";
 }
 
 DType main_weight_format(const ModelSpec& network) {

@@ -25,12 +25,12 @@ struct FluidCandidate {
 /// The measured error of predictions like a candidate's.
 struct BandSpread {
   std::optional<accuracy::ExpectedError> error = {};  ///< Nothing where no band has the metric.
-  double sd = 0.0;                                    ///< Of the logarithm of the metric, widened.
+  double mean = 0.0;  ///< Of the logarithm of the measured metric over the predicted one.
+  double sd = 0.0;    ///< Of the same.
 };
 
-/// The spread of a metric where the nearest band's errors are normal: the larger of what its median
-/// and its 90th percentile say.
-[[nodiscard]] BandSpread spread_of(const std::vector<accuracy::Band>& bands,
+/// The spread of a metric where the logarithms of the errors within its band are normal.
+[[nodiscard]] BandSpread spread_of(const accuracy::Bands& bands,
                                    const FluidCandidate& candidate,
                                    accuracy::Metric metric);
 
@@ -85,7 +85,7 @@ struct CandidateCauses {
 /// that of the nearest slice of `bands`; what the slice of TTFT has beyond that is a cause of its
 /// own. Elasticities are central differences of the fluid estimate.
 [[nodiscard]] CandidateCauses causes_of(const FluidCandidate& candidate,
-                                        const std::vector<accuracy::Band>& bands);
+                                        const accuracy::Bands& bands);
 
 /// Standard deviation of the log capacity that these causes make, of one candidate alone.
 [[nodiscard]] double sd_of(const CandidateCauses& candidate);

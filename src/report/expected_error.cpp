@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -26,30 +27,51 @@ using accuracy::Metric;
 
 std::vector<std::string> names_of(const ExpectedError& error) {
   std::vector<std::string> names;
-  for (const accuracy::Axis axis : error.outside) {
+  for (const accuracy::Axis axis : error.unknown) {
     names.emplace_back(accuracy::kAxisNames[static_cast<std::size_t>(axis)]);
   }
   return names;
 }
 
+std::string signed_range_text(const accuracy::Range& range, bool ascii) {
+  const auto signed_text = [&](double percent) {
+    return fmt::format(
+        "{}{:.0f}", percent < 0.0 ? (ascii ? "-" : "\u2212") : "+", std::abs(percent));
+  };
+  return fmt::format(
+      "{}{}{} %", signed_text(range.low), ascii ? " to " : "\u2026", signed_text(range.high));
+}
+
+/// "39 unseen deployments (vllm)"
+std::string band_words(const accuracy::Band& band) {
+  return fmt::format("{} {} deployments{}",
+                     band.groups,
+                     band.fitted ? "measured" : "unseen",
+                     band.slice == "all" ? "" : fmt::format(" ({})", band.slice));
+}
+
 }  // namespace
 
 document::Node expected_errors_tree(const std::vector<ExpectedError>& errors) {
+  const auto range = [](const accuracy::Range& of) {
+    return MapBuilder().add("low", number_node(of.low)).add("high", number_node(of.high)).build();
+  };
   MapBuilder map;
   for (const ExpectedError& error : errors) {
-    std::vector<document::Node> outside;
+    std::vector<document::Node> unknown;
     for (const std::string& name : names_of(error)) {
-      outside.push_back(text_node(name));
+      unknown.push_back(text_node(name));
     }
-    map.add(accuracy::kMetricNames[static_cast<std::size_t>(error.band->metric)],
+    const accuracy::Band& band = *error.band;
+    map.add(accuracy::kMetricNames[static_cast<std::size_t>(band.metric)],
             MapBuilder()
-                .add("slice", text_node(error.band->slice))
-                .add("records", integer_node(error.band->n))
-                .add("median_pct", number_node(error.median()))
-                .add("mean_pct", number_node(error.mean()))
-                .add("p90_pct", number_node(error.p90()))
-                .add("outside", list_node(std::move(outside)))
-                .add("in_sample", bool_node(error.band->in_sample))
+                .add("slice", text_node(band.slice))
+                .add("fitted", bool_node(band.fitted))
+                .add("groups", integer_node(band.groups))
+                .add("records", integer_node(band.records))
+                .add("p50_pct", range(band.p50))
+                .add("p90_pct", range(band.p90))
+                .add("unknown", list_node(std::move(unknown)))
                 .build());
   }
   return map.build();
@@ -57,27 +79,23 @@ document::Node expected_errors_tree(const std::vector<ExpectedError>& errors) {
 
 std::vector<Piece> expected_error_pieces(const std::vector<ExpectedError>& errors,
                                          const TextStyle& style) {
-  constexpr std::array<std::pair<Metric, std::string_view>, 2> kShown = {
-      {{Metric::kTpot, "TPOT"}, {Metric::kTtft, "TTFT"}}};
+  constexpr std::array<std::pair<Metric, std::string_view>, 3> kShown = {
+      {{Metric::kTpot, "TPOT"}, {Metric::kTtft, "TTFT"}, {Metric::kOutputThroughput, "output"}}};
   std::vector<Piece> pieces;
   for (const auto& [metric, name] : kShown) {
     const auto error = std::ranges::find(
         errors, metric, [](const ExpectedError& candidate) { return candidate.band->metric; });
-    if (error == errors.end()) {
-      continue;
+    if (error != errors.end()) {
+      pieces.push_back({.text = fmt::format("{} {} (90 %), {} (half), as {}",
+                                            name,
+                                            signed_range_text(error->band->p90, style.ascii),
+                                            signed_range_text(error->band->p50, style.ascii),
+                                            band_words(*error->band))});
     }
-    const std::string unlike = error->outside.empty()
-                                   ? ""
-                                   : fmt::format("; {}{:g} as other {}",
-                                                 style.ascii ? "x" : "\u00d7",
-                                                 error->widening(),
-                                                 fmt::join(names_of(*error), ", "));
-    pieces.push_back({.text = fmt::format("{} {} % (median of {} records: {}{})",
-                                          name,
-                                          significant(error->median()),
-                                          error->band->n,
-                                          error->band->slice,
-                                          unlike)});
+  }
+  if (!errors.empty() && !errors.front().unknown.empty()) {
+    pieces.push_back({.text = fmt::format("never measured; the nearest that was has other {}",
+                                          fmt::join(names_of(errors.front()), ", "))});
   }
   return pieces;
 }

@@ -11,13 +11,13 @@
 
 namespace ridgeline::report {
 
-/// By metric: the band's slice, records, median, mean and p90 (in percent, as widened), the axes on
-/// which the run lies outside of it, and whether its records taught the model.
+/// By metric: the band's slice, deployments and records, p50 and p90 (signed, in percent of the
+/// measurement), whether its deployments taught the model, and in what the run is unlike these.
 [[nodiscard]] document::Node expected_errors_tree(
     const std::vector<accuracy::ExpectedError>& errors);
 
-/// "TPOT 2.2 % (median of 67 records: h100, dense, fp8, closed, vllm)"; nothing where the times
-/// have no band.
+/// "TPOT -33...+52 % (90 %), -12...+20 % (half), as 60 unseen deployments (vllm)" and so on, and
+/// "never measured; the nearest that was has other gpu"; nothing without a band.
 [[nodiscard]] std::vector<Piece> expected_error_pieces(
     const std::vector<accuracy::ExpectedError>& errors, const TextStyle& style);
 

@@ -70,16 +70,17 @@ std::string verdict_html(const Node& result) {
 
 /// The mean that the error to expect is of, and that error, in words.
 std::string error_html(const Node& result, std::string_view metric, std::string_view mean) {
-  const std::string key = fmt::format("expected_error.{}.median_pct", metric);
-  if (!has_number(result, key)) {
-    return fmt::format(
-        "<small>{}</small>",
-        result.find("bound") != nullptr ? scenario::kBoundWords : "no measured run like this");
+  const std::string key = fmt::format("expected_error.{}", metric);
+  if (!has_number(result, key + ".groups")) {
+    return fmt::format("<small>{}</small>",
+                       result.find("bound") != nullptr ? scenario::kBoundWords
+                                                       : "too few measured runs like this");
   }
-  return fmt::format("<small>{}off by {} % in such runs (median of {} measured)</small>",
+  return fmt::format("<small>{}off by {} to {} % in 90 % of such runs ({} deployments)</small>",
                      mean.empty() ? "" : fmt::format("mean {} ms, ", number_html(result, mean)),
-                     number_html(result, key),
-                     number_html(result, fmt::format("expected_error.{}.records", metric)));
+                     number_html(result, key + ".p90_pct.low"),
+                     number_html(result, key + ".p90_pct.high"),
+                     number_html(result, key + ".groups"));
 }
 
 struct Card {
@@ -197,8 +198,8 @@ std::string totals_html(const Node& result) {
 std::string errors_html(const Node& result) {
   std::string html =
       "<p class=\"caption\">How far means of such predictions were off on measured servers, in "
-      "percent of the measurement. Percentiles of a run are exact; they have no error of "
-      "sampling.</p>\n";
+      "percent of the measurement: above 0 where they were too high. Tails have no band of their "
+      "own. Percentiles of a run are exact; they have no error of sampling.</p>\n";
   if (const std::string bound = text_at(result, "bound"); !bound.empty()) {
     return fmt::format("<p class=\"bad\">No error can be expected: the times are {}.</p>\n",
                        xml_escaped(bound));
@@ -208,18 +209,21 @@ std::string errors_html(const Node& result) {
     return html + "<p>No measured run is like this one.</p>\n";
   }
   html +=
-      "<div class=\"wide\"><table>\n<tr><th></th><th>median</th><th>mean</th><th>p90</th>"
-      "<th>records</th><th>of</th></tr>\n";
+      "<div class=\"wide\"><table>\n<tr><th></th><th colspan=\"2\">half within</th>"
+      "<th colspan=\"2\">90 % within</th><th>deployments</th><th>of</th></tr>\n";
   for (const auto& member : errors->members()) {
     const std::string key = "expected_error." + member.key;
-    html +=
-        fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-                    xml_escaped(member.key),
-                    number_html(result, key + ".median_pct"),
-                    number_html(result, key + ".mean_pct"),
-                    number_html(result, key + ".p90_pct"),
-                    number_html(result, key + ".records"),
-                    xml_escaped(text_at(member.value, "slice")));
+    html += fmt::format(
+        "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>"
+        "<td>{} ({})</td></tr>\n",
+        xml_escaped(member.key),
+        number_html(result, key + ".p50_pct.low"),
+        number_html(result, key + ".p50_pct.high"),
+        number_html(result, key + ".p90_pct.low"),
+        number_html(result, key + ".p90_pct.high"),
+        number_html(result, key + ".groups"),
+        xml_escaped(text_at(member.value, "slice")),
+        member.value.find("fitted")->as_bool() ? "measured" : "unseen");
   }
   return html + "</table></div>\n";
 }

@@ -8,7 +8,9 @@
 
 #include <fmt/format.h>
 
+#include "accuracy/bands.hpp"
 #include "document/json_writer.hpp"
+#include "evidence/validate/error_bands.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/prediction.hpp"
 #include "evidence/validate/scores.hpp"
@@ -19,6 +21,7 @@
 namespace ridgeline::report {
 namespace {
 
+using evidence::validate::CoverageRow;
 using evidence::validate::Evidence;
 using evidence::validate::Figure;
 using evidence::validate::Figures;
@@ -77,6 +80,11 @@ void write_prediction(document::JsonWriter& json, const ScoredRecord& record) {
   write_given(json, prediction.highest);
   json.key("error_pct");
   write_figures(json, [&](Figure figure, Level level) { return record.error_pct(figure, level); });
+  json.key("likeness").begin_object();
+  for (std::size_t axis = 0; axis < accuracy::kNumAxes; ++axis) {
+    json.member(accuracy::kAxisNames[axis], prediction.likeness[axis]);
+  }
+  json.end_object();
   json.key("state").begin_object();
   json.member("completed", prediction.completed);
   json.member("incomplete", prediction.incomplete);
@@ -144,6 +152,21 @@ void write_record(document::JsonWriter& json, const ScoredRecord& record) {
     json.end_object();
   }
   json.end_object();
+  json.end_object();
+}
+
+void write_coverage(document::JsonWriter& json, const CoverageRow& row) {
+  json.begin_object();
+  json.member("metric", accuracy::kMetricNames[static_cast<std::size_t>(row.metric)]);
+  json.member("slice", row.slice);
+  json.member("fitted", row.fitted);
+  json.member("groups", row.groups);
+  json.member("records", row.records);
+  json.member("inside_p90_pct", row.inside_p90_pct);
+  json.member("inside_p90_records_pct", row.inside_p90_records_pct);
+  json.member("inside_p50_pct", row.inside_p50_pct);
+  json.member("inside_p50_records_pct", row.inside_p50_records_pct);
+  json.member("median_half_width_pct", row.median_half_width_pct);
   json.end_object();
 }
 
@@ -286,6 +309,13 @@ std::string validation_json(const Validation& validation) {
   json.end_array();
   write_ablation(json, validation);
   write_unseen(json, validation);
+  if (!validation.coverage.empty()) {
+    json.key("coverage").begin_array();
+    for (const auto& row : validation.coverage) {
+      write_coverage(json, row);
+    }
+    json.end_array();
+  }
   if (validation.ranking) {
     json.key("ranking");
     write_ranking(json, *validation.ranking);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -14,16 +15,31 @@
 #include "scenario/scenario.hpp"
 
 namespace ridgeline::scenario {
+namespace {
+
+/// "deepseek-v3 TP8 EP"
+std::string deployment_word(const Deployment& deployment) {
+  const model::Sharding& sharding = deployment.execution.sharding;
+  std::string text = fmt::format("{} TP{}", deployment.network.name, sharding.tensor_parallel_size);
+  for (const auto& [name, size] : {std::pair(" PP", sharding.pipeline_parallel_size),
+                                   std::pair(" DP", sharding.data_parallel_size)}) {
+    text += size > 1 ? fmt::format("{}{}", name, size) : "";
+  }
+  return text + (sharding.expert_parallel ? " EP" : "");
+}
+
+}  // namespace
 
 accuracy::Question accuracy_question(const Deployment& deployment, bool closed_loop) {
   const std::string& version = deployment.section.engine.version;
   const model::DType format = model::main_weight_format(deployment.network);
   // The two 16-bit formats take the same time.
   return {deployment.gpu.name,
-          model::has_experts(deployment.network) ? "experts" : "dense",
+          std::string(model::kind_of_layers(deployment.network)),
           model::name(format == model::DType::kFp16 ? model::DType::kBf16 : format),
           closed_loop ? "closed" : "open",
-          version.substr(0, version.find('@'))};
+          version.substr(0, version.find('@')),
+          deployment_word(deployment)};
 }
 
 std::string why_bound(const Deployment& deployment) {

@@ -87,7 +87,7 @@ def test_bursts_are_warned_of(ridgeline):
 LONE = ["--request-rate", "60", "--input-len", "300", "--output-len", "50", "--tp", "1"]
 
 
-@pytest.mark.parametrize("target, most", [("25ms", 35), ("35ms", 6)])
+@pytest.mark.parametrize("target, most", [("25ms", 35), ("35ms", 35)])
 def test_replicas_that_keep_prompts_apart_are_few(ridgeline, target, most):
     """A target near the TTFT of a lone prompt: one replica carries a hundredth of what it does among others."""
     done = ridgeline("plan", "--model", "llama-3.1-8b", "--gpu", "h100", *LONE, "--slo-ttft", target, "--effort", "quick",
@@ -102,7 +102,8 @@ def test_replicas_that_keep_prompts_apart_are_few(ridgeline, target, most):
         return json.loads(run.stdout)["summary"]["ttft_ms"]["p99"]
 
     limit = float(target.removesuffix("ms"))
-    assert p99(pick["gpus"]) < 0.95 * limit and p99(pick["gpus"] // 2) > limit
+    # Half of them leaves too little room for the error of a prediction.
+    assert p99(pick["gpus"]) < 0.75 * limit < p99(pick["gpus"] // 2)
 
 
 @pytest.mark.parametrize("words, piece", [
@@ -411,7 +412,7 @@ def test_a_run_on_bounds_says_so(ridgeline, tmp_path):
     tree = json.loads((tmp_path / "run.json").read_text())
     assert tree["bound"].startswith(WORDS) and "expected_error" not in tree
     page = (tmp_path / "run.html").read_text()
-    assert WORDS in page and "no measured run like this" not in page
+    assert WORDS in page and "too few measured runs like this" not in page
     measured = ridgeline(*[word.replace("mi300x", "h100") for word in words], "--format", "json")
     assert "bound" not in json.loads(measured.stdout)
 

@@ -258,7 +258,7 @@ function tile([name, path, unit, metric], tree, other) {
     make("b", {}, text(mine, unit)),
     other ? make("b", { "data-side": "b" }, `B ${text(theirs, unit)}${ratio}`) : "",
     make("span", {}, verdict && `target ${verdict}`),
-    metric ? make("small", { title: band?.slice ?? "" }, band ? `means off by ${band.median_pct} % (median of ${band.records})` : tree.bound ? "a bound, not an estimate" : "no measured run like this") : "",
+    metric ? make("small", { title: band?.slice ?? "" }, band ? `means off by ${band.p90_pct.low} to ${band.p90_pct.high} % in 90 % of ${band.groups} deployments` : tree.bound ? "a bound, not an estimate" : "too few measured runs like this") : "",
   );
 }
 

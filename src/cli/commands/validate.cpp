@@ -251,6 +251,7 @@ std::string rendered(const Validation& validation,
 struct Asked {
   bool ablation = false;
   bool ranking = false;
+  std::optional<evidence::validate::CoverageBy> coverage;
   std::optional<LeaveOut> axis;          ///< What is left out at a time.
   std::optional<OutputFile> bands_file;  ///< Open since before the run.
 };
@@ -259,6 +260,11 @@ Asked read_asked(const Arguments& arguments, core::Errors& errors) {
   Asked asked;
   asked.ablation = arguments.has("ablation");
   asked.ranking = arguments.has("ranking");
+  if (arguments.has("coverage-left-out")) {
+    asked.coverage = evidence::validate::CoverageBy::kLeftOut;
+  } else if (arguments.has("coverage")) {
+    asked.coverage = evidence::validate::CoverageBy::kShipped;
+  }
   if (const std::string axis = arguments.value("leave-out"); !axis.empty()) {
     if (const auto known = index_in(kLeaveOutNames, axis)) {
       asked.axis = static_cast<LeaveOut>(*known);
@@ -297,6 +303,9 @@ core::Result<Validation> validation_of(const MeasuredJob& job, const Asked& aske
   }
   if (asked.ranking) {
     validation.ranking = evidence::validate::rank(validation.records);
+  }
+  if (asked.coverage) {
+    validation.coverage = evidence::validate::coverage(validation.records, *asked.coverage);
   }
   if (asked.axis) {
     auto rows = evidence::calibrate::leave_out(job.evidence, *asked.axis, job.options);
@@ -338,6 +347,13 @@ Opening validate_opening() {
                            .takes = FlagSpec::Takes::kNothing,
                            .help = "Also score which deployment the predictions pick, against "
                                    "measured costs and limits"});
+  opening.flags.push_back({.name = "coverage",
+                           .takes = FlagSpec::Takes::kNothing,
+                           .help = "Also count how many measurements lie within the error bands "
+                                   "of their predictions"});
+  opening.flags.push_back({.name = "coverage-left-out",
+                           .takes = FlagSpec::Takes::kNothing,
+                           .help = "Likewise, within bands made of the files' other deployments"});
   opening.flags.push_back({.name = "bands-out",
                            .value = "FILE",
                            .help = "Also write the error bands of all records to a YAML file"});

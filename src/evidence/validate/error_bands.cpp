@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -24,144 +25,222 @@ namespace {
 
 using accuracy::Axis;
 using accuracy::Band;
-using accuracy::kNumAxes;
+using accuracy::Bands;
 using accuracy::Metric;
+using accuracy::Question;
 
 constexpr std::array<Figure, accuracy::kNumMetrics> kFigures = {
     Figure::kTtft, Figure::kTpot, Figure::kE2e, Figure::kOutputThroughput, Figure::kPower};
 
-/// Which axes the slices of a level keep apart; the other axes hold what their records have.
-using AxesApart = std::array<bool, kNumAxes>;
-constexpr std::array<AxesApart, 5> kLevels = {{{true, true, true, true, true},
-                                               {false, true, true, true, true},
-                                               {false, true, false, true, true},
-                                               {false, true, false, false, true},
-                                               {false, false, false, false, false}}};
-
-/// The families of records on which the law of power was fitted (docs/models/power.md). Constants
-/// of times were fitted on some records of every family, or looked at beside them.
-constexpr auto kPowerSeen = std::to_array<std::string_view>(
-    {"ml-energy", "inferencex-july", "gptoss-h200-sweep", "nebius-h200"});
-
-bool taught(const Evidence& evidence, Metric metric) {
-  return metric != Metric::kPower ||
-         std::ranges::find(kPowerSeen, evidence.family) != kPowerSeen.end();
+/// What slices share: none of a GPU or a format has deployments enough.
+using Traits = std::vector<Axis>;
+const std::vector<Traits>& levels() {
+  static const std::vector<Traits> kLevels = {
+      {Axis::kEngine, Axis::kLoop}, {Axis::kEngine}, {Axis::kNetwork}, {Axis::kLoop}, {}};
+  return kLevels;
 }
 
-/// Whether the rate of tokens and the power are, or on a usual host would be, the API server's and
-/// not the engine's. Times stay in their bands: such records are few, and the slices of new GPUs
-/// would fall below kFewestRecords without them and borrow smaller errors from older ones.
-bool is_of_front_end(const ScoredRecord& record, Metric metric) {
-  return (metric == Metric::kOutputThroughput || metric == Metric::kPower) && record.prediction &&
-         (record.prediction->front_end_bound || record.prediction->front_end_near);
+/// The families of the third delivery, which came after the constants.
+constexpr std::string_view kUnseen = "t3-";
+
+bool has_flag(const Evidence& evidence, std::string_view beginning) {
+  return std::ranges::any_of(evidence.flags, [&](const std::string& flag) {
+    return flag.find(beginning) != std::string::npos;
+  });
 }
 
 bool counts(const ScoredRecord& record, Metric metric) {
   const Evidence& evidence = record.evidence;
-  return record.standing == Standing::kScored && !evidence.fleet &&
-         (metric == Metric::kPower || !(evidence.old_engine || evidence.guessed_load)) &&
-         !is_of_front_end(record, metric);
+  if (record.standing != Standing::kScored || !record.prediction || evidence.fleet ||
+      record.prediction->bound || has_flag(evidence, "do_not_score") ||
+      has_flag(evidence, "acceptance not published")) {
+    return false;
+  }
+  if (metric == Metric::kPower) {
+    return true;
+  }
+  const bool is_latency = metric == Metric::kTtft || metric == Metric::kE2e;
+  return !evidence.old_engine && !evidence.guessed_load &&
+         !(is_latency && record.prediction->overloaded);
 }
 
-struct Slice {
-  accuracy::Question key;  ///< Empty where the level does not keep the axis apart.
-  std::vector<std::size_t> records;
+/// A record's error of one metric, and whose it is.
+struct Point {
+  Metric metric;
+  Question question;
+  Question group;
+  double percent;
 };
 
-/// The name of a slice: what its records share.
-std::string name_of(const Band& band) {
+std::vector<Point> points_of(const std::vector<ScoredRecord>& records) {
+  std::vector<Point> points;
+  for (std::size_t metric = 0; metric < accuracy::kNumMetrics; ++metric) {
+    for (const ScoredRecord& record : records) {
+      if (const auto percent = band_error_pct(record, static_cast<Metric>(metric))) {
+        const Question& question = record.prediction->likeness;
+        points.push_back({.metric = static_cast<Metric>(metric),
+                          .question = question,
+                          .group = accuracy::group_of(question),
+                          .percent = *percent});
+      }
+    }
+  }
+  return points;
+}
+
+std::vector<Question> fitted_groups(const std::vector<ScoredRecord>& records) {
+  std::vector<Question> fitted;
+  for (const ScoredRecord& record : records) {
+    if (record.standing == Standing::kScored && record.prediction && !record.evidence.fleet &&
+        !record.evidence.family.starts_with(kUnseen)) {
+      fitted.push_back(accuracy::group_of(record.prediction->likeness));
+    }
+  }
+  std::ranges::sort(fitted);
+  const auto repeated = std::ranges::unique(fitted);
+  fitted.erase(repeated.begin(), repeated.end());
+  return fitted;
+}
+
+bool is_among(const std::vector<Question>& sorted, const Question& group) {
+  return std::ranges::binary_search(sorted, group);
+}
+
+std::string slice_name(const Question& values) {
   std::vector<std::string> words;
-  for (const auto& values : band.values) {
-    if (values.size() == 1) {
-      words.push_back(values.front());
+  for (const Axis axis : {Axis::kEngine, Axis::kNetwork, Axis::kLoop}) {
+    if (const std::string& value = values[static_cast<std::size_t>(axis)]; !value.empty()) {
+      words.push_back(value);
     }
   }
-  return words.empty() ? "all records" : fmt::format("{}", fmt::join(words, ", "));
+  return words.empty() ? "all" : fmt::format("{}", fmt::join(words, ", "));
 }
 
-class Builder {
- public:
-  explicit Builder(const std::vector<ScoredRecord>& records) : records_(records) {}
-
-  std::vector<Band> build() {
-    for (std::size_t metric = 0; metric < accuracy::kNumMetrics; ++metric) {
-      known_.clear();
-      for (const AxesApart& level : kLevels) {
-        for (const Slice& slice : slices(level, static_cast<Metric>(metric))) {
-          add(slice, static_cast<Metric>(metric));
-        }
-      }
+/// The bands of all points but those of one deployment.
+std::vector<Band> bands_of(const std::vector<Point>& points,
+                           const std::vector<Question>& fitted,
+                           const Question* left_out = nullptr) {
+  using Key = std::tuple<Metric, bool, std::size_t, Question>;
+  std::map<Key, std::vector<const Point*>> slices;
+  for (const Point& point : points) {
+    if (left_out != nullptr && point.group == *left_out) {
+      continue;
     }
-    return std::move(bands_);
-  }
-
- private:
-  [[nodiscard]] std::optional<double> error(const ScoredRecord& record, Metric metric) const {
-    return counts(record, metric)
-               ? record.error_pct(kFigures[static_cast<std::size_t>(metric)], Level::kMean)
-               : std::nullopt;
-  }
-
-  [[nodiscard]] std::vector<Slice> slices(const AxesApart& level, Metric metric) const {
-    std::vector<Slice> all;
-    for (std::size_t i = 0; i < records_.size(); ++i) {
-      if (!error(records_[i], metric)) {
-        continue;
+    for (std::size_t level = 0; level < levels().size(); ++level) {
+      Question values;
+      for (const Axis axis : levels()[level]) {
+        const auto at = static_cast<std::size_t>(axis);
+        values[at] = point.question[at];
       }
-      accuracy::Question key;
-      for (std::size_t axis = 0; axis < kNumAxes; ++axis) {
-        key[axis] = level[axis] ? records_[i].prediction->likeness[axis] : std::string();
-      }
-      auto known = std::ranges::find(all, key, &Slice::key);
-      if (known == all.end()) {
-        known = all.insert(all.end(), Slice{.key = std::move(key), .records = {}});
-      }
-      known->records.push_back(i);
+      slices[{point.metric, is_among(fitted, point.group), level, values}].push_back(&point);
     }
-    return all;
   }
-
-  void add(const Slice& slice, Metric metric) {
-    if (static_cast<std::int64_t>(slice.records.size()) < accuracy::kFewestRecords ||
-        std::ranges::find(known_, slice.records) != known_.end()) {
-      return;
+  std::vector<Band> bands;
+  for (const auto& [key, inside] : slices) {
+    const auto& [metric, is_fitted, level, values] = key;
+    std::map<Question, double> votes;
+    for (const Point* const point : inside) {
+      votes[point->group] += 1.0;
     }
-    known_.push_back(slice.records);
-    Band band;
-    band.metric = metric;
-    band.in_sample = false;
-    std::vector<double> errors;
-    for (const std::size_t i : slice.records) {
-      errors.push_back(std::abs(*error(records_[i], metric)));
-      band.mean += errors.back() / static_cast<double>(slice.records.size());
-      band.in_sample = band.in_sample || taught(records_[i].evidence, metric);
-      for (std::size_t axis = 0; axis < kNumAxes; ++axis) {
-        const std::string& value = records_[i].prediction->likeness[axis];
-        if (std::ranges::find(band.values[axis], value) == band.values[axis].end()) {
-          band.values[axis].push_back(value);
-        }
-      }
+    const std::int64_t groups = std::ssize(votes);
+    if (groups < accuracy::kFewestGroups) {
+      continue;
     }
-    std::ranges::for_each(band.values, [](auto& values) { std::ranges::sort(values); });
-    std::ranges::sort(errors);
-    constexpr double kHalf = 0.5;
-    constexpr double kNineTenths = 0.9;
-    band.n = static_cast<std::int64_t>(errors.size());
-    band.median = statistics::sorted_quantile(errors, kHalf);
-    band.p90 = statistics::sorted_quantile(errors, kNineTenths);
-    band.slice = name_of(band);
-    bands_.push_back(std::move(band));
+    std::vector<accuracy::WeightedError> errors;
+    for (const Point* const point : inside) {
+      errors.push_back({.percent = point->percent, .weight = 1.0 / votes[point->group]});
+    }
+    bands.push_back({.slice = slice_name(values),
+                     .values = values,
+                     .metric = metric,
+                     .fitted = is_fitted,
+                     .groups = groups,
+                     .records = std::ssize(inside),
+                     .p50 = accuracy::conformal_range(errors, groups, 0.5),
+                     .p90 = accuracy::conformal_range(errors, groups, 0.9)});
   }
+  return bands;
+}
 
-  const std::vector<ScoredRecord>& records_;
-  std::vector<std::vector<std::size_t>> known_;  ///< Records of the metric's bands so far.
-  std::vector<Band> bands_;
+/// Points within their bands, of one slice.
+struct Count {
+  std::map<Question, std::array<double, 3>> by_group;  ///< Inside p90, inside p50, all.
+  std::vector<double> half_widths;
 };
+
+double percent_of(const Count& count, std::size_t which, bool by_group) {
+  double inside = 0.0;
+  double all = 0.0;
+  for (const auto& [group, sums] : count.by_group) {
+    inside += by_group ? sums[which] / sums[2] : sums[which];
+    all += by_group ? 1.0 : sums[2];
+  }
+  return 100.0 * inside / all;
+}
 
 }  // namespace
 
-std::vector<Band> error_bands(const std::vector<ScoredRecord>& records) {
-  return Builder(records).build();
+std::optional<double> band_error_pct(const ScoredRecord& record, Metric metric) {
+  if (!counts(record, metric)) {
+    return std::nullopt;
+  }
+  const Figure figure = kFigures[static_cast<std::size_t>(metric)];
+  const auto mean = record.error_pct(figure, Level::kMean);
+  return mean ? mean : record.error_pct(figure, Level::kP50);
+}
+
+Bands error_bands(const std::vector<ScoredRecord>& records) {
+  Bands found{.fitted = fitted_groups(records), .bands = {}};
+  found.bands = bands_of(points_of(records), found.fitted);
+  return found;
+}
+
+std::vector<CoverageRow> coverage(const std::vector<ScoredRecord>& records, CoverageBy by) {
+  const std::vector<Point> points = points_of(records);
+  std::map<Question, Bands> left_out;
+  if (by == CoverageBy::kLeftOut) {
+    const std::vector<Question> fitted = fitted_groups(records);
+    for (const Point& point : points) {
+      auto [place, is_new] = left_out.try_emplace(point.group);
+      if (is_new) {
+        place->second = {.fitted = fitted, .bands = bands_of(points, fitted, &point.group)};
+      }
+    }
+  }
+  std::map<std::tuple<Metric, bool, std::string>, Count> counts;
+  for (const Point& point : points) {
+    const Bands& bands = by == CoverageBy::kLeftOut ? left_out.at(point.group) : accuracy::bands();
+    const auto error = accuracy::expected_error(bands, point.question, point.metric);
+    if (!error) {
+      continue;
+    }
+    const Band& band = *error->band;
+    // The empty name comes first: all slices together.
+    for (const std::string& slice : {std::string(), band.slice}) {
+      Count& count = counts[{point.metric, band.fitted, slice}];
+      auto& sums = count.by_group[point.group];
+      sums[0] += band.p90.holds(point.percent) ? 1.0 : 0.0;
+      sums[1] += band.p50.holds(point.percent) ? 1.0 : 0.0;
+      sums[2] += 1.0;
+      count.half_widths.push_back(band.p90.half_width());
+    }
+  }
+  std::vector<CoverageRow> rows;
+  for (auto& [key, count] : counts) {
+    const auto& [metric, is_fitted, slice] = key;
+    std::ranges::sort(count.half_widths);
+    rows.push_back({.metric = metric,
+                    .slice = slice.empty() ? "every slice" : slice,
+                    .fitted = is_fitted,
+                    .groups = std::ssize(count.by_group),
+                    .records = std::ssize(count.half_widths),
+                    .inside_p90_pct = percent_of(count, 0, true),
+                    .inside_p90_records_pct = percent_of(count, 0, false),
+                    .inside_p50_pct = percent_of(count, 1, true),
+                    .inside_p50_records_pct = percent_of(count, 1, false),
+                    .median_half_width_pct = statistics::sorted_quantile(count.half_widths, 0.5)});
+  }
+  return rows;
 }
 
 }  // namespace ridgeline::evidence::validate

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "accuracy/bands.hpp"
@@ -7,11 +10,38 @@
 
 namespace ridgeline::evidence::validate {
 
-/// The error bands of the scored records, from the finest slices (one GPU, one kind of network, one
-/// precision, one kind of loop, one engine) to all records at once; each with at least
-/// accuracy::kFewestRecords records of a metric, in the order of their first record. A coarser
-/// slice that holds the same records as a finer one is left out. Of engines that are not simulated
-/// and of loads that are guesses only the power counts.
-[[nodiscard]] std::vector<accuracy::Band> error_bands(const std::vector<ScoredRecord>& records);
+/// Signed error in percent of what a band is of: the mean, else the median. Nothing where the
+/// record says nothing of a band: it is not scored or a fleet's, its source doubts it, its engine
+/// is not simulated or its load is a guess (power apart), its times are bounds, its drafts'
+/// acceptance is not known, or the metric is a latency of a queue that grows without end.
+[[nodiscard]] std::optional<double> band_error_pct(const ScoredRecord& record,
+                                                   accuracy::Metric metric);
+
+/// The bands of the scored records: of deployments that taught the model its constants, and apart
+/// from these of those that did not (the third delivery's, unless they are among the former). By
+/// engine and loop, by each of engine, kind of layers and loop, and all; each of
+/// accuracy::kFewestGroups deployments or more.
+[[nodiscard]] accuracy::Bands error_bands(const std::vector<ScoredRecord>& records);
+
+/// How many truths lie within the bands that their predictions are shown with.
+struct CoverageRow {
+  accuracy::Metric metric = accuracy::Metric::kTpot;
+  std::string slice;  ///< Of the band; "all".
+  bool fitted = false;
+  std::int64_t groups = 0;
+  std::int64_t records = 0;
+  double inside_p90_pct = 0.0;  ///< Each deployment counts once.
+  double inside_p90_records_pct = 0.0;
+  double inside_p50_pct = 0.0;
+  double inside_p50_records_pct = 0.0;
+  double median_half_width_pct = 0.0;  ///< Of p90, over the records.
+};
+
+/// By the bands that are compiled in, or by those of the other deployments of these records: each
+/// deployment in turn is left out (of the bands, not of the constants).
+enum class CoverageBy : bool { kShipped, kLeftOut };
+/// Per metric, unseen deployments first: all, then each band's.
+[[nodiscard]] std::vector<CoverageRow> coverage(const std::vector<ScoredRecord>& records,
+                                                CoverageBy by);
 
 }  // namespace ridgeline::evidence::validate

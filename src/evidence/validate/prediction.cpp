@@ -218,11 +218,11 @@ Prediction predict_part(const std::vector<Sample>& samples, bool steady_state, d
 }
 
 /// Over how many the load of a record is shared, of which one is simulated: instances, and their
-/// data-parallel ranks. Of a fleet all are simulated.
+/// data-parallel ranks, those of an attention in data parallel too. Of a fleet all are simulated.
 std::int64_t sharers(const scenario::Resolved& resolved, const Evidence& evidence) {
   return evidence.fleet
              ? 1
-             : resolved.deployment->section.engine.data_parallel_size * evidence.replicas;
+             : resolved.deployment->execution.sharding.data_parallel_size * evidence.replicas;
 }
 
 /// Whether requests wait for answers to others.
@@ -349,6 +349,8 @@ std::vector<PartPrediction> play(const scenario::Resolved& resolved,
       result.prediction->preemptions = outcome->summary.preemptions;
       result.prediction->front_end_bound = has_code(outcome->warnings, sim::kFrontEndBound);
       result.prediction->front_end_near = has_code(outcome->warnings, sim::kFrontEndNear);
+      result.prediction->bound = !scenario::why_bound(resolved).empty();
+      result.prediction->overloaded = outcome->summary.overload.has_value();
       result.prediction->likeness =
           scenario::accuracy_question(*resolved.deployment, is_closed(evidence[part.evidence]));
       result.prediction->kv_limited = overfills_cache(resolved, evidence[part.evidence]);

@@ -31,6 +31,8 @@ struct Prediction {
   bool kv_limited = false;       ///< The clients of a closed loop need more KV cache than there is.
   bool front_end_bound = false;  ///< The API server sets the rate of tokens, in the first history.
   bool front_end_near = false;   ///< It would on a usual host, likewise.
+  bool bound = false;            ///< Its times are bounds and no estimates.
+  bool overloaded = false;       ///< The queue grows throughout, in the first history.
 };
 
 /// The prediction of one record of a run, or why there is none.

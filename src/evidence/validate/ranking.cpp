@@ -27,6 +27,8 @@ namespace {
 /// Standard deviation of a normal law over its median absolute deviation.
 constexpr double kNormalOverMedian = 1.4826;
 /// Below, residuals would say that a prediction cannot err.
+/// Fewer records alike say too little.
+constexpr std::ptrdiff_t kFewestRecords = 8;
 constexpr double kLeastSpread = 1e-6;
 
 struct Times {
@@ -168,7 +170,7 @@ class Ranker {
       return found;
     };
     auto found = residuals(true);
-    if (std::ssize(found[0]) < accuracy::kFewestRecords) {
+    if (std::ssize(found[0]) < kFewestRecords) {
       found = residuals(false);
     }
     const auto spread = [](std::vector<double>& sizes) {

@@ -7,6 +7,7 @@
 
 #include "core/result.hpp"
 #include "evidence/validate/ablation.hpp"
+#include "evidence/validate/error_bands.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/left_out_row.hpp"
 #include "evidence/validate/prediction.hpp"
@@ -24,6 +25,7 @@ struct Validation {
   std::vector<AblationRow> ablation;  ///< Where it was asked for, as the next.
   std::vector<LeftOutRow> unseen;
   std::optional<Ranking> ranking;
+  std::vector<CoverageRow> coverage;
 
   [[nodiscard]] std::int64_t count(Standing standing) const;
 };

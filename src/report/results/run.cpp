@@ -51,17 +51,22 @@ std::vector<std::pair<std::string, document::Node>> settings_of(const scenario::
   return settings;
 }
 
-/// Bands are of one instance: a fleet has none.
-std::vector<accuracy::ExpectedError> expected_errors_of(const scenario::Resolved& resolved) {
+/// Bands are of one instance: a fleet has none. Where the queue grows throughout, latencies say how
+/// long the run was: they have none either.
+std::vector<accuracy::ExpectedError> expected_errors_of(const scenario::Resolved& resolved,
+                                                        bool is_overloaded) {
   std::vector<accuracy::ExpectedError> errors;
   if (!resolved.pools.empty() || resolved.deployment->section.latency.name != "kernel") {
     return errors;
   }
   const accuracy::Question question = scenario::accuracy_question(
       *resolved.deployment, scenario::is_closed_loop(resolved.workload.section));
-  for (std::size_t metric = 0; metric < accuracy::kNumMetrics; ++metric) {
-    if (auto error = accuracy::expected_error(
-            accuracy::bands(), question, static_cast<accuracy::Metric>(metric))) {
+  for (std::size_t i = 0; i < accuracy::kNumMetrics; ++i) {
+    const auto metric = static_cast<accuracy::Metric>(i);
+    if (is_overloaded && (metric == accuracy::Metric::kTtft || metric == accuracy::Metric::kE2e)) {
+      continue;
+    }
+    if (auto error = accuracy::expected_error(accuracy::bands(), question, metric)) {
       errors.push_back(std::move(*error));
     }
   }
@@ -92,7 +97,7 @@ RunResult run_result(const scenario::Resolved& resolved,
   result.deployment = deployment_of(resolved, outcome);
   result.bound = scenario::bound_text(scenario::why_bound(resolved));
   if (result.bound.empty()) {
-    result.expected_errors = expected_errors_of(resolved);
+    result.expected_errors = expected_errors_of(resolved, result.summary.overload.has_value());
   }
   result.warnings = resolved.warnings;
   result.warnings.insert(result.warnings.end(), outcome.warnings.begin(), outcome.warnings.end());

@@ -1,96 +1,126 @@
 #include "accuracy/bands.hpp"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/result.hpp"
+
 namespace ridgeline::accuracy {
 namespace {
 
-Band band(std::string slice, std::vector<std::string> gpus, std::int64_t n, double median) {
-  Band made;
-  made.slice = std::move(slice);
-  made.values = {std::move(gpus), {"dense"}, {"bf16"}, {"open"}, {"vllm"}};
-  made.n = n;
-  made.median = median;
-  made.mean = 2.0 * median;
-  made.p90 = 4.0 * median;
-  return made;
+Question question(std::string gpu, std::string network = "dense", std::string loop = "open") {
+  return {std::move(gpu), std::move(network), "bf16", std::move(loop), "vllm", "llama-3.1-8b TP1"};
 }
 
-Question question(std::string gpu, std::string precision = "bf16") {
-  return {std::move(gpu), "dense", std::move(precision), "open", "vllm"};
+Band band(std::string slice, Question values, double width, bool fitted = false) {
+  return {.slice = std::move(slice),
+          .values = std::move(values),
+          .metric = Metric::kTpot,
+          .fitted = fitted,
+          .groups = 30,
+          .records = 90,
+          .p50 = {.low = -width / 4.0, .high = width / 4.0},
+          .p90 = {.low = -width, .high = width}};
 }
 
-TEST(Bands, TheFinestSliceThatHoldsTheQuestionApplies) {
-  const std::vector<Band> all = {band("wide", {"h100", "h200"}, 60, 3.0),
-                                 band("one", {"h100"}, 20, 1.0)};
-  const auto error = expected_error(all, question("h100"), Metric::kTpot);
-  ASSERT_TRUE(error);
-  EXPECT_EQ(error->band->slice, "one");
-  EXPECT_THAT(error->outside, testing::IsEmpty());
-  EXPECT_EQ(error->median(), 1.0);
-  EXPECT_EQ(expected_error(all, question("h200"), Metric::kTpot)->band->slice, "wide");
+TEST(Bands, TheNarrowestThatHoldsTheQuestionApplies) {
+  const Bands all = {.fitted = {},
+                     .bands = {band("all", {}, 60.0),
+                               band("dense", {"", "dense"}, 20.0),
+                               band("experts", {"", "experts"}, 10.0)}};
+  EXPECT_EQ(expected_error(all, question("h100"), Metric::kTpot)->band->slice, "dense");
+  EXPECT_EQ(expected_error(all, question("h100", "hybrid"), Metric::kTpot)->band->slice, "all");
+  EXPECT_FALSE(expected_error(all, question("h100"), Metric::kTtft));
 }
 
-TEST(Bands, EveryAxisOutsideDoublesIt) {
-  const std::vector<Band> all = {band("one", {"h100"}, 20, 1.0),
-                                 band("wide", {"h100", "h200"}, 60, 3.0)};
-  const auto gpu = expected_error(all, question("l40s"), Metric::kTpot);
-  ASSERT_TRUE(gpu);
-  // Of slices that are equally far that of the most records.
-  EXPECT_EQ(gpu->band->slice, "wide");
-  EXPECT_THAT(gpu->outside, testing::ElementsAre(Axis::kGpu));
-  EXPECT_EQ(gpu->median(), 6.0);
-  EXPECT_EQ(gpu->mean(), 12.0);
-  EXPECT_EQ(gpu->p90(), 24.0);
-  const auto both = expected_error(all, question("l40s", "nvfp4"), Metric::kTpot);
-  ASSERT_TRUE(both);
-  EXPECT_EQ(both->widening(), 4.0);
+TEST(Bands, ADeploymentThatTaughtTheModelIsKnownBetterInAnyTraffic) {
+  const Bands all = {.fitted = {group_of(question("h100"))},
+                     .bands = {band("all", {}, 5.0), band("all", {}, 10.0, true)}};
+  const auto known = expected_error(all, question("h100", "dense", "closed"), Metric::kTpot);
+  EXPECT_TRUE(known->band->fitted);
+  EXPECT_THAT(known->unknown, testing::IsEmpty());
+  const auto other = expected_error(all, question("l40s", "experts"), Metric::kTpot);
+  EXPECT_FALSE(other->band->fitted);
+  EXPECT_THAT(other->unknown, testing::ElementsAre(Axis::kGpu, Axis::kNetwork));
 }
 
-TEST(Bands, FewRecordsSayNothing) {
-  EXPECT_FALSE(expected_error(
-      {band("few", {"h100"}, kFewestRecords - 1, 1.0)}, question("h100"), Metric::kTpot));
-  EXPECT_FALSE(expected_error({band("other", {"h100"}, 90, 1.0)}, question("h100"), Metric::kTtft));
+TEST(Bands, TheRangeHoldsNewDeploymentsAsOftenAsItSays) {
+  // Errors of 0 to 9 % of ten deployments: one more lies within nine of ten.
+  std::vector<WeightedError> errors;
+  for (int i = 0; i < 19; ++i) {
+    errors.push_back({.percent = i - 9.0});
+  }
+  const Range half = conformal_range(errors, 19, 0.5);
+  const Range most = conformal_range(errors, 19, 0.9);
+  EXPECT_NEAR(half.low, -5.0, 0.6);
+  EXPECT_NEAR(half.high, 5.0, 0.6);
+  EXPECT_NEAR(most.low, -9.0, 0.9);
+  EXPECT_NEAR(most.high, 9.0, 0.9);
+  // Too few for a tenth: the largest error.
+  EXPECT_LE(conformal_range({{.percent = -50.0}, {.percent = 0.0}, {.percent = 1.0}}, 3, 0.9).low,
+            -50.0);
+}
+
+TEST(Bands, ADeploymentHasOneVoteHoweverManyRecords) {
+  std::vector<WeightedError> once;
+  std::vector<WeightedError> often;
+  for (int i = 0; i < 25; ++i) {
+    const double percent = i == 0 ? 80.0 : i - 12.0;
+    once.push_back({.percent = percent});
+    for (int k = 0; k < (i == 0 ? 64 : 1); ++k) {
+      often.push_back({.percent = percent, .weight = i == 0 ? 1.0 / 64.0 : 1.0});
+    }
+  }
+  EXPECT_EQ(conformal_range(often, 25, 0.9), conformal_range(once, 25, 0.9));
 }
 
 TEST(Bands, WhatIsWrittenIsReadAgain) {
-  std::vector<Band> all = {band("a, b", {"h100", "h200"}, 9, 0.25), band("c", {}, 8, 1.5)};
-  all[1].in_sample = false;
-  all[1].metric = Metric::kPower;
+  const Bands all = {.fitted = {group_of(question("h100"))},
+                     .bands = {band("dense", {"", "dense"}, 20.0), band("all", {}, 8.0, true)}};
   const auto read = read_bands(bands_text(all), "bands.yaml");
   ASSERT_TRUE(read) << core::to_string(read.error().front());
-  EXPECT_EQ(*read, all);
+  EXPECT_EQ(read->fitted, all.fitted);
+  EXPECT_EQ(read->bands, all.bands);
 }
 
 TEST(Bands, WrongFilesAreRefusedWithEveryProblem) {
   const auto read = read_bands(
-      "- {slice: s, gpu: h100, network: dense, precision: [3], loop: open, engine: vllm, "
-      "metric: speed, n: 0, median: -1, mean: 1, p90: 1, in_sample: true, more: 1}\n",
+      "fitted: [{gpu: h100}]\nbands:\n- {slice: s, network: [3], metric: speed, groups: 0, "
+      "records: 1, p50: [1], p90: [2, -200], more: 1}\n",
       "own.yaml");
   ASSERT_FALSE(read);
   std::string all;
   for (const auto& error : read.error()) {
     all += core::to_string(error) + "\n";
   }
-  EXPECT_THAT(all, testing::HasSubstr("[0].precision"));
-  EXPECT_THAT(all, testing::HasSubstr("speed"));
-  EXPECT_THAT(all, testing::HasSubstr("[0].n"));
-  EXPECT_THAT(all, testing::HasSubstr("[0].median"));
-  EXPECT_THAT(all, testing::HasSubstr("more"));
+  for (const char* const part : {"fitted[0].deployment",
+                                 "bands[0].network",
+                                 "speed",
+                                 "bands[0].groups",
+                                 "bands[0].p50",
+                                 "bands[0].p90",
+                                 "more"}) {
+    EXPECT_THAT(all, testing::HasSubstr(part));
+  }
   EXPECT_FALSE(read_bands("slice: s\n", "own.yaml"));
 }
 
-/// What is compiled in answers the everyday question.
-TEST(Bands, TheOwnFileHasABandForAnH100) {
-  const auto error = expected_error(bands(), question("h100"), Metric::kTpot);
-  ASSERT_TRUE(error);
-  EXPECT_THAT(error->outside, testing::IsEmpty());
-  EXPECT_GT(error->median(), 0.0);
-  EXPECT_LE(error->median(), error->p90());
+/// What is compiled in answers the everyday question, narrower where it was measured.
+TEST(Bands, TheOwnFileKnowsAnH100BetterThanAnL4) {
+  const auto known = expected_error(bands(), question("h100"), Metric::kTpot);
+  const auto unseen = expected_error(bands(), question("l4"), Metric::kTpot);
+  ASSERT_TRUE(known && unseen);
+  EXPECT_TRUE(known->band->fitted);
+  EXPECT_FALSE(unseen->band->fitted);
+  EXPECT_LT(known->band->p90.half_width(), unseen->band->p90.half_width() / 2.0);
+  for (const Band& band : bands().bands) {
+    EXPECT_GE(band.groups, kFewestGroups) << band.slice;
+    EXPECT_TRUE(band.p90.low <= band.p50.low && band.p50.high <= band.p90.high) << band.slice;
+  }
 }
 
 }  // namespace

@@ -17,37 +17,42 @@ TextStyle plain() {
   return style;
 }
 
-accuracy::Band some_band() {
-  accuracy::Band band;
-  band.slice = "h100, dense";
-  band.metric = accuracy::Metric::kTpot;
-  band.n = 67;
-  band.median = 2.2;
-  band.mean = 3.0;
-  band.p90 = 5.0;
-  return band;
+accuracy::Band some_band(bool fitted) {
+  return {.slice = fitted ? "all" : "vllm",
+          .values = {},
+          .metric = accuracy::Metric::kTpot,
+          .fitted = fitted,
+          .groups = 41,
+          .records = 167,
+          .p50 = {.low = -20.4, .high = 7.0},
+          .p90 = {.low = -58.2, .high = 63.5}};
 }
 
-TEST(ExpectedError, NamesTheRecordsThatItIsFrom) {
-  const accuracy::Band band = some_band();
-  const auto inside = expected_error_pieces({{.band = &band, .outside = {}}}, plain());
-  ASSERT_EQ(inside.size(), 1U);
-  EXPECT_EQ(inside[0].text, "TPOT 2.20 % (median of 67 records: h100, dense)");
-  const auto outside =
-      expected_error_pieces({{.band = &band, .outside = {accuracy::Axis::kGpu}}}, plain());
-  EXPECT_EQ(outside[0].text, "TPOT 4.40 % (median of 67 records: h100, dense; x2 as other gpu)");
+TEST(ExpectedError, NamesTheDeploymentsThatItIsFromAndWhatWasNeverMeasured) {
+  const accuracy::Band unseen = some_band(false);
+  const auto pieces = expected_error_pieces(
+      {{.band = &unseen, .unknown = {accuracy::Axis::kGpu, accuracy::Axis::kDeployment}}}, plain());
+  ASSERT_EQ(pieces.size(), 2U);
+  EXPECT_EQ(pieces[0].text,
+            "TPOT -58 to +64 % (90 %), -20 to +7 % (half), as 41 unseen deployments (vllm)");
+  EXPECT_EQ(pieces[1].text, "never measured; the nearest that was has other gpu, deployment");
+  const accuracy::Band fitted = some_band(true);
+  const auto known = expected_error_pieces({{.band = &fitted, .unknown = {}}}, plain());
+  ASSERT_EQ(known.size(), 1U);
+  EXPECT_EQ(known[0].text,
+            "TPOT -58 to +64 % (90 %), -20 to +7 % (half), as 41 measured deployments");
   EXPECT_TRUE(expected_error_pieces({}, plain()).empty());
 }
 
 TEST(ExpectedError, TheTreeHasEveryMetric) {
-  const accuracy::Band band = some_band();
-  const auto tree = expected_errors_tree({{.band = &band, .outside = {accuracy::Axis::kGpu}}});
+  const accuracy::Band band = some_band(false);
+  const auto tree = expected_errors_tree({{.band = &band, .unknown = {accuracy::Axis::kGpu}}});
   const auto* const tpot = tree.find("tpot");
   ASSERT_NE(tpot, nullptr);
-  EXPECT_EQ(tpot->find("records")->as_integer(), 67);
-  EXPECT_DOUBLE_EQ(tpot->find("p90_pct")->as_real(), 10.0);
-  EXPECT_EQ(tpot->find("outside")->items().size(), 1U);
-  EXPECT_TRUE(tpot->find("in_sample")->as_bool());
+  EXPECT_EQ(tpot->find("groups")->as_integer(), 41);
+  EXPECT_DOUBLE_EQ(tpot->find("p90_pct")->find("low")->as_real(), -58.2);
+  EXPECT_EQ(tpot->find("unknown")->items().size(), 1U);
+  EXPECT_FALSE(tpot->find("fitted")->as_bool());
 }
 
 }  // namespace

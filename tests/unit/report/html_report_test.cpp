@@ -87,7 +87,7 @@ TEST(HtmlReport, SaysInstantsAsDurationsAndSharesAsPercent) {
 }
 
 TEST(HtmlReport, SaysTheErrorToExpect) {
-  EXPECT_THAT(a_page(), HasSubstr("data-key=\"expected_error.ttft.median_pct\""));
+  EXPECT_THAT(a_page(), HasSubstr("data-key=\"expected_error.ttft.p90_pct.low\""));
   RunResult run = testing::a_run();
   run.expected_errors.clear();
   EXPECT_THAT(html_report(run), HasSubstr("No measured run is like this one."));

@@ -93,7 +93,7 @@ TEST(ResultJson, KeepsTheOrderOfItsKeys) {
 
 TEST(ResultJson, CarriesEveryNumber) {
   const document::Node result = parsed(example_result());
-  EXPECT_EQ(at(result, "schema_version").as_integer(), 1);
+  EXPECT_EQ(at(result, "schema_version").as_integer(), 2);
   EXPECT_EQ(at(result, "summary.completed").as_integer(), 1000);
   EXPECT_EQ(at(result, "summary.length_capped").as_integer(), 2);
   EXPECT_EQ(at(result, "summary.failed.rejected").as_integer(), 3);
@@ -175,7 +175,7 @@ TEST(ResultJson, OneLineIsOneLine) {
   const std::string line = result_ndjson(result);
   EXPECT_EQ(std::count(line.begin(), line.end(), '\n'), 1);
   EXPECT_EQ(line.back(), '\n');
-  EXPECT_THAT(line, HasSubstr("{\"schema_version\":1,\"run_info\":{\"version\":\"0.1.0\","));
+  EXPECT_THAT(line, HasSubstr("{\"schema_version\":2,\"run_info\":{\"version\":\"0.1.0\","));
   EXPECT_EQ(
       document::parse_json(line, "line").value_or(document::Node()).find("digest")->as_string(),
       "9f3c17aa");

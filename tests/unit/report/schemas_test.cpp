@@ -99,8 +99,8 @@ TEST(ResultSchema, RefusesWhatIsNoResult) {
     return SchemaCheck(rules).problems(
         document::parse_json(text, "changed").value_or(document::Node()));
   };
-  EXPECT_THAT(problems_after("\"schema_version\": 1", "\"schema_version\": 2"),
-              ::testing::ElementsAre("$.schema_version is not 1"));
+  EXPECT_THAT(problems_after("\"schema_version\": 2", "\"schema_version\": 1"),
+              ::testing::ElementsAre("$.schema_version is not 2"));
   EXPECT_THAT(problems_after("\"completed\": 1000", "\"completed\": -1"),
               ::testing::ElementsAre("$.summary.completed is too small"));
   EXPECT_THAT(problems_after("\"completed\": 1000", "\"completed\": null"),

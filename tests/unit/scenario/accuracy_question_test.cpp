@@ -24,12 +24,13 @@ TEST(AccuracyQuestion, SpeaksOfGpuNetworkFormatLoopAndEngine) {
   EXPECT_THAT(question({{.path = "model", .text = "llama-3.1-8b"},
                         {.path = "gpu", .text = "H100-SXM"},
                         {.path = "workload.request_rate", .text = "2"}}),
-              testing::ElementsAre("h100", "dense", "bf16", "open", "vllm"));
-  EXPECT_THAT(question({{.path = "model", .text = "gpt-oss-120b"},
-                        {.path = "gpu", .text = "h200"},
-                        {.path = "engine.version", .text = "sglang"},
-                        {.path = "workload.max_concurrency", .text = "4"}}),
-              testing::ElementsAre("h200", "experts", "mxfp4", "closed", "sglang"));
+              testing::ElementsAre("h100", "dense", "bf16", "open", "vllm", "llama-3.1-8b TP1"));
+  EXPECT_THAT(
+      question({{.path = "model", .text = "gpt-oss-120b"},
+                {.path = "gpu", .text = "h200"},
+                {.path = "engine.version", .text = "sglang"},
+                {.path = "workload.max_concurrency", .text = "4"}}),
+      testing::ElementsAre("h200", "experts", "mxfp4", "closed", "sglang", "gpt-oss-120b TP1"));
 }
 
 TEST(WhyBound, AGpuThatNothingWasMeasuredOnIsABound) {

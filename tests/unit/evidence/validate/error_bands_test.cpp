@@ -14,98 +14,88 @@
 namespace ridgeline::evidence::validate {
 namespace {
 
-/// Measured 100 ms a token, predicted with an error of so many percent.
-ScoredRecord record(const std::string& gpu, double error, const std::string& family = "own") {
+/// Measured 100 ms a token, predicted with an error of so many percent. Of a family that came after
+/// the constants, unless it is said.
+ScoredRecord record(int deployment, double error, const std::string& family = "t3-own") {
   ScoredRecord made;
   made.evidence.family = family;
   made.evidence.measured.at(Figure::kTpot, Level::kMean) = 100.0;
   made.prediction.emplace();
   made.prediction->figures.at(Figure::kTpot, Level::kMean) = 100.0 + error;
-  made.prediction->likeness = {gpu, "dense", "bf16", "open", "vllm"};
+  made.prediction->likeness = {
+      "h100", "dense", "bf16", "open", "vllm", "network-" + std::to_string(deployment)};
   return made;
 }
 
-TEST(ErrorBands, SlicesOfEightRecordsAndTheSumOfAll) {
+std::vector<ScoredRecord> records_of(int deployments, const std::string& family = "t3-own") {
   std::vector<ScoredRecord> records;
-  for (int i = 1; i <= 9; ++i) {
-    records.push_back(record("h100", i % 2 == 0 ? i : -i));
-    records.push_back(record("h200", 2.0 * i));
+  for (int i = 0; i < deployments; ++i) {
+    records.push_back(record(i, i - deployments / 2.0, family));
+    records.push_back(record(i, i - deployments / 2.0, family));
   }
-  records.push_back(record("l40s", 50.0));
-  records.push_back(record("h100", 90.0));
-  records.back().standing = Standing::kSaturated;
-  const auto bands = error_bands(records);
-  ASSERT_EQ(bands.size(), 3U);
-  EXPECT_EQ(bands[0].slice, "h100, dense, bf16, open, vllm");
-  EXPECT_EQ(bands[0].metric, accuracy::Metric::kTpot);
-  EXPECT_EQ(bands[0].n, 9);
-  EXPECT_DOUBLE_EQ(bands[0].median, 5.0);
-  EXPECT_DOUBLE_EQ(bands[0].mean, 5.0);
-  // Position 0.9 * 8 = 7.2: 8 + 0.2.
-  EXPECT_DOUBLE_EQ(bands[0].p90, 8.2);
-  EXPECT_DOUBLE_EQ(bands[1].median, 10.0);
-  // One more GPU without a slice of its own. The coarser levels hold the same records: left out.
-  EXPECT_EQ(bands[2].n, 19);
-  EXPECT_THAT(bands[2].values[0], testing::ElementsAre("h100", "h200", "l40s"));
+  return records;
 }
 
-TEST(ErrorBands, HoldNoFleets) {
-  std::vector<ScoredRecord> records(8, record("h100", 1.0));
-  records.push_back(record("h100", 50.0));
-  records.back().evidence.fleet.emplace();
-  EXPECT_EQ(error_bands(records).front().n, 8);
-  for (ScoredRecord& one : records) {
-    one.evidence.fleet.emplace();
-  }
-  EXPECT_TRUE(error_bands(records).empty());
+TEST(ErrorBands, AreOfDeploymentsEnoughThatTaughtTheModelNothing) {
+  EXPECT_TRUE(error_bands(records_of(19)).bands.empty());
+  const auto found = error_bands(records_of(20));
+  EXPECT_TRUE(found.fitted.empty());
+  ASSERT_FALSE(found.bands.empty());
+  const accuracy::Band& first = found.bands.front();
+  EXPECT_EQ(first.slice, "vllm, open");
+  EXPECT_EQ(first.metric, accuracy::Metric::kTpot);
+  EXPECT_EQ(first.groups, 20);
+  EXPECT_EQ(first.records, 40);
+  EXPECT_FALSE(first.fitted);
 }
 
-TEST(ErrorBands, HoldNoRatesAndPowerThatTheFrontEndDecides) {
-  std::vector<ScoredRecord> records(10, record("h100", 1.0));
-  for (ScoredRecord& one : records) {
-    for (const Figure figure : {Figure::kOutputThroughput, Figure::kPower}) {
-      one.evidence.measured.at(figure, Level::kMean) = 400.0;
-      one.prediction->figures.at(figure, Level::kMean) = 440.0;
-    }
+TEST(ErrorBands, DeploymentsThatTaughtTheModelAreApart) {
+  auto records = records_of(20, "trainval");
+  const auto unseen = records_of(41);
+  records.insert(records.end(), unseen.begin(), unseen.end());
+  const auto found = error_bands(records);
+  EXPECT_EQ(found.fitted.size(), 20U);
+  for (const accuracy::Band& band : found.bands) {
+    // A deployment of both is known.
+    EXPECT_EQ(band.groups, band.fitted ? 20 : 21) << band.slice;
+    EXPECT_EQ(band.records, band.fitted ? 80 : 42) << band.slice;
   }
-  records[3].prediction->front_end_near = true;
-  records[5].prediction->front_end_bound = true;
-  const auto bands = error_bands(records);
-  ASSERT_EQ(bands.size(), 3U);
-  EXPECT_EQ(bands[0].metric, accuracy::Metric::kTpot);
-  EXPECT_EQ(bands[0].n, 10);
-  EXPECT_EQ(bands[1].metric, accuracy::Metric::kOutputThroughput);
-  EXPECT_EQ(bands[1].n, 8);
-  EXPECT_EQ(bands[2].metric, accuracy::Metric::kPower);
-  EXPECT_EQ(bands[2].n, 8);
 }
 
-TEST(ErrorBands, SaysWhetherItsRecordsTaughtTheModel) {
-  std::vector<ScoredRecord> records(8, record("h100", 1.0));
-  EXPECT_TRUE(error_bands(records).front().in_sample);
-  for (ScoredRecord& one : records) {
-    one.evidence.measured = {};
-    one.evidence.measured.at(Figure::kPower, Level::kMean) = 400.0;
-    one.prediction->figures.at(Figure::kPower, Level::kMean) = 410.0;
-  }
-  EXPECT_FALSE(error_bands(records).front().in_sample);
-  records.front().evidence.family = "ml-energy";
-  EXPECT_TRUE(error_bands(records).front().in_sample);
+TEST(ErrorBands, WhatSaysNothingOfThemIsLeftOut) {
+  ScoredRecord one = record(0, 5.0);
+  EXPECT_DOUBLE_EQ(band_error_pct(one, accuracy::Metric::kTpot).value_or(0.0), 5.0);
+  EXPECT_FALSE(band_error_pct(one, accuracy::Metric::kTtft));
+  const auto without = [&](auto change) {
+    ScoredRecord other = one;
+    change(other);
+    return band_error_pct(other, accuracy::Metric::kTpot);
+  };
+  EXPECT_FALSE(without([](auto& r) { r.evidence.fleet.emplace(); }));
+  EXPECT_FALSE(without([](auto& r) { r.evidence.old_engine = true; }));
+  EXPECT_FALSE(without([](auto& r) { r.evidence.guessed_load = true; }));
+  EXPECT_FALSE(without([](auto& r) { r.evidence.flags = {"do_not_score: in doubt"}; }));
+  EXPECT_FALSE(without([](auto& r) { r.prediction->bound = true; }));
+  EXPECT_FALSE(without([](auto& r) { r.standing = Standing::kSaturated; }));
+  // Tokens keep their time where the queue grows; first tokens do not.
+  EXPECT_TRUE(without([](auto& r) { r.prediction->overloaded = true; }));
+  one.evidence.measured.at(Figure::kTtft, Level::kP50) = 100.0;
+  one.prediction->figures.at(Figure::kTtft, Level::kP50) = 90.0;
+  EXPECT_DOUBLE_EQ(band_error_pct(one, accuracy::Metric::kTtft).value_or(0.0), -10.0);
+  one.prediction->overloaded = true;
+  EXPECT_FALSE(band_error_pct(one, accuracy::Metric::kTtft));
 }
 
-/// Engines that are not simulated, and loads that are guesses: of these the power alone counts.
-TEST(ErrorBands, TimesOfWhatWasNotSimulatedDoNotCount) {
-  std::vector<ScoredRecord> records(16, record("h100", 1.0));
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    records[i].evidence.old_engine = i % 2 == 0;
-    records[i].evidence.guessed_load = i % 2 == 1;
-    records[i].evidence.measured.at(Figure::kPower, Level::kMean) = 400.0;
-    records[i].prediction->figures.at(Figure::kPower, Level::kMean) = 440.0;
-  }
-  const auto bands = error_bands(records);
-  ASSERT_EQ(bands.size(), 1U);
-  EXPECT_EQ(bands[0].metric, accuracy::Metric::kPower);
-  EXPECT_DOUBLE_EQ(bands[0].median, 10.0);
+TEST(Coverage, OfDeploymentsLeftOutIsWhatTheBandsSay) {
+  const auto rows = coverage(records_of(60), CoverageBy::kLeftOut);
+  ASSERT_FALSE(rows.empty());
+  EXPECT_EQ(rows.front().slice, "every slice");
+  EXPECT_EQ(rows.front().groups, 60);
+  EXPECT_EQ(rows.front().records, 120);
+  EXPECT_NEAR(rows.front().inside_p90_pct, 92.0, 5.0);
+  EXPECT_NEAR(rows.front().inside_p50_pct, 50.0, 7.0);
+  EXPECT_GT(rows.front().median_half_width_pct, 20.0);
+  EXPECT_LT(rows.front().median_half_width_pct, 35.0);
 }
 
 }  // namespace

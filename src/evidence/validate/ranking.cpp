@@ -26,9 +26,9 @@ namespace {
 
 /// Standard deviation of a normal law over its median absolute deviation.
 constexpr double kNormalOverMedian = 1.4826;
-/// Below, residuals would say that a prediction cannot err.
 /// Fewer records alike say too little.
 constexpr std::ptrdiff_t kFewestRecords = 8;
+/// Below, residuals would say that a prediction cannot err.
 constexpr double kLeastSpread = 1e-6;
 
 struct Times {

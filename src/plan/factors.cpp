@@ -436,24 +436,24 @@ void add_measurements(const FluidCandidate& candidate, CandidateCauses& found) {
 
 }  // namespace
 
-BandSpread spread_of(const accuracy::Bands& bands,
+BandSpread spread_of(const std::vector<PlanBand>& bands,
                      const FluidCandidate& candidate,
                      accuracy::Metric metric) {
-  const auto error = accuracy::expected_error(
-      bands,
-      scenario::accuracy_question(candidate.deployment, candidate.demand.clients.has_value()),
-      metric);
+  accuracy::Question question =
+      scenario::accuracy_question(candidate.deployment, candidate.demand.clients.has_value());
+  // These bands know two kinds of layers.
+  question[static_cast<std::size_t>(accuracy::Axis::kNetwork)] =
+      has_experts(candidate.deployment.network) ? "experts" : "dense";
+  const auto error = plan_error(bands, question, metric);
   if (!error) {
     return {};
   }
-  const accuracy::Range& p90 = error->band->p90;
-  const double low = core::log(1.0 + p90.low / 100.0);
-  const double high = core::log(1.0 + p90.high / 100.0);
-  // A prediction that is too low is a measurement that is higher.
-  return {.error = error, .mean = -(low + high) / 2.0, .sd = sd_of_p90((high - low) / 2.0 * 100.0)};
+  return {.error = error,
+          .sd = error->widening() *
+                std::max(sd_of_median(error->band->median), sd_of_p90(error->band->p90))};
 }
 
-CandidateCauses causes_of(const FluidCandidate& candidate, const accuracy::Bands& bands) {
+CandidateCauses causes_of(const FluidCandidate& candidate, const std::vector<PlanBand>& bands) {
   CandidateCauses found = Examiner(candidate).examine();
   found.doubt.tpot = spread_of(bands, candidate, accuracy::Metric::kTpot);
   found.doubt.ttft = spread_of(bands, candidate, accuracy::Metric::kTtft);

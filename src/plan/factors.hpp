@@ -9,6 +9,7 @@
 #include "accuracy/bands.hpp"
 #include "plan/demand.hpp"
 #include "plan/doubt.hpp"
+#include "plan/plan_bands.hpp"
 #include "plan/target.hpp"
 #include "scenario/deployment.hpp"
 
@@ -24,13 +25,13 @@ struct FluidCandidate {
 
 /// The measured error of predictions like a candidate's.
 struct BandSpread {
-  std::optional<accuracy::ExpectedError> error = {};  ///< Nothing where no band has the metric.
-  double mean = 0.0;  ///< Of the logarithm of the measured metric over the predicted one.
-  double sd = 0.0;    ///< Of the same.
+  std::optional<PlanError> error = {};  ///< Nothing where no band has the metric.
+  double sd = 0.0;                      ///< Of the logarithm of the metric, widened.
 };
 
-/// The spread of a metric where the logarithms of the errors within its band are normal.
-[[nodiscard]] BandSpread spread_of(const accuracy::Bands& bands,
+/// The spread of a metric where the nearest band's errors are normal: the larger of what its median
+/// and its 90th percentile say.
+[[nodiscard]] BandSpread spread_of(const std::vector<PlanBand>& bands,
                                    const FluidCandidate& candidate,
                                    accuracy::Metric metric);
 
@@ -85,7 +86,7 @@ struct CandidateCauses {
 /// that of the nearest slice of `bands`; what the slice of TTFT has beyond that is a cause of its
 /// own. Elasticities are central differences of the fluid estimate.
 [[nodiscard]] CandidateCauses causes_of(const FluidCandidate& candidate,
-                                        const accuracy::Bands& bands);
+                                        const std::vector<PlanBand>& bands);
 
 /// Standard deviation of the log capacity that these causes make, of one candidate alone.
 [[nodiscard]] double sd_of(const CandidateCauses& candidate);

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "accuracy/bands.hpp"
 #include "core/result.hpp"
 #include "plan/answer.hpp"
 #include "plan/capacity.hpp"
@@ -18,6 +17,7 @@
 #include "plan/factors.hpp"
 #include "plan/finish.hpp"
 #include "plan/linear_doubt.hpp"
+#include "plan/plan_bands.hpp"
 #include "plan/question.hpp"
 #include "plan/space.hpp"
 #include "plan/sure_load.hpp"
@@ -99,7 +99,7 @@ core::Result<std::vector<CandidateCauses>> find_causes(const FinishInputs& input
                                    .demand = inputs.demand,
                                    .targets = inputs.question.slo.targets,
                                    .label = of.label};
-    causes.back() = causes_of(candidate, accuracy::bands());
+    causes.back() = causes_of(candidate, plan_bands());
     const LatencyDoubt latencies = latency_doubt(candidate);
     if (finalist.together > 1 && latencies.is_known()) {
       finalist.latencies = latencies;

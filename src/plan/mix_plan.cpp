@@ -10,7 +10,6 @@
 
 #include <fmt/format.h>
 
-#include "accuracy/bands.hpp"
 #include "core/digest.hpp"
 #include "core/distributions.hpp"
 #include "core/math.hpp"
@@ -21,6 +20,7 @@
 #include "plan/linear_doubt.hpp"
 #include "plan/merged_source.hpp"
 #include "plan/mix.hpp"
+#include "plan/plan_bands.hpp"
 #include "plan/points.hpp"
 #include "plan/prices.hpp"
 #include "plan/share.hpp"
@@ -321,7 +321,7 @@ class MixPlanner {
                                       .demand = of.points.demand,
                                       .targets = question_.slo.targets,
                                       .label = answer_.candidates[i].label},
-                                     accuracy::bands()));
+                                     plan_bands()));
       which.push_back(i);
     }
     if (candidates.empty()) {

@@ -14,7 +14,6 @@
 
 #include <fmt/format.h>
 
-#include "accuracy/bands.hpp"
 #include "core/digest.hpp"
 #include "core/distributions.hpp"
 #include "core/math.hpp"
@@ -30,6 +29,7 @@
 #include "plan/finish.hpp"
 #include "plan/front.hpp"
 #include "plan/maximize.hpp"
+#include "plan/plan_bands.hpp"
 #include "plan/points.hpp"
 #include "plan/question.hpp"
 #include "plan/race.hpp"
@@ -205,7 +205,7 @@ class Planner {
                             sd_of(causes_of({.deployment = *found->resolved.deployment,
                                              .demand = points_.demand,
                                              .targets = question_.slo.targets},
-                                            accuracy::bands())))
+                                            plan_bands())))
                  : kUsualModelSd;
   }
   /// At least: the most that was found for Llama-3.3-70B on H100 and H200 (8 to 13 %;

@@ -17,6 +17,7 @@
 #include "plan/capacity.hpp"
 #include "plan/factors.hpp"
 #include "plan/linear_doubt.hpp"
+#include "plan/plan_bands.hpp"
 #include "plan/target.hpp"
 
 namespace ridgeline::plan {
@@ -28,21 +29,15 @@ constexpr double kLeastSureShare = 0.1;
 double sd_of(const LatencyDoubt& doubt, std::size_t metric) {
   return static_cast<metrics::Metric>(metric) == metrics::Metric::kTtft ? doubt.ttft : doubt.tpot;
 }
-double mean_of(const LatencyDoubt& doubt, std::size_t metric) {
-  return static_cast<metrics::Metric>(metric) == metrics::Metric::kTtft ? doubt.ttft_mean
-                                                                        : doubt.tpot_mean;
-}
 
 }  // namespace
 
 LatencyDoubt latency_doubt(const FluidCandidate& candidate) {
-  const BandSpread tpot = spread_of(accuracy::bands(), candidate, accuracy::Metric::kTpot);
-  const BandSpread ttft = spread_of(accuracy::bands(), candidate, accuracy::Metric::kTtft);
-  constexpr double kUnknown = std::numeric_limits<double>::infinity();
-  return {.tpot = tpot.error ? tpot.sd : kUnknown,
-          .ttft = ttft.error ? ttft.sd : kUnknown,
-          .tpot_mean = tpot.mean,
-          .ttft_mean = ttft.mean};
+  const auto of = [&](accuracy::Metric metric) {
+    const BandSpread spread = spread_of(plan_bands(), candidate, metric);
+    return spread.error ? spread.sd : std::numeric_limits<double>::infinity();
+  };
+  return {.tpot = of(accuracy::Metric::kTpot), .ttft = of(accuracy::Metric::kTtft)};
 }
 
 Targets tightened(Targets targets, const LatencyDoubt& doubt, double confidence) {
@@ -50,8 +45,8 @@ Targets tightened(Targets targets, const LatencyDoubt& doubt, double confidence)
   for (Target& target : targets) {
     for (std::size_t i = 0; i < target.limits.size(); ++i) {
       if (auto& limit = target.limits[i]) {
-        limit = core::Duration::saturating(core::Seconds(
-            limit->to_seconds() * core::exp(-mean_of(doubt, i) - z * sd_of(doubt, i))));
+        limit = core::Duration::saturating(
+            core::Seconds(limit->to_seconds() * core::exp(-z * sd_of(doubt, i))));
       }
     }
   }
@@ -70,8 +65,7 @@ double probability_met(const Targets& targets,
     }
     const auto metric = static_cast<std::size_t>(target.metric());
     const double above = core::log(target.limits[metric]->to_milliseconds() /
-                                   std::max(result.value_ms->value, 1e-9)) -
-                         mean_of(doubt, metric);
+                                   std::max(result.value_ms->value, 1e-9));
     const double sd = sd_of(doubt, metric);
     least = std::min(least,
                      sd > 0.0      ? normal_probability(above / sd)

@@ -16,13 +16,11 @@ namespace ridgeline::plan {
 /// Nothing is said to be surer: no band has so many deployments behind it.
 inline constexpr double kMostSure = 0.99;
 
-/// How far measured latencies lie from predicted ones: standard deviations of the logarithm, and
-/// its mean. Infinite where nothing alike was measured.
+/// How far measured latencies lie from predicted ones: standard deviations of the logarithm.
+/// Infinite where nothing alike was measured.
 struct LatencyDoubt {
   double tpot = 0.0;  ///< Of E2E too.
   double ttft = 0.0;
-  double tpot_mean = 0.0;
-  double ttft_mean = 0.0;
 
   [[nodiscard]] bool is_known() const { return std::isfinite(tpot) && std::isfinite(ttft); }
 };

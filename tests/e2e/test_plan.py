@@ -87,7 +87,7 @@ def test_bursts_are_warned_of(ridgeline):
 LONE = ["--request-rate", "60", "--input-len", "300", "--output-len", "50", "--tp", "1"]
 
 
-@pytest.mark.parametrize("target, most", [("25ms", 35), ("35ms", 35)])
+@pytest.mark.parametrize("target, most", [("25ms", 35), ("35ms", 6)])
 def test_replicas_that_keep_prompts_apart_are_few(ridgeline, target, most):
     """A target near the TTFT of a lone prompt: one replica carries a hundredth of what it does among others."""
     done = ridgeline("plan", "--model", "llama-3.1-8b", "--gpu", "h100", *LONE, "--slo-ttft", target, "--effort", "quick",
@@ -103,7 +103,7 @@ def test_replicas_that_keep_prompts_apart_are_few(ridgeline, target, most):
 
     limit = float(target.removesuffix("ms"))
     # Half of them leaves too little room for the error of a prediction.
-    assert p99(pick["gpus"]) < 0.75 * limit < p99(pick["gpus"] // 2)
+    assert p99(pick["gpus"]) < 0.95 * limit < p99(pick["gpus"] // 2)
 
 
 @pytest.mark.parametrize("words, piece", [

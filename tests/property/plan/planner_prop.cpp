@@ -15,13 +15,13 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
-#include "accuracy/bands.hpp"
 #include "core/parallel.hpp"
 #include "core/rng.hpp"
 #include "plan/capacity_measure.hpp"
 #include "plan/cost.hpp"
 #include "plan/demand.hpp"
 #include "plan/factors.hpp"
+#include "plan/plan_bands.hpp"
 #include "plan/planner.hpp"
 #include "plan/points.hpp"
 #include "plan/space.hpp"
@@ -163,7 +163,7 @@ std::vector<Measured> sweep_all(const Question& question,
     const auto demand = demand_of(resolved);
     const FactorTable table = factors_of({causes_of(
         {.deployment = *resolved.deployment, .demand = *demand, .targets = question.slo.targets},
-        accuracy::bands())});
+        plan_bands())});
     const Cost cost = cost_of(resolved, 1, question.cost, {});
     one.unit_cost = cost.of(question.objectives.front()).value_or(0.0);
     const Row doubt{.capacity_rps = one.capacity,

@@ -463,7 +463,8 @@ class Finish {
     candidate.replicas = finalist.gave_up ? 0 : finalist.replicas;
     if (!candidate.is_bound()) {
       candidate.p_feasible = std::min(assessed_.p_feasible[i], kMostSure);
-      candidate.p_best = std::min(assessed_.p_best[i], kMostSure);
+      // To be the cheapest that suffices it has to suffice.
+      candidate.p_best = std::min(assessed_.p_best[i], candidate.p_feasible);
       candidate.expected_regret = assessed_.expected_regret[i];
     }
     const LogCapacity capacity = capacity_of(i);

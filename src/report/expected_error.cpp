@@ -94,8 +94,10 @@ std::vector<Piece> expected_error_pieces(const std::vector<ExpectedError>& error
     }
   }
   if (!errors.empty() && !errors.front().unknown.empty()) {
-    pieces.push_back({.text = fmt::format("never measured; the nearest that was has other {}",
-                                          fmt::join(names_of(errors.front()), ", "))});
+    std::vector<std::string> unlike = names_of(errors.front());
+    std::ranges::replace(unlike, "deployment", "network or layout");
+    pieces.push_back({.text = fmt::format("never measured; the nearest that was has another {}",
+                                          fmt::join(unlike, ", "))});
   }
   return pieces;
 }

@@ -17,7 +17,7 @@ namespace ridgeline::report {
     const std::vector<accuracy::ExpectedError>& errors);
 
 /// "TPOT -33...+52 % (90 %), -12...+20 % (half), as 60 unseen deployments (vllm)" and so on, and
-/// "never measured; the nearest that was has other gpu"; nothing without a band.
+/// "never measured; the nearest that was has another gpu"; nothing without a band.
 [[nodiscard]] std::vector<Piece> expected_error_pieces(
     const std::vector<accuracy::ExpectedError>& errors, const TextStyle& style);
 

@@ -89,7 +89,7 @@ def test_a_result_names_its_band(ridgeline):
     assert other["unknown"] == ["gpu"] and not other["fitted"]
     assert all(other[of]["low"] < own[of]["low"] and other[of]["high"] > own[of]["high"] for of in ("p50_pct", "p90_pct"))
     table = " ".join(ridgeline(*RUN, "--gpu", "l4").stdout.split())
-    assert f"as {other['groups']} unseen deployments ({other['slice']})" in table and "the nearest that was has other gpu" in table, table
+    assert f"as {other['groups']} unseen deployments ({other['slice']})" in table and "the nearest that was has another gpu" in table, table
     assert f"as {own['groups']} measured deployments ({own['slice']})" in " ".join(ridgeline(*RUN, "--gpu", "h100").stdout.split())
 
 

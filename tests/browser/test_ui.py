@@ -246,8 +246,11 @@ def test_each_headline_number_says_how_far_such_predictions_were_off(browser):
     tree = native(text(browser, "#command"))
     for metric, key in (("ttft", "summary.ttft_ms.p99"), ("tpot", "summary.tpot_ms.p99"), ("e2e", "summary.e2e_ms.p99"),
                         ("output_throughput", "summary.output_throughput")):
-        band = tree["expected_error"][metric]
+        band = tree["expected_error"].get(metric)
         said = text(browser, f'[data-key="{key}"] small')
+        if band is None:
+            assert (metric, said) == ("e2e", "too few measured runs like this")  # No slice has 20 deployments.
+            continue
         ends = band["p90_pct"]
         assert f"off by {ends['low']} to {ends['high']} % in 90 % of {band['groups']} deployments" in said, said
     opened(browser, LINK.replace("gpu=h100", "gpu=mi300x"))

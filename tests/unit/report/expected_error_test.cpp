@@ -35,7 +35,8 @@ TEST(ExpectedError, NamesTheDeploymentsThatItIsFromAndWhatWasNeverMeasured) {
   ASSERT_EQ(pieces.size(), 2U);
   EXPECT_EQ(pieces[0].text,
             "TPOT -58 to +64 % (90 %), -20 to +7 % (half), as 41 unseen deployments (vllm)");
-  EXPECT_EQ(pieces[1].text, "never measured; the nearest that was has another gpu, network or layout");
+  EXPECT_EQ(pieces[1].text,
+            "never measured; the nearest that was has another gpu, network or layout");
   const accuracy::Band fitted = some_band(true);
   const auto known = expected_error_pieces({{.band = &fitted, .unknown = {}}}, plain());
   ASSERT_EQ(known.size(), 1U);

@@ -51,10 +51,10 @@ Range read_range(document::ObjectReader& reader, const char* key) {
     return {};
   }
   const Range range{.low = node->items()[0].as_real(), .high = node->items()[1].as_real()};
-  if (range.low < -kHundred || range.low > range.high || range.high > kMostPercent) {
+  if (range.low <= -kHundred || range.low > range.high || range.high > kMostPercent) {
     reader.problem(
         key,
-        fmt::format("found [{}, {}], expected -100 or more, ascending", range.low, range.high));
+        fmt::format("found [{}, {}], expected more than -100, ascending", range.low, range.high));
   }
   return range;
 }

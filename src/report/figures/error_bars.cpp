@@ -65,8 +65,7 @@ Figure error_bars(const document::Node& result) {
       .caption =
           "Model error: where the measured value lay in half of the runs like this one (thick "
           "lines), and in nine of ten (thin ones). Neither the spread of seeds nor an error of "
-          "sampling is in "
-          "them.",
+          "sampling is in them.",
       .head = {"", "predicted", "half within", "nine of ten within"}};
   double widest = 0.0;
   double rows = 0.0;

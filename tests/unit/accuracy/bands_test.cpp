@@ -1,5 +1,6 @@
 #include "accuracy/bands.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,6 +61,17 @@ TEST(Bands, TheRangeHoldsNewDeploymentsAsOftenAsItSays) {
   EXPECT_NEAR(half.high, 5.0, 0.6);
   EXPECT_NEAR(most.low, -9.0, 0.9);
   EXPECT_NEAR(most.high, 9.0, 0.9);
+  // Of twenty the nineteenth, as one more may be any of twenty-one; of half of them the eleventh.
+  errors.push_back({.percent = 10.0});
+  const auto inside = [&](double share) {
+    Range range = conformal_range(errors, 20, share);
+    constexpr double kRounding = 1e-9;  // An error at the range's end is inside.
+    range = {.low = range.low - kRounding, .high = range.high + kRounding};
+    return std::ranges::count_if(
+        errors, [&](const WeightedError& error) { return range.holds(error.percent); });
+  };
+  EXPECT_GE(inside(0.9), 19);
+  EXPECT_GE(inside(0.5), 11);
   // Too few for a tenth: the largest error.
   EXPECT_LE(conformal_range({{.percent = -50.0}, {.percent = 0.0}, {.percent = 1.0}}, 3, 0.9).low,
             -50.0);

@@ -20,9 +20,12 @@ class SearchContact {
 
   void update(std::int64_t done, std::int64_t total) {
     const std::lock_guard lock(mutex_);
-    if (hooks_.progress) {
-      hooks_.progress({.simulated_s = 0.0, .done = done, .total = total});
-    }
+    tell(done, total);
+  }
+  /// One more is done. Counted under the lock, so that the host hears the counts in order.
+  void advance(std::int64_t total) {
+    const std::lock_guard lock(mutex_);
+    tell(++done_, total);
   }
   [[nodiscard]] const std::atomic<bool>& stop() const { return stop_; }
 
@@ -58,8 +61,15 @@ class SearchContact {
   };
 
  private:
+  void tell(std::int64_t done, std::int64_t total) const {
+    if (hooks_.progress) {
+      hooks_.progress({.simulated_s = 0.0, .done = done, .total = total});
+    }
+  }
+
   const Hooks& hooks_;
   std::mutex mutex_;
+  std::int64_t done_ = 0;
   std::atomic<bool> stop_ = false;
 };
 

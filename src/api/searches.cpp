@@ -162,13 +162,12 @@ core::Result<Reply> sweep_points(CallDocument& document, const CallHost& host) {
   }
   SearchContact contact(host.hooks);
   std::vector<std::optional<PointRow>> rows(static_cast<std::size_t>(sweep->size()));
-  std::atomic<std::int64_t> done = 0;
   {
     const SearchContact::Watch watch(contact);
     core::for_each_job(rows.size(), jobs, [&](std::size_t i) {
       if (!contact.stop()) {
         rows[i] = row_of(*sweep, *measure, static_cast<std::int64_t>(i), contact.stop());
-        contact.update(++done, sweep->size());
+        contact.advance(sweep->size());
       }
     });
   }

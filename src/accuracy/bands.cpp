@@ -16,6 +16,7 @@
 #include <fmt/ranges.h>
 
 #include "core/check.hpp"
+#include "core/distributions.hpp"
 #include "core/math.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
@@ -162,6 +163,28 @@ Range conformal_range(std::vector<WeightedError> errors, std::int64_t groups, do
   const double size = weighted_quantile(errors, std::min(1.0, wanted));
   return {.low = kHundred * (core::exp(middle - size * below) - 1.0),
           .high = kHundred * (core::exp(middle + size * above) - 1.0)};
+}
+
+double probability_below(const Band& band, double log_ratio) {
+  // Of log(measured / predicted), whose ends are those of the errors with the sign turned.
+  const auto turned = [](double percent) { return -core::log(1.0 + percent / kHundred); };
+  const Range half{.low = turned(band.p50.high), .high = turned(band.p50.low)};
+  const Range most{.low = turned(band.p90.high), .high = turned(band.p90.low)};
+  // Both ranges are so many times the distances of the quartiles from one median.
+  const double times =
+      half.half_width() / std::max(kRounding, most.half_width() - half.half_width());
+  const double median = std::clamp(half.low + (half.low - most.low) * times, half.low, half.high);
+  const std::array<double, 5> ends = {most.low, half.low, median, half.high, most.high};
+  constexpr std::array<double, 5> kShares = {0.05, 0.25, 0.5, 0.75, 0.95};
+  std::size_t next = 1;
+  while (next + 1 < ends.size() && log_ratio > ends[next]) {
+    ++next;
+  }
+  const double from = core::normal_quantile(kShares[next - 1]);
+  const double to = core::normal_quantile(kShares[next]);
+  const double along =
+      (log_ratio - ends[next - 1]) / std::max(kRounding, ends[next] - ends[next - 1]);
+  return std::clamp(core::normal_cdf(from + along * (to - from)), 1.0 - kMostSure, kMostSure);
 }
 
 std::optional<ExpectedError> expected_error(const Bands& bands,

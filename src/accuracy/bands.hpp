@@ -84,6 +84,14 @@ struct WeightedError {
                                     std::int64_t groups,
                                     double share);
 
+/// Nothing is said to be surer: no band has so many deployments behind it.
+inline constexpr double kMostSure = 0.99;
+/// Probability, from 1 - kMostSure to kMostSure, that the measurement is at most a limit:
+/// `log_ratio` is log(limit / predicted). Between the band's median, quartiles and ends (of which
+/// one error in twenty lies below the low one and one in twenty above the high one) errors are
+/// normal in logarithms, and beyond the ends as they are before them.
+[[nodiscard]] double probability_below(const Band& band, double log_ratio);
+
 /// The band that applies to a question.
 struct ExpectedError {
   const Band* band = nullptr;

@@ -159,6 +159,17 @@ double normal_quantile(double p) {
   return q < 0.0 ? -size : size;
 }
 
+double normal_cdf(double z) {
+  double low = 0x1p-60;
+  double high = 1.0 - 0x1p-53;
+  constexpr int kHalvings = 60;
+  for (int i = 0; i < kHalvings; ++i) {
+    const double middle = low + (high - low) / 2.0;
+    (normal_quantile(middle) < z ? low : high) = middle;
+  }
+  return low + (high - low) / 2.0;
+}
+
 double normal(RngStream& rng, double mean, double std_dev) {
   RIDGELINE_CHECK(std::isfinite(mean) && is_finite_at_least(std_dev, 0.0),
                   "moments of a normal variable");

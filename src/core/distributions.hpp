@@ -22,6 +22,8 @@ void exponential(RngStream& rng, double mean, std::span<double> variables);
 /// Wichura, "Algorithm AS 241: the percentage points of the normal distribution", Applied
 /// Statistics 37(3), 1988).
 double normal_quantile(double p);
+/// P(Z <= z) of the standard normal distribution: its inverse, by bisection.
+double normal_cdf(double z);
 
 /// Normal by inverse transform: one draw, and monotone in it. std_dev >= 0.
 double normal(RngStream& rng, double mean, double std_dev);

@@ -15,11 +15,11 @@
 #include <fmt/format.h>
 
 #include "accuracy/bands.hpp"
+#include "core/distributions.hpp"
 #include "core/math.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/scores.hpp"
 #include "statistics/quantiles.hpp"
-#include "workload/generate/law.hpp"
 
 namespace ridgeline::evidence::validate {
 namespace {
@@ -185,7 +185,7 @@ class Ranker {
   /// How sure it is that a point meets both limits.
   [[nodiscard]] static double sure(const Point& point, const Times& limits) {
     const auto below = [](double limit, double predicted, double spread) {
-      return workload::normal_cdf(core::log(limit / predicted) / spread);
+      return core::normal_cdf(core::log(limit / predicted) / spread);
     };
     return below(limits.ttft_ms, point.predicted.ttft_ms, point.spread.ttft_ms) *
            below(limits.tpot_ms, point.predicted.tpot_ms, point.spread.tpot_ms);

@@ -126,7 +126,7 @@ class ClientMaker {
     const double u = rng.uniform();
     const double z = core::normal_quantile(u);
     const double other = core::normal_quantile(rng.uniform());
-    const double v = normal_cdf(rho * z + std::sqrt(1.0 - rho * rho) * other);
+    const double v = core::normal_cdf(rho * z + std::sqrt(1.0 - rho * rho) * other);
     const auto tokens = [](double value) {
       return core::Tokens(static_cast<std::int64_t>(std::max(std::floor(value + 0.5), 1.0)));
     };

@@ -16,17 +16,6 @@
 
 namespace ridgeline::workload {
 
-double normal_cdf(double z) {
-  double low = 0x1p-60;
-  double high = 1.0 - 0x1p-53;
-  constexpr int kHalvings = 60;
-  for (int i = 0; i < kHalvings; ++i) {
-    const double middle = low + (high - low) / 2.0;
-    (core::normal_quantile(middle) < z ? low : high) = middle;
-  }
-  return low + (high - low) / 2.0;
-}
-
 LawSampler::LawSampler(const Law& law) : law_(law) {
   using Kind = Law::Kind;
   if (law.kind == Kind::kLognormal) {

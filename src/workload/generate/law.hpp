@@ -75,7 +75,4 @@ class LawSampler {
   std::vector<double> cumulative_;
 };
 
-/// P(Z <= z) of the standard normal: the inverse of core::normal_quantile, by bisection to 2^-40.
-[[nodiscard]] double normal_cdf(double z);
-
 }  // namespace ridgeline::workload

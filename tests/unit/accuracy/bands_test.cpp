@@ -1,6 +1,7 @@
 #include "accuracy/bands.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
@@ -88,6 +89,43 @@ TEST(Bands, ADeploymentHasOneVoteHoweverManyRecords) {
     }
   }
   EXPECT_EQ(conformal_range(often, 25, 0.9), conformal_range(once, 25, 0.9));
+}
+
+/// Measured over predicted is the error's inverse: what is predicted too low lasts longer.
+TEST(Bands, ALimitIsKeptAsOftenAsTheErrorsSay) {
+  Band skewed = band("all", {}, 0.0);
+  skewed.p50 = {.low = -20.0, .high = 10.0};
+  skewed.p90 = {.low = -60.0, .high = 50.0};
+  const auto at = [&](double ratio) { return probability_below(skewed, std::log(ratio)); };
+  EXPECT_NEAR(at(1.0 / 1.5), 0.05, 1e-9);
+  EXPECT_NEAR(at(1.0 / 1.1), 0.25, 1e-9);
+  EXPECT_NEAR(at(1.0 / 0.8), 0.75, 1e-9);
+  EXPECT_NEAR(at(1.0 / 0.4), 0.95, 1e-9);
+  EXPECT_EQ(at(1e6), kMostSure);
+  EXPECT_EQ(at(1e-6), 1.0 - kMostSure);
+  double before = 0.0;
+  for (double ratio = 0.3; ratio < 5.0; ratio *= 1.02) {
+    EXPECT_GE(at(ratio), before);
+    before = at(ratio);
+  }
+}
+
+/// The ranges of one set of errors: the probability is that of their normal law, the median too.
+TEST(Bands, ErrorsOfANormalLawGiveItsProbabilities) {
+  constexpr double kSd = 0.2;
+  constexpr double kMean = -0.3;
+  Band normal = band("all", {}, 0.0);
+  const auto end = [&](double z) { return 100.0 * (std::exp(kMean + z * kSd) - 1.0); };
+  normal.p50 = {.low = end(-0.6744897501960817), .high = end(0.6744897501960817)};
+  normal.p90 = {.low = end(-1.6448536269514722), .high = end(1.6448536269514722)};
+  for (const double z : {-2.0, -1.0, -0.3, 0.0, 0.5, 1.2, 2.2}) {
+    EXPECT_NEAR(
+        probability_below(normal, -kMean + z * kSd), std::erfc(-z / std::sqrt(2.0)) / 2.0, 1e-9);
+  }
+  // All errors alike: the limit decides.
+  normal.p50 = normal.p90 = {.low = 25.0, .high = 25.0};
+  EXPECT_EQ(probability_below(normal, std::log(0.81)), kMostSure);
+  EXPECT_EQ(probability_below(normal, std::log(0.79)), 1.0 - kMostSure);
 }
 
 TEST(Bands, WhatIsWrittenIsReadAgain) {

@@ -133,6 +133,12 @@ TEST(Distributions, NormalQuantile) {
   }
 }
 
+TEST(NormalCdf, InvertsTheQuantile) {
+  // Tables: P(Z < 1.959963984540054) = 0.975.
+  EXPECT_NEAR(normal_cdf(1.959963984540054), 0.975, 1e-9);
+  EXPECT_NEAR(normal_cdf(0.0), 0.5, 1e-12);
+}
+
 TEST(Distributions, Normal) {
   const auto values = sample([](RngStream& rng) { return normal(rng, 3.0, 2.0); });
   expect_moments(values, 3.0, 2.0, 3.0);

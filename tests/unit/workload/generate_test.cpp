@@ -79,12 +79,6 @@ TEST(Law, ZipfFallsByItsExponent) {
   EXPECT_NEAR(ones / twos, std::exp2(1.2), error);
 }
 
-TEST(Law, NormalCdfInvertsTheQuantile) {
-  // Tables: P(Z < 1.959963984540054) = 0.975.
-  EXPECT_NEAR(normal_cdf(1.959963984540054), 0.975, 1e-9);
-  EXPECT_NEAR(normal_cdf(0.0), 0.5, 1e-12);
-}
-
 TEST(GapLaws, WeibullShapeFitsTheVariation) {
   // Shape 1 is exponential; shape 2 has cv sqrt(4 / pi - 1).
   EXPECT_NEAR(weibull_shape_of(1.0), 1.0, 1e-9);

@@ -93,6 +93,9 @@ std::vector<Piece> expected_error_pieces(const std::vector<ExpectedError>& error
                                             band_words(*error->band))});
     }
   }
+  if (!pieces.empty()) {
+    pieces.push_back({.text = "above 0: predicted too high"});
+  }
   if (!errors.empty() && !errors.front().unknown.empty()) {
     std::vector<std::string> unlike = names_of(errors.front());
     std::ranges::replace(unlike, "deployment", "network or layout");

@@ -52,18 +52,22 @@ std::vector<std::pair<std::string, document::Node>> settings_of(const scenario::
 }
 
 /// Bands are of one instance: a fleet has none. Where the queue grows throughout, latencies say how
-/// long the run was: they have none either.
+/// long the run was: they have none either. Where it does not and nobody waits for answers, the
+/// rate of output is that of the requests, and no prediction.
 std::vector<accuracy::ExpectedError> expected_errors_of(const scenario::Resolved& resolved,
                                                         bool is_overloaded) {
+  using accuracy::Metric;
   std::vector<accuracy::ExpectedError> errors;
   if (!resolved.pools.empty() || resolved.deployment->section.latency.name != "kernel") {
     return errors;
   }
-  const accuracy::Question question = scenario::accuracy_question(
-      *resolved.deployment, scenario::is_closed_loop(resolved.workload.section));
+  const bool is_closed = scenario::is_closed_loop(resolved.workload.section);
+  const accuracy::Question question = scenario::accuracy_question(*resolved.deployment, is_closed);
   for (std::size_t i = 0; i < accuracy::kNumMetrics; ++i) {
-    const auto metric = static_cast<accuracy::Metric>(i);
-    if (is_overloaded && (metric == accuracy::Metric::kTtft || metric == accuracy::Metric::kE2e)) {
+    const auto metric = static_cast<Metric>(i);
+    const bool is_latency = metric == Metric::kTtft || metric == Metric::kE2e;
+    const bool is_given = metric == Metric::kOutputThroughput && !is_closed;
+    if (is_overloaded ? is_latency : is_given) {
       continue;
     }
     if (auto error = accuracy::expected_error(accuracy::bands(), question, metric)) {

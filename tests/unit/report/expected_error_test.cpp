@@ -32,14 +32,15 @@ TEST(ExpectedError, NamesTheDeploymentsThatItIsFromAndWhatWasNeverMeasured) {
   const accuracy::Band unseen = some_band(false);
   const auto pieces = expected_error_pieces(
       {{.band = &unseen, .unknown = {accuracy::Axis::kGpu, accuracy::Axis::kDeployment}}}, plain());
-  ASSERT_EQ(pieces.size(), 2U);
+  ASSERT_EQ(pieces.size(), 3U);
   EXPECT_EQ(pieces[0].text,
             "TPOT -58 to +64 % (90 %), -20 to +7 % (half), as 41 unseen deployments (vllm)");
-  EXPECT_EQ(pieces[1].text,
+  EXPECT_EQ(pieces[1].text, "above 0: predicted too high");
+  EXPECT_EQ(pieces[2].text,
             "never measured; the nearest that was has another gpu, network or layout");
   const accuracy::Band fitted = some_band(true);
   const auto known = expected_error_pieces({{.band = &fitted, .unknown = {}}}, plain());
-  ASSERT_EQ(known.size(), 1U);
+  ASSERT_EQ(known.size(), 2U);
   EXPECT_EQ(known[0].text,
             "TPOT -58 to +64 % (90 %), -20 to +7 % (half), as 41 measured deployments");
   EXPECT_TRUE(expected_error_pieces({}, plain()).empty());

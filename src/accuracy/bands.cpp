@@ -83,20 +83,34 @@ Band read_band(const document::Node& node, const std::string& path, core::Errors
   return band;
 }
 
-/// The least value below or at which that share of the weight lies. `errors` ascend.
-double weighted_quantile(const std::vector<WeightedError>& errors, double share) {
+/// The numbers that a function makes of these, ascending.
+std::vector<Weighted> mapped(std::vector<Weighted> numbers, const auto& function) {
+  for (Weighted& number : numbers) {
+    number.value = function(number.value);
+  }
+  std::ranges::stable_sort(numbers, {}, &Weighted::value);
+  return numbers;
+}
+
+/// The least value below or at which that share of the weight lies. `numbers` ascend.
+double weighted_quantile(const std::vector<Weighted>& numbers, double share) {
   double all = 0.0;
-  for (const WeightedError& error : errors) {
-    all += error.weight;
+  for (const Weighted& number : numbers) {
+    all += number.weight;
   }
   double sum = 0.0;
-  for (const WeightedError& error : errors) {
-    sum += error.weight;
+  for (const Weighted& number : numbers) {
+    sum += number.weight;
     if (sum >= share * all - kRounding) {
-      return error.percent;
+      return number.value;
     }
   }
-  return errors.back().percent;
+  return numbers.back().value;
+}
+
+/// log(predicted / measured) of a signed error.
+double log_error(double percent) {
+  return core::log(1.0 + percent / kHundred);
 }
 
 std::string values_text(const Question& values) {
@@ -142,34 +156,25 @@ Question group_of(Question question) {
   return question;
 }
 
-Range conformal_range(std::vector<WeightedError> errors, std::int64_t groups, double share) {
+Range conformal_range(const std::vector<Weighted>& errors, std::int64_t groups, double share) {
   RIDGELINE_CHECK(!errors.empty() && groups > 0, "a band has deployments");
-  const auto by_size = [](std::vector<WeightedError>& all) {
-    std::ranges::stable_sort(all, {}, &WeightedError::percent);
-  };
-  for (WeightedError& error : errors) {
-    error.percent = core::log(1.0 + error.percent / kHundred);
-  }
-  by_size(errors);
-  const double middle = weighted_quantile(errors, 0.5);
-  const double below = std::max(kLeastSide, middle - weighted_quantile(errors, kQuarter));
-  const double above = std::max(kLeastSide, weighted_quantile(errors, 1.0 - kQuarter) - middle);
-  for (WeightedError& error : errors) {
-    error.percent = error.percent < middle ? (middle - error.percent) / below
-                                           : (error.percent - middle) / above;
-  }
-  by_size(errors);
+  const std::vector<Weighted> logs = mapped(errors, log_error);
+  const double middle = weighted_quantile(logs, 0.5);
+  const double below = std::max(kLeastSide, middle - weighted_quantile(logs, kQuarter));
+  const double above = std::max(kLeastSide, weighted_quantile(logs, 1.0 - kQuarter) - middle);
+  const std::vector<Weighted> sizes = mapped(logs, [&](double value) {
+    return value < middle ? (middle - value) / below : (value - middle) / above;
+  });
   const double wanted = std::ceil(share * core::real(groups + 1) - kRounding) / core::real(groups);
-  const double size = weighted_quantile(errors, std::min(1.0, wanted));
+  const double size = weighted_quantile(sizes, std::min(1.0, wanted));
   return {.low = kHundred * (core::exp(middle - size * below) - 1.0),
           .high = kHundred * (core::exp(middle + size * above) - 1.0)};
 }
 
 double probability_below(const Band& band, double log_ratio) {
   // Of log(measured / predicted), whose ends are those of the errors with the sign turned.
-  const auto turned = [](double percent) { return -core::log(1.0 + percent / kHundred); };
-  const Range half{.low = turned(band.p50.high), .high = turned(band.p50.low)};
-  const Range most{.low = turned(band.p90.high), .high = turned(band.p90.low)};
+  const Range half{.low = -log_error(band.p50.high), .high = -log_error(band.p50.low)};
+  const Range most{.low = -log_error(band.p90.high), .high = -log_error(band.p90.low)};
   // Both ranges are so many times the distances of the quartiles from one median.
   const double times =
       half.half_width() / std::max(kRounding, most.half_width() - half.half_width());

@@ -70,17 +70,17 @@ struct Bands {
   std::vector<Band> bands;
 };
 
-/// One record's error and its share of its deployment's vote.
-struct WeightedError {
-  double percent = 0.0;
+/// A number of one record, and the record's share of its deployment's vote.
+struct Weighted {
+  double value = 0.0;
   double weight = 1.0;
 };
 /// The range that holds the error of a record of a deployment that is not among these with at least
 /// that probability: split conformal over deployments (Vovk, Gammerman, Shafer, "Algorithmic
 /// Learning in a Random World", 2005; one vote a group), where an error's size is its distance from
-/// the median in logarithms, in units of that side's quartile. `groups` have a weight of 1 each.
-/// Requires errors, all above -100 %.
-[[nodiscard]] Range conformal_range(std::vector<WeightedError> errors,
+/// the median in logarithms, in units of that side's quartile. `errors` are signed, in percent, all
+/// above -100, at least one; `groups` have a weight of 1 each.
+[[nodiscard]] Range conformal_range(const std::vector<Weighted>& errors,
                                     std::int64_t groups,
                                     double share);
 

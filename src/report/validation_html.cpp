@@ -15,6 +15,7 @@
 #include "report/format.hpp"
 #include "report/svg.hpp"
 #include "report/validation.hpp"
+#include "report/validation_coverage.hpp"
 
 namespace ridgeline::report {
 namespace {
@@ -273,7 +274,7 @@ std::string validation_html(const Validation& validation) {
     page += scatter_svg(validation, static_cast<Figure>(i));
   }
   return page + "<h2>Absolute errors</h2>\n" + scores_html(validation) + peers_html(validation) +
-         "</body></html>\n";
+         (validation.coverage ? coverage_html(*validation.coverage) : "") + "</body></html>\n";
 }
 
 }  // namespace ridgeline::report

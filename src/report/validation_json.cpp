@@ -16,6 +16,7 @@
 #include "evidence/validate/scores.hpp"
 #include "evidence/validate/validate.hpp"
 #include "report/validation.hpp"
+#include "report/validation_coverage.hpp"
 #include "report/validation_ranking.hpp"
 
 namespace ridgeline::report {
@@ -152,21 +153,6 @@ void write_record(document::JsonWriter& json, const ScoredRecord& record) {
     json.end_object();
   }
   json.end_object();
-  json.end_object();
-}
-
-void write_coverage(document::JsonWriter& json, const CoverageRow& row) {
-  json.begin_object();
-  json.member("metric", accuracy::kMetricNames[static_cast<std::size_t>(row.metric)]);
-  json.member("slice", row.slice);
-  json.member("fitted", row.fitted);
-  json.member("groups", row.groups);
-  json.member("records", row.records);
-  json.member("inside_p90_pct", row.inside_p90_pct);
-  json.member("inside_p90_records_pct", row.inside_p90_records_pct);
-  json.member("inside_p50_pct", row.inside_p50_pct);
-  json.member("inside_p50_records_pct", row.inside_p50_records_pct);
-  json.member("median_half_width_pct", row.median_half_width_pct);
   json.end_object();
 }
 
@@ -309,12 +295,9 @@ std::string validation_json(const Validation& validation) {
   json.end_array();
   write_ablation(json, validation);
   write_unseen(json, validation);
-  if (!validation.coverage.empty()) {
-    json.key("coverage").begin_array();
-    for (const auto& row : validation.coverage) {
-      write_coverage(json, row);
-    }
-    json.end_array();
+  if (validation.coverage) {
+    json.key("coverage");
+    write_coverage(json, *validation.coverage);
   }
   if (validation.ranking) {
     json.key("ranking");

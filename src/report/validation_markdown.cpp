@@ -10,6 +10,7 @@
 #include "evidence/validate/validate.hpp"
 #include "report/format.hpp"
 #include "report/validation.hpp"
+#include "report/validation_coverage.hpp"
 #include "report/validation_ranking.hpp"
 #include "report/validation_start.hpp"
 
@@ -116,6 +117,7 @@ std::string validation_markdown(const Validation& validation) {
                      standings_text(validation)) +
          scores_markdown(validation) + starts_markdown(validation) + peers_markdown(validation) +
          ablation_markdown(validation) + unseen_markdown(validation) +
+         (validation.coverage ? coverage_markdown(*validation.coverage) : "") +
          (validation.ranking ? ranking_markdown(*validation.ranking) : "");
 }
 

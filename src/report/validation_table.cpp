@@ -11,7 +11,6 @@
 
 #include <fmt/format.h>
 
-#include "accuracy/bands.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/scores.hpp"
 #include "evidence/validate/validate.hpp"
@@ -19,6 +18,7 @@
 #include "report/format.hpp"
 #include "report/palette.hpp"
 #include "report/validation.hpp"
+#include "report/validation_coverage.hpp"
 #include "report/validation_ranking.hpp"
 #include "report/validation_start.hpp"
 #include "report/warning_lines.hpp"
@@ -252,34 +252,6 @@ std::string unseen_text(const Validation& validation) {
   return text;
 }
 
-std::string coverage_text(const Validation& validation) {
-  if (validation.coverage.empty()) {
-    return {};
-  }
-  std::string text = fmt::format("\n{:<18} {:<14} {:<9} {:>11} {:>8} {:>14} {:>14} {:>12}\n",
-                                 "error bands",
-                                 "slice",
-                                 "its own",
-                                 "deployments",
-                                 "records",
-                                 "in 90 %, %",
-                                 "in 50 %, %",
-                                 "half width %");
-  for (const auto& row : validation.coverage) {
-    text +=
-        fmt::format("{:<18} {:<14} {:<9} {:>11} {:>8} {:>14} {:>14} {:>12.0f}\n",
-                    accuracy::kMetricNames[static_cast<std::size_t>(row.metric)],
-                    row.slice,
-                    row.fitted ? "measured" : "unseen",
-                    row.groups,
-                    row.records,
-                    fmt::format("{:.0f} / {:.0f}", row.inside_p90_pct, row.inside_p90_records_pct),
-                    fmt::format("{:.0f} / {:.0f}", row.inside_p50_pct, row.inside_p50_records_pct),
-                    row.median_half_width_pct);
-  }
-  return text;
-}
-
 }  // namespace
 
 bool is_headline(const ScoreRow& row, const Validation& validation) {
@@ -303,7 +275,8 @@ std::string standings_text(const Validation& validation) {
 
 std::string validation_table(const Validation& validation, const TextStyle& style) {
   return scores_text(validation, style) + starts_text(validation, style) + peers_text(validation) +
-         ablation_text(validation) + unseen_text(validation) + coverage_text(validation) +
+         ablation_text(validation) + unseen_text(validation) +
+         (validation.coverage ? coverage_text(*validation.coverage) : "") +
          (validation.ranking ? ranking_text(*validation.ranking, style) : "") +
          outliers_text(validation, style) + left_out_text(validation, style) +
          notes_text(validation, style) + fmt::format("\n{}\n", standings_text(validation));

@@ -260,7 +260,11 @@ Asked read_asked(const Arguments& arguments, core::Errors& errors) {
   Asked asked;
   asked.ablation = arguments.has("ablation");
   asked.ranking = arguments.has("ranking");
-  if (arguments.has("coverage-left-out")) {
+  if (arguments.has("coverage-left-out") && arguments.has("coverage")) {
+    errors.push_back({.field = "--coverage-left-out",
+                      .message = "asks for other bands than --coverage: give one of them",
+                      .where = {.file = "command line"}});
+  } else if (arguments.has("coverage-left-out")) {
     asked.coverage = evidence::validate::CoverageBy::kLeftOut;
   } else if (arguments.has("coverage")) {
     asked.coverage = evidence::validate::CoverageBy::kShipped;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -146,9 +147,9 @@ std::vector<Band> bands_of(const std::vector<Point>& points,
     if (groups < accuracy::kFewestGroups) {
       continue;
     }
-    std::vector<accuracy::WeightedError> errors;
+    std::vector<accuracy::Weighted> errors;
     for (const Point* const point : inside) {
-      errors.push_back({.percent = point->percent, .weight = 1.0 / votes[point->group]});
+      errors.push_back({.value = point->percent, .weight = 1.0 / votes[point->group]});
     }
     bands.push_back({.slice = slice_name(values),
                      .values = values,
@@ -195,18 +196,25 @@ Bands error_bands(const std::vector<ScoredRecord>& records) {
   return found;
 }
 
-std::vector<CoverageRow> coverage(const std::vector<ScoredRecord>& records, CoverageBy by) {
+std::map<Question, Bands> bands_left_out(const std::vector<ScoredRecord>& records) {
   const std::vector<Point> points = points_of(records);
-  std::map<Question, Bands> left_out;
-  if (by == CoverageBy::kLeftOut) {
-    const std::vector<Question> fitted = fitted_groups(records);
-    for (const Point& point : points) {
-      auto [place, is_new] = left_out.try_emplace(point.group);
-      if (is_new) {
-        place->second = {.fitted = fitted, .bands = bands_of(points, fitted, &point.group)};
+  const std::vector<Question> fitted = fitted_groups(records);
+  std::map<Question, Bands> found;
+  for (const ScoredRecord& record : records) {
+    if (record.prediction) {
+      const Question group = accuracy::group_of(record.prediction->likeness);
+      if (const auto [place, is_new] = found.try_emplace(group); is_new) {
+        place->second = {.fitted = fitted, .bands = bands_of(points, fitted, &group)};
       }
     }
   }
+  return found;
+}
+
+Coverage coverage(const std::vector<ScoredRecord>& records, CoverageBy by) {
+  const std::vector<Point> points = points_of(records);
+  const auto left_out =
+      by == CoverageBy::kLeftOut ? bands_left_out(records) : std::map<Question, Bands>();
   std::map<std::tuple<Metric, bool, std::string>, Count> counts;
   for (const Point& point : points) {
     const Bands& bands = by == CoverageBy::kLeftOut ? left_out.at(point.group) : accuracy::bands();
@@ -225,22 +233,27 @@ std::vector<CoverageRow> coverage(const std::vector<ScoredRecord>& records, Cove
       count.half_widths.push_back(band.p90.half_width());
     }
   }
-  std::vector<CoverageRow> rows;
+  std::set<Question> deployments;
+  for (const Point& point : points) {
+    deployments.insert(point.group);
+  }
+  Coverage found{.by = by, .deployments = std::ssize(deployments), .rows = {}};
   for (auto& [key, count] : counts) {
     const auto& [metric, is_fitted, slice] = key;
     std::ranges::sort(count.half_widths);
-    rows.push_back({.metric = metric,
-                    .slice = slice.empty() ? "every slice" : slice,
-                    .fitted = is_fitted,
-                    .groups = std::ssize(count.by_group),
-                    .records = std::ssize(count.half_widths),
-                    .inside_p90_pct = percent_of(count, 0, true),
-                    .inside_p90_records_pct = percent_of(count, 0, false),
-                    .inside_p50_pct = percent_of(count, 1, true),
-                    .inside_p50_records_pct = percent_of(count, 1, false),
-                    .median_half_width_pct = statistics::sorted_quantile(count.half_widths, 0.5)});
+    found.rows.push_back(
+        {.metric = metric,
+         .slice = slice.empty() ? "every slice" : slice,
+         .fitted = is_fitted,
+         .groups = std::ssize(count.by_group),
+         .records = std::ssize(count.half_widths),
+         .inside_p90_pct = percent_of(count, 0, true),
+         .inside_p90_records_pct = percent_of(count, 0, false),
+         .inside_p50_pct = percent_of(count, 1, true),
+         .inside_p50_records_pct = percent_of(count, 1, false),
+         .median_half_width_pct = statistics::sorted_quantile(count.half_widths, 0.5)});
   }
-  return rows;
+  return found;
 }
 
 }  // namespace ridgeline::evidence::validate

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +24,11 @@ namespace ridgeline::evidence::validate {
 /// accuracy::kFewestGroups deployments or more.
 [[nodiscard]] accuracy::Bands error_bands(const std::vector<ScoredRecord>& records);
 
+/// By deployment of these records: the bands of all others, as if none of its records were there
+/// (constants may have been fitted on it all the same).
+[[nodiscard]] std::map<accuracy::Question, accuracy::Bands> bands_left_out(
+    const std::vector<ScoredRecord>& records);
+
 /// How many truths lie within the bands that their predictions are shown with.
 struct CoverageRow {
   accuracy::Metric metric = accuracy::Metric::kTpot;
@@ -40,8 +46,11 @@ struct CoverageRow {
 /// By the bands that are compiled in, or by those of the other deployments of these records: each
 /// deployment in turn is left out (of the bands, not of the constants).
 enum class CoverageBy : bool { kShipped, kLeftOut };
-/// Per metric, unseen deployments first: all, then each band's.
-[[nodiscard]] std::vector<CoverageRow> coverage(const std::vector<ScoredRecord>& records,
-                                                CoverageBy by);
+struct Coverage {
+  CoverageBy by = CoverageBy::kShipped;
+  std::int64_t deployments = 0;   ///< Whose records tell of a band's error.
+  std::vector<CoverageRow> rows;  ///< Per metric, unseen first: all, then each band's.
+};
+[[nodiscard]] Coverage coverage(const std::vector<ScoredRecord>& records, CoverageBy by);
 
 }  // namespace ridgeline::evidence::validate

@@ -25,7 +25,7 @@ struct Validation {
   std::vector<AblationRow> ablation;  ///< Where it was asked for, as the next.
   std::vector<LeftOutRow> unseen;
   std::optional<Ranking> ranking;
-  std::vector<CoverageRow> coverage;
+  std::optional<Coverage> coverage;
 
   [[nodiscard]] std::int64_t count(Standing standing) const;
 };

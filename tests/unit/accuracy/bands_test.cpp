@@ -52,9 +52,9 @@ TEST(Bands, ADeploymentThatTaughtTheModelIsKnownBetterInAnyTraffic) {
 
 TEST(Bands, TheRangeHoldsNewDeploymentsAsOftenAsItSays) {
   // Errors of 0 to 9 % of ten deployments: one more lies within nine of ten.
-  std::vector<WeightedError> errors;
+  std::vector<Weighted> errors;
   for (int i = 0; i < 19; ++i) {
-    errors.push_back({.percent = i - 9.0});
+    errors.push_back({.value = i - 9.0});
   }
   const Range half = conformal_range(errors, 19, 0.5);
   const Range most = conformal_range(errors, 19, 0.9);
@@ -63,29 +63,28 @@ TEST(Bands, TheRangeHoldsNewDeploymentsAsOftenAsItSays) {
   EXPECT_NEAR(most.low, -9.0, 0.9);
   EXPECT_NEAR(most.high, 9.0, 0.9);
   // Of twenty the nineteenth, as one more may be any of twenty-one; of half of them the eleventh.
-  errors.push_back({.percent = 10.0});
+  errors.push_back({.value = 10.0});
   const auto inside = [&](double share) {
     Range range = conformal_range(errors, 20, share);
     constexpr double kRounding = 1e-9;  // An error at the range's end is inside.
     range = {.low = range.low - kRounding, .high = range.high + kRounding};
-    return std::ranges::count_if(
-        errors, [&](const WeightedError& error) { return range.holds(error.percent); });
+    return std::ranges::count_if(errors,
+                                 [&](const Weighted& error) { return range.holds(error.value); });
   };
   EXPECT_GE(inside(0.9), 19);
   EXPECT_GE(inside(0.5), 11);
   // Too few for a tenth: the largest error.
-  EXPECT_LE(conformal_range({{.percent = -50.0}, {.percent = 0.0}, {.percent = 1.0}}, 3, 0.9).low,
-            -50.0);
+  EXPECT_LE(conformal_range({{.value = -50.0}, {.value = 0.0}, {.value = 1.0}}, 3, 0.9).low, -50.0);
 }
 
 TEST(Bands, ADeploymentHasOneVoteHoweverManyRecords) {
-  std::vector<WeightedError> once;
-  std::vector<WeightedError> often;
+  std::vector<Weighted> once;
+  std::vector<Weighted> often;
   for (int i = 0; i < 25; ++i) {
     const double percent = i == 0 ? 80.0 : i - 12.0;
-    once.push_back({.percent = percent});
+    once.push_back({.value = percent});
     for (int k = 0; k < (i == 0 ? 64 : 1); ++k) {
-      often.push_back({.percent = percent, .weight = i == 0 ? 1.0 / 64.0 : 1.0});
+      often.push_back({.value = percent, .weight = i == 0 ? 1.0 / 64.0 : 1.0});
     }
   }
   EXPECT_EQ(conformal_range(often, 25, 0.9), conformal_range(once, 25, 0.9));

@@ -87,7 +87,9 @@ TEST(ErrorBands, WhatSaysNothingOfThemIsLeftOut) {
 }
 
 TEST(Coverage, OfDeploymentsLeftOutIsWhatTheBandsSay) {
-  const auto rows = coverage(records_of(60), CoverageBy::kLeftOut);
+  const auto found = coverage(records_of(60), CoverageBy::kLeftOut);
+  const auto& rows = found.rows;
+  EXPECT_EQ(found.deployments, 60);
   ASSERT_FALSE(rows.empty());
   EXPECT_EQ(rows.front().slice, "every slice");
   EXPECT_EQ(rows.front().groups, 60);
@@ -96,6 +98,25 @@ TEST(Coverage, OfDeploymentsLeftOutIsWhatTheBandsSay) {
   EXPECT_NEAR(rows.front().inside_p50_pct, 50.0, 7.0);
   EXPECT_GT(rows.front().median_half_width_pct, 20.0);
   EXPECT_LT(rows.front().median_half_width_pct, 35.0);
+}
+
+TEST(Coverage, OneDeploymentLeftOutOfTwentyLeavesTooFew) {
+  const auto few = coverage(records_of(20), CoverageBy::kLeftOut);
+  EXPECT_TRUE(few.rows.empty());
+  EXPECT_EQ(few.deployments, 20);
+  EXPECT_FALSE(coverage(records_of(21), CoverageBy::kLeftOut).rows.empty());
+}
+
+TEST(BandsLeftOut, AreWithoutTheDeploymentAndOfEveryOneThatIsPredicted) {
+  auto records = records_of(25);
+  records.push_back(record(99, 0.0));
+  records.back().standing = Standing::kSaturated;
+  const auto found = bands_left_out(records);
+  EXPECT_EQ(found.size(), 26U);
+  for (const auto& [deployment, bands] : found) {
+    ASSERT_FALSE(bands.bands.empty());
+    EXPECT_EQ(bands.bands.front().groups, deployment.back() == "network-99" ? 25 : 24);
+  }
 }
 
 }  // namespace

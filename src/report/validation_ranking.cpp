@@ -6,7 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "accuracy/bands.hpp"
 #include "document/json_writer.hpp"
+#include "evidence/validate/error_bands.hpp"
 #include "evidence/validate/ranking.hpp"
 #include "report/format.hpp"
 #include "report/palette.hpp"
@@ -14,6 +16,7 @@
 namespace ridgeline::report {
 namespace {
 
+using evidence::validate::CoverageBy;
 using evidence::validate::Ranking;
 using evidence::validate::RankingAt;
 using evidence::validate::RankingRow;
@@ -37,6 +40,20 @@ std::string row_text(const RankingRow& row, const TextStyle& style) {
       row.max_regret_pct,
       violations,
       row.one_sided);
+}
+
+std::string bands_words(const Ranking& ranking) {
+  std::string words =
+      ranking.by == CoverageBy::kShipped
+          ? fmt::format(
+                "the bands that results are shown with, as these records are of too few "
+                "deployments for their own ({}); records that made those bands judge themselves",
+                accuracy::kFewestGroups)
+          : "error bands of the other deployments";
+  if (ranking.without_band > 0) {
+    words += fmt::format("; {} without one, never picked", counted(ranking.without_band, "point"));
+  }
+  return words;
 }
 
 void write_row(document::JsonWriter& json, const RankingRow& row) {
@@ -77,14 +94,18 @@ std::string ranking_text(const Ranking& ranking, const TextStyle& style) {
     text += row_text(at.all, style);
     text += fmt::format("{:.1f} % of the picks break a limit\n", at.all.violations_pct());
   }
-  text += "\nsure of a pick, %   picks   said   held\n";
+  text += fmt::format(
+      "\nhow sure: by {}\nsure of a pick, %   picks   said   held   deployments   held\n",
+      bands_words(ranking));
   for (const SureBin& bin : ranking.bins) {
-    text += fmt::format("{:>3.0f} to {:<12.0f} {:>5} {:>6.1f} {:>6.1f}{}\n",
+    text += fmt::format("{:>3.0f} to {:<12.0f} {:>5} {:>6.1f} {:>6.1f} {:>13} {:>6.1f}{}\n",
                         100 * bin.from,
                         100 * bin.to,
                         bin.picks,
                         100 * bin.said,
                         100 * bin.held,
+                        bin.deployments,
+                        100 * bin.held_by_deployment,
                         bin.calibrated() ? "" : "   off");
   }
   return text;
@@ -113,14 +134,19 @@ std::string ranking_markdown(const Ranking& ranking) {
     std::ranges::for_each(at.groups, add);
     add(at.all);
   }
-  text += "\n| sure of a pick, % | picks | said | held |\n|---|---|---|---|\n";
+  text += fmt::format(
+      "\nHow sure: by {}.\n\n| sure of a pick, % | picks | said | held | deployments | held |\n"
+      "|---|---|---|---|---|---|\n",
+      bands_words(ranking));
   for (const SureBin& bin : ranking.bins) {
-    text += fmt::format("| {:.0f} to {:.0f} | {} | {:.1f} | {:.1f} |\n",
+    text += fmt::format("| {:.0f} to {:.0f} | {} | {:.1f} | {:.1f} | {} | {:.1f} |\n",
                         100 * bin.from,
                         100 * bin.to,
                         bin.picks,
                         100 * bin.said,
-                        100 * bin.held);
+                        100 * bin.held,
+                        bin.deployments,
+                        100 * bin.held_by_deployment);
   }
   return text;
 }
@@ -159,11 +185,15 @@ void write_ranking(document::JsonWriter& json, const Ranking& ranking) {
     json.member("picks", bin.picks);
     json.member("said", bin.said);
     json.member("held", bin.held);
+    json.member("deployments", bin.deployments);
+    json.member("held_by_deployment", bin.held_by_deployment);
     json.member("calibrated", bin.calibrated());
     json.end_object();
   }
   json.end_array();
   json.member("small_groups", ranking.small_groups);
+  json.member("bands", ranking.by == CoverageBy::kShipped ? "shipped" : "left_out");
+  json.member("without_band", ranking.without_band);
   json.end_object();
 }
 

@@ -74,10 +74,16 @@ def test_bands_are_written_from_twenty_deployments_on(ridgeline):
     assert "fitted: []\nbands:\n" in bands and bands.count("groups: 24, records: 24") == 2 * 5, bands  # Of TTFT and TPOT: five slices
     every = json.loads(ran.stdout)["coverage"][0]
     assert (every["slice"], every["fitted"], every["groups"], every["records"]) == ("every slice", False, 24, 24)
+    for form, row in (("markdown", "| tpot | every slice | unseen | 24 | 24 | "), ("html", "<tr><td>tpot</td><td>every slice</td><td>unseen</td><td>24</td>")):
+        assert row in ridgeline("validate", path, "--histories", 1, "--coverage-left-out", "--format", form).stdout, form
     few = write(ridgeline.folder, unseen(19))
     ran = ridgeline("validate", few, "--histories", 1, "--bands-out", "few.yaml", "--format", "quiet")
     assert ran.returncode == 0, ran.stderr
     assert (ridgeline.folder / "few.yaml").read_text().endswith("bands: []\n")
+    for form in ("table", "markdown", "html"):
+        said = ridgeline("validate", few, "--histories", 1, "--coverage-left-out", "--format", form).stdout
+        assert "a band needs 20 deployments" in said and "these records are of 19" in said, form
+    assert json.loads(ridgeline("validate", few, "--histories", 1, "--coverage-left-out", "--format", "json").stdout)["coverage"] == []
 
 
 def test_a_result_names_its_band(ridgeline):
@@ -99,6 +105,15 @@ def test_latencies_of_an_overload_have_no_band(ridgeline):
     ran = ridgeline(*words, "--gpu", "h100", "--format", "json")
     result = json.loads(ran.stdout)
     assert result["summary"]["overload"] and sorted(result["expected_error"]) == ["output_throughput", "tpot", "watts_per_gpu"]
+
+
+def test_a_rate_of_output_that_is_given_has_no_band(ridgeline):
+    ran = ridgeline(*RUN, "--gpu", "h100", "--format", "json")
+    assert "output_throughput" not in json.loads(ran.stdout)["expected_error"]  # 4 requests a second came, and 4 went.
+    table = " ".join(ridgeline(*RUN, "--gpu", "h100").stdout.split())
+    assert "above 0: predicted too high" in table and "output −" not in table, table
+    closed = ridgeline(*RUN[:-6], "--max-concurrency", 4, "--input-len", 512, "--output-len", 64, "--gpu", "h100", "--format", "json")
+    assert "output_throughput" in json.loads(closed.stdout)["expected_error"]
 
 
 def test_another_model_of_step_times_has_no_band(ridgeline):
@@ -141,6 +156,7 @@ def test_the_ranking_of_measured_deployments(ridgeline):
     assert ran.returncode == 0, ran.stderr
     ranking = json.loads(ran.stdout)["ranking"]
     assert len(ranking["tpot_limits_ms"]) * len(ranking["ttft_limits_ms"]) == 72
+    assert ranking["bands"] == "shipped"  # Twelve deployments alone.
     half, sure = ranking["by_confidence"]
     assert (half["confidence"], sure["confidence"]) == (0.5, 0.9)
     assert len(half["groups"]) == 13
@@ -150,12 +166,27 @@ def test_the_ranking_of_measured_deployments(ridgeline):
     assert sum(one["picks"] for one in ranking["calibration"]) == half["all"]["picks"] + sure["all"]["picks"]
 
 
+@too_long_sanitized
+def test_picks_hold_as_often_as_was_said_of_deployments_left_out(ridgeline):
+    needs("experiments", "released", "turn3-numbers")
+    ran = ridgeline("validate", RUNS / "experiments.jsonl", RUNS / "released.jsonl", *sorted(RUNS.glob("turn3-*.jsonl")), "--ranking", "--histories", 1, "--format", "json")
+    assert ran.returncode == 0, ran.stderr
+    ranking = json.loads(ran.stdout)["ranking"]
+    assert ranking["bands"] == "left_out"
+    bins = {round(100 * one["from"]): one for one in ranking["calibration"]}
+    assert 0.40 <= bins[50]["held"] <= 0.60, bins[50]
+    assert 0.85 <= bins[90]["held"] <= 0.95 and 0.85 <= bins[90]["held_by_deployment"] <= 0.95, bins[90]
+    assert bins[90]["deployments"] >= 20
+    assert abs(bins[95]["held"] - bins[95]["said"]) < 0.02 and bins[95]["said"] <= 0.99, bins[95]
+    assert ranking["by_confidence"][1]["all"]["violations_pct"] <= 5
+
+
 def test_a_ranking_over_its_limit_fails(ridgeline):
     path = write(
         ridgeline.folder,
         [record(n, clients=2**n, tpot=30.0 - 5 * n, measured={"ttft_ms": {"mean": 400}, "tpot_ms": {"mean": 30 - 5 * n}}) for n in range(4)],
     )
-    ran = ridgeline("validate", path, "--ranking", "--histories", 1, "--fail-over", "regret@0.5=0")
+    ran = ridgeline("validate", path, "--ranking", "--histories", 1, "--fail-over", "violations@0.5=0")
     assert ran.returncode == 99, ran.stdout
     assert "ranking at 50 %" in ran.stdout
     without = ridgeline("validate", path, "--histories", 1, "--fail-over", "regret@0.5=0")
@@ -169,6 +200,7 @@ def test_a_ranking_over_its_limit_fails(ridgeline):
         (("--fail-over", "regret@0.7=1"), "@0.5 or @0.9"),
         (("--fail-over", "luck@0.5=1"), "regret or violations"),
         (("--leave-out", "moon"), "network, gpu, format"),
+        (("--coverage", "--coverage-left-out"), "give one of them"),
         (("--bands-out", "no/such/folder/bands.yaml"), "--bands-out"),
     ],
 )

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,21 +15,14 @@
 #include <fmt/format.h>
 
 #include "accuracy/bands.hpp"
-#include "core/distributions.hpp"
 #include "core/math.hpp"
+#include "evidence/validate/error_bands.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/scores.hpp"
 #include "statistics/quantiles.hpp"
 
 namespace ridgeline::evidence::validate {
 namespace {
-
-/// Standard deviation of a normal law over its median absolute deviation.
-constexpr double kNormalOverMedian = 1.4826;
-/// Fewer records alike say too little.
-constexpr std::ptrdiff_t kFewestRecords = 8;
-/// Below, residuals would say that a prediction cannot err.
-constexpr double kLeastSpread = 1e-6;
 
 struct Times {
   double ttft_ms = 0.0;
@@ -39,13 +32,13 @@ struct Times {
 struct Point {
   std::size_t group = 0;
   std::string deployment;
-  accuracy::Question likeness;
-  bool scored = false;
+  accuracy::Question server;  ///< Whose bands leave it out.
   Times measured;
   Times predicted;
   double measured_cost = 0.0;  ///< Per token, relative.
   double predicted_cost = 0.0;
-  Times spread;  ///< Of log(measured / predicted).
+  std::optional<accuracy::Band> ttft;  ///< Errors of other deployments; nothing where it has none.
+  std::optional<accuracy::Band> tpot;
 
   [[nodiscard]] bool holds(const Times& limits) const {
     return measured.ttft_ms <= limits.ttft_ms && measured.tpot_ms <= limits.tpot_ms;
@@ -58,13 +51,28 @@ std::optional<Times> times_of(const Figures& figures) {
   return ttft && tpot ? std::optional(Times{.ttft_ms = *ttft, .tpot_ms = *tpot}) : std::nullopt;
 }
 
-double cost_of(const Evidence& evidence, const std::string& gpu, const Times& times) {
+/// Mean tokens of an answer: as stated, or (of a list of requests) by Little's law as simulated.
+double answer_of(const Evidence& evidence, const Prediction& prediction) {
+  const auto& rate = prediction.figures.at(Figure::kOutputThroughput, Level::kMean);
+  const auto& e2e_ms = prediction.figures.at(Figure::kE2e, Level::kMean);
+  constexpr double kMsPerSecond = 1000.0;
+  return evidence.output.mean > 0.0 || !rate || !e2e_ms
+             ? evidence.output.mean
+             : *rate * *e2e_ms / kMsPerSecond / prediction.mean_in_flight;
+}
+
+double cost_of(const Evidence& evidence,
+               const std::string& gpu,
+               double answer,
+               const Times& times) {
   const double gpus = static_cast<double>(evidence.tensor_parallel * evidence.pipeline_parallel *
                                           evidence.data_parallel);
-  const double answer = evidence.output.mean;
   const double tokens = static_cast<double>(evidence.stages.front().concurrency) * answer;
   return relative_price(gpu) * gpus * (times.ttft_ms + times.tpot_ms * (answer - 1.0)) / tokens;
 }
+
+/// By deployment: how many of its picks held, of how many.
+using Held = std::map<accuracy::Question, std::pair<double, double>>;
 
 struct Group {
   std::string name;
@@ -74,20 +82,24 @@ struct Group {
 class Ranker {
  public:
   explicit Ranker(const std::vector<ScoredRecord>& records) {
-    for (const ScoredRecord& record : records) {
-      add(record);
+    const auto left_out = bands_left_out(records);
+    if (std::ranges::all_of(left_out, [](const auto& pair) { return pair.second.bands.empty(); })) {
+      by_ = CoverageBy::kShipped;
     }
-    for (Point& point : points_) {
-      point.spread = spread_of(point);
+    for (const ScoredRecord& record : records) {
+      if (record.prediction) {
+        const accuracy::Question group = accuracy::group_of(record.prediction->likeness);
+        add(record, by_ == CoverageBy::kShipped ? accuracy::bands() : left_out.at(group));
+      }
     }
   }
 
   Ranking run() {
     Ranking ranking;
+    ranking.by = by_;
     for (std::size_t i = 0; i < kSureBins; ++i) {
-      constexpr double kWidth = 0.5 / kSureBins;
-      ranking.bins[i].from = 0.5 + kWidth * static_cast<double>(i);
-      ranking.bins[i].to = ranking.bins[i].from + kWidth;
+      ranking.bins[i].from = kSureEdges[i];
+      ranking.bins[i].to = kSureEdges[i + 1];
     }
     for (const double confidence : kConfidences) {
       RankingAt at{.confidence = confidence, .groups = {}, .all = {.group = "all"}};
@@ -104,23 +116,24 @@ class Ranker {
       summarise(at.all, std::move(all_regrets));
       ranking.by_confidence.push_back(std::move(at));
     }
-    for (SureBin& bin : ranking.bins) {
-      const double n = std::max(1.0, static_cast<double>(bin.picks));
-      bin.said /= n;
-      bin.held /= n;
+    for (std::size_t i = 0; i < kSureBins; ++i) {
+      summarise(ranking.bins[i], held_[i]);
     }
+    ranking.without_band = std::ranges::count_if(
+        points_, [](const Point& point) { return !point.ttft || !point.tpot; });
     ranking.small_groups = std::ranges::count_if(
         groups_, [](const Group& group) { return group.points.size() < kFewestPoints; });
     return ranking;
   }
 
  private:
-  void add(const ScoredRecord& record) {
+  void add(const ScoredRecord& record, const accuracy::Bands& bands) {
     const Evidence& evidence = record.evidence;
+    const Prediction& prediction = *record.prediction;
     const auto measured = times_of(evidence.measured);
-    const auto predicted =
-        record.prediction ? times_of(record.prediction->figures) : std::optional<Times>();
-    if (!measured || !predicted || evidence.stages.size() != 1 ||
+    const auto predicted = times_of(prediction.figures);
+    const double answer = answer_of(evidence, prediction);
+    if (!measured || !predicted || !(answer > 0.0) || evidence.stages.size() != 1 ||
         evidence.stages.front().kind != StageLoad::Kind::kClosed || evidence.old_engine ||
         evidence.fleet || record.standing == Standing::kContradicted) {
       return;
@@ -132,8 +145,12 @@ class Ranker {
       group = groups_.insert(group, Group{.name = name, .points = {}});
     }
     group->points.push_back(points_.size());
-    const std::string& gpu =
-        record.prediction->likeness[static_cast<std::size_t>(accuracy::Axis::kGpu)];
+    const accuracy::Question& question = prediction.likeness;
+    const std::string& gpu = question[static_cast<std::size_t>(accuracy::Axis::kGpu)];
+    const auto band_of = [&](accuracy::Metric metric) {
+      const auto error = accuracy::expected_error(bands, question, metric);
+      return error && !prediction.bound ? std::optional(*error->band) : std::nullopt;
+    };
     points_.push_back({.group = static_cast<std::size_t>(group - groups_.begin()),
                        .deployment = fmt::format("{} TP{} PP{} DP{} EP{}",
                                                  gpu,
@@ -141,60 +158,29 @@ class Ranker {
                                                  evidence.pipeline_parallel,
                                                  evidence.data_parallel,
                                                  evidence.expert_parallel),
-                       .likeness = record.prediction->likeness,
-                       .scored = record.standing == Standing::kScored,
+                       .server = accuracy::group_of(question),
                        .measured = *measured,
                        .predicted = *predicted,
-                       .measured_cost = cost_of(evidence, gpu, *measured),
-                       .predicted_cost = cost_of(evidence, gpu, *predicted),
-                       .spread = {}});
-  }
-
-  [[nodiscard]] Times spread_of(const Point& point) const {
-    const auto alike = [&](const Point& other) {
-      using accuracy::Axis;
-      return std::ranges::all_of(std::array{Axis::kNetwork, Axis::kLoop, Axis::kEngine},
-                                 [&](Axis axis) {
-                                   const auto i = static_cast<std::size_t>(axis);
-                                   return point.likeness[i] == other.likeness[i];
-                                 });
-    };
-    const auto residuals = [&](bool of_slice) {
-      std::array<std::vector<double>, 2> found;
-      for (const Point& other : points_) {
-        if (other.group != point.group && other.scored && (!of_slice || alike(other))) {
-          found[0].push_back(std::abs(core::log(other.measured.ttft_ms / other.predicted.ttft_ms)));
-          found[1].push_back(std::abs(core::log(other.measured.tpot_ms / other.predicted.tpot_ms)));
-        }
-      }
-      return found;
-    };
-    auto found = residuals(true);
-    if (std::ssize(found[0]) < kFewestRecords) {
-      found = residuals(false);
-    }
-    const auto spread = [](std::vector<double>& sizes) {
-      std::ranges::sort(sizes);
-      return sizes.empty() ? std::numeric_limits<double>::infinity()
-                           : std::max(kLeastSpread,
-                                      kNormalOverMedian * statistics::sorted_quantile(sizes, 0.5));
-    };
-    return {.ttft_ms = spread(found[0]), .tpot_ms = spread(found[1])};
+                       .measured_cost = cost_of(evidence, gpu, answer, *measured),
+                       .predicted_cost = cost_of(evidence, gpu, answer, *predicted),
+                       .ttft = band_of(accuracy::Metric::kTtft),
+                       .tpot = band_of(accuracy::Metric::kTpot)});
   }
 
   /// How sure it is that a point meets both limits.
   [[nodiscard]] static double sure(const Point& point, const Times& limits) {
-    const auto below = [](double limit, double predicted, double spread) {
-      return core::normal_cdf(core::log(limit / predicted) / spread);
-    };
-    return below(limits.ttft_ms, point.predicted.ttft_ms, point.spread.ttft_ms) *
-           below(limits.tpot_ms, point.predicted.tpot_ms, point.spread.tpot_ms);
+    const auto below =
+        [](const std::optional<accuracy::Band>& band, double limit, double predicted) {
+          return band ? accuracy::probability_below(*band, core::log(limit / predicted)) : 0.0;
+        };
+    return std::min(below(point.ttft, limits.ttft_ms, point.predicted.ttft_ms),
+                    below(point.tpot, limits.tpot_ms, point.predicted.tpot_ms));
   }
 
   RankingRow ask(const Group& group,
                  double confidence,
                  std::vector<double>& regrets,
-                 Ranking& ranking) const {
+                 Ranking& ranking) {
     RankingRow row{.group = group.name, .points = std::ssize(group.points)};
     std::vector<std::string> deployments;
     for (const std::size_t i : group.points) {
@@ -216,7 +202,7 @@ class Ranker {
               double confidence,
               RankingRow& row,
               std::vector<double>& regrets,
-              Ranking& ranking) const {
+              Ranking& ranking) {
     const Point* pick = nullptr;
     const Point* best = nullptr;
     for (const std::size_t i : group.points) {
@@ -229,26 +215,32 @@ class Ranker {
         best = &point;
       }
     }
-    if (pick == nullptr || best == nullptr) {
-      row.one_sided += pick != best ? 1 : 0;
+    row.one_sided += (pick == nullptr) != (best == nullptr) ? 1 : 0;
+    if (pick == nullptr) {
       return;
     }
+    const bool holds = pick->holds(limits);
     ++row.picks;
-    if (!pick->holds(limits)) {
+    if (!holds) {
       ++row.violations;
       row.worst_over_pct = std::max(row.worst_over_pct,
                                     100.0 * (std::max(pick->measured.ttft_ms / limits.ttft_ms,
                                                       pick->measured.tpot_ms / limits.tpot_ms) -
                                              1.0));
     }
-    regrets.push_back(std::max(0.0, 100.0 * (pick->measured_cost / best->measured_cost - 1.0)));
+    if (best != nullptr) {
+      regrets.push_back(std::max(0.0, 100.0 * (pick->measured_cost / best->measured_cost - 1.0)));
+    }
     const double said = sure(*pick, limits);
-    constexpr double kHalf = 0.5;
-    const auto place = static_cast<std::size_t>((said - kHalf) / kHalf * kSureBins);
-    SureBin& bin = ranking.bins[std::min(kSureBins - 1, place)];
-    ++bin.picks;
-    bin.said += said;
-    bin.held += pick->holds(limits) ? 1.0 : 0.0;
+    std::size_t bin = 0;
+    while (bin + 1 < kSureBins && said >= kSureEdges[bin + 1]) {
+      ++bin;
+    }
+    ++ranking.bins[bin].picks;
+    ranking.bins[bin].said += said;
+    auto& [held, all] = held_[bin][pick->server];
+    held += holds ? 1.0 : 0.0;
+    all += 1.0;
   }
 
   static void add_to(RankingRow& all, const RankingRow& row) {
@@ -258,6 +250,16 @@ class Ranker {
     all.violations += row.violations;
     all.one_sided += row.one_sided;
     all.worst_over_pct = std::max(all.worst_over_pct, row.worst_over_pct);
+  }
+
+  static void summarise(SureBin& bin, const Held& held) {
+    bin.deployments = std::ssize(held);
+    const double n = static_cast<double>(bin.picks);
+    for (const auto& [server, share] : held) {
+      bin.held += share.first / n;
+      bin.held_by_deployment += share.first / share.second / static_cast<double>(bin.deployments);
+    }
+    bin.said /= std::max(1.0, n);
   }
 
   static void summarise(RankingRow& row, std::vector<double> regrets) {
@@ -275,6 +277,8 @@ class Ranker {
 
   std::vector<Point> points_;
   std::vector<Group> groups_;
+  CoverageBy by_ = CoverageBy::kLeftOut;
+  std::array<Held, kSureBins> held_;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "evidence/validate/error_bands.hpp"
 #include "evidence/validate/scores.hpp"
 
 /// Measured ranking: whether predictions pick the deployment that measurements pick. Records of one
@@ -22,8 +23,9 @@ inline constexpr std::array<double, 12> kTpotLimits = {
 inline constexpr std::array<double, 6> kTtftLimits = {
     200.0, 500.0, 1'000.0, 2'000.0, 5'000.0, 10'000.0};
 inline constexpr std::array<double, 2> kConfidences = {0.5, 0.9};
-/// Bins of how sure the picks were said to be, equal in width from 0.5 to 1.
-inline constexpr std::size_t kSureBins = 5;
+/// Bins of how sure the picks were said to be.
+inline constexpr std::array<double, 7> kSureEdges = {0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0};
+inline constexpr std::size_t kSureBins = kSureEdges.size() - 1;
 /// Of a bin's picks at least so much less and at most so much more may hold than was said.
 inline constexpr double kCalibrated = 0.10;
 
@@ -32,11 +34,11 @@ struct RankingRow {
   std::string group;
   std::int64_t points = 0;
   std::int64_t deployments = 0;  ///< Points that differ in more than the number of clients.
-  std::int64_t picks = 0;        ///< Questions that both sides answer.
+  std::int64_t picks = 0;        ///< Questions that the predictions answer.
   std::int64_t violations = 0;   ///< Picks that measured break a limit.
   double worst_over_pct = 0.0;   ///< Over the limit, of these.
-  /// Cost of the pick over that of the measured best, in percent, over all picks; 0 for one that
-  /// breaks a limit and costs less than the best that keeps it.
+  /// Cost of the pick over that of the measured best, in percent, over the questions that both
+  /// sides answer; 0 for one that breaks a limit and costs less than the best that keeps it.
   double mean_regret_pct = 0.0;
   double p90_regret_pct = 0.0;
   double max_regret_pct = 0.0;
@@ -51,8 +53,10 @@ struct SureBin {
   double from = 0.0;
   double to = 0.0;
   std::int64_t picks = 0;
-  double said = 0.0;  ///< Mean probability that was said of them.
-  double held = 0.0;  ///< Share that met both limits.
+  std::int64_t deployments = 0;     ///< That were picked.
+  double said = 0.0;                ///< Mean probability that was said of them.
+  double held = 0.0;                ///< Share that met both limits.
+  double held_by_deployment = 0.0;  ///< The same, each deployment counting once.
 
   [[nodiscard]] bool calibrated() const;
 };
@@ -64,16 +68,18 @@ struct RankingAt {
 };
 
 struct Ranking {
+  CoverageBy by = CoverageBy::kLeftOut;   ///< Whose bands say how sure a pick is.
   std::vector<RankingAt> by_confidence;   ///< In the order of kConfidences.
   std::array<SureBin, kSureBins> bins{};  ///< Picks of all confidences.
   std::int64_t small_groups = 0;          ///< Of fewer than kFewestPoints: not asked about.
+  std::int64_t without_band = 0;          ///< Points of which nothing is sure: never picked.
 };
 
-/// How sure a point is to meet a limit follows from the residuals log(measured / predicted) of
-/// other groups' scored records that are like it in network kind, loop and engine (of all, where
-/// those are fewer than accuracy::kFewestRecords): normal around the prediction, with 1.4826 times
-/// the median absolute residual as the standard deviation, TTFT and TPOT apart. Throughput, of both
-/// sides, is clients x answer / (TTFT + TPOT x (answer - 1)); a GPU costs relative_price().
+/// How sure a point is to meet a limit follows from the error bands of the records' other
+/// deployments (bands_left_out, accuracy::probability_below); of both limits, from the one surer to
+/// be missed. Where the records are of too few deployments for a band, those compiled in stand for
+/// them. Throughput, of both sides, is clients x answer / (TTFT + TPOT x (answer - 1)); a GPU costs
+/// relative_price().
 [[nodiscard]] Ranking rank(const std::vector<ScoredRecord>& records);
 
 /// Of a GPU-hour, an H100's being 1: 1.2 for an H200, by the ranking's own rule; others by what

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "document/json_writer.hpp"
+#include "evidence/validate/error_bands.hpp"
 #include "evidence/validate/ranking.hpp"
 #include "report/palette.hpp"
 
@@ -29,7 +30,13 @@ evidence::validate::Ranking some_ranking() {
                                      .max_regret_pct = 9.0,
                                      .one_sided = 4};
   ranking.by_confidence.push_back({.confidence = 0.9, .groups = {row}, .all = row});
-  ranking.bins[4] = {.from = 0.9, .to = 1.0, .picks = 40, .said = 0.97, .held = 0.80};
+  ranking.bins[5] = {.from = 0.95,
+                     .to = 1.0,
+                     .picks = 40,
+                     .deployments = 7,
+                     .said = 0.97,
+                     .held = 0.80,
+                     .held_by_deployment = 0.85};
   return ranking;
 }
 
@@ -40,8 +47,23 @@ TEST(ValidationRanking, TheTableHasRegretAndBrokenLimits) {
   EXPECT_THAT(text, ::testing::HasSubstr("2 (7)"));
   EXPECT_THAT(text, ::testing::HasSubstr("5.0 % of the picks break a limit"));
   EXPECT_THAT(text, ::testing::HasSubstr("off"));
+  EXPECT_THAT(text, ::testing::HasSubstr("how sure: by error bands of the other deployments\n"));
   EXPECT_THAT(ranking_markdown(some_ranking()),
               ::testing::HasSubstr("| 1.50 / 3.0 / 9.0 | 2 (7) |"));
+  EXPECT_THAT(ranking_markdown(some_ranking()),
+              ::testing::HasSubstr("| 95 to 100 | 40 | 97.0 | 80.0 | 7 | 85.0 |"));
+}
+
+TEST(ValidationRanking, SaysWhoseBandsJudgeAndWhatHasNone) {
+  auto ranking = some_ranking();
+  ranking.by = evidence::validate::CoverageBy::kShipped;
+  ranking.without_band = 3;
+  const std::string text = ranking_text(ranking, plain());
+  EXPECT_THAT(text, ::testing::HasSubstr("too few deployments for their own (20)"));
+  EXPECT_THAT(text, ::testing::HasSubstr("3 points without one, never picked"));
+  document::JsonWriter json;
+  write_ranking(json, ranking);
+  EXPECT_THAT(json.text(), ::testing::HasSubstr("\"bands\": \"shipped\""));
 }
 
 TEST(ValidationRanking, TheJsonHasAll) {

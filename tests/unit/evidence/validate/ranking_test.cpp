@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "accuracy/bands.hpp"
+#include "evidence/validate/error_bands.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/scores.hpp"
 
@@ -26,7 +28,8 @@ ScoredRecord point(const std::string& group, std::int64_t tp, double tpot, doubl
   made.evidence.measured.at(Figure::kTtft, Level::kMean) = 100.0;
   made.evidence.measured.at(Figure::kTpot, Level::kMean) = tpot;
   made.prediction.emplace();
-  made.prediction->likeness = {"h100", "dense", "bf16", "closed", "vllm"};
+  made.prediction->likeness = {
+      "h100", "dense", "bf16", "closed", "vllm", group + " TP" + std::to_string(tp)};
   made.prediction->figures.at(Figure::kTtft, Level::kMean) = 100.0;
   made.prediction->figures.at(Figure::kTpot, Level::kMean) = tpot * ratio;
   return made;
@@ -39,13 +42,26 @@ void add_group(std::vector<ScoredRecord>& records, const std::string& name, doub
   records.push_back(point(name, 4, 8.0, ratio));
 }
 
-TEST(Ranking, ExactPredictionsCostNothing) {
+/// Deployments enough for a band, each a group of its own that offers no choice; every second is
+/// predicted too high by `ratio`, the others as much too low.
+constexpr int kOthers = 30;
+std::vector<ScoredRecord> others(double ratio = 1.0) {
   std::vector<ScoredRecord> records;
+  for (int i = 0; i < kOthers; ++i) {
+    records.push_back(
+        point("other" + std::to_string(i), 1, 20.0, i % 2 == 0 ? ratio : 1.0 / ratio));
+  }
+  return records;
+}
+
+TEST(Ranking, ExactPredictionsCostNothing) {
+  std::vector<ScoredRecord> records = others();
   add_group(records, "a", 1.0);
   add_group(records, "b", 1.0);
   records.push_back(point("c", 1, 20.0, 1.0));
   const Ranking ranking = rank(records);
-  EXPECT_EQ(ranking.small_groups, 1);
+  EXPECT_EQ(ranking.small_groups, kOthers + 1);
+  EXPECT_EQ(ranking.by, CoverageBy::kLeftOut);
   ASSERT_EQ(ranking.by_confidence.size(), 2U);
   const RankingRow& all = ranking.by_confidence[0].all;
   EXPECT_EQ(all.points, 6);
@@ -58,28 +74,25 @@ TEST(Ranking, ExactPredictionsCostNothing) {
 
 /// Predicted a tenth too fast, TP1 is taken for 17.3 ms: no limit lies between. TP2's 10.9 lies
 /// below 12.5 as 12 does; TP4's 7.3 below 7.5, where 8 does not.
-TEST(Ranking, WhatIsTakenForFasterBreaksLimits) {
-  std::vector<ScoredRecord> records;
+TEST(Ranking, WhatIsTakenForFasterBreaksLimitsThatNothingKeeps) {
+  std::vector<ScoredRecord> records = others();
   add_group(records, "a", 1.0 / 1.1);
-  for (int i = 0; i < 8; ++i) {
-    records.push_back(point("exact", 1 << (i % 3), 20.0 + i, 1.0));
-  }
   const Ranking ranking = rank(records);
   const RankingRow& row = ranking.by_confidence[0].groups[0];
   EXPECT_EQ(row.group, "a  w");
-  // At 7.5 ms the prediction has a pick and the measurement none; nothing else differs.
+  // At 7.5 ms the prediction has a pick and the measurement none: broken as any other.
   EXPECT_EQ(row.one_sided, 6);
-  EXPECT_EQ(row.violations, 0);
-  EXPECT_EQ(row.picks, 60);
+  EXPECT_EQ(row.violations, 6);
+  EXPECT_EQ(row.picks, 66);
   EXPECT_EQ(row.max_regret_pct, 0.0);
 }
 
 /// A point that measured 10.4 ms and is predicted 9.9 keeps the limit of 10 by prediction alone.
 TEST(Ranking, ABrokenLimitIsCountedWithItsExcess) {
-  std::vector<ScoredRecord> records = {
-      point("a", 1, 10.4, 9.9 / 10.4), point("a", 2, 6.0, 1.0), point("a", 4, 5.5, 1.0)};
-  for (int i = 0; i < 8; ++i) {
-    records.push_back(point("exact", 1, 20.0 + i, 1.0));
+  std::vector<ScoredRecord> records = others();
+  for (const auto& one :
+       {point("a", 1, 10.4, 9.9 / 10.4), point("a", 2, 6.0, 1.0), point("a", 4, 5.5, 1.0)}) {
+    records.push_back(one);
   }
   const RankingRow row = rank(records).by_confidence[0].groups[0];
   EXPECT_EQ(row.violations, 6);
@@ -89,11 +102,11 @@ TEST(Ranking, ABrokenLimitIsCountedWithItsExcess) {
 }
 
 /// Where others were off by a tenth either way, a point close to its limit is not sure at 90 %.
-TEST(Ranking, OtherGroupsErrorsMakeAPickLessSure) {
-  std::vector<ScoredRecord> records = {
-      point("a", 1, 9.8, 1.0), point("a", 2, 6.0, 1.0), point("a", 4, 4.0, 1.0)};
-  for (int i = 0; i < 8; ++i) {
-    records.push_back(point("others", 1, 20.0 + i, i % 2 == 0 ? 1.1 : 1.0 / 1.1));
+TEST(Ranking, OtherDeploymentsErrorsMakeAPickLessSure) {
+  std::vector<ScoredRecord> records = others(1.1);
+  for (const auto& one :
+       {point("a", 1, 9.8, 1.0), point("a", 2, 6.0, 1.0), point("a", 4, 4.0, 1.0)}) {
+    records.push_back(one);
   }
   const Ranking ranking = rank(records);
   const RankingRow half = ranking.by_confidence[0].groups[0];
@@ -105,9 +118,56 @@ TEST(Ranking, OtherGroupsErrorsMakeAPickLessSure) {
   std::int64_t picks = 0;
   for (const SureBin& bin : ranking.bins) {
     picks += bin.picks;
-    EXPECT_GE(bin.held, 0.0);
+    EXPECT_EQ(bin.held, bin.picks == 0 ? 0.0 : 1.0);
+    EXPECT_EQ(bin.held_by_deployment, bin.held);
   }
   EXPECT_EQ(picks, ranking.by_confidence[0].all.picks + ranking.by_confidence[1].all.picks);
+  EXPECT_LE(ranking.bins[kSureBins - 1].said, accuracy::kMostSure);
+}
+
+/// A deployment's own records say nothing of how sure it is.
+TEST(Ranking, ADeploymentIsNotJudgedByItself) {
+  std::vector<ScoredRecord> records = others();
+  for (int i = 0; i < 3; ++i) {
+    records.push_back(point("a", 1, 30.0 + i, 0.5));
+  }
+  const RankingAt sure = rank(records).by_confidence[1];
+  EXPECT_GT(sure.all.violations, 0);
+}
+
+TEST(Ranking, TooFewDeploymentsAreJudgedByTheBandsOfResults) {
+  std::vector<ScoredRecord> records;
+  add_group(records, "a", 1.0);
+  EXPECT_EQ(rank(records).by, CoverageBy::kShipped);
+  EXPECT_GT(rank(records).by_confidence[0].all.picks, 0);
+}
+
+TEST(Ranking, ABoundIsNeverPicked) {
+  std::vector<ScoredRecord> records = others();
+  add_group(records, "a", 1.0);
+  for (ScoredRecord& record : records) {
+    record.prediction->bound = record.evidence.model == "a";
+  }
+  const Ranking ranking = rank(records);
+  EXPECT_EQ(ranking.without_band, 3);
+  EXPECT_EQ(ranking.by_confidence[0].all.picks, 0);
+}
+
+/// Of lists of requests no mean is stated: 10 clients whose answers of 101 tokens take 2 s.
+TEST(Ranking, AnAnswersLengthIsThatOfTheRequestsSimulated) {
+  std::vector<ScoredRecord> records = others();
+  add_group(records, "a", 1.0);
+  const double stated = rank(records).by_confidence[1].all.mean_regret_pct;
+  for (ScoredRecord& record : records) {
+    record.evidence.output.mean = 0.0;
+  }
+  EXPECT_TRUE(rank(records).by_confidence[1].groups.empty());
+  for (ScoredRecord& record : records) {
+    record.prediction->mean_in_flight = 10.0;
+    record.prediction->figures.at(Figure::kE2e, Level::kMean) = 2'000.0;
+    record.prediction->figures.at(Figure::kOutputThroughput, Level::kMean) = 505.0;
+  }
+  EXPECT_EQ(rank(records).by_confidence[1].all.mean_regret_pct, stated);
 }
 
 TEST(Ranking, PricesAreRelativeToAnH100) {

@@ -52,8 +52,8 @@ std::vector<std::pair<std::string, document::Node>> settings_of(const scenario::
 }
 
 /// Bands are of one instance: a fleet has none. Where the queue grows throughout, latencies say how
-/// long the run was: they have none either. Where it does not and nobody waits for answers, the
-/// rate of output is that of the requests, and no prediction.
+/// long the run was: they have none either. Where it does not and requests come at their own times,
+/// the rate of output is theirs, and no prediction.
 std::vector<accuracy::ExpectedError> expected_errors_of(const scenario::Resolved& resolved,
                                                         bool is_overloaded) {
   using accuracy::Metric;

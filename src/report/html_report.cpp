@@ -68,13 +68,24 @@ std::string verdict_html(const Node& result) {
   return "<ul class=\"verdict\">\n" + lines + "</ul>\n";
 }
 
+/// Why a number has no error to expect (expected_errors_of in report/results/run.cpp).
+std::string_view why_no_error(const Node& result, std::string_view metric) {
+  if (result.find("bound") != nullptr) {
+    return scenario::kBoundWords;
+  }
+  const bool has_others = has_number(result, "expected_error.tpot.groups");
+  if (has_others && has_number(result, "summary.overload.offered_rate")) {
+    return "the queue grows: it says how long the run is";
+  }
+  return has_others && metric == "output_throughput" ? "set by the rate of requests"
+                                                     : "too few measured runs like this";
+}
+
 /// The mean that the error to expect is of, and that error, in words.
 std::string error_html(const Node& result, std::string_view metric, std::string_view mean) {
   const std::string key = fmt::format("expected_error.{}", metric);
   if (!has_number(result, key + ".groups")) {
-    return fmt::format("<small>{}</small>",
-                       result.find("bound") != nullptr ? scenario::kBoundWords
-                                                       : "too few measured runs like this");
+    return fmt::format("<small>{}</small>", why_no_error(result, metric));
   }
   return fmt::format("<small>{}off by {} to {} % in 90 % of such runs ({} deployments)</small>",
                      mean.empty() ? "" : fmt::format("mean {} ms, ", number_html(result, mean)),

@@ -249,7 +249,8 @@ def test_each_headline_number_says_how_far_such_predictions_were_off(browser):
         band = tree["expected_error"].get(metric)
         said = text(browser, f'[data-key="{key}"] small')
         if band is None:
-            assert (metric, said) == ("e2e", "too few measured runs like this")  # No slice has 20 deployments.
+            # No slice has 20 deployments with E2E, and the rate is kept up with.
+            assert (metric, said) in (("e2e", "too few measured runs like this"), ("output_throughput", "set by the rate of requests"))
             continue
         ends = band["p90_pct"]
         assert f"off by {ends['low']} to {ends['high']} % in 90 % of {band['groups']} deployments" in said, said

@@ -105,6 +105,7 @@ def test_latencies_of_an_overload_have_no_band(ridgeline):
     ran = ridgeline(*words, "--gpu", "h100", "--format", "json")
     result = json.loads(ran.stdout)
     assert result["summary"]["overload"] and sorted(result["expected_error"]) == ["output_throughput", "tpot", "watts_per_gpu"]
+    assert "<small>the queue grows: it says how long the run is</small>" in ridgeline(*words, "--gpu", "h100", "--format", "html").stdout
 
 
 def test_a_rate_of_output_that_is_given_has_no_band(ridgeline):
@@ -112,6 +113,8 @@ def test_a_rate_of_output_that_is_given_has_no_band(ridgeline):
     assert "output_throughput" not in json.loads(ran.stdout)["expected_error"]  # 4 requests a second came, and 4 went.
     table = " ".join(ridgeline(*RUN, "--gpu", "h100").stdout.split())
     assert "above 0: predicted too high" in table and "output −" not in table, table
+    page = ridgeline(*RUN, "--gpu", "h100", "--format", "html").stdout
+    assert "<small>set by the rate of requests</small>" in page
     closed = ridgeline(*RUN[:-6], "--max-concurrency", 4, "--input-len", 512, "--output-len", 64, "--gpu", "h100", "--format", "json")
     assert "output_throughput" in json.loads(closed.stdout)["expected_error"]
 

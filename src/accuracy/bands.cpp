@@ -149,6 +149,20 @@ std::vector<Axis> unlike(const std::vector<Question>& fitted, const Question& gr
   return least.value_or(std::vector<Axis>());
 }
 
+/// Shares of measurements below log_ratios().
+constexpr std::array<double, 5> kShares = {0.05, 0.25, 0.5, 0.75, 0.95};
+
+/// log(measured / predicted) at kShares: the ends of a band's errors with the sign turned, and
+/// between them the median, of which both ranges are so many times the distances of the quartiles.
+std::array<double, 5> log_ratios(const Band& band) {
+  const Range half{.low = -log_error(band.p50.high), .high = -log_error(band.p50.low)};
+  const Range most{.low = -log_error(band.p90.high), .high = -log_error(band.p90.low)};
+  const double times =
+      half.half_width() / std::max(kRounding, most.half_width() - half.half_width());
+  const double median = std::clamp(half.low + (half.low - most.low) * times, half.low, half.high);
+  return {most.low, half.low, median, half.high, most.high};
+}
+
 }  // namespace
 
 Question group_of(Question question) {
@@ -172,15 +186,7 @@ Range conformal_range(const std::vector<Weighted>& errors, std::int64_t groups, 
 }
 
 double probability_below(const Band& band, double log_ratio) {
-  // Of log(measured / predicted), whose ends are those of the errors with the sign turned.
-  const Range half{.low = -log_error(band.p50.high), .high = -log_error(band.p50.low)};
-  const Range most{.low = -log_error(band.p90.high), .high = -log_error(band.p90.low)};
-  // Both ranges are so many times the distances of the quartiles from one median.
-  const double times =
-      half.half_width() / std::max(kRounding, most.half_width() - half.half_width());
-  const double median = std::clamp(half.low + (half.low - most.low) * times, half.low, half.high);
-  const std::array<double, 5> ends = {most.low, half.low, median, half.high, most.high};
-  constexpr std::array<double, 5> kShares = {0.05, 0.25, 0.5, 0.75, 0.95};
+  const auto ends = log_ratios(band);
   std::size_t next = 1;
   while (next + 1 < ends.size() && log_ratio > ends[next]) {
     ++next;
@@ -190,6 +196,19 @@ double probability_below(const Band& band, double log_ratio) {
   const double along =
       (log_ratio - ends[next - 1]) / std::max(kRounding, ends[next] - ends[next - 1]);
   return std::clamp(core::normal_cdf(from + along * (to - from)), 1.0 - kMostSure, kMostSure);
+}
+
+double log_ratio_at(const Band& band, double probability) {
+  const auto ends = log_ratios(band);
+  const double share = std::clamp(probability, 1.0 - kMostSure, kMostSure);
+  std::size_t next = 1;
+  while (next + 1 < ends.size() && share > kShares[next]) {
+    ++next;
+  }
+  const double from = core::normal_quantile(kShares[next - 1]);
+  const double to = core::normal_quantile(kShares[next]);
+  const double along = (core::normal_quantile(share) - from) / (to - from);
+  return ends[next - 1] + along * (ends[next] - ends[next - 1]);
 }
 
 std::optional<ExpectedError> expected_error(const Bands& bands,

@@ -91,6 +91,9 @@ inline constexpr double kMostSure = 0.99;
 /// one error in twenty lies below the low one and one in twenty above the high one) errors are
 /// normal in logarithms, and beyond the ends as they are before them.
 [[nodiscard]] double probability_below(const Band& band, double log_ratio);
+/// Its inverse: log(limit / predicted) of a limit that the measurement keeps with that probability,
+/// kMostSure at most.
+[[nodiscard]] double log_ratio_at(const Band& band, double probability);
 
 /// The band that applies to a question.
 struct ExpectedError {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "accuracy/bands.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "domain/step.hpp"
@@ -80,11 +81,12 @@ struct PlanCandidate {
   std::string label;                                          ///< "h200 TP2 mbt 8192"
   std::string model;
   std::string gpu;
-  std::string engine;            ///< "vllm@0.15"
-  std::string bound = {};        ///< Why its figures are bounds; empty: they are estimates.
-  bool has_price = true;         ///< Or no objective asks for one.
-  core::Warnings warnings = {};  ///< Of its deployment.
-  std::string router;            ///< Of more than one replica.
+  std::string engine;      ///< "vllm@0.15"
+  std::string bound = {};  ///< Why its figures are bounds; empty: they are estimates.
+  std::vector<accuracy::ExpectedError> expected_errors = {};  ///< Of its figures.
+  bool has_price = true;                                      ///< Or no objective asks for one.
+  core::Warnings warnings = {};                               ///< Of its deployment.
+  std::string router;                                         ///< Of more than one replica.
   std::optional<Split> split = {};
   std::int64_t gpus_per_replica = 1;
   std::int64_t replicas = 0;  ///< 0: no number of them meets the targets.
@@ -179,7 +181,7 @@ struct Answer {
   std::vector<BreakEven> breakevens = {};    ///< Their rows are candidates.
   std::optional<double> amplification = {};  ///< d log capacity / d log step time, of the pick.
   double expected_regret_pct = 0.0;
-  /// The likeliest to suffice of what costs less than the pick.
+  /// The least that is as likely as not to suffice, where it costs less than the pick.
   std::optional<CheaperChance> cheaper = {};
   double headroom_pct = 0.0;
   SearchCounts search = {};

@@ -74,11 +74,4 @@ Doubt assess(const DoubtInput& input) {
   return doubt;
 }
 
-std::optional<std::int64_t> replicas_for(const Row& row, const DoubtInput& input) {
-  return fewest_replicas(row,
-                         log_capacity(row, input.factors),
-                         core::log(input.rate),
-                         core::normal_quantile(input.confidence));
-}
-
 }  // namespace ridgeline::plan

@@ -93,10 +93,6 @@ inline constexpr double kWorthMeasuring = 0.02;
 /// and at least one replica.
 [[nodiscard]] Doubt assess(const DoubtInput& input);
 
-/// Fewest replicas, min_replicas to max_replicas, that suffice with that probability; nothing where
-/// the most do not.
-[[nodiscard]] std::optional<std::int64_t> replicas_for(const Row& row, const DoubtInput& input);
-
 /// Every factor that can be measured and every measurement of the input, the most valuable first;
 /// among equals the shortest. Deciding again means: the row and number of replicas with the least
 /// cost among those that suffice with the confidence asked for, or the likeliest to suffice where

@@ -427,7 +427,7 @@ core::Result<std::optional<Certification>> find_stored_certification(
   auto run = stored_certification(store, whole.id, targets, of_run, [&] {
     return run_whole(whole.resolved, targets, interrupt);
   });
-  if (!run || !*run || !(*run)->certificate.holds) {
+  if (!run || !*run || !(*run)->certificate.holds || options.windows == 0) {
     return run;
   }
   auto windows = stored_certification(store, serving.id, targets, options, [&] {

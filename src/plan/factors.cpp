@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "accuracy/bands.hpp"
+#include "core/distributions.hpp"
 #include "core/math.hpp"
 #include "core/shell_word.hpp"
 #include "core/time.hpp"
@@ -29,12 +30,11 @@
 #include "plan/demand.hpp"
 #include "plan/doubt.hpp"
 #include "plan/fluid.hpp"
-#include "plan/linear_doubt.hpp"
 #include "plan/operator_class.hpp"
 #include "plan/operator_errors.hpp"
 #include "plan/scaled_model.hpp"
+#include "plan/sure_load.hpp"
 #include "plan/target.hpp"
-#include "scenario/accuracy_question.hpp"
 #include "scenario/deployment.hpp"
 
 namespace ridgeline::plan {
@@ -44,9 +44,6 @@ namespace {
 constexpr double kStep = 0.02;
 /// An elasticity below this moves nothing.
 constexpr double kNoEffect = 1e-3;
-/// The most that one standard deviation of a cause moves the logarithm of a capacity. Beside a
-/// cliff, where a target is met by a hair, differences over kStep show a slope that does not go on.
-constexpr double kMostMoved = 1.0;
 /// Half of the interval in which the KV blocks lie, as a share: the overhead beside weights and
 /// activations spans 0.4 to 1.5 GiB on dense networks where 1.2 is taken (planner.md, section 7).
 constexpr double kKvHalfWidth = 0.06;
@@ -77,9 +74,14 @@ double squared(double x) {
   return x * x;
 }
 
-double bounded_elasticity(const Cause& cause) {
-  const double steepest = kMostMoved / (cause.scale * cause.factor.sd);
-  return std::clamp(cause.elasticity, -steepest, steepest);
+/// Standard deviation of the logarithm of a latency, by the ends of its band; 0 without one.
+double log_sd(const accuracy::Band* band) {
+  constexpr double kHigh = 0.95;
+  constexpr double kLow = 0.05;
+  return band == nullptr
+             ? 0.0
+             : (accuracy::log_ratio_at(*band, kHigh) - accuracy::log_ratio_at(*band, kLow)) /
+                   (2.0 * core::normal_quantile(kHigh));
 }
 
 /// What of tools/profiler measures a class.
@@ -161,10 +163,11 @@ class Examiner {
   }
 
   /// d log capacity / d log x, of a capacity at x = 1 + kStep and 1 - kStep.
-  [[nodiscard]] static double difference(double above, double below) {
+  /// `share`: of a cause in the latency, which is all that a cliff tells of it.
+  [[nodiscard]] static double difference(double above, double below, double share = 1.0) {
     if (!(above > 0.0) || !(below > 0.0)) {
-      // The targets are met on one side alone: a cliff. As steep as the step can show.
-      return above > below ? 1.0 / kStep : above < below ? -1.0 / kStep : 0.0;
+      // The targets are met on one side alone. As steep as the step can show.
+      return (above > below ? 1.0 : above < below ? -1.0 : 0.0) * share / kStep;
     }
     return (core::log(above) - core::log(below)) /
            (core::log(1.0 + kStep) - core::log(1.0 - kStep));
@@ -249,9 +252,10 @@ class Examiner {
                     .command = profiler_command(kind),
                     .minutes = kMinutesOfOperator,
                     .is_kernel = true};
-    cause.elasticity = difference(capacity(1.0 + kStep), capacity(1.0 - kStep));
     cause.of_tpot = tpot_[index] / tpot_s_;
     cause.of_ttft = ttft_[index] / ttft_s_;
+    cause.elasticity = difference(
+        capacity(1.0 + kStep), capacity(1.0 - kStep), std::max(cause.of_tpot, cause.of_ttft));
     found.doubt.amplification -= cause.elasticity;
     found.causes.push_back(std::move(cause));
   }
@@ -360,8 +364,9 @@ class Examiner {
 /// Gives the causes their scale: the spread of a token's time is that of the band of TPOT. What the
 /// band of TTFT has beyond what these make of a first token is one cause more: errors of queues and
 /// of what comes before the kernels.
-void scale_causes(const FluidCandidate& candidate, CandidateCauses& found) {
-  CandidateDoubt& doubt = found.doubt;
+void scale_causes(const FluidCandidate& candidate,
+                  const LatencyDoubt& bands,
+                  CandidateCauses& found) {
   double of_tpot = 0.0;
   double of_ttft = 0.0;
   for (const Cause& cause : found.causes) {
@@ -370,14 +375,15 @@ void scale_causes(const FluidCandidate& candidate, CandidateCauses& found) {
       of_ttft += squared(cause.of_ttft * cause.factor.sd);
     }
   }
-  if (doubt.tpot.error && of_tpot > 0.0) {
-    doubt.scale = doubt.tpot.sd / std::sqrt(of_tpot);
+  double& scale = found.doubt.scale;
+  if (bands.tpot != nullptr && of_tpot > 0.0) {
+    scale = log_sd(bands.tpot) / std::sqrt(of_tpot);
   }
   for (Cause& cause : found.causes) {
-    cause.scale = cause.is_scaled ? doubt.scale : 1.0;
+    cause.scale = cause.is_scaled ? scale : 1.0;
   }
-  const double rest = squared(doubt.ttft.sd) - squared(doubt.scale) * of_ttft;
-  if (doubt.ttft.error && rest > 0.0 && found.by_ttft != 0.0) {
+  const double rest = squared(log_sd(bands.ttft)) - squared(scale) * of_ttft;
+  if (rest > 0.0 && found.by_ttft != 0.0) {
     const std::string& gpu = candidate.deployment.gpu.name;
     Cause cause;
     cause.factor = {
@@ -389,6 +395,22 @@ void scale_causes(const FluidCandidate& candidate, CandidateCauses& found) {
     cause.is_scaled = false;
     cause.scale = std::sqrt(rest);
     found.causes.push_back(std::move(cause));
+  }
+}
+
+/// Makes the causes of a candidate's doubt as large together as it was found to be, as they share
+/// it.
+void give_spread(double sd, const std::vector<Factor>& factors, CandidateDoubt& doubt) {
+  double variance = 0.0;
+  for (std::size_t j = 0; j < factors.size(); ++j) {
+    variance += squared(doubt.loading[j] * factors[j].sd);
+  }
+  if (!(variance > 0.0)) {
+    doubt.known_sd = sd;
+    return;
+  }
+  for (double& loading : doubt.loading) {
+    loading *= sd / std::sqrt(variance);
   }
 }
 
@@ -436,40 +458,13 @@ void add_measurements(const FluidCandidate& candidate, CandidateCauses& found) {
 
 }  // namespace
 
-BandSpread spread_of(const std::vector<PlanBand>& bands,
-                     const FluidCandidate& candidate,
-                     accuracy::Metric metric) {
-  accuracy::Question question =
-      scenario::accuracy_question(candidate.deployment, candidate.demand.clients.has_value());
-  // These bands know two kinds of layers.
-  question[static_cast<std::size_t>(accuracy::Axis::kNetwork)] =
-      has_experts(candidate.deployment.network) ? "experts" : "dense";
-  const auto error = plan_error(bands, question, metric);
-  if (!error) {
-    return {};
-  }
-  return {.error = error,
-          .sd = error->widening() *
-                std::max(sd_of_median(error->band->median), sd_of_p90(error->band->p90))};
-}
-
-CandidateCauses causes_of(const FluidCandidate& candidate, const std::vector<PlanBand>& bands) {
+CandidateCauses causes_of(const FluidCandidate& candidate, const LatencyDoubt& bands) {
   CandidateCauses found = Examiner(candidate).examine();
-  found.doubt.tpot = spread_of(bands, candidate, accuracy::Metric::kTpot);
-  found.doubt.ttft = spread_of(bands, candidate, accuracy::Metric::kTtft);
-  scale_causes(candidate, found);
+  scale_causes(candidate, bands, found);
   if (found.capacity > 0.0) {
     add_measurements(candidate, found);
   }
   return found;
-}
-
-double sd_of(const CandidateCauses& candidate) {
-  double variance = 0.0;
-  for (const Cause& cause : candidate.causes) {
-    variance += squared(bounded_elasticity(cause) * cause.scale * cause.factor.sd);
-  }
-  return std::sqrt(variance);
 }
 
 FactorTable factors_of(const std::vector<CandidateCauses>& candidates) {
@@ -508,12 +503,13 @@ FactorTable factors_of(const std::vector<CandidateCauses>& candidates) {
       const auto j = static_cast<std::size_t>(known - table.factors.begin());
       const double share = cause.scale / common[j];
       if (std::abs(cause.elasticity) >= kNoEffect) {
-        doubt.elasticity[j] = bounded_elasticity(cause);
+        doubt.elasticity[j] = cause.elasticity;
         doubt.loading[j] = doubt.elasticity[j] * share;
       }
       ttft[j] = cause.of_ttft * share;
       tpot[j] = cause.of_tpot * share;
     }
+    give_spread(candidate.known_sd, table.factors, doubt);
     const std::array<const std::vector<double>*, 3> shown = {&ttft, &tpot, &doubt.loading};
     for (std::size_t k = 0; k < candidate.measurements.size(); ++k) {
       table.measurements.push_back(candidate.measurements[k]);

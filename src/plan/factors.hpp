@@ -6,10 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "accuracy/bands.hpp"
 #include "plan/demand.hpp"
 #include "plan/doubt.hpp"
-#include "plan/plan_bands.hpp"
+#include "plan/sure_load.hpp"
 #include "plan/target.hpp"
 #include "scenario/deployment.hpp"
 
@@ -23,28 +22,16 @@ struct FluidCandidate {
   std::string label = {};  ///< "h200 TP2": names what is measured on it.
 };
 
-/// The measured error of predictions like a candidate's.
-struct BandSpread {
-  std::optional<PlanError> error = {};  ///< Nothing where no band has the metric.
-  double sd = 0.0;                      ///< Of the logarithm of the metric, widened.
-};
-
-/// The spread of a metric where the nearest band's errors are normal: the larger of what its median
-/// and its 90th percentile say.
-[[nodiscard]] BandSpread spread_of(const std::vector<PlanBand>& bands,
-                                   const FluidCandidate& candidate,
-                                   accuracy::Metric metric);
-
 /// What is unsure of one candidate of a table.
 struct CandidateDoubt {
   std::vector<double> elasticity;  ///< Of its capacity to each factor of the table, as computed.
-  /// The same for Row::elasticity: times this candidate's share of the factors' common scale.
+  /// The same for Row::elasticity: times this candidate's share of the factors' common scale, and
+  /// so that all of them make the spread that its capacity was found to have.
   std::vector<double> loading;
   /// By how many percent capacity falls where every operator takes one percent longer.
   double amplification = 0.0;
-  BandSpread tpot = {};
-  BandSpread ttft = {};
-  double scale = 1.0;  ///< What its operators' and constants' spreads are multiplied by.
+  double scale = 1.0;     ///< What its operators' and constants' spreads are multiplied by.
+  double known_sd = 0.0;  ///< Of its log capacity, where no cause makes it.
 };
 
 /// Causes of error of all candidates. Those of one GPU, one network or one host are one factor
@@ -73,9 +60,8 @@ struct CandidateCauses {
   CandidateDoubt doubt = {};  ///< Without what the table says: elasticity and loading.
   std::int64_t decodes = 1;   ///< In a step at its capacity.
   double capacity = 0.0;      ///< By the fluid estimate.
-  /// Set where it was found otherwise: the spread of its log capacity, all causes together.
-  std::optional<double> known_sd = {};
-  double by_ttft = 0.0;  ///< d log capacity / d log of the target of TTFT; 0 without one.
+  double known_sd = 0.0;      ///< Of its log capacity, all causes together (SureLoad::sd).
+  double by_ttft = 0.0;       ///< d log capacity / d log of the target of TTFT; 0 without one.
   /// The TTFT of a lone prompt, the time of a token at the batch planned, the capacity of a
   /// replica; without their loadings.
   std::vector<Measurement> measurements = {};
@@ -83,13 +69,9 @@ struct CandidateCauses {
 
 /// One cause per operator class (data/accuracy/operators.yaml), one per constant of data/serving
 /// within its interval, one for the KV blocks. One scale makes the spread of the predicted TPOT
-/// that of the nearest slice of `bands`; what the slice of TTFT has beyond that is a cause of its
-/// own. Elasticities are central differences of the fluid estimate.
-[[nodiscard]] CandidateCauses causes_of(const FluidCandidate& candidate,
-                                        const std::vector<PlanBand>& bands);
-
-/// Standard deviation of the log capacity that these causes make, of one candidate alone.
-[[nodiscard]] double sd_of(const CandidateCauses& candidate);
+/// that of its band; what the band of TTFT has beyond that is a cause of its own. Elasticities are
+/// central differences of the fluid estimate.
+[[nodiscard]] CandidateCauses causes_of(const FluidCandidate& candidate, const LatencyDoubt& bands);
 
 /// Joins the causes of all candidates: one factor per operator class and GPU, per constant of the
 /// server, per network's KV blocks on a GPU. Factors without effect on any candidate are left out.

@@ -13,22 +13,23 @@ namespace ridgeline::plan {
 
 /// How sure the capacities of finalists are.
 struct FinalistDoubt {
-  std::vector<CandidateCauses> causes;
   FactorTable table;
   DoubtInput input;  ///< A row for each, with one replica.
 };
 
-/// What may be wrong with one replica of each. What it simulates is added to the answer's requests.
+/// What may be wrong with one replica of each, by the fluid estimate, and by how much its capacity
+/// may be off, by runs: what it is predicted to carry takes the place of its candidate's capacity.
+/// The answer gets the requests simulated. Nothing when interrupted.
 [[nodiscard]] core::Result<std::vector<CandidateCauses>> find_causes(
     const FinishInputs& inputs,
-    std::vector<Finalist>& finalists,
+    const std::vector<Finalist>& finalists,
     Answer& answer,
     const std::atomic<bool>& interrupt);
 
 /// Of these causes; the answer gets the factors.
 [[nodiscard]] FinalistDoubt join_causes(const FinishInputs& inputs,
                                         const std::vector<Finalist>& finalists,
-                                        std::vector<CandidateCauses> causes,
+                                        const std::vector<CandidateCauses>& causes,
                                         Answer& answer);
 
 }  // namespace ridgeline::plan

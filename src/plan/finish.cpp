@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include "accuracy/bands.hpp"
 #include "core/distributions.hpp"
 #include "core/math.hpp"
 #include "core/parallel.hpp"
@@ -40,8 +41,6 @@
 namespace ridgeline::plan {
 namespace {
 
-/// Beyond so many deviations (99.87 %) one is not surer than another.
-constexpr double kSurest = 3.0;
 /// Replicas that are added at most where a target is missed, as a share and in number; and as a
 /// share where the number that one run asked for tells little.
 constexpr double kMostAdded = 1.0;
@@ -51,8 +50,7 @@ constexpr std::int64_t kLeastAdded = 3;
 constexpr std::int64_t kDearWindow = 2'500;
 /// Finalists that are tested beyond what the effort allows, where none has held yet.
 constexpr std::int64_t kMostBeyond = 3;
-/// A chance below this is not worth naming.
-constexpr double kWorthNaming = 0.05;
+constexpr double kAsLikelyAsNot = 0.5;
 
 class Finish {
  public:
@@ -67,13 +65,15 @@ class Finish {
         interrupt_(interrupt) {}
 
   core::Result<bool> run() {
-    auto causes = find_causes(inputs_, finalists_, answer_, interrupt_);
-    if (!causes) {
-      return core::fail(std::move(causes).error());
+    for (Finalist& finalist : finalists_) {
+      finalist.replicas = finalist.rules.fewest(finalist.capacity).value_or(finalist.rules.most);
     }
-    doubt_ = join_causes(inputs_, finalists_, std::move(*causes), answer_);
-    choose_replicas();
     keep_cheapest();
+    const auto causes = find_causes(inputs_, finalists_, answer_, interrupt_);
+    if (!causes) {
+      return core::fail(causes.error());
+    }
+    doubt_ = join_causes(inputs_, finalists_, *causes, answer_);
     auto done = certify_all();
     if (!done) {
       return done;
@@ -88,28 +88,8 @@ class Finish {
  private:
   PlanCandidate& of(const Finalist& finalist) { return answer_.candidates[finalist.candidate]; }
 
-  void choose_replicas() {
-    for (std::size_t i = 0; i < finalists_.size(); ++i) {
-      Finalist& finalist = finalists_[i];
-      finalist.replicas =
-          finalist.rules.fewest(of(finalist).capacity->value).value_or(finalist.rules.most);
-      if (const auto sure = replicas_for(doubt_.input.rows[i], doubt_.input)) {
-        if (const auto allowed = finalist.rules.at_least(*sure + finalist.rules.spare)) {
-          finalist.replicas = *allowed;
-        }
-      }
-    }
-  }
-
   /// Of many finalists those that are certified, and the best of every other GPU, for prices.
   void keep_cheapest() {
-    // The race knew less of the doubt: what now comes before all that it left may be picked.
-    for (const std::size_t i : by_cost()) {
-      if (!finalists_[i].is_rival) {
-        break;
-      }
-      finalists_[i].is_rival = false;
-    }
     const auto most = static_cast<std::size_t>(question_.top_n * kFinalistsPerShown);
     std::vector<std::size_t> kept;
     std::vector<std::string> gpus;
@@ -127,28 +107,31 @@ class Finish {
       kept.push_back(i);
       gpus.push_back(gpu);
     }
-    if (kept.size() == finalists_.size()) {
-      return;
-    }
     std::ranges::sort(kept);  // Canonical: ties go by it.
     std::vector<Finalist> finalists;
-    std::vector<CandidateCauses> causes;
     for (const std::size_t i : kept) {
       finalists.push_back(std::move(finalists_[i]));
-      causes.push_back(std::move(doubt_.causes[i]));
     }
     finalists_ = std::move(finalists);
-    doubt_ = join_causes(inputs_, finalists_, std::move(causes), answer_);
   }
 
   [[nodiscard]] double cost(const Finalist& finalist) const {
     return finalist.unit_costs.front() * core::real(finalist.replicas);
   }
 
-  /// How many deviations its replicas are away from too few.
-  [[nodiscard]] double margin(std::size_t i) const {
+  /// How sure it is that its replicas suffice: of a run as its latencies are; before it, as the
+  /// race asked for. Of a bound as far as runs are long enough to tell.
+  [[nodiscard]] double sureness(std::size_t i) const {
     const Finalist& finalist = finalists_[i];
-    return capacity_of(i).margin(core::log(inputs_.load), finalist.replicas - finalist.rules.spare);
+    if (!answer_.candidates[finalist.candidate].is_bound()) {
+      return finalist.certification ? probability_of(finalist, *finalist.certification)
+             : finalist.is_sure     ? question_.confidence
+                                    : 0.0;
+    }
+    return i < doubt_.input.rows.size()
+               ? normal_probability(capacity_of(i).margin(core::log(inputs_.load),
+                                                          finalist.replicas - finalist.rules.spare))
+               : accuracy::kMostSure;
   }
   [[nodiscard]] LogCapacity capacity_of(std::size_t i) const {
     return log_capacity(doubt_.input.rows[i], doubt_.input.factors);
@@ -166,12 +149,12 @@ class Finish {
     };
     std::vector<Place> places;
     for (std::size_t i = 0; i < finalists_.size(); ++i) {
-      const double deviations = margin(i);
+      const double sure = sureness(i);
       places.push_back({.index = i,
-                        .is_unsure = normal_probability(deviations) < question_.confidence,
+                        .is_unsure = sure < question_.confidence,
                         .cost = cost(finalists_[i]),
-                        .doubt = -std::min(deviations, kSurest),
-                        .load = -headroom(finalists_[i])});
+                        .doubt = -std::min(sure, accuracy::kMostSure),
+                        .load = -spare_share(finalists_[i])});
     }
     std::ranges::stable_sort(places, {}, [](const Place& place) {
       return std::tuple(place.is_unsure, place.cost, place.doubt, place.load);
@@ -184,6 +167,12 @@ class Finish {
     return order;
   }
 
+  /// What its replicas carry, by the race, over the load.
+  [[nodiscard]] double spare_share(const Finalist& finalist) const {
+    return finalist.capacity * core::real(finalist.replicas - finalist.rules.spare) / inputs_.load;
+  }
+
+  /// The same of what they are predicted to carry.
   [[nodiscard]] double headroom(const Finalist& finalist) {
     return of(finalist).capacity->value * core::real(finalist.replicas - finalist.rules.spare) /
            inputs_.load;
@@ -241,11 +230,25 @@ class Finish {
     return found;
   }
 
-  /// Tests a finalist with its replicas, with more until a number of them holds, and then with
-  /// those between that and the last that did not: where their number tells little, none.
+  /// Finds how many replicas of a finalist hold by their run, which is short, and tests so many in
+  /// windows.
   core::Result<bool> certify_one(Finalist& finalist, std::int64_t windows) {
-    const auto more = static_cast<std::int64_t>(
-        core::real(finalist.replicas) * (finalist.latencies ? kMostAddedBlindly : kMostAdded));
+    for (const std::int64_t of_test : {std::int64_t{0}, windows}) {
+      auto found = find_replicas(finalist, of_test);
+      if (!found || !*found || finalist.gave_up) {
+        return found;
+      }
+    }
+    return true;
+  }
+
+  /// Tests a finalist with its replicas, with more until a number of them holds, and then with
+  /// those between that and the last that did not: where their number tells little, none. To hold
+  /// is to be sure; where no number is, the fewest that meet the targets do.
+  core::Result<bool> find_replicas(Finalist& finalist, std::int64_t windows) {
+    const bool is_blind = finalist.together > 1 && windows == 0;
+    const auto more = static_cast<std::int64_t>(core::real(finalist.replicas) *
+                                                (is_blind ? kMostAddedBlindly : kMostAdded));
     const std::int64_t most = finalist.replicas + std::max(kLeastAdded, more);
     const auto half_way = [&](std::int64_t failed) {
       const auto next = finalist.rules.at_least((failed + finalist.replicas) / 2);
@@ -254,9 +257,8 @@ class Finish {
                  : std::nullopt;
     };
     std::int64_t step = 1;
-    std::int64_t missed = finalist.failed;  // So many replicas miss a target,
-    std::int64_t failed = missed;           // so many are not sure either.
-    bool must_be_sure = finalist.latencies.has_value();
+    std::int64_t missed = 0;  // So many replicas miss a target,
+    std::int64_t failed = 0;  // so many are not sure either.
     std::optional<std::int64_t> next = finalist.replicas;
     bool holds = false;
     while (next) {
@@ -268,8 +270,11 @@ class Finish {
         return false;
       }
       const bool meets = (*tested)->certificate.holds;
-      const bool held =
-          meets && (!must_be_sure || probability_of(finalist, **tested) >= question_.confidence);
+      const double sure = probability_of(finalist, **tested);
+      const bool held = meets && (!finalist.is_sure || sure >= question_.confidence);
+      if (meets) {
+        finalist.met.emplace_back(*next, sure);
+      }
       missed = meets ? missed : *next;
       if (held || !holds) {
         finalist.replicas = *next;
@@ -281,24 +286,23 @@ class Finish {
         next = finalist.rules.at_least(finalist.replicas + step);
         next = next <= most ? next : std::nullopt;
         step *= 2;
-        if (next || !must_be_sure || !meets) {
+        if (next || !finalist.is_sure || !meets) {
           continue;
         }
-        // No number is sure: the fewest that meet the targets.
-        must_be_sure = false;
+        finalist.is_sure = false;  // No number is.
         holds = true;
         failed = missed;
       }
-      next = failed > 0 || finalist.latencies ? half_way(failed) : std::nullopt;
+      next = failed > 0 || is_blind ? half_way(failed) : std::nullopt;
     }
-    finalist.failed = std::max(finalist.failed, failed);
+    finalist.failed = std::max(finalist.failed, missed);
     finalist.gave_up = !holds;
     return true;
   }
 
   /// That its run meets the targets, by the doubt of its latencies.
   [[nodiscard]] double probability_of(const Finalist& finalist, const Certification& run) const {
-    return probability_met(question_.slo.targets, run.targets, *finalist.latencies);
+    return probability_met(question_.slo.targets, run.targets, finalist.doubt);
   }
 
   core::Result<bool> certify_each(const std::vector<std::size_t>& which, std::int64_t windows) {
@@ -387,16 +391,17 @@ class Finish {
       // What windows have shown is known.
       row.min_replicas =
           std::min(row.max_replicas, std::max(row.min_replicas, finalists_[i].failed - spare + 1));
-      if (finalists_[i].latencies && finalists_[i].certification) {
+      if (finalists_[i].certification && !of(finalists_[i]).is_bound()) {
         // As sure as its run is; the most that is said of that is no bound of the capacity.
-        const double p =
-            std::max(1.0 - kMostSure, probability_of(finalists_[i], *finalists_[i].certification));
-        row.capacity_rps = inputs_.load / core::real(row.replicas) *
-                           core::exp(core::normal_quantile(p) * capacity_of(i).sd);
-        if (p >= kMostSure) {
-          row.capacity_rps = std::max(row.capacity_rps, finalists_[i].capacity);
+        const double p = std::clamp(sureness(i), 1.0 - accuracy::kMostSure, accuracy::kMostSure);
+        const double at_run = inputs_.load / core::real(row.replicas) *
+                              core::exp(core::normal_quantile(p) * capacity_of(i).sd);
+        double& capacity = of(finalists_[i]).capacity->value;
+        row.capacity_rps = p < accuracy::kMostSure ? at_run : std::max(at_run, capacity);
+        if (finalists_[i].certification->certificate.holds) {
+          // Of replicas that keep prompts apart each carries more than one alone.
+          capacity = std::max(capacity, inputs_.load / core::real(row.replicas));
         }
-        of(finalists_[i]).capacity->value = row.capacity_rps;
       }
     }
     assessed_ = assess(doubt_.input);
@@ -406,8 +411,7 @@ class Finish {
   [[nodiscard]] std::optional<std::size_t> find_pick() {
     for (const std::size_t i : by_cost()) {
       const Finalist& finalist = finalists_[i];
-      if (finalist.certification && !finalist.gave_up &&
-          assessed_.p_feasible[i] >= question_.confidence) {
+      if (finalist.certification && !finalist.gave_up && sureness(i) >= question_.confidence) {
         return i;
       }
     }
@@ -462,7 +466,9 @@ class Finish {
     PlanCandidate& candidate = of(finalist);
     candidate.replicas = finalist.gave_up ? 0 : finalist.replicas;
     if (!candidate.is_bound()) {
-      candidate.p_feasible = std::min(assessed_.p_feasible[i], kMostSure);
+      candidate.p_feasible = finalist.certification
+                                 ? sureness(i)
+                                 : std::min(assessed_.p_feasible[i], accuracy::kMostSure);
       // To be the cheapest that suffices it has to suffice.
       candidate.p_best = std::min(assessed_.p_best[i], candidate.p_feasible);
       candidate.expected_regret = assessed_.expected_regret[i];
@@ -511,34 +517,46 @@ class Finish {
     return {};
   }
 
-  /// Of every finalist, the most replicas that cost less than the pick.
+  /// Of a finalist that is run, the fewest replicas that are as likely as not to suffice, and how
+  /// sure they are: of those that were run where no number tells of another.
+  [[nodiscard]] std::optional<std::pair<std::int64_t, double>> likely_replicas(
+      std::size_t i) const {
+    const Finalist& finalist = finalists_[i];
+    if (finalist.together > 1) {
+      std::optional<std::pair<std::int64_t, double>> fewest;
+      for (const auto& [replicas, sure] : finalist.met) {
+        if (sure >= kAsLikelyAsNot && (!fewest || replicas < fewest->first)) {
+          fewest = {replicas, sure};
+        }
+      }
+      return fewest;
+    }
+    const double log_rate = core::log(inputs_.load);
+    const auto serving = fewest_replicas(doubt_.input.rows[i], capacity_of(i), log_rate, 0.0);
+    const auto replicas =
+        serving ? finalist.rules.at_least(*serving + finalist.rules.spare) : std::nullopt;
+    return replicas ? std::optional(std::pair(*replicas,
+                                              normal_probability(capacity_of(i).margin(
+                                                  log_rate, *replicas - finalist.rules.spare))))
+                    : std::nullopt;
+  }
+
+  /// The cheapest that is as likely as not to suffice and not sure enough, if it costs less than
+  /// the pick.
   [[nodiscard]] std::optional<CheaperChance> cheaper_chance(std::size_t pick) {
     std::optional<CheaperChance> found;
-    double cost_of_found = 0.0;
-    const double log_rate = core::log(inputs_.load);
+    double least = cost(finalists_[pick]) * (1.0 - kCostRounding);
     for (std::size_t i = 0; i < finalists_.size(); ++i) {
-      const Finalist& finalist = finalists_[i];
-      const std::int64_t spare = finalist.rules.spare;
-      std::int64_t replicas = spare;
-      while (true) {
-        const auto next = finalist.rules.at_least(replicas + 1);
-        if (!next || *next > finalist.rules.most ||
-            core::real(*next) * finalist.unit_costs.front() >=
-                cost(finalists_[pick]) * (1.0 - kCostRounding)) {
-          break;
-        }
-        replicas = *next;
-      }
-      if (replicas <= std::max(spare, finalist.failed) || finalist.gave_up) {
+      const auto likely = finalists_[i].gave_up ? std::nullopt : likely_replicas(i);
+      if (!likely || likely->second >= question_.confidence) {
         continue;
       }
-      const double p = std::min(
-          kMostSure, normal_probability(capacity_of(i).margin(log_rate, replicas - spare)));
-      const double cost_of_it = core::real(replicas) * finalist.unit_costs.front();
-      if (p >= kWorthNaming && (!found || p > found->p_feasible ||
-                                (p == found->p_feasible && cost_of_it < cost_of_found))) {
-        found = {.candidate = finalist.candidate, .replicas = replicas, .p_feasible = p};
-        cost_of_found = cost_of_it;
+      const double costs = core::real(likely->first) * finalists_[i].unit_costs.front();
+      if (costs < least) {
+        least = costs;
+        found = {.candidate = finalists_[i].candidate,
+                 .replicas = likely->first,
+                 .p_feasible = likely->second};
       }
     }
     return found;
@@ -565,7 +583,7 @@ class Finish {
     }
     std::vector<Offer> offers;
     for (std::size_t i = 0; i < finalists_.size(); ++i) {
-      if (i != pick && !finalists_[i].gave_up && assessed_.p_feasible[i] >= question_.confidence) {
+      if (i != pick && !finalists_[i].gave_up && sureness(i) >= question_.confidence) {
         offers.push_back(offer_of(i));
       }
     }

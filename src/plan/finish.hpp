@@ -7,10 +7,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/result.hpp"
 #include "plan/answer.hpp"
+#include "plan/capacity.hpp"
 #include "plan/certify.hpp"
 #include "plan/demand.hpp"
 #include "plan/doubt.hpp"
@@ -35,15 +37,20 @@ struct Finalist {
   ReplicaRules rules;
   std::vector<double> unit_costs;
   double saturation = 0.0;
-  double capacity = 0.0;      ///< Of one, by the race.
-  std::int64_t together = 1;  ///< Replicas that were run to find it.
-  /// Set where no capacity of one times their number tells whether replicas suffice (they keep
-  /// prompts apart, the more of them the better): their run does, with this doubt of its latencies.
-  std::optional<LatencyDoubt> latencies = {};
+  double capacity = 0.0;        ///< Of one, by the race.
+  CapacityOptions search = {};  ///< That found it, of one.
+  std::int64_t together = 1;    ///< Replicas that were run to find it. More than one: no capacity
+                                ///< times their number tells whether so many suffice.
+  LatencyDoubt doubt = {};      ///< Of a bound none.
+  /// The race looked for what it carries within targets that leave room for the doubt: a run has to
+  /// be sure enough to hold. Not where no number of replicas is.
+  bool is_sure = false;
   std::int64_t replicas = 0;
   std::optional<Certification> certification = {};  ///< With `replicas`.
-  std::int64_t failed = 0;                          ///< So many replicas missed in windows.
-  bool gave_up = false;                             ///< No allowed number of replicas passes.
+  std::int64_t failed = 0;                          ///< So many replicas miss a target.
+  /// Numbers of replicas whose run meets the targets, and how sure each of them is.
+  std::vector<std::pair<std::int64_t, double>> met = {};
+  bool gave_up = false;  ///< No allowed number of replicas passes.
   /// Lost the race, and is the best of its GPU: only prices at which it would win are asked for.
   bool is_rival = false;
 };

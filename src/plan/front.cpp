@@ -163,8 +163,7 @@ std::vector<std::size_t> best_of_other_gpus(const std::vector<Contender>& conten
   std::map<std::string, std::pair<std::int64_t, std::size_t>> best;
   for (std::size_t i = 0; i < contenders.size(); ++i) {
     const Contender& contender = contenders[i];
-    const double sure = contender.capacity.load * core::exp(-contender.model_margin);
-    const auto replicas = sure > 0.0 ? contender.rules.fewest(sure) : std::nullopt;
+    const auto replicas = contender.rules.fewest(contender.capacity.load);
     const bool is_there =
         std::ranges::any_of(order, [&](std::size_t other) { return gpu(other) == gpu(i); });
     if (!replicas || is_there) {

@@ -25,7 +25,7 @@ void rank(std::size_t candidate, std::int64_t top_n, Answer& answer);
 void find_pareto(Answer& answer);
 
 /// Of each GPU that none of the contenders in `order` has, the contender that takes the fewest of
-/// them with the doubt of its capacity; alive or not.
+/// them; alive or not.
 [[nodiscard]] std::vector<std::size_t> best_of_other_gpus(
     const std::vector<Contender>& contenders,
     const std::vector<PlanCandidate>& candidates,

@@ -24,7 +24,6 @@ constexpr double kRounding = 1e-9;
 constexpr double kCountlessReplicas = 1e12;
 /// Of the absolute value of a standard normal variable: its median, and its 90th percentile.
 constexpr double kMedianOfNormal = 0.6744897501960817;
-constexpr double kP90OfNormal = 1.6448536269514722;
 constexpr double kPercent = 100.0;
 constexpr double kDensityAtZero = 0.3989422804014327;  ///< Of a standard normal variable.
 /// Replica numbers up to this are counted one by one, larger ones in steps of that share.
@@ -55,10 +54,6 @@ double normal_probability(double z) {
 
 double sd_of_median(double percent) {
   return percent / kPercent / kMedianOfNormal;
-}
-
-double sd_of_p90(double percent) {
-  return percent / kPercent / kP90OfNormal;
 }
 
 double LogCapacity::margin(double log_rate, std::int64_t replicas) const {

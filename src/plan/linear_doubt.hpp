@@ -18,9 +18,8 @@ inline constexpr double kCostRounding = 1e-9;
 [[nodiscard]] double normal_probability(double z);
 
 /// Standard deviation of a normal error, and so of a logarithm, whose absolute value has that
-/// median or that 90th percentile, in percent.
+/// median, in percent.
 [[nodiscard]] double sd_of_median(double percent);
-[[nodiscard]] double sd_of_p90(double percent);
 
 /// Mean and standard deviation of a row's log capacity.
 struct LogCapacity {

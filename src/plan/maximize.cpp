@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -43,8 +42,6 @@ constexpr std::int64_t kLongRuns = 8'000;
 /// Where windows miss a target, the load is lowered by so much, then by twice that.
 constexpr double kLowered = 0.03;
 constexpr int kMostLowered = 4;
-constexpr LatencyDoubt kNoDoubtKnown = {.tpot = std::numeric_limits<double>::infinity(),
-                                        .ttft = std::numeric_limits<double>::infinity()};
 
 /// A deployment of as many replicas as there are GPUs for.
 struct Entry {
@@ -167,10 +164,7 @@ class Maximizer {
     }
     const Demand& demand = inputs_.points.demand;
     const LoadRange& range = entry.point->range;
-    entry.doubt = entry.is_bound ? kNoDoubtKnown
-                                 : latency_doubt({.deployment = *found->resolved.deployment,
-                                                  .demand = demand,
-                                                  .targets = question_.slo.targets});
+    entry.doubt = entry.point->doubt;
     const FindCapacity find = [&](const Targets& targets, double guess) {
       return find_stored_capacity(
           inputs_.store,
@@ -217,7 +211,7 @@ class Maximizer {
         candidate.dropped_reason = "no load meets the targets";
         continue;
       }
-      const double sd = entry.is_bound ? 0.0 : sd_of(entry.load, question_.confidence);
+      const double sd = entry.load.sd;
       const double sampling = entry.load.estimate.sd;
       const double width = core::exp(kEightyPercent * std::sqrt(sd * sd + sampling * sampling));
       candidate.capacity = Interval{.value = entry.load.estimate.load,

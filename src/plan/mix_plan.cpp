@@ -10,17 +10,16 @@
 
 #include <fmt/format.h>
 
+#include "accuracy/bands.hpp"
 #include "core/digest.hpp"
 #include "core/distributions.hpp"
 #include "core/math.hpp"
 #include "core/parallel.hpp"
 #include "plan/capacity.hpp"
 #include "plan/certify.hpp"
-#include "plan/factors.hpp"
 #include "plan/linear_doubt.hpp"
 #include "plan/merged_source.hpp"
 #include "plan/mix.hpp"
-#include "plan/plan_bands.hpp"
 #include "plan/points.hpp"
 #include "plan/prices.hpp"
 #include "plan/share.hpp"
@@ -250,11 +249,11 @@ class MixPlanner {
 
   core::Result<void> find_capacities() {
     const std::size_t jobs = ordinals_.size() * classes_.size();
-    std::vector<core::Result<std::optional<Capacity>>> found(jobs, std::optional<Capacity>());
+    std::vector<core::Result<std::optional<SureLoad>>> found(jobs, std::optional<SureLoad>());
     std::mutex mutex;
     std::int64_t done = 0;
     core::for_each_job(jobs, options_.jobs, [&](std::size_t job) {
-      found[job] = capacity_of(*classes_[job % classes_.size()], ordinals_[job / classes_.size()]);
+      found[job] = load_of(*classes_[job % classes_.size()], ordinals_[job / classes_.size()]);
       const std::lock_guard lock(mutex);
       if (options_.progress) {
         options_.progress({.stage = "capacities by class",
@@ -269,75 +268,43 @@ class MixPlanner {
       }
       if (*found[job]) {
         MixCandidate& candidate = answer_.candidates[job / classes_.size()];
-        candidate.capacity[job % classes_.size()] = (*found[job])->load;
-        candidate.sd[job % classes_.size()] = (*found[job])->sd;
-        answer_.requests_simulated += (*found[job])->requests;
-      }
-    }
-    for (std::size_t c = 0; c < classes_.size(); ++c) {
-      if (auto doubted = doubt(c); !doubted) {
-        return doubted;
+        const std::size_t c = job % classes_.size();
+        const SureLoad& load = **found[job];
+        candidate.capacity[c] = load.estimate.load;
+        candidate.sd[c] = std::sqrt(load.estimate.sd * load.estimate.sd + load.sd * load.sd);
+        candidate.sure[c] = candidate.bound.empty() ? load.sure.load : load.estimate.load;
+        answer_.requests_simulated += load.estimate.requests + load.sure.requests;
       }
     }
     return {};
   }
 
-  core::Result<std::optional<Capacity>> capacity_of(const ClassPoints& of, std::int64_t ordinal) {
+  core::Result<std::optional<SureLoad>> load_of(const ClassPoints& of, std::int64_t ordinal) {
     const OpenPoint* open = of.open(ordinal);
     if (open == nullptr || interrupt_) {
-      return std::optional<Capacity>();  // A bound refuses it for this class.
+      return std::optional<SureLoad>();  // A bound refuses it for this class.
     }
     auto found = of.space->resolve(of.space->point(ordinal));
     if (!found) {
       return core::fail(std::move(found).error());
     }
-    return find_capacity(found->resolved,
-                         question_.slo.targets,
-                         {.requests = std::llround(kRequestsOfRun * multiple_of(question_.effort)),
-                          .guess = open->range.start(),
-                          .ceiling = open->range.highest,
-                          .seed = static_cast<std::uint64_t>(found->resolved.run.seed)},
-                         interrupt_);
-  }
-
-  /// Lowers the capacities for a class to what is there with the confidence asked for.
-  core::Result<void> doubt(std::size_t of_class) {
-    const ClassPoints& of = *classes_[of_class];
-    std::vector<CandidateCauses> candidates;
-    std::vector<std::size_t> which;
-    for (std::size_t i = 0; i < ordinals_.size(); ++i) {
-      if (answer_.candidates[i].capacity[of_class] <= 0.0) {
-        continue;
-      }
-      if (!answer_.candidates[i].bound.empty()) {
-        answer_.candidates[i].sure[of_class] = answer_.candidates[i].capacity[of_class];
-        continue;
-      }
-      auto found = of.space->resolve(of.space->point(ordinals_[i]));
-      if (!found) {
-        return core::fail(std::move(found).error());
-      }
-      candidates.push_back(causes_of({.deployment = *found->resolved.deployment,
-                                      .demand = of.points.demand,
-                                      .targets = question_.slo.targets,
-                                      .label = answer_.candidates[i].label},
-                                     plan_bands()));
-      which.push_back(i);
+    const FindCapacity find = [&](const Targets& targets, double guess) {
+      return find_capacity(
+          found->resolved,
+          targets,
+          {.requests = std::llround(kRequestsOfRun * multiple_of(question_.effort)),
+           .guess = std::min(guess, open->range.highest),
+           .ceiling = open->range.highest,
+           .seed = static_cast<std::uint64_t>(found->resolved.run.seed)},
+          interrupt_);
+    };
+    const Targets& targets = question_.slo.targets;
+    auto estimate = find(targets, open->range.start());
+    if (!estimate || !*estimate) {
+      return estimate ? core::Result<std::optional<SureLoad>>(std::nullopt)
+                      : core::fail(std::move(estimate).error());
     }
-    if (candidates.empty()) {
-      return {};
-    }
-    const FactorTable table = factors_of(candidates);
-    const double z = core::normal_quantile(question_.confidence);
-    for (std::size_t k = 0; k < which.size(); ++k) {
-      MixCandidate& candidate = answer_.candidates[which[k]];
-      const Row row{.capacity_rps = candidate.capacity[of_class],
-                    .sampling_sd = candidate.sd[of_class],
-                    .elasticity = table.candidates[k].loading};
-      candidate.sd[of_class] = log_capacity(row, table.factors).sd;
-      candidate.sure[of_class] = row.capacity_rps * core::exp(-z * candidate.sd[of_class]);
-    }
-    return {};
+    return find_sure_load(find, std::move(**estimate), targets, open->doubt, question_.confidence);
   }
 
   [[nodiscard]] MixQuestion program(std::optional<std::size_t> only = {}) const {
@@ -476,8 +443,8 @@ class MixPlanner {
       }
     }
     const LogCapacity capacity{.mean = 0.0, .sd = spread / busy};
-    pool.p_feasible =
-        std::min(kMostSure, normal_probability(capacity.margin(core::log(busy), pool.replicas)));
+    pool.p_feasible = std::min(accuracy::kMostSure,
+                               normal_probability(capacity.margin(core::log(busy), pool.replicas)));
     return keep(pool);
   }
 

@@ -24,17 +24,17 @@
 #include "plan/cost.hpp"
 #include "plan/demand.hpp"
 #include "plan/evaluation_store.hpp"
-#include "plan/factors.hpp"
 #include "plan/failure.hpp"
 #include "plan/finish.hpp"
 #include "plan/front.hpp"
 #include "plan/maximize.hpp"
-#include "plan/plan_bands.hpp"
 #include "plan/points.hpp"
 #include "plan/question.hpp"
 #include "plan/race.hpp"
 #include "plan/replica_capacity.hpp"
 #include "plan/space.hpp"
+#include "plan/sure_load.hpp"
+#include "plan/target.hpp"
 #include "scenario/resolve.hpp"
 #include "sweep/point_id.hpp"
 
@@ -116,11 +116,12 @@ class Planner {
     if (!demand.clients && demand.interval_scv >= kBurstyScv) {
       answer_.warnings.push_back(
           {.code = "W-bursts",
-           .message = fmt::format(
-               "requests come in bursts (the times between them vary {:.3g} times as much as at "
-               "random), and a replica's capacity is that of whole bursts, made slower or faster: "
-               "fewer replicas that share each burst may do",
-               demand.interval_scv),
+           .message = fmt::format("requests come in bursts (the variance of the times between them "
+                                  "is {:.3g} times that "
+                                  "of random ones), and a replica's capacity is that of whole "
+                                  "bursts, made slower or faster: "
+                                  "fewer replicas that share each burst may do",
+                                  demand.interval_scv),
            .hint = "ridgeline run with --instances shows what so many do"});
     }
     core::Digest digest;
@@ -188,30 +189,25 @@ class Planner {
           .spare = question_.limits.spare_replicas,
           .most = most_replicas(question_.limits, candidate.gpu, candidate.gpus_per_replica),
           .allowed = question_.replicas};
-      contender.guess = open.range.start();
-      // Of bounds no doubt is known.
-      contender.has_own_margin = candidate.is_bound();
-      contender.model_margin =
-          candidate.is_bound() ? 0.0 : core::normal_quantile(question_.confidence) * kUsualModelSd;
-      contender.is_guess_usable = open.range.guess > 0.0 && !candidate.split;
+      contender.is_sure = !candidate.is_bound();
+      if (!contender.is_sure || open.sure_range) {
+        take_range(contender.is_sure ? *open.sure_range : open.range, contender);
+      } else {
+        contender.alive = false;
+        contender.stage = "fluid";
+        contender.reason = "even without load it is not sure to meet the targets";
+      }
       contenders_.push_back(std::move(contender));
     }
   }
-  /// The model's doubt of a contender's log capacity.
-  double model_sd(const Contender& contender) {
-    const PlanCandidate& candidate = points_.candidates[contender.candidate];
-    const auto found = space_->resolve(space_->point(candidate.ordinal));
-    return found ? std::max(kUsualModelSd,
-                            sd_of(causes_of({.deployment = *found->resolved.deployment,
-                                             .demand = points_.demand,
-                                             .targets = question_.slo.targets},
-                                            plan_bands())))
-                 : kUsualModelSd;
+  /// Where the search for a contender's capacity begins.
+  void take_range(const LoadRange& range, Contender& contender) const {
+    contender.guess = range.start();
+    contender.is_guess_usable = range.guess > 0.0 && !points_.candidates[contender.candidate].split;
   }
-  /// At least: the most that was found for Llama-3.3-70B on H100 and H200 (8 to 13 %;
-  /// docs/guide/plan-a-deployment.md).
-  static constexpr double kUsualModelSd = 0.13;
-
+  [[nodiscard]] const OpenPoint& open_of(const Contender& contender) const {
+    return *std::ranges::find(points_.open, contender.candidate, &OpenPoint::candidate);
+  }
   /// Requests of a run of sessions at least: some hundred sessions, that overlap.
   static constexpr std::int64_t kLeastOfSessions = 16'000;
 
@@ -261,30 +257,17 @@ class Planner {
   core::Result<std::optional<Capacity>> evaluate(const Contender& contender,
                                                  std::int64_t requests) {
     const SpacePoint point = space_->point(points_.candidates[contender.candidate].ordinal);
-    const auto open = std::ranges::find(points_.open, contender.candidate, &OpenPoint::candidate);
-    const Demand& demand = points_.demand;
-    const bool is_known = contender.capacity.load > 0.0;
-    // Of sessions the first ones alone are fewer at a time than there will be.
-    const std::int64_t wanted =
-        demand.session_rate ? std::max(requests, kLeastOfSessions) : requests;
-    const CapacityOptions how{.requests = std::min(wanted, demand.trace_requests.value_or(wanted)),
-                              .guess = is_known ? contender.capacity.load : contender.guess,
-                              .slope = contender.capacity.slope,
-                              .ceiling = open->range.highest,
-                              .seed = seed_,
-                              .trace_rate = demand.rate,
-                              .warm_up = std::min(demand.warm_up, wanted / 4),
-                              .is_closed_loop = demand.clients.has_value()};
+    const Targets targets = targets_of(contender);
+    const CapacityOptions how = search_of(contender, requests);
     const auto find = [&](std::int64_t replicas) {
       return find_replica_capacity(
-          options_.store, *space_, point, replicas, question_.slo.targets, how, interrupt_);
+          options_.store, *space_, point, replicas, targets, how, interrupt_);
     };
     auto found = find(contender.capacity.replicas);
-    if (!found || !*found || demand.clients || contender.capacity.replicas > 1) {
+    if (!found || !*found || how.is_closed_loop || contender.capacity.replicas > 1) {
       return found;
     }
-    const std::int64_t together =
-        replicas_together(contender.rules, **found, question_.slo.targets, how.ceiling);
+    const std::int64_t together = replicas_together(contender.rules, **found, targets, how.ceiling);
     if (together == 1) {
       return found;
     }
@@ -293,6 +276,29 @@ class Planner {
       (*shared)->requests += (*found)->requests;
     }
     return shared;
+  }
+
+  /// What its runs are held to.
+  [[nodiscard]] Targets targets_of(const Contender& contender) const {
+    const Targets& stated = question_.slo.targets;
+    return contender.is_sure ? tightened(stated, open_of(contender).doubt, question_.confidence)
+                             : stated;
+  }
+
+  [[nodiscard]] CapacityOptions search_of(const Contender& contender, std::int64_t requests) const {
+    const Demand& demand = points_.demand;
+    const bool is_known = contender.capacity.load > 0.0;
+    // Of sessions the first ones alone are fewer at a time than there will be.
+    const std::int64_t wanted =
+        demand.session_rate ? std::max(requests, kLeastOfSessions) : requests;
+    return {.requests = std::min(wanted, demand.trace_requests.value_or(wanted)),
+            .guess = is_known ? contender.capacity.load : contender.guess,
+            .slope = contender.capacity.slope,
+            .ceiling = open_of(contender).range.highest,
+            .seed = seed_,
+            .trace_rate = demand.rate,
+            .warm_up = std::min(demand.warm_up, wanted / 4),
+            .is_closed_loop = demand.clients.has_value()};
   }
 
   /// The seed of the first point's scenario.
@@ -361,21 +367,21 @@ class Planner {
                                core::real(most_requests(question_.effort));
       return !answer_.search.limited;
     };
-    race_options.model_margin = [this](const Contender& contender) {
-      return core::normal_quantile(question_.confidence) * model_sd(contender);
-    };
     race_options.reprice = [this](Contender& contender) {
       auto priced = price(contender);
       note_best(contender);
       return priced;
     };
-    auto raced = race(
-        contenders_,
-        [this](const Contender& contender, std::int64_t requests) {
-          return evaluate(contender, requests);
-        },
-        race_options,
-        interrupt_);
+    std::vector<std::size_t> first;
+    for (std::size_t i = 0; i < contenders_.size(); ++i) {
+      if (contenders_[i].alive) {
+        first.push_back(i);
+      }
+    }
+    auto raced = race_some(first, race_options);
+    if (raced && *raced) {
+      raced = race_some(unsure_ones(), race_options);
+    }
     if (!raced) {
       return core::fail(std::move(raced).error());
     }
@@ -384,6 +390,60 @@ class Planner {
       return taken;
     }
     return finish_race();
+  }
+
+  /// Races these contenders with each other. False when interrupted.
+  core::Result<bool> race_some(const std::vector<std::size_t>& which, const RaceOptions& options) {
+    std::vector<Contender> racing;
+    for (const std::size_t i : which) {
+      racing.push_back(std::move(contenders_[i]));
+    }
+    auto raced = race(
+        racing,
+        [this](const Contender& contender, std::int64_t requests) {
+          return evaluate(contender, requests);
+        },
+        options,
+        interrupt_);
+    for (std::size_t k = 0; k < which.size(); ++k) {
+      if (auto& beaten_by = racing[k].beaten_by) {
+        beaten_by = which[*beaten_by];
+      }
+      contenders_[which[k]] = std::move(racing[k]);
+    }
+    return raced;
+  }
+
+  /// Of standings in which no contender is sure to serve the load, all estimates, made ready for a
+  /// race in which they are held to the targets as stated.
+  [[nodiscard]] std::vector<std::size_t> unsure_ones() {
+    std::vector<std::size_t> found;
+    for (const Standing standing : {Standing::kRanked, Standing::kNoPrice}) {
+      const auto serves = [&](const Contender& one) {
+        return one.standing == standing && one.alive &&
+               one.rules.fewest(one.capacity.load).has_value();
+      };
+      if (std::ranges::any_of(contenders_, serves)) {
+        continue;
+      }
+      for (std::size_t i = 0; i < contenders_.size(); ++i) {
+        Contender& one = contenders_[i];
+        if (one.standing == standing) {
+          const std::int64_t before = one.capacity.requests;
+          one.capacity = {};
+          one.capacity.requests = before;
+          one.runs_of = 0;
+          one.is_sure = false;
+          one.alive = true;
+          one.reason = one.stage = {};
+          one.beaten_by.reset();
+          take_range(open_of(one).range, one);
+          found.push_back(i);
+        }
+      }
+    }
+    std::ranges::sort(found);
+    return found;
   }
 
   /// What a candidate costs with the replicas that its runs ask for.
@@ -463,13 +523,16 @@ class Planner {
     std::vector<Finalist> found;
     for (const std::size_t i : order) {
       const Contender& contender = contenders_[i];
-      const auto open = std::ranges::find(points_.open, contender.candidate, &OpenPoint::candidate);
+      const OpenPoint& open = open_of(contender);
       found.push_back({.candidate = contender.candidate,
                        .rules = contender.rules,
                        .unit_costs = contender.unit_costs,
-                       .saturation = open->range.fullest,
+                       .saturation = open.range.fullest,
                        .capacity = contender.capacity.load,
+                       .search = search_of(contender, contender.runs_of),
                        .together = contender.capacity.replicas,
+                       .doubt = open.doubt,
+                       .is_sure = contender.is_sure,
                        .is_rival = std::ranges::find(rivals, i) != rivals.end()});
     }
     return found;

@@ -27,6 +27,8 @@
 #include "plan/fluid.hpp"
 #include "plan/question.hpp"
 #include "plan/space.hpp"
+#include "plan/sure_load.hpp"
+#include "plan/target.hpp"
 #include "scenario/accuracy_question.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/sections/cluster.hpp"
@@ -48,7 +50,7 @@ struct Look {
   PlanCandidate candidate;
   std::optional<BoundProof> proof;
   std::vector<BoundProof> least;  ///< By target; of points with a proof.
-  LoadRange range;
+  OpenPoint open;
 };
 
 /// Prompts that the engine would reject: too many for a 99th percentile are an error, fewer a
@@ -107,6 +109,7 @@ Look look_at(const Question& question,
   candidate.gpus_per_replica = gpus_of(resolved, point.split);
   candidate.engine = deployment.section.engine.version;
   candidate.bound = scenario::bound_text(scenario::why_bound(resolved));
+  candidate.expected_errors = scenario::expected_errors(deployment, demand.clients.has_value());
   const FluidInputs inputs{
       .deployment = deployment, .model = *deployment.latency, .demand = demand};
   const Targets& targets = question.slo.targets;
@@ -130,8 +133,14 @@ Look look_at(const Question& question,
     }
     return look;
   }
-  look.range = load_range(inputs, targets, scale, question.limits.max_utilisation);
-  candidate.fluid_capacity = look.range.guess;
+  const double most = question.limits.max_utilisation;
+  look.open.range = load_range(inputs, targets, scale, most);
+  candidate.fluid_capacity = look.open.range.guess;
+  look.open.doubt = latency_doubt(candidate.expected_errors);
+  const Targets lower = tightened(targets, look.open.doubt, question.confidence);
+  if (look.open.doubt.is_known() && !bounds_of(inputs, lower).proof) {
+    look.open.sure_range = load_range(inputs, lower, scale, most);
+  }
   return look;
 }
 
@@ -211,7 +220,8 @@ class Sorter {
       look.candidate.dropped_reason = look.proof->text;
     } else {
       look.candidate.stage = Stage::kFluid;
-      out_.open.push_back({.candidate = at, .range = look.range});
+      look.open.candidate = at;
+      out_.open.push_back(std::move(look.open));
     }
     out_.candidates.push_back(std::move(look.candidate));
   }

@@ -13,13 +13,18 @@
 #include "plan/fluid.hpp"
 #include "plan/question.hpp"
 #include "plan/space.hpp"
+#include "plan/sure_load.hpp"
 
 namespace ridgeline::plan {
 
 /// A point that could serve, as far as formulas say.
 struct OpenPoint {
   std::size_t candidate = 0;  ///< In Points::candidates.
-  LoadRange range;            ///< Of one replica.
+  LoadRange range;            ///< Of one replica, within the targets.
+  LatencyDoubt doubt;         ///< Of a bound none.
+  /// Of one replica, within targets that leave room for the doubt; nothing where bounds say that it
+  /// meets them at no load.
+  std::optional<LoadRange> sure_range;
 };
 
 /// The nearest miss of a target: what the best point reaches without load.

@@ -156,24 +156,9 @@ class Race {
   }
   static constexpr double kSpare = 1.25;
 
-  /// Whether `test` holds before another, with the usual margin and with its own.
-  template <typename Test>
-  [[nodiscard]] bool holds_before(Contender& other, const Test& test) const {
-    if (!test()) {
-      return false;
-    }
-    if (other.has_own_margin || !options_.model_margin) {
-      return true;
-    }
-    other.model_margin = options_.model_margin(other);
-    other.has_own_margin = true;
-    return test();
-  }
-
   /// Whether a contender costs more than another in every objective, its estimate taken too low
-  /// and the other's too high by that factor and by the model's doubt. What was run is known
-  /// better.
-  [[nodiscard]] bool is_ruled_out(std::size_t at, double factor) {
+  /// and the other's too high by that factor. What was run is known better.
+  [[nodiscard]] bool is_ruled_out(std::size_t at, double factor) const {
     const Contender& p = all_[at];
     if (!p.is_guess_usable || !std::isfinite(factor)) {
       return false;
@@ -182,9 +167,9 @@ class Race {
     if (!best_replicas) {
       return true;
     }
-    return std::ranges::any_of(all_, [&](Contender& q) {
+    return std::ranges::any_of(all_, [&](const Contender& q) {
       return &q != &p && q.standing == p.standing && q.is_guess_usable &&
-             holds_before(q, [&] { return is_cheaper(q, factor, p, *best_replicas); });
+             is_cheaper(q, factor, p, *best_replicas);
     });
   }
 
@@ -196,7 +181,7 @@ class Race {
     const bool is_known = q.runs_of > 0 && q.capacity.load > 0.0;
     const double low = is_known ? q.capacity.load * core::exp(-z_of(all_.size()) * q.capacity.sd)
                                 : q.guess / factor;
-    const auto replicas = q.rules.fewest(low * core::exp(-q.model_margin));
+    const auto replicas = q.rules.fewest(low);
     if (!replicas) {
       return false;
     }
@@ -250,7 +235,8 @@ class Race {
       }
       if (p.capacity.limit == Limit::kNone) {
         if (requests >= kBelieved) {
-          p.reason = "no load meets the targets";
+          p.reason =
+              p.is_sure ? "at no load it is sure to meet the targets" : "no load meets the targets";
           p.stage = fmt::format("{} requests", requests);
           out.push_back(i);
         }
@@ -263,9 +249,9 @@ class Race {
         continue;
       }
       for (std::size_t j = 0; j < all_.size(); ++j) {
-        Contender& q = all_[j];
+        const Contender& q = all_[j];
         if (j != i && q.standing == p.standing && q.alive && q.capacity.load > 0.0 &&
-            holds_before(q, [&] { return is_beaten(p, q, z); })) {
+            is_beaten(p, q, z)) {
           p.reason = "costs more than another wherever both lie in their paired interval";
           p.stage = fmt::format("{} requests", requests);
           p.beaten_by = j;
@@ -327,7 +313,7 @@ bool is_beaten(const Contender& p, const Contender& q, double z) {
   const double log_p = core::log(p.capacity.load) + z * paired_sd(p, q);
   const double log_q = core::log(q.capacity.load);
   const double width = z * q.capacity.sd;
-  const auto most = q.rules.fewest(core::exp(log_q - width - q.model_margin));
+  const auto most = q.rules.fewest(core::exp(log_q - width));
   const auto least = q.rules.fewest(core::exp(log_q + width));
   if (!most || !least) {
     return false;

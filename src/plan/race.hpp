@@ -36,10 +36,9 @@ struct Contender {
   std::vector<double> unit_costs;         ///< Of one replica, by objective.
   ReplicaRules rules;
   double guess = 0.0;  ///< Of its capacity.
-  /// By so much the logarithm of all capacities together may be lower than runs say, before a
-  /// number of replicas is sure enough to be picked: the model's doubt.
-  double model_margin = 0.0;
-  bool has_own_margin = false;  ///< That is of RaceOptions::model_margin.
+  /// Its runs are held to targets that leave room for the doubt of its latencies: what it carries
+  /// within them is sure.
+  bool is_sure = false;
   bool is_guess_usable = true;  ///< Whether the guess may keep it out of the first rung.
 
   Capacity capacity = {};
@@ -59,9 +58,6 @@ struct RaceOptions {
   /// Whether so many more requests may be run: asked before every rung but the first. Empty:
   /// always.
   std::function<bool(std::int64_t requests)> may_go_on = {};
-  /// A contender's own Contender::model_margin. Called for those before which another would be
-  /// dropped: it takes milliseconds.
-  std::function<double(const Contender&)> model_margin = {};
   /// Called for every contender with new runs, before any is dropped: what a replica costs may
   /// depend on them.
   std::function<core::Result<void>(Contender&)> reprice = {};
@@ -94,8 +90,7 @@ inline constexpr std::size_t kSmallSpace = 64;
 /// Standard deviation of log C_p - log C_q, by their paired batches.
 [[nodiscard]] double paired_sd(const Contender& p, const Contender& q);
 
-/// Whether q costs less than p in every objective wherever the capacities lie within z deviations,
-/// and where both are lower by the model's doubt: what the runs prefer may not be sure enough.
+/// Whether q costs less than p in every objective wherever the capacities lie within z deviations.
 [[nodiscard]] bool is_beaten(const Contender& p, const Contender& q, double z);
 
 }  // namespace ridgeline::plan

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -15,9 +14,6 @@
 #include "metrics/slo.hpp"
 #include "plan/answer.hpp"
 #include "plan/capacity.hpp"
-#include "plan/factors.hpp"
-#include "plan/linear_doubt.hpp"
-#include "plan/plan_bands.hpp"
 #include "plan/target.hpp"
 
 namespace ridgeline::plan {
@@ -25,28 +21,35 @@ namespace {
 
 /// Where no load is sure, the distance to one that is: a tenth of the estimate at most.
 constexpr double kLeastSureShare = 0.1;
+/// A spread is not read off a confidence below this: at one half no distance is left.
+constexpr double kLeastSpreadConfidence = 0.8;
 
-double sd_of(const LatencyDoubt& doubt, std::size_t metric) {
+const accuracy::Band* band_of(const LatencyDoubt& doubt, std::size_t metric) {
   return static_cast<metrics::Metric>(metric) == metrics::Metric::kTtft ? doubt.ttft : doubt.tpot;
 }
 
 }  // namespace
 
-LatencyDoubt latency_doubt(const FluidCandidate& candidate) {
-  const auto of = [&](accuracy::Metric metric) {
-    const BandSpread spread = spread_of(plan_bands(), candidate, metric);
-    return spread.error ? spread.sd : std::numeric_limits<double>::infinity();
-  };
-  return {.tpot = of(accuracy::Metric::kTpot), .ttft = of(accuracy::Metric::kTtft)};
+LatencyDoubt latency_doubt(const std::vector<accuracy::ExpectedError>& errors) {
+  LatencyDoubt doubt;
+  for (const accuracy::ExpectedError& error : errors) {
+    if (error.band->metric == accuracy::Metric::kTpot) {
+      doubt.tpot = error.band;
+    } else if (error.band->metric == accuracy::Metric::kTtft) {
+      doubt.ttft = error.band;
+    }
+  }
+  return doubt;
 }
 
 Targets tightened(Targets targets, const LatencyDoubt& doubt, double confidence) {
-  const double z = core::normal_quantile(confidence);
   for (Target& target : targets) {
     for (std::size_t i = 0; i < target.limits.size(); ++i) {
-      if (auto& limit = target.limits[i]) {
-        limit = core::Duration::saturating(
-            core::Seconds(limit->to_seconds() * core::exp(-z * sd_of(doubt, i))));
+      const accuracy::Band* const band = band_of(doubt, i);
+      auto& limit = target.limits[i];
+      if (limit && band != nullptr) {
+        limit = core::Duration::saturating(core::Seconds(
+            limit->to_seconds() * core::exp(-accuracy::log_ratio_at(*band, confidence))));
       }
     }
   }
@@ -56,7 +59,7 @@ Targets tightened(Targets targets, const LatencyDoubt& doubt, double confidence)
 double probability_met(const Targets& targets,
                        const std::vector<TargetResult>& results,
                        const LatencyDoubt& doubt) {
-  double least = kMostSure;
+  double least = accuracy::kMostSure;
   for (const TargetResult& result : results) {
     const Target& target = targets[result.target];
     if (!result.value_ms) {
@@ -64,13 +67,10 @@ double probability_met(const Targets& targets,
       continue;
     }
     const auto metric = static_cast<std::size_t>(target.metric());
+    const accuracy::Band* const band = band_of(doubt, metric);
     const double above = core::log(target.limits[metric]->to_milliseconds() /
                                    std::max(result.value_ms->value, 1e-9));
-    const double sd = sd_of(doubt, metric);
-    least = std::min(least,
-                     sd > 0.0      ? normal_probability(above / sd)
-                     : above < 0.0 ? 0.0
-                                   : kMostSure);
+    least = std::min(least, band == nullptr ? 0.0 : accuracy::probability_below(*band, above));
   }
   return least;
 }
@@ -81,28 +81,34 @@ core::Result<std::optional<SureLoad>> find_sure_load(const FindCapacity& find,
                                                      const LatencyDoubt& doubt,
                                                      double confidence) {
   SureLoad found{.estimate = std::move(estimate), .sure = {}};
-  if (!(found.estimate.load > 0.0) || !doubt.is_known()) {
-    found.sure.limit = Limit::kNone;
+  found.sure.limit = Limit::kNone;
+  const double most = found.estimate.load;
+  if (!(most > 0.0) || !doubt.is_known()) {
     return found;
   }
-  auto sure = find(tightened(targets, doubt, confidence), found.estimate.load);
-  if (!sure) {
-    return core::fail(std::move(sure).error());
-  }
-  if (!*sure) {
-    return std::nullopt;
+  const auto find_at = [&](double sureness) {
+    return find(tightened(targets, doubt, sureness), most);
+  };
+  auto sure = find_at(confidence);
+  if (!sure || !*sure) {
+    return sure ? core::Result<std::optional<SureLoad>>(std::nullopt)
+                : core::fail(std::move(sure).error());
   }
   found.sure = std::move(**sure);
-  return found;
-}
-
-double sd_of(const SureLoad& load, double confidence) {
-  if (!(load.estimate.load > 0.0)) {
-    return 0.0;
+  double least = found.sure.load;
+  const double spread_at = std::max(confidence, kLeastSpreadConfidence);
+  if (spread_at > confidence) {
+    auto surer = find_at(spread_at);
+    if (!surer || !*surer) {
+      return surer ? core::Result<std::optional<SureLoad>>(std::nullopt)
+                   : core::fail(std::move(surer).error());
+    }
+    least = (*surer)->load;
+    found.sure.requests += (*surer)->requests;
   }
-  const double least = load.estimate.load * kLeastSureShare;
-  return std::max(0.0, core::log(load.estimate.load / std::max(load.sure.load, least))) /
-         core::normal_quantile(confidence);
+  found.sd = std::max(0.0, core::log(most / std::max(least, most * kLeastSureShare))) /
+             core::normal_quantile(spread_at);
+  return found;
 }
 
 }  // namespace ridgeline::plan

@@ -12,6 +12,7 @@
 #include "plan/answer.hpp"
 #include "plan/cost.hpp"
 #include "plan/target.hpp"
+#include "report/expected_error.hpp"
 #include "report/plan_nodes.hpp"
 #include "report/plan_report.hpp"
 #include "report/scale.hpp"
@@ -193,6 +194,7 @@ Node candidate_node(const Answer& answer, const PlanCandidate& candidate) {
       .add("certificate", certificate_node(candidate))
       .add("unstable", bool_node(candidate.unstable))
       .add("bound", candidate.is_bound() ? text_node(candidate.bound) : Node::null({}))
+      .add("expected_error", expected_errors_tree(candidate.expected_errors))
       .add("how", text_node(plan::kStageNames[static_cast<std::size_t>(candidate.stage)]))
       .add("p_feasible", if_assessed(candidate.p_feasible))
       .add("p_best", if_assessed(candidate.p_best))

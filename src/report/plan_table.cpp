@@ -11,12 +11,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "accuracy/bands.hpp"
 #include "core/text.hpp"
 #include "domain/step.hpp"
 #include "metrics/slo.hpp"
 #include "plan/answer.hpp"
 #include "plan/cost.hpp"
 #include "plan/target.hpp"
+#include "report/expected_error.hpp"
 #include "report/format.hpp"
 #include "report/grid.hpp"
 #include "report/palette.hpp"
@@ -328,12 +330,12 @@ std::string sure_line(const Answer& answer, const PlanCandidate& pick) {
   }
   std::string text = fmt::format(
       "1 suffices with {}, is {} that suffices with {}{}; "
-      "expected regret {:.2g} %",
+      "expected regret {} %",
       sure_text(pick.p_feasible),
       best_by(answer.question.objectives.front()),
       sure_text(pick.p_best),
       answer.cheaper ? " (for less: the last row)" : "",
-      answer.expected_regret_pct);
+      significant(answer.expected_regret_pct));
   if (answer.amplification && *answer.amplification >= kWorthSaying) {
     text += fmt::format("; a step 1 % slower costs {:.2g} % of capacity", *answer.amplification);
   }
@@ -441,6 +443,15 @@ std::string plan_table(const Answer& answer,
                  answer.question.most_of && !pick.is_bound() ? most_line(answer, pick)
                                                              : sure_line(answer, pick),
                  style);
+    std::vector<accuracy::ExpectedError> errors = pick.expected_errors;
+    std::erase_if(errors, [](const accuracy::ExpectedError& error) {
+      return error.band->metric == accuracy::Metric::kOutputThroughput;
+    });
+    if (const auto pieces = expected_error_pieces(errors, style); !pieces.empty()) {
+      LineLayout of_pieces = sentence_layout(style);
+      of_pieces.indent = kTopicWidth + 1;
+      text += wrapped(pad_right("error", kTopicWidth) + " ", pieces, of_pieces);
+    }
     if (!answer.breakevens.empty()) {
       text += line("price", price_text(answer), style);
     }

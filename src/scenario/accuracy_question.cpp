@@ -1,8 +1,10 @@
 #include "scenario/accuracy_question.hpp"
 
 #include <cmath>
+#include <cstddef>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -40,6 +42,22 @@ accuracy::Question accuracy_question(const Deployment& deployment, bool closed_l
           closed_loop ? "closed" : "open",
           version.substr(0, version.find('@')),
           deployment_word(deployment)};
+}
+
+std::vector<accuracy::ExpectedError> expected_errors(const Deployment& deployment,
+                                                     bool closed_loop) {
+  std::vector<accuracy::ExpectedError> errors;
+  if (!why_bound(deployment).empty()) {
+    return errors;
+  }
+  const accuracy::Question question = accuracy_question(deployment, closed_loop);
+  for (std::size_t i = 0; i < accuracy::kNumMetrics; ++i) {
+    if (auto error = accuracy::expected_error(
+            accuracy::bands(), question, static_cast<accuracy::Metric>(i))) {
+      errors.push_back(std::move(*error));
+    }
+  }
+  return errors;
 }
 
 std::string why_bound(const Deployment& deployment) {

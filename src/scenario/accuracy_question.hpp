@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "accuracy/bands.hpp"
 #include "scenario/deployment.hpp"
@@ -12,6 +13,9 @@ namespace ridgeline::scenario {
 
 /// What a prediction of this deployment is of, in the words of the error bands.
 [[nodiscard]] accuracy::Question accuracy_question(const Deployment& deployment, bool closed_loop);
+/// How far its figures may be off, one of each metric that has a band; none where they are bounds.
+[[nodiscard]] std::vector<accuracy::ExpectedError> expected_errors(const Deployment& deployment,
+                                                                   bool closed_loop);
 
 /// What is said of figures for which why_bound() has a reason.
 inline constexpr std::string_view kBoundWords = "a bound, not an estimate";

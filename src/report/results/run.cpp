@@ -56,24 +56,17 @@ std::vector<std::pair<std::string, document::Node>> settings_of(const scenario::
 /// the rate of output is theirs, and no prediction.
 std::vector<accuracy::ExpectedError> expected_errors_of(const scenario::Resolved& resolved,
                                                         bool is_overloaded) {
-  using accuracy::Metric;
-  std::vector<accuracy::ExpectedError> errors;
   if (!resolved.pools.empty() || resolved.deployment->section.latency.name != "kernel") {
-    return errors;
+    return {};
   }
+  using accuracy::Metric;
   const bool is_closed = scenario::is_closed_loop(resolved.workload.section);
-  const accuracy::Question question = scenario::accuracy_question(*resolved.deployment, is_closed);
-  for (std::size_t i = 0; i < accuracy::kNumMetrics; ++i) {
-    const auto metric = static_cast<Metric>(i);
+  auto errors = scenario::expected_errors(*resolved.deployment, is_closed);
+  std::erase_if(errors, [&](const accuracy::ExpectedError& error) {
+    const Metric metric = error.band->metric;
     const bool is_latency = metric == Metric::kTtft || metric == Metric::kE2e;
-    const bool is_given = metric == Metric::kOutputThroughput && !is_closed;
-    if (is_overloaded ? is_latency : is_given) {
-      continue;
-    }
-    if (auto error = accuracy::expected_error(accuracy::bands(), question, metric)) {
-      errors.push_back(std::move(*error));
-    }
-  }
+    return is_overloaded ? is_latency : metric == Metric::kOutputThroughput && !is_closed;
+  });
   return errors;
 }
 
@@ -100,9 +93,7 @@ RunResult run_result(const scenario::Resolved& resolved,
   }
   result.deployment = deployment_of(resolved, outcome);
   result.bound = scenario::bound_text(scenario::why_bound(resolved));
-  if (result.bound.empty()) {
-    result.expected_errors = expected_errors_of(resolved, result.summary.overload.has_value());
-  }
+  result.expected_errors = expected_errors_of(resolved, result.summary.overload.has_value());
   result.warnings = resolved.warnings;
   result.warnings.insert(result.warnings.end(), outcome.warnings.begin(), outcome.warnings.end());
   result.digest = outcome.digest;

@@ -33,6 +33,7 @@
 #include "plan/fluid.hpp"
 #include "plan/sure_load.hpp"
 #include "plan/target.hpp"
+#include "scenario/accuracy_question.hpp"
 #include "scenario/resolve.hpp"
 #include "support/paths.hpp"
 
@@ -283,8 +284,7 @@ std::optional<plan::SureLoad> predict_load(const Deployment& deployment,
                                 .is_closed_loop = true},
                                interrupt);
   };
-  const auto doubt = plan::latency_doubt(
-      {.deployment = *resolved.deployment, .demand = *demand, .targets = targets});
+  const auto doubt = plan::latency_doubt(scenario::expected_errors(*resolved.deployment, true));
   auto estimate = find(targets, range.start());
   if (!estimate || !*estimate) {
     return std::nullopt;

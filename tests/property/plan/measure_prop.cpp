@@ -11,8 +11,10 @@
 
 #include <gtest/gtest.h>
 
+#include "core/distributions.hpp"
 #include "core/rng.hpp"
 #include "plan/doubt.hpp"
+#include "plan/linear_doubt.hpp"
 
 namespace ridgeline::plan {
 namespace {
@@ -59,7 +61,11 @@ DoubtInput random_question(std::uint64_t seed) {
     input.rows.push_back(row);
   }
   for (Row& row : input.rows) {
-    row.replicas = replicas_for(row, input).value_or(row.max_replicas);
+    row.replicas = fewest_replicas(row,
+                                   log_capacity(row, input.factors),
+                                   std::log(input.rate),
+                                   core::normal_quantile(input.confidence))
+                       .value_or(row.max_replicas);
   }
   return input;
 }

@@ -20,11 +20,12 @@
 #include "plan/capacity_measure.hpp"
 #include "plan/cost.hpp"
 #include "plan/demand.hpp"
-#include "plan/factors.hpp"
-#include "plan/plan_bands.hpp"
 #include "plan/planner.hpp"
 #include "plan/points.hpp"
+#include "plan/race.hpp"
 #include "plan/space.hpp"
+#include "plan/sure_load.hpp"
+#include "scenario/accuracy_question.hpp"
 #include "sweep/point_id.hpp"
 
 namespace ridgeline::plan {
@@ -123,8 +124,8 @@ double number(const document::Node& node) {
                                                        : node.as_real();
 }
 
-/// Capacities of all points, or of those asked for, by runs of so many requests each, and what each
-/// then costs with the confidence asked for.
+/// Capacities of all points, or of those asked for, within targets that leave room for the doubt,
+/// by runs of so many requests each, and what each then costs.
 std::vector<Measured> sweep_all(const Question& question,
                                 std::int64_t requests,
                                 const std::vector<std::string>& only = {}) {
@@ -142,7 +143,12 @@ std::vector<Measured> sweep_all(const Question& question,
     Measured& one = all[i];
     one.id = found->id;
     one.label = label_of(point, resolved);
-    for (const Target& target : question.slo.targets) {
+    const auto demand = demand_of(resolved);
+    const Targets sure =
+        tightened(question.slo.targets,
+                  latency_doubt(scenario::expected_errors(*resolved.deployment, false)),
+                  question.confidence);
+    for (const Target& target : sure) {
       if (const auto ttft = target.limit_of(metrics::Metric::kTtft)) {
         resolved.run.slo.ttft = ttft;
       }
@@ -160,19 +166,13 @@ std::vector<Measured> sweep_all(const Question& question,
     if (one.capacity <= 0.0) {
       return;
     }
-    const auto demand = demand_of(resolved);
-    const FactorTable table = factors_of({causes_of(
-        {.deployment = *resolved.deployment, .demand = *demand, .targets = question.slo.targets},
-        plan_bands())});
     const Cost cost = cost_of(resolved, 1, question.cost, {});
     one.unit_cost = cost.of(question.objectives.front()).value_or(0.0);
-    const Row doubt{.capacity_rps = one.capacity,
-                    .sampling_sd = one.sampling_sd,
-                    .max_replicas = most_replicas(
-                        question.limits, resolved.deployment->gpu.name, gpus_of(resolved, {})),
-                    .elasticity = table.candidates.front().loading};
-    const auto replicas = replicas_for(
-        doubt, {.rate = demand->rate, .factors = table.factors, .confidence = question.confidence});
+    const ReplicaRules rules{
+        .load = demand->rate,
+        .most =
+            most_replicas(question.limits, resolved.deployment->gpu.name, gpus_of(resolved, {}))};
+    const auto replicas = rules.fewest(one.capacity);
     if (replicas) {
       one.replicas = *replicas;
       one.cost = one.unit_cost * static_cast<double>(*replicas);

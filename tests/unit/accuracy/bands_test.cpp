@@ -102,6 +102,10 @@ TEST(Bands, ALimitIsKeptAsOftenAsTheErrorsSay) {
   EXPECT_NEAR(at(1.0 / 0.4), 0.95, 1e-9);
   EXPECT_EQ(at(1e6), kMostSure);
   EXPECT_EQ(at(1e-6), 1.0 - kMostSure);
+  for (const double share : {0.02, 0.05, 0.3, 0.5, 0.9, 0.97}) {
+    EXPECT_NEAR(probability_below(skewed, log_ratio_at(skewed, share)), share, 1e-9);
+  }
+  EXPECT_EQ(log_ratio_at(skewed, 0.999), log_ratio_at(skewed, kMostSure));
   double before = 0.0;
   for (double ratio = 0.3; ratio < 5.0; ratio *= 1.02) {
     EXPECT_GE(at(ratio), before);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -23,6 +24,13 @@ Row row(double capacity, std::int64_t replicas, double cost, std::vector<double>
           .max_replicas = 100,
           .cost_per_replica = cost,
           .elasticity = std::move(elasticity)};
+}
+
+std::optional<std::int64_t> replicas_for(const Row& row, const DoubtInput& input) {
+  return fewest_replicas(row,
+                         log_capacity(row, input.factors),
+                         std::log(input.rate),
+                         core::normal_quantile(input.confidence));
 }
 
 /// Three standard errors of a share of kDoubtDraws draws.

@@ -1,6 +1,5 @@
 #include "plan/finalist_doubt.hpp"
 
-#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -46,7 +45,7 @@ TEST(FinalistDoubt, WhatWasMeasuredOfADeploymentIsItsSpread) {
   causes[0].causes = {cause};
   causes[0].known_sd = 0.25;  // The cause alone says 0.1.
   causes[1].known_sd = 0.25;  // It has no cause to share.
-  const FinalistDoubt doubt = join_causes(inputs, finalists, std::move(causes), answer);
+  const FinalistDoubt doubt = join_causes(inputs, finalists, causes, answer);
   ASSERT_EQ(doubt.input.rows.size(), 2U);
   for (const Row& row : doubt.input.rows) {
     EXPECT_NEAR(log_capacity(row, doubt.input.factors).sd, 0.25, 1e-12);

@@ -70,7 +70,7 @@ TEST(Front, TheBestOfAnotherGpuTakesTheFewestOfThem) {
   set(2, "h200", 4, 11.0);  // Four GPUs.
   set(3, "l40s", 1, 0.0);   // Serves nothing.
   EXPECT_THAT(best_of_other_gpus(contenders, candidates, {0}), ElementsAre(2));
-  contenders[2].model_margin = 0.2;  // With doubt it takes eight.
+  contenders[2].capacity.load = 9.0;  // It takes eight.
   EXPECT_THAT(best_of_other_gpus(contenders, candidates, {0}), ElementsAre(1));
 }
 

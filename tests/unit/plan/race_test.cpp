@@ -42,15 +42,6 @@ TEST(IsBeaten, OnlyBeyondTheIntervals) {
   EXPECT_FALSE(is_beaten(worse, worse, 3.0));
 }
 
-TEST(IsBeaten, NotByWhatTheModelIsNotSureOf) {
-  // One replica serves the load by the runs, and two are needed to be sure.
-  const Contender p = contender(7.0, 0.01, 1.0);
-  Contender q = contender(10.5, 0.001, 1.5);
-  EXPECT_TRUE(is_beaten(p, q, 3.0));
-  q.model_margin = 0.17;
-  EXPECT_FALSE(is_beaten(p, q, 3.0));
-}
-
 TEST(IsBeaten, HasToLoseInEveryObjective) {
   Contender p = contender(4.0, 0.01, 3.0);
   Contender q = contender(7.0, 0.01, 2.0);

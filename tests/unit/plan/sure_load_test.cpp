@@ -1,12 +1,12 @@
 #include "plan/sure_load.hpp"
 
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "accuracy/bands.hpp"
 #include "core/time.hpp"
 #include "metrics/slo.hpp"
 #include "plan/capacity.hpp"
@@ -42,20 +42,34 @@ core::Result<std::optional<Capacity>> one_ms_a_client(const Targets& wanted, dou
   return std::optional(std::move(found));
 }
 
-core::Result<std::optional<SureLoad>> sure_load(const LatencyDoubt& doubt) {
+/// Errors that are normal in logarithms, without a middle of their own.
+accuracy::Band band(double sd) {
+  const auto percent = [&](double z) { return 100.0 * (std::exp(z * sd) - 1.0); };
+  constexpr double kQuartile = 0.6744897501960817;
+  constexpr double kNinetyFive = 1.6448536269514722;
+  return {.p50 = {.low = percent(-kQuartile), .high = percent(kQuartile)},
+          .p90 = {.low = percent(-kNinetyFive), .high = percent(kNinetyFive)}};
+}
+
+core::Result<std::optional<SureLoad>> sure_load(const LatencyDoubt& doubt,
+                                                double confidence = 0.9) {
   const Targets asked = targets(500.0, 30.0);
-  return find_sure_load(one_ms_a_client, **one_ms_a_client(asked, 1.0), asked, doubt, 0.9);
+  return find_sure_load(one_ms_a_client, **one_ms_a_client(asked, 1.0), asked, doubt, confidence);
 }
 
 TEST(SureLoad, TargetsLeaveRoomForTheErrorOfTheirMetric) {
   // exp(-1.2816 * 0.2) and exp(-1.2816 * 0.5) of the limits.
-  const Targets found = tightened(targets(500.0, 30.0), {.tpot = 0.2, .ttft = 0.5}, 0.9);
+  const accuracy::Band tpot = band(0.2);
+  const accuracy::Band ttft = band(0.5);
+  const Targets found = tightened(targets(500.0, 30.0), {.tpot = &tpot, .ttft = &ttft}, 0.9);
   EXPECT_NEAR(limit_ms(found[0]), 500.0 * std::exp(-kNinety * 0.5), 1e-6);
   EXPECT_NEAR(limit_ms(found[1]), 30.0 * std::exp(-kNinety * 0.2), 1e-6);
 }
 
 TEST(SureLoad, AsSureAsTheTargetThatIsNearest) {
-  const LatencyDoubt doubt{.tpot = 0.1, .ttft = 0.5};
+  const accuracy::Band tpot = band(0.1);
+  const accuracy::Band ttft = band(0.5);
+  const LatencyDoubt doubt{.tpot = &tpot, .ttft = &ttft};
   const Targets asked = targets(500.0, 30.0);
   // One deviation below the limit of TPOT: 84.13 % of a normal variable.
   EXPECT_NEAR(
@@ -63,22 +77,43 @@ TEST(SureLoad, AsSureAsTheTargetThatIsNearest) {
       0.8413,
       1e-4);
   EXPECT_NEAR(probability_met(asked, {predicted(0, 500.0), predicted(1, 3.0)}, doubt), 0.5, 1e-9);
-  EXPECT_EQ(probability_met(asked, {predicted(0, 1.0), predicted(1, 1.0)}, doubt), kMostSure);
+  EXPECT_EQ(probability_met(asked, {predicted(0, 1.0), predicted(1, 1.0)}, doubt),
+            accuracy::kMostSure);
 }
 
 TEST(SureLoad, WhatMeetsTightenedTargetsIsAsSureAsAsked) {
-  const LatencyDoubt doubt{.tpot = 0.3, .ttft = 0.1};
+  const accuracy::Band tpot = band(0.3);
+  const accuracy::Band ttft = band(0.1);
+  const LatencyDoubt doubt{.tpot = &tpot, .ttft = &ttft};
   const auto found = sure_load(doubt);
   ASSERT_TRUE(found.has_value() && found->has_value());
   EXPECT_EQ((*found)->estimate.load, 30.0);
   EXPECT_EQ((*found)->sure.load, std::floor(30.0 * std::exp(-kNinety * 0.3)));
   EXPECT_GE(probability_met(targets(500.0, 30.0), {predicted(1, (*found)->sure.load)}, doubt), 0.9);
-  EXPECT_NEAR(sd_of(**found, 0.9), std::log(30.0 / (*found)->sure.load) / kNinety, 1e-12);
+  EXPECT_NEAR((*found)->sd, std::log(30.0 / (*found)->sure.load) / kNinety, 1e-12);
+}
+
+TEST(SureLoad, TheMiddleOfABandMovesTheTarget) {
+  // Predictions are a third of what is measured, all of them.
+  const accuracy::Range third{.low = -66.667, .high = -66.666};
+  const accuracy::Band ttft{.p50 = third, .p90 = third};
+  const accuracy::Band tpot = band(0.1);
+  const Targets found = tightened(targets(600.0, 30.0), {.tpot = &tpot, .ttft = &ttft}, 0.9);
+  EXPECT_NEAR(limit_ms(found[0]), 200.0, 0.1);
+}
+
+TEST(SureLoad, AtOneHalfTheSpreadIsThatOfASurerLoad) {
+  const accuracy::Band tpot = band(0.3);
+  const LatencyDoubt doubt{.tpot = &tpot, .ttft = &tpot};
+  const auto found = sure_load(doubt, 0.5);
+  ASSERT_TRUE(found.has_value() && found->has_value());
+  EXPECT_EQ((*found)->sure.load, 30.0);
+  EXPECT_NEAR((*found)->sd, 0.3, 0.05);
 }
 
 TEST(SureLoad, WithoutABandNoLoadIsSure) {
-  const double unknown = std::numeric_limits<double>::infinity();
-  const auto found = sure_load({.tpot = unknown, .ttft = 0.1});
+  const accuracy::Band ttft = band(0.1);
+  const auto found = sure_load({.tpot = nullptr, .ttft = &ttft});
   ASSERT_TRUE(found.has_value() && found->has_value());
   EXPECT_EQ((*found)->estimate.load, 30.0);
   EXPECT_EQ((*found)->sure.load, 0.0);

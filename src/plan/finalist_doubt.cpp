@@ -28,7 +28,7 @@ namespace {
 constexpr double kHalfAClient = 0.5;
 /// Requests of a run that looks for what is predicted to be carried, at most: both ends of a
 /// distance meet the same requests.
-constexpr std::int64_t kMostRequests = 2'000;
+constexpr std::int64_t kMostRequests = 8'000;
 
 /// What is found of one finalist.
 struct Found {

@@ -69,16 +69,21 @@ class Finish {
       finalist.replicas = finalist.rules.fewest(finalist.capacity).value_or(finalist.rules.most);
     }
     keep_cheapest();
+    auto done = certify_all();
+    if (!done) {
+      return done;
+    }
+    // Nothing is asked of the doubt of others.
+    std::erase_if(finalists_, [](const Finalist& finalist) {
+      return !finalist.certification && !finalist.is_rival;
+    });
+    answer_.search.requests_simulated += requests_;
     const auto causes = find_causes(inputs_, finalists_, answer_, interrupt_);
     if (!causes) {
       return core::fail(causes.error());
     }
     doubt_ = join_causes(inputs_, finalists_, *causes, answer_);
-    auto done = certify_all();
-    if (!done) {
-      return done;
-    }
-    assess_now();  // An interrupt may have come before.
+    assess_now();
     if (auto filled = fill(); !filled) {
       return core::fail(std::move(filled).error());
     }
@@ -359,7 +364,6 @@ class Finish {
       }
     }
     while (true) {
-      assess_now();
       const auto pick = find_pick();
       if (!pick || finalists_[*pick].certification->certificate.windows >= many ||
           inputs_.demand.trace_requests || !affords(1, many)) {
@@ -438,7 +442,6 @@ class Finish {
       answer_.finalists.push_back(finalist.candidate);
       answer_.elasticities.push_back(doubt_.input.rows[i].elasticity);
     }
-    answer_.search.requests_simulated += requests_;
     if (!pick) {
       return {};
     }

@@ -50,8 +50,8 @@ struct Range {
 
 /// Errors of a mean or a median over measured deployments that share traits.
 struct Band {
-  std::string slice;  ///< What they share; "all" where that is nothing.
-  Question values;    ///< The same by axis; empty: any.
+  std::string slice = {};  ///< What they share; "all" where that is nothing.
+  Question values = {};    ///< The same by axis; empty: any.
   Metric metric = Metric::kTpot;
   bool fitted = false;       ///< They taught the model its constants: no new deployment is as near.
   std::int64_t groups = 0;   ///< Deployments; each has one vote, however many records.

@@ -45,7 +45,7 @@ Targets targets() {
 }
 
 /// Latencies that lie within so many percent, nine of ten, half of them within a third.
-accuracy::Band band(double percent) {
+accuracy::Band band_of(double percent) {
   return {.p50 = {.low = -percent / 3.0, .high = percent / 3.0},
           .p90 = {.low = -percent, .high = percent}};
 }
@@ -60,8 +60,8 @@ class Factors : public testing::Test {
 
   /// Of both, whose capacities are known to a tenth.
   [[nodiscard]] FactorTable table(double tpot_percent, double ttft_percent = 0.0) const {
-    const accuracy::Band tpot = band(tpot_percent);
-    const accuracy::Band ttft = band(ttft_percent);
+    const accuracy::Band tpot = band_of(tpot_percent);
+    const accuracy::Band ttft = band_of(ttft_percent);
     const LatencyDoubt bands{.tpot = &tpot, .ttft = ttft_percent > 0.0 ? &ttft : nullptr};
     std::vector<CandidateCauses> both = {
         causes_of({*h100_.deployment, demand_, targets_, "h100 TP1"}, bands),
@@ -137,7 +137,7 @@ TEST_F(Factors, TogetherTheyMakeTheSpreadThatWasFound) {
     EXPECT_EQ(candidate.known_sd, 0.0);
   }
   // Without a cause to share it, it is the candidate's own.
-  EXPECT_EQ(factors_of({{.known_sd = 0.25}}).candidates.front().known_sd, 0.25);
+  EXPECT_EQ(factors_of({{.causes = {}, .known_sd = 0.25}}).candidates.front().known_sd, 0.25);
 }
 
 TEST_F(Factors, AServerOfEachCandidateCanBeMeasured) {

@@ -123,9 +123,9 @@ std::string values_text(const Question& values) {
   return text;
 }
 
-bool holds(const Band& band, const Question& question) {
+bool holds(const Question& values, const Question& question) {
   for (std::size_t axis = 0; axis < kNumAxes; ++axis) {
-    if (!band.values[axis].empty() && band.values[axis] != question[axis]) {
+    if (!values[axis].empty() && values[axis] != question[axis]) {
       return false;
     }
   }
@@ -222,7 +222,7 @@ std::optional<ExpectedError> expected_error(const Bands& bands,
   };
   for (const Band& band : bands.bands) {
     // A deployment that was not measured is never as well known as one that was.
-    if (band.metric == metric && (is_fitted || !band.fitted) && holds(band, question) &&
+    if (band.metric == metric && (is_fitted || !band.fitted) && holds(band.values, question) &&
         (best == nullptr || rank(band) < rank(*best))) {
       best = &band;
     }
@@ -230,7 +230,42 @@ std::optional<ExpectedError> expected_error(const Bands& bands,
   if (best == nullptr) {
     return std::nullopt;
   }
-  return ExpectedError{.band = best, .unknown = unlike(bands.fitted, group)};
+  return ExpectedError{.band = *best, .unknown = unlike(bands.fitted, group)};
+}
+
+bool OwnBands::hold(const Question& question, double run_in_flight, double run_input) const {
+  const auto is_near = [](const Range& measured, double value) {
+    return value >= measured.low / kBeyondLoads && value <= measured.high * kBeyondLoads;
+  };
+  return holds(server, question) && is_near(in_flight, run_in_flight) &&
+         is_near(input_tokens, run_input);
+}
+
+OwnBands read_own_bands(const document::Node& node, const std::string& path, core::Errors& errors) {
+  document::ObjectReader reader(node, path, errors);
+  OwnBands own;
+  own.server = read_values(reader, false);
+  own.in_flight = read_range(reader, "in_flight");
+  own.input_tokens = read_range(reader, "input_tokens");
+  const std::int64_t records = reader.required_integer("records", {.lowest = 2});
+  for (std::size_t i = 0; i < kNumMetrics; ++i) {
+    const document::Node* const ranges = reader.node(kMetricNames[i]);
+    if (ranges == nullptr) {
+      continue;
+    }
+    document::ObjectReader of(*ranges, reader.path_of(kMetricNames[i]), errors);
+    own.bands.push_back({.slice = kOwnSlice,
+                         .values = own.server,
+                         .metric = static_cast<Metric>(i),
+                         .fitted = true,
+                         .groups = 1,
+                         .records = records,
+                         .p50 = read_range(of, "p50"),
+                         .p90 = read_range(of, "p90")});
+    of.finish();
+  }
+  reader.finish();
+  return own;
 }
 
 core::Result<Bands> read_bands(std::string_view text, const std::string& file) {

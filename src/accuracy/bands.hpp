@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/result.hpp"
+#include "document/document.hpp"
 #include "document/embedded_file.hpp"
 
 /// How far predictions were off on measured servers (data/accuracy): error bands that a new
@@ -97,7 +98,7 @@ inline constexpr double kMostSure = 0.99;
 
 /// The band that applies to a question.
 struct ExpectedError {
-  const Band* band = nullptr;
+  Band band;
   /// In what the question differs from the nearest deployment that taught the model its constants;
   /// empty where it is one of these.
   std::vector<Axis> unknown;
@@ -109,6 +110,26 @@ struct ExpectedError {
 [[nodiscard]] std::optional<ExpectedError> expected_error(const Bands& bands,
                                                           const Question& question,
                                                           Metric metric);
+
+/// What kMeasuredServer's bands have as their slice.
+inline constexpr const char* kOwnSlice = "this server";
+/// How far predictions of one server are off whose constants were fitted to its own measurements
+/// (`calibrate`): a scenario's section `calibrated`.
+struct OwnBands {
+  Question server;          ///< What was measured; of a loop where that is any, nothing.
+  Range in_flight;          ///< Of requests at a time, the means of the runs that were measured.
+  Range input_tokens;       ///< Of a prompt, likewise.
+  std::vector<Band> bands;  ///< Of kOwnSlice, one per metric that was measured.
+
+  /// Whether the measurements speak of a run: of the same question, and of loads no more than
+  /// kBeyondLoads times outside of what was measured.
+  [[nodiscard]] bool hold(const Question& question, double run_in_flight, double run_input) const;
+};
+inline constexpr double kBeyondLoads = 1.25;
+
+[[nodiscard]] OwnBands read_own_bands(const document::Node& node,
+                                      const std::string& path,
+                                      core::Errors& errors);
 
 /// Reads such a file. `file` names it in errors.
 [[nodiscard]] core::Result<Bands> read_bands(std::string_view text, const std::string& file);

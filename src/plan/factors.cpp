@@ -75,13 +75,12 @@ double squared(double x) {
 }
 
 /// Standard deviation of the logarithm of a latency, by the ends of its band; 0 without one.
-double log_sd(const accuracy::Band* band) {
+double log_sd(const std::optional<accuracy::Band>& band) {
   constexpr double kHigh = 0.95;
   constexpr double kLow = 0.05;
-  return band == nullptr
-             ? 0.0
-             : (accuracy::log_ratio_at(*band, kHigh) - accuracy::log_ratio_at(*band, kLow)) /
-                   (2.0 * core::normal_quantile(kHigh));
+  return band ? (accuracy::log_ratio_at(*band, kHigh) - accuracy::log_ratio_at(*band, kLow)) /
+                    (2.0 * core::normal_quantile(kHigh))
+              : 0.0;
 }
 
 /// What of tools/profiler measures a class.
@@ -376,7 +375,7 @@ void scale_causes(const FluidCandidate& candidate,
     }
   }
   double& scale = found.doubt.scale;
-  if (bands.tpot != nullptr && of_tpot > 0.0) {
+  if (bands.tpot && of_tpot > 0.0) {
     scale = log_sd(bands.tpot) / std::sqrt(of_tpot);
   }
   for (Cause& cause : found.causes) {

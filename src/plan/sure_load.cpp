@@ -24,7 +24,7 @@ constexpr double kLeastSureShare = 0.1;
 /// A spread is not read off a confidence below this: at one half no distance is left.
 constexpr double kLeastSpreadConfidence = 0.8;
 
-const accuracy::Band* band_of(const LatencyDoubt& doubt, std::size_t metric) {
+const std::optional<accuracy::Band>& band_of(const LatencyDoubt& doubt, std::size_t metric) {
   return static_cast<metrics::Metric>(metric) == metrics::Metric::kTtft ? doubt.ttft : doubt.tpot;
 }
 
@@ -33,9 +33,9 @@ const accuracy::Band* band_of(const LatencyDoubt& doubt, std::size_t metric) {
 LatencyDoubt latency_doubt(const std::vector<accuracy::ExpectedError>& errors) {
   LatencyDoubt doubt;
   for (const accuracy::ExpectedError& error : errors) {
-    if (error.band->metric == accuracy::Metric::kTpot) {
+    if (error.band.metric == accuracy::Metric::kTpot) {
       doubt.tpot = error.band;
-    } else if (error.band->metric == accuracy::Metric::kTtft) {
+    } else if (error.band.metric == accuracy::Metric::kTtft) {
       doubt.ttft = error.band;
     }
   }
@@ -45,9 +45,9 @@ LatencyDoubt latency_doubt(const std::vector<accuracy::ExpectedError>& errors) {
 Targets tightened(Targets targets, const LatencyDoubt& doubt, double confidence) {
   for (Target& target : targets) {
     for (std::size_t i = 0; i < target.limits.size(); ++i) {
-      const accuracy::Band* const band = band_of(doubt, i);
+      const auto& band = band_of(doubt, i);
       auto& limit = target.limits[i];
-      if (limit && band != nullptr) {
+      if (limit && band) {
         limit = core::Duration::saturating(core::Seconds(
             limit->to_seconds() * core::exp(-accuracy::log_ratio_at(*band, confidence))));
       }
@@ -67,10 +67,10 @@ double probability_met(const Targets& targets,
       continue;
     }
     const auto metric = static_cast<std::size_t>(target.metric());
-    const accuracy::Band* const band = band_of(doubt, metric);
+    const auto& band = band_of(doubt, metric);
     const double above = core::log(target.limits[metric]->to_milliseconds() /
                                    std::max(result.value_ms->value, 1e-9));
-    least = std::min(least, band == nullptr ? 0.0 : accuracy::probability_below(*band, above));
+    least = std::min(least, band ? accuracy::probability_below(*band, above) : 0.0);
   }
   return least;
 }

@@ -15,10 +15,10 @@ namespace ridgeline::plan {
 /// How far measured latencies lie from predicted ones: the error bands that `run` shows. Nothing
 /// where none applies.
 struct LatencyDoubt {
-  const accuracy::Band* tpot = nullptr;  ///< For E2E too, which has no band of its own.
-  const accuracy::Band* ttft = nullptr;
+  std::optional<accuracy::Band> tpot = {};  ///< For E2E too, which has no band of its own.
+  std::optional<accuracy::Band> ttft = {};
 
-  [[nodiscard]] bool is_known() const { return tpot != nullptr && ttft != nullptr; }
+  [[nodiscard]] bool is_known() const { return tpot && ttft; }
 };
 /// Those of a deployment's figures (scenario::expected_errors()).
 [[nodiscard]] LatencyDoubt latency_doubt(const std::vector<accuracy::ExpectedError>& errors);

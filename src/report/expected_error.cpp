@@ -25,6 +25,9 @@ namespace {
 using accuracy::ExpectedError;
 using accuracy::Metric;
 
+/// Ends of bands that are narrower, in percent, have a decimal.
+constexpr double kNarrow = 5.0;
+
 std::vector<std::string> names_of(const ExpectedError& error) {
   std::vector<std::string> names;
   for (const accuracy::Axis axis : error.unknown) {
@@ -34,16 +37,20 @@ std::vector<std::string> names_of(const ExpectedError& error) {
 }
 
 std::string signed_range_text(const accuracy::Range& range, bool ascii) {
+  const int digits = range.half_width() < kNarrow ? 1 : 0;
   const auto signed_text = [&](double percent) {
     return fmt::format(
-        "{}{:.0f}", percent < 0.0 ? (ascii ? "-" : "\u2212") : "+", std::abs(percent));
+        "{}{:.{}f}", percent < 0.0 ? (ascii ? "-" : "\u2212") : "+", std::abs(percent), digits);
   };
   return fmt::format(
       "{}{}{} %", signed_text(range.low), ascii ? " to " : "\u2026", signed_text(range.high));
 }
 
-/// "39 unseen deployments (vllm)"
+/// "39 unseen deployments (vllm)", "4 measurements of this server"
 std::string band_words(const accuracy::Band& band) {
+  if (band.slice == accuracy::kOwnSlice) {
+    return fmt::format("{} measurements of {}", band.records, band.slice);
+  }
   return fmt::format("{} {} deployments{}",
                      band.groups,
                      band.fitted ? "measured" : "unseen",
@@ -62,7 +69,7 @@ document::Node expected_errors_tree(const std::vector<ExpectedError>& errors) {
     for (const std::string& name : names_of(error)) {
       unknown.push_back(text_node(name));
     }
-    const accuracy::Band& band = *error.band;
+    const accuracy::Band& band = error.band;
     map.add(accuracy::kMetricNames[static_cast<std::size_t>(band.metric)],
             MapBuilder()
                 .add("slice", text_node(band.slice))
@@ -84,13 +91,13 @@ std::vector<Piece> expected_error_pieces(const std::vector<ExpectedError>& error
   std::vector<Piece> pieces;
   for (const auto& [metric, name] : kShown) {
     const auto error = std::ranges::find(
-        errors, metric, [](const ExpectedError& candidate) { return candidate.band->metric; });
+        errors, metric, [](const ExpectedError& candidate) { return candidate.band.metric; });
     if (error != errors.end()) {
       pieces.push_back({.text = fmt::format("{} {} (90 %), {} (half), as {}",
                                             name,
-                                            signed_range_text(error->band->p90, style.ascii),
-                                            signed_range_text(error->band->p50, style.ascii),
-                                            band_words(*error->band))});
+                                            signed_range_text(error->band.p90, style.ascii),
+                                            signed_range_text(error->band.p50, style.ascii),
+                                            band_words(error->band))});
     }
   }
   if (!pieces.empty()) {

@@ -445,7 +445,7 @@ std::string plan_table(const Answer& answer,
                  style);
     std::vector<accuracy::ExpectedError> errors = pick.expected_errors;
     std::erase_if(errors, [](const accuracy::ExpectedError& error) {
-      return error.band->metric == accuracy::Metric::kOutputThroughput;
+      return error.band.metric == accuracy::Metric::kOutputThroughput;
     });
     if (const auto pieces = expected_error_pieces(errors, style); !pieces.empty()) {
       LineLayout of_pieces = sentence_layout(style);

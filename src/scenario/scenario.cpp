@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "accuracy/bands.hpp"
 #include "core/check.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
@@ -36,6 +37,7 @@ namespace {
 constexpr std::string_view kSet = "set";
 constexpr std::string_view kLatency = "latency";
 constexpr std::string_view kEngine = "engine";
+constexpr std::string_view kCalibrated = "calibrated";
 constexpr std::string_view kLatencySet = "latency.set";
 
 /// Lays documents over a scenario, one after the other.
@@ -76,6 +78,7 @@ class Loader {
       refuse_settings(reader);
     }
     if (path.empty()) {
+      read_calibrated(reader);
       reader.node("serve");  // The section of the verb `serve`, which reads it itself.
     }
     finish(reader);
@@ -115,6 +118,14 @@ class Loader {
         provenance.origin = origin;
         provenance.where = value->where();
       }
+    }
+  }
+
+  void read_calibrated(document::ObjectReader& reader) {
+    const document::Node* const node = reader.node(kCalibrated);
+    if (node != nullptr && !node->is_null()) {
+      static_cast<void>(accuracy::read_own_bands(*node, std::string(kCalibrated), errors_));
+      loaded.scenario.deployment.calibrated = *node;
     }
   }
 
@@ -220,6 +231,11 @@ void read_recipe_settings(Loader& loader) {
   }
 }
 
+/// The deployment as text; equal texts are of equal servers.
+std::string text_of(const DeploymentSection& deployment) {
+  return flow_text(to_node({.deployment = deployment, .workload = {}, .run = {}}));
+}
+
 }  // namespace
 
 const char* name(Provenance::Origin origin) {
@@ -250,6 +266,7 @@ core::Result<LoadedScenario> read_scenario(const document::Node& document,
     loader.loaded.provenance.push_back({.path = std::string(option.path)});
   }
   loader.read(document, Provenance::Origin::kFile);
+  const DeploymentSection stated = loader.loaded.scenario.deployment;
   OverrideDocument changes(loader.errors());
   for (const auto& change : overrides) {
     changes.add(change);
@@ -257,6 +274,10 @@ core::Result<LoadedScenario> read_scenario(const document::Node& document,
   loader.read(changes.finish(), Provenance::Origin::kFlag);
   if (loader.errors().empty()) {
     read_recipe_settings(loader);
+  }
+  DeploymentSection& changed = loader.loaded.scenario.deployment;
+  if (!changed.calibrated.is_null() && text_of(changed) != text_of(stated)) {
+    changed.calibrated = {};  // That was another server.
   }
   if (loader.errors().empty()) {
     check_rules(loader.loaded, purpose, loader.errors());
@@ -318,6 +339,9 @@ document::Node to_node(const Scenario& scenario) {
   }
   if (!patches.empty()) {
     top.add(kSet, patches.finish());
+  }
+  if (!scenario.deployment.calibrated.is_null()) {
+    top.add(kCalibrated, scenario.deployment.calibrated);
   }
   return top.finish();
 }

@@ -153,6 +153,9 @@ struct DeploymentSection {
   ServingSection serving;
   std::string request_path = "on";
   std::vector<Patch> patches;  ///< Key `set`.
+  /// How well such a server is known that was measured (accuracy::OwnBands); null: it was not, or
+  /// flags changed something of it.
+  document::Node calibrated = {};
 };
 
 /// What is set once for a whole run, whatever is served and by how many deployments. Nothing of it

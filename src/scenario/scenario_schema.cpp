@@ -150,6 +150,13 @@ document::Node scenario_schema() {
               .add("type", "object")
               .add("propertyNames", MapBuilder().add("pattern", "^(model|hardware)\\..+")));
 
+  top.add("calibrated",
+          MapBuilder()
+              .add("description",
+                   "How far predictions of this very server are off, by its own measurements: "
+                   "written by `calibrate`")
+              .add("type", "object"));
+
   document::Node object = object_schema(std::move(top));
   MapBuilder schema;
   schema.add("$schema", "https://json-schema.org/draft/2020-12/schema")

@@ -222,7 +222,7 @@ Coverage coverage(const std::vector<ScoredRecord>& records, CoverageBy by) {
     if (!error) {
       continue;
     }
-    const Band& band = *error->band;
+    const Band& band = error->band;
     // The empty name comes first: all slices together.
     for (const std::string& slice : {std::string(), band.slice}) {
       Count& count = counts[{point.metric, band.fitted, slice}];

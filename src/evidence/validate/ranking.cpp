@@ -149,7 +149,7 @@ class Ranker {
     const std::string& gpu = question[static_cast<std::size_t>(accuracy::Axis::kGpu)];
     const auto band_of = [&](accuracy::Metric metric) {
       const auto error = accuracy::expected_error(bands, question, metric);
-      return error && !prediction.bound ? std::optional(*error->band) : std::nullopt;
+      return error && !prediction.bound ? std::optional(error->band) : std::nullopt;
     };
     points_.push_back({.group = static_cast<std::size_t>(group - groups_.begin()),
                        .deployment = fmt::format("{} TP{} PP{} DP{} EP{}",

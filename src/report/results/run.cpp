@@ -1,5 +1,6 @@
 #include "report/results/run.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -11,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include "accuracy/bands.hpp"
+#include "core/math.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "domain/record.hpp"
@@ -51,22 +53,48 @@ std::vector<std::pair<std::string, document::Node>> settings_of(const scenario::
   return settings;
 }
 
+/// The bands of the run's own server, where it was measured under such a load.
+std::vector<accuracy::Band> own_bands_of(const scenario::Deployment& deployment,
+                                         const accuracy::Question& question,
+                                         const metrics::Summary& summary) {
+  const document::Node& node = deployment.section.calibrated;
+  const auto& e2e_ms = summary.client.of(metrics::Metric::kE2e);
+  if (node.is_null() || summary.completed == 0 || !e2e_ms || !summary.duration_s) {
+    return {};
+  }
+  core::Errors errors;  // None: it was read before.
+  const accuracy::OwnBands own = accuracy::read_own_bands(node, "calibrated", errors);
+  const double completed = core::real(summary.completed);
+  const double in_flight =
+      completed * e2e_ms->of(metrics::Statistic::kMean) / (1e3 * *summary.duration_s);
+  const double input = core::real(summary.total_input_tokens) / completed;
+  return own.hold(question, in_flight, input) ? own.bands : std::vector<accuracy::Band>();
+}
+
 /// Bands are of one instance: a fleet has none. Where the queue grows throughout, latencies say how
 /// long the run was: they have none either. Where it does not and requests come at their own times,
 /// the rate of output is theirs, and no prediction.
 std::vector<accuracy::ExpectedError> expected_errors_of(const scenario::Resolved& resolved,
-                                                        bool is_overloaded) {
+                                                        const metrics::Summary& summary) {
   if (!resolved.pools.empty() || resolved.deployment->section.latency.name != "kernel") {
     return {};
   }
   using accuracy::Metric;
   const bool is_closed = scenario::is_closed_loop(resolved.workload.section);
   auto errors = scenario::expected_errors(*resolved.deployment, is_closed);
+  for (const accuracy::Band& own :
+       own_bands_of(*resolved.deployment,
+                    scenario::accuracy_question(*resolved.deployment, is_closed),
+                    summary)) {
+    std::erase_if(errors, [&](const auto& error) { return error.band.metric == own.metric; });
+    errors.push_back({.band = own, .unknown = {}});
+  }
   std::erase_if(errors, [&](const accuracy::ExpectedError& error) {
-    const Metric metric = error.band->metric;
+    const Metric metric = error.band.metric;
     const bool is_latency = metric == Metric::kTtft || metric == Metric::kE2e;
-    return is_overloaded ? is_latency : metric == Metric::kOutputThroughput && !is_closed;
+    return summary.overload ? is_latency : metric == Metric::kOutputThroughput && !is_closed;
   });
+  std::ranges::sort(errors, {}, [](const auto& error) { return error.band.metric; });
   return errors;
 }
 
@@ -93,7 +121,9 @@ RunResult run_result(const scenario::Resolved& resolved,
   }
   result.deployment = deployment_of(resolved, outcome);
   result.bound = scenario::bound_text(scenario::why_bound(resolved));
-  result.expected_errors = expected_errors_of(resolved, result.summary.overload.has_value());
+  if (result.bound.empty()) {
+    result.expected_errors = expected_errors_of(resolved, result.summary);
+  }
   result.warnings = resolved.warnings;
   result.warnings.insert(result.warnings.end(), outcome.warnings.begin(), outcome.warnings.end());
   result.digest = outcome.digest;

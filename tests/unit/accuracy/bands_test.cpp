@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "core/result.hpp"
+#include "document/document.hpp"
 
 namespace ridgeline::accuracy {
 namespace {
@@ -34,8 +35,8 @@ TEST(Bands, TheNarrowestThatHoldsTheQuestionApplies) {
                      .bands = {band("all", {}, 60.0),
                                band("dense", {"", "dense"}, 20.0),
                                band("experts", {"", "experts"}, 10.0)}};
-  EXPECT_EQ(expected_error(all, question("h100"), Metric::kTpot)->band->slice, "dense");
-  EXPECT_EQ(expected_error(all, question("h100", "hybrid"), Metric::kTpot)->band->slice, "all");
+  EXPECT_EQ(expected_error(all, question("h100"), Metric::kTpot)->band.slice, "dense");
+  EXPECT_EQ(expected_error(all, question("h100", "hybrid"), Metric::kTpot)->band.slice, "all");
   EXPECT_FALSE(expected_error(all, question("h100"), Metric::kTtft));
 }
 
@@ -43,11 +44,41 @@ TEST(Bands, ADeploymentThatTaughtTheModelIsKnownBetterInAnyTraffic) {
   const Bands all = {.fitted = {group_of(question("h100"))},
                      .bands = {band("all", {}, 5.0), band("all", {}, 10.0, true)}};
   const auto known = expected_error(all, question("h100", "dense", "closed"), Metric::kTpot);
-  EXPECT_TRUE(known->band->fitted);
+  EXPECT_TRUE(known->band.fitted);
   EXPECT_THAT(known->unknown, testing::IsEmpty());
   const auto other = expected_error(all, question("l40s", "experts"), Metric::kTpot);
-  EXPECT_FALSE(other->band->fitted);
+  EXPECT_FALSE(other->band.fitted);
   EXPECT_THAT(other->unknown, testing::ElementsAre(Axis::kGpu, Axis::kNetwork));
+}
+
+TEST(OwnBands, HoldForTheServerUnderLoadsLikeThoseMeasured) {
+  const OwnBands own = {.server = question("h100"),
+                        .in_flight = {.low = 1.0, .high = 8.0},
+                        .input_tokens = {.low = 500.0, .high = 500.0},
+                        .bands = {}};
+  EXPECT_TRUE(own.hold(question("h100"), 9.9, 401.0));
+  EXPECT_FALSE(own.hold(question("h100"), 10.1, 500.0));
+  EXPECT_FALSE(own.hold(question("h100"), 8.0, 100.0));
+  EXPECT_FALSE(own.hold(question("h200"), 8.0, 500.0));
+  EXPECT_FALSE(own.hold(question("h100", "dense", "closed"), 8.0, 500.0));
+}
+
+TEST(OwnBands, OddSectionsAreRefused) {
+  const auto said = [](const std::string& text) {
+    core::Errors errors;
+    const auto node = document::parse_yaml(text, "mine.yaml").value();
+    static_cast<void>(read_own_bands(node, "calibrated", errors));
+    return errors.empty() ? "" : core::to_string(errors.front());
+  };
+  const std::string sound =
+      "{gpu: h100, network: dense, precision: bf16, engine: vllm, deployment: llama-3.1-8b TP1, "
+      "records: 3, in_flight: [1, 8], input_tokens: [64, 64]";
+  EXPECT_EQ(said(sound + ", ttft: {p50: [-1, 1], p90: [-2, 3]}}"), "");
+  EXPECT_THAT(said(sound + ", ttft: {p50: [-1, 1]}}"), testing::HasSubstr("calibrated.ttft.p90"));
+  EXPECT_THAT(said(sound + ", ttft: {p50: [1, -1], p90: [-2, 3]}}"),
+              testing::HasSubstr("ascending"));
+  EXPECT_THAT(said(sound + ", ttfx: {}}"), testing::HasSubstr("ttfx"));
+  EXPECT_THAT(said("{}"), testing::HasSubstr("calibrated.gpu"));
 }
 
 TEST(Bands, TheRangeHoldsNewDeploymentsAsOftenAsItSays) {
@@ -167,9 +198,9 @@ TEST(Bands, TheOwnFileKnowsAnH100BetterThanAnL4) {
   const auto known = expected_error(bands(), question("h100"), Metric::kTpot);
   const auto unseen = expected_error(bands(), question("l4"), Metric::kTpot);
   ASSERT_TRUE(known && unseen);
-  EXPECT_TRUE(known->band->fitted);
-  EXPECT_FALSE(unseen->band->fitted);
-  EXPECT_LT(known->band->p90.half_width(), unseen->band->p90.half_width() / 2.0);
+  EXPECT_TRUE(known->band.fitted);
+  EXPECT_FALSE(unseen->band.fitted);
+  EXPECT_LT(known->band.p90.half_width(), unseen->band.p90.half_width() / 2.0);
   for (const Band& band : bands().bands) {
     EXPECT_GE(band.groups, kFewestGroups) << band.slice;
     EXPECT_TRUE(band.p90.low <= band.p50.low && band.p50.high <= band.p90.high) << band.slice;

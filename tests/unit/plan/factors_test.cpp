@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -62,7 +63,8 @@ class Factors : public testing::Test {
   [[nodiscard]] FactorTable table(double tpot_percent, double ttft_percent = 0.0) const {
     const accuracy::Band tpot = band_of(tpot_percent);
     const accuracy::Band ttft = band_of(ttft_percent);
-    const LatencyDoubt bands{.tpot = &tpot, .ttft = ttft_percent > 0.0 ? &ttft : nullptr};
+    const LatencyDoubt bands{.tpot = tpot,
+                             .ttft = ttft_percent > 0.0 ? std::optional(ttft) : std::nullopt};
     std::vector<CandidateCauses> both = {
         causes_of({*h100_.deployment, demand_, targets_, "h100 TP1"}, bands),
         causes_of({*h200_.deployment, demand_, targets_, "h200 TP1"}, bands)};

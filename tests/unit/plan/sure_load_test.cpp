@@ -61,7 +61,7 @@ TEST(SureLoad, TargetsLeaveRoomForTheErrorOfTheirMetric) {
   // exp(-1.2816 * 0.2) and exp(-1.2816 * 0.5) of the limits.
   const accuracy::Band tpot = normal_band(0.2);
   const accuracy::Band ttft = normal_band(0.5);
-  const Targets found = tightened(targets(500.0, 30.0), {.tpot = &tpot, .ttft = &ttft}, 0.9);
+  const Targets found = tightened(targets(500.0, 30.0), {.tpot = tpot, .ttft = ttft}, 0.9);
   EXPECT_NEAR(limit_ms(found[0]), 500.0 * std::exp(-kNinety * 0.5), 1e-6);
   EXPECT_NEAR(limit_ms(found[1]), 30.0 * std::exp(-kNinety * 0.2), 1e-6);
 }
@@ -69,7 +69,7 @@ TEST(SureLoad, TargetsLeaveRoomForTheErrorOfTheirMetric) {
 TEST(SureLoad, AsSureAsTheTargetThatIsNearest) {
   const accuracy::Band tpot = normal_band(0.1);
   const accuracy::Band ttft = normal_band(0.5);
-  const LatencyDoubt doubt{.tpot = &tpot, .ttft = &ttft};
+  const LatencyDoubt doubt{.tpot = tpot, .ttft = ttft};
   const Targets asked = targets(500.0, 30.0);
   // One deviation below the limit of TPOT: 84.13 % of a normal variable.
   EXPECT_NEAR(
@@ -84,7 +84,7 @@ TEST(SureLoad, AsSureAsTheTargetThatIsNearest) {
 TEST(SureLoad, WhatMeetsTightenedTargetsIsAsSureAsAsked) {
   const accuracy::Band tpot = normal_band(0.3);
   const accuracy::Band ttft = normal_band(0.1);
-  const LatencyDoubt doubt{.tpot = &tpot, .ttft = &ttft};
+  const LatencyDoubt doubt{.tpot = tpot, .ttft = ttft};
   const auto found = sure_load(doubt);
   ASSERT_TRUE(found.has_value() && found->has_value());
   EXPECT_EQ((*found)->estimate.load, 30.0);
@@ -98,13 +98,13 @@ TEST(SureLoad, TheMiddleOfABandMovesTheTarget) {
   const accuracy::Range third{.low = -66.667, .high = -66.666};
   const accuracy::Band ttft{.p50 = third, .p90 = third};
   const accuracy::Band tpot = normal_band(0.1);
-  const Targets found = tightened(targets(600.0, 30.0), {.tpot = &tpot, .ttft = &ttft}, 0.9);
+  const Targets found = tightened(targets(600.0, 30.0), {.tpot = tpot, .ttft = ttft}, 0.9);
   EXPECT_NEAR(limit_ms(found[0]), 200.0, 0.1);
 }
 
 TEST(SureLoad, AtOneHalfTheSpreadIsThatOfASurerLoad) {
   const accuracy::Band tpot = normal_band(0.3);
-  const LatencyDoubt doubt{.tpot = &tpot, .ttft = &tpot};
+  const LatencyDoubt doubt{.tpot = tpot, .ttft = tpot};
   const auto found = sure_load(doubt, 0.5);
   ASSERT_TRUE(found.has_value() && found->has_value());
   EXPECT_EQ((*found)->sure.load, 30.0);
@@ -113,7 +113,7 @@ TEST(SureLoad, AtOneHalfTheSpreadIsThatOfASurerLoad) {
 
 TEST(SureLoad, WithoutABandNoLoadIsSure) {
   const accuracy::Band ttft = normal_band(0.1);
-  const auto found = sure_load({.tpot = nullptr, .ttft = &ttft});
+  const auto found = sure_load({.tpot = {}, .ttft = ttft});
   ASSERT_TRUE(found.has_value() && found->has_value());
   EXPECT_EQ((*found)->estimate.load, 30.0);
   EXPECT_EQ((*found)->sure.load, 0.0);

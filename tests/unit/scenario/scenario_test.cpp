@@ -316,6 +316,32 @@ TEST(LoadScenario, RefusesWhatIsNoDocument) {
   EXPECT_FALSE(load_scenario("no/such/file.yaml", {}, Purpose::kRun));
 }
 
+// What `calibrate` writes of a server holds for that server alone.
+TEST(LoadScenario, AnotherServerHasNoMeasurementsOfItsOwn) {
+  const ScenarioFile file(
+      std::string(kSmall) +
+      "calibrated: {gpu: h100, network: dense, precision: bf16, engine: vllm, deployment: "
+      "llama-3.1-8b TP1, records: 3, in_flight: [1, 8], input_tokens: [512, 512], ttft: {p50: "
+      "[-1, 1], p90: [-2, 3]}}\n");
+  const auto is_calibrated = [&](const std::vector<Override>& overrides) {
+    const auto loaded = load_scenario(file.path(), overrides, Purpose::kRun).value();
+    const bool is_kept = !loaded.scenario.deployment.calibrated.is_null();
+    EXPECT_EQ(to_node(loaded.scenario).find("calibrated") != nullptr, is_kept);
+    return is_kept;
+  };
+  EXPECT_TRUE(is_calibrated({}));
+  EXPECT_TRUE(is_calibrated({{.path = "workload.request_rate", .text = "4"},
+                             {.path = "seed", .text = "7"},
+                             {.path = "gpu", .text = "h100"}}));
+  EXPECT_FALSE(is_calibrated({{.path = "gpu", .text = "h200"}}));
+  EXPECT_FALSE(is_calibrated({{.path = "engine.tensor_parallel_size", .text = "2"}}));
+  EXPECT_FALSE(is_calibrated({{.path = "engine.enforce_eager", .text = "true"}}));
+  EXPECT_FALSE(is_calibrated({{.path = "serving.delivery_time", .text = "9ms"}}));
+  EXPECT_FALSE(is_calibrated({{.path = "set", .text = "hardware.mem_bandwidth=3TB/s"}}));
+  EXPECT_THAT(lines_of(errors_of(std::string(kSmall) + "calibrated: {gpu: h100}")),
+              testing::Contains(HasSubstr("calibrated.records")));
+}
+
 TEST(ToNode, ComesBackAsTheSameScenario) {
   const ScenarioFile file(R"(
 model: llama-3.1-8b

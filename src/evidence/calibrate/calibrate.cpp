@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "accuracy/bands.hpp"
 #include "core/result.hpp"
 #include "evidence/calibrate/determined.hpp"
 #include "evidence/calibrate/least_squares.hpp"
@@ -233,15 +234,20 @@ class Fitter {
   /// Columns are scaled to the parameters' ranges: an entry says what the whole range would do.
   Rows jacobian_here() {
     residuals_ = residuals_with(constants_);
-    Rows jacobian(observations_.size(), std::vector<double>(constants_.size(), 0.0));
+    return jacobian_of(observations_, residuals_);
+  }
+
+  [[nodiscard]] Rows jacobian_of(const Observations& observations,
+                                 const std::vector<double>& residuals) const {
+    Rows jacobian(observations.size(), std::vector<double>(constants_.size(), 0.0));
     for (std::size_t j = 0; j < constants_.size(); ++j) {
       Constants moved = constants_;
       const double step = kDifference * moved[j].range();
       const double direction = moved[j].value + step > moved[j].parameter.highest ? -1.0 : 1.0;
       moved[j].value += direction * step;
-      const auto there = residuals_with(moved);
+      const auto there = observations.residuals(overrides_of(moved));
       for (std::size_t i = 0; i < there.size(); ++i) {
-        jacobian[i][j] = direction * (there[i] - residuals_[i]) / kDifference;
+        jacobian[i][j] = direction * (there[i] - residuals[i]) / kDifference;
       }
     }
     return jacobian;
@@ -311,11 +317,32 @@ class Fitter {
                      .constants = constants_,
                      .jacobian = jacobian,
                      .residuals = residuals_};
-    result_.fitted = with_intervals(end, options_.seed);
-    if (result_.records > 1) {
-      const auto held_out = held_out_residuals(end);
+    result_.fitted = with_intervals(end, options_.tries_others);
+    if (options_.tries_others && result_.records > 1) {
+      const auto held_out = held_out_residuals(
+          end, {.observations = observations_, .jacobian = jacobian, .residuals = residuals_});
       result_.cross_validated = errors_of(held_out);
-      result_.bands = bands_of(observations_, held_out);
+      find_bands(end, held_out);
+    }
+  }
+
+  /// Of the figures that were fitted, and of the tokens' rate, which follows from them.
+  void find_bands(const FitEnd& end, const std::vector<double>& held_out) {
+    const auto range = [](const std::vector<double>& values) -> accuracy::Range {
+      const auto [least, most] = std::ranges::minmax(values);
+      return {.low = least, .high = most};
+    };
+    result_.own = {.server = observations_.server(),
+                   .in_flight = range(observations_.in_flight()),
+                   .input_tokens = range(observations_.prompts()),
+                   .bands = bands_of(observations_, held_out)};
+    Observations rates(evidence_, predict_options(options_), {Figure::kOutputThroughput});
+    if (rates.find(overrides_of(constants_)).empty()) {
+      const auto residuals = rates.residuals(overrides_of(constants_));
+      const Rows jacobian = jacobian_of(rates, residuals);
+      const auto others = held_out_residuals(
+          end, {.observations = rates, .jacobian = jacobian, .residuals = residuals});
+      std::ranges::copy(bands_of(rates, others), std::back_inserter(result_.own.bands));
     }
   }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "accuracy/bands.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "evidence/validate/evidence.hpp"
@@ -67,13 +68,6 @@ struct FitErrors {
   double mean = 0.0;
 };
 
-/// How far a prediction with these constants is from a measurement, for nine in ten.
-struct Band {
-  std::string figure;  ///< "ttft"
-  double percent = 0.0;
-  std::int64_t n = 0;
-};
-
 /// The server that a fit is of.
 struct Server {
   std::vector<std::string> names;  ///< Networks and GPUs: "llama-3.1-8b on h100".
@@ -92,7 +86,7 @@ struct Calibration {
   FitErrors after;
   /// Each record predicted from a fit on the others, and the bands of that; one record has neither.
   std::optional<FitErrors> cross_validated;
-  std::vector<Band> bands;
+  accuracy::OwnBands own;
   std::optional<double> left_of_tpot;  ///< Of `after`, the time per output token's median.
   /// As left(), of the same fit without the constants at their upper bounds; nothing where none is.
   std::optional<double> left_without_bounds;

@@ -118,6 +118,15 @@ std::optional<std::vector<double>> solve_step(const LeastSquares& problem) {
   return step;
 }
 
+std::optional<Rows> covariance(const Rows& jacobian, const std::vector<double>& weights) {
+  Rows normal = normal_matrix(jacobian, weights);
+  Rows inverse(normal.size(), std::vector<double>(normal.size(), 0.0));
+  for (std::size_t i = 0; i < normal.size(); ++i) {
+    inverse[i][i] = 1.0;
+  }
+  return eliminate(normal, inverse) ? std::optional(std::move(inverse)) : std::nullopt;
+}
+
 double own_share(const Rows& jacobian, std::size_t column) {
   const std::size_t count = jacobian.empty() ? 0 : jacobian.front().size();
   std::vector<double> target = column_of(jacobian, column);

@@ -20,6 +20,11 @@ struct LeastSquares {
 };
 [[nodiscard]] std::optional<std::vector<double>> solve_step(const LeastSquares& problem);
 
+/// Of such a solution, where each row errs with a variance of one over its weight. Nothing when it
+/// is not determined.
+[[nodiscard]] std::optional<Rows> covariance(const Rows& jacobian,
+                                             const std::vector<double>& weights);
+
 /// How much of column j of the matrix the other columns cannot explain: 1 when it is orthogonal to
 /// them, 0 when it is a combination of them (or zero itself).
 [[nodiscard]] double own_share(const Rows& jacobian, std::size_t column);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cmath>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "accuracy/bands.hpp"
 #include "document/document.hpp"
 #include "document/json_writer.hpp"
 #include "document/node_json.hpp"
@@ -24,6 +26,8 @@
 
 namespace ridgeline::evidence::calibrate {
 namespace {
+
+using scenario::MapBuilder;
 
 /// A setting of a scenario: "engine", "max_num_seqs". Changes of a network or GPU have the key
 /// "set".
@@ -76,13 +80,13 @@ std::vector<Setting> stated_settings(const scenario::Resolved& resolved) {
 }
 
 document::Node document_of(const std::vector<Setting>& settings) {
-  scenario::MapBuilder top;
+  MapBuilder top;
   std::vector<std::string> done;
   for (const auto& setting : settings) {
     if (setting.section.empty()) {
       top.add(setting.key, setting.value);
     } else if (std::ranges::find(done, setting.section) == done.end()) {
-      scenario::MapBuilder section;
+      MapBuilder section;
       for (const auto& other : settings) {
         if (other.section == setting.section) {
           section.add(other.key, other.value);
@@ -119,6 +123,34 @@ bool is_fitted(const Calibration& calibration, const std::string& name) {
   });
 }
 
+/// The section `calibrated`, by which a run knows the bands of its own server; null where there are
+/// none, or of several servers.
+document::Node calibrated_node(const Calibration& calibration) {
+  const accuracy::OwnBands& own = calibration.own;
+  MapBuilder section;
+  for (std::size_t axis = 0; axis < accuracy::kNumAxes; ++axis) {
+    if (!own.server[axis].empty()) {
+      section.add(accuracy::kAxisNames[axis], own.server[axis]);
+    } else if (static_cast<accuracy::Axis>(axis) != accuracy::Axis::kLoop) {
+      return {};
+    }
+  }
+  const auto pair = [](const accuracy::Range& range) {
+    const auto rounded = [](double value) {
+      constexpr double kThousand = 1e3;
+      return document::Node::real(std::round(kThousand * value) / kThousand, {});
+    };
+    return document::Node::list({rounded(range.low), rounded(range.high)}, {});
+  };
+  section.add("records", calibration.records);
+  section.add("in_flight", pair(own.in_flight)).add("input_tokens", pair(own.input_tokens));
+  for (const accuracy::Band& band : own.bands) {
+    section.add(accuracy::kMetricNames[static_cast<std::size_t>(band.metric)],
+                MapBuilder().add("p50", pair(band.p50)).add("p90", pair(band.p90)));
+  }
+  return section.finish();
+}
+
 std::string fitted_lines(const Calibration& calibration) {
   std::string text;
   for (const auto& fitted : calibration.fitted) {
@@ -152,10 +184,6 @@ std::string comments_of(const Calibration& calibration) {
       errors(calibration.before),
       errors(calibration.after),
       calibration.cross_validated ? errors(*calibration.cross_validated) : "unknown (one record)");
-  for (const auto& band : calibration.bands) {
-    text += fmt::format(
-        "# Nine in ten predictions of {} lie within {:.1f} %.\n", band.figure, band.percent);
-  }
   if (!calibration.server.differing.empty()) {
     text += fmt::format("# Left to the user, as the records differ in it: {}.\n",
                         fmt::join(calibration.server.differing, ", "));
@@ -243,12 +271,21 @@ std::string server_yaml(const Calibration& calibration) {
       text += fmt::format("{}:\n{}", member.key, lines);
     }
   }
-  return text + "serving:\n" + stated_times + fitted_lines(calibration);
+  text += "serving:\n" + stated_times + fitted_lines(calibration);
+  if (const document::Node own = calibrated_node(calibration); !own.is_null()) {
+    text +=
+        "# How far predictions of this server are off, in percent, by measurements left out in "
+        "turn.\ncalibrated:\n";
+    for (const auto& member : own.members()) {
+      text += fmt::format("  {}: {}\n", member.key, yaml_value(member.value));
+    }
+  }
+  return text;
 }
 
 std::string server_json(const Calibration& calibration) {
-  scenario::MapBuilder document;
-  scenario::MapBuilder serving;
+  MapBuilder document;
+  MapBuilder serving;
   for (const auto& member : calibration.server.settings.members()) {
     if (member.key != "serving") {
       document.add(member.key, member.value);
@@ -263,9 +300,11 @@ std::string server_json(const Calibration& calibration) {
   for (const auto& fitted : calibration.fitted) {
     serving.add(fitted.parameter.name, fitted.parameter.text(fitted.value));
   }
-  return json_of(document.add("serving", std::move(serving)).finish(),
-                 document::JsonWriter::Layout::kIndented) +
-         "\n";
+  document.add("serving", std::move(serving));
+  if (document::Node own = calibrated_node(calibration); !own.is_null()) {
+    document.add("calibrated", std::move(own));
+  }
+  return json_of(document.finish(), document::JsonWriter::Layout::kIndented) + "\n";
 }
 
 }  // namespace ridgeline::evidence::calibrate

@@ -1,28 +1,35 @@
 #include "evidence/calibrate/uncertainty.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "core/rng.hpp"
+#include "accuracy/bands.hpp"
+#include "core/math.hpp"
 #include "evidence/calibrate/calibrate.hpp"
+#include "evidence/calibrate/joint_fit.hpp"
 #include "evidence/calibrate/least_squares.hpp"
 #include "evidence/calibrate/observations.hpp"
 #include "evidence/calibrate/parameters.hpp"
 #include "evidence/validate/evidence.hpp"
-#include "statistics/quantiles.hpp"
+#include "statistics/student.hpp"
 
 namespace ridgeline::evidence::calibrate {
 namespace {
 
-constexpr int kBootstrapSamples = 400;
 constexpr double kIntervalTail = 0.05;
-constexpr double kBandShare = 0.9;
+/// Of a figure, relative: what another draw of the arrivals and the steps' own jumps do to it
+/// (docs/accuracy.md, "The data's own spread").
+constexpr double kLeastNoise = 0.003;
+constexpr double kUpperQuartile = 0.75;
+/// A linear step from a fit may say less than nothing.
+constexpr double kLeastResidual = -0.99;
 
 /// The constants of a fit with other weights.
 std::optional<std::vector<double>> refit(const FitEnd& end, const std::vector<double>& weights) {
@@ -35,45 +42,20 @@ std::optional<std::vector<double>> refit(const FitEnd& end, const std::vector<do
   return values;
 }
 
-/// Of each constant, the values that fits to as many observations drawn at random give.
-std::vector<std::vector<double>> drawn_values(const FitEnd& end, std::uint64_t seed) {
-  std::vector<std::vector<double>> draws(end.constants.size());
-  core::RngStream rng(seed, 0, "calibration bootstrap");
-  for (int sample = 0; sample < kBootstrapSamples; ++sample) {
-    std::vector<double> weights(end.residuals.size(), 0.0);
-    for (std::size_t i = 0; i < weights.size(); ++i) {
-      weights[rng.below(weights.size())] += 1.0;
-    }
-    const auto values = refit(end, weights);
-    for (std::size_t j = 0; values && j < draws.size(); ++j) {
-      draws[j].push_back((*values)[j]);
-    }
-  }
-  for (auto& draw : draws) {
-    std::ranges::sort(draw);
-  }
-  return draws;
-}
-
 }  // namespace
 
-std::vector<FittedParameter> with_intervals(const FitEnd& end, std::uint64_t seed) {
-  std::vector<std::vector<double>> draws;
-  if (end.observations.records().size() > 1) {
-    draws = drawn_values(end, seed);
+std::vector<FittedParameter> with_intervals(const FitEnd& end, bool is_final) {
+  std::vector<Interval> intervals;
+  if (is_final && end.observations.records().size() > 1) {
+    intervals = joint_intervals(end.observations, end.constants);
   }
   std::vector<FittedParameter> all;
   for (std::size_t j = 0; j < end.constants.size(); ++j) {
     const auto& [parameter, before, value] = end.constants[j];
     FittedParameter fitted{.parameter = parameter, .before = before, .value = value};
-    if (!draws.empty()) {
-      const bool drawn = !draws[j].empty();
-      const double low =
-          drawn ? statistics::sorted_quantile(draws[j], kIntervalTail) : parameter.lowest;
-      const double high =
-          drawn ? statistics::sorted_quantile(draws[j], 1.0 - kIntervalTail) : parameter.highest;
-      fitted.lowest = std::min(low, value);
-      fitted.highest = std::max(high, value);
+    if (!intervals.empty()) {
+      fitted.lowest = intervals[j].lowest;
+      fitted.highest = intervals[j].highest;
     }
     fitted.at_bound = value <= parameter.lowest || value >= parameter.highest;
     all.push_back(std::move(fitted));
@@ -81,38 +63,60 @@ std::vector<FittedParameter> with_intervals(const FitEnd& end, std::uint64_t see
   return all;
 }
 
-std::vector<double> held_out_residuals(const FitEnd& end) {
-  std::vector<double> held_out = end.residuals;
-  const auto& observations = end.observations.all();
+std::vector<double> held_out_residuals(const FitEnd& end, const Compared& compared) {
+  std::vector<double> held_out = compared.residuals;
+  const auto& fitted = end.observations.all();
+  const auto& observations = compared.observations.all();
   for (std::size_t i = 0; i < observations.size(); ++i) {
-    std::vector<double> weights(observations.size(), 1.0);
+    std::vector<double> weights(fitted.size(), 1.0);
     for (std::size_t k = 0; k < weights.size(); ++k) {
-      weights[k] = observations[k].record == observations[i].record ? 0.0 : 1.0;
+      weights[k] = fitted[k].record == observations[i].record ? 0.0 : 1.0;
     }
     const auto values = refit(end, weights);
     for (std::size_t j = 0; values && j < end.constants.size(); ++j) {
       const Constant& constant = end.constants[j];
-      held_out[i] += end.jacobian[i][j] * ((*values)[j] - constant.value) / constant.range();
+      held_out[i] += compared.jacobian[i][j] * ((*values)[j] - constant.value) / constant.range();
     }
   }
   return held_out;
 }
 
-std::vector<Band> bands_of(const Observations& observations, const std::vector<double>& residuals) {
-  std::vector<Band> bands;
-  for (std::size_t f = 0; f < validate::kNumFigures; ++f) {
-    std::vector<double> absolute;
+std::vector<accuracy::Band> bands_of(const Observations& observations,
+                                     const std::vector<double>& residuals) {
+  std::vector<accuracy::Band> bands;
+  for (std::size_t m = 0; m < accuracy::kNumMetrics; ++m) {
+    std::vector<double> logs;
     for (std::size_t i = 0; i < observations.size(); ++i) {
-      if (observations.all()[i].figure == static_cast<validate::Figure>(f)) {
-        absolute.push_back(100.0 * std::abs(residuals[i]));
+      const auto figure = static_cast<std::size_t>(observations.all()[i].figure);
+      if (std::string_view(validate::kFigureNames[figure]) == accuracy::kMetricNames[m]) {
+        logs.push_back(core::log(1.0 + std::max(residuals[i], kLeastResidual)));
       }
     }
-    if (!absolute.empty()) {
-      std::ranges::sort(absolute);
-      bands.push_back({.figure = validate::kFigureNames[f],
-                       .percent = statistics::sorted_quantile(absolute, kBandShare),
-                       .n = static_cast<std::int64_t>(absolute.size())});
+    if (logs.size() < 2) {
+      continue;
     }
+    const double n = core::real(static_cast<std::int64_t>(logs.size()));
+    const double mean = std::accumulate(logs.begin(), logs.end(), 0.0) / n;
+    double squares = 0.0;
+    for (const double log : logs) {
+      squares += (log - mean) * (log - mean);
+    }
+    const double spread =
+        std::max(kLeastNoise, std::sqrt(squares / (n - 1.0))) * std::sqrt(1.0 + 1.0 / n);
+    const auto range = [&](double p) -> accuracy::Range {
+      const double half =
+          spread * statistics::student_quantile(p, static_cast<std::int64_t>(logs.size()) - 1);
+      return {.low = 100.0 * (core::exp(mean - half) - 1.0),
+              .high = 100.0 * (core::exp(mean + half) - 1.0)};
+    };
+    bands.push_back({.slice = accuracy::kOwnSlice,
+                     .values = observations.server(),
+                     .metric = static_cast<accuracy::Metric>(m),
+                     .fitted = true,
+                     .groups = 1,
+                     .records = static_cast<std::int64_t>(logs.size()),
+                     .p50 = range(kUpperQuartile),
+                     .p90 = range(1.0 - kIntervalTail)});
   }
   return bands;
 }

@@ -1,14 +1,14 @@
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
+#include "accuracy/bands.hpp"
 #include "evidence/calibrate/calibrate.hpp"
 #include "evidence/calibrate/least_squares.hpp"
 #include "evidence/calibrate/observations.hpp"
 #include "evidence/calibrate/parameters.hpp"
 
-/// How well a fit is known, from its last Jacobian and residuals: no further simulation.
+/// How well a fit is known.
 namespace ridgeline::evidence::calibrate {
 
 struct FitEnd {
@@ -18,15 +18,23 @@ struct FitEnd {
   const std::vector<double>& residuals;
 };
 
-/// The fitted constants with 90 % intervals, by bootstrap over the measurements; of one record
-/// there are none.
-[[nodiscard]] std::vector<FittedParameter> with_intervals(const FitEnd& end, std::uint64_t seed);
+/// The fitted constants with their 90 % intervals (joint_fit.hpp); of one record, and
+/// of a fit that is only tried, there are none.
+[[nodiscard]] std::vector<FittedParameter> with_intervals(const FitEnd& end, bool is_final = true);
 
-/// The residuals of each record with the constants of a fit to the others. Requires two records.
-[[nodiscard]] std::vector<double> held_out_residuals(const FitEnd& end);
+/// Figures with their residuals at the end of a fit, and what its constants do to them.
+struct Compared {
+  const Observations& observations;
+  const Rows& jacobian;
+  const std::vector<double>& residuals;
+};
+/// The residuals of each record with the constants of a fit to the others: of the figures that were
+/// fitted, or of others of the same records. Requires two records.
+[[nodiscard]] std::vector<double> held_out_residuals(const FitEnd& end, const Compared& compared);
 
-/// Within which nine in ten of these residuals are, by figure.
-[[nodiscard]] std::vector<Band> bands_of(const Observations& observations,
-                                         const std::vector<double>& residuals);
+/// What holds half and nine in ten of further such residuals, by figure: a normal law's, with
+/// Student's allowance for few records. Figures that have no band in accuracy::Metric are left out.
+[[nodiscard]] std::vector<accuracy::Band> bands_of(const Observations& observations,
+                                                   const std::vector<double>& residuals);
 
 }  // namespace ridgeline::evidence::calibrate

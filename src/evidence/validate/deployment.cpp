@@ -176,16 +176,10 @@ class Deployer {
     }
     first_requests();
     for (const auto& [path, text] : evidence_.stated) {
-      std::erase_if(overrides_,
-                    [&](const scenario::Override& known) { return known.path == path; });
-      set(path, text);
+      replace({.path = path, .text = text});
     }
     for (const auto& change : overrides) {
-      if (change.path != "set" && change.path != "latency.set") {
-        std::erase_if(overrides_,
-                      [&](const scenario::Override& known) { return known.path == change.path; });
-      }
-      overrides_.push_back(change);
+      replace(change);
     }
     auto loaded = scenario::load_scenario(std::nullopt, overrides_, scenario::Purpose::kLook);
     if (!loaded) {
@@ -204,6 +198,14 @@ class Deployer {
  private:
   void set(std::string path, std::string text) {
     overrides_.push_back({.path = std::move(path), .text = std::move(text)});
+  }
+  /// Of maps of changes there may be many.
+  void replace(const scenario::Override& change) {
+    if (change.path != "set" && change.path != "latency.set") {
+      std::erase_if(overrides_,
+                    [&](const scenario::Override& known) { return known.path == change.path; });
+    }
+    overrides_.push_back(change);
   }
   void assume(std::string text) { evidence_.assumed.push_back(std::move(text)); }
 

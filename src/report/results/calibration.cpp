@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "accuracy/bands.hpp"
 #include "core/result.hpp"
 #include "document/json_writer.hpp"
 #include "evidence/calibrate/alternatives.hpp"
@@ -40,6 +41,10 @@ void write_or_null(document::JsonWriter& json, std::string_view name, std::optio
   } else {
     json.null();
   }
+}
+
+const char* metric_name(const accuracy::Band& band) {
+  return accuracy::kMetricNames[static_cast<std::size_t>(band.metric)];
 }
 
 std::string left_text(const Calibration& calibration, double expected) {
@@ -120,9 +125,12 @@ std::string calibration_table(const Calibration& calibration) {
   } else {
     text += fmt::format("{:<24} {:>8}\n", "on records left out", kOneRecord);
   }
-  for (const auto& band : calibration.bands) {
-    text += fmt::format(
-        "nine in ten {} within {:.1f} % ({} figures)\n", band.figure, band.percent, band.n);
+  for (const accuracy::Band& band : calibration.own.bands) {
+    text += fmt::format("nine in ten {} predicted {:+.1f} to {:+.1f} % off ({} records)\n",
+                        metric_name(band),
+                        band.p90.low,
+                        band.p90.high,
+                        band.records);
   }
   return text;
 }
@@ -172,11 +180,17 @@ std::string calibration_json(const Calibration& calibration,
     json.key("cross_validated").null();
   }
   json.key("bands").begin_array();
-  for (const auto& band : calibration.bands) {
+  for (const accuracy::Band& band : calibration.own.bands) {
     json.begin_object();
-    json.member("metric", band.figure);
-    json.member("within_pct", band.percent);
-    json.member("n", band.n);
+    json.member("metric", metric_name(band));
+    for (const auto& [name, range] :
+         {std::pair("p50_pct", band.p50), std::pair("p90_pct", band.p90)}) {
+      json.key(name).begin_object();
+      json.member("low", range.low);
+      json.member("high", range.high);
+      json.end_object();
+    }
+    json.member("records", band.records);
     json.end_object();
   }
   json.end_array();

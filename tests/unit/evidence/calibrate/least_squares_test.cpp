@@ -27,6 +27,12 @@ TEST(LeastSquares, AWeightedMeanIsTheFitOfAConstant) {
   EXPECT_NEAR(step.value()[0], 6.25, 1e-12);
 }
 
+TEST(LeastSquares, TheCovarianceOfAMeanIsItsVariance) {
+  const auto of_mean = covariance({{1.0}, {1.0}, {2.0}}, {1.0, 1.0, 4.0});
+  EXPECT_NEAR(of_mean.value()[0][0], 1.0 / 18.0, 1e-12);
+  EXPECT_FALSE(covariance({{1.0, 2.0}, {2.0, 4.0}}, {1.0, 1.0}).has_value());
+}
+
 TEST(LeastSquares, SaysWhenNothingIsDetermined) {
   const Rows twice = {{1.0, 2.0}, {2.0, 4.0}};
   EXPECT_FALSE(

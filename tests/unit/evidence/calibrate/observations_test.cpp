@@ -1,5 +1,6 @@
 #include "evidence/calibrate/observations.hpp"
 
+#include <cstddef>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -8,12 +9,19 @@
 #include "evidence/calibrate/calibrate.hpp"
 #include "evidence/calibrate/parameters.hpp"
 #include "evidence/validate/evidence.hpp"
+#include "scenario/scenario.hpp"
 #include "unit/evidence/calibrate/measured_loops.hpp"
 
 namespace ridgeline::evidence::calibrate {
 namespace {
 
 using ::testing::ElementsAre;
+
+KernelTimes slower_by(Kernels which, double factor) {
+  KernelTimes times = kAsModelled;
+  times[static_cast<std::size_t>(which)] = factor;
+  return times;
+}
 
 TEST(Observations, AreTheMeansOfRecordsThatCanBePredicted) {
   auto evidence = measured_loops({1, 4});
@@ -31,6 +39,23 @@ TEST(Observations, AreTheMeansOfRecordsThatCanBePredicted) {
   constants.front().value += 4000.0;
   const auto after = observations.residuals(overrides_of(constants));
   EXPECT_NEAR(after[0] - before[0], 0.1, 1e-6);
+}
+
+TEST(Observations, KernelsCanBeSlower) {
+  auto evidence = measured_loops({1, 4});
+  const std::vector<scenario::Override> own = {
+      {.path = "set", .text = "hardware.mem_bandwidth=3TB/s"}};
+  Observations observations(evidence, {.overrides = own});
+  ASSERT_EQ(observations.find({}), "");
+  EXPECT_EQ(observations.server()[0], "h100");
+  const auto plain = observations.residuals({});
+  for (const Kernels kernels : {Kernels::kMemory, Kernels::kCompute, Kernels::kGaps}) {
+    const auto slower = observations.residuals({}, slower_by(kernels, 1.2));
+    EXPECT_GT(slower[0], plain[0]) << static_cast<int>(kernels);
+    EXPECT_LT(slower[0], plain[0] + 0.2) << static_cast<int>(kernels);
+  }
+  // One GPU has no link.
+  EXPECT_EQ(observations.residuals({}, slower_by(Kernels::kLink, 2.0)), plain);
 }
 
 TEST(Observations, LeaveFleetsOut) {

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "accuracy/bands.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "document/document.hpp"
@@ -74,6 +75,29 @@ TEST(ServerFile, HoldsTheServerAndItsFittedTimes) {
   // The fitted time stands for the stated one.
   EXPECT_EQ(server.serving.close_time, core::Duration::milliseconds(2));
   EXPECT_EQ(server.serving.emit_time, core::Duration::microseconds(1));
+}
+
+TEST(ServerFile, HoldsTheBandsOfItsMeasurements) {
+  auto calibration = calibrated({record(64), record(64)}, {});
+  EXPECT_TRUE(read_back(calibration).calibrated.is_null());
+  calibration.own = {.server = {"h100", "dense", "bf16", "", "vllm", "llama-3.1-8b TP1"},
+                     .in_flight = {.low = 1.0, .high = 8.25},
+                     .input_tokens = {.low = 512.0, .high = 512.0},
+                     .bands = {{.metric = accuracy::Metric::kTpot,
+                                .p50 = {.low = -0.5, .high = 0.25},
+                                .p90 = {.low = -1.5, .high = 1.0}}}};
+  core::Errors errors;
+  const auto own =
+      accuracy::read_own_bands(read_back(calibration).calibrated, "calibrated", errors);
+  EXPECT_TRUE(errors.empty());
+  EXPECT_EQ(own.server, calibration.own.server);
+  EXPECT_EQ(own.in_flight, calibration.own.in_flight);
+  ASSERT_EQ(own.bands.size(), 1U);
+  EXPECT_EQ(own.bands[0].p90, calibration.own.bands[0].p90);
+  EXPECT_EQ(own.bands[0].records, 2);
+  // Of several networks there is no such server.
+  calibration.own.server[static_cast<std::size_t>(accuracy::Axis::kDeployment)].clear();
+  EXPECT_TRUE(read_back(calibration).calibrated.is_null());
 }
 
 TEST(ServerFile, LeavesOutWhatRecordsDoNotShare) {

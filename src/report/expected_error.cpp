@@ -26,7 +26,7 @@ using accuracy::ExpectedError;
 using accuracy::Metric;
 
 /// Ends of bands that are narrower, in percent, have a decimal.
-constexpr double kNarrow = 5.0;
+constexpr double kNarrow = 2.0;
 
 std::vector<std::string> names_of(const ExpectedError& error) {
   std::vector<std::string> names;

@@ -354,11 +354,14 @@ std::string sure_line(const Answer& answer, const PlanCandidate& pick) {
 /// Of the load that is recommended.
 std::string most_line(const Answer& answer, const PlanCandidate& pick) {
   const double serving = static_cast<double>(answer.serving(pick.replicas));
-  return fmt::format("1 keeps within the targets at {} {} with {}; as likely as not up to {}",
-                     significant(answer.load),
+  const auto load = [&](double value) {
+    return answer.is_closed_loop ? fmt::format("{:.0f}", value) : significant(value);
+  };
+  return fmt::format("1 keeps within the targets at {} {} with {}; as predicted up to {}",
+                     load(answer.load),
                      answer.is_closed_loop ? "clients" : "req/s",
                      sure_text(pick.p_feasible),
-                     significant(pick.capacity->value * serving));
+                     load(pick.capacity->value * serving));
 }
 
 std::string searched_text(const Answer& answer) {

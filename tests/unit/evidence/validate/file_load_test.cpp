@@ -15,7 +15,7 @@
 namespace ridgeline::evidence::validate {
 namespace {
 
-Evidence read(const std::string& name, const std::string& text) {
+Evidence read_loaded(const std::string& name, const std::string& text) {
   const std::string path = testing::TempDir() + name;
   std::ofstream(path) << text;
   const auto evidence = read_evidence(path);
@@ -46,7 +46,7 @@ std::string untimed(const std::string& backend) {
 }
 
 TEST(FileLoad, ARateWithoutTimesIsSpreadAtThatRateAndSaid) {
-  const Evidence evidence = read("untimed.json", untimed("vllm"));
+  const Evidence evidence = read_loaded("untimed.json", untimed("vllm"));
   EXPECT_EQ(evidence.family, "vllm-bench");
   ASSERT_EQ(evidence.warnings.size(), 1U);
   EXPECT_EQ(evidence.warnings.front().code, "W-no-start-times");
@@ -59,11 +59,11 @@ TEST(FileLoad, ARateWithoutTimesIsSpreadAtThatRateAndSaid) {
 }
 
 TEST(FileLoad, SglangsResultIsItsOwn) {
-  EXPECT_EQ(read("sglang.json", untimed("sglang")).family, "sglang-bench");
+  EXPECT_EQ(read_loaded("sglang.json", untimed("sglang")).family, "sglang-bench");
 }
 
 TEST(FileLoad, OneOfTwoRanksHasHalfOfIt) {
-  const Evidence evidence = read("ranks.json", untimed("vllm"));
+  const Evidence evidence = read_loaded("ranks.json", untimed("vllm"));
   FileLoad load(*evidence.stages.front().items, 2);
   EXPECT_EQ(load.size(), 2);
   EXPECT_EQ(load.times_rank(), 2.0);
@@ -87,7 +87,7 @@ TEST(FileLoad, SessionsKeepTheirTurnsAndWhatTheyShare) {
   // A line each.
   const std::size_t second = text.find("{\"metadata\"", 1);
   text.insert(second, "\n");
-  const Evidence evidence = read("profile_export.jsonl", text);
+  const Evidence evidence = read_loaded("profile_export.jsonl", text);
   ASSERT_NE(evidence.stages.front().items, nullptr);
   FileLoad load(*evidence.stages.front().items, 1);
   const domain::Request first = load.pop();

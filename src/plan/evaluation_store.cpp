@@ -416,6 +416,7 @@ core::Result<std::optional<Certification>> find_stored_certification(
     const ResolvedSpacePoint& whole,
     const ResolvedSpacePoint& serving,
     const Targets& targets,
+    const LatencyDoubt& doubt,
     const CertifyOptions& options,
     const std::atomic<bool>& interrupt) {
   const CertifyOptions of_run{
@@ -424,9 +425,14 @@ core::Result<std::optional<Certification>> find_stored_certification(
       .window_requests = whole.resolved.workload.section.num_prompts.value_or(0),
       .seed = static_cast<std::uint64_t>(whole.resolved.run.seed),
       .instances = whole.resolved.run.cluster.instances.value_or(1)};
-  auto run = stored_certification(store, whole.id, targets, of_run, [&] {
-    return run_whole(whole.resolved, targets, interrupt);
+  const Targets levels = with_levels(targets, doubt);
+  auto run = stored_certification(store, whole.id, levels, of_run, [&] {
+    return run_whole(whole.resolved, levels, interrupt);
   });
+  if (run && *run) {
+    take_levels(targets, (*run)->targets);
+    (*run)->certificate.holds = std::ranges::all_of((*run)->targets, &TargetResult::met);
+  }
   if (!run || !*run || !(*run)->certificate.holds || options.windows == 0) {
     return run;
   }

@@ -13,6 +13,7 @@
 #include "plan/capacity.hpp"
 #include "plan/certify.hpp"
 #include "plan/space.hpp"
+#include "plan/sure_load.hpp"
 #include "plan/target.hpp"
 #include "scenario/resolve.hpp"
 #include "sweep/shard_file.hpp"
@@ -68,12 +69,14 @@ class EvaluationStore {
 
 /// The run that `run` makes of a deployment, and if that meets every target, windows of other
 /// requests (certify), on the replicas that serve. The numbers are those of the run, but for the
-/// certificate. Taken from the store, and kept there, where there is one.
+/// certificate. Taken from the store, and kept there, where there is one. `doubt` is of the
+/// deployment's latencies (TargetResult::sure).
 [[nodiscard]] core::Result<std::optional<Certification>> find_stored_certification(
     EvaluationStore* store,
     const ResolvedSpacePoint& whole,
     const ResolvedSpacePoint& serving,
     const Targets& targets,
+    const LatencyDoubt& doubt,
     const CertifyOptions& options,
     const std::atomic<bool>& interrupt);
 

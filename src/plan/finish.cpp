@@ -41,16 +41,21 @@
 namespace ridgeline::plan {
 namespace {
 
-/// Replicas that are added at most where a target is missed, as a share and in number; and as a
-/// share where the number that one run asked for tells little.
+/// Replicas that are added at most where a target is missed, as a share and in number: in windows,
+/// and by runs, of which the number that the race asked for tells little.
 constexpr double kMostAdded = 1.0;
-constexpr double kMostAddedBlindly = 15.0;
+constexpr double kMostAddedByRun = 15.0;
 constexpr std::int64_t kLeastAdded = 3;
 /// Requests of a window where each costs more to simulate: 25 lie above its 99th percentile.
 constexpr std::int64_t kDearWindow = 2'500;
 /// Finalists that are tested beyond what the effort allows, where none has held yet.
 constexpr std::int64_t kMostBeyond = 3;
-constexpr double kAsLikelyAsNot = 0.5;
+/// Deviations between a load and a capacity that is as likely as not to reach it.
+constexpr double kAsLikelyAsNot = 0.0;
+/// Numbers of replicas that are run to find one that is.
+constexpr int kTriesOfCheaper = 4;
+/// A number of replicas that is surer by less is not worth its cost.
+constexpr double kSurer = 0.02;
 
 class Finish {
  public:
@@ -221,6 +226,7 @@ class Finish {
         *stated,
         *serving,
         question_.slo.targets,
+        finalist.doubt,
         {.load = inputs_.load,
          .windows = windows,
          .window_requests = window_requests(),
@@ -248,26 +254,32 @@ class Finish {
   }
 
   /// Tests a finalist with its replicas, with more until a number of them holds, and then with
-  /// those between that and the last that did not: where their number tells little, none. To hold
-  /// is to be sure; where no number is, the fewest that meet the targets do.
+  /// those between that and the last that did not. To hold is to meet the targets and, by its run
+  /// (0 windows), to be sure of it: a gateway deals requests more evenly than the race did, and
+  /// keeps prompts apart, so that its number is where the search begins. Where none is sure, the
+  /// surest number is kept.
   core::Result<bool> find_replicas(Finalist& finalist, std::int64_t windows) {
-    const bool is_blind = finalist.together > 1 && windows == 0;
+    const bool by_run = windows == 0;
+    const bool must_be_sure = by_run && finalist.doubt.is_known();
     const auto more = static_cast<std::int64_t>(core::real(finalist.replicas) *
-                                                (is_blind ? kMostAddedBlindly : kMostAdded));
+                                                (by_run ? kMostAddedByRun : kMostAdded));
     const std::int64_t most = finalist.replicas + std::max(kLeastAdded, more);
     const auto half_way = [&](std::int64_t failed) {
       const auto next = finalist.rules.at_least((failed + finalist.replicas) / 2);
-      return next > std::max(failed, finalist.rules.spare) && next < finalist.replicas
-                 ? next
-                 : std::nullopt;
+      return next > failed && next < finalist.replicas ? next : std::nullopt;
     };
     std::int64_t step = 1;
+    std::int64_t last = finalist.replicas;
     std::int64_t missed = 0;  // So many replicas miss a target,
-    std::int64_t failed = 0;  // so many are not sure either.
+    // so many are not sure either, or too few.
+    std::int64_t failed = by_run ? least_replicas(finalist) - 1 : 0;
     std::optional<std::int64_t> next = finalist.replicas;
+    std::optional<Certification> surest;
+    double best = -1.0;
     bool holds = false;
     while (next) {
-      auto tested = test(finalist, *next, windows);
+      last = *next;
+      auto tested = test(finalist, last, windows);
       if (!tested) {
         return core::fail(std::move(tested).error());
       }
@@ -276,38 +288,43 @@ class Finish {
       }
       const bool meets = (*tested)->certificate.holds;
       const double sure = probability_of(finalist, **tested);
-      const bool held = meets && (!finalist.is_sure || sure >= question_.confidence);
-      if (meets) {
-        finalist.met.emplace_back(*next, sure);
-      }
-      missed = meets ? missed : *next;
-      if (held || !holds) {
-        finalist.replicas = *next;
-        finalist.certification = std::move(**tested);
+      const bool held = meets && (!must_be_sure || sure >= question_.confidence);
+      missed = meets ? missed : std::max(missed, last);
+      failed = held ? failed : last;
+      if (held || (!holds && meets && sure > best + kSurer)) {
+        best = sure;
+        finalist.replicas = last;
+        surest = std::move(**tested);
+      } else if (!surest) {
+        finalist.certification = std::move(**tested);  // For what it misses.
       }
       holds = holds || held;
-      failed = held ? failed : *next;
       if (!holds) {
-        next = finalist.rules.at_least(finalist.replicas + step);
-        next = next <= most ? next : std::nullopt;
+        const std::int64_t more_of_them = std::min({last + step, most, finalist.rules.most});
+        next = more_of_them > last ? finalist.rules.at_least(more_of_them) : std::nullopt;
         step *= 2;
-        if (next || !finalist.is_sure || !meets) {
-          continue;
-        }
-        finalist.is_sure = false;  // No number is.
-        holds = true;
-        failed = missed;
+      } else {
+        next = failed > 0 || by_run ? half_way(failed) : std::nullopt;
       }
-      next = failed > 0 || is_blind ? half_way(failed) : std::nullopt;
     }
     finalist.failed = std::max(finalist.failed, missed);
-    finalist.gave_up = !holds;
+    finalist.gave_up = !surest.has_value();
+    if (surest) {
+      finalist.certification = std::move(surest);
+    } else {
+      finalist.replicas = last;
+    }
     return true;
   }
 
   /// That its run meets the targets, by the doubt of its latencies.
   [[nodiscard]] double probability_of(const Finalist& finalist, const Certification& run) const {
     return probability_met(question_.slo.targets, run.targets, finalist.doubt);
+  }
+
+  /// No fewer have the seats, or stay below the utilisation that is allowed.
+  [[nodiscard]] static std::int64_t least_replicas(const Finalist& finalist) {
+    return finalist.rules.fewest(finalist.search.ceiling).value_or(finalist.rules.spare + 1);
   }
 
   core::Result<bool> certify_each(const std::vector<std::size_t>& which, std::int64_t windows) {
@@ -393,8 +410,10 @@ class Finish {
       const std::int64_t spare = finalists_[i].rules.spare;
       row.replicas = std::max<std::int64_t>(1, finalists_[i].replicas - spare);
       // What windows have shown is known.
-      row.min_replicas =
-          std::min(row.max_replicas, std::max(row.min_replicas, finalists_[i].failed - spare + 1));
+      row.min_replicas = std::min(row.max_replicas,
+                                  std::max({row.min_replicas,
+                                            finalists_[i].failed - spare + 1,
+                                            least_replicas(finalists_[i]) - spare}));
       if (finalists_[i].certification && !of(finalists_[i]).is_bound()) {
         // As sure as its run is; the most that is said of that is no bound of the capacity.
         const double p = std::clamp(sureness(i), 1.0 - accuracy::kMostSure, accuracy::kMostSure);
@@ -458,7 +477,9 @@ class Finish {
     answer_.expected_regret_pct =
         best > 0.0 ? 100.0 * assessed_.expected_regret[*pick] / best : 0.0;
     answer_.amplification = doubt_.table.candidates[*pick].amplification;
-    answer_.cheaper = cheaper_chance(*pick);
+    if (auto cheaper = find_cheaper(*pick); !cheaper) {
+      return core::fail(std::move(cheaper).error());
+    }
     answer_.measurements = value_of_measurements(doubt_.input, *pick);
     fill_breakevens(*pick);
     return {};
@@ -472,7 +493,7 @@ class Finish {
       candidate.p_feasible = finalist.certification
                                  ? sureness(i)
                                  : std::min(assessed_.p_feasible[i], accuracy::kMostSure);
-      // To be the cheapest that suffices it has to suffice.
+      // To be the best it has to suffice.
       candidate.p_best = std::min(assessed_.p_best[i], candidate.p_feasible);
       candidate.expected_regret = assessed_.expected_regret[i];
     }
@@ -480,8 +501,11 @@ class Finish {
     const double sampling = candidate.sampling_sd;
     candidate.model_sd = std::sqrt(std::max(0.0, capacity.sd * capacity.sd - sampling * sampling));
     const double width = core::exp(kEightyPercent * capacity.sd);
+    // No more than it serves at all.
+    const double most = finalist.saturation > 0.0 ? finalist.saturation : HUGE_VAL;
+    candidate.capacity->value = std::min(candidate.capacity->value, most);
     candidate.capacity->lo = candidate.capacity->value / width;
-    candidate.capacity->hi = candidate.capacity->value * width;
+    candidate.capacity->hi = std::min(candidate.capacity->value * width, most);
     const std::int64_t serving =
         std::max<std::int64_t>(1, finalist.replicas - finalist.rules.spare);
     candidate.utilisation =
@@ -520,49 +544,55 @@ class Finish {
     return {};
   }
 
-  /// Of a finalist that is run, the fewest replicas that are as likely as not to suffice, and how
-  /// sure they are: of those that were run where no number tells of another.
-  [[nodiscard]] std::optional<std::pair<std::int64_t, double>> likely_replicas(
-      std::size_t i) const {
-    const Finalist& finalist = finalists_[i];
-    if (finalist.together > 1) {
-      std::optional<std::pair<std::int64_t, double>> fewest;
-      for (const auto& [replicas, sure] : finalist.met) {
-        if (sure >= kAsLikelyAsNot && (!fewest || replicas < fewest->first)) {
-          fewest = {replicas, sure};
-        }
-      }
-      return fewest;
-    }
-    const double log_rate = core::log(inputs_.load);
-    const auto serving = fewest_replicas(doubt_.input.rows[i], capacity_of(i), log_rate, 0.0);
-    const auto replicas =
-        serving ? finalist.rules.at_least(*serving + finalist.rules.spare) : std::nullopt;
-    return replicas ? std::optional(std::pair(*replicas,
-                                              normal_probability(capacity_of(i).margin(
-                                                  log_rate, *replicas - finalist.rules.spare))))
-                    : std::nullopt;
-  }
-
   /// The cheapest that is as likely as not to suffice and not sure enough, if it costs less than
-  /// the pick.
-  [[nodiscard]] std::optional<CheaperChance> cheaper_chance(std::size_t pick) {
-    std::optional<CheaperChance> found;
+  /// the pick: by the spread of its capacity, and then as its run says. False when interrupted.
+  core::Result<bool> find_cheaper(std::size_t pick) {
+    const double log_rate = core::log(inputs_.load);
+    std::optional<std::size_t> found;
+    std::int64_t replicas = 0;
     double least = cost(finalists_[pick]) * (1.0 - kCostRounding);
     for (std::size_t i = 0; i < finalists_.size(); ++i) {
-      const auto likely = finalists_[i].gave_up ? std::nullopt : likely_replicas(i);
-      if (!likely || likely->second >= question_.confidence) {
+      const Finalist& finalist = finalists_[i];
+      const auto serving =
+          fewest_replicas(doubt_.input.rows[i], capacity_of(i), log_rate, kAsLikelyAsNot);
+      const auto fewest =
+          serving ? finalist.rules.at_least(*serving + finalist.rules.spare) : std::nullopt;
+      if (!fewest || finalist.gave_up || of(finalist).is_bound()) {
         continue;
       }
-      const double costs = core::real(likely->first) * finalists_[i].unit_costs.front();
+      const double costs = core::real(*fewest) * finalist.unit_costs.front();
       if (costs < least) {
         least = costs;
-        found = {.candidate = finalists_[i].candidate,
-                 .replicas = likely->first,
-                 .p_feasible = likely->second};
+        found = i;
+        replicas = *fewest;
       }
     }
-    return found;
+    for (int tries = 0; found && tries < kTriesOfCheaper; ++tries) {
+      const Finalist& finalist = finalists_[*found];
+      if (core::real(replicas) * finalist.unit_costs.front() >=
+          cost(finalists_[pick]) * (1.0 - kCostRounding)) {
+        break;
+      }
+      auto tested = test(finalist, replicas, 0);
+      if (!tested || !*tested) {
+        return tested ? core::Result<bool>(false) : core::fail(std::move(tested).error());
+      }
+      const double sure = (*tested)->certificate.holds ? probability_of(finalist, **tested) : 0.0;
+      if (sure >= question_.confidence) {
+        break;
+      }
+      if (sure >= core::normal_cdf(kAsLikelyAsNot)) {
+        answer_.cheaper = {
+            .candidate = finalist.candidate, .replicas = replicas, .p_feasible = sure};
+        break;
+      }
+      const auto more = finalist.rules.at_least(replicas + 1);
+      if (!more) {
+        break;
+      }
+      replicas = *more;
+    }
+    return true;
   }
 
   [[nodiscard]] Offer offer_of(std::size_t i) {

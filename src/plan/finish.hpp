@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "core/result.hpp"
@@ -42,15 +41,11 @@ struct Finalist {
   std::int64_t together = 1;    ///< Replicas that were run to find it. More than one: no capacity
                                 ///< times their number tells whether so many suffice.
   LatencyDoubt doubt = {};      ///< Of a bound none.
-  /// The race looked for what it carries within targets that leave room for the doubt: a run has to
-  /// be sure enough to hold. Not where no number of replicas is.
-  bool is_sure = false;
+  bool is_sure = false;         ///< The race looked for what it surely carries.
   std::int64_t replicas = 0;
   std::optional<Certification> certification = {};  ///< With `replicas`.
   std::int64_t failed = 0;                          ///< So many replicas miss a target.
-  /// Numbers of replicas whose run meets the targets, and how sure each of them is.
-  std::vector<std::pair<std::int64_t, double>> met = {};
-  bool gave_up = false;  ///< No allowed number of replicas passes.
+  bool gave_up = false;                             ///< No allowed number of replicas passes.
   /// Lost the race, and is the best of its GPU: only prices at which it would win are asked for.
   bool is_rival = false;
 };

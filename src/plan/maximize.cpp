@@ -284,7 +284,7 @@ class Maximizer {
         return core::fail(saved.error());
       }
       auto certified = find_stored_certification(
-          inputs_.store, *saved, *found, question_.slo.targets, how, interrupt_);
+          inputs_.store, *saved, *found, question_.slo.targets, entry.doubt, how, interrupt_);
       if (!certified || !*certified) {
         return certified ? core::Result<void>() : core::fail(std::move(certified).error());
       }

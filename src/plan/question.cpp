@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "accuracy/bands.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "document/reader.hpp"
@@ -182,7 +183,7 @@ class QuestionReader {
               "--slo-ttft 500ms --slo-tpot 50ms, or slo: {ttft: {p99: 500ms}}");
     }
     question_.confidence = question_.slo.confidence.value_or(question_.confidence);
-    read_number("--confidence", words_.confidence, 0.5, 0.999, question_.confidence);
+    read_number("--confidence", words_.confidence, 0.5, accuracy::kMostSure, question_.confidence);
     read_count("--top-n", words_.top_n, question_.top_n);
     if (words_.effort) {
       const auto* const found = std::ranges::find(kEffortNames, *words_.effort);

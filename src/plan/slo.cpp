@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "accuracy/bands.hpp"
 #include "core/check.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
@@ -72,7 +73,7 @@ class SloReader {
     if (const auto seconds = map_.quantity("window", "seconds")) {
       slo_.window = core::Duration::saturating(core::Seconds(*seconds));
     }
-    slo_.confidence = map_.real("confidence", {0.5, 0.999});
+    slo_.confidence = map_.real("confidence", {0.5, accuracy::kMostSure});
     map_.finish();
     if (attainment_ && together_.any_limit) {
       slo_.targets.push_back(together_.target);

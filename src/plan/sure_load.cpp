@@ -56,6 +56,30 @@ Targets tightened(Targets targets, const LatencyDoubt& doubt, double confidence)
   return targets;
 }
 
+Targets with_levels(const Targets& targets, const LatencyDoubt& doubt) {
+  Targets all = targets;
+  for (const Target& target : targets) {
+    if (target.is_attainment && doubt.is_known()) {
+      for (const double level : kSurenessLevels) {
+        all.push_back(tightened({target}, doubt, level).front());
+      }
+    }
+  }
+  return all;
+}
+
+void take_levels(const Targets& stated, std::vector<TargetResult>& results) {
+  std::size_t next = stated.size();
+  for (std::size_t i = 0; i < stated.size(); ++i) {
+    for (std::size_t k = 0;
+         stated[i].is_attainment && next < results.size() && k < kSurenessLevels.size();
+         ++k, ++next) {
+      results[i].sure = results[next].met ? kSurenessLevels.at(k) : results[i].sure;
+    }
+  }
+  results.resize(stated.size());
+}
+
 double probability_met(const Targets& targets,
                        const std::vector<TargetResult>& results,
                        const LatencyDoubt& doubt) {
@@ -63,7 +87,7 @@ double probability_met(const Targets& targets,
   for (const TargetResult& result : results) {
     const Target& target = targets[result.target];
     if (!result.value_ms) {
-      least = result.met ? least : 0.0;
+      least = std::min(least, result.sure);
       continue;
     }
     const auto metric = static_cast<std::size_t>(target.metric());

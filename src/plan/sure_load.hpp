@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -27,9 +28,16 @@ struct LatencyDoubt {
 /// that probability. Where no doubt is known, the targets as they are.
 [[nodiscard]] Targets tightened(Targets targets, const LatencyDoubt& doubt, double confidence);
 
+/// Levels of TargetResult::sure.
+inline constexpr std::array kSurenessLevels = {
+    0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, accuracy::kMostSure};
+/// The targets, and behind them each attainment tightened to each of kSurenessLevels.
+[[nodiscard]] Targets with_levels(const Targets& targets, const LatencyDoubt& doubt);
+/// Takes what a run has of these for TargetResult::sure of the stated ones, which alone are kept.
+void take_levels(const Targets& stated, std::vector<TargetResult>& results);
+
 /// Probability that the target is met which is surest to be missed, accuracy::kMostSure at most.
-/// `results` are predictions at one load. Of an attainment there is no value to judge by: whether
-/// it is met. 0 where no doubt is known.
+/// `results` are predictions at one load. 0 where no doubt is known.
 [[nodiscard]] double probability_met(const Targets& targets,
                                      const std::vector<TargetResult>& results,
                                      const LatencyDoubt& doubt);

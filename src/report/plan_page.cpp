@@ -448,8 +448,8 @@ class PlanPage {
     std::string html = fmt::format(
         "<p>{}</p>\n",
         xml_escaped(fmt::format(
-            "The answer suffices with {} and is the cheapest that suffices with {}; on average it "
-            "costs {} more than the cheapest, were everything known.",
+            "The answer suffices with {}; with {} no other deployment would have been better. On "
+            "average it costs {} more than what would have done, were everything known.",
             share_text(*pick_, "p_feasible"),
             share_text(*pick_, "p_best"),
             cell(plan_, "answer.expected_regret_pct", "%"))));

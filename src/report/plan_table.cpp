@@ -54,16 +54,6 @@ std::string objective_text(Objective objective) {
   return kTexts[static_cast<std::size_t>(objective)];
 }
 
-/// What the best by an objective is called.
-std::string best_by(Objective objective) {
-  constexpr std::array kTexts = {"the cheapest",
-                                 "the cheapest",
-                                 "the cheapest",
-                                 "that of least watts",
-                                 "that of least joules per token"};
-  return kTexts[static_cast<std::size_t>(objective)];
-}
-
 /// The objectives that need a column of their own: GPUs and USD/h have theirs.
 std::vector<Objective> shown_objectives(const Answer& answer) {
   std::vector<Objective> shown;
@@ -144,7 +134,9 @@ std::string value_text(const PlanCandidate& candidate, std::size_t target, bool 
 }
 
 std::string sure_text(double p) {
-  return fmt::format("{:.0f} %", p * 100.0);
+  // Rounded down: 89.9 % is not the 90 % that was asked for.
+  constexpr double kRounding = 1e-6;
+  return fmt::format("{:.0f} %", std::floor(p * 100.0 + kRounding));
 }
 
 /// How sure a deployment is; nothing is, of which bounds alone are known.
@@ -329,12 +321,11 @@ std::string sure_line(const Answer& answer, const PlanCandidate& pick) {
                        pick.bound);
   }
   std::string text = fmt::format(
-      "1 suffices with {}, is {} that suffices with {}{}; "
-      "expected regret {} %",
+      "1 suffices with {}{}; with {} no other deployment would have been better; expected regret "
+      "{} %",
       sure_text(pick.p_feasible),
-      best_by(answer.question.objectives.front()),
-      sure_text(pick.p_best),
       answer.cheaper ? " (for less: the last row)" : "",
+      sure_text(pick.p_best),
       significant(answer.expected_regret_pct));
   if (answer.amplification && *answer.amplification >= kWorthSaying) {
     text += fmt::format("; a step 1 % slower costs {:.2g} % of capacity", *answer.amplification);
@@ -531,9 +522,8 @@ std::optional<std::string> plan_explanation(const Answer& answer,
   }
   if (one.certificate && !one.is_bound()) {
     text += line("sure",
-                 fmt::format("suffices with {}, is {} that suffices with {}",
+                 fmt::format("suffices with {}; with {} no other deployment would have been better",
                              sure_text(one.p_feasible),
-                             best_by(answer.question.objectives.front()),
                              sure_text(one.p_best)),
                  style);
   }

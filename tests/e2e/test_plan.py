@@ -519,3 +519,33 @@ def test_clients_up_to_the_seats_need_one_replica(ridgeline):
         pick = next(c for c in answer["candidates"] if c["id"] == answer["answer"]["id"])
         assert pick["deployment"]["replicas"] == replicas
         assert pick["replica_capacity"]["value"] == 8
+
+
+def test_attainment_of_two_limits_is_no_surer_than_one_of_them(ridgeline, tmp_path):
+    """It has no value to judge by: the run counts it with tightened limits."""
+    question = tmp_path / "question.yaml"
+    sure = {}
+    for limits in ("tpot: 60ms", "ttft: 5s, tpot: 60ms"):
+        question.write_text("model: qwen3-32b\nworkload: {request_rate: 2, input_len: 512, output_len: 128}\n"
+                            "space: {gpu: [l40s], replicas: [4], engine: {tensor_parallel_size: [4], max_num_batched_tokens: [2048]}}\n"
+                            f"slo: {{attainment: 0.99, {limits}}}\n")
+        answer = json.loads(ridgeline("plan", question, "--confidence", "0.5", "--effort", "quick", "--format", "json").stdout)
+        pick = next(c for c in answer["candidates"] if c["id"] == answer["answer"]["id"])
+        sure[limits] = pick["p_feasible"]
+    one, both = sure.values()
+    assert both <= one and one - both < 0.06, sure  # Levels are five percent apart.
+
+
+def test_sureness_falls_between_replicas_by_their_runs(ridgeline):
+    """The row of what is cheaper is as sure as that number of replicas is when it is asked for."""
+    words = ["--model", "llama-3.1-8b", "--gpu", "h100", "--request-rate", "40", "--input-len", "512", "--output-len", "128",
+             "--tensor-parallel-size", "1", "--max-num-batched-tokens", "2048", "--slo-tpot", "8ms", "--effort", "quick", "--format",
+             "json"]
+    answer = json.loads(ridgeline("plan", *words).stdout)
+    pick = next(c for c in answer["candidates"] if c["id"] == answer["answer"]["id"])
+    cheaper = answer["answer"]["cheaper"]
+    assert pick["p_feasible"] >= 0.9 > cheaper["p_feasible"] >= 0.5
+    assert cheaper["replicas"] < pick["deployment"]["replicas"] <= 10
+    fewer = json.loads(ridgeline("plan", *words, "--confidence", "0.6").stdout)
+    same = next(c for c in fewer["candidates"] if c["id"] == fewer["answer"]["id"])
+    assert same["deployment"]["replicas"] <= cheaper["replicas"]

@@ -1,6 +1,7 @@
 #include "plan/sure_load.hpp"
 
 #include <cmath>
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -91,6 +92,29 @@ TEST(SureLoad, WhatMeetsTightenedTargetsIsAsSureAsAsked) {
   EXPECT_EQ((*found)->sure.load, std::floor(30.0 * std::exp(-kNinety * 0.3)));
   EXPECT_GE(probability_met(targets(500.0, 30.0), {predicted(1, (*found)->sure.load)}, doubt), 0.9);
   EXPECT_NEAR((*found)->sd, std::log(30.0 / (*found)->sure.load) / kNinety, 1e-12);
+}
+
+TEST(SureLoad, AnAttainmentIsAsSureAsItsTightestLimitsThatHold) {
+  Target both;
+  both.is_attainment = true;
+  both.limits[static_cast<std::size_t>(metrics::Metric::kTtft)] = core::Duration::milliseconds(500);
+  both.limits[static_cast<std::size_t>(metrics::Metric::kTpot)] = core::Duration::milliseconds(30);
+  const accuracy::Band tpot = normal_band(0.3);
+  const LatencyDoubt doubt{.tpot = tpot, .ttft = tpot};
+  const Targets stated = {targets(500.0, 30.0)[1], both};
+  const Targets all = with_levels(stated, doubt);
+  ASSERT_EQ(all.size(), 2 + kSurenessLevels.size());
+  EXPECT_EQ(with_levels(stated, {}).size(), 2U);
+  // A run in which they hold up to 80 %.
+  std::vector<TargetResult> results;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    results.push_back({.target = i, .met = i < 2 || kSurenessLevels.at(i - 2) <= 0.8});
+  }
+  results[0].value_ms = Interval{.value = 1.0, .lo = 1.0, .hi = 1.0};
+  take_levels(stated, results);
+  ASSERT_EQ(results.size(), 2U);
+  EXPECT_EQ(results[1].sure, 0.8);
+  EXPECT_EQ(probability_met(stated, results, doubt), 0.8);
 }
 
 TEST(SureLoad, TheMiddleOfABandMovesTheTarget) {

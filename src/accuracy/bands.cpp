@@ -247,6 +247,12 @@ OwnBands read_own_bands(const document::Node& node, const std::string& path, cor
   own.server = read_values(reader, false);
   own.in_flight = read_range(reader, "in_flight");
   own.input_tokens = read_range(reader, "input_tokens");
+  for (const auto& [key, range] :
+       {std::pair("in_flight", own.in_flight), std::pair("input_tokens", own.input_tokens)}) {
+    if (range.low < 0.0) {
+      reader.problem(key, "expected two numbers of 0 or more");
+    }
+  }
   const std::int64_t records = reader.required_integer("records", {.lowest = 2});
   for (std::size_t i = 0; i < kNumMetrics; ++i) {
     const document::Node* const ranges = reader.node(kMetricNames[i]);
@@ -262,9 +268,16 @@ OwnBands read_own_bands(const document::Node& node, const std::string& path, cor
                          .records = records,
                          .p50 = read_range(of, "p50"),
                          .p90 = read_range(of, "p90")});
+    const Band& band = own.bands.back();
+    if (!band.p90.holds(band.p50.low) || !band.p90.holds(band.p50.high)) {
+      of.problem("p90", "expected a range that holds p50");
+    }
     of.finish();
   }
   reader.finish();
+  if (own.bands.empty()) {
+    reader.problem(kMetricNames[1], "expected a metric at least, with p50 and p90");
+  }
   return own;
 }
 

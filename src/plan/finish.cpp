@@ -71,7 +71,8 @@ class Finish {
 
   core::Result<bool> run() {
     for (Finalist& finalist : finalists_) {
-      finalist.replicas = finalist.rules.fewest(finalist.capacity).value_or(finalist.rules.most);
+      finalist.replicas =
+          finalist.rules.fewest(finalist.capacity).value_or(finalist.rules.highest());
     }
     keep_cheapest();
     auto done = certify_all();
@@ -300,7 +301,7 @@ class Finish {
       }
       holds = holds || held;
       if (!holds) {
-        const std::int64_t more_of_them = std::min({last + step, most, finalist.rules.most});
+        const std::int64_t more_of_them = std::min({last + step, most, finalist.rules.highest()});
         next = more_of_them > last ? finalist.rules.at_least(more_of_them) : std::nullopt;
         step *= 2;
       } else {

@@ -509,8 +509,8 @@ class Planner {
     std::vector<std::size_t> order;
     for (std::size_t i = 0; i < contenders_.size(); ++i) {
       const Contender& contender = contenders_[i];
-      if (contender.standing == standing && contender.alive && contender.capacity.load > 0.0 &&
-          contender.rules.fewest(contender.capacity.load)) {
+      if (contender.standing == standing && contender.alive &&
+          contender.rules.fewest(kGatewayGain * contender.capacity.load)) {
         order.push_back(i);
       }
     }

@@ -242,7 +242,7 @@ class Race {
         }
         continue;
       }
-      if (!p.rules.fewest(p.capacity.load * core::exp(z * p.capacity.sd))) {
+      if (!p.rules.fewest(kGatewayGain * p.capacity.load * core::exp(z * p.capacity.sd))) {
         p.reason = "more replicas than the limits allow would be needed";
         p.stage = fmt::format("{} requests", requests);
         out.push_back(i);
@@ -283,6 +283,11 @@ std::optional<std::int64_t> ReplicaRules::at_least(std::int64_t replicas) const 
     found = *next;
   }
   return found <= most ? std::optional(found) : std::nullopt;
+}
+
+std::int64_t ReplicaRules::highest() const {
+  const auto above = std::ranges::upper_bound(allowed, most);
+  return above == allowed.begin() ? most : *(above - 1);
 }
 
 std::optional<std::int64_t> ReplicaRules::fewest(double capacity) const {

@@ -25,6 +25,8 @@ struct ReplicaRules {
   /// The fewest that serve the load where each serves `capacity`; nothing where too many would be
   /// needed.
   [[nodiscard]] std::optional<std::int64_t> fewest(double capacity) const;
+  /// The highest number that is allowed.
+  [[nodiscard]] std::int64_t highest() const;
   /// At least so many: the next allowed number.
   [[nodiscard]] std::optional<std::int64_t> at_least(std::int64_t replicas) const;
 };
@@ -76,6 +78,10 @@ inline constexpr double kPairedShare = 0.5;
 /// The fluid estimate is trusted to be no further off than this, either way, before any run; the
 /// runs of the first rung widen it.
 inline constexpr double kFluidFactor = 1.6;
+/// A replica behind a gateway, which deals requests evenly, carries up to so many times what one
+/// with arrivals at random does: a contender that would need more replicas than there may be is
+/// kept where so much would do (14 by a race, 8 by runs, of a TPOT near that of a lone request).
+inline constexpr double kGatewayGain = 4.0;
 /// Spaces up to this size are raced whole.
 inline constexpr std::size_t kSmallSpace = 64;
 

@@ -124,6 +124,11 @@ class Loader {
   void read_calibrated(document::ObjectReader& reader) {
     const document::Node* const node = reader.node(kCalibrated);
     if (node != nullptr && !node->is_null()) {
+      if (!node->is_map()) {
+        reader.problem(kCalibrated,
+                       fmt::format("found {}, expected what calibrate writes", node->describe()));
+        return;
+      }
       static_cast<void>(accuracy::read_own_bands(*node, std::string(kCalibrated), errors_));
       loaded.scenario.deployment.calibrated = *node;
     }

@@ -78,6 +78,9 @@ TEST(OwnBands, OddSectionsAreRefused) {
   EXPECT_THAT(said(sound + ", ttft: {p50: [1, -1], p90: [-2, 3]}}"),
               testing::HasSubstr("ascending"));
   EXPECT_THAT(said(sound + ", ttfx: {}}"), testing::HasSubstr("ttfx"));
+  EXPECT_THAT(said(sound + ", ttft: {p50: [-1, 1], p90: [-0.5, 3]}}"),
+              testing::HasSubstr("a range that holds p50"));
+  EXPECT_THAT(said(sound + "}"), testing::HasSubstr("a metric at least"));
   EXPECT_THAT(said("{}"), testing::HasSubstr("calibrated.gpu"));
 }
 

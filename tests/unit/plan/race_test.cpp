@@ -30,6 +30,9 @@ TEST(ReplicaRules, FewestThatServe) {
   EXPECT_EQ(rules.fewest(2.0), 6);
   EXPECT_EQ(rules.fewest(1.5), std::nullopt);
   EXPECT_EQ(rules.fewest(0.0), std::nullopt);
+  EXPECT_EQ(rules.highest(), 6);
+  EXPECT_EQ((ReplicaRules{.load = 10.0, .most = 5, .allowed = {2, 4, 6}}.highest()), 4);
+  EXPECT_EQ((ReplicaRules{.load = 10.0, .most = 5}.highest()), 5);
 }
 
 TEST(IsBeaten, OnlyBeyondTheIntervals) {

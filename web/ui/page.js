@@ -244,6 +244,17 @@ function text(value, unit) {
   return typeof value === "number" ? `${Number((unit === "%" ? 100 * value : value).toPrecision(4))} ${unit}` : "–";
 }
 
+/** Why a number has no error to expect: the words of the report's page. */
+function whyNoError(tree, metric) {
+  if (tree.bound) {
+    return "a bound, not an estimate";
+  }
+  if (tree.expected_error?.tpot && tree.summary.overload) {
+    return "the queue grows: it says how long the run is";
+  }
+  return tree.expected_error?.tpot && metric === "output_throughput" ? "set by the rate of requests" : "too few measured runs like this";
+}
+
 /** One headline number of A, and of B beside it: the target, and how far such predictions were off. */
 function tile([name, path, unit, metric], tree, other) {
   const slo = tree.summary.slo?.[metric];
@@ -258,7 +269,7 @@ function tile([name, path, unit, metric], tree, other) {
     make("b", {}, text(mine, unit)),
     other ? make("b", { "data-side": "b" }, `B ${text(theirs, unit)}${ratio}`) : "",
     make("span", {}, verdict && `target ${verdict}`),
-    metric ? make("small", { title: band?.slice ?? "" }, band ? `means off by ${band.p90_pct.low} to ${band.p90_pct.high} % in 90 % of ${band.groups} deployments` : tree.bound ? "a bound, not an estimate" : "too few measured runs like this") : "",
+    metric ? make("small", { title: band?.slice ?? "" }, band ? `means off by ${band.p90_pct.low} to ${band.p90_pct.high} % in 90 % of ${band.groups} deployments` : whyNoError(tree, metric)) : "",
   );
 }
 

@@ -153,7 +153,7 @@ std::optional<Difference> compare_members(const document::Node& recorded,
     const document::Node* const value = recorded.find(key);
     const std::string theirs = value == nullptr || value->is_null() ? "" : text_of(*value);
     if (theirs != mine) {
-      return Difference{.where = where + "." + key,
+      return Difference{.where = fmt::format("{}.{}", where, key),
                         .recorded = theirs.empty() ? "absent" : theirs,
                         .ours = mine.empty() ? "absent" : mine};
     }

@@ -405,7 +405,7 @@ void give_spread(double sd, const std::vector<Factor>& factors, CandidateDoubt& 
     variance += squared(doubt.loading[j] * factors[j].sd);
   }
   if (!(variance > 0.0)) {
-    doubt.known_sd = sd;
+    doubt.own_sd = sd;
     return;
   }
   for (double& loading : doubt.loading) {

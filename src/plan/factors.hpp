@@ -30,8 +30,8 @@ struct CandidateDoubt {
   std::vector<double> loading;
   /// By how many percent capacity falls where every operator takes one percent longer.
   double amplification = 0.0;
-  double scale = 1.0;     ///< What its operators' and constants' spreads are multiplied by.
-  double known_sd = 0.0;  ///< Of its log capacity, where no cause makes it.
+  double scale = 1.0;   ///< What its operators' and constants' spreads are multiplied by.
+  double own_sd = 0.0;  ///< Of its log capacity, where no cause makes it.
 };
 
 /// Causes of error of all candidates. Those of one GPU, one network or one host are one factor

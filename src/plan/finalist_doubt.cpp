@@ -123,11 +123,11 @@ FinalistDoubt join_causes(const FinishInputs& inputs,
     const ReplicaRules& rules = finalists[i].rules;
     const PlanCandidate& candidate = answer.candidates[finalists[i].candidate];
     const std::int64_t least = rules.at_least(1 + rules.spare).value_or(1);
-    const double known = doubt.table.candidates[i].known_sd;
+    const double own = doubt.table.candidates[i].own_sd;
     const double sampling = candidate.sampling_sd;
     doubt.input.rows.push_back(
         {.capacity_rps = candidate.capacity->value + (inputs.demand.clients ? kHalfAClient : 0.0),
-         .sampling_sd = std::sqrt(sampling * sampling + known * known),
+         .sampling_sd = std::sqrt(sampling * sampling + own * own),
          .replicas = 1,
          .max_replicas = std::max<std::int64_t>(1, rules.most - rules.spare),
          .cost_per_replica = finalists[i].unit_costs.front(),

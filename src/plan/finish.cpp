@@ -83,7 +83,6 @@ class Finish {
     std::erase_if(finalists_, [](const Finalist& finalist) {
       return !finalist.certification && !finalist.is_rival;
     });
-    answer_.search.requests_simulated += requests_;
     const auto causes = find_causes(inputs_, finalists_, answer_, interrupt_);
     if (!causes) {
       return core::fail(causes.error());
@@ -93,6 +92,7 @@ class Finish {
     if (auto filled = fill(); !filled) {
       return core::fail(std::move(filled).error());
     }
+    answer_.search.requests_simulated += requests_;
     return *done;
   }
 
@@ -478,8 +478,8 @@ class Finish {
     answer_.expected_regret_pct =
         best > 0.0 ? 100.0 * assessed_.expected_regret[*pick] / best : 0.0;
     answer_.amplification = doubt_.table.candidates[*pick].amplification;
-    if (auto cheaper = find_cheaper(*pick); !cheaper) {
-      return core::fail(std::move(cheaper).error());
+    if (auto found = find_cheaper(*pick); !found) {
+      return found;
     }
     answer_.measurements = value_of_measurements(doubt_.input, *pick);
     fill_breakevens(*pick);
@@ -546,8 +546,8 @@ class Finish {
   }
 
   /// The cheapest that is as likely as not to suffice and not sure enough, if it costs less than
-  /// the pick: by the spread of its capacity, and then as its run says. False when interrupted.
-  core::Result<bool> find_cheaper(std::size_t pick) {
+  /// the pick: by the spread of its capacity, and then as its run says. None when interrupted.
+  core::Result<void> find_cheaper(std::size_t pick) {
     const double log_rate = core::log(inputs_.load);
     std::optional<std::size_t> found;
     std::int64_t replicas = 0;
@@ -576,7 +576,7 @@ class Finish {
       }
       auto tested = test(finalist, replicas, 0);
       if (!tested || !*tested) {
-        return tested ? core::Result<bool>(false) : core::fail(std::move(tested).error());
+        return tested ? core::Result<void>() : core::fail(std::move(tested).error());
       }
       const double sure = (*tested)->certificate.holds ? probability_of(finalist, **tested) : 0.0;
       if (sure >= question_.confidence) {
@@ -593,7 +593,7 @@ class Finish {
       }
       replicas = *more;
     }
-    return true;
+    return {};
   }
 
   [[nodiscard]] Offer offer_of(std::size_t i) {

@@ -38,8 +38,7 @@ struct Finalist {
   double saturation = 0.0;
   double capacity = 0.0;        ///< Of one, by the race.
   CapacityOptions search = {};  ///< That found it, of one.
-  std::int64_t together = 1;    ///< Replicas that were run to find it. More than one: no capacity
-                                ///< times their number tells whether so many suffice.
+  std::int64_t together = 1;    ///< Replicas that were run to find it.
   LatencyDoubt doubt = {};      ///< Of a bound none.
   bool is_sure = false;         ///< The race looked for what it surely carries.
   std::int64_t replicas = 0;

@@ -116,12 +116,11 @@ class Planner {
     if (!demand.clients && demand.interval_scv >= kBurstyScv) {
       answer_.warnings.push_back(
           {.code = "W-bursts",
-           .message = fmt::format("requests come in bursts (the variance of the times between them "
-                                  "is {:.3g} times that "
-                                  "of random ones), and a replica's capacity is that of whole "
-                                  "bursts, made slower or faster: "
-                                  "fewer replicas that share each burst may do",
-                                  demand.interval_scv),
+           .message = fmt::format(
+               "requests come in bursts (the variance of the times between them is {:.3g} times "
+               "that of random ones), and a replica's capacity is that of whole bursts, made "
+               "slower or faster: fewer replicas that share each burst may do",
+               demand.interval_scv),
            .hint = "ridgeline run with --instances shows what so many do"});
     }
     core::Digest digest;

@@ -136,10 +136,10 @@ TEST_F(Factors, TogetherTheyMakeTheSpreadThatWasFound) {
   for (const CandidateDoubt& candidate : found.candidates) {
     const Row row{.capacity_rps = 1.0, .elasticity = candidate.loading};
     EXPECT_NEAR(log_capacity(row, found.factors).sd, 0.1, 1e-12);
-    EXPECT_EQ(candidate.known_sd, 0.0);
+    EXPECT_EQ(candidate.own_sd, 0.0);
   }
   // Without a cause to share it, it is the candidate's own.
-  EXPECT_EQ(factors_of({{.causes = {}, .known_sd = 0.25}}).candidates.front().known_sd, 0.25);
+  EXPECT_EQ(factors_of({{.causes = {}, .known_sd = 0.25}}).candidates.front().own_sd, 0.25);
 }
 
 TEST_F(Factors, AServerOfEachCandidateCanBeMeasured) {

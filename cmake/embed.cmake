@@ -11,8 +11,10 @@ else()
 endif()
 
 function(ridgeline_embed LAYER SYMBOL)
-  set(_out ${CMAKE_CURRENT_BINARY_DIR}/embedded_${LAYER}_${SYMBOL}.cpp)
-  set(_folder ${CMAKE_CURRENT_BINARY_DIR}/embedded/${LAYER})
+  ridgeline_target(_target ${LAYER})
+  get_filename_component(_namespace ${LAYER} NAME)
+  set(_out ${CMAKE_CURRENT_BINARY_DIR}/embedded_${_namespace}_${SYMBOL}.cpp)
+  set(_folder ${CMAKE_CURRENT_BINARY_DIR}/embedded/${_namespace})
   file(MAKE_DIRECTORY ${_folder})
   set(_files "")
   foreach(_file IN LISTS ARGN)
@@ -30,12 +32,12 @@ function(ridgeline_embed LAYER SYMBOL)
   string(REPLACE ";" "|" _list "${_files}")
   add_custom_command(
     OUTPUT ${_out}
-    COMMAND ${CMAKE_COMMAND} -DOUT=${_out} -DLAYER=${LAYER} -DSYMBOL=${SYMBOL} "-DFILES=${_list}"
+    COMMAND ${CMAKE_COMMAND} -DOUT=${_out} -DLAYER=${_namespace} -DSYMBOL=${SYMBOL} "-DFILES=${_list}"
             -P ${PROJECT_SOURCE_DIR}/cmake/embed_script.cmake
     DEPENDS ${_files} ${PROJECT_SOURCE_DIR}/cmake/embed_script.cmake
     VERBATIM)
   # A literal beyond the 65,536 characters that the standard asks of a compiler: both compilers take it.
   set_source_files_properties(${_out} PROPERTIES
     SKIP_UNITY_BUILD_INCLUSION ON COMPILE_OPTIONS -Wno-overlength-strings)
-  target_sources(ridgeline_${LAYER} PRIVATE ${_out})
+  target_sources(${_target} PRIVATE ${_out})
 endfunction()

@@ -191,7 +191,6 @@ typedef struct rl_result rl_result;
  *   plan          space, slo, limits, objective, cost, mix, as in a file; jobs, top_n: counts;
  *                 effort, confidence, prices: as after the flags; accept_bounds: true or false
  *   trace         file; block_size, seed: counts; skip_bad_rows: true or false
- *   conform       files: a list of paths. Returns 1 where a recording is not repeated.
  *   report        file: a saved result, JSON or page; or result: one as JSON. The answer is the
  *                 result, with its report and its figures.
  *

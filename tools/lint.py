@@ -39,7 +39,7 @@ ADAPTERS = {
     "zlib.h": ("src/document/gzip.cpp", "src/document/gzip_writer.cpp"),
     "zstd.h": ("src/workload/traces/reading/zstd_input.cpp",),
     "curl/": ("src/observe/http_client.cpp",),
-    "malloc.h": ("src/cli/main.cpp",),
+    "malloc.h": ("src/cli/program.cpp",),
 }
 # What only POSIX has: people and files, and how memory is backed; never the simulation.
 PLATFORM_HEADERS = ("sys/", "arpa/", "netinet/", "netdb.h", "dlfcn.h", "unistd.h", "fcntl.h", "poll.h", "termios.h", "signal.h")

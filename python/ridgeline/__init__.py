@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from ._session import Session
     from ._verbs import (
         compare,
-        conform,
         empirical,
         gpus,
         load,
@@ -52,7 +51,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "_options": ("run", "replay", "explain", "step", "sweep", "plan", "validate", "calibrate"),
     "_verbs": (
-        "compare", "conform", "empirical", "gpus", "load", "lognormal", "models", "normal", "options", "trace",
+        "compare", "empirical", "gpus", "load", "lognormal", "models", "normal", "options", "trace",
         "uniform",
     ),
     "_policies": (
@@ -69,7 +68,7 @@ __all__ = [
     "Autoscaler", "Batch", "Comparison", "ConfigError", "Error", "Figure", "Infeasible", "InternalError", "Plan",
     "PoolView", "Problem", "Record", "ReplicaView", "RequestView", "Requests", "Result", "ResultWarning", "Router",
     "Rows", "Session", "StepModel", "StepTime", "Steps", "Summary", "Sweep", "Table", "Workload", "calibrate", "compare",
-    "conform", "empirical", "explain", "gpus", "load", "lognormal", "models", "normal", "options", "plan", "replay",
+    "empirical", "explain", "gpus", "load", "lognormal", "models", "normal", "options", "plan", "replay",
     "run", "step", "sweep", "trace", "uniform", "validate",
 ]
 

@@ -475,17 +475,6 @@ def trace(file: str | os.PathLike[str], *, block_size: int | None = None, seed: 
     return found
 
 
-def conform(files: Sequence[str | os.PathLike[str]]) -> Record:
-    """Compares with decisions recorded from vLLM and others.
-
-    >>> rl.conform(["no/such/file.json"])  # doctest: +IGNORE_EXCEPTION_DETAIL
-    Traceback (most recent call last):
-    ridgeline.ConfigError: no/such/file.json
-    """
-    found: Record = _call("conform", {"files": _files({"files": files})})[1]
-    return found
-
-
 _OF_REQUESTS = ("workload", "seed")
 
 

@@ -166,10 +166,6 @@ Outcome show_trace(CallDocument& document, const CallHost& /*host*/) {
   return describe_trace(document);
 }
 
-Outcome conform_files(CallDocument& document, const CallHost& /*host*/) {
-  return conform(document);
-}
-
 Outcome load(CallDocument& document, const CallHost& /*host*/) {
   return load_result(document);
 }
@@ -189,7 +185,6 @@ constexpr auto kCallVerbs = std::to_array<CallVerb>({{"run", run},
                                                      {"sweep", sweep_points},
                                                      {"plan", plan_deployment},
                                                      {"trace", show_trace},
-                                                     {"conform", conform_files},
                                                      {"report", load}});
 
 Outcome answer(std::string_view verb, std::string_view json, const CallHost& host) {

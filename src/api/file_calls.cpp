@@ -14,11 +14,9 @@
 #include "core/result.hpp"
 #include "core/units.hpp"
 #include "document/document.hpp"
-#include "evidence/conform/conform.hpp"
 #include "report/figures/figure.hpp"
 #include "report/html_report.hpp"
 #include "report/result_json.hpp"
-#include "report/results/conform.hpp"
 #include "report/saved_result.hpp"
 #include "report/trace_report.hpp"
 #include "workload/trace_stats.hpp"
@@ -30,8 +28,6 @@ namespace {
 
 constexpr std::int64_t kLargestBlock = 1 << 20;
 constexpr std::int64_t kMostSeed = std::int64_t{1} << 53;
-/// The exit code of recordings that are not repeated (docs/cli.md).
-constexpr int kDiffers = 1;
 
 /// The only file of a verb.
 std::string take_file(CallDocument& document, core::Errors& errors) {
@@ -81,24 +77,6 @@ core::Result<Reply> describe_trace(CallDocument& document) {
     return report::trace_svg(*found, name);
   };
   return reply;
-}
-
-core::Result<Reply> conform(CallDocument& document) {
-  const std::vector<std::string> files = document.take_texts("files");
-  document.end();
-  core::Errors errors = document.errors();
-  if (files.empty() && errors.empty()) {
-    errors.push_back({.field = "files", .message = "missing, expected at least one recording"});
-  }
-  if (!errors.empty()) {
-    return core::fail(std::move(errors));
-  }
-  const auto results = evidence::conform::conform_files(files);
-  if (!results) {
-    return core::fail(results.error());
-  }
-  return Reply{.code = report::num_different(*results) == 0 ? 0 : kDiffers,
-               .json = report::conform_json(*results)};
 }
 
 core::Result<Reply> load_result(CallDocument& document) {

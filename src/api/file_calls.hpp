@@ -6,9 +6,8 @@
 
 namespace ridgeline::api {
 
-/// `trace`, `conform` and `report` of rl_call(): verbs that read files and run nothing.
+/// `trace` and `report` of rl_call(): verbs that read files and run nothing.
 [[nodiscard]] core::Result<Reply> describe_trace(CallDocument& document);
-[[nodiscard]] core::Result<Reply> conform(CallDocument& document);
 [[nodiscard]] core::Result<Reply> load_result(CallDocument& document);
 
 }  // namespace ridgeline::api

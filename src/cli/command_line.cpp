@@ -14,6 +14,7 @@
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/help.hpp"
+#include "cli/laboratory.hpp"
 #include "cli/terminal.hpp"
 #include "core/result.hpp"
 #include "document/reader.hpp"
@@ -51,6 +52,9 @@ ExitCode run_command_line(std::span<const std::string> words) {
                     "`ridgeline help` lists what is");
     }
     return verb->run(rest);
+  }
+  if (is_laboratorys(word)) {
+    return run_laboratory(word, rest);
   }
   std::vector<std::string> names;
   for (const auto& known : verbs()) {

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -216,6 +218,11 @@ Opening describe(ExitCode (*run)(std::span<const std::string> words)) {
   wanted_opening() = &opening;
   static_cast<void>(run({}));
   return opening;
+}
+
+std::filesystem::path folder_of_program() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
 }
 
 ExitCode give_up(const core::Errors& errors, const Manners& manners) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -56,6 +57,8 @@ struct Opening {
 [[nodiscard]] Opening describe(ExitCode (*run)(std::span<const std::string> words));
 /// The same with the flags of manner_flags() behind its own.
 [[nodiscard]] Opening with_manner_flags(Opening opening, std::string_view formats);
+/// Where this program lies; empty where the system does not say.
+[[nodiscard]] std::filesystem::path folder_of_program();
 /// Prints and maps to the exit code.
 [[nodiscard]] ExitCode give_up(const core::Errors& errors, const Manners& manners);
 /// Writes the result to standard output, unless an output file has that ("-") or the format is

@@ -18,7 +18,6 @@
 #include "latency/step_time_model.hpp"
 #include "model/model_spec.hpp"
 #include "report/client_results.hpp"
-#include "studies/study.hpp"
 #include "workload/traces/format.hpp"
 
 namespace ridgeline::cli {
@@ -60,13 +59,6 @@ std::vector<VerbPage> verb_pages() {
 }
 
 std::vector<std::string> positional_words(const VerbPage& page) {
-  if (page.name == "study") {
-    std::vector<std::string> words = {"list", "run", "all"};
-    for (const studies::Study& study : studies::studies()) {
-      words.emplace_back(study.id);
-    }
-    return words;
-  }
   std::string_view rest = page.opening.usage;
   rest.remove_prefix(std::min(page.name.size() + 1, rest.size()));
   return split_choices(rest.substr(0, rest.find(' ')));

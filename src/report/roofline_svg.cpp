@@ -85,7 +85,7 @@ Axis make_axis(double lowest, double highest, double start, double end) {
 }
 
 /// An operator with a place on the chart.
-struct Point {
+struct RooflinePoint {
   const latency::OperatorTime* part = nullptr;
   double intensity = 0.0;
   double achieved = 0.0;  ///< FLOP per second.
@@ -97,11 +97,11 @@ struct Point {
 
 /// Points too close for a label each: they share one, with a line per point.
 struct Cluster {
-  std::vector<const Point*> points;  ///< The largest first.
+  std::vector<const RooflinePoint*> points;  ///< The largest first.
 
-  [[nodiscard]] bool takes(const Point& point) const {
+  [[nodiscard]] bool takes(const RooflinePoint& point) const {
     constexpr double kApart = 10.0;  // pixels between the edges of two marks
-    return std::any_of(points.begin(), points.end(), [&](const Point* other) {
+    return std::any_of(points.begin(), points.end(), [&](const RooflinePoint* other) {
       const double dx = point.x - other->x;
       const double dy = point.y - other->y;
       const double reach = point.radius + other->radius + kApart;
@@ -239,7 +239,7 @@ class Chart {
         unplaced_share_ += total > 0.0 ? std::max(part.time.value(), 0.0) / total : 0.0;
       }
     }
-    std::stable_sort(points_.begin(), points_.end(), [](const Point& a, const Point& b) {
+    std::stable_sort(points_.begin(), points_.end(), [](const RooflinePoint& a, const RooflinePoint& b) {
       return a.share > b.share;
     });
   }
@@ -250,7 +250,7 @@ class Chart {
     double most_x = ridge_of(peaks.back());
     double least_y = peaks.front().peak.value();
     double most_y = peaks.back().peak.value();
-    for (const Point& point : points_) {
+    for (const RooflinePoint& point : points_) {
       least_x = std::min(least_x, point.intensity);
       most_x = std::max(most_x, point.intensity);
       least_y = std::min(least_y, point.achieved);
@@ -258,7 +258,7 @@ class Chart {
     }
     x_ = make_axis(least_x, most_x, kPlot.left, kPlot.right);
     y_ = make_axis(least_y, most_y, kPlot.bottom, kPlot.top);
-    for (Point& point : points_) {
+    for (RooflinePoint& point : points_) {
       point.x = x_.pixel(point.intensity);
       point.y = y_.pixel(point.achieved);
       point.radius = std::max(kSmallestMark, kLargestMark * std::sqrt(point.share));
@@ -383,7 +383,7 @@ class Chart {
 
   [[nodiscard]] std::vector<Cluster> clusters() const {
     std::vector<Cluster> found;
-    for (const Point& point : points_) {
+    for (const RooflinePoint& point : points_) {
       const auto near = std::find_if(
           found.begin(), found.end(), [&](const Cluster& cluster) { return cluster.takes(point); });
       Cluster& cluster = near != found.end() ? *near : found.emplace_back();
@@ -394,7 +394,7 @@ class Chart {
 
   [[nodiscard]] std::string points() {
     std::string marks;
-    for (const Point& point : points_) {
+    for (const RooflinePoint& point : points_) {
       layout_.block({.left = point.x - point.radius,
                      .top = point.y - point.radius,
                      .right = point.x + point.radius,
@@ -403,7 +403,7 @@ class Chart {
     }
     std::string labels;
     for (const Cluster& cluster : clusters()) {
-      const Point& first = *cluster.points.front();
+      const RooflinePoint& first = *cluster.points.front();
       labels += label({.x = first.x, .y = first.y, .radius = first.radius}, cluster.lines(), "");
     }
     return marks + labels;
@@ -415,7 +415,7 @@ class Chart {
     double x = kPlot.left + 6.0;
     constexpr double kRow = kHeight - 38.0;
     for (const std::string_view phase : kPhases) {
-      const bool used = std::any_of(points_.begin(), points_.end(), [&](const Point& point) {
+      const bool used = std::any_of(points_.begin(), points_.end(), [&](const RooflinePoint& point) {
         return phase_class(point.part->phase) == phase;
       });
       if (used) {
@@ -450,7 +450,7 @@ class Chart {
 
   const Roofline& roofline_;
   LabelLayout layout_;
-  std::vector<Point> points_;
+  std::vector<RooflinePoint> points_;
   std::vector<const latency::OperatorTime*> unplaced_;
   double unplaced_share_ = 0.0;
   Axis x_;

@@ -17,6 +17,7 @@
 #include "cli/commands/verbs.hpp"
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/laboratory.hpp"
 #include "cli/measured_files.hpp"
 #include "cli/output_file.hpp"
 #include "cli/terminal.hpp"
@@ -121,6 +122,9 @@ ExitCode calibrate_command(Words words) {
   auto job = read_measured(arguments);
   if (!job) {
     return give_up(job.error(), manners);
+  }
+  if (needs_laboratory(job->evidence)) {
+    return run_laboratory("calibrate", words);
   }
   if (const auto errors = unsound_records(*job);
       !errors.empty() && !arguments.has("allow-unsound")) {

@@ -36,8 +36,7 @@ constexpr std::string_view kNoLink = R"(data-link="")";
 /// The page as `./dev page` leaves it: beside the program, or where an installation has it.
 core::Result<std::string> find_page() {
   std::error_code error;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
-  const std::filesystem::path folder = program.parent_path();
+  const std::filesystem::path folder = folder_of_program();
   for (const auto& place : {folder / "ui.html", folder / "../share/ridgeline/ui.html"}) {
     if (std::filesystem::exists(place, error)) {
       return document::read_file(place.string());

@@ -19,6 +19,7 @@
 #include "cli/commands/verbs.hpp"
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/laboratory.hpp"
 #include "cli/measured_files.hpp"
 #include "cli/output_file.hpp"
 #include "cli/verb_outputs.hpp"
@@ -378,6 +379,9 @@ ExitCode validate_command(Words words) {
     return *code;
   }
   auto job = read_measured(arguments);
+  if (job && needs_laboratory(job->evidence)) {
+    return run_laboratory("validate", words);
+  }
   const auto thresholds = read_thresholds(arguments.value("fail-over"));
   core::Errors errors;
   if (!job) {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/result.hpp"
-#include "evidence/validate/campaign.hpp"
+#include "evidence/validate/staged_source.hpp"
 #include "workload/item_stream.hpp"
 
 /// A measurement of a real server, in the words of ../groundtruth's records: everything that a
@@ -168,16 +168,9 @@ struct ServerFacts {
 
 /// Several instances that serve as one system.
 struct Fleet {
-  std::string policy;     ///< What chooses among them, as the record names it.
-  bool is_apart = false;  ///< Some compute prompts, the others answers.
-  /// Its load is stages of prompts in groups, each of which starts when the one before is answered.
-  bool is_ladder = false;
-  /// Its instances, and its one strategy; all but these of a ladder alone.
-  Campaign campaign = {};
-  std::optional<CampaignStage> stage = {};  ///< That the record is about; nothing: all stages ...
-  bool warms_up = true;                     ///< ... but the first, which only warms the caches.
-  bool is_made_up = false;                  ///< The record does not say what was before its stage.
-  std::optional<double> achieved_per_s = {};  ///< Requests sent in its stage.
+  std::string policy;  ///< What chooses among them, as the record names it.
+  /// What the reader of the record knows of the fleet's load besides Evidence::stages; may be null.
+  std::shared_ptr<FleetLoad> load = {};
 };
 
 /// What another simulator said of the same run.

@@ -8,27 +8,26 @@
 #include <utility>
 #include <vector>
 
-#include "evidence/validate/campaign.hpp"
 #include "evidence/validate/evidence.hpp"
 
 namespace ridgeline::evidence::validate {
 namespace {
 
-/// Stages that a record's fleet went through; none where its load is of another kind.
-std::size_t ladder_length(const Evidence& evidence) {
-  return evidence.fleet && evidence.fleet->is_ladder ? evidence.fleet->campaign.stages.size() : 0;
+/// The load of a record's fleet where it has stages of its own, else null.
+const FleetLoad* fleet_load(const Evidence& evidence) {
+  const bool has_stages =
+      evidence.fleet && evidence.fleet->load && evidence.fleet->load->num_stages() > 0;
+  return has_stages ? evidence.fleet->load.get() : nullptr;
 }
 
 bool same_fleet(const Evidence& a, const Evidence& b) {
   if (!a.fleet || !b.fleet) {
     return !a.fleet && !b.fleet;
   }
-  const Campaign& one = a.fleet->campaign;
-  const Campaign& other = b.fleet->campaign;
-  return a.fleet->policy == b.fleet->policy && a.fleet->is_ladder == b.fleet->is_ladder &&
-         a.stated == b.stated && one.poisson == other.poisson && one.groups == other.groups &&
-         one.prompts_per_group == other.prompts_per_group &&
-         one.system_tokens == other.system_tokens && one.question_tokens == other.question_tokens;
+  const FleetLoad* one = fleet_load(a);
+  const FleetLoad* other = fleet_load(b);
+  return a.fleet->policy == b.fleet->policy && a.stated == b.stated &&
+         (one == nullptr || other == nullptr ? one == other : one->has_prompts_of(*other));
 }
 
 bool same_server(const Evidence& a, const Evidence& b) {
@@ -47,13 +46,10 @@ bool same_load(const StageLoad& a, const StageLoad& b) {
 }
 
 /// Whether a record's stages fit beside the others: none is known with another load, and a fleet's
-/// is one of its ladder.
+/// are among the run's.
 bool agrees(const MeasuredRun& run, const Evidence& evidence) {
-  if (run.campaign) {
-    const Fleet& fleet = *evidence.fleet;
-    const auto& stages = run.campaign->stages;
-    return fleet.stage ? std::ranges::find(stages, *fleet.stage) != stages.end()
-                       : stages == fleet.campaign.stages;
+  if (run.fleet_load) {
+    return run.fleet_load->holds(*evidence.fleet->load);
   }
   return std::ranges::all_of(evidence.stages, [&](const StageLoad& stage) {
     return std::ranges::all_of(run.stages, [&](const StageLoad& known) {
@@ -72,31 +68,11 @@ std::size_t index_of(const std::vector<StageLoad>& stages, const std::string& na
   return static_cast<std::size_t>(found - stages.begin());
 }
 
-/// A record joins a fleet's ladder: its stages are some of it, at the rate that they had.
-MeasuredRun::Part climb(Campaign& ladder, const Evidence& evidence, std::size_t number) {
-  const Fleet& fleet = *evidence.fleet;
-  const std::size_t first = fleet.warms_up ? 1 : 0;
-  if (!fleet.stage) {
-    return {.evidence = number, .first = first, .last = ladder.stages.size()};
-  }
-  // The first stage only warms the caches; its rate may come again.
-  const auto place = std::find(ladder.stages.begin() + static_cast<std::ptrdiff_t>(first),
-                               ladder.stages.end(),
-                               *fleet.stage);
-  const auto at =
-      place == ladder.stages.end() ? 0 : static_cast<std::size_t>(place - ladder.stages.begin());
-  if (fleet.achieved_per_s) {
-    ladder.set_arrivals(ladder.strategies.front().name, fleet.stage->rate, *fleet.achieved_per_s);
-  }
-  return {.evidence = number, .first = at, .last = at + 1};
-}
-
-void say_what_is_made_up(const MeasuredRun& run, std::vector<Evidence>& evidence) {
+void note_assumed(const MeasuredRun& run, std::vector<Evidence>& evidence) {
   for (const auto& part : run.parts) {
     Evidence& record = evidence[part.evidence];
-    if (record.fleet->is_made_up && record.fleet->campaign.stages == run.campaign->stages) {
-      record.assumed.emplace_back(
-          "a warm-up with each prompt once, at its rate, and no other stage before it");
+    if (std::string text = record.fleet->load->assumed_in(*run.fleet_load); !text.empty()) {
+      record.assumed.push_back(std::move(text));
     }
   }
 }
@@ -109,8 +85,10 @@ std::vector<std::size_t> joining_order(const std::vector<Evidence>& evidence) {
       order.push_back(i);
     }
   }
-  std::ranges::stable_sort(
-      order, std::ranges::greater(), [&](std::size_t i) { return ladder_length(evidence[i]); });
+  std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t i) {
+    const FleetLoad* load = fleet_load(evidence[i]);
+    return load == nullptr ? 0 : load->num_stages();
+  });
   return order;
 }
 
@@ -157,12 +135,13 @@ std::vector<MeasuredRun> group_runs(std::vector<Evidence>& evidence) {
     });
     if (run == runs.end()) {
       run = runs.insert(run, MeasuredRun{});
-      if (ladder_length(evidence[i]) > 0) {
-        run->campaign = evidence[i].fleet->campaign;
+      if (const FleetLoad* load = fleet_load(evidence[i])) {
+        run->fleet_load = load->copy();
       }
     }
-    if (run->campaign) {
-      run->parts.push_back(climb(*run->campaign, evidence[i], i));
+    if (run->fleet_load) {
+      const FleetLoad::Range range = run->fleet_load->join(*evidence[i].fleet->load);
+      run->parts.push_back({.evidence = i, .first = range.first, .last = range.last});
       continue;
     }
     for (const auto& stage : evidence[i].stages) {
@@ -174,8 +153,8 @@ std::vector<MeasuredRun> group_runs(std::vector<Evidence>& evidence) {
   }
   restore_order(runs);
   for (auto& run : runs) {
-    if (run.campaign) {
-      say_what_is_made_up(run, evidence);
+    if (run.fleet_load) {
+      note_assumed(run, evidence);
       continue;
     }
     std::ranges::stable_sort(run.stages, stage_before);

@@ -1,11 +1,11 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
+#include <memory>
 #include <vector>
 
-#include "evidence/validate/campaign.hpp"
 #include "evidence/validate/evidence.hpp"
+#include "evidence/validate/staged_source.hpp"
 
 namespace ridgeline::evidence::validate {
 
@@ -20,17 +20,17 @@ struct MeasuredRun {
   };
   std::vector<StageLoad> stages;
   std::vector<Part> parts;
-  /// In place of `stages`, where its load is a campaign's: what a fleet went through.
-  std::optional<Campaign> campaign = {};
+  /// In place of `stages`, where a fleet's load has its own.
+  std::unique_ptr<FleetLoad> fleet_load = {};
 
   [[nodiscard]] std::size_t num_stages() const {
-    return campaign ? campaign->stages.size() : stages.size();
+    return fleet_load ? fleet_load->num_stages() : stages.size();
   }
 };
 
 /// Puts records of one run on one server together, in the order of their first record. A stage that
 /// is not the first and whose predecessors have no record gets a warm-up before it where prompts
-/// repeat, and says so in its record's `assumed`. A fleet's ladder is the longest that a record of
+/// repeat, and says so in its record's `assumed`. A fleet's stages are the most that a record of
 /// it has. Records with a problem, and those of a start, are in no run.
 [[nodiscard]] std::vector<MeasuredRun> group_runs(std::vector<Evidence>& evidence);
 

@@ -27,7 +27,6 @@
 #include "evidence/validate/deployment.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/file_load.hpp"
-#include "evidence/validate/ladder_source.hpp"
 #include "evidence/validate/load_script.hpp"
 #include "evidence/validate/measured_run.hpp"
 #include "evidence/validate/staged_source.hpp"
@@ -256,9 +255,8 @@ PlayedLoad load_of(const MeasuredRun& run,
                    std::uint64_t seed,
                    std::int64_t sharers,
                    std::atomic<bool>* all_sent) {
-  if (run.campaign) {
-    return {.source = std::make_unique<LadderSource>(
-                *run.campaign, run.campaign->strategies.front(), seed),
+  if (run.fleet_load) {
+    return {.source = run.fleet_load->source(seed),
             .times = std::vector<double>(run.parts.size(), 1.0)};
   }
   if (run.stages.size() == 1 && run.stages.front().items != nullptr) {
@@ -275,7 +273,7 @@ PlayedLoad load_of(const MeasuredRun& run,
   return load;
 }
 
-/// Of a ladder's stages together, the mean of their throughputs: what llm-d's summaries have.
+/// The throughput of several stages of a fleet is the mean of theirs, as llm-d's summaries have it.
 void average_throughput(const StageSamples& samples,
                         const MeasuredRun::Part& part,
                         Figures& figures) {
@@ -343,7 +341,7 @@ std::vector<PartPrediction> play(const scenario::Resolved& resolved,
         *rate *= result.prediction->ranks;
       }
       add_fleet_figures(evidence[part.evidence], outcome->summary, result.prediction->figures);
-      if (run.campaign) {
+      if (run.fleet_load) {
         average_throughput(samples, part, result.prediction->figures);
       }
       result.prediction->preemptions = outcome->summary.preemptions;

@@ -21,12 +21,11 @@
 #include "evidence/validate/client_readers.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/evidence_limits.hpp"
-#include "evidence/validate/experiment_records.hpp"
 #include "evidence/validate/file_load.hpp"
 #include "evidence/validate/measured_power.hpp"
 #include "evidence/validate/measured_run.hpp"
 #include "evidence/validate/prediction.hpp"
-#include "evidence/validate/request_log.hpp"
+#include "evidence/validate/record_reader.hpp"
 #include "evidence/validate/result_document.hpp"
 #include "evidence/validate/scores.hpp"
 #include "evidence/validate/sweeps.hpp"
@@ -100,7 +99,7 @@ std::vector<Evidence> read_lines(const std::string& whole, const std::string& pa
   std::vector<ResultLine> requests;  // Of AIPerf, with the lines that are no document.
   bool is_aiperf = false;
   bool is_own = false;  // A record of ours.
-  RequestLogs logs(folder_of(path));
+  const auto reader = make_record_reader(folder_of(path));
   std::map<std::string_view, std::int64_t> known;  // Lines by their text.
   std::int64_t line = 0;
   const auto add = [&](Evidence next) {
@@ -132,11 +131,11 @@ std::vector<Evidence> read_lines(const std::string& whole, const std::string& pa
     } else if (const auto kind = kind_of_result(*node); kind != ResultKind::kUnknown) {
       std::ranges::for_each(results_with_load(record, *node, kind, path), add);
     } else {
-      Evidence experiment = read_experiment(*node, logs);
+      Evidence measured = reader->read(*node);
       if (const std::set<int> columns = columns_without_number(record); !columns.empty()) {
-        note_without_number(*node, "", columns, experiment);
+        note_without_number(*node, "", columns, measured);
       }
-      add(std::move(experiment));
+      add(std::move(measured));
     }
   }
   if (is_own || is_aiperf) {

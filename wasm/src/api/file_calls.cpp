@@ -26,9 +26,6 @@ core::Result<Reply> not_here(std::string_view verb) {
 core::Result<Reply> describe_trace(CallDocument& /*document*/) {
   return not_here("trace");
 }
-core::Result<Reply> conform(CallDocument& /*document*/) {
-  return not_here("conform");
-}
 core::Result<Reply> load_result(CallDocument& /*document*/) {
   return not_here("report");
 }

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "evidence/validate/campaign.hpp"
+#include "lab/records/campaign.hpp"
 #include "evidence/validate/evidence.hpp"
 
 namespace ridgeline::evidence::validate {

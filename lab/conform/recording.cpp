@@ -1,0 +1,337 @@
+#include "lab/conform/recording.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/ids.hpp"
+#include "core/result.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "document/document.hpp"
+#include "document/reader.hpp"
+#include "domain/request.hpp"
+#include "engine/options.hpp"
+#include "engine/profiles.hpp"
+
+namespace ridgeline::conform {
+namespace {
+
+using core::RequestId;
+
+/// Of a request's prompt: as of its answer. The plain twin holds a list of all its blocks.
+constexpr core::Tokens kMostTokens{1'000'000};
+constexpr int kSeedBits = 40;
+constexpr std::int64_t kLargestSeed = (std::int64_t{1} << kSeedBits) - 2;
+
+/// Prompt content ids of a recording: a segment's seed, kept apart from what requests generate.
+std::uint64_t content_of_seed(std::int64_t seed) {
+  return static_cast<std::uint64_t>(seed) + 1;
+}
+
+/// Numbers names in the order in which they are first met, from 1.
+class Numbering {
+ public:
+  std::uint32_t operator()(const std::string& name) {
+    return numbers_.emplace(name, static_cast<std::uint32_t>(numbers_.size() + 1)).first->second;
+  }
+
+ private:
+  std::map<std::string, std::uint32_t> numbers_;
+};
+
+/// Null, false, zero or empty: says that something is not used.
+bool is_off(const document::Node& node) {
+  switch (node.kind()) {
+    case document::Node::Kind::kNull:
+      return true;
+    case document::Node::Kind::kBool:
+      return !node.as_bool();
+    case document::Node::Kind::kInteger:
+      return node.as_integer() == 0;
+    case document::Node::Kind::kReal:
+      return node.as_real() == 0.0;
+    case document::Node::Kind::kString:
+      return node.as_string().empty();
+    case document::Node::Kind::kList:
+      return node.items().empty();
+    case document::Node::Kind::kMap:
+      return node.members().empty();
+  }
+  return false;
+}
+
+/// How long the KV that another engine hands over is on the way: a number of iterations, or one
+/// where it is only said that it takes time.
+std::optional<std::int64_t> read_remote_steps(document::ObjectReader& reader) {
+  const auto steps = reader.integer("remote_steps", {0, 1'000'000});
+  const bool async = reader.boolean("remote_async").value_or(steps.has_value());
+  return async ? std::optional(steps.value_or(1)) : std::nullopt;
+}
+
+/// A name or a number from 1 on; absent and 0 mean none.
+std::optional<std::string> read_name(document::ObjectReader& reader, const char* key) {
+  const document::Node* node = reader.node(key);
+  if (node == nullptr || is_off(*node)) {
+    return std::nullopt;
+  }
+  if (!node->is_string() && node->kind() != document::Node::Kind::kInteger) {
+    reader.problem(key, "found " + node->describe() + ", expected a name or a number");
+    return std::nullopt;
+  }
+  return text_of(*node);
+}
+
+/// Requests under names, and what is numbered among them.
+struct RequestNames {
+  std::map<std::string, RequestId> ids;
+  Numbering adapters;
+  Numbering salts;
+};
+
+Recording::Entry read_request(const document::Node& node,
+                              std::size_t index,
+                              RequestNames& names,
+                              core::Errors& errors) {
+  const std::string path = fmt::format("requests[{}]", index);
+  document::ObjectReader reader(node, path, errors);
+  Recording::Entry entry;
+  entry.name = reader.required_string("id");
+  entry.arrive_step = reader.integer("arrive_step", {0, 1'000'000}).value_or(0);
+  entry.abort_step = reader.integer("abort_step", {0, 1'000'000});
+  entry.remote_tokens = core::Tokens(reader.integer("remote_tokens", {0, 1'000'000}).value_or(0));
+  entry.remote_steps = read_remote_steps(reader);
+  domain::Request& request = entry.request;
+  if (names.ids.contains(entry.name)) {
+    request.id = names.ids.at(entry.name);
+  }
+  request.max_tokens = core::Tokens(reader.required_integer("max_tokens", {1, 1'000'000}));
+  request.output_tokens = request.max_tokens;
+  request.priority =
+      static_cast<std::int32_t>(reader.integer("priority", {-1'000'000, 1'000'000}).value_or(0));
+  const double arrival =
+      reader.real("arrival_time", {0.0, 1e6}).value_or(static_cast<double>(index) * 1e-6);
+  request.arrival =
+      core::SimTime::at(core::Duration::from_seconds(arrival).value_or(core::Duration()));
+  if (const auto lora = read_name(reader, "lora")) {
+    request.lora = core::LoraId(names.adapters(*lora));
+  }
+  const auto salt = read_name(reader, "cache_salt");
+  if (const auto* prompt = reader.node("prompt")) {
+    read_prompt(*prompt, names.ids, path, request, errors);
+  } else {
+    reader.problem("prompt", "is missing, expected a list of segments");
+  }
+  if (salt && !request.prompt.empty()) {
+    // vLLM hashes the salt into the first block, and with it into the whole chain.
+    request.prompt.own().front().content |= std::uint64_t{names.salts(*salt)} << kSeedBits;
+  }
+  finish_leniently(reader, node);
+  return entry;
+}
+
+}  // namespace
+
+void finish_leniently(document::ObjectReader& reader, const document::Node& map) {
+  if (map.is_map()) {
+    for (const auto& member : map.members()) {
+      if (is_off(member.value)) {
+        reader.node(member.key);
+      }
+    }
+  }
+  reader.finish();
+}
+
+void read_prompt(const document::Node& prompt,
+                 const std::map<std::string, RequestId>& ids,
+                 const std::string& path,
+                 domain::Request& request,
+                 core::Errors& errors) {
+  const auto refuse = [&](const document::Node& node) {
+    errors.push_back({.field = path + ".prompt",
+                      .message = "found " + text_of(node) +
+                                 ", expected segments [seed, tokens] or [\"out\", request, "
+                                 "tokens] of at least a token each and 1000000 together",
+                      .where = node.where()});
+  };
+  if (!prompt.is_list()) {
+    refuse(prompt);
+    return;
+  }
+  for (const auto& segment : prompt.items()) {
+    using Kind = document::Node::Kind;
+    const auto kind = [&](std::size_t i) { return segment.items()[i].kind(); };
+    const std::size_t size = segment.is_list() ? segment.items().size() : 0;
+    if (size == 2 && kind(0) == Kind::kInteger && kind(1) == Kind::kInteger &&
+        segment.items()[0].as_integer() >= 0 && segment.items()[0].as_integer() <= kLargestSeed) {
+      request.prompt.push_back({content_of_seed(segment.items()[0].as_integer()),
+                                core::Tokens(segment.items()[1].as_integer())});
+    } else if (size == 3 && kind(0) == Kind::kString && kind(1) == Kind::kString &&
+               kind(2) == Kind::kInteger && ids.contains(segment.items()[1].as_string())) {
+      request.prompt.push_back({domain::output_content(ids.at(segment.items()[1].as_string())),
+                                core::Tokens(segment.items()[2].as_integer())});
+    } else {
+      refuse(segment);
+      return;
+    }
+    const core::Tokens length = request.prompt.back().length;
+    if (length < core::Tokens(1) || length > kMostTokens - request.prompt_tokens) {
+      refuse(segment);
+      return;
+    }
+    request.prompt_tokens += length;
+  }
+}
+
+void read_requests(const document::Node& list, Recording& recording, core::Errors& errors) {
+  // Ids are ranks of the names: vLLM breaks ties by comparing them as text.
+  std::set<std::string> sorted;
+  for (const auto& node : list.items()) {
+    const auto* name = node.find("id");
+    if (name != nullptr && name->is_string() && !sorted.insert(name->as_string()).second) {
+      errors.push_back({.field = "requests",
+                        .message = "found two requests named \"" + name->as_string() + "\"",
+                        .where = name->where()});
+    }
+  }
+  RequestNames names;
+  for (const auto& name : sorted) {
+    names.ids.emplace(name, RequestId(static_cast<std::uint32_t>(names.ids.size())));
+  }
+  for (std::size_t i = 0; i < list.items().size(); ++i) {
+    recording.entries.push_back(read_request(list.items()[i], i, names, errors));
+    const Recording::Entry& entry = recording.entries.back();
+    recording.options.kv_transfer = recording.options.kv_transfer ||
+                                    entry.remote_tokens > core::Tokens(0) ||
+                                    entry.remote_steps.has_value();
+  }
+}
+
+void read_configuration(const document::Node& cfg, Recording& recording, core::Errors& errors) {
+  document::ObjectReader reader(cfg, "cfg", errors);
+  engine::EngineOptions& options = recording.options;
+  options.num_gpu_blocks = core::Blocks(reader.required_integer("num_blocks", {2, 10'000'000}));
+  options.block_size = core::Tokens(reader.required_integer("block_size", {1, 4096}));
+  options.max_num_seqs = reader.required_integer("max_num_seqs", {1, 1'000'000});
+  options.max_num_batched_tokens =
+      core::Tokens(reader.required_integer("max_num_batched_tokens", {1, 100'000'000}));
+  options.max_num_scheduled_tokens =
+      core::Tokens(reader.integer("max_num_scheduled_tokens", {0, 100'000'000}).value_or(0));
+  options.max_model_len = core::Tokens(reader.required_integer("max_model_len", {1, 100'000'000}));
+  options.long_prefill_token_threshold =
+      core::Tokens(reader.integer("long_prefill_token_threshold", {0, 100'000'000}).value_or(0));
+  static const std::array<std::string, 2> kPolicies = {"fcfs", "priority"};
+  options.policy = reader.choice("policy", kPolicies).value_or("fcfs") == "priority"
+                       ? engine::SchedulingPolicy::kPriority
+                       : engine::SchedulingPolicy::kFcfs;
+  options.enable_prefix_caching = reader.boolean("enable_prefix_caching").value_or(true);
+  options.enable_chunked_prefill = reader.boolean("chunked_prefill").value_or(true);
+  options.async_scheduling = reader.boolean("async_scheduling").value_or(false);
+  options.num_speculative_tokens = reader.integer("num_spec", {0, 64}).value_or(0);
+  // EAGLE's later kinds and multi-token prediction read hidden states as EAGLE does.
+  static const std::array<std::string, 5> kMethods = {
+      "eagle", "eagle3", "mtp", "draft_model", "ngram"};
+  const std::string method = reader.choice("spec_method", kMethods).value_or("eagle");
+  options.draft_method = method == "ngram"         ? engine::DraftMethod::kNgram
+                         : method == "draft_model" ? engine::DraftMethod::kDraftModel
+                                                   : engine::DraftMethod::kEagle;
+  if (const auto interval = reader.integer("prefix_cache_retention_interval", {0, 100'000'000})) {
+    options.prefix_cache_retention_interval = core::Tokens(*interval);
+  }
+  recording.watermark = reader.real("watermark", {0.0, 1.0}).value_or(0.0);
+  recording.reserve_full_prompt = reader.boolean("reserve_full_isl").value_or(true);
+  options.pipeline_depth = reader.integer("pipeline_depth", {1, 64}).value_or(0);
+  options.max_loras = reader.integer("max_loras", {1, 1'000'000}).value_or(0);
+  const auto windows =
+      reader.integers("swa_windows", {1, 100'000'000}).value_or(std::vector<std::int64_t>{});
+  const bool windows_only = reader.boolean("swa_only").value_or(false);
+  options.cache_groups.clear();
+  if (!windows_only) {
+    options.cache_groups.push_back({});
+  }
+  for (const auto window : windows) {
+    options.cache_groups.push_back({.sliding_window = core::Tokens(window)});
+  }
+  if (options.cache_groups.empty()) {
+    reader.problem("swa_only", "leaves no layers, expected at least one of swa_windows");
+  }
+  finish_leniently(reader, cfg);
+}
+
+std::string version_number(const std::string& text) {
+  const auto tilde = text.find('~');
+  std::string number = tilde == std::string::npos ? text : text.substr(tilde + 1);
+  const auto end = number.find_first_not_of("0123456789.");
+  number = number.substr(0, end);
+  while (!number.empty() && number.back() == '.') {
+    number.pop_back();
+  }
+  return number;
+}
+
+engine::EngineOptions options_for(const Recording& recording, const engine::Profile& profile) {
+  engine::EngineOptions options = recording.options;
+  options.profile = profile;
+  options.profile.watermark = recording.watermark;
+  options.profile.reserve_full_prompt =
+      profile.reserve_full_prompt && recording.reserve_full_prompt;
+  return options;
+}
+
+std::string text_of(const document::Node& node) {
+  std::string text;
+  switch (node.kind()) {
+    case document::Node::Kind::kNull:
+      return "null";
+    case document::Node::Kind::kBool:
+      return node.as_bool() ? "true" : "false";
+    case document::Node::Kind::kInteger:
+      return std::to_string(node.as_integer());
+    case document::Node::Kind::kReal:
+      return fmt::format("{}", node.as_real());
+    case document::Node::Kind::kString:
+      return node.as_string();
+    case document::Node::Kind::kList:
+      for (const auto& item : node.items()) {
+        text += (text.empty() ? "" : " ") + text_of(item);
+      }
+      return "[" + text + "]";
+    case document::Node::Kind::kMap:
+      for (const auto& member : node.members()) {
+        text += (text.empty() ? "" : " ") + member.key + ":" + text_of(member.value);
+      }
+      return "{" + text + "}";
+  }
+  return text;
+}
+
+std::string sorted_text_of(const document::Node& node) {
+  std::vector<std::string> words;
+  if (node.is_map()) {
+    for (const auto& member : node.members()) {
+      words.push_back(member.key + ":" + text_of(member.value));
+    }
+  } else if (node.is_list()) {
+    for (const auto& item : node.items()) {
+      words.push_back(text_of(item));
+    }
+  } else {
+    return text_of(node);
+  }
+  std::ranges::sort(words);
+  return fmt::format(
+      "{}{}{}", node.is_map() ? '{' : '[', fmt::join(words, " "), node.is_map() ? '}' : ']');
+}
+
+}  // namespace ridgeline::conform

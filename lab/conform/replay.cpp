@@ -1,0 +1,281 @@
+#include "lab/conform/replay.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "engine/options.hpp"
+#include "engine/probe.hpp"
+#include "lab/conform/recording.hpp"
+
+namespace ridgeline::conform {
+
+std::string Replay::names(const std::vector<RequestId>& ids) const {
+  std::string text;
+  for (const auto id : ids) {
+    text += (text.empty() ? "" : " ") + name(id);
+  }
+  return "[" + text + "]";
+}
+
+std::string Replay::block_tables() const {
+  std::string text;
+  for (const auto id : probe_.running()) {
+    const auto tables = probe_.blocks(id);
+    std::vector<std::string> groups;
+    for (const auto& table : tables) {
+      std::string blocks;
+      for (const auto block : table) {
+        blocks += (blocks.empty() ? "" : " ") + std::to_string(block.value());
+      }
+      groups.push_back("[" + blocks + "]");
+    }
+    std::string joined;
+    for (const auto& group : groups) {
+      joined += (joined.empty() ? "" : " ") + group;
+    }
+    text += (text.empty() ? "" : " ") + name(id) + ":" +
+            (groups.size() > 1 ? "[" + joined + "]" : joined);
+  }
+  return "{" + text + "}";
+}
+
+/// Two queues in vLLM, one text in the recording: which of them comes first is up to the recorder.
+Value Replay::waiting() const {
+  auto all = probe_.waiting();
+  Value value{.text = names(all)};
+  const auto front = static_cast<std::size_t>(extras_ == nullptr ? 0 : extras_->num_passed_over());
+  if (front > 0 && front < all.size()) {
+    std::rotate(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(front), all.end());
+    value.or_else = names(all);
+  }
+  return value;
+}
+
+bool Replay::form_step(std::int64_t step, Record& record) {
+  const SchedulerProbe::Step formed = probe_.schedule();
+  if (formed.scheduled.empty()) {
+    return false;
+  }
+  std::string scheduled;
+  std::string drafts;
+  for (const auto& item : formed.scheduled) {
+    scheduled += fmt::format("{}{}:{}", scheduled.empty() ? "" : " ", name(item.id), item.tokens);
+    if (item.drafts > 0) {
+      drafts += fmt::format("{}{}:{}", drafts.empty() ? "" : " ", name(item.id), item.drafts);
+    }
+  }
+  record.emplace_back("scheduled", Value{"{" + scheduled + "}"});
+  if (!drafts.empty()) {
+    record.emplace_back("spec", Value{"{" + drafts + "}"});
+  }
+  std::vector<RequestId> fresh;
+  std::vector<RequestId> resumed;
+  std::set<std::string> hits;
+  bool any_hit = false;
+  for (const auto& admitted : formed.admitted) {
+    auto& row = rows_[index_.at(admitted.id)];
+    row.first_scheduled = row.first_scheduled.value_or(step);
+    if (!admitted.resumed && recording_.entries[index_.at(admitted.id)].remote_steps) {
+      continue;  // Recorders take it for admitted when it gets the blocks for its KV.
+    }
+    (admitted.resumed ? resumed : fresh).push_back(admitted.id);
+    any_hit = any_hit || admitted.computed_tokens > 0;
+    hits.insert(fmt::format("{}:{}", name(admitted.id), admitted.computed_tokens));
+  }
+  if (!fresh.empty()) {
+    record.emplace_back("new", Value{sorted_names(fresh)});
+  }
+  if (!resumed.empty()) {
+    record.emplace_back("resumed", Value{sorted_names(resumed)});
+  }
+  if (any_hit) {
+    record.emplace_back("prefix_hit", Value{fmt::format("{{{}}}", fmt::join(hits, " "))});
+  }
+  if (!formed.preempted.empty()) {
+    record.emplace_back("preempted", Value{sorted_names(formed.preempted)});
+  }
+  record.emplace_back("running", Value{names(probe_.running())});
+  record.emplace_back("waiting", waiting());
+  record.emplace_back("free_blocks", Value{std::to_string(probe_.num_free_blocks())});
+  if (written_.blocks) {
+    record.emplace_back("blocks", Value{block_tables()});
+  }
+  in_flight_.push_back(formed.scheduled);
+  return true;
+}
+
+/// What the recording's stand-in for a GPU gives: a token, and the drafts that request i has
+/// accepted at its d-th draw.
+std::int64_t Replay::tokens_of(const SchedulerProbe::Scheduled& item) {
+  if (!item.samples) {
+    return 0;
+  }
+  const std::size_t i = index_.at(item.id);
+  const auto drafts = recording_.options.num_speculative_tokens;
+  const std::int64_t accepted =
+      drafts == 0 ? 0 : (7 * static_cast<std::int64_t>(i) + 3 * draws_[i]) % (drafts + 1);
+  ++draws_[i];
+  return 1 + std::min(item.drafts, accepted);
+}
+
+void Replay::end_step(std::int64_t step, Record& record) {
+  const auto items = in_flight_.front();
+  in_flight_.pop_front();
+  std::vector<std::int64_t> tokens;
+  std::vector<std::int64_t> known_before;
+  for (const auto& item : items) {
+    tokens.push_back(tokens_of(item));
+    known_before.push_back(probe_.output_tokens(item.id));
+  }
+  const auto ended = probe_.update(tokens);
+  std::string out;
+  for (std::size_t k = 0; k < items.size(); ++k) {
+    if (items[k].samples) {
+      // vLLM cuts what lies behind a request's end; what it throws away as a whole stays as it was.
+      const std::int64_t taken = probe_.output_tokens(items[k].id) - known_before[k];
+      out += fmt::format(
+          "{}{}:{}", out.empty() ? "" : " ", name(items[k].id), taken > 0 ? taken : tokens[k]);
+      auto& row = rows_[index_.at(items[k].id)];
+      row.first_token = taken > 0 ? row.first_token.value_or(step) : row.first_token;
+    }
+  }
+  record.emplace_back("tokens_out", Value{"{" + out + "}"});
+  for (const auto id : ended) {
+    rows_[index_.at(id)].finished = step;
+  }
+  if (!ended.empty()) {
+    record.emplace_back("finished", Value{sorted_names(ended)});
+    record.emplace_back("free_blocks_after", Value{std::to_string(probe_.num_free_blocks())});
+  }
+}
+
+void Replay::add_arrivals(std::int64_t step) {
+  for (const auto& entry : recording_.entries) {
+    if (entry.arrive_step != step) {
+      continue;
+    }
+    ++arrived_;
+    if (entry.remote_steps) {
+      extras_->add_loading(entry.request, entry.remote_tokens);
+    } else {
+      probe_.add(entry.request, entry.remote_tokens);
+    }
+  }
+}
+
+std::vector<RequestId> Replay::abort_requests(std::int64_t step) {
+  std::vector<RequestId> aborted;
+  for (const auto& entry : recording_.entries) {
+    Row& row = rows_[index_.at(entry.request.id)];
+    if (entry.abort_step == step && entry.arrive_step <= step && !row.finished) {
+      probe_.abort(entry.request.id);
+      row.aborted = step;
+      aborted.push_back(entry.request.id);
+    }
+  }
+  return aborted;
+}
+
+void Replay::note_loads(std::int64_t step) {
+  for (const auto id : extras_->loading()) {
+    loads_.try_emplace(id, step + *recording_.entries[index_.at(id)].remote_steps);
+  }
+}
+
+void Replay::finish_loads(std::int64_t step) {
+  for (auto load = loads_.begin(); load != loads_.end();) {
+    if (load->second > step) {
+      ++load;
+      continue;
+    }
+    extras_->finish_load(load->first);
+    load = loads_.erase(load);
+  }
+}
+
+bool can_run(const Recording& recording, const SchedulerProbe& probe) {
+  return dynamic_cast<const engine::ProbeExtras*>(&probe) != nullptr ||
+         std::none_of(recording.entries.begin(), recording.entries.end(), [](const auto& entry) {
+           return entry.remote_steps.has_value();
+         });
+}
+
+/// One loop iteration of the engine: aborts, a step if there is room for one, and the end of the
+/// oldest unless there is room for more.
+Record Replay::iteration(std::int64_t step) {
+  Record record;
+  const auto aborted = abort_requests(step);
+  const auto depth = static_cast<std::size_t>(engine::steps_in_flight(recording_.options));
+  const bool formed = in_flight_.size() < depth && form_step(step, record);
+  if (extras_ != nullptr) {
+    note_loads(step);
+    if (written_.parked && !record.empty() && !extras_->loading().empty()) {
+      record.emplace_back(
+          "parked", Value{"{WAITING_FOR_REMOTE_KVS:" + sorted_names(extras_->loading()) + "}"});
+    }
+  }
+  if (!in_flight_.empty() && !(formed && in_flight_.size() < depth)) {
+    end_step(step, record);
+  }
+  if (!aborted.empty() && !record.empty()) {
+    record.emplace_back("aborted",
+                        Value{.text = sorted_names(aborted), .is_optional = !written_.aborted});
+    note_aborted_as_finished(step, aborted, record);
+  }
+  if (!record.empty()) {
+    record.insert(record.begin(), {"step", Value{std::to_string(step)}});
+  }
+  return record;
+}
+
+/// A recorder may count an aborted request among those that finish.
+void Replay::note_aborted_as_finished(std::int64_t step,
+                                      std::vector<RequestId> ids,
+                                      Record& record) const {
+  const std::size_t num_aborted = ids.size();
+  for (const auto& entry : recording_.entries) {
+    const auto& row = rows_[index_.at(entry.request.id)];
+    if (row.finished == step) {
+      ids.push_back(entry.request.id);
+    }
+  }
+  const bool others = ids.size() > num_aborted;
+  for (auto& [key, value] : record) {
+    if (key == "finished") {
+      value.or_else = sorted_names(ids);
+    }
+  }
+  if (!others) {
+    record.emplace_back("finished", Value{.text = sorted_names(ids), .is_optional = true});
+    record.emplace_back(
+        "free_blocks_after",
+        Value{.text = std::to_string(probe_.num_free_blocks()), .is_optional = true});
+  }
+}
+
+std::vector<Record> Replay::run() {
+  constexpr std::int64_t kStuck = 100'000;
+  std::vector<Record> records;
+  for (std::int64_t step = 0; step < kStuck; ++step) {
+    add_arrivals(step);
+    finish_loads(step);
+    Record record = iteration(step);
+    if (!record.empty()) {
+      records.push_back(std::move(record));
+    }
+    if (arrived_ == recording_.entries.size() && in_flight_.empty() && probe_.running().empty() &&
+        probe_.waiting().empty() && loads_.empty()) {
+      break;
+    }
+  }
+  return records;
+}
+
+}  // namespace ridgeline::conform

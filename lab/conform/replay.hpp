@@ -1,0 +1,102 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/ids.hpp"
+#include "engine/probe.hpp"
+#include "engine/probe_extras.hpp"
+#include "lab/conform/recording.hpp"
+
+namespace ridgeline::conform {
+
+using core::RequestId;
+using engine::SchedulerProbe;
+
+/// What we found under one key of a record.
+struct Value {
+  std::string text = {};
+  std::string or_else = {};  ///< Another way to write the same, if there is one.
+  bool is_optional = false;  ///< A recorder may write it or not.
+};
+/// One record, in the file's order of keys.
+using Record = std::vector<std::pair<std::string, Value>>;
+
+/// The keys that a recorder may not write at all.
+struct Written {
+  bool blocks = false;
+  bool parked = false;
+  bool aborted = false;
+};
+
+/// Whether a probe has what the recording asks for: KV that arrives over time.
+[[nodiscard]] bool can_run(const Recording& recording, const SchedulerProbe& probe);
+
+/// Drives a scheduler through a recorded workload, one loop iteration of the recording at a time.
+class Replay {
+ public:
+  Replay(const Recording& recording, SchedulerProbe& probe, const Written& written)
+      : recording_(recording),
+        probe_(probe),
+        extras_(dynamic_cast<engine::ProbeExtras*>(&probe)),
+        written_(written) {
+    for (std::size_t i = 0; i < recording.entries.size(); ++i) {
+      index_[recording.entries[i].request.id] = i;
+    }
+    draws_.resize(recording.entries.size());
+    rows_.resize(recording.entries.size());
+  }
+
+  struct Row {
+    std::optional<std::int64_t> first_scheduled, first_token, finished, aborted;
+  };
+
+  /// The records of the whole run.
+  std::vector<Record> run();
+  [[nodiscard]] const std::vector<Row>& rows() const { return rows_; }
+
+ private:
+  [[nodiscard]] const std::string& name(core::RequestId id) const {
+    return recording_.entries[index_.at(id)].name;
+  }
+  [[nodiscard]] std::string names(const std::vector<RequestId>& ids) const;
+  /// The recording keeps these as sets. Ids are ranks of the names.
+  [[nodiscard]] std::string sorted_names(std::vector<RequestId> ids) const {
+    std::sort(ids.begin(), ids.end());
+    return names(ids);
+  }
+  Record iteration(std::int64_t step);
+  void add_arrivals(std::int64_t step);
+  void finish_loads(std::int64_t step);
+  std::vector<RequestId> abort_requests(std::int64_t step);
+  void note_loads(std::int64_t step);
+  void note_aborted_as_finished(std::int64_t step,
+                                std::vector<RequestId> ids,
+                                Record& record) const;
+  [[nodiscard]] Value waiting() const;
+  bool form_step(std::int64_t step, Record& record);
+  void end_step(std::int64_t step, Record& record);
+  [[nodiscard]] std::string block_tables() const;
+  [[nodiscard]] std::int64_t tokens_of(const SchedulerProbe::Scheduled& item);
+
+  const Recording& recording_;
+  SchedulerProbe& probe_;
+  engine::ProbeExtras* extras_;  ///< Of the probe; none where it has none.
+  Written written_;
+  std::map<RequestId, std::size_t> index_;
+  std::vector<std::int64_t> draws_;  ///< Sampling events so far, per request.
+  std::vector<Row> rows_;
+  std::deque<std::vector<SchedulerProbe::Scheduled>> in_flight_;
+  std::size_t arrived_ = 0;
+  std::map<RequestId, std::int64_t>
+      loads_;  ///< On the way, and the iteration that finds them there.
+};
+
+}  // namespace ridgeline::conform

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "document/document.hpp"
+#include "lab/studies/study.hpp"
+
+namespace ridgeline::report {
+
+/// A study's report as a tree (data/schemas/study.schema.json): claim, arms, differences, tables,
+/// verdicts, finding, warnings.
+[[nodiscard]] document::Node study_tree(const studies::StudyReport& report);
+/// Several, under `studies`.
+[[nodiscard]] document::Node studies_tree(const std::vector<studies::StudyReport>& reports);
+/// The same to read, as Markdown.
+[[nodiscard]] std::string study_markdown(const studies::StudyReport& report);
+
+}  // namespace ridgeline::report

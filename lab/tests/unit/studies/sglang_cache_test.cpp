@@ -1,0 +1,20 @@
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "lab/studies/registry.hpp"
+#include "lab/studies/study.hpp"
+
+namespace ridgeline::studies {
+namespace {
+
+// Its figures: tests/e2e/test_fleet_studies.py.
+TEST(SglangCache, ComparesWithAMeasurementAndSaysHowItIsRefuted) {
+  const Study study = study_sglang_cache();
+  EXPECT_EQ(study.reference, Reference::kMeasured);
+  EXPECT_FALSE(std::string(study.refuted_if).empty());
+  EXPECT_TRUE(find_study(std::string(study.id)).has_value());
+}
+
+}  // namespace
+}  // namespace ridgeline::studies

@@ -275,7 +275,7 @@ PlayedLoad load_of(const MeasuredRun& run,
   return load;
 }
 
-/// Of a ladder's stages together, the mean of their throughputs: what llm-d's summaries have.
+/// Averages the throughputs of a ladder's stages, as llm-d's summaries do.
 void average_throughput(const StageSamples& samples,
                         const MeasuredRun::Part& part,
                         Figures& figures) {
@@ -413,7 +413,7 @@ PartPrediction merge(const std::vector<std::vector<PartPrediction>>& histories, 
   return merged;
 }
 
-/// Of a model's notes, those of its kernel tables.
+/// Notes about the model's kernel tables.
 core::Warnings table_notes(const latency::StepTimeModel& model) {
   core::Warnings notes = model.notes();
   std::erase_if(notes, [](const core::Warning& note) {
@@ -449,7 +449,7 @@ std::vector<PartPrediction> predict(std::vector<Evidence>& evidence,
       auto server = deploy(evidence[part.evidence], options.overrides);
       if (server) {
         servers[i] = std::move(*server);
-        servers[i]->run.percentiles = "sketch";  // Of summaries, which are not read.
+        servers[i]->run.percentiles = "sketch";  // Percentiles of the summary are not read.
       } else {
         evidence[part.evidence].problem = first_line(server.error());
         results[part.evidence].problem = evidence[part.evidence].problem;

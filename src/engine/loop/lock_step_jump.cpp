@@ -51,7 +51,8 @@ bool LockStep::jump(core::SimTime limit) {
     parts[i].run.pace = pace;
     ranks_[i]->cut_at(limit, parts[i].run);
   }
-  const std::int64_t rounds = parts.front().run.rounds;  // Of all: they end together.
+  const std::int64_t rounds =
+      parts.front().run.rounds;  // All runs have as many: they end together.
   if (rounds == 0) {
     return false;
   }

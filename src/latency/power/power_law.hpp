@@ -11,16 +11,17 @@ namespace ridgeline::latency {
 
 /// Mean shares of a GPU's datasheet rates over some time.
 struct Utilisation {
-  double bandwidth = 0.0;  ///< Of mem_bandwidth.
-  /// Of peak_bf16, whatever format is multiplied, with rows that only fill tiles.
+  double bandwidth = 0.0;  ///< Share of mem_bandwidth.
+  /// Share of peak_bf16, whatever format is multiplied, with rows that only fill tiles.
   double compute = 0.0;
 };
 
 /// Watts of one GPU while kernels run: idle + bandwidth * sqrt(u) + compute * sqrt(v), and no more
 /// than its limit lets through. All are shares of the board's power limit.
 struct PowerLaw {
-  std::string gpu;           ///< On which it was measured.
-  std::string architecture;  ///< Of that GPU. The first law of each stands for other GPUs.
+  std::string gpu;  ///< On which it was measured.
+  std::string
+      architecture;  ///< That GPU's. The first law of each architecture stands for other GPUs.
   double bandwidth = 0.0;
   double compute = 0.0;
 };

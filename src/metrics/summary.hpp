@@ -215,7 +215,7 @@ struct FleetSummary {
   std::int64_t refused = 0;  ///< Requests for which filters left no instance.
   /// Audit: share of decisions that views of age 0 would have made otherwise.
   std::optional<double> regret;
-  /// Of an audit: prompt tokens computed although another instance had them.
+  /// Audit: prompt tokens computed although another instance had them.
   std::optional<std::int64_t> hit_lost_tokens;
   std::optional<double> age_ms;             ///< Mean age of the gauges of the chosen instance.
   std::optional<double> request_variation;  ///< Standard deviation over mean of the requests.

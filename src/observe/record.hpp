@@ -88,7 +88,7 @@ struct RecordTail {
   double lag_max_ms = 0.0;
   double cpu_share = 0.0;  ///< Share of one core for each worker that the client used.
   std::optional<core::Duration> round_trip = {};  ///< As in RecordHead, after the last answer.
-  ServerMetrics metrics = {};                     ///< Of the server, after the last answer.
+  ServerMetrics metrics = {};                     ///< The server's, after the last answer.
 };
 [[nodiscard]] std::string tail_line(const RecordTail& tail);
 

@@ -37,16 +37,16 @@
 namespace ridgeline::cluster {
 
 struct ClusterInputs {
-  engine::InstanceInputs
-      instance;  ///< What every instance gets; ids count from 0, whatever this one's is.
+  /// What every instance gets; ids count from 0, whatever this one's is.
+  engine::InstanceInputs instance;
   std::int64_t num_instances = 1;
   std::unique_ptr<routing::Router> router;
   GatewayTimes times;
   /// Routers of further gateways, made like `router`; `split` says which requests come to which.
   Gateway::Routers more_routers = {};
   GatewaySplit split = GatewaySplit::kRandom;
-  std::int64_t connections =
-      0;  ///< Connections of requests without a session, for GatewaySplit::kConnection.
+  /// Connections of requests without a session, for GatewaySplit::kConnection.
+  std::int64_t connections = 0;
   /// One per gateway, made alike: every decision is made again on views of age 0. Empty: not.
   Gateway::Routers audit = {};
   Gateway::TargetsOf targets_of = {};  ///< Latency targets of requests, for policies that predict.

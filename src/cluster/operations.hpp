@@ -183,8 +183,8 @@ class Operations final : public Part {
     core::InstanceId instance;
     std::uint64_t sequence;
     std::uint64_t life = 0;
-    std::int64_t number =
-        0;  ///< Number of the fault, its report, the host's fault, the update, or the request.
+    /// Number of the fault, its report, the host's fault, the update, or the request.
+    std::int64_t number = 0;
 
     friend bool operator>(const Event& a, const Event& b) {
       return std::tuple(a.at, a.step, a.instance, a.sequence) >

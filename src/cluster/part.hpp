@@ -32,10 +32,9 @@ struct alignas(64) Ticket {
   core::Duration gateway_wait = {};  ///< From its arrival to its leaving a queue of the gateway.
   /// As the client sent it. Where there are no parts, only of a request that ends at no instance.
   domain::Request request;
-  core::Tokens
-      computed_apart;       ///< Part of what was sent last that another instance computed before.
-  std::uint32_t group = 0;  ///< Group of the pools that serve its model; where there are parts.
-  std::uint64_t delivery = 0;  ///< Number of the delivery that counts; any other is void.
+  core::Tokens computed_apart;  ///< Tokens of it that another instance computed before.
+  std::uint32_t group = 0;      ///< Group of the pools that serve its model; where there are parts.
+  std::uint64_t delivery = 0;   ///< Number of the delivery that counts; any other is void.
 };
 
 /// What a part may do to the cluster that it belongs to. Every instant is the present one, `now`,

@@ -82,10 +82,9 @@ struct Abilities {
   /// Systems (cluster.disaggregation.name) with prefill and decode apart that it can set up.
   std::span<const std::string_view> systems = {};
   bool spans_nodes = false;  ///< One replica over several nodes.
-  bool by_nnodes = false;   ///< One replica over several nodes by `vllm serve --nnodes`, where that
-                            ///< version has it.
-  bool one_node = false;    ///< All replicas on one node.
-  bool autoscales = false;  ///< Writes an autoscaler of min_replicas to max_replicas.
+  bool by_nnodes = false;    ///< By `vllm serve --nnodes`, where that version has it.
+  bool one_node = false;     ///< All replicas on one node.
+  bool autoscales = false;   ///< Writes an autoscaler of min_replicas to max_replicas.
 };
 
 /// Why a target can write nothing for an engine ("vllm@0.15") on a GPU, whatever else is deployed;

@@ -32,12 +32,11 @@ struct CacheLayout {
 /// Where one GPU's memory goes, term by term, as vLLM divides it when it starts. Meaning, sources
 /// and how well it meets published counts: docs/models/capacity.md.
 struct MemoryPlan {
-  core::Bytes usable;      ///< As the driver reports it.
-  double utilization = 0;  ///< gpu_memory_utilization.
-  core::Bytes budget;      ///< usable * utilization.
-  core::Bytes weights;     ///< Weights of this rank, a drafting network's with it.
-  core::Bytes
-      expert_padding;  ///< Part of the weights that rounds MXFP4 experts up to a kernel's tiles.
+  core::Bytes usable;             ///< As the driver reports it.
+  double utilization = 0;         ///< gpu_memory_utilization.
+  core::Bytes budget;             ///< usable * utilization.
+  core::Bytes weights;            ///< Weights of this rank, a drafting network's with it.
+  core::Bytes expert_padding;     ///< Added to MXFP4 experts to fill a kernel's tiles; in weights.
   core::Bytes position_tables;    ///< Sines and cosines of every position.
   core::Bytes activations;        ///< Peak of vLLM's profile run.
   core::Bytes non_torch;          ///< What libraries take while the weights are loaded.

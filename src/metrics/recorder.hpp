@@ -42,15 +42,13 @@ struct RecorderOptions {
   /// Requests that the client holds back; null: it holds none. Outlives the recorder and may grow.
   const statistics::QueueGrowth* held_back = nullptr;
   std::int64_t instances = 0;  ///< Instances of a cluster, each summed up apart; 0: one alone.
-  std::vector<std::size_t> pools =
-      {};  ///< Pool of each instance, counted from 0; empty: there are none.
+  std::vector<std::size_t> pools = {};  ///< By instance, counted from 0; empty: no pools.
   /// Requests that arrive before it are not measured: they are in the digest alone.
   std::optional<core::SimTime> warmup = {};
-  domain::Tenants* tenants =
-      nullptr;                   ///< Tenants of a cluster, each summed up apart; null: none is.
-  bool gateway_queues = false;   ///< Requests can wait in a gateway.
-  bool curves = false;           ///< Recorder::curves() are asked for.
-  Listener* listener = nullptr;  ///< Gets everything too, as it comes; outlives the recorder.
+  domain::Tenants* tenants = nullptr;  ///< A cluster's, each summed up apart; or null.
+  bool gateway_queues = false;         ///< Requests can wait in a gateway.
+  bool curves = false;                 ///< Recorder::curves() are asked for.
+  Listener* listener = nullptr;        ///< Gets everything too, as it comes; outlives the recorder.
   Timeline* timeline = nullptr;  ///< Gets requests and steps, as they come; outlives the recorder.
 };
 
@@ -117,8 +115,7 @@ class Recorder {
   TenantTable tenants_;
   GatewayWaits gateway_waits_;
   GapSamples gaps_;
-  statistics::QueueGrowth
-      queue_;  ///< Queue of an open loop's requests, from arrival to first schedule.
+  statistics::QueueGrowth queue_;  ///< An open loop's, from arrival to first schedule.
   std::array<std::int64_t, domain::kNumOutcomes> by_outcome_{};
   std::int64_t warmup_requests_ = 0;
   core::SimTime warmup_first_arrival_ = core::SimTime::never();

@@ -83,8 +83,7 @@ struct KvCacheSummary {
 /// queue grows, and latencies say how long that lasted.
 struct Overload {
   statistics::Backlog backlog;
-  double first_s =
-      0.0;  ///< Time in the run when the first came: the backlog's times count from there.
+  double first_s = 0.0;  ///< When the first came: the backlog's times count from there.
   /// The queue is at the client, which holds requests back (max_concurrency beside a rate or a
   /// trace): no latency has that wait.
   bool at_client = false;
@@ -217,10 +216,9 @@ struct FleetSummary {
   std::optional<double> regret;
   /// Audit: prompt tokens computed although another instance had them.
   std::optional<std::int64_t> hit_lost_tokens;
-  std::optional<double> age_ms;             ///< Mean age of the gauges of the chosen instance.
-  std::optional<double> request_variation;  ///< Standard deviation over mean of the requests.
-  std::optional<double>
-      token_variation;  ///< Standard deviation over mean of the completed requests' tokens.
+  std::optional<double> age_ms;               ///< Mean age of the gauges of the chosen instance.
+  std::optional<double> request_variation;    ///< Standard deviation over mean of the requests.
+  std::optional<double> token_variation;      ///< `request_variation` of completed tokens.
   std::vector<InstanceSummary> instances;     ///< In the order of their ids.
   std::vector<PoolSummary> pools;             ///< Where the scenario lists pools.
   std::optional<AdmissionSummary> admission;  ///< Where requests can be refused or wait.
@@ -251,8 +249,7 @@ struct Summary {
   std::optional<double> good_share;  ///< Share of the completed and the rejected requests.
   std::vector<SloVerdict> slo;       ///< In the order of Metric.
   std::optional<Overload> overload;
-  std::vector<GroupSummary>
-      groups;  ///< Groups of each label in which requests differ, label by label.
+  std::vector<GroupSummary> groups;   ///< Label by label, where requests differ in it.
   std::optional<FleetSummary> fleet;  ///< Where a cluster served.
   /// Requests sent before the end of the warm-up, where there is one: in no other number of
   /// requests, latencies or tokens.

@@ -118,9 +118,8 @@ class Timeline {
     }
     return of_arrivals_.window;
   }
-  Stretch of_steps_;  ///< That the last steps ended in: the next ones mostly lie in it too.
-  Stretch
-      of_arrivals_;  ///< Stretch that the last arrival was in: the next ones mostly lie in it too.
+  Stretch of_steps_;     ///< That the last steps ended in: the next ones mostly lie in it too.
+  Stretch of_arrivals_;  ///< That the last arrival was in, likely the next one's.
   /// Change of the number of waiting requests that wait throughout, from one window to the next.
   std::vector<std::int64_t> waiting_change_;
   std::array<std::vector<LatencyHistogram>, kNumLatencies> latencies_;

@@ -19,8 +19,7 @@ namespace ridgeline::model {
 struct LatentSpec {
   std::int64_t query_rank = 0;  ///< 0: queries are projected from the hidden state directly.
   std::int64_t kv_rank = 0;
-  std::int64_t rope_dim =
-      0;  ///< Rotary width of the key that all heads share, cached beside the latent.
+  std::int64_t rope_dim = 0;   ///< Rotary width of the heads' common key, cached too.
   std::int64_t nope_dim = 0;   ///< Width of a head's query and key without rotary position.
   std::int64_t value_dim = 0;  ///< Width of a head's value.
 
@@ -193,8 +192,7 @@ struct ModelSpec {
   /// Layers that draft further tokens (multi-token prediction). They are not part of the network's
   /// parameters, nor loaded, unless speculative decoding uses them.
   std::vector<LayerGroup> draft_layers;
-  std::int64_t draft_modules =
-      0;  ///< Modules of such layers, each of which drafts one token further.
+  std::int64_t draft_modules = 0;  ///< Each drafts one token further.
   std::optional<VisionTower> vision;
   /// Copies of the residual stream, mixed by learnt weights before and after every block
   /// (DeepSeek-V4's hyper-connections); 1: the usual single one.

@@ -37,17 +37,15 @@ struct RecordHead {
   /// What the flags say of the server, by the path of the scenario: "gpu", "h100".
   std::vector<std::pair<std::string, std::string>> deployment;
   std::string workload_digest;
-  std::vector<std::pair<std::string, std::string>>
-      workload;  ///< The workload, by the paths of the scenario.
+  std::vector<std::pair<std::string, std::string>> workload;  ///< By the scenario's paths.
   Endpoint endpoint = Endpoint::kCompletions;
   PromptForm form = PromptForm::kWords;
   Overhead overhead;
   std::uint64_t salt = 0;
   bool natural_output = false;
   std::string client_version;
-  std::optional<core::Duration> round_trip =
-      {};                    ///< Round trip of the network; nothing: not measured.
-  bool is_loopback = false;  ///< The server is on this machine.
+  std::optional<core::Duration> round_trip = {};  ///< The network's; nothing: not measured.
+  bool is_loopback = false;                       ///< The server is on this machine.
 };
 [[nodiscard]] std::string head_line(const RecordHead& head);
 

@@ -111,8 +111,8 @@ struct PlanCandidate {
   double p_feasible = 0.0;
   double p_best = 0.0;
   double expected_regret = 0.0;  ///< In the unit of the objective.
-  std::optional<std::string> dominated_by =
-      {};  ///< With several objectives: id of the candidate that dominates it.
+  /// With several objectives: id of the candidate that dominates it.
+  std::optional<std::string> dominated_by = {};
   std::string dropped_stage = {};  ///< Empty: not dropped.
   std::string dropped_reason = {};
   /// Candidates that differ in a setting alone which changes none of its numbers.

@@ -16,9 +16,8 @@ namespace ridgeline::plan {
 
 /// How the highest load within the targets is looked for.
 struct CapacityOptions {
-  std::int64_t requests =
-      32'000;          ///< Requests of each evaluation; more where clients would send few each.
-  double guess = 0.0;  ///< Where to begin; above 0.
+  std::int64_t requests = 32'000;  ///< In each evaluation; more where clients send few each.
+  double guess = 0.0;              ///< Where to begin; above 0.
   double slope = 0.0;  ///< Slope of the margin over log load, near the root; 0: not known.
   /// No capacity is higher: max_utilisation of the saturated throughput.
   double ceiling = 0.0;

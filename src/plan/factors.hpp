@@ -24,8 +24,7 @@ struct FluidCandidate {
 
 /// What is unsure of one candidate of a table.
 struct CandidateDoubt {
-  std::vector<double>
-      elasticity;  ///< Capacity's elasticity to each factor of the table, as computed.
+  std::vector<double> elasticity;  ///< Capacity's, to each factor of the table, as computed.
   /// Row::elasticity: `elasticity` times this candidate's share of the factors' common scale, so
   /// that all factors make the spread that its capacity was found to have.
   std::vector<double> loading;

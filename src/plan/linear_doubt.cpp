@@ -25,8 +25,7 @@ constexpr double kCountlessReplicas = 1e12;
 /// Median of the absolute value of a standard normal variable.
 constexpr double kMedianOfNormal = 0.6744897501960817;
 constexpr double kPercent = 100.0;
-constexpr double kDensityAtZero =
-    0.3989422804014327;  ///< Density of a standard normal variable at 0.
+constexpr double kDensityAtZero = 0.3989422804014327;  ///< Standard normal density at 0.
 /// Replica numbers up to this are counted one by one, larger ones in steps of that share.
 constexpr std::int64_t kCountedSingly = 512;
 /// A number of replicas that fewer truths than these need adds nothing to a mean.

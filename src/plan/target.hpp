@@ -17,8 +17,8 @@ namespace ridgeline::plan {
 /// requests that must meet all of some limits (attainment). A percentile is never read off a run:
 /// p99 <= x is the statement that at most 1 % of requests lie above x.
 struct Target {
-  std::array<std::optional<core::Duration>, metrics::kNumMetrics>
-      limits{};  ///< Limits of one request.
+  /// Limits of one request.
+  std::array<std::optional<core::Duration>, metrics::kNumMetrics> limits{};
   /// kMean: `limits` has one entry, which the mean must not exceed. Else a percentile.
   metrics::Statistic statistic = metrics::Statistic::kP99;
   bool is_attainment = false;

@@ -244,8 +244,7 @@ std::string grid_of(const Answer& answer, const TextStyle& style) {
   for (const Objective objective : objectives) {
     columns.push_back({.title = unit_of(objective)});
   }
-  if (is_most) {  // The unit belongs to the next column; tokens are output tokens, as the first
-                  // line says.
+  if (is_most) {  // "capacity" is in the next column's unit; tok/s are output tokens.
     columns.push_back({.title = "capacity"});
     if (answer.is_closed_loop) {
       columns.push_back({.title = "clients"});

@@ -112,8 +112,7 @@ class PrefixTable {
   /// A block with its key.
   struct Block {
     std::uint64_t key = 0;
-    std::uint64_t rows =
-        0;  ///< Rows of own blocks that the server had got when this last went there.
+    std::uint64_t rows = 0;  ///< Own blocks that the server had when this last went there.
   };
   struct Recent {
     std::list<Block> order;       ///< The newest first.

@@ -74,8 +74,7 @@ struct EngineSection {
   bool enable_lora = false;
   std::optional<std::int64_t> max_loras;
   std::optional<SpeculativeConfig> speculative_config;
-  std::vector<document::NamedValue>
-      settings;  ///< For an engine that is not vLLM, by its own names.
+  std::vector<document::NamedValue> settings;  ///< Another engine's, by its own names.
 };
 
 struct WorkloadSection {

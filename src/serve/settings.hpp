@@ -44,8 +44,7 @@ struct Settings {
   /// Null: texts are cut into pieces (text::Pieces).
   std::shared_ptr<const text::Tokenizer> tokenizer = nullptr;
   text::ChatTokens chat_tokens;
-  std::int64_t bos_tokens =
-      0;  ///< Tokens before a completion, where the tokenizer does not say which.
+  std::int64_t bos_tokens = 0;  ///< Before a completion, unless the tokenizer says which.
   std::vector<std::int64_t> begin_ids = {};  ///< The tokenizer's, before a completion's text.
   std::int64_t image_tokens = 576;
   std::int64_t max_waiting = 0;  ///< 0: no limit.

@@ -95,8 +95,7 @@ class Tier {
   core::Duration kept_;
   core::SimTime now_;
   core::KeyMap<Block> blocks_;
-  std::unordered_map<BlockKey, std::deque<Gone>>
-      gone_;  ///< Blocks gone of each key, the oldest first.
+  std::unordered_map<BlockKey, std::deque<Gone>> gone_;  ///< By key, the oldest first.
   std::deque<std::pair<core::SimTime, BlockKey>> gone_order_;
   TierTotals totals_;
 };

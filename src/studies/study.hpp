@@ -36,8 +36,8 @@ enum class Reference : std::uint8_t {
 /// One configuration under test: a step-time model and what is changed in it.
 struct Arm {
   std::string name;
-  std::string
-      preset;  ///< A name of latency::roofline::presets(), or of latency::step_time_models().
+  /// A name of latency::roofline::presets(), or of latency::step_time_models().
+  std::string preset;
   std::vector<latency::ModelSetting> settings = {};
   std::string lookup = {};
 };

@@ -201,11 +201,10 @@ class StepLoop final : public Engine {
   core::Int128 used_block_ticks_ = 0;
   std::vector<domain::PrefillChunk> prefills_;
   std::vector<core::Tokens> decode_lengths_;
-  std::int64_t steps_without_tokens_ = 0;  ///< Since the last that brought one.
-  std::vector<std::int64_t> tokens_;       ///< That come out of the step that ends.
-  std::vector<domain::TokenGaps> gaps_;    ///< Before the tokens of that step.
-  std::vector<domain::TokenEvent>
-      token_events_;  ///< Token events of that step, for EngineInputs::tokens.
+  std::int64_t steps_without_tokens_ = 0;         ///< Since the last that brought one.
+  std::vector<std::int64_t> tokens_;              ///< That come out of the step that ends.
+  std::vector<domain::TokenGaps> gaps_;           ///< Before the tokens of that step.
+  std::vector<domain::TokenEvent> token_events_;  ///< That step's, for EngineInputs::tokens.
   std::vector<std::optional<domain::AffineStep>> lines_;  ///< The model's last, by decodes.
 };
 

@@ -93,10 +93,9 @@ class KvCache {
     std::int64_t references = 0;
     Index previous = kNone;  ///< In the queue of free blocks.
     Index next = kNone;
-    Index before = kNone;         ///< The stored block that it follows; none for a first one.
-    Index last_follower = kNone;  ///< The one stored last of those that follow it.
-    Index previous_follower =
-        kNone;  ///< Neighbours among the stored blocks that follow the same block.
+    Index before = kNone;             ///< The stored block that it follows; none for a first one.
+    Index last_follower = kNone;      ///< The one stored last of those that follow it.
+    Index previous_follower = kNone;  ///< Neighbours that follow the same block.
     Index next_follower = kNone;
     std::int64_t tokens = 0;                     ///< That it stores; 0: none.
     std::int64_t place = 0;                      ///< Among the blocks of the content.

@@ -23,9 +23,8 @@ struct TilesByRows {
   /// Instead, from 17 to 32 rows, which measure slower than 48 and 64 do.
   std::optional<double> efficiency_17_to_32 = std::nullopt;
   double efficiency_up_to_128 = 1.0;
-  double efficiency_large = 1.0;  ///< From 8,192 rows and a depth of 6,144: 256 x 128.
-  double partial_cluster_penalty =
-      0.0;  ///< Share of the time, when the last cluster is nearly empty.
+  double efficiency_large = 1.0;         ///< From 8,192 rows and a depth of 6,144: 256 x 128.
+  double partial_cluster_penalty = 0.0;  ///< Share of the time; last cluster nearly empty.
 };
 
 struct GemmConstants {
@@ -37,10 +36,9 @@ struct GemmConstants {
   double small_tile_penalty = 0.0;  ///< Share of the efficiency, not percent.
   double overlap_exponent = 1.0;
   core::Seconds split;
-  double wave_smoothing = 0.0;  ///< 0: whole waves of tiles; 1: no rounding above one wave.
-  double startup_depth = 0.0;   ///< Depth (k) that every tile pays for without having it.
-  double reread_factor =
-      0.0;  ///< Share of the activations that is read again per 128 columns, as memory traffic.
+  double wave_smoothing = 0.0;      ///< 0: whole waves of tiles; 1: no rounding above one wave.
+  double startup_depth = 0.0;       ///< Depth (k) that every tile pays for without having it.
+  double reread_factor = 0.0;       ///< Activations read again per 128 columns, as traffic.
   double sustained_slowdown = 0.0;  ///< Share of the time that long kernels lose to power limits.
   double before_hopper = 1.0;  ///< Times bandwidth_efficiency, on such GPUs (is_before_hopper).
   std::optional<TilesByRows> tiles_by_rows =
@@ -76,8 +74,7 @@ struct PrefillAttentionConstants {
   double startup_tokens = 0.0;
   double overlap_exponent = 1.0;
   double straggler_weight = 0.0;
-  double straggler_exponent =
-      1.0;  ///< Exponent of the soft maximum of all work and the longest tile.
+  double straggler_exponent = 1.0;  ///< Soft maximum of all work and the longest tile.
   core::Seconds fixed;
   double query_traffic_factor = 0.0;  ///< Times queries and outputs, of each new token.
   double kv_traffic_factor = 0.0;     ///< Times keys and values, of each new token.

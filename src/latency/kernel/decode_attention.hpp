@@ -61,8 +61,7 @@ struct DecodeLine {
   core::Seconds floor_per_sequence;
   core::Seconds fixed;
   core::Seconds per_sequence;
-  core::Seconds
-      launched_per_sequence;  ///< Part of per_sequence for launching its blocks: overhead.
+  core::Seconds launched_per_sequence;  ///< Its part for launching blocks: overhead.
   core::Seconds per_token;
   core::Seconds per_context_token;
   std::optional<BlockWaves> blocks = std::nullopt;  ///< Instead of per_context_token.

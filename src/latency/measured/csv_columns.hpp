@@ -41,10 +41,9 @@ struct CsvColumn {
 
 /// The sound rows of a table, column by column in the order of the columns asked for.
 struct CsvRows {
-  std::vector<int> lines;                    ///< Line of each row, from 1.
-  std::vector<std::vector<double>> numbers;  ///< Empty for kWord and kText.
-  std::vector<std::vector<std::string_view>>
-      words;            ///< Cells of kWord and kText; parts of the text.
+  std::vector<int> lines;                            ///< Line of each row, from 1.
+  std::vector<std::vector<double>> numbers;          ///< Empty for kWord and kText.
+  std::vector<std::vector<std::string_view>> words;  ///< For kWord and kText: parts of the text.
   core::Errors errors;  ///< At most kMaxTableProblems; a row with a problem is left out.
 
   [[nodiscard]] std::int64_t count(std::size_t column, std::size_t row) const {

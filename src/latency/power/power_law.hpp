@@ -19,9 +19,8 @@ struct Utilisation {
 /// Watts of one GPU while kernels run: idle + bandwidth * sqrt(u) + compute * sqrt(v), and no more
 /// than its limit lets through. All are shares of the board's power limit.
 struct PowerLaw {
-  std::string gpu;  ///< On which it was measured.
-  std::string
-      architecture;  ///< That GPU's. The first law of each architecture stands for other GPUs.
+  std::string gpu;           ///< On which it was measured.
+  std::string architecture;  ///< The first law of each stands for other GPUs of it.
   double bandwidth = 0.0;
   double compute = 0.0;
 };

@@ -26,10 +26,9 @@ struct RecipeRule {
   std::vector<std::string> gpus;      ///< Architectures; empty: all.
   std::vector<std::string> networks;  ///< Catalogue names, or beginnings with "*"; empty: all.
   std::vector<std::string> formats;   ///< Formats of the weights: "fp8"; empty: all.
-  std::vector<std::string>
-      versions;       ///< Versions of the engine, as its publisher writes them; empty: all.
-  std::string from;   ///< First day, "2026-04-20"; empty: always.
-  std::string until;  ///< Last day; empty: still.
+  std::vector<std::string> versions;  ///< Engine versions, as published; empty: all.
+  std::string from;                   ///< First day, "2026-04-20"; empty: always.
+  std::string until;                  ///< Last day; empty: still.
   /// By the scenario's names below `engine`; a text that begins with "=" is a formula.
   std::vector<document::NamedValue> settings;
 };
@@ -54,9 +53,8 @@ struct RecipeFacts {
   std::string engine;        ///< As the registry of schedulers names it.
   std::string architecture;  ///< The GPU's: "hopper".
   std::string network;       ///< The catalogue's name.
-  std::string
-      format;  ///< Format of the weights; empty: not known, only rules for all formats hold.
-  std::string version;  ///< The engine's, "1.2.0rc6.post2"; empty: not known, as above.
+  std::string format;        ///< Weights' format; empty: only rules for all formats hold.
+  std::string version;       ///< The engine's, "1.2.0rc6.post2"; empty: not known, as above.
   std::int64_t tensor_parallel_size = 1;
   std::optional<std::int64_t> clients;
   std::optional<std::int64_t> prompt_tokens;

@@ -185,8 +185,7 @@ class FastEngine final : public Engine {
   domain::TokenGaps held_gaps_ = kNoGaps;
   /// Scratch of log_run(): to write the zeros of each would take longer than all the rest.
   domain::StepRecord run_record_;
-  std::vector<domain::TokenEvent>
-      token_events_;               ///< Token events of the batch that ends, for a token sink.
+  std::vector<domain::TokenEvent> token_events_;  ///< Tokens of the batch that ends.
   core::Duration busy_off_lines_;  ///< Sum of the periods of batches that no line of lines_ counts.
   core::Int128 used_block_ticks_ = 0;
   SlotIndex expected_ = kNoSlot;  ///< A request that ends next, as next_visible() saw it.

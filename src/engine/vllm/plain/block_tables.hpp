@@ -51,8 +51,7 @@ struct BlockTable {
 /// numbers are those of tokens up to which a call of the BlockManager changes nothing.
 struct BlockTables {
   std::vector<BlockTable> groups;
-  std::int64_t num_hashed =
-      0;  ///< Blocks of each table, from its start, entered into the prefix cache.
+  std::int64_t num_hashed = 0;          ///< First blocks of each table, in the prefix cache.
   std::int64_t tokens_held = 0;         ///< extend() to as many or fewer does nothing.
   std::int64_t hashed_below = 0;        ///< hash_full_blocks() of fewer does nothing.
   std::int64_t windows_rest_below = 0;  ///< drop_left_of_windows() of fewer does nothing.

@@ -52,15 +52,14 @@ struct Sequence : engine::Sequence {
   BlockHashes block_hashes;          ///< Hashes of all full blocks of known tokens.
   std::int64_t num_hashes_made = 0;  ///< Hashes that vLLM 0.8 has made so far.
   std::int64_t num_remote_tokens =
-      0;                        ///< Leading prompt tokens whose KV another engine hands over.
-  bool states_content = false;  ///< Its prompt says what others may have too.
-  bool loads_remote = false;    ///< That KV takes time to arrive: the request waits for it.
-  bool remote_arrived = true;   ///< Nothing of it is on the way.
-  bool holds_blocks = false;    ///< When it finishes, its blocks stay.
-  std::int64_t num_local_tokens =
-      0;                   ///< For a request that loads: prompt tokens found in the own cache.
-  std::uint64_t load = 0;  ///< The connector's load that it waits for.
-  std::int64_t num_offered = 0;  ///< Blocks offered to the connector.
+      0;                              ///< Leading prompt tokens whose KV another engine hands over.
+  bool states_content = false;        ///< Its prompt says what others may have too.
+  bool loads_remote = false;          ///< That KV takes time to arrive: the request waits for it.
+  bool remote_arrived = true;         ///< Nothing of it is on the way.
+  bool holds_blocks = false;          ///< When it finishes, its blocks stay.
+  std::int64_t num_local_tokens = 0;  ///< Found in its own cache, where it loads.
+  std::uint64_t load = 0;             ///< The connector's load that it waits for.
+  std::int64_t num_offered = 0;       ///< Blocks offered to the connector.
 
   [[nodiscard]] std::int64_t num_tokens() const { return num_prompt_tokens + num_output_tokens; }
 };

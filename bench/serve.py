@@ -30,7 +30,7 @@ LOADS = {
     "S5": (256, 1, 256, 50, 200, ()),
 }
 PROMPT_TOKENS = 4
-EVENT_BYTES = 280  # Of a completion's token, about.
+EVENT_BYTES = 280  # About, for a completion's token.
 ARRIVALS_PER_SECOND = 5000
 GOAL_CPU, GOAL_LATENESS, GOAL_MIB = 1.3, 1.5, 96
 

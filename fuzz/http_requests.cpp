@@ -79,7 +79,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const std::size_t piece : {std::size_t{1}, std::size_t{7}, std::size_t{64}}) {
     const Reading cut = read(text, piece);
     RIDGELINE_CHECK(cut.requests == whole.requests, "pieces changed the requests");
-    // Of pieces, a line is not looked at again before the head's end is there, or its limit.
+    // A line in pieces is not looked at again before the head's end is there, or its limit.
     RIDGELINE_CHECK(cut.refused_with == 0 || whole.refused_with != 0, "refused in pieces alone");
   }
   return 0;

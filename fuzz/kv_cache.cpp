@@ -27,7 +27,7 @@ using ridgeline::fuzz::Choices;
 constexpr std::int64_t kBlockSize = 4;
 /// The admission before which look-ups begin.
 constexpr std::int64_t kLookupsFrom = 2;
-constexpr std::int64_t kMostBlocks = 12;  ///< Of one request.
+constexpr std::int64_t kMostBlocks = 12;  ///< Blocks of one request.
 
 /// The model's pool.
 class PlainPool {
@@ -103,11 +103,11 @@ class PlainPool {
 const ridgeline::engine::vllm::plain::TokenSequence kNoTokens{ridgeline::domain::Request{}};
 
 struct Holder {
-  std::vector<std::uint64_t> hashes;  ///< Of all its blocks, were they full.
+  std::vector<std::uint64_t> hashes;  ///< Hashes of all its blocks, were they full.
   std::int64_t tokens = 0;
   BlockTables tables;                       ///< The real ones.
   std::vector<std::vector<BlockId>> plain;  ///< The model's.
-  std::vector<std::int64_t> plain_entered;  ///< Of each, from the start, entered into the cache.
+  std::vector<std::int64_t> plain_entered;  ///< Blocks of each table that the cache has.
 };
 
 class Machine {

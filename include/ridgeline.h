@@ -39,7 +39,7 @@ typedef struct rl_progress {
 /* What a gateway knows of one instance that may be chosen; times are seconds. */
 typedef struct rl_instance {
   int64_t id;
-  /* Of the gateway's own count, now: requests sent there and not known to have ended, their prompt
+  /* The gateway's own count, now: requests sent there and not known to have ended, their prompt
    * tokens, and of those the tokens of requests without a known first token. */
   int64_t requests;
   int64_t tokens;
@@ -232,7 +232,7 @@ typedef struct rl_columns {
  * where the call did not keep it. */
 RL_EXPORTED int rl_table(const rl_result* result, const char* name, rl_columns* out);
 
-/* The same as a stream of the Arrow C interface: one batch on the same memory, which lives until
+/* The table as a stream of the Arrow C interface: one batch on the same memory, which lives until
  * the last consumer releases it. `out` is a struct ArrowArrayStream. */
 struct ArrowArrayStream;
 RL_EXPORTED int rl_arrow(const rl_result* result, const char* name, struct ArrowArrayStream* out);

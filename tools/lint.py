@@ -22,6 +22,7 @@ import draw_layers
 
 MAX_LINES = 600
 MAX_FUNCTION_LINES = 60
+MAX_MEMBERS = 60
 
 # Third-party headers, by prefix, and the files that may include them. Heavy headers cost seconds per file and
 # hold exceptions; one adapter each keeps both in one place. fmt is free everywhere.
@@ -342,7 +343,7 @@ def check_hash_order(tree: Tree) -> Iterator[Finding]:
 
 # Pronouns that leave the reader to guess what is meant. A comment names the request, block, step, row or caller.
 PRONOUN = re.compile(r"\b(who|whom|whoever|nobody|somebody|anybody|anyone|told)\b", re.IGNORECASE)
-# Of people "who" is plain English.
+# "who" is plain English where it means people.
 PEOPLE = re.compile(r"\b(person|people|users?|readers?|newcomers?|authors?|operators?|contributors?),?\s+who\b", re.IGNORECASE)
 
 
@@ -372,6 +373,22 @@ def check_pronouns(tree: Tree) -> Iterator[Finding]:
             for match in PRONOUN.finditer(comment):
                 message = f"'{match.group()}': name the request, block, step, row or caller"
                 yield Finding(path, line + comment.count("\n", 0, match.start()), "pronouns", message)
+
+
+# Openings that leave the reader to guess the subject: "Of the file, from 1" where "Line in the file, from 1" is meant.
+OPENING = re.compile(r"(?:///?<?|/\*+|#+) ?(Of|The same|Likewise)\b")
+
+
+def check_openings(tree: Tree) -> Iterator[Finding]:
+    """A comment begins with the thing that it is about."""
+    readers = {".cpp": cpp_comments, ".hpp": cpp_comments, ".h": cpp_comments, ".py": python_comments}
+    for path in tree.files:
+        read = readers.get(PurePosixPath(path).suffix)
+        if read is None or not path.startswith(("src/", "include/", "tests/", "fuzz/", "bench/", "tools/")):
+            continue
+        for line, comment in read(tree.text(path)):
+            if match := OPENING.match(comment):
+                yield Finding(path, line, "openings", f"begins with '{match.group(1)}': name the thing, or delete it")
 
 
 def check_mirror(tree: Tree) -> Iterator[Finding]:
@@ -589,6 +606,49 @@ def check_functions(tree: Tree) -> Iterator[Finding]:
                 yield Finding(path, number, "functions", f"{end} lines: split the function")
 
 
+CLASS_START = re.compile(r"(?<!enum )\b(?:class|struct)\s+(?:alignas\([^)]*\)\s*)?([\w:]+)(?:\s+final)?\s*(?::[^;{}()]*)?\{")
+ACCESS = re.compile(r"\s*(?:(?:public|protected|private)\s*:\s*)*")
+NOT_A_MEMBER = re.compile(r"(?:template\s*<.*>\s*)?(?:using|friend|typedef|static_assert|class|struct|union|enum)\b", re.DOTALL)
+
+
+def num_members(code: str, start: int) -> int:
+    """Functions and data of the class whose body begins at `start`, without types, friends and assertions."""
+    count, depth = 0, 0
+    for at, sign in enumerate(code[start:], start + 1):
+        depth += (sign in "([{") - (sign in ")]}")
+        if depth < 0:
+            break
+        # A brace that something follows is an initialiser's; else it ends a function.
+        if depth or sign not in ";}" or (sign == "}" and code[at:].lstrip()[:1] in (*";,({.",)):
+            continue
+        member = code[start:at].strip(" \n;")
+        member = member[ACCESS.match(member).end() :]
+        count += bool(member) and not NOT_A_MEMBER.match(member)
+        start = at
+    return count
+
+
+def check_members(tree: Tree) -> Iterator[Finding]:
+    """Classes of a size that one keeps in mind. tools/class_exceptions.txt lists those that are larger, `source  class`;
+    its first line says how many they are, and that number only falls."""
+    listed = "tools/class_exceptions.txt"
+    lines = tree.text(listed).splitlines() if tree.has(listed) else []
+    exceptions = {tuple(line.split()): number for number, line in enumerate(lines, 1) if line and line[0] != "#"}
+    stated = re.match(r"# (\d+) ", lines[0]) if lines else None
+    if exceptions and (stated is None or int(stated.group(1)) != len(exceptions)):
+        message = f"{len(exceptions)} classes are listed: the first line is to say so, and a lower number than before"
+        yield Finding(listed, 1, "members", message)
+    for path in tree.below("src/", ".hpp", ".cpp"):
+        code = tree.code(path)
+        for match in CLASS_START.finditer(code):
+            count = num_members(code, match.end())
+            if count > MAX_MEMBERS and exceptions.pop((path, match.group(1)), None) is None:
+                message = f"{match.group(1)} has {count} members: split the class"
+                yield Finding(path, line_of(code, match.start()), "members", message)
+    for words, number in exceptions.items():
+        yield Finding(listed, number, "members", f"{' '.join(words)} needs no exception: no such class is too large")
+
+
 RULES: tuple[Callable[[Tree], Iterator[Finding]], ...] = (
     check_layers,
     check_siblings,
@@ -598,6 +658,7 @@ RULES: tuple[Callable[[Tree], Iterator[Finding]], ...] = (
     check_build_flags,
     check_hash_order,
     check_pronouns,
+    check_openings,
     check_mirror,
     check_tests_run,
     check_fuzzers,
@@ -608,6 +669,7 @@ RULES: tuple[Callable[[Tree], Iterator[Finding]], ...] = (
     check_packages,
     check_text,
     check_functions,
+    check_members,
 )
 
 

@@ -22,7 +22,7 @@ NOTICES = ROOT / "THIRD_PARTY_NOTICES"
 COPYRIGHT = "/usr/share/doc/{}/copyright"
 # Where another package's file speaks of it.
 COPYRIGHT_OF = {"libboost-dev": "/usr/share/doc/libboost1.74-dev/copyright"}
-# Of a package of many libraries, the files of those that are compiled in.
+# Compiled-in files of packages with many libraries.
 COMPILED = {
     "libboost-dev": re.compile(
         r"\*$|libs/(asio|assert|beast|config|container_hash|core|detail|exception|intrusive|io|move|mp11|optional"
@@ -43,7 +43,7 @@ LIBRARIES = (
     ("protozero", "libprotozero-dev", None),
     ("Boost", "libboost-dev", None),
 )
-# Of the system itself: used where it stands, never part of what we give away.
+# Parts of the system: used where it stands, never part of what we give away.
 SYSTEM = {
     "libstdc++": "GPL-3 with the GCC Runtime Library Exception",
     "libgcc_s": "GPL-3 with the GCC Runtime Library Exception",

@@ -51,7 +51,7 @@ struct RequestEnd {
   std::string outcome;
   std::int64_t prompt_tokens = 0;
   std::int64_t output_tokens = 0;  ///< Generated.
-  std::int64_t cached_tokens = 0;  ///< Of the prompt, found in the prefix cache.
+  std::int64_t cached_tokens = 0;  ///< Prompt tokens found in the prefix cache.
   std::int64_t preemptions = 0;
   std::int64_t arrival_ps = 0;
   std::optional<double> ttft_ms;  ///< On the client's clock, as the next two.

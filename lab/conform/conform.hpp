@@ -25,7 +25,7 @@ struct ConformResult {
   std::optional<Difference> difference;  ///< The first; none when all is equal.
 };
 
-/// Of a document at hand; `file` stands for its path.
+/// Replays a document at hand; `file` stands for its path.
 [[nodiscard]] core::Result<std::vector<ConformResult>> conform_document(
     const document::Node& document, const std::string& file);
 

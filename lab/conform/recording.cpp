@@ -29,7 +29,7 @@ namespace {
 
 using core::RequestId;
 
-/// Of a request's prompt: as of its answer. The plain twin holds a list of all its blocks.
+/// Tokens of a request's prompt, and of its answer. The plain twin holds a list of all its blocks.
 constexpr core::Tokens kMostTokens{1'000'000};
 constexpr int kSeedBits = 40;
 constexpr std::int64_t kLargestSeed = (std::int64_t{1} << kSeedBits) - 2;

@@ -59,7 +59,7 @@ void read_requests(const document::Node& list, Recording& recording, core::Error
 
 /// Compact text of a value, the same for equal values: what is compared and shown.
 [[nodiscard]] std::string text_of(const document::Node& node);
-/// The same of a list or map whose order says nothing.
+/// text_of() a list or map whose order says nothing.
 [[nodiscard]] std::string sorted_text_of(const document::Node& node);
 
 }  // namespace ridgeline::conform

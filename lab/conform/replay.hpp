@@ -88,7 +88,7 @@ class Replay {
 
   const Recording& recording_;
   SchedulerProbe& probe_;
-  engine::ProbeExtras* extras_;  ///< Of the probe; none where it has none.
+  engine::ProbeExtras* extras_;  ///< The probe's; none where it has none.
   Written written_;
   std::map<RequestId, std::size_t> index_;
   std::vector<std::int64_t> draws_;  ///< Sampling events so far, per request.

@@ -12,9 +12,9 @@ namespace ridgeline::conform {
 /// The keys that a comparison reads of a recorded result. All others are refused: what is not
 /// compared must not be called equal.
 struct ResultForm {
-  std::span<const std::string_view> record;   ///< Of an iteration in `trace`.
-  std::span<const std::string_view> totals;   ///< Of the whole run.
-  std::span<const std::string_view> request;  ///< Of a request in `per_request`.
+  std::span<const std::string_view> record;   ///< Keys of an iteration in `trace`.
+  std::span<const std::string_view> totals;   ///< Keys of the whole run.
+  std::span<const std::string_view> request;  ///< Keys of a request in `per_request`.
 };
 
 /// Whether a result states some decisions of a run alone, as those derived by hand do: no totals

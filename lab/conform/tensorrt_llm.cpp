@@ -146,7 +146,7 @@ class Executor {
     return record;
   }
 
-  /// Of the active requests, behind the iteration.
+  /// States of the active requests, behind the iteration.
   [[nodiscard]] std::string states() const {
     std::vector<std::string> all;
     for (const auto& sequence : scheduler_.running()) {

@@ -14,7 +14,7 @@ namespace ridgeline::report {
 /// A line per recording and engine version, the first difference below it, and the counts.
 [[nodiscard]] std::string conform_table(
     const std::vector<conform::ConformResult>& results);
-/// The same for programs: {results[], equal, different}.
+/// The results for programs: {results[], equal, different}.
 [[nodiscard]] std::string conform_json(
     const std::vector<conform::ConformResult>& results);
 

@@ -13,7 +13,7 @@ namespace ridgeline::report {
 [[nodiscard]] document::Node study_tree(const studies::StudyReport& report);
 /// Several, under `studies`.
 [[nodiscard]] document::Node studies_tree(const std::vector<studies::StudyReport>& reports);
-/// The same to read, as Markdown.
+/// One study to read, as Markdown.
 [[nodiscard]] std::string study_markdown(const studies::StudyReport& report);
 
 }  // namespace ridgeline::report

@@ -58,11 +58,11 @@ struct Campaign {
   static constexpr std::int64_t kBlockTokens = 16;  ///< vLLM's default.
   static constexpr std::int64_t kNoLimit = 1'000'000;
 
-  std::string id;  ///< Of its study.
+  std::string id;  ///< Name of the campaign in its study.
   std::string model;
   std::int64_t tensor_parallel_size = 1;
   std::int64_t instances = 1;
-  std::int64_t kv_tokens = 0;  ///< Of one instance, as its engine reported.
+  std::int64_t kv_tokens = 0;  ///< KV cache of one instance, as its engine reported.
   /// In flight at most through the gateway, which refuses more. No limit where none is known.
   std::int64_t gateway_requests = kNoLimit;
   bool poisson = false;  ///< Else evenly spaced arrivals.

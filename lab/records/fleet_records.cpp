@@ -44,7 +44,7 @@ constexpr std::string_view kScheduling = "-scheduling";
 constexpr std::string_view kEstimated = "estimated";
 constexpr std::string_view kApproximate = "approximate";
 
-/// Of a stage that cannot be read; the most are kMostRequests.
+/// What a stage that cannot be read should have had; the most requests are kMostRequests.
 constexpr std::string_view kStageExpected =
     "a rate_rps and a duration_s that give 1 to 200000 requests in 30 days";
 

@@ -14,7 +14,7 @@ namespace ridgeline::records {
 /// is not simulated in `refusal`. Needs what read_identity() and read_server() fill.
 void read_cluster(const document::Node& cluster, Evidence& evidence);
 
-/// Of a fleet behind a router whose load is stages of prompts in groups: what its servers went
+/// Reads a load of stages of prompts in groups, on a fleet behind a router: what its servers went
 /// through before, and after. Needs what read_cluster() and read_workload() fill.
 void read_ladder(const document::Node& workload, Evidence& evidence);
 

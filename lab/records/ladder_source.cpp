@@ -28,7 +28,7 @@ namespace {
 /// Contents of system prompts and of questions.
 constexpr std::uint64_t kSystemContent = std::uint64_t{1} << 32;
 constexpr std::uint64_t kQuestionContent = std::uint64_t{1} << 33;
-/// Of a request, as of vLLM's: the gateway may refuse it.
+/// Priority of a request, on vLLM's scale: the gateway may refuse it.
 constexpr std::int32_t kMayBeRefused = 1;
 
 /// The campaign's prompts in the order in which they are sent, over and over: inference-perf

@@ -43,7 +43,7 @@ class LadderSource final : public StagedSource {
 
  private:
   std::vector<domain::Request> requests_;  ///< `arrival` since the start of its stage.
-  std::vector<std::size_t> ends_;          ///< Of each stage, in requests_.
+  std::vector<std::size_t> ends_;          ///< End of each stage in requests_.
   std::size_t next_ = 0;
   std::size_t completed_ = 0;
   std::size_t stage_ = 0;

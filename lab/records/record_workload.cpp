@@ -116,7 +116,7 @@ void read_sharing(const document::Node& workload, Evidence& evidence) {
     sharing.prompts_per_group =
         std::max<std::int64_t>(1, count_at(*prefix, "prompts_per_group").value_or(1));
     if (const auto groups = count_at(*prefix, "num_groups"); groups && evidence.fleet) {
-      // Of each group, and not of all prompts, is what they share.
+      // prompts_per_group counts the prompts of each group.
       sharing.distinct_prompts =
           std::min(*groups, kMostRequests) * std::min(sharing.prompts_per_group, kMostRequests);
     } else {

@@ -53,7 +53,7 @@ const std::vector<Override>& apart() {
 /// The prefill instance alone.
 struct Prefill {
   double mean_s = 0.0;     ///< From a prompt's arrival there to the end of its step.
-  double service_s = 0.0;  ///< Of that, the step.
+  double service_s = 0.0;  ///< The step's part of it.
 };
 
 /// One prompt per step, KV that moves in no time: the queue of prompts alone.
@@ -73,7 +73,7 @@ core::Result<Prefill> prefill_at(double rate) {
     return core::fail(summary.error());
   }
   constexpr double kMilliseconds = 1e3;
-  constexpr std::size_t kPrefillPart = 1;  // Of metrics::kTtftParts.
+  constexpr std::size_t kPrefillPart = 1;  // Index in metrics::kTtftParts.
   const metrics::FleetSummary& fleet = *summary->fleet;
   return Prefill{
       .mean_s = fleet.transfers->ttft_parts_ms[kPrefillPart].value_or(0.0) / kMilliseconds,

@@ -18,7 +18,7 @@ namespace ridgeline::studies {
 namespace dynamo_ab {
 namespace {
 
-/// Of the published run.
+/// Figures of the published run.
 constexpr std::int64_t kPublishedRequests = 23'608;
 constexpr double kTurnsTtftMs = 63'652.0;
 constexpr double kRouterTtftMs = 2'586.0;

@@ -108,7 +108,7 @@ document::Node outcome_row(std::int64_t input_len,
 
 /// One prompt length under all settings.
 struct LengthRuns {
-  double gain = 0.0;  ///< Of throughput, apart over one instance.
+  double gain = 0.0;  ///< Throughput apart over one instance.
   double gain_over_two = 0.0;
   double itl = 0.0;  ///< Change of the mean ITL, likewise.
   std::array<double, kReadings.size()> cost_ms{};

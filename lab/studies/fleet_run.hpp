@@ -21,7 +21,7 @@ namespace ridgeline::studies {
 /// Runs the scenario of these settings; the errors of its loading, resolution or run otherwise.
 [[nodiscard]] core::Result<sim::RunOutcome> simulate_scenario(
     const std::vector<scenario::Override>& settings);
-/// The same on requests that the settings do not name. `listener` gets each; nullptr: none does.
+/// Simulates requests that the settings do not name. `listener` gets each; nullptr: none does.
 [[nodiscard]] core::Result<sim::RunOutcome> simulate_scenario(
     const std::vector<scenario::Override>& settings,
     workload::Source& source,

@@ -25,7 +25,7 @@ struct Interval {
 struct Gain {
   std::int64_t runs = 0;
   double baseline = 0.0;   ///< Its mean absolute error, in percent.
-  double treatment = 0.0;  ///< Likewise.
+  double treatment = 0.0;  ///< The treatment's mean absolute error, in percent.
   double points = 0.0;
   /// By bootstrap: servers drawn with replacement, 1,000 times, from one seed. Nothing of one
   /// server.

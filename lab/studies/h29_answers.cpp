@@ -58,7 +58,7 @@ void waste_table(const Subjects& with, StudyTable& table) {
             "added_to_step_pct",
             added(PromptCost(*with.bucketed, length).step, PromptCost(*with.actual, length).step)));
   }
-  // Of lengths that are all as frequent, in one bucket.
+  // Lengths that are all as frequent, in one bucket.
   double sum = 0.0;
   for (std::int64_t length = kFirstBucket + 1; length <= 2 * kFirstBucket; ++length) {
     sum += 100.0 * (ratio_of(bucket_for(length), length) - 1.0);

@@ -32,7 +32,7 @@ constexpr std::int64_t kOverheadUs = 3200;
 /// Range of contexts (longest over shortest) from which the published text speaks of "high".
 constexpr std::int64_t kHighRange = 10;
 constexpr double kTolerance = 0.05;
-/// Of the published table of step times, which nevertheless averages over it.
+/// A row that the published table of step times lacks, though it averages over it.
 constexpr const char* kUnprinted = "extreme_64x_4req";
 
 struct Ratios {

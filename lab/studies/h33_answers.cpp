@@ -27,7 +27,7 @@ constexpr double kRuleTolerance = 0.05;
 constexpr double kMicros = 1e6;
 /// Layers of the study's network.
 constexpr double kLayers = 32.0;
-constexpr std::size_t kSixteen = 12;  ///< Of the scenarios.
+constexpr std::size_t kSixteen = 12;  ///< Index of a scenario.
 
 const latency::roofline::MfuSource& source_of(const Subject& subject) {
   return subject.roofline()->table_formulas()->source();

@@ -27,7 +27,7 @@ using Subjects = std::map<std::string, std::unique_ptr<Subject>>;
 [[nodiscard]] core::Result<Subjects> subjects_of(const Lab& lab);
 [[nodiscard]] std::vector<Arm> arms();
 
-/// Of a roofline: all layers.
+/// Attention time of a roofline, all layers.
 [[nodiscard]] double attention_seconds(const Subject& subject,
                                        const std::vector<std::int64_t>& contexts);
 [[nodiscard]] double mean(const std::vector<double>& values);

@@ -34,7 +34,7 @@ struct SweepStatistics {
   std::int64_t jumps5 = 0;
   std::int64_t jumps10 = 0;
   std::int64_t jumps20 = 0;
-  double largest = 0.0;  ///< Of neighbours, over the greater.
+  double largest = 0.0;  ///< Between neighbours, over the greater.
   std::int64_t longest_flat = 1;
 
   [[nodiscard]] std::vector<double> cells() const {

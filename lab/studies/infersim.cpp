@@ -52,7 +52,7 @@ struct PublishedThroughput {
   std::int64_t gpus;
   /// Decodes in a step on each GPU; several where it was not published.
   std::vector<std::int64_t> batches;
-  double tokens_per_second;  ///< Of one GPU.
+  double tokens_per_second;  ///< Throughput of one GPU.
   /// What InferSim says of it: remembered, not read again at its source. The errors that follow
   /// are within the 4 to 15 % that it states.
   double infersim;
@@ -156,7 +156,7 @@ core::Result<Throughput> throughput(const PublishedThroughput& figure, std::int6
                     .in_turn = tokens / (2.0 * at_once)};
 }
 
-/// Of one figure and number of sequences.
+/// The row of one figure and number of sequences.
 core::Result<document::Node> infersim_row(const PublishedThroughput& figure,
                                           std::int64_t sequences,
                                           double& error) {

@@ -260,8 +260,8 @@ core::Result<Outcome> run(const Lab& /*lab*/) {
   if (!peers) {
     return core::fail(peers.error());
   }
-  constexpr double kWithin = 1.3;      // Of a published time, either way.
-  constexpr double kNearEnough = 1.1;  // Of both ratios.
+  constexpr double kWithin = 1.3;      // Factor on a published time, either way.
+  constexpr double kNearEnough = 1.1;  // Factor on both ratios.
   const bool as_long = off_by(worst->ratio) <= kWithin;
   const bool gains = nearest->distance <= kNearEnough;
   auto& statements = out.tables[3].rows;

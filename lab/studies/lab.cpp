@@ -28,7 +28,7 @@
 namespace ridgeline::studies {
 namespace {
 
-/// Of every study of rooflines: the published tables are of this GPU.
+/// The GPU of every study of rooflines: the published tables are of it.
 constexpr const char* kStudyGpu = "h100";
 
 /// Requests as a step-time model reads them.

@@ -48,12 +48,12 @@ class Subject {
 
   /// Whole microseconds; of a roofline.
   [[nodiscard]] std::int64_t step_us(const Requests& requests) const;
-  /// Of a roofline.
+  /// Step cost of a roofline.
   [[nodiscard]] latency::roofline::StepCost cost(const Requests& requests) const;
   /// GPU time of the attention kernels, all layers together; of any model.
   [[nodiscard]] core::Seconds attention(const Requests& requests) const;
   [[nodiscard]] const latency::StepTimeModel& model() const { return *model_; }
-  /// The same where it is a roofline, else nullptr.
+  /// The model where it is a roofline, else nullptr.
   [[nodiscard]] const latency::roofline::RooflineModel* roofline() const { return roofline_; }
 
  private:

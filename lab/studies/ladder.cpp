@@ -91,7 +91,7 @@ std::vector<scenario::Override> fleet_of(const Campaign& campaign, const Strateg
         .text = fmt::format("{}", campaign.tensor_parallel_size)},
        {.path = "engine.num_gpu_blocks", .text = fmt::format("{}", campaign.kv_blocks())},
        {.path = "engine.version", .text = records::kCampaignEngine},
-       {.path = "percentiles", .text = "sketch"}},  // Of a summary that is not read.
+       {.path = "percentiles", .text = "sketch"}},  // The summary's percentiles are not read.
       records::fleet_settings(campaign, strategy));
 }
 

@@ -23,7 +23,7 @@ struct LadderStage {
   double ttft_mean_s = 0.0;
   double ttft_p90_s = 0.0;
   double tpot_mean_s = 0.0;
-  double cached_share = 0.0;  ///< Of prompt tokens, found in the prefix caches.
+  double cached_share = 0.0;  ///< Share of the prompt tokens found in the prefix caches.
 };
 
 /// Simulates a strategy through all stages; one result per stage.

@@ -13,7 +13,7 @@
 namespace ridgeline::studies {
 namespace {
 
-/// Of some rows, what they range over.
+/// What some rows range over.
 struct Range {
   double least = 0.0;
   double median = 0.0;

@@ -323,7 +323,7 @@ core::Result<Outcome> run_04(const Lab& lab) {
 struct StickyTraffic {
   const char* name;
   Shape shape;
-  double first_rate;  ///< Of the ladder.
+  double first_rate;  ///< First rate of the ladder.
   double published;
 };
 constexpr auto kStickyTraffic = std::to_array<StickyTraffic>({

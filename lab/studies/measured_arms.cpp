@@ -52,7 +52,7 @@ std::vector<scenario::Override> overrides_of(const Arm& arm, const std::string& 
   return all;
 }
 
-/// The same words for the same predictions.
+/// Equal predictions have equal keys.
 std::string key_of(const std::vector<scenario::Override>& overrides, const std::string& measured) {
   std::string key = measured;
   for (const scenario::Override& one : overrides) {

@@ -22,7 +22,7 @@ struct ScoredRun {
   std::string network;
   std::string workload;
   std::int64_t tensor_parallel = 1;
-  std::int64_t clients = 0;  ///< Of a closed loop; 0: an open one.
+  std::int64_t clients = 0;  ///< Clients of a closed loop; 0: an open one.
   double in_flight = 0.0;    ///< Requests on average, as the first arm has it.
   evidence::validate::Figures measured;
   std::vector<evidence::validate::Figures> predicted;  ///< By arm.
@@ -36,9 +36,9 @@ struct ScoredRun {
 /// under equal arms.
 class ArmPredictions {
  public:
-  /// Of the records at these places of `evidence`, which was read from `options.measured`, in that
-  /// order. With a stage of a server, all others that are to count are asked for: a stage alone
-  /// starts cold.
+  /// Predicts the records at these places of `evidence`, which was read from `options.measured`, in
+  /// that order. With a stage of a server, all others that are to count are asked for: a stage
+  /// alone starts cold.
   [[nodiscard]] std::vector<evidence::validate::PartPrediction> predict(
       const std::vector<evidence::validate::Evidence>& evidence,
       const std::vector<std::size_t>& places,

@@ -26,7 +26,7 @@ using scenario::Override;
 /// How much faster than it was recorded the trace comes, up to the first that is not sustained.
 constexpr auto kSpeeds =
     std::to_array<double>({0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.7, 0.8});
-/// Of the trace's requests, the first.
+/// The trace's first requests.
 constexpr const char* kRequests = "600";
 /// A speed is sustained if this share of the requests meets both targets.
 constexpr double kAttained = 0.9;

@@ -12,7 +12,7 @@ namespace ridgeline::studies {
 
 /// A change of the model, as two of a study's arms.
 struct Change {
-  const char* name;  ///< Of its table of gains.
+  const char* name;  ///< Name of its table of gains.
   Pair arms;
 };
 

@@ -14,7 +14,7 @@ struct Pairing {
   const MeasuredStage* measured = nullptr;
   LadderStage predicted;
 
-  /// Of the throughputs, predicted over measured.
+  /// Predicted throughput over measured.
   [[nodiscard]] double ratio() const;
   /// No overload: nine requests in ten get their first token promptly, predicted and measured.
   [[nodiscard]] bool keeps_up() const;
@@ -27,8 +27,8 @@ struct Pairing {
   [[nodiscard]] double counted_share(double stamps, std::int64_t answer) const;
 };
 
-/// Of the strategies simulated, which have a ladder each, by rate, then in their order. Stages
-/// without a published row have no part in it, nor has the first, which only warms the caches.
+/// Pairs the stages of the simulated strategies, each with a ladder, by rate, then in their order.
+/// Stages without a published row are left out, as is the first, which only warms the caches.
 [[nodiscard]] std::vector<Pairing> pair_up(const Campaign& campaign,
                                            const std::vector<Strategy>& strategies,
                                            const std::vector<std::vector<LadderStage>>& ladders);

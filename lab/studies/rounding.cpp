@@ -34,7 +34,8 @@ double stand_in_over_measured(const latency::measured::DecodeTable& table,
   return stand_in.mfu / own;
 }
 
-/// The same of a GEMM. Its table's peak is that of the rows beside it, which have digits.
+/// stand_in_over_measured() of a GEMM. Its table's peak is that of the rows beside it, which have
+/// digits.
 double gemm_stand_in_over_measured(const latency::measured::GemmTable& table,
                                    const latency::measured::GemmRow& zero) {
   double peak = 0.0;
@@ -59,7 +60,7 @@ struct RoundingTotals {
   std::int64_t zeros = 0;
   std::int64_t outliers = 0;
   double worst_median = 0.0;
-  double fastest_stand_in = 0.0;  ///< Of rows that read 0.
+  double fastest_stand_in = 0.0;  ///< Among rows that read 0.
 };
 
 document::Node table_row(const latency::measured::DecodeTable& table, RoundingTotals& totals) {

@@ -27,8 +27,8 @@
 namespace ridgeline::studies {
 namespace {
 
-/// Of one instance of Llama-3.1-8B on an H100, at the lengths below: near four fifths of what it
-/// can do.
+/// Rate of one instance of Llama-3.1-8B on an H100, at the lengths below: near four fifths of what
+/// it can do.
 constexpr double kRatePerInstance = 9.0;
 constexpr const char* kPromptLengths =
     "{distribution: lognormal, mean: 2000, std: 3000, max: 30000}";
@@ -54,7 +54,7 @@ bool reads_old_news(const routing::Needs& needs) {
   return needs.own || needs.first_token || needs.gauges;
 }
 
-/// Of a policy that has several names the first alone.
+/// Only the first name of a policy that has several.
 std::vector<const routing::RouterEntry*> policies_of(const StalenessPlan& plan) {
   std::vector<const routing::RouterEntry*> found;
   for (const routing::RouterEntry& router : routing::routers()) {
@@ -87,7 +87,7 @@ std::vector<Case> cases(const StalenessPlan& plan) {
   return all;
 }
 
-/// The same requests for every policy and delay. Gauges are read once per delay, ends of requests
+/// Every policy and delay gets these requests. Gauges are read once per delay, ends of requests
 /// are known after it.
 core::Result<Waiting> wait_of(const Case& one, const StalenessPlan& plan) {
   std::vector<scenario::Override> settings = {

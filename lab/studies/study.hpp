@@ -36,7 +36,8 @@ enum class Reference : std::uint8_t {
 /// One configuration under test: a step-time model and what is changed in it.
 struct Arm {
   std::string name;
-  std::string preset;  ///< Of latency::roofline::presets(), or of latency::step_time_models().
+  /// A name of latency::roofline::presets(), or of latency::step_time_models().
+  std::string preset;
   std::vector<latency::ModelSetting> settings = {};
   std::string lookup = {};
 };
@@ -62,7 +63,7 @@ struct Effect {
 /// What a run of a study found.
 struct Outcome {
   std::vector<StudyTable> tables;
-  Verdict by_rule = Verdict::kUndecided;  ///< Of the study's own refutation rule.
+  Verdict by_rule = Verdict::kUndecided;  ///< By the study's own refutation rule.
   std::string because;                    ///< The numbers that decided.
   std::string finding;                    ///< Ours, which may differ from either verdict.
   std::vector<Effect> effects;

@@ -37,7 +37,7 @@ constexpr double kNearlyLinear = 0.9;
 struct ScaledStep {
   const char* phase;
   std::int64_t sequences;
-  std::int64_t tokens;  ///< Of context, or of the prompt.
+  std::int64_t tokens;  ///< Tokens of context, or of the prompt.
 
   [[nodiscard]] Requests requests() const {
     Requests all;

@@ -28,7 +28,7 @@ namespace {
 constexpr double kMostPercent = 1e9;
 constexpr double kHundred = 100.0;
 constexpr double kQuarter = 0.25;
-/// Of logarithms: no side of a band is thinner.
+/// Least side of a band, in logarithms.
 constexpr double kLeastSide = 0.001;
 constexpr double kRounding = 1e-9;
 

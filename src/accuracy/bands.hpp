@@ -52,11 +52,11 @@ struct Range {
 /// Errors of a mean or a median over measured deployments that share traits.
 struct Band {
   std::string slice = {};  ///< What they share; "all" where that is nothing.
-  Question values = {};    ///< The same by axis; empty: any.
+  Question values = {};    ///< The shared traits by axis; empty: any.
   Metric metric = Metric::kTpot;
   bool fitted = false;       ///< They taught the model its constants: no new deployment is as near.
   std::int64_t groups = 0;   ///< Deployments; each has one vote, however many records.
-  std::int64_t records = 0;  ///< Of them.
+  std::int64_t records = 0;  ///< Records of these deployments.
   Range p50;                 ///< Holds half of new records like these,
   Range p90;                 ///< and nine of ten.
 
@@ -104,7 +104,7 @@ struct ExpectedError {
   std::vector<Axis> unknown;
 };
 
-/// Of the bands of the question's kind (a fitted deployment or not) that hold it, the narrowest: a
+/// The narrowest of the bands of the question's kind (a fitted deployment or not) that hold it: a
 /// slice whose deployments are not more alike in their errors tells nothing more. Nothing where the
 /// metric has none.
 [[nodiscard]] std::optional<ExpectedError> expected_error(const Bands& bands,
@@ -117,9 +117,9 @@ inline constexpr const char* kOwnSlice = "this server";
 /// (`calibrate`): a scenario's section `calibrated`.
 struct OwnBands {
   Question server;          ///< What was measured; of a loop where that is any, nothing.
-  Range in_flight;          ///< Of requests at a time, the means of the runs that were measured.
-  Range input_tokens;       ///< Of a prompt, likewise.
-  std::vector<Band> bands;  ///< Of kOwnSlice, one per metric that was measured.
+  Range in_flight;          ///< Requests in flight, the means of the runs that were measured.
+  Range input_tokens;       ///< Prompt tokens, the means of those runs.
+  std::vector<Band> bands;  ///< With slice kOwnSlice, one per metric that was measured.
 
   /// Whether the measurements speak of a run: of the same question, and of loads no more than
   /// kBeyondLoads times outside of what was measured.

@@ -30,7 +30,7 @@ struct Claim {
 /// Why a request was not served.
 enum class Reason : std::uint8_t {
   kSaturated,      ///< Its priority is below zero and the instances are saturated.
-  kShed,           ///< Likewise, by a draw.
+  kShed,           ///< Its priority is below zero, and a draw by the saturation refused it.
   kTokenBucket,    ///< The bucket holds less than its prompt.
   kRateLimit,      ///< Its tenant has had its requests or tokens of the minute.
   kQueueFull,      ///< The queue of its band holds all it may.
@@ -58,8 +58,8 @@ struct Decision {
   };
 
   Verdict verdict = Verdict::kAdmit;
-  std::optional<Reason> why = {};   ///< Of kReject.
-  std::optional<Place> place = {};  ///< Of kQueue.
+  std::optional<Reason> why = {};   ///< For kReject.
+  std::optional<Place> place = {};  ///< For kQueue.
 
   static Decision admit() { return {}; }
   static Decision reject(Reason why) { return {.verdict = Verdict::kReject, .why = why}; }

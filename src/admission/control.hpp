@@ -31,7 +31,7 @@ namespace ridgeline::admission {
 struct Totals {
   std::int64_t admitted = 0;  ///< Let through, at once or from a queue.
   std::array<std::int64_t, kNumReasons> rejected{};
-  std::int64_t evicted = 0;  ///< Of those admitted, cut off to make room.
+  std::int64_t evicted = 0;  ///< Admitted requests that were cut off to make room.
 
   [[nodiscard]] std::int64_t count(Reason why) const {
     return rejected[static_cast<std::size_t>(why)];
@@ -53,9 +53,8 @@ class Control {
   /// Whether requests can wait here.
   [[nodiscard]] bool queues() const { return flow_.has_value(); }
 
-  /// Of a request that arrives now. One that is to wait does so from now on: take it, or those
-  /// before it, with next().
-  /// `headroom` as AdmissionInput has it.
+  /// Decides on a request that arrives now. One that is to wait does so from now on: take it, or
+  /// those before it, with next(). `headroom` as AdmissionInput has it.
   Decision arrive(const domain::Request& request,
                   Views instances,
                   core::SimTime now,

@@ -34,8 +34,8 @@ class RateLimits {
     std::int64_t tokens = 0;
   };
   struct Account {
-    std::deque<Taken> taken;  ///< Of the sliding minute; of the fixed one the sums alone count.
-    core::SimTime start;      ///< Of the fixed minute.
+    std::deque<Taken> taken;  ///< In the sliding minute; for the fixed one the sums alone count.
+    core::SimTime start;      ///< Start of the fixed minute.
     std::int64_t requests = 0;
     std::int64_t tokens = 0;
   };

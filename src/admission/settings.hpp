@@ -11,24 +11,24 @@ namespace ridgeline::admission {
 /// How a gateway admits requests. The defaults are llm-d's (llm-d-router ebab687), the token
 /// bucket's inference-sim's (f90a1e3).
 struct Settings {
-  std::string policy = "always";  ///< Of registry.hpp, like the next.
+  std::string policy = "always";  ///< A name of registry.hpp, like the next.
   std::string saturation_detector = "utilization-detector";
   RateWindow rate_limit_window = RateWindow::kFixed;
 
-  // Of the utilization detector.
+  // The utilization detector's.
   double queue_depth_threshold = 5.0;
   double kv_cache_util_threshold = 0.8;
   core::Duration metrics_staleness_threshold = core::Duration::milliseconds(200);
-  // Of the concurrency detector: requests and tokens in flight at one instance.
+  // The concurrency detector's: requests and tokens in flight at one instance.
   std::string concurrency_mode = "requests";
   double max_concurrency = 100.0;
   double max_token_concurrency = 1e6;
-  // Of the token bucket: tokens, and tokens per second.
+  // The token bucket's: tokens, and tokens per second.
   double token_bucket_capacity = 10'000.0;
   double token_bucket_refill_rate = 1'000.0;
 
   bool flow_control = false;
-  // Of flow control.
+  // Flow control's.
   std::string dispatch_order = "fcfs";
   std::string fairness_policy = "global-strict";
   /// The saturation up to which the lowest and the highest band may send.

@@ -24,7 +24,8 @@ struct BatchText {
                                                   std::string_view prefill,
                                                   bool samples);
 
-/// The same with every decode a verification of so many drafts, as an engine forms it; 0: as it is.
+/// Makes every decode of the batch a verification of `drafts` drafts, as an engine forms it; 0
+/// changes nothing.
 [[nodiscard]] BatchText with_drafts(BatchText text, std::int64_t drafts);
 
 }  // namespace ridgeline::api

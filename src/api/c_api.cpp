@@ -183,7 +183,7 @@ struct ArrowArrayStream* rl_arrow_new(const rl_result* result, const char* name)
 }
 
 void rl_arrow_capsule_free(void* capsule) {
-  // Of the process that holds the capsule, and so the interpreter.
+  // The interpreter of the process that holds the capsule defines this function.
   using GetPointer = void* (*)(void*, const char*);
   static const auto kGetPointer =
       reinterpret_cast<GetPointer>(dlsym(RTLD_DEFAULT, "PyCapsule_GetPointer"));

@@ -99,7 +99,7 @@ class CallDocument {
     }
     return value.as_real();
   }
-  /// Of a verb that has no scenario: whatever is left is an error.
+  /// Ends a verb that has no scenario: each key that is left is an error.
   void end() {
     for (const auto& member : members_) {
       errors_.push_back({.field = member.key, .message = "unknown key", .where = member.where});

@@ -13,7 +13,7 @@ namespace ridgeline::api {
 /// returned where the work succeeds. Of other threads only those of core::for_each_job are covered.
 [[nodiscard]] std::optional<core::Error> guarded(const std::function<void()>& work);
 
-/// The same for work that has a result.
+/// guarded() for work that has a result.
 template <class Work>
 [[nodiscard]] auto guarded_result(const Work& work) -> decltype(work()) {
   std::optional<decltype(work())> result;

@@ -281,7 +281,7 @@ class HostModel final : public latency::StepTimeModel {
   }
 
  private:
-  /// Of a run that is about to end with an error.
+  /// Step time for the rest of a run that is about to end with an error.
   static constexpr domain::StepTime kFallback{.by_bottleneck = {core::Duration::milliseconds(1)},
                                               .cpu = {}};
   /// Above every sum of contexts of one batch: 65536 requests of 2^24 tokens.

@@ -48,7 +48,7 @@ class SteppedRun final : private live::Events {
     void on_request(const domain::RequestRecord& record,
                     const metrics::RequestMetrics& metrics) override;
     std::vector<document::Node> rows;
-    std::int64_t count = 0;  ///< Of all.
+    std::int64_t count = 0;  ///< Requests that have ended in the whole run.
   };
 
   explicit SteppedRun(const CallHost& host, Kept kept, document::Node said);

@@ -55,7 +55,7 @@ struct Opening {
                                                 Manners& manners);
 /// What a verb opens with; it does nothing else. `run` begins with open_verb().
 [[nodiscard]] Opening describe(ExitCode (*run)(std::span<const std::string> words));
-/// The same with the flags of manner_flags() behind its own.
+/// Adds the flags of manner_flags() behind the verb's own.
 [[nodiscard]] Opening with_manner_flags(Opening opening, std::string_view formats);
 /// Where this program lies; empty where the system does not say.
 [[nodiscard]] std::filesystem::path folder_of_program();
@@ -72,7 +72,7 @@ struct Opening {
 struct StatedScenario {
   std::optional<std::string> file;  ///< The positional.
   std::vector<scenario::Override> overrides;
-  core::Warnings warnings = {};  ///< Of flags of other tools that mean nothing here.
+  core::Warnings warnings = {};  ///< Flags of other tools that mean nothing here.
 };
 /// The file and the overrides of the flags, before anything is read but configuration of other
 /// systems.

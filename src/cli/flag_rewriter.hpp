@@ -41,8 +41,8 @@ class FlagRewriter {
           {.name = std::string(name), .value = std::string(value), .typed = typed});
     }
   }
-  /// The same of a length that `program` takes where none is given, with a warning: results hang on
-  /// it.
+  /// Sets a length that is not given to the default of `program`, with a warning: results depend
+  /// on it.
   void fill_length(std::string_view name,
                    std::string_view value,
                    const std::string& typed,

@@ -24,8 +24,8 @@ struct ForeignAlias {
 using ForeignAnswer = engine::ServerFlags;
 [[nodiscard]] std::span<const ForeignAnswer> foreign_answers();
 
-/// The same of flags that change no result. A name that ends in "=" takes a value, one that ends in
-/// "*" all words up to the next flag.
+/// Flags that change no result. A name that ends in "=" takes a value, one that ends in "*" all
+/// words up to the next flag.
 [[nodiscard]] std::span<const ForeignAnswer> foreign_without_effect();
 
 /// The flags of a verb, and the rows of the tables that mean something beside them: aliases of a

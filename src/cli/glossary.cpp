@@ -95,7 +95,7 @@ const GlossaryEntry* find_in_glossary(std::string_view word) {
 
 core::Error with_translation(core::Error error) {
   if (error.field == "cluster.autoscaling.metric") {
-    // Of an instance, where the documents' words are of the workload.
+    // This metric is of an instance; the documents' words are of the workload.
     error.hint = error.hint.empty() ? "none is a rate: requests are those in flight" : error.hint;
     return error;
   }

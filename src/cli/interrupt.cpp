@@ -37,7 +37,7 @@ static_assert(exit_status(SIGINT) == static_cast<int>(ExitCode::kInterrupted));
 struct State {
   std::atomic<bool> guarded{false};
   std::atomic<bool> interrupted{false};
-  std::atomic<int> number{SIGINT};  ///< Of the signal that interrupted.
+  std::atomic<int> number{SIGINT};  ///< The signal that interrupted.
 };
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free,
               "a signal handler may set them");

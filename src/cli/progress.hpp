@@ -56,12 +56,12 @@ class ProgressDisplay {
   Clock::time_point start_;
   double next_s_;
   bool shown_ = false;
-  /// Of a run: requests done per simulated second, a value per kRateEveryS; and where the last one
+  /// A run's requests done per simulated second, a value per kRateEveryS; and where the last one
   /// was taken.
   std::vector<double> rates_;
   sim::Progress rated_;
   double next_rate_s_ = 0.0;
-  std::string stage_;  ///< Of a plan, and when it began.
+  std::string stage_;  ///< Stage of a plan, and when it began.
   double stage_start_s_ = 0.0;
 };
 

@@ -11,7 +11,7 @@ namespace ridgeline::cli {
 
 enum class ColorMode : std::uint8_t { kAuto, kAlways, kNever };
 
-/// Of a file or a pipe: no table is cut.
+/// Width of a file or a pipe: no table is cut.
 inline constexpr int kUnlimitedColumns = 10'000;
 
 /// What may be shown on one output of the process.

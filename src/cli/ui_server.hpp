@@ -19,7 +19,7 @@ namespace ridgeline::cli {
 
 /// What `ridgeline ui --listen` is to do.
 struct UiServerOptions {
-  int port = 0;                     ///< Of 127.0.0.1; 0: any that is free.
+  int port = 0;                     ///< Port on 127.0.0.1; 0: any free one.
   std::filesystem::path root = {};  ///< Files of calls lie below it; empty: there are none.
   std::string page;                 ///< The page, as it is sent.
 };

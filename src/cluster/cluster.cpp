@@ -260,8 +260,8 @@ Pause Cluster::advance(SimTime limit, bool pause_at_completion, std::int64_t max
   return Pause::kBudget;
 }
 
-/// Of a round at `instant`. Requests move in it, or will, where time goes on and an instance has
-/// something to show (`visible`), a request is on its way, or a part has a duty.
+/// Checks a round at `instant`. Requests move in it, or will, where time goes on and an instance
+/// has something to show (`visible`), a request is on its way, or a part has a duty.
 void Cluster::check_progress(SimTime instant, SimTime visible) {
   const bool moves = !ends_are_watched_ || visible != SimTime::never() || tickets_.empty() ||
                      !arrivals_.empty() || !deliveries_.empty() || have_parts_a_duty();
@@ -321,8 +321,8 @@ Pause Cluster::advance_all(SimTime limit, std::int64_t max_segments) {
   return Pause::kLimit;
 }
 
-/// The same, each instance by itself on one of the threads. Their records are handed on as one
-/// thread would have them.
+/// advance_all() with each instance by itself on one of the threads. Their records are handed on as
+/// one thread would have them.
 Pause Cluster::advance_apart(SimTime limit) {
   std::vector<Pause> pauses(instances_.size(), Pause::kLimit);
   core::for_each_job(instances_.size(), threads_, [&](std::size_t place) {

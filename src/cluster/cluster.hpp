@@ -37,20 +37,22 @@
 namespace ridgeline::cluster {
 
 struct ClusterInputs {
-  engine::InstanceInputs instance;  ///< Of each; ids count from 0, whatever this one's is.
+  /// What every instance gets; ids count from 0, whatever this one's is.
+  engine::InstanceInputs instance;
   std::int64_t num_instances = 1;
   std::unique_ptr<routing::Router> router;
   GatewayTimes times;
-  /// Of further gateways, made like `router`; `split` says which requests come to which.
+  /// Routers of further gateways, made like `router`; `split` says which requests come to which.
   Gateway::Routers more_routers = {};
   GatewaySplit split = GatewaySplit::kRandom;
-  std::int64_t connections = 0;  ///< Of requests without a session, for GatewaySplit::kConnection.
+  /// Connections of requests without a session, for GatewaySplit::kConnection.
+  std::int64_t connections = 0;
   /// One per gateway, made alike: every decision is made again on views of age 0. Empty: not.
   Gateway::Routers audit = {};
-  Gateway::TargetsOf targets_of = {};  ///< Of requests, for policies that predict.
+  Gateway::TargetsOf targets_of = {};  ///< Latency targets of requests, for policies that predict.
   DecisionSink* decisions = nullptr;   ///< Gets every decision, where there is one.
   StorySink* stories = nullptr;        ///< Gets what happened to each request, where there is one.
-  std::uint64_t seed = 0;              ///< Of the policy's draws.
+  std::uint64_t seed = 0;              ///< Seed of the policy's draws.
   /// Advance every instance to every instant at which something happens in the cluster: slower, the
   /// same results. Off: only those of which the gateway may have learned something.
   bool eager = false;
@@ -97,7 +99,7 @@ class Cluster final : public engine::Server,
   engine::Pause advance(core::SimTime limit,
                         bool pause_at_completion,
                         std::int64_t max_segments) override;
-  /// Of all instances together.
+  /// State of all instances together.
   [[nodiscard]] engine::InstanceState state(core::SimTime at) const override;
   [[nodiscard]] core::SimTime next_instant() const override;
   [[nodiscard]] core::SimTime now() const override;
@@ -111,7 +113,7 @@ class Cluster final : public engine::Server,
   [[nodiscard]] std::span<const std::unique_ptr<engine::Instance>> instances() const {
     return instances_;
   }
-  /// Of one instance, in all its lives; the peak of used blocks is the highest of them.
+  /// Totals of one instance, in all its lives; the peak of used blocks is the highest of them.
   [[nodiscard]] engine::EngineTotals totals_of(core::InstanceId id) const;
   /// Where instances are ranks in lock-step: what one did besides its totals.
   [[nodiscard]] std::optional<engine::RankSteps> rank_steps_of(core::InstanceId id) const;
@@ -139,7 +141,7 @@ class Cluster final : public engine::Server,
   /// Whether the policy reads gauges, which then have an age.
   [[nodiscard]] bool reads_gauges() const { return gateway_.needs().gauges; }
   [[nodiscard]] const RoutingTotals& routing() const { return gateway_.totals(); }
-  /// Of the audit (ClusterInputs::audit): nothing where there is none, or no decision.
+  /// Results of the audit (ClusterInputs::audit): nothing where there is none, or no decision.
   [[nodiscard]] std::optional<double> regret() const { return gateway_.regret(); }
   [[nodiscard]] core::Tokens hit_lost() const { return gateway_.hit_lost(); }
 
@@ -274,12 +276,12 @@ class Cluster final : public engine::Server,
   core::SimTime passed_;                     ///< As Fleet::passed().
   std::uint64_t num_changes_ = 0;            ///< As Fleet::num_changes().
   std::vector<std::uint64_t> last_changes_;  ///< As Fleet::last_change().
-  std::vector<Gateway*> readers_;            ///< Of gauges: the gateway, and those of parts.
+  std::vector<Gateway*> readers_;  ///< Readers of gauges: the gateway, and those of parts.
   core::SimTime last_end_;
   core::SimTime aborted_at_;
   core::Ring<domain::Request> arrivals_;  ///< Not yet taken, in order of arrival.
   bool looks_ahead_;  ///< Into the prefix caches, for requests that will arrive.
-  /// Of the first arrivals_, leading tokens cached at each instance; empty: none anywhere.
+  /// For each of the first arrivals_: leading tokens cached at each instance; empty: none anywhere.
   core::Ring<std::vector<core::Tokens>> looks_;
   /// Where prefix caches are looked into; the reference asks every instance.
   std::optional<SentContents> sent_;
@@ -289,7 +291,7 @@ class Cluster final : public engine::Server,
   std::vector<std::unique_ptr<HeldRecords>> held_;  ///< By instance; empty on one thread.
   std::size_t unit_size_;
   std::vector<std::unique_ptr<engine::Instance>> instances_;
-  std::vector<std::unique_ptr<engine::InstanceGroup>> groups_;  ///< Of ranks; else empty.
+  std::vector<std::unique_ptr<engine::InstanceGroup>> groups_;  ///< Groups of ranks; else empty.
   bool ended_ = false;           ///< A request, at no instance, since this was last put back.
   engine::InstanceInputs like_;  ///< Each of them, but for its id and where it reports.
   std::vector<InstancePool> pools_;
@@ -300,7 +302,7 @@ class Cluster final : public engine::Server,
   std::vector<bool> serves_;                  ///< By instance: it takes what is delivered to it.
   std::vector<engine::EngineTotals> before_;  ///< By instance: of those that it has replaced.
   bool ends_are_watched_ = false;
-  core::SimTime last_round_;      ///< Of advance() ...
+  core::SimTime last_round_;      ///< When advance() last made a round ...
   std::int64_t idle_rounds_ = 0;  ///< ... and how many have moved no request.
   Earliest visible_;              ///< By unit; kept while ends are watched.
   std::vector<std::size_t> due_;  ///< Scratch of settle().

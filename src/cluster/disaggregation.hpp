@@ -40,8 +40,8 @@ struct TransferOptions {
   std::int64_t bytes_per_block = 0;
   /// By decode instance, where they are not alike; empty: as above.
   std::vector<std::int64_t> bytes_per_block_of = {};
-  core::Tokens block_size = core::Tokens(16);  ///< Of the engines; for kLayerWise.
-  std::int64_t layers = 1;                     ///< Of the network; for kLayerWise.
+  core::Tokens block_size = core::Tokens(16);  ///< Tokens of an engine's block; for kLayerWise.
+  std::int64_t layers = 1;                     ///< Layers of the network; for kLayerWise.
   core::Duration setup = {};                   ///< Before the first byte of a transfer ...
   core::Duration per_block = {};               ///< ... and for each of its blocks.
   /// How long after a prefill its blocks wait for a transfer to start.
@@ -65,17 +65,17 @@ struct DisaggregationInputs {
 
 /// What the transfers of a run were, in numbers.
 struct TransferTotals {
-  std::int64_t disaggregated = 0;           ///< Requests that were sent to a prefill instance.
-  std::int64_t count = 0;                   ///< Transfers that ended.
-  std::int64_t failed = 0;                  ///< Loads whose KV was gone ...
-  std::int64_t failed_by_crash = 0;         ///< ... with its prefill instance; the others' lease
-                                            ///< had ended.
-  std::int64_t recomputed = 0;              ///< Of those that failed, on the decode instance.
-  std::int64_t decode_lost = 0;             ///< Requests lost with their decode instance.
-  std::int64_t bytes = 0;                   ///< Of those that ended.
-  core::TimeSum busy;                       ///< Sum of their times, first to last byte.
-  core::TimeSum waited;                     ///< Of that, more than each would have taken alone.
-  std::int64_t refused = 0;                 ///< Requests that no prefill instance was chosen for.
+  std::int64_t disaggregated = 0;    ///< Requests that were sent to a prefill instance.
+  std::int64_t count = 0;            ///< Transfers that ended.
+  std::int64_t failed = 0;           ///< Loads whose KV was gone ...
+  std::int64_t failed_by_crash = 0;  ///< ... with its prefill instance; the others' lease
+                                     ///< had ended.
+  std::int64_t recomputed = 0;       ///< Failed loads recomputed on the decode instance.
+  std::int64_t decode_lost = 0;      ///< Requests lost with their decode instance.
+  std::int64_t bytes = 0;            ///< Bytes of the transfers that ended.
+  core::TimeSum busy;                ///< Sum of their times, first to last byte.
+  core::TimeSum waited;              ///< Part of `busy` beyond what each would have taken alone.
+  std::int64_t refused = 0;          ///< Requests that no prefill instance was chosen for.
   std::vector<std::int64_t> prefills = {};  ///< By prefill instance, requests sent there.
   std::int64_t answered = 0;                ///< Requests of the following sums.
   /// Sums over disaggregated requests whose KV arrived and that got their first token, in the order
@@ -88,7 +88,7 @@ struct TransferTotals {
   core::TimeSum setup;            ///< To the first byte.
   core::TimeSum transfer;         ///< To the last.
   core::TimeSum first_step;       ///< To the first token.
-  double link_utilisation = 0.0;  ///< Of the busiest wire, over the time until its last transfer.
+  double link_utilisation = 0.0;  ///< Busiest wire, over the time until its last transfer.
 
   friend bool operator==(const TransferTotals&, const TransferTotals&) = default;
 };
@@ -126,8 +126,8 @@ class Disaggregation final : public Part {
     core::RequestId request;
     Gateway::Counted at_prefill;
     std::optional<Gateway::Counted> at_decode = {};  ///< As counted by the cluster's gateway.
-    domain::RequestRecord prefill = {};              ///< Of the prefill leg, once it has ended.
-    bool counts_prefill = true;                      ///< By this part's gateway, as in flight.
+    domain::RequestRecord prefill = {};  ///< Record of the prefill leg, once it has ended.
+    bool counts_prefill = true;          ///< By this part's gateway, as in flight.
     /// By the cluster's gateway, while the ticket has nothing at the decode instance.
     bool counts_decode = false;
     bool is_at_decode = false;  ///< What the ticket has is there, or on its way there.
@@ -152,7 +152,7 @@ class Disaggregation final : public Part {
     // Bytes of those: computed, and given to the link.
     std::int64_t computed = 0;
     std::int64_t sent = 0;
-    // Of the transfer under way, and of those before it.
+    // The transfer under way, and the sums of those before it.
     core::SimTime flow_start = {};
     std::int64_t flow_bytes = 0;
     core::Duration busy = {};
@@ -224,12 +224,12 @@ class Disaggregation final : public Part {
   Gateway prefill_gateway_;
   link::KvLink link_;
   std::map<Serial, HandOver> parts_;
-  std::map<core::RequestId, Serial> serials_;  ///< Of the requests in two legs.
+  std::map<core::RequestId, Serial> serials_;  ///< The requests in two legs.
   std::map<link::TransferId, Serial> transfers_;
   std::set<std::pair<core::RequestId, core::InstanceId>> beside_;  ///< As Part::is_beside().
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   Serial num_parts_ = 0;
-  core::SimTime last_end_;  ///< Of a transfer.
+  core::SimTime last_end_;  ///< When a transfer last ended.
   TransferTotals totals_;
 };
 

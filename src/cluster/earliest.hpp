@@ -35,7 +35,7 @@ class Earliest {
     tree_[node] = at;
     for (; node > 1; node /= 2) {
       const core::SimTime other = tree_[node ^ 1];
-      at = std::min(at, other);  // Of values in registers, not of places in memory: no branch.
+      at = std::min(at, other);  // A minimum of registers, not of places in memory: no branch.
       tree_[node / 2] = at;
     }
   }

@@ -193,7 +193,7 @@ void Gateway::look_at_caches(Desk& desk,
   }
 }
 
-/// The same of tiers outside the GPUs, for those that may be chosen.
+/// Looks at the tiers outside the GPUs for every instance.
 void Gateway::look_at_tiers(std::span<const routing::InstanceView> views,
                             const domain::Request& request,
                             SimTime now) {
@@ -460,7 +460,7 @@ void Gateway::read_all_gauges() {
   const core::Duration interval = times_.refresh_interval;
   const auto instances = static_cast<std::int64_t>(next_readings_.size());
   const core::Duration phase = core::Duration::ticks(interval.count() / instances);
-  // Of every instance the last reading alone counts: whole rounds before it are left out.
+  // Only the last reading of every instance counts: whole rounds before it are left out.
   if (const std::int64_t rounds = (passed_ - turn_at_ - kTick).count() / interval.count();
       rounds > 0) {
     turn_at_ += interval * rounds;

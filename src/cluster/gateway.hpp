@@ -112,7 +112,7 @@ class Gateway {
 
   [[nodiscard]] const routing::Needs& needs() const { return needs_; }
   [[nodiscard]] const GatewayTimes& times() const { return times_; }
-  /// Of the first gateway.
+  /// Views of the first gateway.
   [[nodiscard]] std::span<const routing::InstanceView> views() const {
     return desks_.front().views;
   }
@@ -122,8 +122,8 @@ class Gateway {
   struct Counted {
     core::RequestId request;
     core::InstanceId instance;
-    std::int64_t tokens = 0;          ///< Of its prompt.
-    std::int64_t prefill_tokens = 0;  ///< Of those, believed to be uncached there.
+    std::int64_t tokens = 0;          ///< Prompt tokens.
+    std::int64_t prefill_tokens = 0;  ///< Prompt tokens believed to be uncached there.
     std::int64_t epoch = 0;           ///< Restarts of the gateway before.
     std::uint32_t gateway = 0;        ///< Which of several.
   };
@@ -141,7 +141,7 @@ class Gateway {
   /// Called at each decision, where the policy needs it (Needs::cache).
   void look_at_caches(CacheLook look) { look_at_cache_ = std::move(look); }
 
-  /// The same of tiers outside an instance's GPUs.
+  /// Tokens that tiers outside an instance's GPUs hold.
   using TierLook =
       std::function<routing::TierTokens(const domain::Request&, core::InstanceId, const Reported&)>;
   /// Called at each decision, where the policy needs it (Needs::tiers).
@@ -156,8 +156,8 @@ class Gateway {
   /// Every decision is made again on views of age 0, by one more policy per gateway.
   void audit(Routers routers, const RoutingAudit::Look& look);
   [[nodiscard]] bool is_audited() const { return !audits_.empty(); }
-  /// Of the audit, over all gateways: the share of decisions that would have been otherwise; and
-  /// the tokens computed although another instance had them.
+  /// The audit's results over all gateways: the share of decisions that would have been otherwise;
+  /// and the tokens computed although another instance had them.
   [[nodiscard]] std::optional<double> regret() const;
   [[nodiscard]] core::Tokens hit_lost() const;
 
@@ -172,7 +172,7 @@ class Gateway {
     return route_to(counted, request, now, group, other_leg) ? std::optional(counted)
                                                              : std::nullopt;
   }
-  /// The same, with what is counted written where it stays; false for none. A copy of what was just
+  /// route() with what is counted written where it stays; false for none. A copy of what was just
   /// written, in larger pieces, would stall the processor.
   bool route_to(Counted& counted,
                 const domain::Request& request,

@@ -35,7 +35,7 @@ inline constexpr std::size_t kNumTiers = 3;
 inline constexpr std::array<std::string_view, kNumTiers> kTierNames = {"host", "disk", "shared"};
 
 struct TierOptions {
-  std::int64_t bytes = 0;  ///< Of one instance, or of the store; 0: there is no such tier.
+  std::int64_t bytes = 0;  ///< Size for one instance, or of the store; 0: there is no such tier.
   std::unique_ptr<store::Eviction> (*eviction)(std::int64_t) = nullptr;
   /// Bytes per second of a host's link with the tier, which its instances share.
   std::int64_t read_rate = 0;
@@ -45,8 +45,8 @@ struct TierOptions {
 
 /// The KV of an instance, in blocks.
 struct KvLayout {
-  core::Tokens block_tokens{16};      ///< Of a block of the engine.
-  std::int64_t bytes_per_block = 0;   ///< Of the same, over all GPUs of an instance.
+  core::Tokens block_tokens{16};      ///< Tokens of an engine's block.
+  std::int64_t bytes_per_block = 0;   ///< Bytes of an engine's block, over all GPUs of an instance.
   std::int64_t blocks_per_chunk = 1;  ///< Blocks of the engine in a block of a tier.
   /// What is computed sooner than loaded is not loaded; null: all that is there is loaded.
   const latency::StepTimeModel* recompute = nullptr;
@@ -59,7 +59,8 @@ struct OffloadOptions {
   std::array<TierOptions, kNumTiers> tiers = {};  ///< By TierKind; at least one.
   std::vector<KvLayout> layouts = {{}};           ///< At least one.
   std::vector<std::size_t> layout_of = {};        ///< By instance; empty: all have the first.
-  /// Of the shared store with all hosts together, bytes per second each way; 0: never the limit.
+  /// Rate of the shared store with all hosts together, bytes per second each way; 0: never the
+  /// limit.
   std::int64_t store_rate = 0;
   std::int64_t instances_per_host = 1;
   bool promote_on_hit = true;   ///< What is loaded from a lower tier comes into the highest too.
@@ -67,7 +68,7 @@ struct OffloadOptions {
   bool stores_answers = false;  ///< Blocks of answers too, not of prompts alone.
   std::int64_t min_hit_blocks = 1;   ///< Fewer blocks of the engine are computed, not loaded.
   std::int64_t store_threshold = 0;  ///< Stored once so many requests wanted it.
-  link::Sharing sharing = link::Sharing::kFifo;  ///< Of a host's links.
+  link::Sharing sharing = link::Sharing::kFifo;  ///< Sharing of a host's links.
 };
 
 /// What one kind of tier did, over all instances.
@@ -76,8 +77,8 @@ struct TierUse {
   std::int64_t loads = 0;             ///< Transfers to GPUs that ended ...
   std::int64_t bytes_read = 0;        ///< ... and their bytes.
   core::TimeSum read_time = {};       ///< Sum of their times, first to last byte.
-  std::int64_t bytes_written = 0;     ///< Of transfers into the tier that ended.
-  store::TierTotals blocks = {};      ///< Of tier blocks; the peak is the sum of the instances'.
+  std::int64_t bytes_written = 0;     ///< Bytes of the transfers into the tier that ended.
+  store::TierTotals blocks = {};      ///< Tier blocks; the peak is the sum of the instances'.
   std::int64_t capacity = 0;          ///< Tier blocks, of all instances; of a store, the smallest.
   std::int64_t read_link_bytes = 0;   ///< Moved over the busiest link of one host, each way: by
   std::int64_t write_link_bytes = 0;  ///< transfers that ended, and parts of others.
@@ -89,7 +90,7 @@ struct TierUse {
 
 struct OffloadTotals {
   core::Tokens queries;          ///< In full blocks that were looked up: not on the GPUs.
-  core::Tokens hits;             ///< Of those, loaded.
+  core::Tokens hits;             ///< Tokens of those blocks that were loaded.
   std::int64_t loads = 0;        ///< Requests that got all that they loaded.
   core::TimeSum load_time = {};  ///< Sum over them: blocks given to last byte.
   std::int64_t recomputed = 0;   ///< Requests that computed what could have been loaded, as sooner.
@@ -134,12 +135,12 @@ class KvOffload final : public Part {
     enum class Kind : std::uint8_t { kLoad, kStore, kCopy };
     Kind kind = Kind::kLoad;
     TierKind tier = TierKind::kHost;      ///< That is read for the GPUs, or written.
-    std::optional<TierKind> source = {};  ///< Of a copy whose blocks stay above meanwhile.
+    std::optional<TierKind> source = {};  ///< For a copy whose blocks stay above meanwhile.
     core::InstanceId instance = {};
     core::RequestId request = {};  ///< None of a copy.
-    std::uint64_t load = 0;        ///< Of the instance, the one that this is a part of.
+    std::uint64_t load = 0;        ///< The instance's load that this is a part of.
     Keys keys = {};
-    std::int64_t blocks = 0;  ///< Of the engine.
+    std::int64_t blocks = 0;  ///< Blocks of the engine.
     core::SimTime start = {};
   };
   /// What is due at an instant, of an instance.
@@ -209,16 +210,16 @@ class KvOffload final : public Part {
   Fleet& fleet_;
   /// By tier: of each instance, or one that all share. Empty where there is no such tier.
   std::array<std::vector<std::unique_ptr<store::Tier>>, kNumTiers> tiers_;
-  /// Of those, what earlier ones of instances that are gone did.
+  /// Totals of the tiers of instances that are gone.
   std::array<std::vector<store::TierTotals>, kNumTiers> before_;
   std::vector<std::unique_ptr<Connector>> connectors_;  ///< By instance.
-  Lines host_lines_;                                    ///< Of each host: memory and disk.
+  Lines host_lines_;                                    ///< Memory and disk of each host.
   Lines store_lines_;
   std::map<DueKey, Due> due_;
   std::uint64_t num_due_ = 0;
   std::map<std::pair<core::InstanceId, std::uint64_t>, Load> loads_;  ///< By number.
   core::Duration kept_;  ///< How long ago overlap() is asked of.
-  /// Of the request that overlap() was asked of last: its hashes in each layout.
+  /// Request that overlap() was asked about last: its hashes in each layout.
   std::pair<core::RequestId, std::vector<std::vector<std::uint64_t>>> asked_;
   OffloadTotals totals_;
 };

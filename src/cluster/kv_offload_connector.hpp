@@ -127,7 +127,7 @@ class KvOffload::Connector final : public engine::KvConnector {
     return hashes[static_cast<std::size_t>((chunk + 1) * layout().blocks_per_chunk - 1)] ^
            layout().key_salt;
   }
-  /// Of the tier that is written first.
+  /// Uses of the tier that is written first.
   [[nodiscard]] Uses& uses() {
     return all_.top() == TierKind::kShared ? all_.connectors_.front()->uses_ : uses_;
   }

@@ -65,7 +65,7 @@ struct OperationsInputs {
   core::Duration drain_timeout = core::Duration::max();
   scaling::VictimPolicy victim = scaling::VictimPolicy::kNewest;
   std::vector<PlannedUpdate> updates = {};  ///< One at most of each places.
-  std::uint64_t seed = 0;                   ///< Of cold starts.
+  std::uint64_t seed = 0;                   ///< Seed of cold starts.
   /// The gateway's policy anew, for its restarts.
   std::function<Gateway::Routers()> new_routers = {};
 };
@@ -85,7 +85,7 @@ struct UpdateReport {
   std::int64_t starting = 0;           ///< New instances that are not ready yet.
   std::int64_t fewest_ready = 0;       ///< At once, until it was over.
   std::int64_t failed_requests = 0;    ///< Lost by drain timeouts, retried ones among them.
-  std::int64_t rerouted_requests = 0;  ///< Of those, sent again.
+  std::int64_t rerouted_requests = 0;  ///< Lost requests that were sent again.
   core::SimTime over = core::SimTime::never();  ///< All are new and ready, and no old one is left.
 
   friend bool operator==(const UpdateReport&, const UpdateReport&) = default;
@@ -97,8 +97,8 @@ struct OperationsTotals {
   std::vector<UpdateReport> updates;  ///< Those that began, in order of time.
   std::int64_t retries = 0;           ///< Attempts after the first.
   std::int64_t retried_requests = 0;
-  /// Of attempts that failed: prompt tokens that were to be computed, if the prompt was begun, and
-  /// output tokens.
+  /// Tokens of failed attempts: prompt tokens that were to be computed, if the prompt was begun,
+  /// and output tokens.
   core::Tokens wasted_tokens = {};
   std::int64_t held_requests = 0;  ///< Arrived while no instance was ready.
 };
@@ -183,7 +183,8 @@ class Operations final : public Part {
     core::InstanceId instance;
     std::uint64_t sequence;
     std::uint64_t life = 0;
-    std::int64_t number = 0;  ///< Of the fault, its report, the host's, the update, or the request.
+    /// Number of the fault, its report, the host's fault, the update, or the request.
+    std::int64_t number = 0;
 
     friend bool operator>(const Event& a, const Event& b) {
       return std::tuple(a.at, a.step, a.instance, a.sequence) >
@@ -193,7 +194,7 @@ class Operations final : public Part {
 
   /// What comes to a host by chance, time after time.
   struct HostFault {
-    std::size_t which = 0;  ///< Of faults::FaultPlan::of_hosts().
+    std::size_t which = 0;  ///< Index in faults::FaultPlan::of_hosts().
     std::int64_t nth = 0;
     faults::Fault next;
   };
@@ -214,7 +215,7 @@ class Operations final : public Part {
   void become_gone(core::InstanceId id, core::SimTime now);
   void drain(core::InstanceId id, core::SimTime now);
 
-  /// Of those that may go, the one that the policy says.
+  /// Retires the instance that the policy says, among those that may go.
   void retire_one(core::SimTime now,
                   const Places& places,
                   const std::function<bool(const Life&)>& may_go);

@@ -25,15 +25,15 @@ struct alignas(64) Ticket {
   std::int32_t dispatches = 0;    ///< How often an instance was chosen for it.
   bool is_counted = false;        ///< By the gateway, as in flight there.
   bool is_delivered = false;  ///< It is at that instance; otherwise on its way, or held by a part.
-  bool first_token_seen = false;     ///< Of what was sent last.
+  bool first_token_seen = false;     ///< First token of what was sent last.
   bool is_failing = false;           ///< An abort of what it has at its instance is a failure.
   bool is_refused = false;           ///< It ends as the policy refuses it (Gateway::has_refused()).
   bool has_answer = false;           ///< Its client has a token from another leg.
   core::Duration gateway_wait = {};  ///< From its arrival to its leaving a queue of the gateway.
   /// As the client sent it. Where there are no parts, only of a request that ends at no instance.
   domain::Request request;
-  core::Tokens computed_apart;  ///< Of what was sent last, by another instance before.
-  std::uint32_t group = 0;      ///< Of the pools that serve its model; where there are parts.
+  core::Tokens computed_apart;  ///< Tokens of it that another instance computed before.
+  std::uint32_t group = 0;      ///< Group of the pools that serve its model; where there are parts.
   std::uint64_t delivery = 0;   ///< Number of the delivery that counts; any other is void.
 };
 
@@ -48,7 +48,7 @@ class Fleet : public GaugeSource {
   /// arrive one gateway latency after `now`. False where none is ready: nothing is done. A request
   /// that the policy refuses is ended as rejected, and its ticket is gone.
   virtual bool dispatch(Ticket& ticket, core::SimTime now) = 0;
-  /// The same; where no instance gets it, a part holds it until one may, or it ends as rejected.
+  /// dispatch(); where no instance gets it, a part holds it until one may, or it ends as rejected.
   virtual void send(Ticket& ticket, core::SimTime now) = 0;
   /// Sends `request` (the ticket's, or a leg of it under the same id) to an instance, where it
   /// arrives at `at`.
@@ -102,7 +102,7 @@ class Fleet : public GaugeSource {
   /// Every instant before this one is done.
   [[nodiscard]] virtual core::SimTime passed() const = 0;
   [[nodiscard]] virtual std::size_t num_instances() const = 0;
-  /// Of no part (Part::is_kept), and nothing that was sent to it is left.
+  /// Whether no part keeps the instance (Part::is_kept), and nothing that was sent to it is left.
   [[nodiscard]] virtual bool is_empty(core::InstanceId id) = 0;
   /// Whether an instance may hold KV of a request's prompt (SentContents).
   [[nodiscard]] virtual bool may_hold(const domain::Request& request,
@@ -133,7 +133,7 @@ class Part {
 
   /// When it next has something to do; never() where nothing is due.
   [[nodiscard]] virtual core::SimTime next_instant() const = 0;
-  /// The same, without what it repeats for ever, such as reading gauges.
+  /// next_instant() without what it repeats for ever, such as reading gauges.
   [[nodiscard]] virtual core::SimTime next_duty() const { return next_instant(); }
   /// Does all that is due at `now`, its next instant.
   virtual void act(core::SimTime now) = 0;

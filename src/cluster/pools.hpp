@@ -20,7 +20,7 @@ struct InstancePool {
   const engine::EngineOptions* options = nullptr;
   const latency::StepTimeModel* model = nullptr;
   const engine::HostTime* host = nullptr;
-  double weight = 1.0;  ///< Of each instance, as routing::InstanceView::weight.
+  double weight = 1.0;  ///< Weight of each instance, as routing::InstanceView::weight.
   /// Standard deviation of the logarithm of a factor on all step times, drawn for each instance.
   double spread = 0.0;
 };

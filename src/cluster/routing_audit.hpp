@@ -21,8 +21,8 @@ struct TrueState {
   core::Tokens cached;  ///< Leading tokens of the request's prompt.
 };
 
-/// The same policy on views of age 0, beside the one that decides: how often it would have chosen
-/// another instance. What it remembers is what was decided, not what it would have.
+/// The deciding policy once more, on views of age 0: how often it would have chosen another
+/// instance. What it remembers is what was decided, not what it would have.
 class RoutingAudit {
  public:
   using Look = std::function<TrueState(const domain::Request&, core::InstanceId, core::SimTime)>;

@@ -67,7 +67,8 @@ void ScalingPart::act(SimTime now) {
   next_decision_ = first_decision(now + kTick);
   next_reading_ = first_reading(now + kTick);
   if (!fleet_.is_eager() && !inputs_.reads_busy) {
-    // Of those before the next decision it sees the last, and counts arrivals from the one before.
+    // Before the next decision it sees the last reading only, and counts arrivals from the one
+    // before.
     next_reading_ =
         next_decision_ == SimTime::never()
             ? next_decision_
@@ -135,8 +136,8 @@ void ScalingPart::read(SimTime now) {
   newest_.push_back(std::move(reading));
 }
 
-/// Of requests that ended before `now`: which of those at this instant are known depends on how far
-/// instances were advanced.
+/// Latency of the requests that ended before `now`: which of those at this instant are known
+/// depends on how far instances were advanced.
 std::optional<double> ScalingPart::latency(SimTime now) {
   if (!inputs_.latency) {
     return std::nullopt;

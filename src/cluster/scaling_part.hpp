@@ -23,9 +23,9 @@ struct ScaledPool {
   std::size_t places = 0;  ///< Which of Operations::places().
   std::int64_t min_replicas = 1;
   std::int64_t max_replicas = 1;
-  core::Tokens kv_capacity = {};  ///< Of each instance.
+  core::Tokens kv_capacity = {};  ///< KV capacity of each instance.
   core::Tokens context = {};      ///< The longest request of each.
-  double cost = 0.0;              ///< Of each.
+  double cost = 0.0;              ///< Cost of each instance.
   std::string_view name = {};     ///< Where there are several.
 };
 
@@ -100,8 +100,8 @@ class ScalingPart final : public Part {
   std::uint64_t changes_seen_ = 0;            ///< or a change since the last reading.
   std::vector<scaling::PoolReading> newest_;  ///< One, once there was one.
   std::int64_t arrivals_ = 0;                 ///< Until the last reading.
-  std::vector<core::TimeSum> busy_;           ///< Of each instance, at the last reading.
-  std::vector<Known> known_;                  ///< Of each instance.
+  std::vector<core::TimeSum> busy_;           ///< Busy time of each instance at the last reading.
+  std::vector<Known> known_;                  ///< What is known of each instance.
   /// When requests ended that have a latency, and it in seconds: since the window's begin.
   std::vector<std::pair<core::SimTime, double>> latencies_;
   std::vector<ScaleEvent> events_;

@@ -17,7 +17,7 @@ void fetch_line(const Value& value) {
   __builtin_prefetch(&value);
 }
 
-/// The same of all its lines.
+/// Fetches all cache lines of the value.
 template <class Value>
 void fetch(const Value& value) {
   const auto* const bytes = reinterpret_cast<const std::byte*>(&value);

@@ -120,7 +120,7 @@ class KeyMap {
   std::vector<Slot> slots_;  ///< A power of two of them, half of them free at least.
   std::vector<Value> values_;
   std::vector<Slot> keys_;   ///< By place; without one where it is free.
-  std::vector<Place> free_;  ///< Of values_.
+  std::vector<Place> free_;  ///< Free places of values_.
   mutable Place last_ = 0;   ///< What was found last.
   std::size_t size_ = 0;
 };

@@ -210,7 +210,7 @@ class WordReader {
       const std::string name = word.text.substr(0, equals);
       const auto row = std::ranges::find(flag_table().options, name, &StatedBy::variable);
       if (name.empty() || equals == std::string::npos || row == flag_table().options.end()) {
-        continue;  // Of the machine, not of the engine.
+        continue;  // A variable of the machine, not of the engine.
       }
       std::string text = word.text.substr(equals + 1);
       for (const auto& [ours, theirs] : row->values) {

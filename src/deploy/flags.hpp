@@ -84,7 +84,7 @@ struct Dialect {
 };
 extern const Dialect kVllmDialect;
 extern const Dialect kSglangDialect;
-/// Of an engine's name; null where no target is written for it.
+/// Dialect of an engine's name; null where no target is written for it.
 [[nodiscard]] const Dialect* find_dialect(std::string_view engine);
 
 /// Whether a deployment says that option explicitly.

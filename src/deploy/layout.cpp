@@ -159,7 +159,7 @@ class LayoutMaker {
   }
 
   void refuse_unwritten() {
-    // Of the autoscaler that is written, the prediction is as well.
+    // An autoscaler's prediction is written where the autoscaler is.
     const bool writes_autoscaler = abilities_.autoscales && input_.max_replicas;
     for (const scenario::Option& option : scenario::options()) {
       const bool is_unwritten = std::ranges::any_of(kUnwritten, [&](std::string_view path) {

@@ -34,7 +34,7 @@ struct Input {
   std::vector<std::string> predicted = {};  ///< A line each, for people.
   /// What prediction.json holds under `predicted`.
   document::Node prediction = document::Node::map({}, {});
-  std::string plan_digest = {};             ///< Of the plan that chose it; empty: none.
+  std::string plan_digest = {};             ///< Digest of the plan that chose it; empty: none.
   std::optional<double> capacity_rps = {};  ///< The largest rate that meets the targets, if known.
   std::optional<std::string> image = {};    ///< In place of the table's.
   std::optional<std::int64_t> min_replicas = {};  ///< For autoscalers; none: as many as planned.
@@ -45,9 +45,9 @@ struct Input {
 struct Role {
   std::string name;           ///< "serve", "prefill", "decode"; of a pool, its name.
   std::int64_t replicas = 1;  ///< Servers, each with all its data-parallel ranks.
-  std::int64_t gpus = 1;      ///< Of a replica.
+  std::int64_t gpus = 1;      ///< GPUs of a replica.
   std::int64_t nodes = 1;     ///< That a replica spans.
-  std::vector<Flag> flags;    ///< Of the engine's server, behind the network.
+  std::vector<Flag> flags;    ///< Flags of the engine's server, behind the network.
   std::vector<Variable> variables;
   const scenario::Deployment* deployment = nullptr;
 };
@@ -66,11 +66,11 @@ struct Layout {
   std::vector<Role> roles;       ///< One, or prefill and decode.
   std::optional<std::int64_t> min_replicas;
   std::optional<std::int64_t> max_replicas;
-  std::optional<std::string> node_label;  ///< Of nodes with the GPU (nvidia.com/gpu.product).
+  std::optional<std::string> node_label;  ///< Label of nodes with the GPU (nvidia.com/gpu.product).
   std::int64_t gpus_per_node = 8;
 
   [[nodiscard]] bool is_apart() const { return roles.size() > 1; }
-  [[nodiscard]] std::int64_t gpus() const;  ///< Of all replicas.
+  [[nodiscard]] std::int64_t gpus() const;  ///< GPUs of all replicas.
 };
 
 /// What a target can express.
@@ -82,7 +82,7 @@ struct Abilities {
   /// Systems (cluster.disaggregation.name) with prefill and decode apart that it can set up.
   std::span<const std::string_view> systems = {};
   bool spans_nodes = false;  ///< One replica over several nodes.
-  bool by_nnodes = false;    ///< Likewise, by `vllm serve --nnodes`, where that version has it.
+  bool by_nnodes = false;    ///< By `vllm serve --nnodes`, where that version has it.
   bool one_node = false;     ///< All replicas on one node.
   bool autoscales = false;   ///< Writes an autoscaler of min_replicas to max_replicas.
 };

@@ -11,7 +11,7 @@ namespace ridgeline::deploy {
 /// A replica, or what one node has of it.
 struct Part {
   std::int64_t node = 0;
-  std::int64_t rank = 0;  ///< Of the replica's nodes; the first one answers.
+  std::int64_t rank = 0;  ///< Rank among the replica's nodes; the first one answers.
   std::int64_t head = 0;  ///< The node of the first one.
   std::int64_t first_gpu = 0;
   std::int64_t gpus = 1;

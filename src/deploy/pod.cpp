@@ -130,7 +130,7 @@ const Node* below(const Node& node, std::initializer_list<std::string_view> keys
 
 namespace {
 
-/// Of a text, what with_dollars() was given.
+/// Undoes with_dollars().
 std::string without_dollars(std::string_view text) {
   std::string single;
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -14,7 +14,7 @@ namespace ridgeline::deploy {
 /// many as the flags ask for; each with its place in the file.
 [[nodiscard]] core::Result<std::optional<document::Node>> scenario_in_file(const std::string& path);
 
-/// The same of a text; `file` names it.
+/// scenario_in_file() of a text; `file` names it.
 [[nodiscard]] core::Result<std::optional<document::Node>> scenario_in(const std::string& text,
                                                                       const std::string& file);
 

@@ -21,7 +21,7 @@ namespace {
 
 using document::Node;
 
-/// Of the deployment's engine; vLLM's where no target is written for it.
+/// Dialect of the deployment's engine; vLLM's where no target is written for it.
 const Dialect& dialect_of(const scenario::Deployment& deployment) {
   const std::string& version = deployment.section.engine.version;
   const Dialect* dialect = find_dialect(version.substr(0, version.find('@')));

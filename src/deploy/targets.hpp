@@ -25,7 +25,7 @@ struct ServerFound {
   std::vector<Word> words = {};      ///< Behind the network.
   std::vector<Word> variables = {};  ///< "NAME=VALUE"
   std::optional<Word> image = {};
-  std::optional<std::int64_t> gpus = {};  ///< Of a replica, where the file says so.
+  std::optional<std::int64_t> gpus = {};  ///< GPUs of a replica, where the file says so.
 };
 
 /// Puts a server of a file to those before it: one more replica of the first, from which it may

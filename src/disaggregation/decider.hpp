@@ -7,7 +7,7 @@ namespace ridgeline::disaggregation {
 /// A prompt for which it is decided where it is computed.
 struct Prompt {
   core::Tokens tokens;
-  /// Of those, what the router believes the decode instance to hold already.
+  /// Prompt tokens that the router believes the decode instance to hold already.
   core::Tokens cached_on_decode = {};
 
   [[nodiscard]] core::Tokens uncached() const { return tokens - cached_on_decode; }

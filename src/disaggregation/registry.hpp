@@ -40,7 +40,7 @@ enum class TransferMode : std::uint8_t {
   /// Both legs are sent at once. The prompt is computed once the decode instance has blocks for it,
   /// and the prefill instance writes the KV there when it is done.
   kPush,
-  kLayerWise,  ///< The same, each layer of a step as soon as the step has passed it.
+  kLayerWise,  ///< As kPush, but each layer of a step is sent as soon as the step has passed it.
 };
 
 /// How one system serves a request on two instances.

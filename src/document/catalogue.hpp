@@ -19,7 +19,7 @@ namespace ridgeline::document {
 class Catalogue {
  public:
   struct Entry {
-    std::string name;                ///< Of the file, without its extension.
+    std::string name;                ///< Name of the file, without its extension.
     std::vector<std::string> names;  ///< All that mean it, as `plain` spells them.
     Node document;
   };

@@ -65,7 +65,7 @@ class Node {
 struct Node::Member {
   std::string key;
   Node value;
-  core::Location where;  ///< Of the key.
+  core::Location where;  ///< Place of the key.
 };
 
 // Not inside the class: there Member is still incomplete, and with it every constructor and

@@ -347,7 +347,7 @@ class JsonReader {
   const JsonOptions& options_;
   ondemand::parser parser_;
   std::size_t nodes_ = 0;
-  bool ends_only_ = false;  ///< Of the list that is read next.
+  bool ends_only_ = false;  ///< Whether only the ends of the list that is read next are kept.
 };
 
 }  // namespace

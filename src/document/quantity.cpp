@@ -102,7 +102,7 @@ std::string expected(const Kind& kind) {
   return fmt::format("expected {} ({})", kind.spoken, fmt::join(unit_names(kind), ", "));
 }
 
-/// Of "Gbps" and "Gbit/s", in which networks are sold, "G"; nothing of other units.
+/// "G" for "Gbps" and "Gbit/s", in which networks are sold; nothing for other units.
 std::optional<std::string_view> prefix_of_bits(std::string_view unit) {
   for (const std::string_view bits : {"bps", "bit/s", "b/s"}) {
     const std::string_view prefix =

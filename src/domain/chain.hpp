@@ -104,7 +104,7 @@ class Chain {
   }
 
   std::shared_ptr<const History> history_;
-  std::int64_t history_tokens_ = 0;  ///< Of the history, those that belong to the prompt.
+  std::int64_t history_tokens_ = 0;  ///< Tokens of the history that belong to the prompt.
   History own_;                      ///< What the prompt states behind them.
   bool quotes_ = false;
   std::int64_t shared_tokens_ = 0;

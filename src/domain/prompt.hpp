@@ -104,7 +104,7 @@ class History {
  private:
   struct Part {
     std::int64_t begin = 0;
-    std::uint64_t hash = 0;  ///< Of all segments before it.
+    std::uint64_t hash = 0;  ///< Hash of all segments before it.
     std::uint64_t content = 0;
   };
   /// 2^64 / golden ratio: keeps the hash of a finished segment apart from the key of its end.

@@ -60,7 +60,7 @@ struct StepRecord {
   std::int64_t num_prefills = 0;
   core::Tokens prefill_tokens;
   core::Tokens prefill_context = {};  ///< Tokens of the chunks' prompts before them.
-  StepTime time;                      ///< Of the first step.
+  StepTime time;                      ///< Time of the first step.
   core::Duration gpu_growth;  ///< Growth of the GPU time per step, on the part `growth_kind`.
   Bottleneck growth_kind = Bottleneck::kMemory;
   core::Blocks used_blocks;  ///< KV blocks in use after the last step's scheduling.

@@ -29,11 +29,11 @@ struct Request {
   core::Tokens max_tokens;     ///< The client's limit; generation ends at the smaller of the two.
   std::int32_t priority = 0;   ///< Lower is better (vLLM).
   core::LoraId lora;
-  core::GrammarId grammar;  ///< Of its structured output; none: it generates freely.
+  core::GrammarId grammar;  ///< Grammar of its structured output; none: it generates freely.
   core::SessionId session;
   std::int32_t turn = 0;       ///< In the session, from 0.
   core::LabelSetId label_set;  ///< In the workload's LabelSets; none where it has none.
-  std::int32_t images = 0;     ///< Of the prompt; their tokens are prompt tokens.
+  std::int32_t images = 0;     ///< Images in the prompt; their tokens are prompt tokens.
   std::int32_t rank = -1;      ///< The instance that its client wants, by number; -1: any.
   core::SimTime gives_up = core::SimTime::never();  ///< When its client cancels it.
   /// What the prompt holds, in order; its lengths sum to at most prompt_tokens. The rest, and all

@@ -22,7 +22,7 @@ struct PrefillChunk {
   core::Tokens past;        ///< Tokens whose KV exists before the step (computed or cached).
   core::Tokens new_tokens;  ///< Tokens processed now, at least 1.
   bool samples = true;      ///< Whether it is the last chunk, which yields a token.
-  /// Of new_tokens, drafts to verify: the network's choice after each of them is sampled as well.
+  /// Drafts to verify among new_tokens: the network's choice after each of them is sampled as well.
   std::int64_t drafts = 0;
 
   friend bool operator==(const PrefillChunk&, const PrefillChunk&) = default;
@@ -32,7 +32,7 @@ struct PrefillChunk {
 struct StepBatch {
   std::int64_t num_decodes = 0;  ///< Sequences that process exactly one token.
   core::Tokens decode_context;   ///< Sum of their KV lengths before the step.
-  /// Of all contexts, what lies in KV blocks that other requests hold as well: a block with n
+  /// Part of all contexts that lies in KV blocks that other requests hold as well: a block with n
   /// holders counts n - 1 times. Zero where caches have windows.
   core::Tokens shared_context = {};
   /// Their single KV lengths, in running order: filled only for models that ask for it

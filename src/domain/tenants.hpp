@@ -28,7 +28,7 @@ struct Tenant {
   std::optional<core::Duration> e2e = {};
   std::optional<core::Duration> request_ttl = {};  ///< In the gateway's queue, instead of its own.
   std::optional<std::int64_t> requests_per_minute = {};
-  std::optional<std::int64_t> tokens_per_minute = {};  ///< Of prompts.
+  std::optional<std::int64_t> tokens_per_minute = {};  ///< Prompt tokens.
 };
 
 /// The tenants of a run by number: those listed first, then those that requests name beside them
@@ -69,7 +69,7 @@ class Tenants {
   [[nodiscard]] std::size_t num_listed() const { return num_listed_; }
   [[nodiscard]] bool is_without_tenant(TenantId id) const { return id == none_; }
 
-  static constexpr const char* kNone = "(none)";  ///< Of requests without a tenant.
+  static constexpr const char* kNone = "(none)";  ///< Tenant of requests without one.
   static constexpr const char* kOther =
       "(other)";  ///< Past the most label sets that are kept apart.
 

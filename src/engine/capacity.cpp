@@ -116,7 +116,7 @@ core::Bytes padding_of_experts(const model::ModelSpec& stage, const model::Shard
   return added;
 }
 
-/// The same of the stage where it is most.
+/// Padding of the experts in the stage where it is most.
 core::Bytes expert_padding(const model::ModelSpec& network, const model::Sharding& sharding) {
   core::Bytes most;
   for (const model::ModelSpec& stage :

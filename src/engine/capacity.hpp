@@ -35,8 +35,8 @@ struct MemoryPlan {
   core::Bytes usable;             ///< As the driver reports it.
   double utilization = 0;         ///< gpu_memory_utilization.
   core::Bytes budget;             ///< usable * utilization.
-  core::Bytes weights;            ///< Of this rank, a drafting network's with it.
-  core::Bytes expert_padding;     ///< Of those, what rounds MXFP4 experts up to a kernel's tiles.
+  core::Bytes weights;            ///< Weights of this rank, a drafting network's with it.
+  core::Bytes expert_padding;     ///< Added to MXFP4 experts to fill a kernel's tiles; in weights.
   core::Bytes position_tables;    ///< Sines and cosines of every position.
   core::Bytes activations;        ///< Peak of vLLM's profile run.
   core::Bytes non_torch;          ///< What libraries take while the weights are loaded.

@@ -76,8 +76,9 @@ class Engine {
   /// the step-time model. A query: changes no result. The request that ends next may be fetched
   /// from memory (core/fetch.hpp).
   [[nodiscard]] virtual core::SimTime next_visible() = 0;
-  /// The same if that request is submitted at `at`, and none before. Exact in the fast engine where
-  /// first tokens are reported, and a prompt of its own is sure to be taken whole beside decodes.
+  /// next_visible() if that request is submitted at `at`, and none before. Exact in the fast engine
+  /// where first tokens are reported, and a prompt of its own is sure to be taken whole beside
+  /// decodes.
   [[nodiscard]] virtual core::SimTime next_visible_with(const domain::Request& request,
                                                         core::SimTime at) {
     static_cast<void>(request);
@@ -88,9 +89,9 @@ class Engine {
   /// How many leading tokens of the request's prompt the prefix cache holds now: what it would not
   /// compute if it were admitted at once. A query: changes no result.
   [[nodiscard]] virtual core::Tokens cached_prefix(const domain::Request& request) = 0;
-  /// The same when all before `look.as_of` had happened, and nothing later: what KV events with
-  /// that delay have reported. Requires that it is not longer before now() than
-  /// EngineInputs::kv_history says. Here: of an engine without a history, now.
+  /// cached_prefix() when all before `look.as_of` had happened, and nothing later: what KV events
+  /// with that delay have reported. Requires that it is not longer before now() than
+  /// EngineInputs::kv_history says. An engine without a history answers for now.
   [[nodiscard]] virtual core::Tokens cached_prefix_at(const domain::Request& request,
                                                       const KvLook& look) {
     RIDGELINE_CHECK(look.as_of >= now() && look.since == core::SimTime(),
@@ -125,7 +126,7 @@ struct EngineInputs {
   domain::TokenSink* tokens = nullptr;
   /// Gets the first token of each request, where there is one.
   domain::FirstTokenSink* first_tokens = nullptr;
-  /// Of the prefix cache. Where there is one the step loop runs, without jumps.
+  /// History of the prefix cache. Where there is one the step loop runs, without jumps.
   KvHistory kv_history = {};
   LoadSink* loads = nullptr;  ///< Needed where legs load.
   /// Gets what changes in the prefix cache, where there is one: of vLLM alone, in the step loop,

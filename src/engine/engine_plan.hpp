@@ -74,7 +74,7 @@ struct AttentionRanks {
 struct MetricName {
   std::string_view own;   ///< "sglang:num_retracted_requests_total"
   std::string_view ours;  ///< "preemptions": a path in the summary.
-  double factor = 1.0;    ///< Of real numbers, ours to its unit.
+  double factor = 1.0;    ///< Factor from our real numbers to its unit.
 };
 
 /// Flags of an engine's server that share an answer.

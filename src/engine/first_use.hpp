@@ -18,7 +18,7 @@ inline constexpr std::int64_t kFirstUseRanges = 32;
 /// Kernels that a server compiles when a step needs them for the first time (Triton's experts): one
 /// for each range of token counts. Warming up covers what CUDA graphs hold and the largest step.
 struct FirstUseStalls {
-  core::Duration stall = {};  ///< Of a range; 0: nothing stalls.
+  core::Duration stall = {};  ///< Stall of a range; 0: nothing stalls.
   core::Tokens above{0};      ///< Steps of up to so many tokens are warm.
   core::Tokens warm{0};       ///< So is the range of this count; 0: none.
   /// From one power of two (times `above`) to the next, equally wide.

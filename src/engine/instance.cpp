@@ -283,7 +283,7 @@ void Instance::set_slowdown(Slowdown slowdown) {
   engine_->forget_step_times();
 }
 
-/// Of a request that never reached the engine.
+/// Reports a request that never reached the engine.
 void Instance::report_unserved(const InFrontend& entry,
                                domain::Outcome outcome,
                                core::SimTime at,

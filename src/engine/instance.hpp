@@ -67,7 +67,7 @@ class Instance final : public Server, private domain::RecordSink, private domain
   [[nodiscard]] core::SimTime now() const override { return std::max(engine_->now(), reached_); }
   [[nodiscard]] EngineTotals totals() const override;
   void drop_all() override { drop_all(now()); }
-  /// The same, with what arrives at `last` at the latest: a gateway's requests are on their way
+  /// drop_all() with what arrives at `last` at the latest: a gateway's requests are on their way
   /// before they arrive, and an instance may not have come to an instant that its fleet is past.
   void drop_all(core::SimTime last);
 

@@ -14,7 +14,7 @@ struct StoredBlocks {
   core::RequestId request;
   std::int64_t first = 0;                 ///< The number of the first of them in the request.
   std::span<const std::uint64_t> hashes;  ///< At least one.
-  std::optional<std::uint64_t> parent;    ///< Of the block before the first, if there is one.
+  std::optional<std::uint64_t> parent;    ///< Hash of the block before the first, if there is one.
 };
 
 /// What vLLM's KV events tell of a prefix cache: blocks that come and go. One event for each block

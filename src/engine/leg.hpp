@@ -9,8 +9,8 @@
 
 namespace ridgeline::engine {
 
-/// Of a request of which an engine computes one part alone: the prompt (its blocks
-/// stay until another engine has read them), or the answer (KV of the prompt comes from elsewhere).
+/// The part of a request that an engine computes alone: the prompt (its blocks stay until another
+/// engine has read them), or the answer (KV of the prompt comes from elsewhere).
 struct Leg {
   /// Leading prompt tokens whose KV another engine has computed, at most all of them.
   core::Tokens remote_tokens = {};
@@ -49,7 +49,7 @@ struct LoadStart {
 /// A step computes a part of a prompt whose leg reports its steps.
 struct PrefillStep {
   core::RequestId request;
-  core::Tokens before;   ///< Of the prompt, computed when the step begins ...
+  core::Tokens before;   ///< Prompt tokens computed when the step begins ...
   core::Tokens through;  ///< ... and when it has ended.
   core::SimTime start;
   core::SimTime end;

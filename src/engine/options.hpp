@@ -59,7 +59,8 @@ struct EngineOptions {
   std::string scheduler = "vllm";  ///< A name of the registry (engine/schedulers.hpp).
   std::int64_t max_num_seqs = 256;
   core::Tokens max_num_batched_tokens{2048};
-  core::Tokens max_num_scheduled_tokens{0};  ///< Of those, that requests may have; 0: all.
+  core::Tokens max_num_scheduled_tokens{
+      0};  ///< Tokens of the budget that requests may have; 0: all.
   core::Tokens max_model_len{4096};
   core::Tokens long_prefill_token_threshold{0};  ///< 0: off.
   core::Tokens block_size{16};
@@ -86,7 +87,7 @@ struct EngineOptions {
   /// Acceptance curve: the probability that the network accepts the i-th draft, given that it has
   /// accepted those before it; the last value holds for all further ones. Empty: none is accepted.
   std::vector<double> draft_acceptance = {};
-  std::uint64_t acceptance_seed = 0;  ///< Of the draws against that curve.
+  std::uint64_t acceptance_seed = 0;  ///< Seed of the draws against that curve.
   std::int64_t max_loras = 0;         ///< Distinct adapters in one step; 0: no limit.
   /// Stages of a pipeline, and so steps in flight; 0: no pipeline, 1 synchronous or 2
   /// asynchronous steps.
@@ -95,10 +96,10 @@ struct EngineOptions {
   bool kv_connector = false;  ///< KV is kept outside the GPUs: Engine::connect() is called.
   std::optional<GrammarTimes> grammars = {};  ///< Requests may have structured outputs.
   std::vector<CacheGroup> cache_groups = {CacheGroup{}};
-  FirstUseStalls first_use = {};  ///< Of a server that has not warmed up.
+  FirstUseStalls first_use = {};  ///< Stalls of a server that has not warmed up.
   bool log_steps = false;  ///< Report StepRecords (needed by --steps-out; totals are kept anyway).
   Profile profile;         ///< What vLLM's version does differently from others.
-  std::shared_ptr<const EngineSettings> own = nullptr;  ///< Of an engine that is not vLLM.
+  std::shared_ptr<const EngineSettings> own = nullptr;  ///< Settings of an engine that is not vLLM.
 };
 
 /// Whether every layer keeps its whole context in one cache: no windows, no states.
@@ -170,8 +171,8 @@ struct HostTime {
   /// write), beside everything else; a minute at most.
   core::Duration per_answer = {};
 
-  /// Of a step of so many sequences, with what the step-time model adds; Duration::max() where that
-  /// leaves the range.
+  /// Time of a step of so many sequences, with what the step-time model adds; Duration::max() where
+  /// that leaves the range.
   [[nodiscard]] core::Duration of(std::int64_t sequences, core::Duration model) const {
     const core::Duration own = core::Duration::saturating_sum(
         per_step, core::Duration::saturating_product(per_sequence, sequences));
@@ -200,9 +201,9 @@ struct HostWork {
   core::Duration apart;
   core::Duration beside;
 
-  /// Of a step that spends so much on grammar masks. An asynchronous engine makes them, beside its
-  /// other work, while the forward pass runs: sampling waits for them, and they for the tokens of
-  /// the step before. A synchronous one makes them beside the forward pass or before it, by its
+  /// Work of a step that spends `mask` on grammar masks. An asynchronous engine makes them, beside
+  /// its other work, while the forward pass runs: sampling waits for them, and they for the tokens
+  /// of the step before. A synchronous one makes them beside the forward pass or before it, by its
   /// version. Source: EngineCore.step and step_with_batch_queue (vllm/v1/engine/core.py).
   /// `front` is HostTime::front of the step, which the whole of it runs beside.
   static HostWork of(const EngineOptions& options,

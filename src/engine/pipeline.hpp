@@ -20,7 +20,7 @@ class Pipeline {
   void stall(core::SimTime from, core::Duration delay);
 
  private:
-  std::vector<core::SimTime> free_;  ///< Of each stage.
+  std::vector<core::SimTime> free_;  ///< When each stage is free.
 };
 
 /// `time` shrunk or stretched to `total` of GPU time, each part in proportion. Requires

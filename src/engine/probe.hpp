@@ -19,7 +19,7 @@ class SchedulerProbe {
   struct Scheduled {
     core::RequestId id;
     std::int64_t tokens = 0;
-    std::int64_t drafts = 0;  ///< Of those, drafts.
+    std::int64_t drafts = 0;  ///< Drafts among the tokens.
     bool samples = false;     ///< At least one token comes out.
   };
   struct Admitted {

@@ -18,7 +18,7 @@ struct EngineTotals {
   domain::StepTimeSum step_time;
   core::TimeSum busy;           ///< Sum of step periods spent executing.
   core::Tokens prefix_queries;  ///< Tokens looked up in the prefix cache.
-  core::Tokens prefix_hits;     ///< Of those, found.
+  core::Tokens prefix_hits;     ///< Tokens found there.
   core::Blocks peak_used_blocks;
   /// Sum over steps of used blocks after scheduling, times the step's duration: block-picoseconds,
   /// as a double computed from exact integers once at the end.

@@ -20,7 +20,7 @@ struct ServingConstant {
   std::string meaning;
   std::string unit;  ///< "us".
   double value = 0.0;
-  double lowest = 0.0;  ///< Of its interval.
+  double lowest = 0.0;  ///< Ends of the constant's interval.
   double highest = 0.0;
   std::string source;
 };
@@ -29,7 +29,7 @@ struct ServingConstant {
 struct ServingConstants {
   RequestPath path;
   HostTime host;
-  core::Duration per_rank;             ///< Of the host, per step and rank after the first.
+  core::Duration per_rank;             ///< Host time per step and rank after the first.
   std::vector<ServingConstant> table;  ///< All of them, in the file's order.
 };
 

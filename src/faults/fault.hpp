@@ -42,12 +42,12 @@ struct Fault {
   FaultKind kind = FaultKind::kCrash;
   core::SimTime at = {};
   core::InstanceId instance = {};  ///< None of a gateway's, or of a link's.
-  /// Of a link's: whose card (from 0); nothing: the fabric.
+  /// For a link's fault, the host whose card it is (from 0); nothing: the fabric.
   std::optional<std::int64_t> host = {};
   /// From the crash until the instance serves again (nothing: it starts as a new one does); of the
   /// others, how long they last (nothing: to the end).
   std::optional<core::Duration> lasts = {};
-  /// Of step times, for a slow-down; of the rate, for a degraded link.
+  /// Factor on step times, for a slow-down; on the rate, for a degraded link.
   std::int64_t factor_thousandths = 1000;
   bool cuts_requests = false;  ///< A gateway's restart ends the requests in flight.
   /// KV events that were lost are sent again when the next ones show that they are missing;

@@ -20,7 +20,7 @@ struct Neighbours {
 /// A fault of one instance, of neighbours, of a share drawn by chance, or of the gateway.
 struct ListedFault {
   Fault fault = {};                      ///< Its instance: of a listed one.
-  std::optional<double> share = {};      ///< Of the instances, 0 to 1, in place of one.
+  std::optional<double> share = {};      ///< Share of the instances, 0 to 1, in place of one.
   std::optional<Neighbours> among = {};  ///< All of these, or that share of them.
 };
 
@@ -32,7 +32,7 @@ struct RandomFaults {
   bool of_node = false;                ///< A crash of all instances of a host.
   core::Duration mtbf;
   core::Duration mttr;
-  std::int64_t factor_thousandths = 1000;  ///< Of a degraded link.
+  std::int64_t factor_thousandths = 1000;  ///< Rate of a degraded link.
 
   [[nodiscard]] bool of_host() const { return of_node || is_of_link(kind); }
 };

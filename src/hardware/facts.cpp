@@ -20,8 +20,8 @@ namespace {
 /// A value so many times beyond the catalogue's is marked. GPUs of a new generation have had twice
 /// to three times the values of the one before, a slip in a unit is a factor of 8 or 1000.
 constexpr double kFarBeyond = 4.0;
-/// Of one architecture, the same format at so many times the rate per SM and clock is marked. 2:4
-/// sparsity doubles it; clocks above the one stated in the catalogue account for less than 1.2.
+/// Within one architecture, the same format at so many times the rate per SM and clock is marked.
+/// 2:4 sparsity doubles it; clocks above the one stated in the catalogue account for less than 1.2.
 constexpr double kFarAbovePerSm = 1.5;
 
 /// A number among a GPU's facts; 0 where the GPU lacks it.

@@ -53,7 +53,7 @@ class FactReader {
     });
   }
 
-  /// The same, 0 when absent.
+  /// A quantity above zero; 0 when absent.
   double optional_quantity(std::string_view key, std::string_view unit_kind) {
     return states(key) ? quantity(key, unit_kind) : 0.0;
   }

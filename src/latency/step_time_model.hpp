@@ -87,7 +87,7 @@ struct OperatorTime {
   core::Seconds time;
   domain::Bottleneck bottleneck = domain::Bottleneck::kMemory;
   std::string source;              ///< What priced it: "kernel", a table's file, ...
-  std::optional<double> distance;  ///< Of a table lookup, in its own units.
+  std::optional<double> distance;  ///< Distance of a table look-up, in its own units.
   /// Multiplied beside `flops`, for rows that only fill a kernel's tiles; where it is known.
   core::Flops padding = {};
 };
@@ -154,7 +154,7 @@ class StepTimeModel {
     return std::nullopt;
   }
 
-  /// The same for steps of `num_decodes` decodes, perhaps none, with a prompt of `prompt` tokens
+  /// affine() for steps of `num_decodes` decodes, perhaps none, with a prompt of `prompt` tokens
   /// beside them that is computed whole: one chunk, with nothing computed before it, that samples.
   [[nodiscard]] virtual std::optional<domain::AffineStep> affine_with_prompt(
       std::int64_t num_decodes, core::Tokens prompt, core::Tokens context) const {

@@ -63,7 +63,7 @@ class KvLink {
   /// How long `bytes` take over `route` alone, at the capacities of the start.
   [[nodiscard]] core::Duration alone(std::int64_t bytes, const Route& route) const;
   [[nodiscard]] std::int64_t num_active() const { return static_cast<std::int64_t>(flows_.size()); }
-  /// Of a transfer on its way, bytes per second.
+  /// Bytes per second of a transfer on its way.
   [[nodiscard]] std::int64_t rate(TransferId id) const { return flows_.at(id).rate; }
   [[nodiscard]] WireTotals totals(WireId wire) const;
 
@@ -72,16 +72,16 @@ class KvLink {
     std::int64_t nominal = 0;  ///< Its capacity at the start.
     std::int64_t capacity = 0;
     core::Int128 moved = 0;       ///< Byte picoseconds per second.
-    core::Int128 could_move = 0;  ///< The same at its capacity all the time.
-    core::Int128 over = 0;        ///< Of what was moved, for transfers that are over.
-    std::int64_t room = 0;        ///< Of the capacity, not given away yet; while rates are found.
+    core::Int128 could_move = 0;  ///< `moved` at its capacity all the time.
+    core::Int128 over = 0;        ///< Part of `moved` for transfers that are over.
+    std::int64_t room = 0;        ///< Capacity not given away yet; while rates are found.
     std::int64_t num_flows = 0;   ///< Without a rate yet.
     bool is_taken = false;        ///< In a line: by an earlier transfer.
   };
   struct Flow {
     Route route;
     core::Int128 whole = 0;  ///< Byte picoseconds per second.
-    core::Int128 left = 0;   ///< Of that.
+    core::Int128 left = 0;   ///< Part of `whole` still to move.
     std::int64_t rate = 0;
     bool has_rate = false;
   };

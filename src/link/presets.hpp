@@ -12,7 +12,7 @@ namespace ridgeline::link {
 /// How fast KV was measured to move between two instances.
 struct LinkPreset {
   std::string_view name;
-  /// Of one GPU's network card, each way. With per_token, which holds the moving, no limit.
+  /// Rate of one GPU's network card, each way. With per_token, which holds the moving, no limit.
   std::int64_t card_bytes_per_second = 0;
   core::Duration setup = {};      ///< Before the first byte.
   core::Duration per_token = {};  ///< More of that, by the tokens that are moved.

@@ -24,9 +24,9 @@ struct Topology {
   /// transfer uses as many pairs as the side with fewer has.
   std::vector<std::int64_t> own_cards = {};
 
-  /// Of each wire: the fabric, where it has a limit, and then by host, or by instance: the card's
-  /// two, and that inside the host, where there is one. Of own cards the first instance of a host
-  /// has that wire for all.
+  /// Capacity of each wire: the fabric, where it has a limit, and then by host, or by instance: the
+  /// card's two, and that inside the host, where there is one. With own cards the first instance of
+  /// a host has that wire for all.
   [[nodiscard]] std::vector<std::int64_t> capacities(std::int64_t instances) const {
     const std::int64_t hosts =
         own_cards.empty() ? (instances + instances_per_host - 1) / instances_per_host : instances;

@@ -42,7 +42,7 @@ class ArrivalLog {
 
   /// In order of arrival; `adapter` is the name of request.lora.
   void arrive(const domain::Request& request, std::string_view adapter);
-  /// Of a request that arrived and has not ended.
+  /// Cancels a request that arrived and has not ended.
   void cancel(core::RequestId id, core::SimTime at);
   /// The request can no longer be cancelled.
   void end(core::RequestId id) { rows_.erase(id.value()); }

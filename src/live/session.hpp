@@ -33,7 +33,7 @@ class Events {
   /// A request has ended, in whatever way.
   virtual void on_end(const domain::RequestRecord& record) = 0;
   virtual void on_steps(const domain::StepRecord& record) = 0;
-  /// Of several instances, the one that a request goes to. Before its tokens.
+  /// The instance, one of several, that a request goes to. Before its tokens.
   virtual void on_place(core::RequestId request, core::InstanceId instance) {
     static_cast<void>(request);
     static_cast<void>(instance);
@@ -66,7 +66,7 @@ class Session {
   core::RequestId submit(domain::Request request,
                          core::SimTime came,
                          std::string_view adapter = {});
-  /// The same of one that comes now.
+  /// Submits a request that comes now.
   core::RequestId submit(domain::Request request, std::string_view adapter = {}) {
     return submit(std::move(request), clock_.now(), adapter);
   }
@@ -86,7 +86,7 @@ class Session {
   /// As engine::Server, now.
   [[nodiscard]] engine::InstanceState state();
   [[nodiscard]] engine::EngineTotals totals() { return run_->server().totals(); }
-  /// The same of one instance of several.
+  /// State of one instance among several.
   [[nodiscard]] engine::InstanceState state_of(core::InstanceId instance) const;
   [[nodiscard]] engine::EngineTotals totals_of(core::InstanceId instance) const;
 

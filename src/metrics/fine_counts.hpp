@@ -30,7 +30,7 @@ class FineCounts {
 
   /// Times in ticks, none negative.
   void add(std::span<const std::int64_t> ticks);
-  /// The same, `repeat` times each of first, first + growth, ...; growths are not negative.
+  /// Adds `repeat` times each of first, first + growth, ...; growths are not negative.
   void add(const RunBlock& runs);
 
   [[nodiscard]] bool empty() const { return counts_.empty(); }

@@ -37,8 +37,8 @@ class GapSamples {
   /// In milliseconds; nothing without gaps. `curve`, where there is one, gets the quantiles of a
   /// series.
   [[nodiscard]] std::optional<Distribution> distribution_ms(std::vector<double>* curve = nullptr);
-  /// Of the multiset of gaps: however they were cut into runs, and however percentiles are kept;
-  /// of none where none are.
+  /// Fingerprint of the multiset of gaps: however they were cut into runs, and however percentiles
+  /// are kept; of no gaps where none are.
   [[nodiscard]] statistics::Fingerprint fingerprint();
 
   /// The runs that are kept, where percentiles are exact.
@@ -74,9 +74,9 @@ class GapSamples {
 
   Percentiles percentiles_;
   statistics::ArithmeticRun open_ = kNone;  ///< The last run, which the next may continue.
-  statistics::Moments moments_;             ///< Of all closed runs, where percentiles are exact.
-  IntegerTable<kNumColumns> runs_;          ///< Those runs, ascending.
-  statistics::QuantileSketch sketch_;       ///< Of them where percentiles are not exact.
+  statistics::Moments moments_;        ///< Moments of all closed runs, where percentiles are exact.
+  IntegerTable<kNumColumns> runs_;     ///< Those runs, ascending.
+  statistics::QuantileSketch sketch_;  ///< Sketch of the gaps where percentiles are not exact.
 };
 
 }  // namespace ridgeline::metrics

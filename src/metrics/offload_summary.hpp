@@ -11,7 +11,7 @@ namespace ridgeline::metrics {
 /// OffloadSummary::block_tokens says, in bytes as each pool's network has it.
 struct TierSummary {
   std::string tier;                  ///< "host", "disk", "shared".
-  std::int64_t capacity_blocks = 0;  ///< Of a store, of the pool's whose blocks are smallest.
+  std::int64_t capacity_blocks = 0;  ///< For a store, by the pool whose blocks are smallest.
   std::int64_t peak_blocks = 0;      ///< Sum of the instances' peaks.
   std::int64_t hit_tokens = 0;       ///< Loaded from it.
   std::int64_t loads = 0;            ///< Transfers to GPUs, one per request that loads from it.
@@ -21,7 +21,7 @@ struct TierSummary {
   std::int64_t blocks_written = 0;
   std::int64_t blocks_evicted = 0;
   std::int64_t blocks_refused = 0;  ///< Found no room: all others were being read or written.
-  /// Of the busiest host's link with the tier, the share of its capacity over the run.
+  /// Share of the capacity of the busiest host's link with the tier, over the run.
   std::optional<double> read_utilisation;
   std::optional<double> write_utilisation;
 };
@@ -30,7 +30,7 @@ struct TierSummary {
 struct OffloadSummary {
   std::optional<std::int64_t> block_tokens;  ///< None where pools differ in it.
   std::int64_t query_tokens = 0;             ///< In full blocks that the GPUs lacked.
-  std::int64_t hit_tokens = 0;               ///< Of those, loaded.
+  std::int64_t hit_tokens = 0;               ///< Tokens of those blocks that were loaded.
   std::optional<double> hit_rate;
   std::int64_t loads = 0;          ///< Requests that got all that they loaded.
   std::optional<double> load_ms;   ///< Mean of them, from blocks on the GPUs to the last byte.

@@ -30,8 +30,8 @@ struct ScalingSummary {
 struct FaultSummary {
   std::string kind;
   std::optional<std::int64_t> instance = {};  ///< None of a gateway's, or of a link's.
-  std::optional<std::int64_t> host = {};      ///< Of a link's: whose card.
-  bool is_of_fabric = false;                  ///< Of a link's: the fabric's.
+  std::optional<std::int64_t> host = {};      ///< For a link's fault: whose card.
+  bool is_of_fabric = false;                  ///< For a link's fault: the fabric's.
   double at_s = 0.0;
   std::optional<double> over_s;  ///< When the instance was as before; nothing if not by the end.
   std::int64_t failed_requests = 0;  ///< Lost with it, retried ones among them.
@@ -44,7 +44,7 @@ struct FaultSummary {
 
 /// A rolling update as it went.
 struct UpdateSummary {
-  std::string pool = {};  ///< Of which instances, where there are several kinds.
+  std::string pool = {};  ///< Pool whose instances it replaces, where there are several kinds.
   double at_s = 0.0;
   std::int64_t instances = 0;          ///< To replace.
   std::int64_t replaced = 0;           ///< Old ones that were taken out of service.
@@ -52,7 +52,7 @@ struct UpdateSummary {
   std::int64_t fewest_ready = 0;       ///< At once, until it was over.
   std::optional<double> over_s = {};   ///< When all were new and ready; nothing if not by the end.
   std::int64_t failed_requests = 0;    ///< Lost by drain timeouts, retried ones among them.
-  std::int64_t rerouted_requests = 0;  ///< Of those, sent again.
+  std::int64_t rerouted_requests = 0;  ///< Lost requests that were sent again.
 };
 
 struct RetriesSummary {

@@ -63,7 +63,7 @@ class RecordDigest {
   }
 
   std::uint64_t count_ = 0;
-  std::uint64_t sum_ = 0;  ///< Of the records' hashes, mod 2^64; in two independent lanes.
+  std::uint64_t sum_ = 0;  ///< Sum of the records' hashes, mod 2^64; in two independent lanes.
   std::uint64_t second_sum_ = 0;
 };
 

@@ -34,22 +34,22 @@ namespace ridgeline::metrics {
 struct RecorderOptions {
   Percentiles percentiles = Percentiles::kExact;
   SloTargets slo;
-  /// Of the requests' labels; null: they have none. Outlives the recorder and may grow.
+  /// Label sets of the requests; null: they have none. Outlives the recorder and may grow.
   const domain::LabelSets* label_sets = nullptr;
   /// Requests come when they come, whatever becomes of those before: there can be too many.
   bool open_loop = false;
   bool of_trace = false;  ///< Requests are a trace's.
   /// Requests that the client holds back; null: it holds none. Outlives the recorder and may grow.
   const statistics::QueueGrowth* held_back = nullptr;
-  std::int64_t instances = 0;           ///< Of a cluster, each summed up apart; 0: one alone.
-  std::vector<std::size_t> pools = {};  ///< Of each of them, counted from 0; empty: there are none.
+  std::int64_t instances = 0;  ///< Instances of a cluster, each summed up apart; 0: one alone.
+  std::vector<std::size_t> pools = {};  ///< By instance, counted from 0; empty: no pools.
   /// Requests that arrive before it are not measured: they are in the digest alone.
   std::optional<core::SimTime> warmup = {};
-  domain::Tenants* tenants = nullptr;  ///< Of a cluster, each summed up apart; null: none is.
+  domain::Tenants* tenants = nullptr;  ///< A cluster's, each summed up apart; or null.
   bool gateway_queues = false;         ///< Requests can wait in a gateway.
   bool curves = false;                 ///< Recorder::curves() are asked for.
   Listener* listener = nullptr;        ///< Gets everything too, as it comes; outlives the recorder.
-  Timeline* timeline = nullptr;        ///< Likewise, of requests and steps.
+  Timeline* timeline = nullptr;  ///< Gets requests and steps, as they come; outlives the recorder.
 };
 
 /// Gathers what a run reports and sums it up. Feeds as domain::RecordSink does, with the latencies
@@ -83,7 +83,7 @@ class Recorder {
   /// The quantiles of a series, once summarise() has found them.
   [[nodiscard]] const QuantileCurves& curves() const { return curves_; }
 
-  /// Of all requests, those of the warm-up too.
+  /// Work of all requests, those of the warm-up too.
   [[nodiscard]] const WorkDone& work() const { return work_; }
 
   /// 32 hexadecimal digits over every request's record, the multiset of token gaps and the totals
@@ -115,7 +115,7 @@ class Recorder {
   TenantTable tenants_;
   GatewayWaits gateway_waits_;
   GapSamples gaps_;
-  statistics::QueueGrowth queue_;  ///< Of an open loop's requests, from arrival to first schedule.
+  statistics::QueueGrowth queue_;  ///< An open loop's, from arrival to first schedule.
   std::array<std::int64_t, domain::kNumOutcomes> by_outcome_{};
   std::int64_t warmup_requests_ = 0;
   core::SimTime warmup_first_arrival_ = core::SimTime::never();

@@ -19,7 +19,7 @@ class RequestLatencies {
   void add(const domain::RequestRecord& record, const RequestLatency& latency) {
     table_.add(record, latency);
   }
-  /// The same where they are not exact.
+  /// Adds a request where percentiles are not exact.
   void add(const RequestMetrics& metrics);
 
   /// As LatencyTable::distributions_ms().

@@ -46,7 +46,7 @@ Distribution describe(const statistics::Moments& moments, std::span<const double
 struct SampledList {
   statistics::Moments moments;
   SystematicSample sample;
-  std::optional<OrderSearch> search;  ///< Of a list that has values.
+  std::optional<OrderSearch> search;  ///< Search in a list that has values.
 };
 
 }  // namespace

@@ -29,13 +29,13 @@ using ListBlocks = std::span<const std::span<const std::int64_t>>;
 using ListStream = std::function<void(const std::function<void(ListBlocks)>&)>;
 using RunStream = std::function<void(const std::function<void(const RunBlock&)>&)>;
 
-/// Of picoseconds, in milliseconds; nothing without values.
+/// Distribution of a sketch of picoseconds, in milliseconds; nothing without values.
 [[nodiscard]] std::optional<Distribution> distribution_ms(const statistics::QuantileSketch& sketch);
-/// Of each of `num_lists` lists. `most`: no list has more values than that.
+/// Distribution of each of `num_lists` lists. `most`: no list has more values than that.
 [[nodiscard]] std::vector<std::optional<Distribution>> distributions_ms(std::size_t num_lists,
                                                                         std::int64_t most,
                                                                         const ListStream& lists);
-/// Of runs whose values have these moments.
+/// Distribution of runs whose values have these moments.
 [[nodiscard]] std::optional<Distribution> distribution_ms(const statistics::Moments& moments,
                                                           const RunStream& runs);
 

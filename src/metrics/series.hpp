@@ -22,8 +22,8 @@ namespace ridgeline::metrics {
 /// What happened in one window of simulated time, in exact sums: two windows together are their
 /// sums, least and greatest values.
 struct Window {
-  /// Of the steps that ran, times how long, in ticks: the requests of their batches, and the tokens
-  /// whose KV these hold, each shared block once.
+  /// Sums over the steps that ran, times how long, in ticks: the requests of their batches, and the
+  /// tokens whose KV these hold, each shared block once.
   core::Int128 running = 0;
   core::Int128 kv_tokens = 0;
   core::Int128 waiting = 0;  ///< Requests from the engine's queue to their first step, times ticks.
@@ -36,12 +36,12 @@ struct Window {
   std::array<core::Int128, domain::kNumBottlenecks> busy{};
   std::int64_t arrivals = 0;
   std::int64_t completions = 0;  ///< Requests whose last token came here.
-  std::int64_t preemptions = 0;  ///< Of requests that ended here.
+  std::int64_t preemptions = 0;  ///< Preemptions of the requests that ended here.
   std::int64_t steps = 0;        ///< That ended here, as the next two.
   std::int64_t prefill_tokens = 0;
   std::int64_t decode_tokens = 0;
-  /// Of the requests that arrived here: those that ended, with or without an answer, and of these
-  /// the ones that met every target, and each.
+  /// Requests that arrived here and have ended, with or without an answer; among these the ones
+  /// that met every target, and each.
   std::int64_t judged = 0;
   std::int64_t good = 0;
   std::array<std::int64_t, kNumMetrics> within{};
@@ -105,7 +105,7 @@ struct Series {
   /// Quantiles in milliseconds at these probabilities, ascending; empty where no request has such a
   /// number.
   std::array<std::vector<double>, kNumLatencies> quantiles_ms;
-  std::vector<double> itl_ms;  ///< Likewise, of the gaps between tokens.
+  std::vector<double> itl_ms;  ///< Gaps between tokens, as quantiles_ms.
   SloTargets slo;
   /// Tokens that the KV blocks of one instance hold, of several that differ the mean; nothing where
   /// a token has no fixed number of blocks.

@@ -65,9 +65,9 @@ struct SloVerdict {
   Metric metric = Metric::kTtft;
   Statistic statistic = Statistic::kP99;
   double limit_ms = 0.0;
-  std::optional<double> value_ms;  ///< Of the completed requests; nothing where none has it.
+  std::optional<double> value_ms;  ///< For completed requests; nothing: none has it.
   std::optional<bool> met;         ///< Nothing where no request says anything of it.
-  std::optional<double> share;     ///< Of the completed and the rejected, those within the target.
+  std::optional<double> share;     ///< Completed and rejected requests within the target.
 };
 
 }  // namespace ridgeline::metrics

@@ -50,7 +50,7 @@ void StepRun::add_steps(std::int64_t from, std::int64_t to, Window& window) cons
   add_growth(sum_below(to) - sum_below(from), squares_below(to) - squares_below(from), window);
 }
 
-/// Of the first x ticks of a step that takes p, the first kinds together get x / p of their time,
+/// In the first x ticks of a step that takes p, the first kinds together get x / p of their time,
 /// rounded down: parts of a step add up to it, and kinds to the ticks.
 void StepRun::add_part(std::int64_t step,
                        std::int64_t from,

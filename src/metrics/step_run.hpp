@@ -64,7 +64,7 @@ class StepRun {
   }
   /// Steps from number `from` to before `to`, all in one window.
   void add_steps(std::int64_t from, std::int64_t to, Window& window) const;
-  /// Of one step the ticks from `from` to before `to`, without what counts where it ends.
+  /// Adds the ticks of one step from `from` to before `to`, without what counts where it ends.
   void add_part(std::int64_t step, std::int64_t from, std::int64_t to, Window& window) const;
   /// What counts where a step ends.
   void count_steps(std::int64_t from, std::int64_t to, Window& window) const {

@@ -65,7 +65,7 @@ struct EngineCounts {
   domain::StepTimeSum step_time;
   core::TimeSum busy;           ///< Sum of step periods.
   core::Tokens prefix_queries;  ///< Tokens looked up in the prefix cache.
-  core::Tokens prefix_hits;     ///< Of those, found.
+  core::Tokens prefix_hits;     ///< Tokens found there.
   core::Blocks kv_blocks;       ///< That can hold tokens.
   core::Blocks peak_used_blocks;
   double used_block_seconds = 0.0;
@@ -83,7 +83,7 @@ struct KvCacheSummary {
 /// queue grows, and latencies say how long that lasted.
 struct Overload {
   statistics::Backlog backlog;
-  double first_s = 0.0;  ///< Of the run, when the first came: the backlog's times count from there.
+  double first_s = 0.0;  ///< When the first came: the backlog's times count from there.
   /// The queue is at the client, which holds requests back (max_concurrency beside a rate or a
   /// trace): no latency has that wait.
   bool at_client = false;
@@ -97,10 +97,10 @@ struct Overload {
 struct GroupSummary {
   domain::Label label = domain::Label::kSloClass;
   std::int32_t value = domain::LabelSet::kNoLabel;  ///< As in domain::LabelSet.
-  std::optional<std::string> name;  ///< Of the value; nothing: requests without the label.
+  std::optional<std::string> name;  ///< Name of the value; nothing: requests without the label.
   std::int64_t requests = 0;
   std::int64_t completed = 0;
-  std::int64_t total_input_tokens = 0;  ///< Of completed requests, like the next one.
+  std::int64_t total_input_tokens = 0;  ///< Completed requests, like the next one.
   std::int64_t total_output_tokens = 0;
   std::optional<Distribution> ttft_ms;
   std::optional<Distribution> tpot_ms;
@@ -109,14 +109,14 @@ struct GroupSummary {
   std::optional<double> request_throughput;  ///< Over the whole run's duration, like the next two.
   std::optional<double> output_throughput;
   std::optional<double> goodput;
-  std::optional<double> good_share;  ///< Of the completed and the rejected requests.
+  std::optional<double> good_share;  ///< Share of the completed and the rejected requests.
 };
 
 /// One instance of a cluster, in numbers; latencies on the client's clock.
 struct InstanceSummary {
   std::int64_t requests = 0;  ///< Sent to it.
   std::int64_t completed = 0;
-  std::int64_t total_input_tokens = 0;  ///< Of completed requests, like the next two.
+  std::int64_t total_input_tokens = 0;  ///< Completed requests, like the next two.
   std::int64_t total_output_tokens = 0;
   std::int64_t total_cached_tokens = 0;
   std::optional<Distribution> ttft_ms;
@@ -125,7 +125,7 @@ struct InstanceSummary {
   std::optional<Distribution> queue_time_ms;
   std::optional<double> busy;             ///< Share of the run's duration spent in steps.
   std::optional<double> kv_peak;          ///< As KvCacheSummary, of its own cache.
-  std::optional<double> prefix_hit_rate;  ///< Likewise.
+  std::optional<double> prefix_hit_rate;  ///< As KvCacheSummary, in its own cache.
   std::optional<double> ready_s;          ///< Time in service, where instances come, fail or go.
   bool of_update = false;                 ///< A rolling update started it, and no autoscaler.
 };
@@ -136,8 +136,8 @@ struct PoolSummary {
   std::string model = {};
   std::string gpu = {};
   std::int64_t instances = 0;
-  std::int64_t gpus = 0;          ///< Of each instance.
-  InstanceSummary together = {};  ///< Of all; the peak of KV blocks is that of the fullest.
+  std::int64_t gpus = 0;          ///< GPUs of each instance.
+  InstanceSummary together = {};  ///< All instances; the peak of KV blocks is that of the fullest.
   std::optional<double> output_throughput =
       {};                           ///< Output tokens per second of the run's duration.
   double gpu_hours = 0.0;           ///< While its instances existed.
@@ -152,15 +152,15 @@ struct TenantSummary {
   std::int64_t completed = 0;
   std::int64_t rejected = 0;
   std::int64_t expired = 0;
-  std::int64_t total_input_tokens = 0;  ///< Of completed requests, like the next one.
+  std::int64_t total_input_tokens = 0;  ///< Completed requests, like the next one.
   std::int64_t total_output_tokens = 0;
   std::optional<Distribution> ttft_ms;
   std::optional<Distribution> tpot_ms;
   std::optional<Distribution> e2e_ms;
   std::optional<Distribution> gateway_wait_ms;
   std::optional<double> goodput;     ///< By its own targets, else by the run's.
-  std::optional<double> good_share;  ///< Of the completed and the refused requests.
-  std::optional<double> share;       ///< Of all tenants' completed tokens.
+  std::optional<double> good_share;  ///< Share of the completed and the refused requests.
+  std::optional<double> share;       ///< Share of all tenants' completed tokens.
 };
 
 /// What a gateway's admission did, in numbers.
@@ -175,8 +175,8 @@ struct AdmissionSummary {
   bool flow_control = false;
   std::int64_t admitted = 0;
   std::optional<std::int64_t>
-      evicted;                    ///< Of those, cut off to make room; where there is eviction.
-  std::vector<Refused> rejected;  ///< Every reason, those without a request too.
+      evicted;  ///< Admitted requests cut off to make room; where there is eviction.
+  std::vector<Refused> rejected;         ///< Every reason, those without a request too.
   std::optional<Distribution> queue_ms;  ///< In the gateway's queue, of completed requests.
 };
 
@@ -193,12 +193,12 @@ struct TransferSummary {
   std::int64_t count = 0;              ///< Transfers.
   std::int64_t failed = 0;             ///< Loads whose KV was gone ...
   std::int64_t failed_by_crash = 0;    ///< ... with its prefill instance; else the lease had ended.
-  std::int64_t recomputed = 0;         ///< Of those that failed, on the decode instance.
+  std::int64_t recomputed = 0;         ///< Failed loads recomputed on the decode instance.
   std::int64_t decode_lost = 0;        ///< Requests lost with their decode instance.
   std::int64_t bytes = 0;
   std::optional<double> ms;       ///< Mean of a transfer, first to last byte.
-  std::optional<double> wait_ms;  ///< Of that, more than it would have taken alone.
-  /// Of the busiest wire, the share of its capacity until the last transfer's end.
+  std::optional<double> wait_ms;  ///< Part of `ms` beyond what the transfer would have taken alone.
+  /// Share of the busiest wire's capacity until the last transfer's end.
   std::optional<double> link_utilisation;
   /// Means; they sum to the mean time to the decode instance's first token.
   std::array<std::optional<double>, kTtftParts.size()> ttft_parts_ms = {};
@@ -212,19 +212,19 @@ struct FleetSummary {
   /// Decisions by what decided; those that occurred.
   std::vector<std::pair<std::string, std::int64_t>> by_reason;
   std::int64_t refused = 0;  ///< Requests for which filters left no instance.
-  /// Of an audit: share of decisions that views of age 0 would have made otherwise.
+  /// Audit: share of decisions that views of age 0 would have made otherwise.
   std::optional<double> regret;
-  /// Of an audit: prompt tokens computed although another instance had them.
+  /// Audit: prompt tokens computed although another instance had them.
   std::optional<std::int64_t> hit_lost_tokens;
   std::optional<double> age_ms;               ///< Mean age of the gauges of the chosen instance.
   std::optional<double> request_variation;    ///< Standard deviation over mean of the requests.
-  std::optional<double> token_variation;      ///< The same of the completed requests' tokens.
+  std::optional<double> token_variation;      ///< `request_variation` of completed tokens.
   std::vector<InstanceSummary> instances;     ///< In the order of their ids.
   std::vector<PoolSummary> pools;             ///< Where the scenario lists pools.
   std::optional<AdmissionSummary> admission;  ///< Where requests can be refused or wait.
   std::vector<TenantSummary> tenants;         ///< Where tenants are kept apart; listed ones first.
   std::optional<double> fairness;             ///< Jain's index of the tenants.
-  std::optional<double> fairness_of_demand;   ///< The same over what each asked for.
+  std::optional<double> fairness_of_demand;   ///< Jain's index over what each tenant asked for.
   std::optional<TransferSummary> transfers;   ///< Where prefill and decode are apart.
   std::optional<LockStepSummary> lock_step;   ///< Where instances are ranks that step together.
   std::optional<OffloadSummary> offload;      ///< Where KV is kept outside the GPUs.
@@ -235,7 +235,7 @@ struct FleetSummary {
 struct Summary {
   std::int64_t completed = 0;
   std::array<std::int64_t, domain::kNumOutcomes> by_outcome{};
-  std::int64_t total_input_tokens = 0;  ///< Of completed requests, like the next two.
+  std::int64_t total_input_tokens = 0;  ///< Completed requests, like the next two.
   std::int64_t total_output_tokens = 0;
   std::int64_t total_cached_tokens = 0;  ///< Prompt tokens found in the prefix cache.
   std::optional<double> duration_s;  ///< First arrival to the end of the last completed request.
@@ -246,10 +246,10 @@ struct Summary {
   std::optional<double> output_throughput;       ///< Output tokens per second.
   std::optional<double> total_token_throughput;  ///< Input and output tokens per second.
   std::optional<double> goodput;                 ///< Requests per second that met every target.
-  std::optional<double> good_share;              ///< Of the completed and the rejected requests.
-  std::vector<SloVerdict> slo;                   ///< In the order of Metric.
+  std::optional<double> good_share;  ///< Share of the completed and the rejected requests.
+  std::vector<SloVerdict> slo;       ///< In the order of Metric.
   std::optional<Overload> overload;
-  std::vector<GroupSummary> groups;   ///< Of each label in which requests differ, label by label.
+  std::vector<GroupSummary> groups;   ///< Label by label, where requests differ in it.
   std::optional<FleetSummary> fleet;  ///< Where a cluster served.
   /// Requests sent before the end of the warm-up, where there is one: in no other number of
   /// requests, latencies or tokens.

@@ -51,10 +51,10 @@ class TenantTable {
 /// where one has all (R. Jain, D. Chiu, W. Hawe, DEC-TR-301, 1984). Nothing without tokens.
 [[nodiscard]] std::optional<double> jain_index(const std::vector<TenantSummary>& tenants);
 
-/// The same of tokens over the fair part of what each asked for: all of it, or its share of what is
-/// left by those that asked for less of theirs. 1 where nothing was refused. What was refused
-/// counts as so many tokens as the tenant's completed requests have in the mean, or else all
-/// tenants'.
+/// Jain's index of tokens over the fair part of what each asked for: all of it, or its share of
+/// what is left by those that asked for less of theirs. 1 where nothing was refused. What was
+/// refused counts as so many tokens as the tenant's completed requests have in the mean, or else
+/// all tenants'.
 [[nodiscard]] std::optional<double> jain_index_of_demand(const std::vector<TenantSummary>& tenants);
 
 }  // namespace ridgeline::metrics

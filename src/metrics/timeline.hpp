@@ -19,7 +19,7 @@ namespace ridgeline::metrics {
 struct TimelineOptions {
   std::size_t windows = 1024;  ///< At most; kLeastWindows to kMostWindows (checked).
   SloTargets slo;
-  std::uint64_t seed = 0;  ///< Of the sample of requests.
+  std::uint64_t seed = 0;  ///< Seed of the sample of requests.
   /// As RecorderOptions::warmup: requests before it are in the gauges alone.
   std::optional<core::SimTime> warmup = {};
   std::int64_t instances = 1;
@@ -54,7 +54,7 @@ class Timeline {
     }
   }
 
-  /// Of all that came. The caller fills in the quantiles and the capacity.
+  /// Series of all that came. The caller fills in the quantiles and the capacity.
   [[nodiscard]] Series series() const;
 
  private:
@@ -119,7 +119,7 @@ class Timeline {
     return of_arrivals_.window;
   }
   Stretch of_steps_;     ///< That the last steps ended in: the next ones mostly lie in it too.
-  Stretch of_arrivals_;  ///< Likewise.
+  Stretch of_arrivals_;  ///< That the last arrival was in, likely the next one's.
   /// Change of the number of waiting requests that wait throughout, from one window to the next.
   std::vector<std::int64_t> waiting_change_;
   std::array<std::vector<LatencyHistogram>, kNumLatencies> latencies_;

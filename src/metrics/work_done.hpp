@@ -11,7 +11,7 @@ namespace ridgeline::metrics {
 /// preemption or in a later attempt is not in them.
 struct WorkDone {
   std::int64_t prompts = 0;         ///< Computed to their end.
-  std::int64_t prompt_tokens = 0;   ///< Of these, computed: without those found in the cache.
+  std::int64_t prompt_tokens = 0;   ///< Prompt tokens computed: without those found in the cache.
   std::int64_t decode_tokens = 0;   ///< Generated after a request's first.
   core::Int128 decode_context = 0;  ///< KV tokens that those steps read, one sum over all.
   /// What a warm-up adds to a summary's output tokens and duration.

@@ -124,7 +124,7 @@ void read_draft_layers(ConfigReader& config, ModelSpec& spec) {
 struct Reading {
   ModelSpec spec;
   core::Errors errors;
-  std::int64_t keys_read = 0;  ///< Of those that the document has.
+  std::int64_t keys_read = 0;  ///< Keys read that the document has.
 };
 
 Reading read_as(const Family& family, const document::Node& flat, const std::string& name) {

@@ -19,9 +19,9 @@ namespace ridgeline::model {
 struct LatentSpec {
   std::int64_t query_rank = 0;  ///< 0: queries are projected from the hidden state directly.
   std::int64_t kv_rank = 0;
-  std::int64_t rope_dim = 0;   ///< Of the key that all heads share, cached beside the latent.
-  std::int64_t nope_dim = 0;   ///< Of a head's query and key without rotary position.
-  std::int64_t value_dim = 0;  ///< Of a head.
+  std::int64_t rope_dim = 0;   ///< Rotary width of the heads' common key, cached too.
+  std::int64_t nope_dim = 0;   ///< Width of a head's query and key without rotary position.
+  std::int64_t value_dim = 0;  ///< Width of a head's value.
 
   friend bool operator==(const LatentSpec&, const LatentSpec&) = default;
 };
@@ -30,8 +30,8 @@ struct LatentSpec {
 /// (DeepSeek-V3.2 technical report, section 2).
 struct SparseSpec {
   std::int64_t selected = 0;    ///< Tokens chosen per query.
-  std::int64_t heads = 0;       ///< Of the scorer.
-  std::int64_t head_dim = 0;    ///< Of the scorer; one key of it per token is cached.
+  std::int64_t heads = 0;       ///< Heads of the scorer.
+  std::int64_t head_dim = 0;    ///< Width of the scorer's head; one key of it per token is cached.
   std::int64_t query_rank = 0;  ///< Input of its query projection; 0: the hidden state.
   bool own_scores = true;       ///< False: the layer takes over an earlier layer's choice.
 
@@ -64,7 +64,7 @@ struct AttentionSpec {
   bool output_gate = false;           ///< Queries come with a gate of equal size (Qwen3.5).
   bool values_are_keys = false;       ///< One projection serves as both (Gemma 4, global layers).
   bool sinks = false;                 ///< A learnt logit per head (gpt-oss).
-  std::int64_t value_dim = 0;         ///< Of values where it is not head_dim; 0: head_dim.
+  std::int64_t value_dim = 0;         ///< Width of values where it is not head_dim; 0: head_dim.
   /// Tokens that a query sees: a sliding window, or a chunk; 0: all before it.
   std::int64_t window = 0;
   /// The window is a chunk, whose start is fixed (Llama 4), not sliding.
@@ -87,8 +87,8 @@ struct RecurrentSpec {
   Kind kind = Kind::kGatedDeltaNet;
   std::int64_t heads = 0;        ///< Value heads; each has a state of key_dim x value_dim.
   std::int64_t key_heads = 0;    ///< Key heads, or Mamba-2's groups.
-  std::int64_t key_dim = 0;      ///< Of a head; Mamba-2's state size.
-  std::int64_t value_dim = 0;    ///< Of a head.
+  std::int64_t key_dim = 0;      ///< Width of a head; Mamba-2's state size.
+  std::int64_t value_dim = 0;    ///< Width of a head's value.
   std::int64_t conv_kernel = 0;  ///< Taps of the short convolution over queries, keys and values.
   bool conv_bias = false;
   DType state = DType::kFp32;
@@ -137,7 +137,7 @@ struct LayerGroup {
   AttentionSpec attention;
   std::variant<DenseFfn, MoeFfn> ffn;
   std::optional<RecurrentSpec> recurrent = {};  ///< Instead of attention.
-  std::int64_t norms = 2;                       ///< Of hidden_size, in a layer.
+  std::int64_t norms = 2;                       ///< Norms of hidden_size, in a layer.
   /// Where a quantisation treats these layers unlike the network's Precision.
   std::optional<LayerPrecision> precision = {};
 
@@ -148,7 +148,7 @@ struct LayerGroup {
 struct VisionTower {
   double parameters = 0.0;          ///< With its projector into the decoder.
   std::int64_t patch = 0;           ///< Pixels on a side.
-  std::int64_t patches_a_side = 1;  ///< Of the square of patches that become one token.
+  std::int64_t patches_a_side = 1;  ///< Side of the square of patches that become one token.
 
   /// Prompt tokens of an image, which is rounded up to whole tokens.
   [[nodiscard]] std::int64_t tokens(std::int64_t width, std::int64_t height) const;
@@ -192,7 +192,7 @@ struct ModelSpec {
   /// Layers that draft further tokens (multi-token prediction). They are not part of the network's
   /// parameters, nor loaded, unless speculative decoding uses them.
   std::vector<LayerGroup> draft_layers;
-  std::int64_t draft_modules = 0;  ///< Of such layers, each of which drafts one token further.
+  std::int64_t draft_modules = 0;  ///< Each drafts one token further.
   std::optional<VisionTower> vision;
   /// Copies of the residual stream, mixed by learnt weights before and after every block
   /// (DeepSeek-V4's hyper-connections); 1: the usual single one.
@@ -258,9 +258,9 @@ void set_weight_format(ModelSpec& spec, DType format);
 /// Why this network cannot be cut so, or success: heads and widths must divide. The vocabulary need
 /// not: ranks hold its ceiling.
 [[nodiscard]] core::Result<void> check_sharding(const ModelSpec& spec, const Sharding& sharding);
-/// Of that, what each stage of a pipeline must meet by itself: why the ranks of one stage cannot
-/// share out its heads, columns and experts. It holds of all stages where check_sharding holds of
-/// the network.
+/// What each stage of a pipeline must meet by itself of check_sharding: why the ranks of one stage
+/// cannot share out its heads, columns and experts. It holds for all stages where check_sharding
+/// holds for the network.
 [[nodiscard]] core::Result<void> check_ranks(const ModelSpec& spec, const Sharding& sharding);
 
 /// The configuration document that a name means, with the keys of a Hugging Face config.json (a

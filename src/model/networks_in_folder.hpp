@@ -11,7 +11,7 @@ namespace ridgeline::model {
 /// A published configuration on disk, read or refused.
 struct FoundNetwork {
   std::string
-      name;  ///< Of the file without "_config.json", or of the folder that holds config.json.
+      name;  ///< Name of the file without "_config.json", or of the folder that holds config.json.
   core::Result<ModelSpec> network;
 };
 

@@ -197,7 +197,7 @@ double AllToAll::copies() const {
 
 namespace {
 
-/// Of one call.
+/// Bytes that one call caches.
 struct Cached {
   double per_token = 0.0;
   double per_sequence = 0.0;

@@ -59,7 +59,7 @@ struct Attention {
   std::int64_t kv_heads = 0;  ///< Held by the rank (at least 1: replicated when TP exceeds them).
   std::int64_t head_dim = 0;
   DType kv = DType::kBf16;
-  std::int64_t value_dim = 0;  ///< Of values where it is not head_dim; 0: head_dim.
+  std::int64_t value_dim = 0;  ///< Width of values where it is not head_dim; 0: head_dim.
   std::int64_t window = 0;     ///< Tokens that a query sees; 0: all before it.
   std::int64_t selected = 0;  ///< Tokens that a query reads of those, chosen by an indexer; 0: all.
   bool frees_window = true;   ///< Whether the cache forgets what left the window.
@@ -124,7 +124,7 @@ struct ExpertGemm {
   std::int64_t experts_on_rank = 0;  ///< Held by this rank.
   std::int64_t experts_per_token = 0;
   std::int64_t hidden = 0;
-  std::int64_t width = 0;  ///< Of one expert on this rank.
+  std::int64_t width = 0;  ///< Width of one expert on this rank.
   DType weights = DType::kBf16;
   std::int64_t matrices = 3;  ///< Gate, up and down; 2 without a gate.
   bool bias = false;

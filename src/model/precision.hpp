@@ -10,7 +10,7 @@ namespace ridgeline::model {
 
 /// The formats that a config.json states.
 struct StatedPrecision {
-  DType base = DType::kBf16;  ///< Of what is not quantised.
+  DType base = DType::kBf16;  ///< Type of what is not quantised.
   DType lm_head = DType::kBf16;
   DType kv = DType::kBf16;
   std::vector<LayerPrecision> layers;  ///< One per layer; `ffn` as if it were dense.

@@ -20,13 +20,13 @@ namespace ridgeline::observe {
 namespace {
 
 constexpr int kOk = 200;
-/// Of the body of a refusal.
+/// Bytes of the body of a refusal.
 constexpr std::size_t kMostRefusalBytes = 4096;
 /// Tokens, and events, of one answer.
 constexpr std::int64_t kMostTokens = 100'000'000;
-/// Of an answer's text, where it is kept.
+/// Bytes of an answer's text, where it is kept.
 constexpr std::size_t kMostTextBytes = std::size_t{256} << 20U;
-/// Of a message of the server's that goes into the record.
+/// Bytes of a server's message that goes into the record.
 constexpr std::size_t kMostMessageBytes = 300;
 
 const document::Node* member(const document::Node* node, std::string_view key) {

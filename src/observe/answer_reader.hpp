@@ -27,11 +27,11 @@ struct Answer {
   std::optional<core::SimTime> first_event;  ///< The first with a choice: in chats, of the role.
   std::optional<core::SimTime> first_text;   ///< The first with text.
   std::optional<core::SimTime> last_event;   ///< The last with a choice.
-  core::SimTime end;                         ///< Of the stream.
+  core::SimTime end;                         ///< End of the stream.
   /// Events that stand for output: all with a choice but the one that only names the role.
   std::int64_t events = 0;
-  std::int64_t coalesced = 0;        ///< Of them, those that came in one read with the one before.
-  std::vector<core::Duration> gaps;  ///< Between them.
+  std::int64_t coalesced = 0;                 ///< Events that came in one read with the one before.
+  std::vector<core::Duration> gaps;           ///< Between them.
   std::optional<std::int64_t> prompt_tokens;  ///< The server's count, like the next two.
   std::optional<std::int64_t> completion_tokens;
   std::optional<std::int64_t> cached_tokens;

@@ -29,8 +29,8 @@ struct Earlier {
   std::uint64_t salt = 0;
   bool natural_output = false;
   std::int32_t last_stage = 0;
-  core::SimTime end;                 ///< Of its last answer.
-  std::size_t whole_bytes = 0;       ///< Of the file's lines that are not cut short.
+  core::SimTime end;                 ///< End of its last answer.
+  std::size_t whole_bytes = 0;       ///< Bytes of the file's lines that are not cut short.
   std::set<std::uint64_t> answered;  ///< Requests of no session that have an answer, by id.
   /// Turns of sessions that have one: those that are whole need not be sent again.
   std::map<std::uint64_t, std::set<std::int32_t>> answered_turns;

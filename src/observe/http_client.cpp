@@ -35,7 +35,7 @@ namespace {
 /// Servers close connections that wait: uvicorn, which vLLM uses, after 5 s.
 constexpr long kLongestIdleSeconds = 4;
 constexpr long kConnectSeconds = 10;
-/// Of all lines of an answer's heads and trailers.
+/// Bytes of all lines of an answer's heads and trailers.
 constexpr std::size_t kMostHeaderBytes = std::size_t{256} << 10U;
 /// Bytes that libcurl reads at once (CURL_MAX_WRITE_SIZE).
 constexpr std::size_t kReadTogether = 16'384;
@@ -243,7 +243,7 @@ class HttpClient::Engine {
     HttpExchange* exchange = nullptr;
     bool is_running = false;
     int sends = 0;
-    std::size_t header_bytes = 0;  ///< Of all heads and trailers of its answer.
+    std::size_t header_bytes = 0;  ///< Bytes of all heads and trailers of its answer.
     std::array<char, CURL_ERROR_SIZE> error{};
   };
 

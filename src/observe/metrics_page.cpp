@@ -122,7 +122,7 @@ std::optional<std::int64_t> ServerMetrics::num_gpu_blocks() const {
 
 ServerMetrics read_metrics(std::string_view page) {
   ServerMetrics metrics;
-  std::array<std::string_view, kNames.size()> seen;  // Of each value, the name that it came from.
+  std::array<std::string_view, kNames.size()> seen;  // For each value, the name that it came from.
   double kv_series = 0.0;
   while (!page.empty()) {
     const std::size_t end = std::min(page.find('\n'), page.size());
@@ -139,7 +139,7 @@ ServerMetrics read_metrics(std::string_view page) {
     if (known == kNames.end()) {
       continue;
     }
-    // Of a version that has a value under two names, the first counts.
+    // Where a version has a value under two names, the first counts.
     auto first = std::ranges::find(kNames, known->value, &Name::value);
     std::string_view& source = seen[static_cast<std::size_t>(first - kNames.begin())];
     if (source.empty()) {

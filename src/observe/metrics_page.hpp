@@ -20,7 +20,7 @@ struct ServerMetrics {
   std::optional<double> prefix_hits;     ///< Tokens found there.
   std::optional<double> prompt_tokens;
   std::optional<double> generation_tokens;
-  /// Of `ridgeline serve` alone: how much later than due it wrote, summed over steps; in seconds.
+  /// From `ridgeline serve` alone: how much later than due it wrote, summed over steps; in seconds.
   std::optional<double> late_s;
   std::optional<double> late_steps;
   /// The labels of vllm:cache_config_info: block_size, num_gpu_blocks, and others.

@@ -33,7 +33,7 @@ struct ObserveProgress {
   std::int64_t in_flight = 0;
   std::int64_t done = 0;
   std::int64_t failed = 0;
-  std::optional<double> ttft_p50_ms;  ///< Of the last ten seconds, like the next two.
+  std::optional<double> ttft_p50_ms;  ///< Over the last ten seconds, like the next two.
   std::optional<double> ttft_p99_ms;
   std::optional<double> lag_p99_ms;
 };
@@ -44,7 +44,7 @@ struct ObserveOptions {
   std::int64_t max_rate = 0;          ///< Requests sent within any second.
   std::int64_t warm_up_requests = 0;  ///< The first so many are not counted ...
   core::Duration warm_up_time;        ///< ... nor those due before this.
-  core::Duration timeout;             ///< Of one request.
+  core::Duration timeout;             ///< For one request.
   std::int64_t workers = 1;           ///< Threads that send and read.
   core::Duration scrape_every;        ///< Between looks at /metrics; zero: none.
   std::vector<StopRule> stop_when;
@@ -112,8 +112,8 @@ class Observation {
   Answers answers_;
   Tally tally_;
 
-  core::SimTime start_;    ///< Of the record's time zero, on the clock.
-  core::SimTime begin_;    ///< Of this measurement: behind an earlier one, if there is one.
+  core::SimTime start_;    ///< The record's time zero, on the clock.
+  core::SimTime begin_;    ///< Begin of this measurement: behind an earlier one, if there is one.
   bool has_sent_ = false;  ///< Or it was found that something is to be sent.
   core::Duration shift_;   ///< From the record's times to the workload's.
   std::optional<Next> next_;

@@ -14,9 +14,9 @@
 namespace ridgeline::observe {
 
 struct ServerFacts {
-  std::string version;              ///< Of /version; empty: it has none.
-  std::vector<std::string> models;  ///< Of /v1/models; empty: it has no such route.
-  ServerMetrics metrics;            ///< Of /metrics; empty likewise.
+  std::string version;              ///< From /version; empty: it has none.
+  std::vector<std::string> models;  ///< From /v1/models; empty: it has no such route.
+  ServerMetrics metrics;            ///< From /metrics; empty: it has no such route.
 };
 /// Fails where the server cannot be reached, or wants another key.
 [[nodiscard]] core::Result<ServerFacts> look_at_server(HttpClient& client,

@@ -37,14 +37,14 @@ struct RecordHead {
   /// What the flags say of the server, by the path of the scenario: "gpu", "h100".
   std::vector<std::pair<std::string, std::string>> deployment;
   std::string workload_digest;
-  std::vector<std::pair<std::string, std::string>> workload;  ///< Likewise.
+  std::vector<std::pair<std::string, std::string>> workload;  ///< By the scenario's paths.
   Endpoint endpoint = Endpoint::kCompletions;
   PromptForm form = PromptForm::kWords;
   Overhead overhead;
   std::uint64_t salt = 0;
   bool natural_output = false;
   std::string client_version;
-  std::optional<core::Duration> round_trip = {};  ///< Of the network; nothing: not measured.
+  std::optional<core::Duration> round_trip = {};  ///< The network's; nothing: not measured.
   bool is_loopback = false;                       ///< The server is on this machine.
 };
 [[nodiscard]] std::string head_line(const RecordHead& head);
@@ -84,9 +84,9 @@ struct RecordTail {
   double lag_p50_ms = 0.0;
   double lag_p99_ms = 0.0;
   double lag_max_ms = 0.0;
-  double cpu_share = 0.0;  ///< Of one core for each worker, that the client used.
+  double cpu_share = 0.0;  ///< Share of one core for each worker that the client used.
   std::optional<core::Duration> round_trip = {};  ///< As in RecordHead, after the last answer.
-  ServerMetrics metrics = {};                     ///< Likewise.
+  ServerMetrics metrics = {};                     ///< The server's, after the last answer.
 };
 [[nodiscard]] std::string tail_line(const RecordTail& tail);
 

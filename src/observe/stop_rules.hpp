@@ -14,7 +14,7 @@ struct StopRule {
   enum class What : std::uint8_t { kErrors, kTtft, kInFlight };
   What what = What::kErrors;
   double limit = 0.0;     ///< A share, seconds, or a number of requests.
-  double quantile = 0.0;  ///< Of kTtft.
+  double quantile = 0.0;  ///< Quantile for kTtft.
   std::string text;       ///< As given.
 };
 [[nodiscard]] core::Result<StopRule> parse_stop_rule(std::string_view text);

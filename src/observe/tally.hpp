@@ -14,7 +14,7 @@
 
 namespace ridgeline::observe {
 
-/// Of some numbers of requests.
+/// Statistics of some numbers of requests.
 struct Spread {
   std::int64_t count = 0;
   double mean = 0.0;
@@ -81,7 +81,7 @@ class Tally {
   std::int64_t warm_up_ = 0;
   std::int64_t other_prompts_ = 0;
   std::int64_t other_outputs_ = 0;
-  std::int64_t asked_tokens_ = 0;    ///< Of prompts that the server counted.
+  std::int64_t asked_tokens_ = 0;    ///< Tokens asked for in prompts that the server counted.
   std::int64_t counted_tokens_ = 0;  ///< Its count of them.
   std::int64_t input_tokens_ = 0;
   std::int64_t output_tokens_ = 0;

@@ -120,7 +120,7 @@ std::optional<Stopped> find_stop(const AnswerText& answer,
     longest = std::max(longest, stop.size());
   }
   std::string text;
-  std::vector<std::size_t> ends;  // Of each token.
+  std::vector<std::size_t> ends;  // End of each token.
   ends.reserve(static_cast<std::size_t>(std::max<std::int64_t>(limit, 0)));
   for (std::int64_t i = 0; i < limit; ++i) {
     answer.append(i, text);

@@ -42,7 +42,7 @@ class AnswerText {
   std::uint64_t seed_ = 0;
   std::uint64_t request_ = 0;
   std::shared_ptr<const std::vector<std::string>> pieces_;
-  std::shared_ptr<const std::vector<std::int64_t>> ids_;  ///< Of pieces_, where a file has them.
+  std::shared_ptr<const std::vector<std::int64_t>> ids_;  ///< Ids of pieces_, if a file has them.
   const text::Tokenizer* tokenizer_ = nullptr;
 };
 

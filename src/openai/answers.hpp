@@ -23,7 +23,7 @@ struct Choice {
   std::string token_ids = "null";         ///< JSON.
   std::string prompt_token_ids = "null";  ///< JSON, like the next.
   std::string prompt_logprobs = "null";
-  std::string tool_name = {};  ///< Of a tool call; its arguments are `text`.
+  std::string tool_name = {};  ///< Name of a tool call; its arguments are `text`.
   std::string tool_id = {};
   std::int64_t reasoning_tokens = 0;
 };

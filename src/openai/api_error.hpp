@@ -32,7 +32,7 @@ using ApiResult = tl::expected<T, ApiError>;
 
 /// What a request gets that a dead engine should have answered.
 [[nodiscard]] ApiError dead_engine();
-/// Of a request that takes more memory than there is.
+/// For a request that takes more memory than there is.
 [[nodiscard]] ApiError out_of_memory();
 
 /// Texts of clients are shown up to here.

@@ -25,7 +25,7 @@ struct Received {
   std::chrono::nanoseconds age{};
 };
 inline Received receive(int socket, char* buffer, std::size_t size, int flags) {
-  /// Of a stamp from before the machine's time was set, nothing is believed.
+  /// An older stamp is from before the machine's time was set, and ignored.
   constexpr std::chrono::seconds kOldest{10};
   iovec part{.iov_base = buffer, .iov_len = size};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(timespec))> notes{};

@@ -383,7 +383,7 @@ class MessageReader {
   bool has_limit_;
 };
 
-/// Of the keys that a response repeats, those that its client gave.
+/// Takes the keys that a response repeats, where its client gave them.
 void take_echo(Object body, GenerationRequest& request) {
   static constexpr std::array<std::string_view, 16> kKeys = {"background",
                                                              "instructions",

@@ -42,8 +42,8 @@ struct ResponseOptions {
 struct GenerationRequest {
   Api api = Api::kCompletions;
   std::optional<std::string> model;
-  std::vector<PromptInput> prompts;        ///< Of a completion.
-  std::vector<Message> messages;           ///< Of a chat.
+  std::vector<PromptInput> prompts;        ///< Prompts of a completion.
+  std::vector<Message> messages;           ///< Messages of a chat.
   std::optional<std::int64_t> max_tokens;  ///< max_completion_tokens where a chat has it.
   std::int64_t min_tokens = 0;
   bool ignore_eos = false;
@@ -73,7 +73,7 @@ struct GenerationRequest {
   std::optional<std::string> regex;   ///< The answer is a text that it matches.
   std::vector<std::string> tools;     ///< The functions, in order.
   std::string tools_text;             ///< As it stands in the prompt.
-  std::string tool_name;              ///< Of kNamed.
+  std::string tool_name;              ///< Tool for kNamed.
   ToolChoice tool_choice = ToolChoice::kNone;
   bool do_remote_decode = false;  ///< kv_transfer_params.
   ResponseOptions response = {};

@@ -232,7 +232,7 @@ class InstanceMaker {
     --depth_;
   }
 
-  /// Of "#/$defs/name" the definition: among very many, looked up and not searched for.
+  /// Definition at "#/$defs/name": among very many, looked up and not searched for.
   [[nodiscard]] std::optional<Schema> target_of(std::string_view reference) {
     Schema target;
     const std::size_t name = reference.rfind('/') + 1;
@@ -417,7 +417,7 @@ class InstanceMaker {
   }
 
   Schema root_;
-  /// Of each place that a $ref has led into, by its pointer.
+  /// Members of each place that a $ref has led into, by its pointer.
   std::unordered_map<std::string_view, Members> groups_;
   std::int64_t nodes_ = 0;
   std::int64_t keys_ = 0;

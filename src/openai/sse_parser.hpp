@@ -17,7 +17,7 @@ struct SseLimits {
 
 /// One event. The texts live until the handler returns.
 struct SseEvent {
-  std::string_view type;  ///< Of its last `event:` line; empty: "message".
+  std::string_view type;  ///< From its last `event:` line; empty: "message".
   std::string_view data;  ///< Its `data:` lines, with '\n' between them.
 };
 

@@ -45,7 +45,7 @@ struct StreamHead {
   ApiVersion version;
   bool has_token_ids = false;     ///< The client asked for them.
   bool has_usage_at_end = false;  ///< A usage event follows the last token.
-  std::string tool_name = {};     ///< Of a tool call.
+  std::string tool_name = {};     ///< Name of a tool call.
   std::string tool_id = {};
   /// What a response repeats of its request: keys and their JSON.
   std::map<std::string, std::string, std::less<>> echoed = {};
@@ -55,8 +55,8 @@ struct StreamHead {
 
 /// One event of a choice.
 struct TokenEventText {
-  std::int64_t index = 0;  ///< Of the choice.
-  std::string_view text;   ///< Of its tokens, as plain text.
+  std::int64_t index = 0;  ///< Index of the choice.
+  std::string_view text;   ///< Its tokens, as plain text.
   DeltaKind kind = DeltaKind::kContent;
   std::string_view logprobs = "null";             ///< JSON.
   std::string_view token_ids = "null";            ///< JSON.

@@ -37,13 +37,13 @@ struct Interval {
 
 /// How a target is kept by a candidate at the question's load.
 struct TargetResult {
-  std::size_t target = 0;  ///< Of the question's.
+  std::size_t target = 0;  ///< Index in the question's targets.
   std::optional<Interval> value_ms =
       {};                     ///< The statistic; 80 % of the windows lie between lo and hi.
-  double exceed_share = 0.0;  ///< Of requests above the limit.
+  double exceed_share = 0.0;  ///< Share of the requests above the limit.
   bool met = false;
-  /// Of an attainment, which has no value to judge by: the most of kSurenessLevels at which a run
-  /// meets the target with its limits tightened; 0 where at none.
+  /// For an attainment, which has no value to judge by: the highest of kSurenessLevels at which a
+  /// run meets the target with its limits tightened; 0 where at none.
   double sure = 0.0;
 };
 
@@ -61,7 +61,7 @@ struct Certificate {
 /// Candidates that can be compared with each other by what they cost: those of one standing.
 enum class Standing : std::uint8_t {
   kRanked,   ///< By the objective.
-  kNoPrice,  ///< Of a GPU without a price, where the objective is in dollars: by GPUs.
+  kNoPrice,  ///< Its GPU has no price, where the objective is in dollars: ranked by GPUs.
   /// Its figures are bounds and no estimates (scenario::why_bound()): what it may be at best.
   kAtBest,
   kAtBestNoPrice,
@@ -86,33 +86,34 @@ struct PlanCandidate {
   std::string gpu;
   std::string engine;      ///< "vllm@0.15"
   std::string bound = {};  ///< Why its figures are bounds; empty: they are estimates.
-  std::vector<accuracy::ExpectedError> expected_errors = {};  ///< Of its figures.
+  std::vector<accuracy::ExpectedError> expected_errors = {};  ///< One per figure.
   bool has_price = true;                                      ///< Or no objective asks for one.
-  core::Warnings warnings = {};                               ///< Of its deployment.
-  std::string router;                                         ///< Of more than one replica.
+  core::Warnings warnings = {};                               ///< Warnings of its deployment.
+  std::string router;  ///< Router where there is more than one replica.
   std::optional<Split> split = {};
   std::int64_t gpus_per_replica = 1;
   std::int64_t replicas = 0;  ///< 0: no number of them meets the targets.
   Stage stage = Stage::kBound;
-  std::optional<Interval> capacity = {};  ///< Of one replica, requests per second (or clients).
-  double sampling_sd = 0.0;               ///< Of its logarithm.
-  double model_sd = 0.0;                  ///< Likewise.
+  std::optional<Interval> capacity = {};  ///< One replica's requests per second (or clients).
+  double sampling_sd = 0.0;               ///< Sampling error of the capacity's logarithm.
+  double model_sd = 0.0;                  ///< Model error of the capacity's logarithm.
   double fluid_capacity = 0.0;
   double most_rate = 0.0;                   ///< Bound.
   std::optional<std::size_t> binding = {};  ///< The target that limits it; nothing: utilisation.
   double utilisation = 0.0;                 ///< Load per replica by saturated throughput.
   bool unstable = false;
-  double unit_cost = 0.0;  ///< Of one replica, in the first objective; 0 where it was not raced.
-  Cost cost = {};          ///< Of `replicas`.
+  double unit_cost = 0.0;  ///< One replica, in the first objective; 0 where it was not raced.
+  Cost cost = {};          ///< Cost of `replicas` replicas.
   std::optional<RunLoad> at = {};  ///< The load that is recommended, where a load is what is asked.
   std::vector<TargetResult> targets = {};
   std::optional<Certificate> certificate = {};
   std::array<double, domain::kNumBottlenecks> bottlenecks{};  ///< Shares of busy time.
   double p_feasible = 0.0;
   double p_best = 0.0;
-  double expected_regret = 0.0;                  ///< In the unit of the objective.
-  std::optional<std::string> dominated_by = {};  ///< Of several objectives: the id that does.
-  std::string dropped_stage = {};                ///< Empty: not dropped.
+  double expected_regret = 0.0;  ///< In the unit of the objective.
+  /// With several objectives: id of the candidate that dominates it.
+  std::optional<std::string> dominated_by = {};
+  std::string dropped_stage = {};  ///< Empty: not dropped.
   std::string dropped_reason = {};
   /// Candidates that differ in a setting alone which changes none of its numbers.
   std::vector<std::size_t> twins = {};
@@ -163,21 +164,21 @@ struct SearchCounts {
 /// An answer to a question: everything that tables and files say.
 struct Answer {
   Question question;
-  std::string digest;  ///< Of the question.
+  std::string digest;  ///< Digest of the question.
   std::string engine;  ///< "vllm@0.15"; several by commas.
   double load = 0.0;   ///< Requests per second, or clients; with `most_of`, of the pick.
   bool is_closed_loop = false;
   std::string workload;  ///< "5 req/s", "64 clients", "3.2 req/s (trace chat.csv)"
   std::optional<double> session_rate = {};  ///< Sessions per second, where requests are turns.
-  std::optional<std::size_t> pick = {};     ///< Of `candidates`.
+  std::optional<std::size_t> pick = {};     ///< Index in `candidates`.
   /// The best, at most top_n, cheapest first; behind them the best of each GPU that cannot be
   /// compared with them: without a price, then what is known by bounds alone.
   std::vector<std::size_t> ranking = {};
   std::vector<PlanCandidate> candidates;  ///< In canonical order.
-  std::vector<std::size_t> pareto = {};   ///< Of several objectives: those that none dominates.
+  std::vector<std::size_t> pareto = {};   ///< With several objectives: those that none dominates.
   std::vector<Rejection> rejected = {};
   std::vector<Factor> factors = {};
-  /// Of log capacity, by finalist, then factor: as doubt takes them.
+  /// Elasticity of log capacity, by finalist, then factor.
   std::vector<std::vector<double>> elasticities = {};
   std::vector<std::size_t> finalists = {};
   std::vector<MeasurementValue> measurements = {};
@@ -195,7 +196,7 @@ struct Answer {
   std::vector<std::string> nearest = {};
   bool is_infeasible = false;  ///< No candidate is predicted to meet the targets.
 
-  /// Of a candidate's replicas, those that serve the load: spare ones are left out.
+  /// Replicas that serve the load: spare ones are left out.
   [[nodiscard]] std::int64_t serving(std::int64_t replicas) const {
     return std::max<std::int64_t>(1, replicas - question.limits.spare_replicas);
   }

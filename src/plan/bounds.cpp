@@ -34,7 +34,8 @@ double most_tokens_per_step(const FluidInputs& inputs) {
   return 1.0 + core::real(inputs.deployment.engine.num_speculative_tokens);
 }
 
-/// Of a prompt, what is computed at least: all that no other prompt can have left in the cache.
+/// Fewest tokens of a prompt that are computed: those that no other prompt can have left in the
+/// cache.
 std::int64_t computed_tokens(const FluidInputs& inputs, std::int64_t input) {
   const engine::EngineOptions& options = inputs.deployment.engine;
   if (!options.enable_prefix_caching) {

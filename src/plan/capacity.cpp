@@ -19,27 +19,28 @@
 namespace ridgeline::plan {
 namespace {
 
-/// Of the margin over log load where nothing is known yet: between those of TTFT (3 to 5) and TPOT
-/// (22 to 29) at 16 requests per second (planner.md, section 5: 0.15 to 0.3, and 1.4 to 1.8, per
-/// request per second).
+/// Slope of the margin over log load where nothing is known yet: between those of TTFT (3 to 5) and
+/// TPOT (22 to 29) at 16 requests per second (planner.md, section 5: 0.15 to 0.3, and 1.4 to 1.8,
+/// per request per second).
 constexpr double kUsualSlope = 8.0;
 constexpr double kLeastSlope = 0.5;
-/// Of the highest load: below it a server is as good as empty, and a target that is missed there is
-/// missed at any load.
+/// Share of the highest load: below it a server is as good as empty, and a target that is missed
+/// there is missed at any load.
 constexpr double kEmptyShare = 1e-4;
 /// Steps in log load while the root lies on one side: doubled each time, so that eight cover a
 /// factor of 10^16.
 constexpr double kFirstStep = 0.15;
 /// A bracket is halved at least so far each time.
 constexpr double kLeastPart = 0.1;
-/// Of the deviation that runs of this length have anyway: nearer to the root is not worth a run.
+/// Share of the deviation that runs of this length have anyway: nearer to the root is not worth a
+/// run.
 constexpr double kNearShare = 0.15;
 constexpr double kNearest = 0.002;
 /// From so many batches on their variance is known well enough (planner.md, section 6: 20; 16 at
 /// 32,000 requests in batches of 2,000).
 constexpr std::size_t kEnoughBatches = 16;
-/// Of the saturated throughput as the fluid estimate has it, where it is the limit (planner.md,
-/// section 5: -0.2 to -3 % of mean TPOT up to 80 % of saturation).
+/// Error of the saturated throughput as the fluid estimate has it, where it is the limit
+/// (planner.md, section 5: -0.2 to -3 % of mean TPOT up to 80 % of saturation).
 constexpr double kSaturationSd = 0.02;
 /// Requests of a batch, at least; and batches of a run, at most (planner.md, section 6).
 constexpr std::int64_t kLeastBatch = 2'000;
@@ -251,7 +252,7 @@ class Search {
     return std::abs(one.found.margin) <= near_ * slope_near(one.x);
   }
 
-  /// Of clients there is no number between neighbours, and the run of the one that meets the
+  /// Between neighbouring numbers of clients there is none, and the run of the one that meets the
   /// targets is the answer.
   [[nodiscard]] bool are_near(const Seen& low, const Seen& high) const {
     if (options_.is_closed_loop) {

@@ -16,14 +16,14 @@ namespace ridgeline::plan {
 
 /// How the highest load within the targets is looked for.
 struct CapacityOptions {
-  std::int64_t requests = 32'000;  ///< Of each evaluation; more where clients would send few each.
+  std::int64_t requests = 32'000;  ///< In each evaluation; more where clients send few each.
   double guess = 0.0;              ///< Where to begin; above 0.
-  double slope = 0.0;              ///< Of the margin over log load, near the root; 0: not known.
+  double slope = 0.0;  ///< Slope of the margin over log load, near the root; 0: not known.
   /// No capacity is higher: max_utilisation of the saturated throughput.
   double ceiling = 0.0;
   std::uint64_t seed = 0;
   double trace_rate = 0.0;   ///< As ShareOptions.
-  std::int64_t warm_up = 0;  ///< Likewise, of each evaluation.
+  std::int64_t warm_up = 0;  ///< As ShareOptions, in each evaluation.
   bool is_closed_loop = false;
 };
 
@@ -49,12 +49,12 @@ struct Capacity {
   double sd = 0.0;
   Limit limit = Limit::kTarget;
   std::size_t target = 0;  ///< That binds.
-  double slope = 0.0;      ///< Of the margin over log load at the root.
+  double slope = 0.0;      ///< Slope of the margin over log load at the root.
   /// Each batch's part in log load, at the run nearest to the root; empty where no target binds.
   std::vector<double> parts;
   std::vector<Evaluation> evaluations;
   std::int64_t requests = 0;                        ///< Simulated in all.
-  std::optional<metrics::PowerSummary> power = {};  ///< Of the run nearest to the root.
+  std::optional<metrics::PowerSummary> power = {};  ///< Power in the run nearest to the root.
   bool unstable = false;      ///< At that load the queue grows throughout the run.
   std::int64_t replicas = 1;  ///< That shared the load of the runs; `load` is that of one.
 };

@@ -6,7 +6,7 @@
 
 namespace ridgeline::plan {
 
-/// Of each run (planner.md, section 11).
+/// Requests of each run (planner.md, section 11).
 inline constexpr std::int64_t kSweepRequests = 32'000;
 
 /// `measure: capacity` of a sweep: the highest rate at which one deployment meets the scenario's

@@ -32,7 +32,7 @@ namespace {
 
 /// Halvings of [0, 1]: to 10^-12.
 constexpr int kHalvingsOfTail = 40;
-/// Of the windows' values, those between the tenth and the ninetieth percentile.
+/// The interval runs from the tenth to the ninetieth percentile of the windows' values.
 constexpr double kLow = 0.1;
 constexpr double kHigh = 0.9;
 

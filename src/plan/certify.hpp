@@ -20,7 +20,7 @@ namespace ridgeline::plan {
 inline constexpr std::int64_t kWindows = 10;
 
 struct CertifyOptions {
-  double load = 0.0;          ///< Of the whole system.
+  double load = 0.0;          ///< Load of the whole system.
   std::int64_t windows = 10;  ///< In a row, on one warm server.
   std::int64_t window_requests = 10'000;
   double confidence = 0.9;  ///< Share of the windows that must meet every target.
@@ -48,7 +48,7 @@ struct Certification {
     const CertifyOptions& options,
     const std::atomic<bool>& interrupt);
 
-/// The same of a run with that load already set, and of these requests of it.
+/// Certifies a run with that load already set, by the requests of `source`.
 [[nodiscard]] core::Result<std::optional<Certification>> certify_run(
     const scenario::Resolved& run,
     workload::Source& source,

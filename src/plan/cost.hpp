@@ -75,8 +75,8 @@ inline constexpr double kMostHostWatts = 575.0;
 
 /// What a deployment does at the rate that is planned.
 struct Load {
-  double output_tokens_per_second = 0.0;            ///< Of all replicas.
-  double tokens_per_output_token = 1.0;             ///< Of prompts and answers.
+  double output_tokens_per_second = 0.0;            ///< All replicas.
+  double tokens_per_output_token = 1.0;             ///< Prompt and output tokens.
   std::optional<metrics::PowerSummary> power = {};  ///< As simulated at that rate, of one GPU.
 };
 
@@ -85,9 +85,9 @@ struct Cost {
   std::int64_t gpus = 0;
   std::optional<double> usd_per_hour = {};  ///< Absent without a price for its GPU.
   std::optional<double> usd_per_mtok = {};  ///< Per million output tokens, at the rate planned.
-  std::optional<double> usd_per_total_mtok = {};  ///< The same of input and output tokens together.
-  std::optional<Estimate> watts_per_gpu = {};     ///< Of the board; absent without a known limit.
-  std::optional<Estimate> watts = {};             ///< All boards.
+  std::optional<double> usd_per_total_mtok = {};  ///< Per million input and output tokens together.
+  std::optional<Estimate> watts_per_gpu = {};  ///< The board's power; absent without a known limit.
+  std::optional<Estimate> watts = {};          ///< All boards.
   std::optional<Estimate> facility_watts = {};    ///< Boards and hosts, times the PUE.
   std::optional<Estimate> joules_per_token = {};  ///< Boards, per output token.
   std::optional<Estimate> facility_joules_per_token = {};
@@ -95,7 +95,8 @@ struct Cost {
   [[nodiscard]] std::optional<double> of(Objective objective) const;
 };
 
-/// Of `replicas` of a deployment. Electricity is in usd_per_hour where CostWords::usd_per_kwh is.
+/// Cost of `replicas` of a deployment. Electricity is in usd_per_hour where CostWords::usd_per_kwh
+/// is.
 [[nodiscard]] Cost cost_of(const scenario::Resolved& resolved,
                            std::int64_t replicas,
                            const CostWords& words,

@@ -26,8 +26,8 @@
 namespace ridgeline::plan {
 namespace {
 
-/// Of a block in a tier: a quarter of a plain request, as measured with prompts of 8,000 tokens,
-/// and as much again because little is gained by more of them.
+/// Cost of a block in a tier: a quarter of a plain request, as measured with prompts of 8,000
+/// tokens, and as much again because little is gained by more of them.
 constexpr double kCostOfBlock = 0.25;
 
 void sort_sample(Demand& demand) {
@@ -273,7 +273,7 @@ core::Result<Demand> demand_of(const scenario::Resolved& resolved) {
   const engine::EngineOptions& options = resolved.deployment->engine;
   const bool caches = options.enable_prefix_caching;
   demand.spared = caches && !is_trace ? section.prefix_len.value_or(0) : 0;
-  if (demand.spared > 0) {  // Of n prefixes, each as likely: n (ln n + 3) requests miss 1 in 20.
+  if (demand.spared > 0) {  // With n prefixes, each as likely, n (ln n + 3) requests miss 1 in 20.
     const auto prefixes = core::real(section.num_prefixes.value_or(1));
     demand.warm_up = std::llround(prefixes * (core::log(prefixes) + 3.0));
   }

@@ -25,16 +25,16 @@ struct Demand {
   double rate = 0.0;
   /// Sessions that start per second, where requests are turns of sessions.
   std::optional<double> session_rate = {};
-  std::optional<std::int64_t> clients = {};  ///< Of a closed loop.
+  std::optional<std::int64_t> clients = {};  ///< Clients of a closed loop.
   double mean_input = 0.0;                   ///< Tokens, without what is spared.
   double mean_output = 0.0;
   double input_scv = 0.0;  ///< Squared coefficient of variation of the prompts' lengths.
-  /// Of each prompt, what a shared prefix of the workload leaves cached; of a trace, on average,
-  /// what a cache without end would find.
+  /// Tokens of each prompt that a shared prefix of the workload leaves cached; in a trace, on
+  /// average, what a cache without end would find.
   std::int64_t spared = 0;
   bool names_prompts = false;  ///< How much is found depends on the prompt, as with a trace's.
   std::string trace = {};      ///< Name of the trace's file; empty without one.
-  std::optional<std::int64_t> trace_requests = {};  ///< Of a trace: how many it has.
+  std::optional<std::int64_t> trace_requests = {};  ///< Requests of a trace.
   double trace_seconds = 0.0;                       ///< How long it lasts.
   /// Squared coefficient of variation of the times between arrivals: 1 at random.
   double interval_scv = 1.0;

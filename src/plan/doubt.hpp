@@ -16,8 +16,8 @@ namespace ridgeline::plan {
 struct Factor {
   std::string name = {};  ///< "prefill attention, h200"
   std::string gpu = {};   ///< Catalogue name; empty where it holds on every GPU.
-  double sd = 0.0;        ///< Of the logarithm.
-  /// Of the logarithm, once it is measured. A factor without a command cannot be
+  double sd = 0.0;        ///< Standard deviation of the logarithm.
+  /// Standard deviation of the logarithm once it is measured. A factor without a command cannot be
   /// measured by itself.
   double noise = 0.0;
   std::string command = {};
@@ -27,8 +27,8 @@ struct Factor {
 
 /// A deployment that could be picked.
 struct Row {
-  double capacity_rps = 0.0;  ///< Of one replica: requests per second within the targets.
-  double sampling_sd = 0.0;   ///< Of its logarithm, of runs that were not endless.
+  double capacity_rps = 0.0;  ///< One replica's requests per second within the targets.
+  double sampling_sd = 0.0;   ///< Error of its logarithm, as runs are not endless.
   std::int64_t replicas = 1;  ///< Planned.
   std::int64_t max_replicas = 1;
   double cost_per_replica = 0.0;        ///< In the unit of the objective.
@@ -42,7 +42,7 @@ struct Measurement {
   std::string command = {};
   std::string gpu = {};
   double minutes = 0.0;
-  double noise = 0.0;                ///< Of the logarithm.
+  double noise = 0.0;                ///< Standard deviation of the logarithm.
   std::vector<double> loading = {};  ///< One per factor.
   bool is_kernel = false;            ///< An operator's time.
 };
@@ -62,10 +62,10 @@ struct Doubt {
   /// That no other row is cheaper, each with what it needs. Rows of one cost share a first place,
   /// so that these may sum to more than 1.
   std::vector<double> p_best;
-  /// Of picking that row: what it costs in the end, replicas added until they suffice, above the
-  /// cheapest of all; in the unit of the objective.
+  /// Regret of picking that row: what it costs in the end, replicas added until they suffice, above
+  /// the cheapest of all; in the unit of the objective.
   std::vector<double> expected_regret;
-  double expected_best_cost = 0.0;  ///< Of the cheapest, with everything known.
+  double expected_best_cost = 0.0;  ///< Cost of the cheapest, with everything known.
   /// The cheapest as planned with p_feasible >= confidence.
   std::optional<std::size_t> pick;
 };

@@ -468,7 +468,7 @@ CandidateCauses causes_of(const FluidCandidate& candidate, const LatencyDoubt& b
 
 FactorTable factors_of(const std::vector<CandidateCauses>& candidates) {
   FactorTable table;
-  std::vector<double> common;  // Of each factor: the largest scale that a candidate gives it.
+  std::vector<double> common;  // For each factor: the largest scale that a candidate gives it.
   for (const CandidateCauses& candidate : candidates) {
     for (const Cause& cause : candidate.causes) {
       if (std::abs(cause.elasticity) < kNoEffect) {

@@ -17,21 +17,21 @@ namespace ridgeline::plan {
 /// A deployment whose doubt is asked for. References outlive it.
 struct FluidCandidate {
   const scenario::Deployment& deployment;
-  const Demand& demand;  ///< Of the whole system: only lengths are read.
+  const Demand& demand;  ///< Demand on the whole system: only lengths are read.
   const Targets& targets;
   std::string label = {};  ///< "h200 TP2": names what is measured on it.
 };
 
 /// What is unsure of one candidate of a table.
 struct CandidateDoubt {
-  std::vector<double> elasticity;  ///< Of its capacity to each factor of the table, as computed.
-  /// The same for Row::elasticity: times this candidate's share of the factors' common scale, and
-  /// so that all of them make the spread that its capacity was found to have.
+  std::vector<double> elasticity;  ///< Capacity's, to each factor of the table, as computed.
+  /// Row::elasticity: `elasticity` times this candidate's share of the factors' common scale, so
+  /// that all factors make the spread that its capacity was found to have.
   std::vector<double> loading;
   /// By how many percent capacity falls where every operator takes one percent longer.
   double amplification = 0.0;
   double scale = 1.0;   ///< What its operators' and constants' spreads are multiplied by.
-  double own_sd = 0.0;  ///< Of its log capacity, where no cause makes it.
+  double own_sd = 0.0;  ///< Spread of log capacity that no cause makes.
 };
 
 /// Causes of error of all candidates. Those of one GPU, one network or one host are one factor
@@ -39,7 +39,7 @@ struct CandidateDoubt {
 struct FactorTable {
   std::vector<Factor> factors;
   std::vector<CandidateDoubt> candidates;
-  /// Of each candidate: the TTFT of a lone prompt, the time of a token at the batch planned, the
+  /// For each candidate: the TTFT of a lone prompt, the time of a token at the batch planned, the
   /// capacity of a replica.
   std::vector<Measurement> measurements;
 };
@@ -60,7 +60,7 @@ struct CandidateCauses {
   CandidateDoubt doubt = {};  ///< Without what the table says: elasticity and loading.
   std::int64_t decodes = 1;   ///< In a step at its capacity.
   double capacity = 0.0;      ///< By the fluid estimate.
-  double known_sd = 0.0;      ///< Of its log capacity, all causes together (SureLoad::sd).
+  double known_sd = 0.0;      ///< Spread of log capacity, all causes together (SureLoad::sd).
   double by_ttft = 0.0;       ///< d log capacity / d log of the target of TTFT; 0 without one.
   /// The TTFT of a lone prompt, the time of a token at the batch planned, the capacity of a
   /// replica; without their loadings.

@@ -33,7 +33,7 @@ constexpr std::int64_t kMostRequests = 8'000;
 /// What is found of one finalist.
 struct Found {
   CandidateCauses causes;
-  double estimate = 0.0;  ///< Of what one replica carries; 0: interrupted.
+  double estimate = 0.0;  ///< What one replica carries; 0: interrupted.
   std::int64_t requests = 0;
 };
 

@@ -26,7 +26,7 @@ struct FinalistDoubt {
     Answer& answer,
     const std::atomic<bool>& interrupt);
 
-/// Of these causes; the answer gets the factors.
+/// Joins the causes into one table; the answer gets the factors.
 [[nodiscard]] FinalistDoubt join_causes(const FinishInputs& inputs,
                                         const std::vector<Finalist>& finalists,
                                         const std::vector<CandidateCauses>& causes,

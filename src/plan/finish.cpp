@@ -99,7 +99,7 @@ class Finish {
  private:
   PlanCandidate& of(const Finalist& finalist) { return answer_.candidates[finalist.candidate]; }
 
-  /// Of many finalists those that are certified, and the best of every other GPU, for prices.
+  /// Keeps the cheapest finalists to certify, and the best of every other GPU, for prices.
   void keep_cheapest() {
     const auto most = static_cast<std::size_t>(question_.top_n * kFinalistsPerShown);
     std::vector<std::size_t> kept;
@@ -183,7 +183,7 @@ class Finish {
     return finalist.capacity * core::real(finalist.replicas - finalist.rules.spare) / inputs_.load;
   }
 
-  /// The same of what they are predicted to carry.
+  /// What its replicas are predicted to carry, over the load.
   [[nodiscard]] double headroom(const Finalist& finalist) {
     return of(finalist).capacity->value * core::real(finalist.replicas - finalist.rules.spare) /
            inputs_.load;
@@ -423,7 +423,7 @@ class Finish {
         double& capacity = of(finalists_[i]).capacity->value;
         row.capacity_rps = p < accuracy::kMostSure ? at_run : std::max(at_run, capacity);
         if (finalists_[i].certification->certificate.holds) {
-          // Of replicas that keep prompts apart each carries more than one alone.
+          // Replicas that keep prompts apart each carry more than one alone.
           capacity = std::max(capacity, inputs_.load / core::real(row.replicas));
         }
       }

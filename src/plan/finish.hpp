@@ -36,10 +36,10 @@ struct Finalist {
   ReplicaRules rules;
   std::vector<double> unit_costs;
   double saturation = 0.0;
-  double capacity = 0.0;        ///< Of one, by the race.
-  CapacityOptions search = {};  ///< That found it, of one.
+  double capacity = 0.0;        ///< One replica's, by the race.
+  CapacityOptions search = {};  ///< Search that found it, for one replica.
   std::int64_t together = 1;    ///< Replicas that were run to find it.
-  LatencyDoubt doubt = {};      ///< Of a bound none.
+  LatencyDoubt doubt = {};      ///< A bound has none.
   bool is_sure = false;         ///< The race looked for what it surely carries.
   std::int64_t replicas = 0;
   std::optional<Certification> certification = {};  ///< With `replicas`.

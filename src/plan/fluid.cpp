@@ -29,7 +29,7 @@ constexpr int kMostSteps = 60;
 constexpr double kLowestShare = 1e-6;
 /// Above their seats, clients of a closed loop only wait.
 constexpr double kClientsPerSeat = 4.0;
-/// Of how far a target is missed: more than this does not help to find where it is met.
+/// Limit on how far a target is missed: more does not help to find where it is met.
 constexpr double kMostExcess = 1.0;
 
 /// Where a function of one sign at `low` and the other at `high` changes it: by false position; an

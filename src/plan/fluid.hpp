@@ -28,7 +28,7 @@ struct FluidState {
   double step_s = 0.0;        ///< T: the mean time of a token.
   double decodes = 0.0;       ///< B
   double chunk_share = 0.0;   ///< f
-  double chunk_tokens = 0.0;  ///< Of a step that carries one.
+  double chunk_tokens = 0.0;  ///< Prompt tokens of a step that carries a chunk.
 };
 
 /// The state at a rate of one deployment, per second; nothing where requests come faster than they
@@ -43,7 +43,7 @@ struct FluidState {
 /// TTFT. 0 where no rate does. An estimate: it ranks and brackets, and decides nothing. Of a closed
 /// loop: the most clients.
 [[nodiscard]] double fluid_capacity(const FluidInputs& inputs, const Targets& targets);
-/// The same where fluid_saturation() is known.
+/// fluid_capacity() where fluid_saturation() is known.
 [[nodiscard]] double fluid_capacity(const FluidInputs& inputs,
                                     const Targets& targets,
                                     double saturation);

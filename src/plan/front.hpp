@@ -24,7 +24,7 @@ void rank(std::size_t candidate, std::int64_t top_n, Answer& answer);
 /// other is better in one objective and worse in none.
 void find_pareto(Answer& answer);
 
-/// Of each GPU that none of the contenders in `order` has, the contender that takes the fewest of
+/// For each GPU that none of the contenders in `order` has, the contender that takes the fewest of
 /// them; alive or not.
 [[nodiscard]] std::vector<std::size_t> best_of_other_gpus(
     const std::vector<Contender>& contenders,

@@ -16,7 +16,7 @@ struct Limits {
   std::optional<std::int64_t> max_gpus = {};
   std::vector<std::pair<std::string, std::int64_t>> stock = {};  ///< GPUs to be had, by GPU.
   std::int64_t spare_replicas = 0;  ///< Beside those that serve the rate.
-  double max_utilisation = 0.9;     ///< Of the saturated throughput (planner.md, section 6).
+  double max_utilisation = 0.9;     ///< Share of the saturated throughput (planner.md, section 6).
 };
 
 /// Reads a block {max_gpus, stock: {GPU: number}, spare_replicas, max_utilisation}; problems are

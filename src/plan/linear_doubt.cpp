@@ -22,10 +22,10 @@ namespace {
 constexpr double kRounding = 1e-9;
 /// More replicas than any question has; keeps the count an integer.
 constexpr double kCountlessReplicas = 1e12;
-/// Of the absolute value of a standard normal variable: its median, and its 90th percentile.
+/// Median of the absolute value of a standard normal variable.
 constexpr double kMedianOfNormal = 0.6744897501960817;
 constexpr double kPercent = 100.0;
-constexpr double kDensityAtZero = 0.3989422804014327;  ///< Of a standard normal variable.
+constexpr double kDensityAtZero = 0.3989422804014327;  ///< Standard normal density at 0.
 /// Replica numbers up to this are counted one by one, larger ones in steps of that share.
 constexpr std::int64_t kCountedSingly = 512;
 /// A number of replicas that fewer truths than these need adds nothing to a mean.

@@ -53,16 +53,16 @@ struct Entry {
   SureLoad load = {};
   LatencyDoubt doubt = {};
   std::optional<Certification> certification = {};
-  double run_load = 0.0;          ///< Of all replicas, that the windows ran at.
-  double run_rate = 0.0;          ///< Requests per second, likewise.
-  std::int64_t run_requests = 0;  ///< Of a window.
+  double run_load = 0.0;          ///< Load of all replicas that the windows ran at.
+  double run_rate = 0.0;          ///< Requests per second of all replicas in the windows.
+  std::int64_t run_requests = 0;  ///< Requests of a window.
   double p_met = 0.0;             ///< That the targets hold there.
   bool failed = false;            ///< Too many windows miss a target, however the load was lowered.
   core::Errors errors = {};
 
   [[nodiscard]] bool is_sure() const { return load.sure.load > 0.0; }
   [[nodiscard]] const Capacity& best() const { return is_sure() ? load.sure : load.estimate; }
-  /// Of all replicas: of the windows, or by the searches.
+  /// All replicas together: by the windows, or by the searches.
   [[nodiscard]] double requests_per_second() const {
     return certification ? run_rate : best().requests_per_second * core::real(serving);
   }
@@ -241,7 +241,7 @@ class Maximizer {
     }
   }
 
-  /// Of an interrupted search: by the runs that there were.
+  /// Ranks an interrupted search by the runs that there were.
   void rank_unfinished() {
     sort_entries();
     for (const Entry& entry : entries_) {

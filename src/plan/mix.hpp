@@ -12,8 +12,8 @@ namespace ridgeline::plan {
 /// A deployment that a mix may hold, and how much of each class of requests one replica serves.
 struct MixOffer {
   std::string gpu = {};
-  std::int64_t gpus = 1;  ///< Of one replica.
-  double cost = 0.0;      ///< Of one replica, in the unit of the objective.
+  std::int64_t gpus = 1;  ///< GPUs of one replica.
+  double cost = 0.0;      ///< Cost of one replica, in the unit of the objective.
   /// Requests per second of each class alone that one replica serves within the targets; 0: none
   /// meets them.
   std::vector<double> capacity = {};
@@ -29,8 +29,8 @@ struct MixQuestion {
 
 struct Mix {
   double cost = 0.0;
-  std::vector<std::int64_t> replicas = {};  ///< Of each offer.
-  /// Of each offer, then class: the share of the class's requests that it serves.
+  std::vector<std::int64_t> replicas = {};  ///< Replicas of each offer.
+  /// For each offer, then class: the share of the class's requests that it serves.
   std::vector<std::vector<double>> shares = {};
 };
 

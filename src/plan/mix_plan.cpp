@@ -189,7 +189,7 @@ class MixPlanner {
     return counts_gpus ? std::optional(core::real(cost.gpus)) : cost.usd_per_hour;
   }
 
-  /// Of each class and GPU, the points that promise most per cost.
+  /// For each class and GPU, chooses the points that promise most per cost.
   core::Result<void> choose() {
     std::set<std::int64_t> chosen;
     for (const auto& each : classes_) {
@@ -499,7 +499,7 @@ class MixPlanner {
   const PlanOptions& options_;
   const std::atomic<bool>& interrupt_;
   std::vector<std::unique_ptr<ClassPoints>> classes_;
-  std::vector<std::int64_t> ordinals_;  ///< Of each candidate.
+  std::vector<std::int64_t> ordinals_;  ///< By candidate.
   MixAnswer answer_;
 };
 

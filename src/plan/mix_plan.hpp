@@ -20,10 +20,10 @@ namespace ridgeline::plan {
 struct MixCandidate {
   std::string label;
   std::string gpu;
-  std::int64_t gpus = 1;         ///< Of one replica.
-  double cost = 0.0;             ///< Of one replica, in the unit of the objective.
-  std::vector<double> capacity;  ///< Of each class alone, as simulated: requests per second.
-  std::vector<double> sd;        ///< Of its logarithm: runs and model.
+  std::int64_t gpus = 1;         ///< GPUs of one replica.
+  double cost = 0.0;             ///< Cost of one replica, in the unit of the objective.
+  std::vector<double> capacity;  ///< Requests per second of each class alone, as simulated.
+  std::vector<double> sd;        ///< Spread of the capacity's logarithm: runs and model.
   std::vector<double> sure;      ///< What of it is there with the confidence asked for.
   std::string bound = {};        ///< As PlanCandidate::bound: `sure` is what there is at best.
 };
@@ -32,12 +32,12 @@ struct MixCandidate {
 struct MixPool {
   std::size_t candidate = 0;
   std::int64_t replicas = 1;
-  std::vector<double> shares;  ///< Of each class, what this pool serves.
+  std::vector<double> shares;  ///< Share of each class that this pool serves.
   double rate = 0.0;           ///< Requests per second of all of them.
   double p_feasible = 0.0;     ///< That the replicas suffice.
   Certificate certificate = {};
   std::vector<TargetResult> targets = {};
-  std::size_t main_class = 0;  ///< Of which it serves most requests.
+  std::size_t main_class = 0;  ///< Class of which it serves most requests.
   /// Its replicas with the requests of that class at the rate of all; null before it was run.
   std::shared_ptr<const scenario::Resolved> resolved = {};
 };
@@ -53,7 +53,7 @@ struct MixAnswer {
   Question question;
   std::string digest;
   std::string engine;
-  std::vector<double> rates;  ///< Of each class.
+  std::vector<double> rates;  ///< Rate of each class.
   std::vector<MixCandidate> candidates;
   std::vector<MixPool> pools;  ///< Empty: no mix serves all classes, or not surely enough.
   double cost = 0.0;

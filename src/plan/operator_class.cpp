@@ -18,7 +18,7 @@ namespace ridgeline::plan {
 namespace {
 
 struct Word {
-  std::string_view within;  ///< Of a name.
+  std::string_view within;  ///< Part of an operator's name.
   OperatorClass kind;
 };
 constexpr auto kWords = std::to_array<Word>({

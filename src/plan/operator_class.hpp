@@ -44,8 +44,8 @@ inline constexpr std::array<std::string_view, kNumOperatorClasses> kOperatorClas
 using TimeByClass = std::array<double, kNumOperatorClasses>;
 [[nodiscard]] TimeByClass time_by_class(const latency::Explanation& step);
 
-/// The same of steps by their batch, each taken apart once: slow at first, then a look-up. The
-/// model outlives it. Threads may share it.
+/// time_by_class() of steps by their batch, each taken apart once: slow at first, then a look-up.
+/// The model outlives it. Threads may share it.
 class StepParts {
  public:
   explicit StepParts(const latency::StepTimeModel& model) : model_(model) {}

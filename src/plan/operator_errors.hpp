@@ -11,7 +11,7 @@ namespace ridgeline::plan {
 
 /// What is known of the error of an operator class on a GPU.
 struct OperatorError {
-  double sd = 0.0;       ///< Of the logarithm of its time.
+  double sd = 0.0;       ///< Standard deviation of the logarithm of its time.
   bool measured = true;  ///< False: the GPU has no tables of its own, or the class has none.
 };
 

@@ -287,7 +287,7 @@ class Planner {
   [[nodiscard]] CapacityOptions search_of(const Contender& contender, std::int64_t requests) const {
     const Demand& demand = points_.demand;
     const bool is_known = contender.capacity.load > 0.0;
-    // Of sessions the first ones alone are fewer at a time than there will be.
+    // A few sessions keep fewer requests in flight than there will be.
     const std::int64_t wanted =
         demand.session_rate ? std::max(requests, kLeastOfSessions) : requests;
     return {.requests = std::min(wanted, demand.trace_requests.value_or(wanted)),
@@ -413,8 +413,8 @@ class Planner {
     return raced;
   }
 
-  /// Of standings in which no contender is sure to serve the load, all estimates, made ready for a
-  /// race in which they are held to the targets as stated.
+  /// The contenders of each standing in which none is sure to serve the load, all estimates, made
+  /// ready for a race in which they are held to the targets as stated.
   [[nodiscard]] std::vector<std::size_t> unsure_ones() {
     std::vector<std::size_t> found;
     for (const Standing standing : {Standing::kRanked, Standing::kNoPrice}) {
@@ -576,7 +576,7 @@ class Planner {
     return {};
   }
 
-  /// Of an interrupted search: the cheapest by the runs that there were, none of them certified.
+  /// Ranks an interrupted search: the cheapest by the runs that there were, none of them certified.
   void rank_by_race() {
     std::vector<std::size_t> order;
     for (std::size_t i = 0; i < answer_.candidates.size(); ++i) {

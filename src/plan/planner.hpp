@@ -15,7 +15,7 @@ namespace ridgeline::plan {
 /// How far a plan is.
 struct PlanProgress {
   std::string stage;      ///< "looking at points", "2000 requests each", "certifying"
-  std::int64_t done = 0;  ///< Of the stage.
+  std::int64_t done = 0;  ///< Done in the stage.
   std::int64_t all = 0;
   std::string best = {};  ///< The best so far, if any.
 };

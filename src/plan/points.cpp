@@ -46,7 +46,7 @@ struct Look {
   std::string id;
   NetworkAndGpu network_and_gpu;
   core::Errors errors;
-  std::string refusal;  ///< Of errors, where they are not the deployment's own.
+  std::string refusal;  ///< What refuses the point, where that is no error of the deployment's own.
   PlanCandidate candidate;
   std::optional<BoundProof> proof;
   std::vector<BoundProof> least;  ///< By target; of points with a proof.

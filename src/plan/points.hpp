@@ -20,10 +20,10 @@ namespace ridgeline::plan {
 /// A point that could serve, as far as formulas say.
 struct OpenPoint {
   std::size_t candidate = 0;  ///< In Points::candidates.
-  LoadRange range;            ///< Of one replica, within the targets.
-  LatencyDoubt doubt;         ///< Of a bound none.
-  /// Of one replica, within targets that leave room for the doubt; nothing where bounds say that it
-  /// meets them at no load.
+  LoadRange range;            ///< One replica's load within the targets.
+  LatencyDoubt doubt;         ///< A bound has none.
+  /// One replica's load within targets that leave room for the doubt; nothing where bounds say that
+  /// it meets them at no load.
   std::optional<LoadRange> sure_range;
 };
 
@@ -47,13 +47,13 @@ struct BeyondLimits {
 struct Points {
   Demand demand;
   std::vector<PlanCandidate> candidates;  ///< Those that fit, in canonical order.
-  std::vector<OpenPoint> open;            ///< Of those, which no bound refuses.
+  std::vector<OpenPoint> open;            ///< Candidates that no bound refuses.
   std::vector<Rejection> rejected;
   std::vector<NearestMiss> misses;  ///< One per target that refuses points.
   /// The fewest GPUs of what fits but for the limits; of those that could meet the targets, if any.
   std::optional<BeyondLimits> beyond_limits;
   core::Warnings warnings;  ///< That all of those that fit have.
-  std::string engine;       ///< Of those that fit; several by commas.
+  std::string engine;       ///< Engine of those that fit; several by commas.
   std::int64_t points = 0;
   bool interrupted = false;
 };

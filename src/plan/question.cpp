@@ -43,7 +43,7 @@ using document::Node;
 constexpr std::string_view kTensorParallel = "engine.tensor_parallel_size";
 constexpr std::string_view kPipelineParallel = "engine.pipeline_parallel_size";
 constexpr std::string_view kExpertParallel = "engine.enable_expert_parallel";
-/// Of the section `engine`, as vLLM calls it.
+/// Key of the section `engine`, as vLLM calls it.
 constexpr std::string_view kBatchedTokens = "max_num_batched_tokens";
 constexpr std::string_view kRouter = "cluster.router.name";
 /// Budgets of tokens of a step that are tried where none is stated, whatever the engine calls them:
@@ -280,7 +280,7 @@ class QuestionReader {
     return names.empty() ? std::vector{scenario::EngineSection().version} : names;
   }
 
-  /// Of several engines, each ignores what another one has alone; what none has is a mistake.
+  /// Each of several engines ignores what another one has alone; what none has is a mistake.
   void refuse_settings_of_others() {
     const std::vector<std::string> asked = engines();
     for (const std::string_view path :

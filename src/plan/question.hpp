@@ -47,7 +47,7 @@ struct Question {
   std::vector<std::optional<Split>> splits = {std::nullopt};  ///< Nothing: no disaggregation.
   std::vector<std::int64_t> replicas = {};  ///< Ascending; empty: as few as serve.
   bool states_requests = false;             ///< The workload says how many, or for how long.
-  std::string assumed_router = {};          ///< Of several replicas; empty: what is stated.
+  std::string assumed_router = {};          ///< Router of several replicas; empty: what is stated.
   Slo slo;
   double confidence = 0.9;
   Limits limits;
@@ -62,7 +62,7 @@ struct Question {
   Effort effort = Effort::kNormal;
   core::Warnings warnings = {};
   std::vector<hardware::GpuSpec> gpus = {};  ///< That are asked about.
-  std::vector<std::string> engines = {};     ///< Likewise: "vllm@0.15", "sglang".
+  std::vector<std::string> engines = {};  ///< Engines that are asked about: "vllm@0.15", "sglang".
   document::Node stated;  ///< What was asked, as `config.question` of a result repeats it.
 };
 

@@ -35,9 +35,9 @@ struct ReplicaRules {
 struct Contender {
   std::size_t candidate = 0;
   Standing standing = Standing::kRanked;  ///< Only those of one standing drop each other.
-  std::vector<double> unit_costs;         ///< Of one replica, by objective.
+  std::vector<double> unit_costs;         ///< Cost of one replica, by objective.
   ReplicaRules rules;
-  double guess = 0.0;  ///< Of its capacity.
+  double guess = 0.0;  ///< Guess of its capacity.
   /// Its runs are held to targets that leave room for the doubt of its latencies: what it carries
   /// within them is sure.
   bool is_sure = false;

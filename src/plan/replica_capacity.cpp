@@ -18,8 +18,8 @@
 namespace ridgeline::plan {
 namespace {
 
-/// Of the most that a replica may carry: above it more of them help by what each serves, not by
-/// keeping prompts apart.
+/// Share of the most that a replica may carry: above it more replicas help by what each serves, not
+/// by keeping prompts apart.
 constexpr double kFarFromFull = 0.5;
 /// With eight replicas two prompts seldom meet, and a run of 2,000 requests is long enough.
 constexpr std::int64_t kMostTogether = 8;

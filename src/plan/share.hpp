@@ -50,9 +50,9 @@ struct ShareOptions {
   double load = 0.0;           ///< Requests per second, or clients, of what is run.
   std::int64_t requests = 0;   ///< To send; of a trace no more than it has.
   std::int64_t batch = 2'000;  ///< Requests of a batch.
-  std::uint64_t seed = 0;      ///< Of arrivals, lengths and the rest.
+  std::uint64_t seed = 0;      ///< Seed of arrivals, lengths and the rest.
   std::int64_t instances = 1;  ///< Above 1: behind the gateway of the scenario.
-  double trace_rate = 0.0;     ///< Of a trace as it is: it is sped up to `load`.
+  double trace_rate = 0.0;     ///< Rate of a trace as it is: it is sped up to `load`.
   std::int64_t warm_up = 0;    ///< The first so many requests are not counted.
 };
 

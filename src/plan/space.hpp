@@ -25,7 +25,7 @@ inline constexpr double kOutOfStep = 0.02;
 /// One point of a space: a deployment that might serve.
 struct SpacePoint {
   std::int64_t ordinal = 0;
-  std::size_t part = 0;  ///< Of the space: the settings that an engine has.
+  std::size_t part = 0;  ///< Part of the space: the settings that an engine has.
   std::optional<Split> split;
   document::Node scenario;  ///< Without the number of its replicas.
   std::vector<std::pair<std::string, std::string>> settings;  ///< Path and value of each axis.

@@ -46,7 +46,7 @@ void take_levels(const Targets& stated, std::vector<TargetResult>& results);
 struct SureLoad {
   Capacity estimate;  ///< The most that is predicted to meet them.
   Capacity sure;      ///< The most that meets them with the confidence asked for.
-  double sd = 0.0;    ///< Of the logarithm of what it carries: what the distance of two amounts to.
+  double sd = 0.0;    ///< Spread of its logarithm: what the distance of the two amounts to.
 };
 
 /// Finds a capacity at these targets, from that guess on; nothing when interrupted.

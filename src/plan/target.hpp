@@ -17,11 +17,12 @@ namespace ridgeline::plan {
 /// requests that must meet all of some limits (attainment). A percentile is never read off a run:
 /// p99 <= x is the statement that at most 1 % of requests lie above x.
 struct Target {
-  std::array<std::optional<core::Duration>, metrics::kNumMetrics> limits{};  ///< Of one request.
+  /// Limits of one request.
+  std::array<std::optional<core::Duration>, metrics::kNumMetrics> limits{};
   /// kMean: `limits` has one entry, which the mean must not exceed. Else a percentile.
   metrics::Statistic statistic = metrics::Statistic::kP99;
   bool is_attainment = false;
-  double allowed_share = 0.01;  ///< Of requests above a limit; 0 of a mean.
+  double allowed_share = 0.01;  ///< Share of the requests that may lie above a limit; 0 for a mean.
 
   [[nodiscard]] bool is_mean() const { return statistic == metrics::Statistic::kMean; }
   /// The latency of a percentile or a mean.

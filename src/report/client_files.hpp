@@ -25,9 +25,9 @@ inline constexpr double kMsPerSecond = 1e3;
 
 /// The value of a dotted path in the resolved scenario, or nullptr; null counts as absent.
 [[nodiscard]] const document::Node* setting(const RunResult& result, std::string_view path);
-/// The same, or an empty text.
+/// The value of setting(), or an empty text.
 [[nodiscard]] document::Node setting_or_empty(const RunResult& result, std::string_view path);
-/// The same as a number, or nothing.
+/// The value of setting() as a number, or nothing.
 [[nodiscard]] std::optional<double> number_setting(const RunResult& result, std::string_view path);
 
 /// What the server sampled with where the client did not say: "auto" or "vllm" of the scenario. No
@@ -54,7 +54,7 @@ template <class Of>
 struct Spread {
   double sum = 0.0;
   double mean = 0.0;
-  double variance = 0.0;  ///< Of the population.
+  double variance = 0.0;  ///< Population variance.
 };
 [[nodiscard]] Spread spread_of(const std::vector<double>& values);
 

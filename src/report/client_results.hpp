@@ -38,7 +38,7 @@ class ClientResults final : public metrics::Listener {
     double last_token = 0.0;         ///< Since the start, as the next.
     double e2e = 0.0;                ///< Until the server closes the stream.
     std::optional<double> mean_gap;  ///< (last_token - ttft) / (output_tokens - 1).
-    core::SimTime first_step_end;    ///< Of the step that gave the first token, in the server.
+    core::SimTime first_step_end;    ///< End of the step that gave the first token, in the server.
     core::SimTime last_step_end;
     bool preempted = false;
     std::optional<std::size_t> gaps = {};  ///< The place of its gaps, where they are known.

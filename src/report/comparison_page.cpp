@@ -34,7 +34,7 @@ constexpr std::int64_t kComparisonSchemaVersion = 1;
 
 struct Setting {
   std::string path;
-  std::vector<std::string> values;  ///< Of each run; "–" where it has none.
+  std::vector<std::string> values;  ///< One per run; "–" where it has none.
 };
 
 /// Settings that are not the same in all simulated runs.

@@ -11,7 +11,7 @@ namespace ridgeline::report {
 /// One of several runs that a page holds against each other: a result of `run`, or a measured one
 /// in its shape, of which `summary` has what the file says.
 struct PageRun {
-  std::string name;  ///< Of its file.
+  std::string name;  ///< Name of the run's file.
   document::Node result;
   bool measured = false;
 };
@@ -24,7 +24,7 @@ inline constexpr std::size_t kMostPageRuns = 6;
 /// number's `data-key` is the run's place from 0, a colon, and its key.
 [[nodiscard]] std::string comparison_page(const std::vector<PageRun>& runs);
 
-/// The same as a document: {schema_version, runs: [{name, measured, result}, ...]}.
+/// The page's data as a document: {schema_version, runs: [{name, measured, result}, ...]}.
 [[nodiscard]] document::Node page_runs_tree(const std::vector<PageRun>& runs);
 
 }  // namespace ridgeline::report

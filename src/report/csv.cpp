@@ -68,7 +68,7 @@ struct Table {
 std::string summary_csv(const RunResult& result) {
   Table table;
   table.add("", summary_tree(result.summary));
-  // The same columns in every file: empty where one rank is the whole deployment.
+  // Every file has these columns: empty where one rank is the whole deployment.
   const document::Node deployment = deployment_tree(result.deployment.value_or(Deployment{}));
   for (const auto& member : deployment.members()) {
     table.add_cell("deployment." + member.key, result.deployment ? field_of(member.value) : "");

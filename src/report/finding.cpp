@@ -21,7 +21,7 @@ using document::Node;
 using figures::at_path;
 using figures::number_at;
 
-/// Of a key of domain::kBottleneckNames.
+/// Text for a name of domain::kBottleneckNames.
 std::string_view bottleneck_text(std::string_view name) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kTexts = {
       {{"memory", "Memory bandwidth"},

@@ -34,7 +34,7 @@ struct Choice {
   std::string label;
   std::string gpu;
   double speed = 0.0;     ///< A user's tokens per second; 0: not known.
-  double e2e_ms = 0.0;    ///< Likewise.
+  double e2e_ms = 0.0;    ///< End-to-end latency of a request; 0: not known.
   double served = 0.0;    ///< Per GPU.
   bool is_bound = false;  ///< No estimate: it is never the best beside one.
 };

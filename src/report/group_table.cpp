@@ -25,7 +25,7 @@ using metrics::Statistic;
 
 constexpr std::size_t kGroupNameWidth = 16;
 constexpr std::size_t kCellWidth = 9;
-/// Of each label; the other formats have all.
+/// Rows per label in this table; the other formats show every group.
 constexpr std::size_t kMostGroupRows = 8;
 
 /// One statistic of one latency, in the unit that suits the whole run's.

@@ -98,7 +98,7 @@ struct Card {
   std::string_view name;
   std::string_view key;
   std::string_view unit;
-  std::string_view metric;     ///< Of expected_error; empty: none is kept of it.
+  std::string_view metric;     ///< In expected_error; empty: no error is kept for it.
   std::string_view mean = "";  ///< What that error is of, where it is another number.
 };
 constexpr std::array<Card, 8> kCards = {

@@ -24,7 +24,7 @@ struct Box {
 struct Anchor {
   double x = 0.0;
   double y = 0.0;
-  double radius = 0.0;  ///< Of the mark drawn there.
+  double radius = 0.0;  ///< Radius of the mark drawn there.
   double label_width = 0.0;
   double label_height = 0.0;
 };

@@ -133,7 +133,7 @@ class PerfettoTrace::Writer {
   struct Event {
     std::int64_t at;  ///< Nanoseconds.
     std::uint64_t track;
-    std::uint32_t index;  ///< Of the request or the steps.
+    std::uint32_t index;  ///< Index of the request or the steps.
     Kind kind;
     bool is_first = false;  ///< The first slice of a request on its instance.
   };

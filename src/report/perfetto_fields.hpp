@@ -53,7 +53,7 @@ enum Name : std::uint32_t { kIid = 1, kText = 2 };
 enum EventType : std::uint32_t { kSliceBegin = 1, kSliceEnd = 2, kInstant = 3, kCounterEvent = 4 };
 /// Values of Packet::kSequenceFlags.
 enum SequenceFlag : std::uint32_t { kIncrementalStateCleared = 1, kNeedsIncrementalState = 2 };
-/// Of Descriptor::kChildOrdering.
+/// A value of Descriptor::kChildOrdering.
 inline constexpr std::uint32_t kExplicitOrder = 3;
 
 }  // namespace ridgeline::report::perfetto_fields

@@ -113,7 +113,7 @@ Node deployment_node(const PlanCandidate& candidate) {
   return map.build();
 }
 
-/// Of so many replicas; of none, there is none.
+/// Capacity of `replicas` replicas; null for none.
 Node capacity_node(const PlanCandidate& candidate, std::int64_t replicas) {
   if (!candidate.capacity || replicas < 1) {
     return Node::null({});
@@ -245,8 +245,8 @@ Node rejected_node(const Answer& answer) {
   return list_node(std::move(items));
 }
 
-/// Of each factor: its spread, what it does to the capacity of each finalist, and how much of the
-/// pick's doubt is its.
+/// Each factor's spread, its effect on each finalist's capacity, and its share of the pick's
+/// doubt.
 Node sensitivity_node(const Answer& answer) {
   std::vector<Node> items;
   for (std::size_t j = 0; j < answer.factors.size(); ++j) {

@@ -15,7 +15,7 @@ namespace ridgeline::report {
                                             std::size_t most,
                                             bool kernels_only);
 
-/// The same as a script for bash: a comment and a command each.
+/// The measurements as a bash script: a comment and a command each.
 [[nodiscard]] std::string measurement_script(const plan::Answer& answer,
                                              std::size_t most,
                                              bool kernels_only);

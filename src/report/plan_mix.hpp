@@ -16,7 +16,7 @@ namespace ridgeline::report {
                                     const TextStyle& style,
                                     const std::vector<std::string>& files = {});
 
-/// The same for programs, with the capacities behind it; only `run_info` may differ between two
+/// The mix for programs, with the capacities behind it; only `run_info` may differ between two
 /// runs.
 [[nodiscard]] document::Node mix_tree(const plan::MixAnswer& answer,
                                       const PlanRunInfo& info,

@@ -30,7 +30,7 @@ using figures::number_at;
 
 using Rows = std::vector<std::vector<std::string>>;
 
-constexpr std::size_t kMostRows = 50;  ///< Of a table of what is not the answer.
+constexpr std::size_t kMostRows = 50;  ///< Rows of a table other than the answer.
 constexpr std::string_view kNothing = "\u2013";
 
 std::span<const Node> items_at(const Node& tree, std::string_view path) {

@@ -24,7 +24,7 @@ struct PlanRunInfo {
                                      const TextStyle& style,
                                      const std::vector<std::string>& files = {});
 
-/// The same for programs (data/schemas/plan.schema.json). Only `run_info` may differ between two
+/// The answer for programs (data/schemas/plan.schema.json). Only `run_info` may differ between two
 /// runs of one question.
 [[nodiscard]] document::Node plan_tree(const plan::Answer& answer,
                                        const PlanRunInfo& info,

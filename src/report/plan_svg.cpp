@@ -51,7 +51,7 @@ struct PlanPoint {
   const PlanCandidate* candidate = nullptr;
   double cost = 0.0;
   double served = 0.0;
-  double low = 0.0;  ///< Of `served`; equal to `high` where nothing is known.
+  double low = 0.0;  ///< Lower end of `served`; equal to `high` where nothing is known.
   double high = 0.0;
   std::int64_t replicas = 0;
   bool is_pick = false;
@@ -292,7 +292,7 @@ class PlanDrawing {
     return svg;
   }
 
-  /// Of what runs know: where more is served than by any cheaper one.
+  /// Line through the simulated points that serve more than any cheaper one.
   [[nodiscard]] std::string front(const PlanAxis& x, const PlanAxis& y) const {
     std::vector<const PlanPoint*> order;
     for (const PlanPoint& point : points_) {

@@ -35,7 +35,7 @@ using plan::PlanCandidate;
 
 /// An effect below this, in percent of capacity per percent of a step's time, is none.
 constexpr double kWorthSaying = 0.05;
-constexpr std::size_t kTopicWidth = 7;  ///< Of "search" and the like.
+constexpr std::size_t kTopicWidth = 7;  ///< Width of "search" and the other topics.
 
 /// "3 × h200 TP2", and "3+1 × h200 TP2" where one is spare.
 std::string times(const Answer& answer,
@@ -103,7 +103,8 @@ std::string headline(const Answer& answer, bool ascii) {
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-/// Of the replicas that serve, without spare ones; of bounds, what is not exceeded.
+/// Capacity of the serving replicas, without spare ones; for bounds, the limit that it does not
+/// exceed.
 std::string capacity_text(const PlanCandidate& candidate, std::int64_t replicas, bool ascii) {
   if (!candidate.capacity) {
     return "";
@@ -243,7 +244,7 @@ std::string grid_of(const Answer& answer, const TextStyle& style) {
   for (const Objective objective : objectives) {
     columns.push_back({.title = unit_of(objective)});
   }
-  if (is_most) {  // Of the next column; tokens are output tokens, as the first line says.
+  if (is_most) {  // "capacity" is in the next column's unit; tok/s are output tokens.
     columns.push_back({.title = "capacity"});
     if (answer.is_closed_loop) {
       columns.push_back({.title = "clients"});
@@ -342,7 +343,7 @@ std::string sure_line(const Answer& answer, const PlanCandidate& pick) {
   return text;
 }
 
-/// Of the load that is recommended.
+/// The line for the recommended load.
 std::string most_line(const Answer& answer, const PlanCandidate& pick) {
   const double serving = static_cast<double>(answer.serving(pick.replicas));
   const auto load = [&](double value) {

@@ -167,7 +167,7 @@ class LogOfRequests final : public RequestLog {
   LogOfRequests(const LogOfRequests&) = delete;
   LogOfRequests& operator=(const LogOfRequests&) = delete;
   ~LogOfRequests() override {
-    // Of an interrupted run some requests were never sent.
+    // In an interrupted run some requests were never sent.
     for (const Pending& pending : pending_) {
       append(pending.row);
     }

@@ -25,9 +25,10 @@ namespace ridgeline::report {
 /// leaves out what a request does not have and max_tokens where it is output_tokens, and has
 /// `prompt` and `group` as in request-jsonl.
 ///
-/// Of a cluster also: instance, where it ended; num_attempts; the parts of ttft_ms (gateway_ms,
-/// instance_queue_ms, prefill_ms, transfer_ms, delivery_ms), which sum to it; and in JSON
-/// `attempts`, a list of {instance, share (whole, prefill or decode), sent_s, tokens, end_s, why}.
+/// A cluster's log has also: instance, where the request ended; num_attempts; the parts of ttft_ms
+/// (gateway_ms, instance_queue_ms, prefill_ms, transfer_ms, delivery_ms), which sum to it; and in
+/// JSON `attempts`, a list of {instance, share (whole, prefill or decode), sent_s, tokens, end_s,
+/// why}.
 enum class RequestLogFormat { kJsonLines, kCsv };
 
 /// What writes each request: its record, and of a cluster its story.

@@ -38,7 +38,7 @@ using metrics::Distribution;
 using metrics::Metric;
 using metrics::Statistic;
 
-constexpr std::size_t kMaxWidth = 100;  ///< Of sentences; tables take what there is.
+constexpr std::size_t kMaxWidth = 100;  ///< Width of sentences; tables take what there is.
 constexpr std::size_t kMinWidth = 48;
 constexpr std::size_t kResultLabelWidth = 9;
 constexpr std::size_t kUnitWidth = 3;
@@ -241,7 +241,7 @@ class LatencyTable {
   std::vector<std::vector<TargetCell>> targets_;
   std::vector<Statistic> columns_ = {
       Statistic::kMean, Statistic::kP50, Statistic::kP90, Statistic::kP99, Statistic::kMax};
-  std::vector<std::string> histograms_;  ///< Of each row, or none at all.
+  std::vector<std::string> histograms_;  ///< One per row, or none at all.
   std::size_t target_width_ = 0;
   std::size_t verdict_width_ = 0;
 };

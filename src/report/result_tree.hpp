@@ -9,7 +9,7 @@
 
 namespace ridgeline::report {
 
-/// Of the result of `run` and `replay`: data/schemas/result.schema.json.
+/// Version of the result of `run` and `replay`: data/schemas/result.schema.json.
 inline constexpr std::int64_t kResultSchemaVersion = 2;
 
 /// Whether a result's tree holds its series, or null in its place: of a run over time it is most.

@@ -28,7 +28,7 @@ constexpr double kWidth = kRooflineWidth;
 constexpr double kHeight = kRooflineHeight;
 constexpr Box kPlot = {.left = 104.0, .top = 84.0, .right = 932.0, .bottom = 498.0};
 constexpr double kLabelHeight = 15.0;
-// Of a 12 px sans-serif font, on average and rounded up, so that labels never turn out wider.
+// Average width in a 12 px sans-serif font, rounded up so that labels never turn out wider.
 constexpr double kLabelCharWidth = 6.9;
 constexpr double kSmallestMark = 4.0;
 constexpr double kLargestMark = 22.0;
@@ -89,7 +89,7 @@ struct RooflinePoint {
   const latency::OperatorTime* part = nullptr;
   double intensity = 0.0;
   double achieved = 0.0;  ///< FLOP per second.
-  double share = 0.0;     ///< Of the step's time.
+  double share = 0.0;     ///< Share of the step's time.
   double x = 0.0;
   double y = 0.0;
   double radius = 0.0;
@@ -455,7 +455,7 @@ class Chart {
   double unplaced_share_ = 0.0;
   Axis x_;
   Axis y_;
-  std::vector<Corner> corners_;  ///< Of each format's ridge and peak.
+  std::vector<Corner> corners_;  ///< Ridge and peak of each format.
   Corner foot_;                  ///< The slope's lower end.
 };
 

@@ -13,7 +13,7 @@ namespace ridgeline::report {
 struct Roofline {
   std::string title;     ///< "llama-3.1-8b on H100: 64 decodes, kernel model"
   std::string subtitle;  ///< May be empty.
-  std::vector<latency::kernel::FormatPeak> peaks;  ///< Of the formats in use, ascending.
+  std::vector<latency::kernel::FormatPeak> peaks;  ///< Formats in use, ascending.
   core::BytesPerSecond bandwidth;
   std::string shares = "share of the step's time";  ///< What the marks' areas are.
 };
@@ -29,7 +29,7 @@ inline constexpr double kRooflineHeight = 600.0;
 /// pages. There is a peak; peaks and bandwidth must be positive.
 [[nodiscard]] std::string roofline_svg(const Roofline& roofline,
                                        const latency::Explanation& explanation);
-/// The same as an element of a picture of that size.
+/// The roofline as an element of a picture of that size.
 [[nodiscard]] std::string roofline_marks(const Roofline& roofline,
                                          const latency::Explanation& explanation);
 

@@ -17,7 +17,7 @@ namespace ridgeline::report {
 /// How a run went on this machine: the only part of a result that may differ between two runs of
 /// one scenario.
 struct RunInfo {
-  std::string version;  ///< Of Ridgeline.
+  std::string version;  ///< Ridgeline's version.
   double wall_time_s = 0.0;
   std::optional<std::string> host;
   std::string engine_core;             ///< "fast" or "reference".
@@ -33,11 +33,11 @@ struct Deployment {
   std::int64_t data_parallel_size = 1;
   std::int64_t loaded_ranks =
       1;  ///< That get requests: no more than there are clients or requests.
-  std::optional<double> request_rate;       ///< Of arrivals, at all ranks.
+  std::optional<double> request_rate;       ///< Arrivals at all ranks.
   std::optional<double> rank_request_rate;  ///< At the simulated one.
   std::optional<std::int64_t> requests;     ///< That all ranks get, where that is known.
   std::int64_t rank_requests = 0;
-  std::optional<double> request_throughput;  ///< Of all ranks, as are the next.
+  std::optional<double> request_throughput;  ///< All ranks together, as are the next.
   std::optional<double> output_throughput;
   std::optional<double> total_token_throughput;
   std::optional<double> goodput;

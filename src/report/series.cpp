@@ -159,7 +159,7 @@ class SeriesWriter {
     }
   }
 
-  /// Of one instance: where it is idle, it has nothing.
+  /// Columns of a gauge: an idle instance counts as zero.
   void gauge(core::Int128 Window::* sum,
              std::int64_t Window::* least,
              std::int64_t Window::* greatest) {

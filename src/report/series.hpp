@@ -9,7 +9,7 @@ namespace ridgeline::report {
 /// The part of a result under `series`: one list per number, an item per window
 /// (docs/series.md).
 [[nodiscard]] document::Node series_tree(const metrics::Series& series);
-/// The same as the next value of a JSON text.
+/// Writes the series as the next value of a JSON text.
 void write_series(const metrics::Series& series, document::JsonWriter& json);
 
 }  // namespace ridgeline::report

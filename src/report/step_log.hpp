@@ -48,7 +48,7 @@ struct StepSummary {
   std::int64_t memory_to_compute = 0;
   std::int64_t compute_to_memory = 0;
   std::int64_t lookups = 0;  ///< One per part and segment that a table priced.
-  std::int64_t misses = 0;   ///< Of them.
+  std::int64_t misses = 0;   ///< Look-ups outside the table.
   double farthest = 0.0;
 };
 /// Reads a log line by line; a malformed line, or one beyond the reader's limit, is an error that

@@ -20,7 +20,7 @@ struct StepReport {
   std::vector<std::string> headline;  ///< What was priced, in short pieces for a person.
   document::Node config;              ///< The resolved scenario; may be null.
   latency::Explanation explanation;
-  std::optional<latency::roofline::ChargedAttention> charged;  ///< Of V2, beside its decodes.
+  std::optional<latency::roofline::ChargedAttention> charged;  ///< V2's decodes, as charged.
   core::Warnings warnings;
 };
 

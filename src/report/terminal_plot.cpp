@@ -159,7 +159,7 @@ std::string sparkline(const std::vector<double>& values, bool ascii) {
 
 std::vector<std::string> tall_bars(const std::vector<double>& values, bool ascii) {
   constexpr std::size_t kRows = 4;
-  constexpr std::size_t kDots = 4;  ///< Of a character of Braille, one above the other.
+  constexpr std::size_t kDots = 4;  ///< Dots of a Braille character, one above the other.
   // Unicode 15, chapter 21.1: U+2800 and a bit per dot; of the left and of the right column, from
   // above.
   constexpr std::array<std::array<unsigned, kDots>, 2> kBits = {

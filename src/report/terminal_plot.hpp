@@ -27,7 +27,7 @@ enum class PlotHeight : std::uint8_t { kLine, kTall };
 /// A character per value, as high as the value is of the greatest; of all zeros the lowest.
 [[nodiscard]] std::string sparkline(const std::vector<double>& values, bool ascii);
 
-/// The same in four lines, from above: two values a character in Braille, one without it.
+/// Bars of four lines, from above: two values a character in Braille, one without it.
 [[nodiscard]] std::vector<std::string> tall_bars(const std::vector<double>& values, bool ascii);
 
 /// How many requests of a run lie where between the least and the greatest of a latency.

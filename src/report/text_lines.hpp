@@ -16,7 +16,7 @@ struct Piece {
 /// How pieces become lines.
 struct LineLayout {
   std::size_t width = 100;
-  std::size_t indent = 0;  ///< Of every line after the first.
+  std::size_t indent = 0;  ///< Indent of every line after the first.
   std::string_view separator = "   ";
   std::string_view reset = {};  ///< Ends a colour.
 };

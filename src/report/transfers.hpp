@@ -16,7 +16,8 @@ struct InstanceKinds {
   std::int64_t prefill = 0;
   std::int64_t decode = 0;
 };
-/// The same for people, in two paragraphs: what moved, and the parts of the time to first token.
+/// The transfers for people, in two paragraphs: what moved, and the parts of the time to first
+/// token.
 [[nodiscard]] std::string transfers_lines(const metrics::TransferSummary& transfers,
                                           const InstanceKinds& instances,
                                           const TextStyle& style);

@@ -130,7 +130,7 @@ std::string frame_svg(const LogScale& scale, std::string_view title) {
   return svg;
 }
 
-/// Of a server's start the names end in their units.
+/// Names of a server's start end in their units.
 std::string_view unit_of(Figure figure) {
   if (is_of_start(figure)) {
     return "of starts";

@@ -11,7 +11,7 @@ namespace ridgeline::report {
 /// A table per confidence, group by group, and how well the picks' certainty holds.
 [[nodiscard]] std::string ranking_text(const evidence::validate::Ranking& ranking,
                                        const TextStyle& style);
-/// The same as Markdown.
+/// The ranking as Markdown.
 [[nodiscard]] std::string ranking_markdown(const evidence::validate::Ranking& ranking);
 /// One object: `questions`, `by_confidence`, `calibration`.
 void write_ranking(document::JsonWriter& json, const evidence::validate::Ranking& ranking);

@@ -46,7 +46,7 @@ bool is_work_axis(std::string_view axis) {
   return axis == "phase" || axis == "batch" || axis == "context";
 }
 
-/// Of the column of metrics.
+/// Width of the column of metrics.
 std::size_t metric_width(const Validation& validation) {
   std::size_t width = std::string_view("throughput").size();
   for (const auto& row : validation.scores) {

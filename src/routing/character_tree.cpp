@@ -153,7 +153,7 @@ void CharacterTree::disown(Node* node, std::size_t worker) {
   }
 }
 
-/// Of the nodes that the worker owns and none of whose children it owns, the one given longest ago.
+/// The oldest of the nodes that the worker owns and none of whose children it owns.
 CharacterTree::Node* CharacterTree::oldest_leaf(Node* node, std::size_t worker) const {
   Node* best = nullptr;
   bool is_leaf = true;

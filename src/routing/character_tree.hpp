@@ -39,8 +39,8 @@ class CharacterTree {
   void insert(const Text& text, std::size_t worker);
   /// Forgets all that a worker was given.
   void forget(std::size_t worker);
-  /// Of each worker with more characters than `most`: takes leaves away, the oldest first, until it
-  /// has no more.
+  /// Takes leaves away from each worker with more characters than `most`, the oldest first, until
+  /// it has no more.
   void evict(std::int64_t most);
 
  private:

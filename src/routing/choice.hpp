@@ -71,12 +71,12 @@ template <class Value>
   return {.place = static_cast<std::size_t>(place - numbers.begin()), .equals = equals};
 }
 
-/// The same of a row of numbers.
+/// Draws among the highest of a row of numbers.
 [[nodiscard]] inline Drawn draw_highest(std::span<const double> numbers, core::RngStream& draws) {
   RIDGELINE_CHECK(!numbers.empty(), "there is an instance to choose");
   return draw_equal(numbers, highest_of(numbers), draws);
 }
-/// The same of the lowest.
+/// Draws among the lowest of a row of numbers.
 [[nodiscard]] inline Drawn draw_lowest(std::span<const double> numbers, core::RngStream& draws) {
   RIDGELINE_CHECK(!numbers.empty(), "there is an instance to choose");
   return draw_equal(numbers, lowest_of(numbers), draws);

@@ -8,7 +8,7 @@ namespace ridgeline::routing {
 
 /// What the router has counted of one worker, and how much of the prompt it believes there.
 struct DynamoWorker {
-  double device_blocks = 0.0;  ///< Of the prompt, on the GPU; and in the other tiers.
+  double device_blocks = 0.0;  ///< Blocks of the prompt on the GPU; and in the other tiers.
   double host_blocks = 0.0;
   double disk_blocks = 0.0;
   double shared_blocks = 0.0;  ///< Beyond those on the GPU.
@@ -41,11 +41,11 @@ struct DynamoColumns {
   std::vector<double> requests = {};
 };
 
-/// Of each worker, lower is better.
+/// Cost of each worker; lower is better.
 [[nodiscard]] std::vector<double> dynamo_costs(const std::vector<DynamoWorker>& workers,
                                                std::int64_t prompt_tokens,
                                                const DynamoWeights& weights = {});
-/// The same into `costs`.
+/// dynamo_costs() into `costs`.
 void fill_dynamo_costs(const DynamoColumns& workers,
                        std::int64_t prompt_tokens,
                        const DynamoWeights& weights,

@@ -15,9 +15,9 @@ namespace ridgeline::routing {
 
 /// A filter of a profile as the user states it.
 struct NamedFilter {
-  std::string name;                           ///< Of filters().
-  std::vector<UtilizationLimit> limits = {};  ///< Of the utilization-filter.
-  bool all_if_empty = false;                  ///< Of the same: it leaves all where it left none.
+  std::string name;                           ///< A name of filters().
+  std::vector<UtilizationLimit> limits = {};  ///< Limits of the utilization-filter.
+  bool all_if_empty = false;  ///< The utilization-filter leaves all where it left none.
 };
 
 /// A filter by the name that a profile gives it (llm-d-router ebab687).

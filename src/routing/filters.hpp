@@ -14,10 +14,10 @@ namespace ridgeline::routing {
 /// Places of candidates, in order.
 using Places = std::vector<std::size_t>;
 
-/// Of the filter that keeps requests where their prefix is.
+/// Options of the filter that keeps requests where their prefix is.
 struct AffinityOptions {
   double threshold = 0.8;          ///< Matched share from which an instance is sticky.
-  double max_penalty_ms = 18e3;    ///< Of TTFT, before stickiness gives way.
+  double max_penalty_ms = 18e3;    ///< TTFT penalty before stickiness gives way.
   double prefill_rate = 15'928.0;  ///< Tokens per second, for the estimate of TTFT.
 };
 /// The sticky candidates; all where none is, or where the best of them is later by more than the

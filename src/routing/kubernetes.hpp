@@ -66,7 +66,7 @@ class ChunkTrie {
  private:
   /// A run of chunks that were only ever given together.
   struct Node {
-    std::vector<std::uint64_t> chunks;                                  ///< Of the root none.
+    std::vector<std::uint64_t> chunks;                                  ///< None at the root.
     std::unordered_map<std::uint64_t, std::unique_ptr<Node>> children;  ///< By their first chunk.
     std::vector<std::size_t> endpoints;                                 ///< In order.
   };

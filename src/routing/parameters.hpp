@@ -29,10 +29,10 @@ struct RouterSetup {
   std::vector<NamedWeight> scorers = {};  ///< In place of the profile's; empty: the profile's.
   std::vector<NamedFilter> filters = {};  ///< In their order, before those of the profile.
   std::string picker = {};                ///< Empty: the profile's.
-  std::int64_t block_tokens = 16;         ///< Of a block of the instances' KV cache.
-  std::int64_t gateways = 1;              ///< Of which each has a policy of its own.
+  std::int64_t block_tokens = 16;         ///< Tokens of a block of the instances' KV cache.
+  std::int64_t gateways = 1;              ///< Each gateway has a policy of its own.
   std::int64_t gateway = 0;               ///< Which of them this is.
-  std::int64_t connections = 0;           ///< Of requests without a session (connection_of()).
+  std::int64_t connections = 0;  ///< Connections of requests without a session (connection_of()).
   std::shared_ptr<const LatencyPredictor> predictor = {};  ///< Null: nothing is predicted.
 
   /// The value of a parameter: the stated one, else that of the policy's table. Requires that the

@@ -20,8 +20,8 @@ struct Prospect {
   std::int64_t running = 0;          ///< Requests that hold a seat, as last read, like the next.
   double kv_usage = 0.0;             ///< Used share of the KV blocks, 0 to 1.
   std::int64_t queued_tokens = 0;    ///< Prompt tokens sent there and believed not yet computed.
-  std::int64_t prompt_tokens = 0;    ///< Of the request.
-  std::int64_t uncached_tokens = 0;  ///< Of those, believed not to be in the instance's cache.
+  std::int64_t prompt_tokens = 0;    ///< Tokens of the request's prompt.
+  std::int64_t uncached_tokens = 0;  ///< Prompt tokens believed not to be in the instance's cache.
 };
 
 /// Predicts the latency of a request at an instance.
@@ -32,7 +32,7 @@ class LatencyPredictor {
   LatencyPredictor& operator=(const LatencyPredictor&) = delete;
   virtual ~LatencyPredictor() = default;
 
-  /// The same answer to the same question.
+  /// Equal prospects get equal answers.
   [[nodiscard]] virtual Latency predict(const Prospect& prospect) const = 0;
 };
 

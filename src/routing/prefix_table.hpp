@@ -22,7 +22,7 @@ struct OwnBlocks {
   std::uint64_t hash = 0;  ///< As domain::Chain::OwnTokens, like the next two.
   std::uint64_t content = 0;
   std::uint32_t begin = 0;
-  std::uint32_t end = 0;  ///< Of the last block, in tokens of the prompt.
+  std::uint32_t end = 0;  ///< End of the last block, in tokens of the prompt.
 
   [[nodiscard]] std::int64_t count(std::int64_t block_tokens) const {
     return (end + block_tokens - 1) / block_tokens - begin / block_tokens;
@@ -54,7 +54,7 @@ struct PromptBlocks {
 class PromptReader {
  public:
   struct Blocks {
-    std::int64_t tokens = 64;     ///< Of a block.
+    std::int64_t tokens = 64;     ///< Tokens of a block.
     std::int64_t most = 131'072;  ///< Tokens of a prompt that count.
     bool whole = false;           ///< A last and partial block does not count.
     std::int64_t memory = 0;      ///< Blocks that the router remembers of a server.
@@ -94,8 +94,8 @@ class PrefixTable {
       counts_.resize(servers);
     }
   }
-  /// Of each server, how many of these blocks it has: counted up to the first block that no server
-  /// has. Own blocks are on no server. Valid until the next call.
+  /// How many of these blocks each server has: counted up to the first block that no server has.
+  /// Own blocks are on no server. Valid until the next call.
   [[nodiscard]] std::span<const std::int64_t> matches(const PromptBlocks& blocks);
   /// Whether the last matches() found any.
   [[nodiscard]] bool has_matches() const { return has_counts_; }
@@ -112,7 +112,7 @@ class PrefixTable {
   /// A block with its key.
   struct Block {
     std::uint64_t key = 0;
-    std::uint64_t rows = 0;  ///< Of own blocks that the server had got when this last went there.
+    std::uint64_t rows = 0;  ///< Own blocks that the server had when this last went there.
   };
   struct Recent {
     std::list<Block> order;       ///< The newest first.
@@ -137,7 +137,7 @@ class PrefixTable {
   std::vector<std::int64_t> counts_;  ///< Scratch of matches().
   bool has_counts_ = false;           ///< Not all of these are 0.
   bool has_own_blocks_ = false;       ///< There may be rows of them.
-  std::int64_t block_tokens_ = 1;     ///< Of those.
+  std::int64_t block_tokens_ = 1;     ///< Tokens of an own block.
 };
 
 /// The prompts that a router has sent, and where: what policies that follow prompts have in common.
@@ -147,8 +147,8 @@ class SentPrompts {
   explicit SentPrompts(const PromptReader::Blocks& blocks)
       : reader_(blocks), table_(0, static_cast<std::size_t>(blocks.memory)) {}
 
-  /// Of each instance by its id, how many blocks of the prompt at hand were sent there. Valid until
-  /// the next call.
+  /// How many blocks of the prompt at hand were sent to each instance, by its id. Valid until the
+  /// next call.
   [[nodiscard]] std::span<const std::int64_t> matches(const RouteInput& input) {
     table_.make_room(input.id_room());
     prompt_ = &reader_.read(input);

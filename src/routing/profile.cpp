@@ -203,7 +203,7 @@ class ProfileRouter final : public Router {
     }
   }
 
-  /// Of kept_, and of few_, only what stands at these places of it, which ascend.
+  /// Keeps in kept_, and in few_, only what stands at these places of it, which ascend.
   void keep(const Places& places) {
     if (places.size() == kept_.size()) {
       return;
@@ -266,7 +266,7 @@ class ProfileRouter final : public Router {
     }
   }
 
-  /// Of what the filter left out, no score is known.
+  /// Instances that the filter left out have no known score.
   void report_sums(const RouteInput& input) const {
     if (input.scores == nullptr) {
       return;
@@ -288,7 +288,7 @@ class ProfileRouter final : public Router {
     }
   }
 
-  /// Of the prompt, at that place of the views.
+  /// Tokens of the prompt that are not cached at that place of the views.
   [[nodiscard]] std::int64_t uncached_tokens(const RouteInput& input, std::size_t place) const {
     const std::int64_t prompt = input.request.prompt_tokens.value();
     const InstanceView& view = input.instances[place];
@@ -373,7 +373,7 @@ class ProfileRouter final : public Router {
 
   Profile profile_;
   std::string picker_;
-  std::vector<NamedFilter> filters_;  ///< Of the setup.
+  std::vector<NamedFilter> filters_;  ///< Filters of the setup.
   std::vector<WeightedScorer> scorers_;
   Needs needs_;
   bool reads_prefix_ = false;  ///< What it sent itself; not what KV events tell.
@@ -383,7 +383,7 @@ class ProfileRouter final : public Router {
   SentPrompts sent_;
   SessionMemory sessions_;
   std::shared_ptr<const LatencyPredictor> predictor_;  ///< Where the profile predicts.
-  // Of the decision at hand.
+  // The decision at hand.
   std::span<const std::int64_t> matches_;  ///< Blocks of the prompt, by instance.
   Columns all_;
   bool is_matched_ = false;         ///< Some instance may have a block of the prompt.
@@ -391,7 +391,7 @@ class ProfileRouter final : public Router {
   std::size_t num_before_own_ = 0;  ///< That pass those of the setup.
   Columns few_;
   Scores sums_;
-  Scores scores_;  ///< Of one scorer.
+  Scores scores_;  ///< Scores by one scorer.
 };
 
 }  // namespace

@@ -30,7 +30,7 @@ struct Profile {
   /// What is cached where is known from KV events, in the instances' own blocks; otherwise an
   /// approximate prefix cache remembers what was sent.
   bool exact = false;
-  /// Of the approximate prefix cache, kept where a scorer or the filter reads it.
+  /// The approximate prefix cache, kept where a scorer or the filter reads it.
   std::int64_t block_tokens = 64;
   std::int64_t most_prefix_tokens = 131'072;
   std::size_t blocks_per_instance = 31'250;

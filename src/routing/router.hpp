@@ -21,7 +21,7 @@ namespace ridgeline::routing {
 struct OwnCounters {
   std::int64_t requests = 0;  ///< Sent and not known to have ended.
   std::int64_t tokens = 0;    ///< Their prompt tokens.
-  /// Of those of requests without a known first token, what the router believed to be uncached.
+  /// Tokens believed to be uncached, of requests without a known first token.
   std::int64_t prefill_tokens = 0;
 
   friend bool operator==(const OwnCounters&, const OwnCounters&) = default;
@@ -104,12 +104,12 @@ struct RouteInput {
   /// them: what a policy remembers of instances goes by id, not by place.
   std::span<const InstanceView> instances;
   core::SimTime now;
-  /// Of each of them, as KV events tell; empty where no KV is kept outside the GPUs, or the policy
-  /// does not need it.
+  /// Tiers of each instance, as KV events tell; empty where no KV is kept outside the GPUs, or the
+  /// policy does not need it.
   std::span<const TierTokens> tiers = {};
   /// Where there is one, a policy that scores puts in the score of each instance.
   std::vector<double>* scores = nullptr;
-  /// Of the groups of instances that serve different models, the request's (routing/by_group.hpp).
+  /// The request's group, among instances that serve different models (routing/by_group.hpp).
   std::uint32_t group = 0;
   bool is_weighted = false;     ///< Instances differ in weight.
   LatencyTargets targets = {};  ///< The request's.

@@ -31,7 +31,7 @@ constexpr core::Seconds kCaptureLayer{13.5 / 36 / 147};  ///< And of one graph s
 /// A slower host's ranks stand in each other's way: 1 + this * (class - 1) * ranks. Of capturing
 /// and the profile run on the slow host, from 0.073 to 0.117.
 constexpr double kSlowRanks = 0.093;
-/// The same of the compiler, which is all host work: 0.167 and 0.194.
+/// Factor for the compiler, which is all host work: 0.167 and 0.194 on that host.
 constexpr double kSlowCompilers = 0.18;
 
 }  // namespace

@@ -32,7 +32,7 @@ struct ColdStart {
 
 /// What a start's times depend on.
 struct StartFacts {
-  core::Bytes weights;  ///< Of all ranks of an instance.
+  core::Bytes weights;  ///< Weights of all ranks of an instance.
   std::int64_t layers = 0;
   std::int64_t ranks = 1;
   std::int64_t graph_sizes = 0;  ///< CUDA graphs to capture; 0: nothing is compiled or captured.
@@ -65,7 +65,7 @@ struct StartParts {
 /// proportion: one network was measured (docs/accuracy.md has the errors).
 [[nodiscard]] StartParts start_parts(const StartFacts& facts);
 
-/// The same as phases: what is neither read, compiled nor captured is warm-up.
+/// The computed parts as phases: what is neither read, compiled nor captured is warm-up.
 [[nodiscard]] ColdStart computed_start(const StartFacts& facts);
 
 /// What disks and object stores give, unless set.

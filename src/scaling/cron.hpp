@@ -16,7 +16,7 @@ namespace ridgeline::scaling {
 struct CronLine {
   std::bitset<60> minutes = {};
   std::bitset<24> hours = {};
-  std::bitset<32> days = {};     ///< Of the month, from 1.
+  std::bitset<32> days = {};     ///< Days of the month, from 1.
   std::bitset<13> months = {};   ///< From 1.
   std::bitset<7> weekdays = {};  ///< From Sunday.
   /// Where days and weekdays are both limited, one of them is enough (crontab(5)).
@@ -25,8 +25,8 @@ struct CronLine {
   std::int64_t replicas = 0;
 };
 
-/// Of "minute hour day month weekday": numbers, "*", "a-b", "*/n" and "a-b/n", with commas between
-/// several; weekday 7 is Sunday too. Nothing for anything else.
+/// Reads "minute hour day month weekday": numbers, "*", "a-b", "*/n" and "a-b/n", with commas
+/// between several; weekday 7 is Sunday too. Nothing for anything else.
 [[nodiscard]] std::optional<CronLine> cron_line(std::string_view fields, std::int64_t replicas);
 
 /// A minute of a calendar without a time zone: "2026-01-31" or "2026-01-31T09:30".

@@ -37,7 +37,7 @@ double value_of(Metric metric, const ReplicaReading& reading) {
              reading.kv_usage * static_cast<double>(reading.kv_capacity.value());
     case Metric::kTtft:
     case Metric::kTpot:
-      break;  // Of all replicas together.
+      break;  // A latency is of all replicas together.
   }
   return 0.0;
 }

@@ -48,7 +48,7 @@ inline constexpr std::array<std::string_view, 9> kMetricNames = {"requests",
 struct LatencyWindow {
   Metric metric = Metric::kTtft;
   double quantile = 0.9;
-  core::Duration lasts = core::Duration::seconds(60);  ///< Of requests that ended since so long.
+  core::Duration lasts = core::Duration::seconds(60);  ///< Requests that ended since so long count.
 };
 
 /// The least of `values` that so large a share of them does not exceed. There is one at least.

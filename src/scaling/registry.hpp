@@ -23,9 +23,9 @@ enum class Role : std::uint8_t { kBoth, kPrefill, kDecode };
 struct ScalerSettings {
   core::Duration scaling_interval = {};  ///< Between decisions.
   Metric metric = Metric::kRequests;
-  double target = 1.0;           ///< Of the metric, per replica unless it is a latency; > 0.
-  double metric_quantile = 0.9;  ///< Of a latency.
-  core::Duration metric_window = core::Duration::seconds(60);  ///< Of a latency.
+  double target = 1.0;           ///< Target of the metric, per replica unless it is a latency; > 0.
+  double metric_quantile = 0.9;  ///< Quantile of a latency.
+  core::Duration metric_window = core::Duration::seconds(60);  ///< Window of a latency.
   double tolerance = 0.1;  ///< No change while metric/target is so near 1.
   core::Duration stabilization_window = core::Duration::seconds(300);
   core::Duration cooldown = core::Duration::seconds(300);  ///< Idle time before the last one goes.

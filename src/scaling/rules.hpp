@@ -18,7 +18,7 @@ struct ReplicaGauges {
 /// Replicas of one price.
 struct VariantCounts {
   std::int64_t current = 0;
-  std::int64_t desired = 0;  ///< Of the last decision; 0: none.
+  std::int64_t desired = 0;  ///< By the last decision; 0: none.
   std::int64_t pending = 0;
   double cost = 0.0;
   std::int64_t fewest = 1;
@@ -65,7 +65,7 @@ struct TokenDecision {
   double required = 0.0;
   double spare = 0.0;
   std::size_t variant = 0;
-  std::int64_t delta = 0;  ///< Of that variant; 0: no decision.
+  std::int64_t delta = 0;  ///< Change of that variant; 0: no decision.
 };
 [[nodiscard]] TokenDecision token_capacity(const std::vector<ReplicaTokens>& replicas,
                                            double pending_capacity,

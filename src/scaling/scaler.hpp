@@ -21,10 +21,10 @@ struct ReplicaReading {
   std::int64_t running = 0;         ///< Requests that hold a seat.
   double kv_usage = 0.0;            ///< Used share of the KV blocks, 0 to 1.
   double busy = 0.0;                ///< Share of the time since the reading before spent in steps.
-  core::Tokens queued_tokens = {};  ///< Of the prompts of the waiting requests.
+  core::Tokens queued_tokens = {};  ///< Prompt tokens of the waiting requests.
   core::Tokens kv_capacity = {};
   core::Tokens context = {};  ///< Longest request.
-  std::size_t variant = 0;    ///< Of PoolHistory::variants.
+  std::size_t variant = 0;    ///< Index in PoolHistory::variants.
 };
 
 /// What a pool's metrics showed at one instant.
@@ -43,11 +43,11 @@ struct PoolReading {
 /// Replicas that are alike, and the bounds of their number.
 struct Variant {
   std::int64_t replicas = 0;  ///< Ready or on their way to be.
-  std::int64_t ready = 0;     ///< Of those.
+  std::int64_t ready = 0;     ///< Ready now.
   std::int64_t min_replicas = 0;
   std::int64_t max_replicas = 0;
-  double cost = 0.0;              ///< Of each, in any unit.
-  core::Tokens kv_capacity = {};  ///< Of each.
+  double cost = 0.0;              ///< Cost of each replica, in any unit.
+  core::Tokens kv_capacity = {};  ///< KV capacity of each replica.
 };
 
 /// What an autoscaler may look at. Numbers of replicas are sums over the variants.
@@ -55,7 +55,7 @@ struct PoolHistory {
   std::span<const PoolReading> readings;  ///< In order of time; the last is the newest.
   std::span<const Variant> variants = {};
   std::int64_t replicas = 0;  ///< Ready or on their way to be.
-  std::int64_t ready = 0;     ///< Of those.
+  std::int64_t ready = 0;     ///< Ready now.
   std::int64_t min_replicas = 0;
   std::int64_t max_replicas = 0;
 

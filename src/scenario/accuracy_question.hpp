@@ -23,7 +23,7 @@ inline constexpr std::string_view kBoundWords = "a bound, not an estimate";
 /// GPU nor on a relative, so that every one takes what the datasheet says. Empty where they are
 /// estimates. Whatever is made of such times has no expected error and no certainty.
 [[nodiscard]] std::string why_bound(const Deployment& deployment);
-/// The same of all that serves.
+/// why_bound() of all that serves.
 [[nodiscard]] std::string why_bound(const Resolved& resolved);
 /// What figures of it are: kBoundWords or "an estimate".
 [[nodiscard]] std::string basis_words(const Resolved& resolved);

@@ -290,8 +290,8 @@ core::Duration times(double factor, core::Duration time) {
   return core::Duration::saturating(core::Seconds(factor * time.to_seconds()));
 }
 
-/// Of the front end's work on a token, what API processes do one after the other, whatever their
-/// number: one process was seen to stream 13,500 tokens a second (gpt-oss-120b on B200,
+/// Share of the front end's work on a token that API processes do one after the other, whatever
+/// their number: one process was seen to stream 13,500 tokens a second (gpt-oss-120b on B200,
 /// InferenceX), three 22,200 (gpt-oss-20b on B200, ML.ENERGY).
 constexpr double kFrontEndInTurn = 0.46;
 

@@ -41,7 +41,7 @@ struct Deployment {
   hardware::GpuSpec gpu;
   engine::MemoryPlan memory;
   std::vector<engine::MemoryLine> memory_lines;  ///< As an engine that is not vLLM divides it.
-  engine::EngineOptions engine;                  ///< Of every run, but for its seed.
+  engine::EngineOptions engine;                  ///< Options of every run, but for its seed.
   engine::RequestPath path;
   engine::HostTime host;
   latency::Execution execution;

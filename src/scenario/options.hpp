@@ -105,7 +105,7 @@ inline constexpr double kMinIntervalSeconds = 0.001;
 
 /// The slot of an option in a whole scenario.
 [[nodiscard]] Slot slot_of(const Option& option, Scenario& scenario);
-/// The same in one deployment; nothing for an option of the workload or of the run.
+/// The slot of an option in one deployment; nothing for an option of the workload or of the run.
 [[nodiscard]] std::optional<Slot> slot_of(const Option& option, DeploymentSection& deployment);
 
 /// The value of an option in a scenario as a node (null when unset), and as text for people.

@@ -50,7 +50,7 @@ document::Node scalar(const std::string& text) {
   return document::Node::string(text, where);
 }
 
-/// The same, and maps and lists as YAML writes them in one line: "{quant_method: fp8}".
+/// A scalar, or maps and lists as YAML writes them in one line: "{quant_method: fp8}".
 core::Result<document::Node> flag_value(const std::string& text) {
   const bool nested = text.starts_with('{') || text.starts_with('[');
   const char last = text.starts_with('{') ? '}' : ']';
@@ -63,7 +63,7 @@ core::Result<document::Node> flag_value(const std::string& text) {
   return nested ? document::parse_yaml(text, kFlagsFile) : scalar(text);
 }
 
-/// Of a program that uses the library: flags have been found in the table before.
+/// An error of a program that uses the library: flags have been found in the table before.
 core::Error no_such_option(const std::string& path) {
   std::vector<std::string> paths;
   for (const Option& option : options()) {

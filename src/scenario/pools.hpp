@@ -15,7 +15,7 @@ namespace ridgeline::scenario {
 /// Instances that are alike, made runnable.
 struct ResolvedPool {
   PoolSection section;                           ///< With the names of its models.
-  std::shared_ptr<const Deployment> deployment;  ///< Of each of them.
+  std::shared_ptr<const Deployment> deployment;  ///< Deployment of each instance.
 };
 
 /// Resolves the deployment of each pool. An error says which pool it is about. With prefill and

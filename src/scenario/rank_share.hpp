@@ -26,7 +26,7 @@ class RankShare {
   /// Ranks that get requests.
   [[nodiscard]] std::int64_t loaded_ranks() const { return loaded_; }
 
-  /// Of so many clients, requests or requests per second of the deployment: the rank's.
+  /// The rank's share of so many clients, requests or requests per second of the deployment.
   [[nodiscard]] std::int64_t clients(std::int64_t whole) const;
   [[nodiscard]] std::int64_t requests(std::int64_t whole) const;
   [[nodiscard]] double rate(double whole) const;

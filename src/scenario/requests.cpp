@@ -140,7 +140,8 @@ WorkloadSection Workload::of_rank() const {
     return rank;
   }
   const RankShare deal = share();
-  if (section.num_prompts && !section.trace) {  // Of a trace so many are taken, and then dealt out.
+  if (section.num_prompts &&
+      !section.trace) {  // A trace gives so many, and they are then dealt out.
     rank.num_prompts = deal.requests(*section.num_prompts);
   }
   if (section.max_concurrency) {

@@ -82,7 +82,7 @@ struct Resolution {
     return std::nullopt;
   }
 
-  /// The same of a document that `set` patches: an error in a patched value is that patch's.
+  /// keep() for a document that `set` patches: an error in a patched value is that patch's.
   template <class T>
   std::optional<T> keep_patched(core::Result<T> result,
                                 std::string_view field,

@@ -20,7 +20,7 @@ struct Resolved {
   Workload workload;
   RunSettings run;
   std::vector<Provenance> provenance;  ///< One per option, in the table's order.
-  core::Warnings warnings;             ///< Of how the scenario was said, and of its deployment.
+  core::Warnings warnings;             ///< About how the scenario was said, and its deployment.
 
   /// The scenario with what was derived: run again, it gives the same run.
   [[nodiscard]] Scenario scenario() const;

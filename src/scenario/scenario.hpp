@@ -74,7 +74,7 @@ struct EngineSection {
   bool enable_lora = false;
   std::optional<std::int64_t> max_loras;
   std::optional<SpeculativeConfig> speculative_config;
-  std::vector<document::NamedValue> settings;  ///< Of an engine that is not vLLM, by its own names.
+  std::vector<document::NamedValue> settings;  ///< Another engine's, by its own names.
 };
 
 struct WorkloadSection {
@@ -199,7 +199,7 @@ struct Override {
 struct LoadedScenario {
   Scenario scenario;
   std::vector<Provenance> provenance;  ///< One per option, in the table's order.
-  core::Warnings warnings;             ///< Of how it was said; they stand before all others.
+  core::Warnings warnings;             ///< About how it was said; they stand before all others.
 
   [[nodiscard]] const Provenance& of(std::string_view path) const {
     return provenance_of(provenance, path);
@@ -220,7 +220,7 @@ enum class Purpose {
 [[nodiscard]] core::Result<LoadedScenario> read_scenario(const document::Node& document,
                                                          const std::vector<Override>& overrides,
                                                          Purpose purpose);
-/// The same from a file (YAML, or JSON by its name), or from the overrides alone.
+/// Reads a file (YAML, or JSON by its name), or the overrides alone.
 [[nodiscard]] core::Result<LoadedScenario> load_scenario(const std::optional<std::string>& file,
                                                          const std::vector<Override>& overrides,
                                                          Purpose purpose);

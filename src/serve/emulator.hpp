@@ -37,7 +37,7 @@ struct Route;
 /// What a server did, when it has ended.
 struct ServeOutcome {
   sim::RunOutcome run;
-  std::int64_t num_requests = 0;  ///< Of the engine.
+  std::int64_t num_requests = 0;  ///< Requests of the engine.
   std::int64_t merged_events = 0;
   std::int64_t estimated_prompts = 0;
   std::int64_t turned_away = 0;
@@ -101,7 +101,7 @@ class Emulator final : public net::Handler, public net::EventLoop::Work {
   [[nodiscard]] bool is_paused() const { return is_paused_; }
   /// vLLM's level: 0 awake, 1 and 2 asleep. Requests wait while it sleeps.
   void sleep(net::Connection& connection, PauseMode mode, int level);
-  /// Of the two things that sleep, "weights" and "kv_cache".
+  /// Wakes "weights" and "kv_cache", the two things that sleep.
   void wake_up(bool weights, bool kv_cache);
   [[nodiscard]] bool is_sleeping() const { return sleeps_.weights || sleeps_.kv_cache; }
   /// What was cached before is found by no later prompt.
@@ -219,7 +219,7 @@ class Emulator final : public net::Handler, public net::EventLoop::Work {
   Sleeps sleeps_;
   bool is_paused_ = false;
   std::uint64_t cache_epoch_ = 0;
-  core::SimTime dead_until_;  ///< Of a `die` fault.
+  core::SimTime dead_until_;  ///< End of a `die` fault.
   std::size_t num_deaths_ = 0;
   bool is_drain_wanted_ = false;
   std::unordered_map<std::string, std::uint32_t> adapter_numbers_;

@@ -20,7 +20,7 @@
 namespace ridgeline::serve {
 namespace {
 
-/// Of zmq.h (libzmq 4.3).
+/// Constants of zmq.h (libzmq 4.3).
 constexpr int kPub = 1;
 constexpr int kRouter = 6;
 constexpr int kReceivesMore = 13;
@@ -133,7 +133,7 @@ std::size_t port_of(std::string_view endpoint) {
              : std::string_view::npos;
 }
 
-/// Of which libzmq would take the last 16 bits.
+/// Whether the port is beyond 16 bits, which libzmq would cut.
 bool has_wild_port(std::string_view endpoint) {
   constexpr std::int64_t kMostPort = 65'535;
   const std::size_t at = port_of(endpoint);

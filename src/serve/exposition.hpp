@@ -19,7 +19,7 @@ class Histogram {
   void observe(double value) { observe(value, 1); }
   void observe(double value, std::int64_t times);
   [[nodiscard]] const std::vector<double>& bounds() const { return bounds_; }
-  /// Of each bucket alone, +Inf last.
+  /// Count of each bucket alone, +Inf last.
   [[nodiscard]] const std::vector<std::int64_t>& counts() const { return counts_; }
   [[nodiscard]] double sum() const { return sum_; }
   [[nodiscard]] std::int64_t count() const { return count_; }

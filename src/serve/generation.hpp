@@ -22,8 +22,8 @@ struct ChoiceState {
   core::RequestId id;
   openai::AnswerText text;
   std::int64_t length = 0;      ///< Tokens that the client gets.
-  std::int64_t released = 0;    ///< Of those, due so far.
-  std::int64_t sent = 0;        ///< Of those, written.
+  std::int64_t released = 0;    ///< Tokens due so far.
+  std::int64_t sent = 0;        ///< Tokens written.
   std::int64_t characters = 0;  ///< Written.
   bool has_start = false;       ///< What stands before its first token is written.
   bool has_finish = false;      ///< How it ended is written.
@@ -64,13 +64,13 @@ struct Generation {
   bool is_due = false;        ///< The end is due.
   std::int64_t interval = 1;  ///< Tokens of an event.
   std::optional<std::int64_t> logprobs;
-  /// Of a response that is to be kept: the chat before its answer.
+  /// The chat before the answer, for a response that is to be kept.
   std::optional<std::vector<openai::Message>> kept_messages;
   bool returns_token_ids = false;
   bool has_remote_decode = false;
   bool returns_prompt_logprobs = false;
-  std::vector<std::int64_t> prompt_tokens;  ///< Of each prompt.
-  /// Likewise, where the answer shows them.
+  std::vector<std::int64_t> prompt_tokens;  ///< Tokens of each prompt.
+  /// Token ids of each prompt, where the answer shows them.
   std::vector<std::shared_ptr<const std::vector<std::uint32_t>>> prompt_ids;
   std::vector<ChoiceState> choices;
   std::optional<Fault> fault;  ///< That strikes it.

@@ -229,7 +229,8 @@ void Generations::on_end(const domain::RequestRecord& record) {
     }
     return;
   }
-  choice.length -= inside.visible;  // Of an engine that stopped short: none but for its length.
+  // An engine that stopped short gave fewer tokens than were asked.
+  choice.length -= inside.visible;
   if (choice.released >= choice.length) {
     const SimTime last = record.last_token == SimTime::never() ? record.queued : record.last_token;
     note_if_whole(*generation, inside.ref.slot, last + path_.emit + path_.deliver);

@@ -40,7 +40,7 @@ struct EngineRequest {
   std::int64_t n = 1;
   std::int64_t visible_tokens = 0;  ///< That the client gets.
   std::int64_t asked_tokens = 0;    ///< max_tokens of its client.
-  /// Of its prompt, where KV events list them.
+  /// Token ids of its prompt, where KV events list them.
   std::shared_ptr<const std::vector<std::uint32_t>> token_ids = {};
 };
 
@@ -163,7 +163,7 @@ class Generations final : public live::Events {
   std::deque<DueEnd> due_ends_;
   std::deque<DueEnd> failures_;
   KvEvents* kv_events_ = nullptr;
-  live::Session* session_ = nullptr;  ///< Of the answers.
+  live::Session* session_ = nullptr;  ///< Session of the answers.
 };
 
 }  // namespace ridgeline::serve

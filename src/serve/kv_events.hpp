@@ -27,7 +27,7 @@ struct TokenIds {
   std::string adapter;  ///< Empty: none.
   core::LoraId lora;
 
-  /// Of the token at a position; behind the prompt, of the answer.
+  /// Id of the token at a position; behind the prompt, of the answer's.
   [[nodiscard]] std::uint64_t at(std::int64_t position) const;
 };
 
@@ -72,7 +72,8 @@ class KvEventWriter final : public engine::KvEventSink {
 /// A publisher for each instance of a server.
 class KvEvents final : public engine::KvEventSinks {
  public:
-  /// Of `instances` instances, numbered from `first` on. Fails as EventSocket::open().
+  /// Opens publishers for `instances` instances, numbered from `first` on. Fails as
+  /// EventSocket::open().
   [[nodiscard]] static core::Result<std::unique_ptr<KvEvents>> open(
       const KvEventsConfig& config,
       KvEventWriter::Facts facts,
@@ -97,7 +98,7 @@ class KvEvents final : public engine::KvEventSinks {
     std::unique_ptr<EventSocket> socket;
     std::unique_ptr<KvEventWriter> writer;
   };
-  std::unordered_map<core::RequestId::Rep, TokenIds> tokens_;  ///< Of the requests inside.
+  std::unordered_map<core::RequestId::Rep, TokenIds> tokens_;  ///< Tokens of the requests inside.
   std::vector<Publisher> publishers_;                          ///< By instance.
 };
 

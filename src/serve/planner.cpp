@@ -370,8 +370,8 @@ class Planner {
   ApiResult<void> weigh(const PlannedPrompt& prompt, const ChoiceState& choice) {
     constexpr std::size_t kFrame = 512;
     constexpr std::size_t kWord = 12;    // A token of the server's own words, or of a vocabulary.
-    constexpr std::size_t kEntry = 48;   // Of a token's logprob, beside the token.
-    constexpr std::size_t kPerByte = 4;  // Of a token that is shown as a list of bytes.
+    constexpr std::size_t kEntry = 48;   // A token's logprob, beside the token.
+    constexpr std::size_t kPerByte = 4;  // A byte of a token that is shown as a list of bytes.
     constexpr std::size_t kId = 12;
     const bool is_whole = !wanted_.stream || wanted_.api == openai::Api::kResponses ||
                           wanted_.api == openai::Api::kMessages;

@@ -20,7 +20,7 @@ struct PlanFacts {
   std::int64_t max_model_len = 0;
   std::int64_t vocabulary = 0;  ///< Tokens of the network's.
   core::Tokens block_size;
-  std::int64_t first_id = 0;  ///< Of the engine's next request.
+  std::int64_t first_id = 0;  ///< Id of the engine's next request.
   double unix_seconds = 0.0;
   std::string request_id;    ///< X-Request-Id, or empty.
   std::uint64_t random = 0;  ///< For an id where the client gives none.

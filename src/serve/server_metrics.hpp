@@ -96,7 +96,7 @@ class ServerMetrics {
  public:
   explicit ServerMetrics(MetricsFacts facts);
 
-  /// Of an instance: its own where each has lines of its own, else the one for all.
+  /// Metrics of an instance: its own where each has lines of its own, else the one for all.
   [[nodiscard]] EngineMetrics& engine(core::InstanceId instance) {
     return engines_[engines_.size() > 1 ? instance.value() : 0];
   }
@@ -134,7 +134,7 @@ class ServerMetrics {
     std::int64_t open_connections = 0;
     std::int64_t open_streams = 0;
     int sleep_level = 0;
-    std::optional<bool> is_log_whole = {};  ///< Of a server with an arrival log.
+    std::optional<bool> is_log_whole = {};  ///< For a server with an arrival log.
     AdapterGauges adapters = {};
     double unix_seconds = 0.0;
   };

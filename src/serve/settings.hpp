@@ -34,7 +34,7 @@ struct Settings {
   openai::ApiVersion version;
   std::string version_text;            ///< "0.15.0"
   std::vector<core::Sha256> api_keys;  ///< Hashes; empty: none is asked for.
-  std::optional<int> admin_port;       ///< Of the admin's routes, on loopback.
+  std::optional<int> admin_port;       ///< Port of the admin's routes, on loopback.
   double speed = 1.0;
   bool has_full_path = true;  ///< Tokens come when `run` says that a client sees them.
   AnswerKind answer = AnswerKind::kWords;
@@ -44,12 +44,12 @@ struct Settings {
   /// Null: texts are cut into pieces (text::Pieces).
   std::shared_ptr<const text::Tokenizer> tokenizer = nullptr;
   text::ChatTokens chat_tokens;
-  std::int64_t bos_tokens = 0;  ///< Of completions, where the tokenizer does not say which.
+  std::int64_t bos_tokens = 0;  ///< Before a completion, unless the tokenizer says which.
   std::vector<std::int64_t> begin_ids = {};  ///< The tokenizer's, before a completion's text.
   std::int64_t image_tokens = 576;
   std::int64_t max_waiting = 0;  ///< 0: no limit.
   std::int64_t stream_interval = 1;
-  openai::RequestLimits limits = {};  ///< Of a body.
+  openai::RequestLimits limits = {};  ///< Limits of a body.
   bool echoes_request_ids = false;    ///< --enable-request-id-headers
   bool forces_usage = false;          ///< --enable-force-include-usage
   bool shows_cached_tokens = false;   ///< --enable-prompt-tokens-details
@@ -60,7 +60,7 @@ struct Settings {
   bool updates_adapters = false;      ///< VLLM_ALLOW_RUNTIME_LORA_UPDATING
   bool keeps_responses = false;       ///< VLLM_ENABLE_RESPONSES_API_STORE
   bool heeds_fault_headers = false;
-  double reasoning_share = 0.0;  ///< Of an answer's tokens, with --reasoning-parser.
+  double reasoning_share = 0.0;  ///< Share of an answer's tokens, with --reasoning-parser.
   std::int64_t max_loras = 0;    ///< 0: no adapters.
   std::vector<std::string> adapters = {};
   std::vector<Fault> faults = {};

@@ -23,7 +23,7 @@ struct CacheState {
   struct Entry {
     std::int64_t tokens =
         0;  ///< That were computed or found: prompt and all of the answer but one.
-    std::int64_t new_blocks = 0;  ///< Of those, the blocks that were not found. Not in files.
+    std::int64_t new_blocks = 0;  ///< Blocks that were not found. Not in files.
     domain::Prompt prompt = {};   ///< What other requests can find of them.
   };
   struct Instance {
@@ -51,7 +51,7 @@ class CacheStateKeeper final : public metrics::Listener {
   struct Capacity {
     std::int64_t block_tokens = 0;
     std::int64_t blocks = 0;
-    std::int64_t new_blocks = 0;  ///< Of the requests kept.
+    std::int64_t new_blocks = 0;  ///< New blocks of the requests kept.
   };
 
   CacheState state_;

@@ -75,7 +75,7 @@ Driver::End Driver::run_to_end(engine::Server& server) {
     if (pause == Pause::kHorizon) [[unlikely]] {
       return End::kPastHorizon;
     }
-    // Of an open loop: once the server has done what it was sent.
+    // An open loop sends more once the server has done what it was sent.
     wants_more = !closed_loop_ && pause != Pause::kBudget;
     if (pause == Pause::kBudget || pause == Pause::kCompletion) {
       continue;
@@ -136,7 +136,7 @@ void Driver::send(engine::Server& server, const domain::Request& request) {
   server.submit(request);
 }
 
-/// Of equal instants, requests are sent first.
+/// At equal instants, requests are sent first.
 void Driver::cancel_due(engine::Server& server, SimTime now) {
   for (; !cancellations_.empty() && cancellations_.top().first <= now; cancellations_.pop()) {
     server.abort(cancellations_.top().second, now);

@@ -97,9 +97,9 @@ class Driver final : public domain::RecordSink {
   domain::Request request_;  ///< Scratch: keeps its memory from one request to the next.
   std::array<domain::RequestRecord, kRecordsTogether> ended_;  ///< Not in the recorder yet.
   std::size_t num_ended_ = 0;
-  /// Of a closed loop: what its clients do not know yet, by the time at which they will.
+  /// Completions that a closed loop's clients do not know yet, by the time at which they will.
   Completions completions_;
-  Completions cancellations_;  ///< Of requests sent, by the time at which their clients give up.
+  Completions cancellations_;  ///< Requests sent, by the time at which their clients give up.
   std::int64_t done_ = 0;
   std::int64_t rounds_ = 0;
 };

@@ -109,7 +109,7 @@ cluster::OffloadOptions offload_options(const scenario::Resolved& resolved,
   return options;
 }
 
-/// Of a block of a tier, where it is the same in all pools.
+/// Tokens of a tier's block, where it is the same in all pools.
 std::optional<std::int64_t> block_tokens(const scenario::Resolved& resolved) {
   const auto of = [&](const scenario::Deployment& deployment) {
     return blocks_per_chunk(resolved, deployment) * deployment.engine.block_size.value();

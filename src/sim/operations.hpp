@@ -20,7 +20,7 @@ namespace ridgeline::sim {
 /// Places for instances in a scenario's cluster: as many as there may be at once.
 [[nodiscard]] std::int64_t num_places(const scenario::Resolved& resolved);
 
-/// Of those, prefill instances.
+/// Places for prefill instances.
 [[nodiscard]] std::int64_t num_prefill_places(const scenario::Resolved& resolved);
 
 /// Adds to a cluster what makes its instances come, fail and go, where the scenario says so.

@@ -18,7 +18,7 @@ struct RejectionText {
 };
 [[nodiscard]] RejectionText rejection_text(const scenario::Resolved& resolved);
 
-/// Of the rejected requests, those that no engine saw.
+/// Rejected requests that no engine saw.
 [[nodiscard]] std::int64_t rejected_at_gateway(const metrics::Summary& summary);
 
 /// Adds what the reader of a finished run's result should know: requests that were rejected or cut

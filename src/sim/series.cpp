@@ -62,7 +62,7 @@ metrics::Series series_of(const scenario::Resolved& resolved,
     }
     capacity += *own * places_of_pool(resolved, pool.section);
   }
-  // Of one instance, as the gauges are.
+  // Mean over the instances, as the gauges are.
   series.kv_capacity = capacity / series.instances;
   return series;
 }

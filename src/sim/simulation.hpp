@@ -33,7 +33,7 @@ namespace ridgeline::sim {
 /// Parts of a run that its host brings, in place of those that the scenario names. They decide, so
 /// the result is theirs: `config` does not hold them.
 struct HostParts {
-  const latency::StepTimeModel* step_time_model = nullptr;  ///< Of a deployment without pools.
+  const latency::StepTimeModel* step_time_model = nullptr;  ///< For a deployment without pools.
   std::function<std::unique_ptr<routing::Router>()> make_router = {};  ///< One for each gateway.
   /// Gets the scenario's own, which knows when decisions are due.
   std::function<std::unique_ptr<scaling::Scaler>(std::unique_ptr<scaling::Scaler>)> make_scaler =

@@ -16,7 +16,7 @@ namespace ridgeline::sim {
 struct StepSegment {
   domain::StepRecord record;
   std::vector<domain::PrefillChunk> prefills;
-  core::Duration busy;  ///< Of all its steps; the parts and `rounding` sum to it.
+  core::Duration busy;  ///< Time of all its steps; the parts and `rounding` sum to it.
   /// All steps together; the host time that the GPU waits for is a part too.
   std::vector<latency::OperatorTime> parts;
   core::Seconds rounding;

@@ -102,8 +102,8 @@ core::Blocks kv_blocks_of(const scenario::Resolved& resolved) {
              : all;
 }
 
-/// Of `instances` instances together. Used blocks count by time, and time by instance: the mean is
-/// that of one instance.
+/// Counts of `instances` instances together. Used blocks count by time, and time by instance: the
+/// mean is that of one instance.
 metrics::EngineCounts counts_of(const engine::EngineTotals& totals,
                                 core::Blocks kv_blocks,
                                 std::int64_t instances) {

@@ -24,7 +24,7 @@ struct ArithmeticRun {
 /// added.
 struct Fingerprint {
   std::uint64_t count = 0;
-  std::uint64_t sum = 0;      ///< Of the values, mod 2^64.
+  std::uint64_t sum = 0;      ///< Sum of the values, mod 2^64.
   std::uint64_t squares = 0;  ///< Sum of the squares, mod 2^64.
 
   friend bool operator==(const Fingerprint&, const Fingerprint&) = default;
@@ -63,14 +63,14 @@ class Moments {
   [[nodiscard]] std::int64_t min() const;
   [[nodiscard]] std::int64_t max() const;
   [[nodiscard]] double mean() const;
-  /// Of the population (divided by n, numpy's default), from exact sums and so without
+  /// Population deviation (divided by n, numpy's default), from exact sums and so without
   /// cancellation.
   [[nodiscard]] double std_dev() const;
 
  private:
   static constexpr std::int64_t kMostPerRun = std::numeric_limits<std::uint32_t>::max();
 
-  /// The same value `repeat` times: the commonest run by far, one step's gap.
+  /// Adds one value `repeat` times: the commonest run by far, one step's gap.
   void add(std::int64_t value, std::int64_t repeat) {
     if (repeat == 0) {
       return;

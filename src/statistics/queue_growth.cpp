@@ -13,7 +13,7 @@ namespace ridgeline::statistics {
 namespace {
 
 constexpr double kTicksPerSecond = 1e12;
-/// Of a run as short as that nothing is said.
+/// A run with fewer requests is not judged.
 constexpr std::int64_t kFewest = 20;
 /// n that come at random times are sqrt(n) more or fewer than expected: the standard deviation of a
 /// Poisson distribution. A queue that reaches four times that is no chance.

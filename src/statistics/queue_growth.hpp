@@ -17,7 +17,7 @@ class CountsOverTime {
   void add(std::uint64_t since);
 
   [[nodiscard]] std::int64_t total() const { return total_; }
-  /// Of the last event; 0 where there is none.
+  /// Time of the last event; 0 where there is none.
   [[nodiscard]] std::uint64_t last() const { return last_; }
   /// The events before `since`.
   [[nodiscard]] double before(double since) const;

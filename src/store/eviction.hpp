@@ -39,7 +39,7 @@ class Eviction {
 struct EvictionEntry {
   std::string_view name;
   std::string_view summary;
-  /// Of a tier of so many blocks, at least one.
+  /// Makes the policy for a tier of so many blocks, at least one.
   std::unique_ptr<Eviction> (*make)(std::int64_t capacity);
 };
 

@@ -52,7 +52,7 @@ class KeyList {
     }
     return std::nullopt;
   }
-  /// Of a list that is not empty.
+  /// Requires a list that is not empty.
   void remove_oldest() { remove(nodes_.at(oldest_).key); }
 
  private:

@@ -43,8 +43,8 @@ class Tier {
 
   /// Whether a block can be read.
   [[nodiscard]] bool holds(BlockKey key) const;
-  /// The same when all before `as_of` had happened, which is not longer ago than the tier looks
-  /// back, of a block whose writing had ended at `since` or later.
+  /// holds() when all before `as_of` had happened, which is not longer ago than the tier looks
+  /// back, for a block whose writing had ended at `since` or later.
   [[nodiscard]] bool held_at(BlockKey key, core::SimTime as_of, core::SimTime since = {}) const;
 
   /// What became of begin_write().
@@ -95,7 +95,7 @@ class Tier {
   core::Duration kept_;
   core::SimTime now_;
   core::KeyMap<Block> blocks_;
-  std::unordered_map<BlockKey, std::deque<Gone>> gone_;  ///< Of each key, the oldest first.
+  std::unordered_map<BlockKey, std::deque<Gone>> gone_;  ///< By key, the oldest first.
   std::deque<std::pair<core::SimTime, BlockKey>> gone_order_;
   TierTotals totals_;
 };

@@ -27,7 +27,7 @@ enum class Derived {
 struct Axis {
   std::string path;                     ///< "engine.max_num_seqs"
   std::vector<document::Node> values;   ///< As stated, no two alike; null leaves the key unset.
-  Derived derived = Derived::kNothing;  ///< Of `auto`: `values` are then all that may come out.
+  Derived derived = Derived::kNothing;  ///< For `auto`: `values` are then all that may come out.
   core::Location where = {};
 };
 

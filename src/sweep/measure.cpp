@@ -30,7 +30,7 @@ namespace {
 using metrics::Statistic;
 using scenario::MapBuilder;
 
-/// Of a distribution. The others of a result (std, max) say little of a deployment.
+/// Statistics of a distribution. The others of a result (std, max) say little of a deployment.
 constexpr std::array kStatistics = {
     Statistic::kMean, Statistic::kP50, Statistic::kP90, Statistic::kP95, Statistic::kP99};
 

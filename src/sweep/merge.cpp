@@ -131,9 +131,9 @@ class Columns {
 
   std::map<std::string, std::size_t, std::less<>> index_;
   std::vector<std::string> names_;
-  std::optional<RowShape> shape_;         ///< Of the last row that had another than that before.
-  std::vector<std::size_t> places_;       ///< The column of each of its values.
-  std::vector<std::string_view> values_;  ///< Of the last row.
+  std::optional<RowShape> shape_;    ///< Shape of the last row that had another than that before.
+  std::vector<std::size_t> places_;  ///< The column of each of its values.
+  std::vector<std::string_view> values_;  ///< Values of the last row.
   std::vector<std::string> texts_;        ///< What they point into where it had a new shape.
   std::vector<std::string_view> cells_;
 };

@@ -30,8 +30,8 @@ struct Row {
   std::int64_t ordinal = 0;
   std::string id;
   document::Node point;   ///< The path of each axis, and its value.
-  document::Node result;  ///< Of Status::kOk.
-  core::Errors errors;    ///< Of the others; empty where there is a result.
+  document::Node result;  ///< For Status::kOk.
+  core::Errors errors;    ///< For the other statuses; empty where there is a result.
   double wall_time_s = 0.0;
 };
 

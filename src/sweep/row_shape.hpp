@@ -13,7 +13,8 @@ namespace ridgeline::sweep {
 /// by one.
 class RowShape {
  public:
-  /// Of a line without white space; nothing where it holds a list that is not empty, or an escape.
+  /// Shape of a line without white space; nothing where it holds a list that is not empty, or an
+  /// escape.
   [[nodiscard]] static std::optional<RowShape> of(std::string_view json);
 
   /// The texts that flatten() would give, in its order, as parts of the line. False where the line

@@ -17,10 +17,10 @@ namespace ridgeline::sweep {
 
 /// How far a process is with its shard.
 struct Tally {
-  std::int64_t points = 0;                             ///< Of the shard.
-  std::int64_t found = 0;                              ///< Of those, in the store when it began.
-  std::int64_t done = 0;                               ///< Of those, computed since.
-  std::array<std::int64_t, kNumStatuses> by_status{};  ///< Of `done`.
+  std::int64_t points = 0;                             ///< Points of the shard.
+  std::int64_t found = 0;                              ///< Points in the store when it began.
+  std::int64_t done = 0;                               ///< Points computed since.
+  std::array<std::int64_t, kNumStatuses> by_status{};  ///< `done` by status.
 };
 
 struct RunnerOptions {

@@ -48,7 +48,7 @@ class ShardFile {
   int descriptor_;
   Clock clock_;
   std::mutex mutex_;
-  std::int64_t size_ = 0;  ///< Of the whole lines.
+  std::int64_t size_ = 0;  ///< Bytes of the whole lines.
   std::atomic<bool> is_syncing_ = false;
   double synced_s_;
 };

@@ -21,14 +21,14 @@ inline constexpr std::size_t kMostReasons = 1000;
 /// Where a row stands.
 struct RowPlace {
   std::int64_t ordinal = 0;
-  std::uint64_t offset = 0;  ///< Of its line in the file.
+  std::uint64_t offset = 0;  ///< Place of its line in the file.
   std::uint32_t length = 0;  ///< Without what may differ from run to run.
   std::uint32_t file = 0;    ///< Index in Contents::files.
 };
 
 /// What a store holds.
 struct Contents {
-  std::vector<std::string> files;  ///< Of shards, sorted by name.
+  std::vector<std::string> files;  ///< Names of the shards' files, sorted.
   std::vector<RowPlace> rows;      ///< In no order; a point may stand twice.
   std::int64_t torn_lines = 0;  ///< Last lines without a break, as a kill leaves them: passed over.
   /// Rows without a checksum, as earlier versions wrote them.

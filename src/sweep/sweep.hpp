@@ -17,7 +17,7 @@ namespace ridgeline::sweep {
 /// What a file of a sweep and its flags say.
 struct SweepWords {
   std::optional<std::string> file = {};         ///< A scenario with `axes`, and `measure`.
-  std::optional<document::Node> document = {};  ///< The same in place of a file.
+  std::optional<document::Node> document = {};  ///< A scenario's document in place of a file.
   std::vector<scenario::Override> overrides = {};
   std::vector<std::string> axes = {};       ///< Flags `--axis KEY=V,V`.
   std::optional<std::string> measure = {};  ///< Flag `--measure`.
@@ -39,7 +39,7 @@ class Sweep {
   [[nodiscard]] const std::string& measure() const { return measure_; }
   /// What the sweep is, in 32 hexadecimal digits: axes, points, scenario and measure.
   [[nodiscard]] std::string digest(const document::Node& estimator) const;
-  /// The same for people and for `sweep.json`.
+  /// What the sweep is, for people and for `sweep.json`.
   [[nodiscard]] document::Node description(const document::Node& estimator,
                                            std::string_view version) const;
   /// Reads and resolves a point; `estimator` are the settings of what is measured of it.
@@ -54,7 +54,7 @@ class Sweep {
   Axes axes_;
   std::string measure_ = "run";
   std::vector<scenario::Override> overrides_;
-  document::Node scenario_;  ///< Of the first point that can be read, every default filled.
+  document::Node scenario_;  ///< The first point that can be read, every default filled.
 };
 
 /// Reads a sweep: the keys of a scenario, `axes` and `measure`. Fails with all problems of the

@@ -82,7 +82,7 @@ std::optional<std::string_view> Pieces::next() {
   return take_part();
 }
 
-/// Of run_, as many bytes as its parts have in the mean, and no character in two.
+/// Takes as many bytes of run_ as its parts have in the mean, and no character in two.
 std::string_view Pieces::take_part() {
   std::size_t bytes = run_.size();
   if (parts_ > 1) {

@@ -31,8 +31,8 @@ class Pieces {
   void start_run();
 
   std::string_view rest_;
-  std::string_view run_;    ///< Of which parts are left.
-  std::int64_t parts_ = 0;  ///< Left, of run_.
+  std::string_view run_;    ///< The run whose parts are left.
+  std::int64_t parts_ = 0;  ///< Parts left of run_.
   bool is_estimate_ = false;
 };
 

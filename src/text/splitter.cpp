@@ -19,7 +19,7 @@
 namespace ridgeline::text {
 namespace {
 
-// Of pcre2.h (PCRE2 10.42).
+// Constants of pcre2.h (PCRE2 10.42).
 constexpr std::uint32_t kUcp = 0x0002'0000;
 constexpr std::uint32_t kUtf = 0x0008'0000;
 constexpr std::uint32_t kNoUtfCheck = 0x4000'0000;

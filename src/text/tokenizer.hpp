@@ -71,7 +71,7 @@ struct TokenizerRules {
   std::optional<std::array<std::uint32_t, 256>> byte_tokens = {};  ///< For what has none.
   TextMap<Added> added = {};
   std::vector<std::int64_t> begin = {};  ///< Tokens that stand before every text.
-  std::vector<std::string> texts = {};   ///< Of every token, by id.
+  std::vector<std::string> texts = {};   ///< Text of every token, by id.
 };
 
 [[nodiscard]] constexpr std::uint64_t pair_key(std::uint32_t left, std::uint32_t right) {

@@ -384,7 +384,7 @@ class Reader {
                            right));
         return;
       }
-      // Of a pair that stands there twice the last rank counts, as in the library.
+      // For a pair that stands there twice the last rank counts, as in the library.
       rules_.merges[pair_key(*left_id, *right_id)] = {.rank = rank, .id = *joined};
       ++rank;
     }

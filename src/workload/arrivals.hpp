@@ -52,7 +52,7 @@ class ArrivalTimes {
   double scale_ = 0.0;
   std::int64_t count_ = 0;
   core::Duration last_;
-  /// Of a Poisson process, drawn together; max() for one that time has no room for.
+  /// Gaps of a Poisson process, drawn together; max() for one that time has no room for.
   std::array<core::Duration, 32> gaps_{};
   std::size_t next_gap_ = std::tuple_size_v<decltype(gaps_)>;
 };

@@ -18,7 +18,7 @@ struct Carried {
   std::int64_t with_media = 0;        ///< Images, audios or videos.
   std::int64_t with_session = 0;      ///< Turns of a session.
   std::vector<std::string> adapters;  ///< The different names, in the order of their first use.
-  std::vector<std::string> models;    ///< The same.
+  std::vector<std::string> models;    ///< The different names, in the order of their first use.
 };
 
 /// Numbers the labels of items and counts what they carry, as they become requests.

@@ -40,7 +40,7 @@ struct Item {
   /// What the prompt holds, as domain::Request::prompt. A content is below 2^62, or output_of().
   domain::Prompt prompt;
 
-  core::Tokens reasoning_tokens;  ///< Of output_tokens.
+  core::Tokens reasoning_tokens;  ///< Part of output_tokens.
   std::int32_t session = -1;      ///< Numbered from 0 in the stream; -1: none.
   std::int32_t turn = 0;          ///< In the session, from 0.
   std::int32_t priority = 0;      ///< Lower is better (vLLM).
@@ -51,7 +51,7 @@ struct Item {
   std::int32_t images = 0;
   std::int32_t audios = 0;
   std::int32_t videos = 0;
-  core::Tokens image_tokens;  ///< Of input_tokens, like the next two.
+  core::Tokens image_tokens;  ///< Part of input_tokens, like the next two.
   core::Tokens audio_tokens;
   core::Tokens video_tokens;
   std::int32_t rank = -1;  ///< As domain::Request::rank.

@@ -33,7 +33,7 @@ class RequestMaker {
     make(arrival, request);
     return request;
   }
-  /// The same into `request`, whatever that held.
+  /// Makes the request in `request`, whatever that held.
   void make(core::SimTime arrival, domain::Request& request) {
     RIDGELINE_CHECK(wants(arrival), "a request beyond the end of the workload");
     request.id = core::RequestId(static_cast<core::RequestId::Rep>(count_++));

@@ -24,8 +24,8 @@ class ReuseDistances {
   /// Blocks of that many tokens, above zero.
   explicit ReuseDistances(core::Tokens block) : block_(block.value()) {}
 
-  /// Of the blocks of the first `tokens` tokens of `chain`, those used before, in rows from the
-  /// first on: visit(distance, count) for `count` blocks with distances that count up from
+  /// Visits the blocks of the first `tokens` tokens of `chain` that were used before, in rows from
+  /// the first on: visit(distance, count) for `count` blocks with distances that count up from
   /// `distance`. A last block that is not full counts.
   template <class Visitor>
   void for_each_repeat(const domain::Chain& chain, std::int64_t tokens, Visitor&& visit) const {

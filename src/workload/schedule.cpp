@@ -108,7 +108,7 @@ std::optional<core::SimTime> Schedule::start_of_next_group() {
 void Schedule::open_due_groups() {
   for (;;) {
     const auto start = start_of_next_group();
-    // Of equal times the one that stands first in the stream goes first.
+    // At equal times the one that stands first in the stream goes first.
     if (!start || (!ready_.empty() && ready_.top().time < *start)) {
       return;
     }

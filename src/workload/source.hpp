@@ -30,7 +30,7 @@ class Source {
 
   /// Takes the next request. Requires next_arrival() to have a value.
   virtual domain::Request pop() = 0;
-  /// The same into `request`, whatever that held.
+  /// pop() into `request`, whatever that held.
   virtual void pop_into(domain::Request& request) { request = pop(); }
 
   /// Whether on_completion can bring arrivals forward: the engine must then report each completion

@@ -64,7 +64,7 @@ class LabelFilter {
  private:
   std::string setting_;
   std::vector<std::string> wanted_;
-  std::vector<std::string> missing_;  ///< Of those, the ones that no group has had yet.
+  std::vector<std::string> missing_;  ///< Wanted names that no group has had yet.
   std::set<std::string> seen_;
 };
 

@@ -34,13 +34,13 @@ struct TraceWindow {
 struct CachePoint {
   std::int64_t blocks = 0;
   std::int64_t tokens = 0;
-  double hit_rate = 0.0;  ///< Of all prompt blocks.
+  double hit_rate = 0.0;  ///< Hits over all prompt blocks.
 };
 
 struct BlockReuse {
   std::int64_t block_tokens = 0;
-  std::int64_t blocks = 0;    ///< Of all prompts; a last one that is not full counts.
-  std::int64_t repeated = 0;  ///< Of those, in a prompt before.
+  std::int64_t blocks = 0;    ///< Blocks of all prompts; a last one that is not full counts.
+  std::int64_t repeated = 0;  ///< Blocks that were in a prompt before.
   std::int64_t working_set =
       0;  ///< Different blocks, those of answers that prompts go on from too.
   /// repeated / blocks: the hit rate of a cache without end; nothing where no prompt says what it
@@ -61,7 +61,7 @@ struct TraceStats {
   std::int64_t requests = 0;
   double duration_s = 0.0;             ///< First to last arrival.
   std::optional<double> request_rate;  ///< requests / duration_s.
-  std::optional<double> peak_rate;     ///< Of the busiest window; not below request_rate.
+  std::optional<double> peak_rate;     ///< Rate in the busiest window; not below request_rate.
   /// 1 / cv^2 of the gaps between arrivals: the shape of a gamma law with their moments, 1 for a
   /// Poisson process, less for bursts. Nothing for fewer than two gaps, or where they are equal but
   /// for rounding (a cv below 1 %): the rate is constant.

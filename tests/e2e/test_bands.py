@@ -71,7 +71,7 @@ def test_bands_are_written_from_twenty_deployments_on(ridgeline):
     ran = ridgeline("validate", path, "--histories", 1, "--bands-out", "bands.yaml", "--coverage-left-out", "--format", "json")
     assert ran.returncode == 0, ran.stderr
     bands = (ridgeline.folder / "bands.yaml").read_text()
-    assert "fitted: []\nbands:\n" in bands and bands.count("groups: 24, records: 24") == 2 * 5, bands  # Of TTFT and TPOT: five slices
+    assert "fitted: []\nbands:\n" in bands and bands.count("groups: 24, records: 24") == 2 * 5, bands  # TTFT and TPOT: five slices
     every = json.loads(ran.stdout)["coverage"][0]
     assert (every["slice"], every["fitted"], every["groups"], every["records"]) == ("every slice", False, 24, 24)
     for form, row in (("markdown", "| tpot | every slice | unseen | 24 | 24 | "), ("html", "<tr><td>tpot</td><td>every slice</td><td>unseen</td><td>24</td>")):

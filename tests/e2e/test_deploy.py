@@ -30,7 +30,7 @@ TARGETS = {
     "dynamo": ("dynamo", ["dynamo.yaml"]),
     "kserve": ("llm-d", ["kserve.yaml"]),
 }
-# Of what scales a deployment, its files are written for these alone.
+# Targets that write an autoscaler.
 SCALED = {"kubernetes"}
 APART = {"llm-d-helm": "llm-d", "dynamo": "dynamo", "kserve": "llm-d"}
 

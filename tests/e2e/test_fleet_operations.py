@@ -460,7 +460,7 @@ def test_an_overload_under_a_fault_names_it(ridgeline):
     [warning] = warnings_of(result_of(ridgeline, *rate, "--fault", "crash@5s+40s:1"), "W-overloaded")
     assert "are served under faults (crash of 1 from 5 s to 45 s): " in warning["message"]
     assert warning["hint"].startswith("the same run without its faults says")
-    # Of an overload of 20 s a fault of 1 s is not the cause.
+    # A fault of 1 s is not the cause of an overload of 20 s.
     rate = (*rate[:-1], 300)
     [warning] = warnings_of(result_of(ridgeline, *rate, "--fault", "crash@5s+1s:1"), "W-overloaded")
     assert "fault" not in warning["message"] + warning["hint"]

@@ -49,7 +49,7 @@ def test_what_a_trace_carries_is_not_ignored_without_a_word(ridgeline):
     )
     result = result_of(ridgeline("replay", "--trace", "t.jsonl", *ON, "--format", "json"))
     warned = codes(result)
-    # Of 20: every fourth has priority 0; six name one of two adapters; three have an image.
+    # In 20: every fourth has priority 0; six name one of two adapters; three have an image.
     assert warned["W-ignored-priority"].startswith("15 of 20 requests")
     assert warned["W-ignored-adapter"].startswith("6 of 20 requests name one of 2 adapters")
     assert "2 models (ChatGPT, GPT-4)" in warned["W-ignored-model"]

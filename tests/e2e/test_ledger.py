@@ -58,7 +58,7 @@ def page_of(name):
 def test_with_data_every_status_is_the_expected_one(ridgeline, data):
     done = ridgeline("study", "all", *data, "-o", "page.md", "-o", "-", "--format", "json")
     assert done.returncode == 0, done.stderr
-    # The same run writes the page.
+    # That run writes the page too.
     assert (ridgeline.folder / "page.md").read_text(encoding="utf-8") == page_of("original-plan.md"), (
         "ridgeline study all ... -o docs/original-plan.md writes it anew")
     report = json.loads(done.stdout)

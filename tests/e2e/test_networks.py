@@ -118,7 +118,7 @@ def run(ridgeline, *words):
 )
 def test_every_cut_runs_and_its_result_runs_again(ridgeline, words):
     result = run(ridgeline, *words)
-    # Of 40 requests each data-parallel rank gets its part.
+    # Each data-parallel rank gets its part of 40 requests.
     ranks = int(words[words.index("--data-parallel-size") + 1]) if "--data-parallel-size" in words else 1
     assert result["summary"]["completed"] == 40 // ranks
     ridgeline.write("again.yaml", json.dumps(result["config"]))

@@ -8,7 +8,7 @@ import pytest
 from conftest import SANITIZED
 from published_tables import DECODE_MFU, GEMM_MFU, PREFILL_MFU, PUBLISHED
 
-# Of each study's own rule of refutation; H29 fails by the rule that it set itself.
+# By each study's own rule of refutation; H29 fails by the rule that it set itself.
 VERDICTS = {"h6": "confirmed", "h27": "confirmed", "h28": "confirmed", "h29": "refuted", "h33": "confirmed",
             "h34": "confirmed", "h35": "confirmed"}
 # The latency column, which no roofline reads.

@@ -76,7 +76,7 @@ def test_a_time_of_the_server_that_leaves_no_room_is_named(ridgeline, flags, set
     assert f"error: serving.{setting}: the run passes" in done.stderr
 
 
-# Of N requests that arrive together and are served in rounds, answers come evenly from 0 to T: the standard deviation
+# Where N requests arrive together and are served in rounds, answers come evenly from 0 to T: the standard deviation
 # of a uniform law is T / sqrt(12), of which rounds and the time of the first leave a few percent.
 def test_the_spread_of_a_long_overload(ridgeline):
     flags = "--model llama-3.1-8b --gpu l4 --arrivals at-once --input-len 100 --output-len 1000 --num-prompts 200000"

@@ -20,7 +20,7 @@ PROMPT = " ".join(["the"] * 200)
 TOKENS = 32
 # What reading and parsing may add to the server's own times.
 ALLOWED_MS = 0.3
-# Of a client that has its core to itself, an answer at once takes 1 to 3 ms.
+# A client with a core to itself gets an answer at once in 1 to 3 ms.
 BUSY_MS = 8.0
 
 

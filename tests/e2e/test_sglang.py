@@ -98,7 +98,7 @@ REFUSED = {
     "an engine misspelt": ("sglnag", "is not an engine version", "sglang"),
 }  # fmt: skip
 
-# The same beside a network with experts, whose attention may be in data parallel.
+# Refused beside a network with experts, whose attention may be in data parallel.
 REFUSED_RANKS = {
     "a dense network": ("--tp-size 4 --dp-size 4 --model llama-3.1-8b", "enable_dp_attention: attention in data parallel of a network without experts", ""),
     "one rank": ("--tp-size 4", "enable_dp_attention: would be ignored: it needs data_parallel_size above 1", ""),

@@ -234,7 +234,7 @@ def test_memory_does_not_follow_the_file(ridgeline, tmp_path):
         process = ridgeline.start(*words, "-o", tmp_path / "result.json")
         peak = 0
         while process.poll() is None:
-            # Of the program alone: what getrusage() tells begins with the memory of this process.
+            # The program alone: what getrusage() tells begins with the memory of this process.
             status = Path(f"/proc/{process.pid}/status").read_text()
             peaks = [line.split()[1] for line in status.splitlines() if line.startswith("VmHWM")]
             peak = max([peak, *map(int, peaks)])

@@ -215,7 +215,7 @@ def test_wrong_words(ridgeline, tmp_path, words, said):
 
 
 # What another machine would see: a network of its own, joined to this one by a wire.
-ADDRESSES = {"here": "198.18.0.1", "there": "198.18.0.2"}  # Of RFC 2544's benchmark network.
+ADDRESSES = {"here": "198.18.0.1", "there": "198.18.0.2"}  # RFC 2544's benchmark network.
 CONNECT = """
 import socket, sys
 for address in sys.argv[2:]:

@@ -411,7 +411,7 @@ def test_verbs_write_files_as_they_print(ridgeline, tmp_path):
     ("network", "mixed_us", "decodes_us"),
     [
         ("llama-3.1-8b", 7515.222935, 2664.953369),
-        ("qwen3-30b-a3b", 11690.529408, 4338.435328),  # Of 128 experts.
+        ("qwen3-30b-a3b", 11690.529408, 4338.435328),  # 128 experts.
         ("mixtral-8x7b", 10906.191855, 4950.648662),
         ("gpt-oss-120b", 12605.888801, 3283.783301),
     ],

@@ -167,6 +167,36 @@ class LintTest(unittest.TestCase):
                 self.assert_clean({"fuzz/text.cpp": text + "\n"})
         self.assert_clean({"tests/e2e/test_process.py": "told = 'nobody'\n"})
 
+    def test_openings(self) -> None:
+        for comment in ("// Of the file.", "///< Of the file.", "/// The same for a list.", "//Likewise.", "/* Of it. */"):
+            for path in ("src/engine/queue.hpp", "include/ridgeline.h", "tests/unit/core/time_test.hpp", "fuzz/text.cpp"):
+                with self.subTest(comment=comment, path=path):
+                    self.assert_red({path: f"int b;\nint c;  {comment}\n"}, "openings", f"{path}:2")
+        self.assert_red({"tests/e2e/test_process.py": "x = 1  # Of the page.\n"}, "openings", "tests/e2e/test_process.py:1")
+        for comment in ("// Line of the file. Of the list: none.", "// Often.", "// the same", 'auto text = "// Of";'):
+            with self.subTest(comment):
+                self.assert_clean({"src/engine/queue.hpp": comment + "\n"})
+
+    def test_members(self) -> None:
+        forms = (
+            "int x;", "int x = 0;", "int x{0};", "std::function<int()> f = [] { return 1; };", "int x[2] = {1, 2};",
+            "void f();", "int f() { return 1; }", "Queue() : a_{1}, b_(2) {}", "template <class T>\n  void f(T x) { x(); }",
+            "Queue(const Queue&) = delete;", "std::vector<int> v = {}, w = {};", "private:\n  int x;",
+        )  # fmt: skip
+        others = "  friend class Other;\n  using A = int;\n  enum class E { kA, kB };\n  struct In { int a; };\n"
+        listed = "# 1 class\nsrc/engine/queue.hpp  Queue\n"
+        for form in forms:
+            with self.subTest(form):
+                head = f"class Queue final : public Base {{\n public:\n{others}"
+                most = head + f"  {form}\n" * lint.MAX_MEMBERS
+                more = most + f"  {form}\n}};\nint y;\n"
+                self.assert_clean({"src/engine/queue.hpp": most + "};\nint y;\n"})
+                self.assert_red({"src/engine/queue.hpp": "\n" + more}, "members", "src/engine/queue.hpp:2")
+                self.assert_clean({"src/engine/queue.hpp": more, "tools/class_exceptions.txt": listed})
+        self.assert_red({"tools/class_exceptions.txt": listed}, "members", "tools/class_exceptions.txt:2")
+        wrong = {"src/engine/queue.hpp": more, "tools/class_exceptions.txt": listed.replace("1", "2")}
+        self.assert_red(wrong, "members", "tools/class_exceptions.txt:1")
+
     def test_tests_that_never_run(self) -> None:
         self.assert_red({"tests/unit/queue_test.cpp": ""}, "tests", "tests/unit/queue_test.cpp:1")
         self.assert_red({"tests/unit/cli/a_prop.cpp": ""}, "tests", "tests/unit/cli/a_prop.cpp:1")

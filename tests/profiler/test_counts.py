@@ -57,7 +57,7 @@ def test_published_mla_decode_row():
 
 
 def test_published_mla_prefill_row():
-    # The same, 128 heads of 128 + 64 with values of 128, 1024 tokens: 116.88 us, MFU 0.372.
+    # 128 heads of 128 + 64 with values of 128, 1024 tokens: 116.88 us, MFU 0.372.
     flops = counts.prefill_attention(1, 0, 1024, 128, 128, 192, 128, 2).flops
     assert flops / 116.88e-6 / 989e12 == pytest.approx(0.372, abs=0.0005)
 

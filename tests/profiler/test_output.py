@@ -50,7 +50,7 @@ def test_gemm_tables_are_apart_by_type(tmp_path):
     assert [row["m"] for row in table] == ["8", "16"]
     # 2 * 8 * 4096^2 = 268,435,456 in 50 us is 5.36870912 TFLOP/s, of 989: 0.0054284217.
     assert table[0] == {"m": "8", "k": "4096", "n": "4096", "latency_us": "50.0000", "mfu": "0.005428422"}
-    # The same in 30 us of 1979: 8.9478485 / 1979 = 0.0045213989.
+    # 30 us of 1979: 8.9478485 / 1979 = 0.0045213989.
     assert rows(tmp_path / "gemm" / "h100-fp8" / "data.csv")[0]["mfu"] == "0.004521399"
 
 

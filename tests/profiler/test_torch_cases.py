@@ -14,7 +14,7 @@ from ridgeline_profiler.devices import cpu_target  # noqa: E402
 from ridgeline_profiler.operators import ALL, BY_NAME  # noqa: E402
 
 NEED_RANKS = ("collective",)
-# Of each operator's tiny points, this many; the interpreter takes milliseconds per program.
+# Tiny points of each operator; the interpreter takes milliseconds per program.
 POINTS = 3
 
 

@@ -35,7 +35,7 @@ struct Queueing {
 
   std::unique_ptr<routing::Router> (*router)(const routing::RouterSetup&) = nullptr;
   std::int64_t servers = 1;
-  double load = 0.5;  ///< Of each server.
+  double load = 0.5;  ///< Load of each server.
   Service service = Service::kExponential;
   std::int64_t requests = 100'000;
   std::uint64_t seed = 1;

@@ -21,7 +21,7 @@ namespace ridgeline::conform {
 /// difference is kept.
 class DecisionCase {
  public:
-  /// Of a map with policy, kind and expected.
+  /// Requires a map with policy, kind and expected.
   explicit DecisionCase(const document::Node& node) : node_(node), all_(node, reading_) {}
   DecisionCase(const DecisionCase&) = delete;
   DecisionCase& operator=(const DecisionCase&) = delete;
@@ -34,7 +34,7 @@ class DecisionCase {
   [[nodiscard]] Part request() const { return all_["request"]; }
   [[nodiscard]] Part expected() const { return all_.at("expected"); }
   [[nodiscard]] std::vector<Part> endpoints() const { return all_.list("endpoints"); }
-  /// Of a case whose `expected.see` names just these keys of a step as expectations.
+  /// Steps of a case whose `expected.see` names just these keys of a step as expectations.
   [[nodiscard]] std::vector<Part> steps_with(const std::vector<std::string>& expectations) const;
   [[nodiscard]] std::vector<std::string> endpoint_ids() const;
   [[nodiscard]] std::vector<routing::Candidate> candidates() const;

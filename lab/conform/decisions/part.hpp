@@ -56,7 +56,7 @@ class Part {
   [[nodiscard]] bool is_there() const { return node_ != nullptr; }
   /// The value under a key, which may be absent or null.
   [[nodiscard]] Part operator[](std::string_view key) const;
-  /// The same, which must be there; or there, and maybe null.
+  /// The value under a key, which must be there; or there, and maybe null.
   [[nodiscard]] Part at(std::string_view key) const;
   [[nodiscard]] Part at_or_null(std::string_view key) const;
 

@@ -38,7 +38,7 @@ std::string status_text(const SettledClaim& found) {
       "{}{}{}", studies::name(found.status), why.empty() ? "" : ": ", why.empty() ? "" : why);
 }
 
-/// Of a row whose claims share a command, it stands once.
+/// Claims of a row; a command that several share stands once.
 std::string claims_text(const studies::SettledRow& row) {
   std::string text;
   std::string before;

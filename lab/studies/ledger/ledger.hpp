@@ -67,7 +67,7 @@ struct Digits {
 /// A printed table, row by row.
 struct PrintedTable {
   std::vector<std::string> columns;    ///< Their names in the command's JSON.
-  std::vector<std::int64_t> decimals;  ///< Of each column.
+  std::vector<std::int64_t> decimals;  ///< Digits of each column behind the point.
   std::int64_t labels = 1;             ///< Leading columns that only name the row.
   std::vector<document::Node> rows;    ///< Lists, one item per column.
   std::vector<std::string> chart;      ///< Columns drawn against the first one; none: no chart.
@@ -90,7 +90,7 @@ struct Claim {
   std::int64_t exit = 0;                  ///< What the command ends with.
   std::string unpublished = {};           ///< What it would take and was not published.
   std::string open = {};                  ///< What is missing on our side.
-  std::string answer = {};                ///< Of a question.
+  std::string answer = {};                ///< Answer to a question.
   std::string why = {};                   ///< Why the computed value is another.
   Status expected = Status::kReproduced;  ///< That of an equal value where the ledger is silent.
 

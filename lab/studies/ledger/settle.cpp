@@ -216,7 +216,7 @@ class Commands {
  public:
   Commands(const LedgerData& data, const CommandRunner& run) : data_(data), run_(run) {}
 
-  /// Of several commands, joined by "&&", a list of their outputs. `json` asks for that format.
+  /// Reads a command's output; for several, joined by "&&", a list. `json` asks for that format.
   const Reading& reading(const std::string& command, bool json) {
     const auto [place, is_new] = readings_.try_emplace({command, json});
     Reading& found = place->second;

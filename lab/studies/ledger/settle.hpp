@@ -34,7 +34,7 @@ struct SettledClaim {
   Status status = Status::kOpen;
   std::string computed;  ///< As the printed digits have it.
   std::string reason;    ///< Where the status is not plain from the two values.
-  /// Of a table: cells that the document printed, those that are equal, and ours in its columns.
+  /// For a table: cells that the document printed, those that are equal, and ours in its columns.
   std::int64_t cells = 0;
   std::int64_t equal_cells = 0;
   std::vector<document::Node> rows;

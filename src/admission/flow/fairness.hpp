@@ -14,7 +14,7 @@ namespace ridgeline::admission {
 /// Where a request stands in its flow: the least goes first.
 struct OrderKey {
   core::SimTime instant;       ///< A deadline; zero first come, first served.
-  std::uint64_t sequence = 0;  ///< Of its coming.
+  std::uint64_t sequence = 0;  ///< Order of arrival.
 
   friend auto operator<=>(const OrderKey&, const OrderKey&) = default;
 };

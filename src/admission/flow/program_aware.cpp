@@ -17,7 +17,7 @@ namespace {
 // llm-d-router ebab687.
 constexpr double kServiceWeight = 0.8;
 constexpr double kWaitWeight = 0.2;
-constexpr double kOutputCost = 2.0;  ///< Of a generated token, where one of a prompt costs 1.
+constexpr double kOutputCost = 2.0;  ///< Cost of a generated token, where one of a prompt costs 1.
 constexpr double kHalfLifeSeconds = 60.0;
 
 /// llm-d's program-aware policy: little service of late and a long wait of the first request come

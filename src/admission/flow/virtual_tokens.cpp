@@ -14,7 +14,7 @@
 namespace ridgeline::admission {
 namespace {
 
-// Of a prompt's and of a generated token: the paper's own choice.
+// Weights of a prompt's and of a generated token: the paper's own choice.
 constexpr double kInputWeight = 1.0;
 constexpr double kOutputWeight = 2.0;
 

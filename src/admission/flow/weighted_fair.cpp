@@ -33,7 +33,7 @@ class WeightedFair final : public Fairness {
   }
 
  private:
-  ByFlow<double> starts_;  ///< Of each flow's next request.
+  ByFlow<double> starts_;  ///< Start of each flow's next request.
   double now_ = 0.0;       ///< In virtual time.
 };
 

@@ -166,7 +166,7 @@ std::string latency_text(std::string_view name,
                 : fmt::format("{} none", name);
 }
 
-/// Of the whole deployment, where one of its data-parallel ranks is simulated.
+/// Rates of the whole deployment, where one of its data-parallel ranks is simulated.
 struct DeploymentRates {
   std::optional<double> request_throughput;
   std::optional<double> output_throughput;

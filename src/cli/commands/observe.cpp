@@ -344,7 +344,7 @@ class Measurement {
     }
   }
 
-  /// Of the network, without the server's own work; nothing over a UNIX socket.
+  /// Network round trip, without the server's own work; nothing over a UNIX socket.
   [[nodiscard]] std::optional<core::Duration> round_trip() const {
     return address_ ? observe::measure_round_trip(clock_, *address_, words_->target.port)
                     : std::nullopt;

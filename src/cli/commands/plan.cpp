@@ -262,7 +262,7 @@ void limit_replicas(const plan::Answer& answer,
   }
 }
 
-/// Of this process, all threads.
+/// CPU time of this process, all threads.
 double core_seconds() {
   return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
@@ -273,7 +273,7 @@ struct Saved {
   core::Warnings warnings;  ///< Deployments that some target cannot express.
 };
 
-/// Of these targets, those that can express a deployment; the others are said.
+/// The targets that can express a deployment; each of the others becomes a warning.
 std::vector<const deploy::Target*> able_targets(const deploy::Input& input,
                                                 const std::vector<const deploy::Target*>& all,
                                                 std::size_t place,

@@ -48,7 +48,8 @@ core::Warnings start_warnings(const serve::Settings& settings, const serve::Emul
   return warnings;
 }
 
-/// Of --listen each: one instance as each port serves it, and how many there are.
+/// Leaves in the scenario the one instance that each port of --listen each serves; returns their
+/// number.
 core::Result<std::int64_t> split_fleet(scenario::LoadedScenario& loaded) {
   scenario::ClusterSection& cluster = loaded.scenario.run.cluster;
   const std::int64_t count = cluster.instances.value_or(1);
@@ -258,7 +259,7 @@ ExitCode serve_command(Words words) {
   };
   const InterruptGuard guard;
   std::signal(SIGXFSZ,
-              SIG_IGN);  // Of an arrival log at its limit: requests are answered without it.
+              SIG_IGN);  // An arrival log may reach its limit: requests are answered without it.
   auto servers = serve::Servers::make(*resolved, *settings, *count);
   if (!servers) {
     return give_up(servers.error(), manners);

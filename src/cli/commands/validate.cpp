@@ -48,7 +48,7 @@ struct Threshold {
   Figure figure = Figure::kE2e;
   Level level = Level::kMean;
   double limit = 0.0;
-  /// Of the ranking instead: kRegret or kViolations, at that confidence.
+  /// kRegret or kViolations, at that confidence, for a threshold of the ranking.
   std::string of_ranking = {};
   double confidence = 0.0;
 };

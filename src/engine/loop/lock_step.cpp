@@ -133,7 +133,7 @@ bool LockStep::fill_pipeline(core::SimTime now) {
   return true;
 }
 
-/// The same by the engine's agreement.
+/// Forms the steps that the engine's agreement runs.
 bool LockStep::form_agreed_parts() {
   const bool runs = agreement_->agree(schedulers_, ranks_.front()->num_in_flight_ > 0);
   for (std::size_t i = 0; i < ranks_.size(); ++i) {

@@ -51,7 +51,7 @@ bool LockStep::jump(core::SimTime limit) {
     parts[i].run.pace = pace;
     ranks_[i]->cut_at(limit, parts[i].run);
   }
-  const std::int64_t rounds = parts.front().run.rounds;  // Of all: they end together.
+  const std::int64_t rounds = parts.front().run.rounds;  // Equal in all: they end together.
   if (rounds == 0) {
     return false;
   }

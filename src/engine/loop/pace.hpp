@@ -27,8 +27,8 @@ namespace ridgeline::engine {
 
 /// How steps of one composition, each request one token further, follow each other.
 struct Pace {
-  core::Duration period;  ///< Of the first step.
-  core::Duration growth;  ///< Of the period, per step.
+  core::Duration period;  ///< Period of the first step.
+  core::Duration growth;  ///< Growth of the period, per step.
   std::int64_t batches;   ///< Number of batches for which period and growth hold.
 
   /// From the start of the first to the end of the last of so many. They end before the horizon.

@@ -288,9 +288,9 @@ void StepLoop::plan_step_by_step(core::SimTime limit, QuietRun& run) {
   }
 }
 
-/// Of each round, the time since the requests of its step had their last token.
+/// Reports for each round the time since the requests of its step had their last token.
 void StepLoop::report_gaps(const QuietRun& run) {
-  std::vector<core::SimTime> last;  // Of each step in flight.
+  std::vector<core::SimTime> last;  // Last token of each step in flight.
   for (std::size_t place = 0; place < depth_; ++place) {
     last.push_back(in_flight(place).step.front().sequence->last_token);
   }

@@ -74,7 +74,7 @@ class StepLoop final : public Engine {
     ScheduledStep step;
     core::SimTime end;
     bool is_decodes = false;  ///< Each request decodes one token, behind all its drafts.
-    core::Tokens context;     ///< Of its decodes, before the step.
+    core::Tokens context;     ///< Context of its decodes, before the step.
     core::Duration mask;      ///< Host time of its grammar masks.
     /// Requests that left while it was the newest step in flight: it, or one before it, names them.
     std::vector<SequencePtr> left;
@@ -94,13 +94,13 @@ class StepLoop final : public Engine {
     std::int64_t steps_per_request = 0;
     std::int64_t rounds = 0;  ///< Rounds that end by the limit.
     core::Tokens shared_context;
-    core::Duration mask;  ///< Of each step.
+    core::Duration mask;  ///< Mask time of each step.
     /// From the end of a step until another is formed.
     core::Duration delay;
-    /// Of the steps in flight and of those formed, one after the other; where there is a pace, of
-    /// those in flight only.
+    /// Ends of the steps in flight and of those formed, one after the other; where there is a pace,
+    /// of those in flight only.
     std::vector<core::SimTime> ends;
-    std::optional<Pace> pace;  ///< Of the steps formed, where they are on a line.
+    std::optional<Pace> pace;  ///< Pace of the steps formed, where they are on a line.
     std::vector<domain::StepRecord> log;
 
     /// When the n-th step from the oldest in flight on ends, counted from 1.
@@ -204,7 +204,7 @@ class StepLoop final : public Engine {
   std::int64_t steps_without_tokens_ = 0;         ///< Since the last that brought one.
   std::vector<std::int64_t> tokens_;              ///< That come out of the step that ends.
   std::vector<domain::TokenGaps> gaps_;           ///< Before the tokens of that step.
-  std::vector<domain::TokenEvent> token_events_;  ///< Of that step, for EngineInputs::tokens.
+  std::vector<domain::TokenEvent> token_events_;  ///< That step's, for EngineInputs::tokens.
   std::vector<std::optional<domain::AffineStep>> lines_;  ///< The model's last, by decodes.
 };
 

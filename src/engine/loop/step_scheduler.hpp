@@ -35,7 +35,7 @@ struct Sequence {
 
   std::int64_t num_delivered_tokens = 0;  ///< That the client has got.
   core::SimTime last_token = core::SimTime::never();
-  core::GrammarId grammar;             ///< Of its structured output.
+  core::GrammarId grammar;             ///< Grammar of its structured output.
   bool waits_for_grammar = false;      ///< It may not run before the loop says so.
   std::int64_t num_verifications = 0;  ///< Steps so far that verified drafts of it.
   bool has_ended = false;
@@ -53,7 +53,7 @@ struct ScheduledSequence {
   Sequence* sequence = nullptr;          ///< The loop keeps it until the step has ended.
   std::int64_t num_computed_tokens = 0;  ///< Before the step.
   std::int64_t num_scheduled_tokens = 0;
-  std::int64_t num_drafts = 0;  ///< Of the scheduled tokens, drafts to be verified.
+  std::int64_t num_drafts = 0;  ///< Drafts to be verified among the scheduled tokens.
   bool is_prefill = false;
   bool samples = false;  ///< Its last known token is processed: at least one token comes out.
 
@@ -73,7 +73,7 @@ struct SchedulerCounts {
   core::Tokens shared_context = {};  ///< domain::StepBatch::shared_context.
   std::int64_t preemptions = 0;
   core::Tokens prefix_queries = {};  ///< Looked up in the prefix cache.
-  core::Tokens prefix_hits = {};     ///< Of those, found.
+  core::Tokens prefix_hits = {};     ///< Tokens found there.
 };
 
 /// The number of blocks in use from the schedule() of a quiet step on.
@@ -92,7 +92,7 @@ class StepScheduler {
   /// Takes a request into the waiting queue; nullptr, and nothing done, where it could not run even
   /// alone.
   virtual SequencePtr add(const domain::Request& request) = 0;
-  /// The same of a request of which a part is computed elsewhere. Here: of whole ones alone.
+  /// Takes a request of which a part is computed elsewhere. By default only whole ones are taken.
   virtual SequencePtr add_leg(const domain::Request& request, const Leg& leg) {
     RIDGELINE_CHECK(leg == Leg(), "the scheduler takes no KV from elsewhere");
     return add(request);

@@ -24,8 +24,8 @@ std::int64_t Scheduler::pages_for_decode(const RequestList& requests) const {
   });
 }
 
-/// The same as SGLang's check reckons it: 0.5.5 goes by the tokens that are known, which lag behind
-/// by one where a step in flight holds the request, and takes that to be so for all.
+/// pages_for_decode() as SGLang's check reckons it: 0.5.5 goes by the tokens that are known, which
+/// lag behind by one where a step in flight holds the request, and takes that to be so for all.
 std::int64_t Scheduler::pages_expected(const RequestList& requests) const {
   if (settings_.rules.keeps_delayed_token || settings_.page_size == 1) {
     return pages_for_decode(requests);
@@ -161,7 +161,7 @@ std::vector<BlockChange> Scheduler::advance_quiet(std::span<ScheduledStep* const
                                                   std::int64_t rounds) {
   const std::int64_t page = settings_.page_size;
   const std::int64_t count = std::ssize(running_.requests);
-  // Of the requests, how many take a page in each round of `page` in turn.
+  // How many of the requests take a page in each round of `page` in turn.
   std::vector<std::int64_t> takers(static_cast<std::size_t>(page), 0);
   for (const RequestPtr& request : running_.requests) {
     const std::int64_t round = (page - request->kv_len % page) % page;

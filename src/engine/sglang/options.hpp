@@ -57,7 +57,7 @@ struct Rules {
 /// SGLang's settings by its own names (`python -m sglang.launch_server --help`), resolved.
 struct Options final : EngineSettings {
   Rules rules;
-  std::int64_t max_total_num_tokens = 0;  ///< Of the KV pool, in whole pages.
+  std::int64_t max_total_num_tokens = 0;  ///< Tokens of the KV pool, in whole pages.
   std::int64_t page_size = 1;
   std::int64_t context_length = 4096;
   std::int64_t max_running_requests = 2048;

@@ -271,7 +271,7 @@ struct Pool {
   double fraction = 0;
   core::Bytes free = {};  ///< Before the weights are loaded.
   core::Bytes weights = {};
-  core::Bytes bytes = {};  ///< Of the KV pool.
+  core::Bytes bytes = {};  ///< Bytes of the KV pool.
   double per_token = 0;
   std::int64_t holds = 0;                             ///< Tokens that fit.
   std::optional<std::int64_t> states = std::nullopt;  ///< Requests whose recurrent states fit.

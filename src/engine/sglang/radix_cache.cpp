@@ -84,7 +84,7 @@ void RadixCache::touch(TreeNode& node, std::int64_t now) {
   list(node);
 }
 
-/// Of the page at a place, of which a whole one is left.
+/// Hash of the page that begins at `at`; a whole one is left there.
 std::uint64_t RadixCache::page_hash(TokenCursor at, std::uint64_t salt) const {
   std::uint64_t hash = salt;
   for (std::int64_t left = page_size_; left > 0;) {

@@ -42,8 +42,8 @@ class RadixCache {
     std::int64_t length = 0;
     TreeNode* node = nullptr;
   };
-  /// Of the first `end` tokens. Splits the node in which the match ends, and counts as an access to
-  /// all of the path. `salt` keeps trees apart (an adapter's).
+  /// Matches the first `end` tokens. Splits the node in which the match ends, and counts as an
+  /// access to all of the path. `salt` keeps trees apart (an adapter's).
   Match match(const Tokens& tokens, std::int64_t end, std::uint64_t salt);
   /// The length alone; changes nothing.
   [[nodiscard]] std::int64_t find(const Tokens& tokens, std::int64_t end, std::uint64_t salt) const;

@@ -34,7 +34,7 @@ struct Sequence final : engine::Sequence {
   std::int64_t prefix_len = 0;  ///< KV that the next prefill step goes on from.
   std::int64_t fill_len = 0;    ///< Where its last prefill step ends.
   std::int64_t kv_len = 0;      ///< Tokens whose KV it holds, in the tree or of its own.
-  std::int64_t tree_len = 0;    ///< Of those, tokens that the tree holds for it.
+  std::int64_t tree_len = 0;    ///< Tokens of kv_len that the tree holds for it.
   TreeNode* node = nullptr;     ///< Where they end, locked; nullptr where nothing is.
   std::int64_t delayed = 0;     ///< Slots that steps in flight fill behind its end.
   bool is_finished = false;

@@ -91,8 +91,8 @@ class Scheduler final : public StepScheduler {
   /// The batch of the last iteration.
   struct Last {
     Mode mode = Mode::kNone;
-    RequestList requests;  ///< Of a prefill.
-    RequestPtr chunked;    ///< Of a prefill: the request that it left in mid-prompt.
+    RequestList requests;  ///< Requests of a prefill.
+    RequestPtr chunked;    ///< The request that a prefill left in mid-prompt.
   };
 
   void choose(ScheduledStep& step);
@@ -155,7 +155,7 @@ class Scheduler final : public StepScheduler {
   std::optional<ScheduledStep> proposed_;
   core::RngStream draws_;
   std::int64_t receive_counter_ = 0;
-  std::int64_t stamp_ = 0;  ///< Of entries into the queue.
+  std::int64_t stamp_ = 0;  ///< Stamp of the last entry into the queue.
   std::int64_t in_flight_ = 0;
   std::int64_t queued_prompt_tokens_ = 0;
   std::int64_t num_retractions_ = 0;

@@ -125,7 +125,7 @@ constexpr auto kCounterparts = std::to_array<Counterpart>({
 });
 
 /// observability/metrics_collector.py.
-constexpr double kSeconds = 1e-3;  // Of milliseconds.
+constexpr double kSeconds = 1e-3;  // Seconds of a millisecond.
 constexpr auto kMetrics = std::to_array<MetricName>({
     {"sglang:prompt_tokens_total", "total_input_tokens"},
     {"sglang:generation_tokens_total", "total_output_tokens"},

@@ -14,7 +14,7 @@ namespace ridgeline::engine::sglang {
 /// both are.
 struct Piece {
   std::uint64_t content = 0;
-  std::int64_t offset = 0;  ///< Of the first token, in the content.
+  std::int64_t offset = 0;  ///< Place of the first token in the content.
   std::int64_t length = 0;
 };
 

@@ -18,7 +18,7 @@ struct CapacityInputs {
   const KvCache& kv;
   std::int64_t max_requests = 0;
   std::int64_t lookahead_steps = 1;  ///< Whose blocks maximum utilisation asks for.
-  std::int64_t tokens_per_step = 1;  ///< Of a generation: the next, and drafts.
+  std::int64_t tokens_per_step = 1;  ///< Tokens that a generation takes: the next, and drafts.
   bool skips_duplicate_prefixes = false;
 };
 

@@ -12,7 +12,7 @@ namespace ridgeline::engine::tensorrt_llm {
 struct ContextChunk {
   Sequence* sequence = nullptr;
   std::int64_t rest = 0;    ///< Tokens still to compute, less those that the cache holds.
-  std::int64_t tokens = 0;  ///< Of those, in this step.
+  std::int64_t tokens = 0;  ///< Tokens computed in this step.
 
   [[nodiscard]] bool ends_context() const { return tokens == rest; }
 };

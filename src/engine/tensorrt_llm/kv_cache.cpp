@@ -94,7 +94,8 @@ std::int64_t KvCache::full_blocks_found(const Sequence& sequence,
   return found;
 }
 
-/// Of a stored block and a block of a context, but for the context's last token.
+/// Leading tokens that a stored block shares with a context's block, but for the context's last
+/// token.
 std::int64_t KvCache::common_tokens(const Block& stored,
                                     const Sequence& sequence,
                                     std::int64_t block) const {
@@ -201,8 +202,8 @@ void KvCache::store(const Sequence& sequence, std::int64_t tokens, bool tail) {
   }
 }
 
-/// Of equal blocks the one stored first is found; the others are not stored. Returns the one that
-/// is.
+/// Stores a block. Among equal blocks the one stored first is found; the others are not stored.
+/// Returns the one that is.
 KvCache::Index KvCache::put(const Sequence& sequence,
                             std::int64_t place,
                             std::int64_t tokens,

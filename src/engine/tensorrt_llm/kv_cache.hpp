@@ -95,7 +95,7 @@ class KvCache {
     Index next = kNone;
     Index before = kNone;             ///< The stored block that it follows; none for a first one.
     Index last_follower = kNone;      ///< The one stored last of those that follow it.
-    Index previous_follower = kNone;  ///< Of the same block, stored ones.
+    Index previous_follower = kNone;  ///< Neighbours that follow the same block.
     Index next_follower = kNone;
     std::int64_t tokens = 0;                     ///< That it stores; 0: none.
     std::int64_t place = 0;                      ///< Among the blocks of the content.
@@ -117,7 +117,7 @@ class KvCache {
   [[nodiscard]] std::uint64_t key_of(const Block& block) const {
     return key_before(*block.content, block.place + 1);
   }
-  /// Of siblings_.
+  /// Key in siblings_.
   [[nodiscard]] std::uint64_t sibling_key(Content& content, std::int64_t block) const;
   [[nodiscard]] bool is_found(std::uint64_t key, std::optional<KvLook> look) const;
   [[nodiscard]] std::int64_t full_blocks_found(const Sequence& sequence,

@@ -39,7 +39,7 @@ class StepBlocks {
   const CapacityInputs& inputs_;
   std::int64_t free_;
   std::int64_t taken_ = 0;
-  std::map<core::BlockId, std::int64_t> given_back_;  ///< Of shared blocks, by how many.
+  std::map<core::BlockId, std::int64_t> given_back_;  ///< How often, by shared block.
 };
 
 }  // namespace

@@ -20,8 +20,8 @@ void form_micro_batch(std::span<Sequence* const> fitting,
                       const MicroBatchLimits& limits,
                       MicroBatch& batch) {
   batch.clear();
-  std::int64_t tokens = 0;          // Of what cannot be cut.
-  std::int64_t context_tokens = 0;  // Of what can.
+  std::int64_t tokens = 0;          // Tokens of work that cannot be cut.
+  std::int64_t context_tokens = 0;  // Tokens of contexts that can be cut.
   std::int64_t requests = 0;
   for (Sequence* const sequence : fitting) {
     if (sequence->is_completing() || (limits.one_step_each && sequence->parts_in_flight > 0)) {

@@ -14,7 +14,7 @@ namespace ridgeline::engine::tensorrt_llm {
 struct MicroBatchLimits {
   std::int64_t max_batch_size = 0;
   std::int64_t max_num_tokens = 0;
-  std::int64_t tokens_per_step = 1;   ///< Of a generation: the next, and drafts.
+  std::int64_t tokens_per_step = 1;   ///< Tokens that a generation takes: the next, and drafts.
   ChunkingScheduler chunk = nullptr;  ///< None: contexts are computed whole.
   std::int64_t chunk_unit = 0;        ///< Tokens.
   bool one_step_each = false;         ///< A request in flight is left out (pipelines).

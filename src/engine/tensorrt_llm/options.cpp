@@ -81,12 +81,12 @@ constexpr auto kCounterparts = std::to_array<Counterpart>({
     {.own = "enable_block_reuse", .vllm = "enable_prefix_caching"},
     {.own = "disable_overlap_scheduler", .vllm = "async_scheduling"},
     {.own = "capacity_scheduler_policy", .vllm = "scheduling_policy"},
-    // The same key: the scenario's own option serves both.
+    // One key for both: the scenario's own option serves either.
     {.own = kChunkedPrefill, .vllm = kChunkedPrefill},
 });
 
 /// metrics/collector.py.
-constexpr double kSeconds = 1e-3;  // Of milliseconds.
+constexpr double kSeconds = 1e-3;  // Seconds of a millisecond.
 constexpr auto kMetrics = std::to_array<MetricName>({
     {"trtllm_prompt_tokens_total", "total_input_tokens"},
     {"trtllm_generation_tokens_total", "total_output_tokens"},

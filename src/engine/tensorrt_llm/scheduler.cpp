@@ -163,8 +163,8 @@ void Scheduler::pause(Sequence& sequence) {
   has_changed_ = true;  // In the next pass it is a context.
 }
 
-/// Of a request that was paused: all tokens known. A context that is computed whole is cut to
-/// max_num_tokens, and what was behind is generated anew (llmRequest.h: pause).
+/// Makes all known tokens of a paused request its context. A context that is computed whole is cut
+/// to max_num_tokens, and what was behind is generated anew (llmRequest.h: pause).
 void Scheduler::set_context(Sequence& sequence) const {
   const std::int64_t known = sequence.num_prompt_tokens + sequence.output_tokens;
   sequence.context_tokens =

@@ -83,10 +83,10 @@ class Scheduler final : public QueueScheduler<Sequence> {
   bool reserves_;  ///< A request that has come in is promised its blocks to the last token.
   bool skips_duplicate_prefixes_;
   std::int64_t most_active_;      ///< Requests, over all stages of a pipeline.
-  std::int64_t lookahead_steps_;  ///< Of maximum utilisation.
+  std::int64_t lookahead_steps_;  ///< For maximum utilisation.
   MicroBatchLimits limits_;
   BatchWait batch_wait_;
-  AttentionDpBalance balance_;  ///< Of a rank by itself: the others are taken to be like it.
+  AttentionDpBalance balance_;  ///< For a rank by itself: the others are taken to be like it.
   bool is_rank_;
   Selection selection_;
   MicroBatch batch_;

@@ -40,7 +40,7 @@ struct Sequence : engine::Sequence {
   bool is_active = false;            ///< Out of the waiting queue.
   bool has_left = false;             ///< What is still in flight is thrown away.
   bool holds_blocks = false;         ///< Its first chunk has been launched.
-  std::int64_t context_tokens;       ///< Of its context.
+  std::int64_t context_tokens;       ///< Tokens of its context.
   /// Tokens behind the context that are known already: each is generated once more, unseen.
   std::int64_t repeats = 0;
   std::int64_t position = 0;          ///< Tokens of the context launched, found ones included.

@@ -326,7 +326,7 @@ class Fitter {
     }
   }
 
-  /// Of the figures that were fitted, and of the tokens' rate, which follows from them.
+  /// Bands of the fitted figures, and of output tokens per second, which follow from them.
   void find_bands(const FitEnd& end, const std::vector<double>& held_out) {
     const auto range = [](const std::vector<double>& values) -> accuracy::Range {
       const auto [least, most] = std::ranges::minmax(values);

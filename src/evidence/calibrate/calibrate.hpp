@@ -23,8 +23,8 @@ struct Parameter {
   double lowest = 0.0;  ///< Bounds of the fit.
   double highest = 0.0;
   std::string seen_in;  ///< What tells it: "time to first token".
-  /// Of a cost of each of the "prompt tokens" or "sequences in flight": the constant that does the
-  /// same to measurements in which their number does not vary.
+  /// For a cost of each of the "prompt tokens" or "sequences in flight": the constant that has the
+  /// same effect on measurements in which their number does not vary.
   std::string each = {};
   std::string constant = {};
   bool is_factor = false;
@@ -42,7 +42,7 @@ struct FittedParameter {
   Parameter parameter;
   double before = 0.0;
   double value = 0.0;
-  /// Of its 90 % interval, by bootstrap over the measurements; one record has none.
+  /// 90 % interval, by bootstrap over the measurements; one record has none.
   std::optional<double> lowest = {};
   std::optional<double> highest = {};
   bool at_bound = false;
@@ -87,7 +87,7 @@ struct Calibration {
   /// Each record predicted from a fit on the others, and the bands of that; one record has neither.
   std::optional<FitErrors> cross_validated;
   accuracy::OwnBands own;
-  std::optional<double> left_of_tpot;  ///< Of `after`, the time per output token's median.
+  std::optional<double> left_of_tpot;  ///< Median error of the time per output token in `after`.
   /// As left(), of the same fit without the constants at their upper bounds; nothing where none is.
   std::optional<double> left_without_bounds;
   Server server;
@@ -96,7 +96,7 @@ struct Calibration {
 
   /// What the constants leave, in percent: the larger of `left_of_tpot` and the median of all.
   [[nodiscard]] double left() const;
-  /// The same, or what is left without the constants at their upper bounds where that is more: a
+  /// left(), or what is left without the constants at their upper bounds where that is more: a
   /// time that no server has explains nothing.
   [[nodiscard]] double left_by_servers() const;
   /// Constants that ended at a bound of their range where they did not begin.

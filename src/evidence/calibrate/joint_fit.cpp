@@ -35,9 +35,9 @@ constexpr int kPinnedIterations = 4;
 constexpr std::array<double, 4> kPins = {-1.0, -0.6, 0.6, 1.0};
 /// A kernel whose time, e times as long, changes no figure by more than this share is not tried.
 constexpr double kLeastEffectOfKernel = 0.01;
-constexpr double kUpper = 0.95;  ///< Of an interval that holds nine in ten.
-/// Of a figure, relative: what another draw of the arrivals and the engine's steps do to it
-/// (docs/accuracy.md, "The data's own spread").
+constexpr double kUpper = 0.95;  ///< Upper quantile of an interval that holds nine in ten.
+/// Relative noise of a figure: another draw of the arrivals and the engine's steps changes it so
+/// much (docs/accuracy.md, "The data's own spread").
 constexpr double kNoise = 0.01;
 constexpr double kNoiseOfTtft = 0.05;
 
@@ -65,7 +65,7 @@ class JointFit {
     differentiate();
   }
 
-  /// The same fit but for one kernel's time, which stays. With the derivatives of this one.
+  /// This fit with one kernel's time held at `log`; it starts from this fit's derivatives.
   [[nodiscard]] JointFit pinned(std::size_t kernel, double log) const {
     JointFit fit = *this;
     for (std::size_t i = 0; i < fit.residuals_.size(); ++i) {
@@ -94,7 +94,7 @@ class JointFit {
   /// With those of the kernels.
   [[nodiscard]] double cost() const { return cost_of(residuals_, kernels_); }
 
-  /// Of each constant, where the noise's variance is so many times the least.
+  /// Interval of each constant, where the noise's variance is `variance` times the least.
   [[nodiscard]] std::vector<Interval> intervals(double variance, std::int64_t freedom) const {
     const auto joint = covariance(rows_, all_weights(variance));
     Rows alone_rows = rows_;
@@ -148,7 +148,8 @@ class JointFit {
     return 1.0 / (spread * spread);
   }
 
-  /// Of the figures, then of each constant, which is known to within its range, and of each kernel.
+  /// Weights of the figures, then of each constant, which is known to within its range, then of
+  /// each kernel.
   [[nodiscard]] std::vector<double> all_weights(double variance) const {
     std::vector<double> weights = weights_;
     for (double& weight : weights) {
@@ -223,7 +224,7 @@ class JointFit {
   Constants constants_;
   Logs kernels_{};
   std::optional<std::size_t> pinned_ = {};
-  std::vector<double> weights_;  ///< Of the figures, by the least noise.
+  std::vector<double> weights_;  ///< Per figure, by the least noise.
   std::vector<double> residuals_;
   Rows rows_;
 };

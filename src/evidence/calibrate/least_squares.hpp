@@ -20,8 +20,8 @@ struct LeastSquares {
 };
 [[nodiscard]] std::optional<std::vector<double>> solve_step(const LeastSquares& problem);
 
-/// Of such a solution, where each row errs with a variance of one over its weight. Nothing when it
-/// is not determined.
+/// Covariance of a solution, where each row errs with a variance of one over its weight. Nothing
+/// when it is not determined.
 [[nodiscard]] std::optional<Rows> covariance(const Rows& jacobian,
                                              const std::vector<double>& weights);
 

@@ -51,10 +51,10 @@ std::string name_of(const Evidence& evidence) {
 
 /// Standard deviations between a normal law's middle and either end of what holds nine in ten.
 constexpr double kNineInTen = 1.645;
-/// Of kernels that no band speaks of, from a datasheet alone: they may take twice as long.
+/// Spread of kernels without a band, from a datasheet alone: they may take twice as long.
 constexpr double kUnknownSpread = 0.7;
 
-/// Of the logarithm of a deployment's time per output token, by the wider side of its band.
+/// Spread of the logarithm of a deployment's time per output token, by the wider side of its band.
 double spread_of(const accuracy::Question& question) {
   const auto error = accuracy::expected_error(accuracy::bands(), question, accuracy::Metric::kTpot);
   if (!error) {
@@ -188,7 +188,7 @@ std::vector<double> Observations::residuals(const std::vector<scenario::Override
   std::vector<double> residuals;
   residuals.reserve(all_.size());
   for (const auto& observation : all_) {
-    // Of an interrupted fit, whose end does not matter, some have none.
+    // In an interrupted fit, whose result is not used, some have none.
     const auto& prediction = predictions[observation.record].prediction;
     const double predicted = prediction ? prediction->figures.at(observation.figure, Level::kMean)
                                               .value_or(observation.measured)

@@ -54,7 +54,7 @@ class Observations {
   /// The records with at least one of them, by their place in the evidence.
   [[nodiscard]] const std::vector<std::size_t>& records() const { return records_; }
   [[nodiscard]] const std::vector<UnusedRecord>& unused() const { return unused_; }
-  /// Of each of these records: its mean prompt in tokens, and its requests in flight.
+  /// Mean prompt of each record, in tokens; and its requests in flight.
   [[nodiscard]] const std::vector<double>& prompts() const { return prompts_; }
   [[nodiscard]] const std::vector<double>& in_flight() const { return in_flight_; }
   /// What they all are of, in the words of the error bands; nothing where they differ.

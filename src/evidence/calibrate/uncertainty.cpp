@@ -24,8 +24,8 @@ namespace ridgeline::evidence::calibrate {
 namespace {
 
 constexpr double kIntervalTail = 0.05;
-/// Of a figure, relative: what another draw of the arrivals and the steps' own jumps do to it
-/// (docs/accuracy.md, "The data's own spread").
+/// Relative noise of a figure: another draw of the arrivals and the steps' own jumps change it so
+/// much (docs/accuracy.md, "The data's own spread").
 constexpr double kLeastNoise = 0.003;
 constexpr double kUpperQuartile = 0.75;
 /// A linear step from a fit may say less than nothing.

@@ -15,7 +15,7 @@ namespace ridgeline::evidence::validate {
 struct AblationRow {
   std::string variant;
   std::int64_t records = 0;     ///< That it changes something for.
-  std::optional<ScoreRow> e2e;  ///< Of the means, over all records below saturation.
+  std::optional<ScoreRow> e2e;  ///< Error of the means, over all records below saturation.
   std::optional<ScoreRow> ttft;
   std::optional<ScoreRow> tpot;
 };

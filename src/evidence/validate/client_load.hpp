@@ -28,7 +28,7 @@ inline constexpr double kMillisecondsPerSecond = 1e3;
 /// A single request as a file states it.
 struct ClientRequest {
   std::string start_place;   ///< Where its start stands: "start_times[3]", "line 7: start_time".
-  std::string problem = {};  ///< Of its first field that cannot be read; empty where all can.
+  std::string problem = {};  ///< Its first field that cannot be read; empty where all can.
   double start_s = 0.0;
   double input_tokens = 0.0;
   double output_tokens = 0.0;
@@ -69,8 +69,8 @@ inline constexpr Allowed kAnyTime{.lowest = std::numeric_limits<double>::lowest(
 /// Replays sound requests instead of what the totals say, each at its own instant where the stage
 /// is no closed loop.
 void replay_requests(std::vector<ClientRequest> requests, Evidence& evidence, StageLoad& stage);
-/// The same where they are all that the totals count, `counted`. `place` says where they stand: in
-/// a second file, as a rule. Where they cannot be read or are not as many, the record's `doubts`
+/// replay_requests() where `requests` are all that the totals count, `counted`. `place` is the file
+/// or field that holds them. Where they cannot be read or are not as many, the record's `doubts`
 /// say so, and its totals stand.
 void replay_if_complete(const std::string& place,
                         core::Result<std::vector<ClientRequest>> requests,

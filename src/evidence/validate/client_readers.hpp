@@ -13,7 +13,7 @@
 /// request is looked for.
 namespace ridgeline::evidence::validate {
 
-/// Of `vllm bench serve`, and of SGLang's bench_serving, which writes much the same.
+/// Reads results of `vllm bench serve`, and of SGLang's bench_serving, which writes much the same.
 [[nodiscard]] Evidence read_vllm_bench(const document::Node& node);
 [[nodiscard]] std::vector<Evidence> read_guidellm(const document::Node& document);
 [[nodiscard]] Evidence read_inference_perf(const document::Node& node, const std::string& path);

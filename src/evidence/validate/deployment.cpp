@@ -199,7 +199,7 @@ class Deployer {
   void set(std::string path, std::string text) {
     overrides_.push_back({.path = std::move(path), .text = std::move(text)});
   }
-  /// Of maps of changes there may be many.
+  /// Replaces the override of a path; maps of changes add up instead.
   void replace(const scenario::Override& change) {
     if (change.path != "set" && change.path != "latency.set") {
       std::erase_if(overrides_,

@@ -32,7 +32,7 @@ namespace ridgeline::evidence::validate {
 /// How many truths lie within the bands that their predictions are shown with.
 struct CoverageRow {
   accuracy::Metric metric = accuracy::Metric::kTpot;
-  std::string slice;  ///< Of the band; "all".
+  std::string slice;  ///< Slice of the band; "all".
   bool fitted = false;
   std::int64_t groups = 0;
   std::int64_t records = 0;
@@ -40,7 +40,7 @@ struct CoverageRow {
   double inside_p90_records_pct = 0.0;
   double inside_p50_pct = 0.0;
   double inside_p50_records_pct = 0.0;
-  double median_half_width_pct = 0.0;  ///< Of p90, over the records.
+  double median_half_width_pct = 0.0;  ///< Half width of p90, over the records.
 };
 
 /// By the bands that are compiled in, or by those of the other deployments of these records: each

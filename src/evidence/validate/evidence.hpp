@@ -26,7 +26,7 @@ enum class Figure : std::uint8_t {
   kTtft,
   kTpot,
   kItl,
-  kKvTransfer,  ///< Of a prompt's KV to the decode instance, its set-up included; a mean only.
+  kKvTransfer,  ///< A prompt's KV to the decode instance, its set-up included; a mean only.
   kOutputThroughput,
   kPower,
   kEnergy,
@@ -64,12 +64,12 @@ inline constexpr std::array<const char*, kNumFigures> kFigureNames = {"e2e",
                                                                       "kv_gib",
                                                                       "kv_cache_tokens",
                                                                       "graph_gib"};
-/// Of these only the mean is known.
+/// Every other figure has a mean only.
 [[nodiscard]] constexpr bool is_time(Figure figure) {
   return figure < Figure::kOutputThroughput;
 }
 
-/// Of a server's start, not of requests.
+/// A figure of a server's start, not of requests.
 [[nodiscard]] constexpr bool is_of_start(Figure figure) {
   return figure >= Figure::kLoadWeights;
 }
@@ -182,7 +182,7 @@ struct PeerPrediction {
 /// One measured run, stage or sweep point.
 struct Evidence {
   std::string file;
-  std::int64_t line = 0;  ///< Of the file, from 1; 0: the whole of it.
+  std::int64_t line = 0;  ///< Line in the file, from 1; 0: the whole file.
   std::string id;
   std::string family;
   std::string run;  ///< Records of one run share a server: stages of it are warm.
@@ -195,7 +195,7 @@ struct Evidence {
   std::int64_t pipeline_parallel = 1;
   std::int64_t data_parallel = 1;
   std::int64_t expert_parallel = 1;
-  std::int64_t num_gpus = 0;  ///< Of the whole system; 0: not said.
+  std::int64_t num_gpus = 0;  ///< GPUs of the whole system; 0: not stated.
   bool knows_ranks = true;    ///< False: tensor_parallel is the fewest that hold the network.
   /// Alike instances (or data-parallel ranks of a dense network) that share the load evenly; one is
   /// simulated.
@@ -220,7 +220,7 @@ struct Evidence {
   /// How its clients are paced is not published, or its lengths are guesses: it is scored, and in
   /// no error band of times and rates.
   bool guessed_load = false;
-  bool is_start = false;      ///< Of a server's start: there are no requests.
+  bool is_start = false;      ///< A record of a server's start: there are no requests.
   bool steady_state = false;  ///< Measured while clients still sent requests, without the end.
   bool server_clock = false;  ///< Measured in the server, not at the client.
   /// Where the client stops its clock: at the last token, or when the server closes the stream.
@@ -247,7 +247,7 @@ struct Evidence {
   std::vector<std::string> left_out;  ///< Rows of its requests that cannot be read: which, and why.
   /// What else of the file is not used, or contradicts itself.
   std::vector<std::string> doubts;
-  core::Warnings warnings = {};  ///< Of the reader of its load.
+  core::Warnings warnings = {};  ///< Warnings of the reader of its load.
   std::string problem;           ///< Why there is nothing to predict; empty when sound.
   std::string refusal = {};      ///< Why it is not simulated, though it can be read: a fleet, say.
 };

@@ -16,7 +16,7 @@ inline constexpr std::size_t kMostRecords = 100'000;
 inline constexpr std::size_t kMostLogs = 64;
 /// 30 days, a third of the range of simulated time (core/time.hpp).
 inline constexpr double kLongestRunSeconds = 2'592'000.0;
-/// Of one prompt or answer: 2^24, past every network.
+/// Tokens of one prompt or answer: 2^24, past every network.
 inline constexpr double kMostTokens = 16'777'216.0;
 /// Requests of a record, and clients of a closed loop: ten times the largest record published.
 inline constexpr std::int64_t kMostRequests = 200'000;

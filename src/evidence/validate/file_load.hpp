@@ -21,7 +21,7 @@ namespace ridgeline::evidence::validate {
 /// each request was sent, the turns of its session, and what its prompt holds. With what there is
 /// to say of it (W-no-start-times). `text` are the bytes of the file, or of its line.
 void take_load(const std::string& text, const std::string& path, Evidence& evidence);
-/// The same of a file beside it.
+/// Takes the load of a file that lies beside the result's own.
 void take_load_of_file(const std::string& path, Evidence& evidence);
 
 /// Such a load as a run's one stage. Of several data-parallel ranks it has the requests of one.

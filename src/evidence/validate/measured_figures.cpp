@@ -56,7 +56,7 @@ Figures read_figures(const document::Node& node, std::int64_t gpus, std::vector<
           positive_at(*levels, kLevelNames[j], key + ".", odd);
     }
   }
-  // Of batches that come at once: the prompts' step and a decode step.
+  // Batches that come at once have two times: the prompts' step and a decode step.
   constexpr std::array<std::pair<Figure, std::string_view>, 2> kPhases = {
       {{Figure::kTtft, "prompt_ms"}, {Figure::kTpot, "token_ms"}}};
   for (const auto& [figure, key] : kPhases) {

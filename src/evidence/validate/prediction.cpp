@@ -411,7 +411,7 @@ PartPrediction merge(const std::vector<std::vector<PartPrediction>>& histories, 
   return merged;
 }
 
-/// Of a model's notes, those of its kernel tables.
+/// Notes about the model's kernel tables.
 core::Warnings table_notes(const latency::StepTimeModel& model) {
   core::Warnings notes = model.notes();
   std::erase_if(notes, [](const core::Warning& note) {
@@ -447,7 +447,7 @@ std::vector<PartPrediction> predict(std::vector<Evidence>& evidence,
       auto server = deploy(evidence[part.evidence], options.overrides);
       if (server) {
         servers[i] = std::move(*server);
-        servers[i]->run.percentiles = "sketch";  // Of summaries, which are not read.
+        servers[i]->run.percentiles = "sketch";  // Percentiles of the summary are not read.
       } else {
         evidence[part.evidence].problem = first_line(server.error());
         results[part.evidence].problem = evidence[part.evidence].problem;

@@ -23,10 +23,10 @@ struct Prediction {
   double mean_in_flight = 0.0;
   double ranks = 1.0;          ///< That share the load, of which one is simulated.
   double mean_context = 0.0;   ///< Prompt and half of the answer, in tokens.
-  double cached_share = 0.0;   ///< Of prompt tokens, found in the prefix cache.
+  double cached_share = 0.0;   ///< Share of the prompt tokens found in the prefix cache.
   std::int64_t completed = 0;  ///< In one history.
   std::int64_t incomplete = 0;
-  std::int64_t preemptions = 0;  ///< Of the whole run, in the first history.
+  std::int64_t preemptions = 0;  ///< In the whole run of the first history.
   accuracy::Question likeness;   ///< What it is of, in the words of the error bands.
   bool kv_limited = false;       ///< The clients of a closed loop need more KV cache than there is.
   bool front_end_bound = false;  ///< The API server sets the rate of tokens, in the first history.

@@ -26,7 +26,7 @@ inline constexpr std::array<double, 2> kConfidences = {0.5, 0.9};
 /// Bins of how sure the picks were said to be.
 inline constexpr std::array<double, 7> kSureEdges = {0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0};
 inline constexpr std::size_t kSureBins = kSureEdges.size() - 1;
-/// Of a bin's picks at least so much less and at most so much more may hold than was said.
+/// A bin is calibrated where its share of picks that hold is within this of what was said.
 inline constexpr double kCalibrated = 0.10;
 
 /// The picks of one group, or of all, at one confidence.
@@ -56,7 +56,7 @@ struct SureBin {
   std::int64_t deployments = 0;     ///< That were picked.
   double said = 0.0;                ///< Mean probability that was said of them.
   double held = 0.0;                ///< Share that met both limits.
-  double held_by_deployment = 0.0;  ///< The same, each deployment counting once.
+  double held_by_deployment = 0.0;  ///< `held` with each deployment counted once.
 
   [[nodiscard]] bool calibrated() const;
 };
@@ -71,7 +71,7 @@ struct Ranking {
   CoverageBy by = CoverageBy::kLeftOut;   ///< Whose bands say how sure a pick is.
   std::vector<RankingAt> by_confidence;   ///< In the order of kConfidences.
   std::array<SureBin, kSureBins> bins{};  ///< Picks of all confidences.
-  std::int64_t small_groups = 0;          ///< Of fewer than kFewestPoints: not asked about.
+  std::int64_t small_groups = 0;          ///< Groups of fewer than kFewestPoints: not asked about.
   std::int64_t without_band = 0;          ///< Points of which nothing is sure: never picked.
 };
 
@@ -82,8 +82,8 @@ struct Ranking {
 /// relative_price().
 [[nodiscard]] Ranking rank(const std::vector<ScoredRecord>& records);
 
-/// Of a GPU-hour, an H100's being 1: 1.2 for an H200, by the ranking's own rule; others by what
-/// owners pay (InferenceX, April 2026). 1 where nothing is known.
+/// Price of a GPU-hour, an H100's being 1: 1.2 for an H200, by the ranking's own rule; others by
+/// what owners pay (InferenceX, April 2026). 1 where nothing is known.
 [[nodiscard]] double relative_price(const std::string& gpu);
 
 }  // namespace ridgeline::evidence::validate

@@ -70,7 +70,7 @@ struct TokenTimes {
   double last = 0.0;
   std::size_t count = 0;  ///< 1, or 2 for all that are more.
 };
-/// Of the tokens' times a document keeps the first and the last; nothing where it holds none.
+/// The first and the last token's time of a document; nothing where it has none.
 std::optional<TokenTimes> token_times(const document::Node& item,
                                       const std::string& place,
                                       std::string& problem) {

@@ -73,7 +73,7 @@ void read_server(const document::Node& head, Evidence& evidence) {
     }
     const auto blocks = text_at(*cache, "num_gpu_blocks");
     if (const std::int64_t number = ranks_of(cache, "num_gpu_blocks"); !blocks.empty()) {
-      constexpr std::int64_t kNoBlocks = 1;  // Of "None" too.
+      constexpr std::int64_t kNoBlocks = 1;  // "None" reads as 1 too.
       evidence.server.num_gpu_blocks = number > kNoBlocks ? std::optional(number) : std::nullopt;
     }
   }
@@ -200,7 +200,7 @@ class Rows {
     } else {
       requests_[place->second] = observed_request(row, line);
     }
-    // Of rows that say what their prompts hold, what they share is simulated.
+    // For rows that state their prompts' contents, sharing is simulated.
     if (member_at(row, "prompt") == nullptr) {
       cached_ += number_at(row, "cached_tokens").value_or(0.0);
     }

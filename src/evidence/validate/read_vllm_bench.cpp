@@ -27,7 +27,7 @@ Figures bench_figures(const document::Node& node, Evidence& evidence) {
   struct Name {
     Figure figure;
     std::string_view vllm;
-    std::string_view other;  ///< Of SGLang, where it differs.
+    std::string_view other;  ///< SGLang's name, where it differs.
   };
   static constexpr auto kNames = std::to_array<Name>({{Figure::kE2e, "e2el", "e2e_latency"},
                                                       {Figure::kTtft, "ttft", ""},

@@ -54,7 +54,7 @@ double least_share(const Evidence& evidence) {
 /// than 16.
 constexpr double kOverloadMs = 10'000.0;
 
-/// Of the first token: the ninth request in ten, else the mean.
+/// Wait for the first token: p90, else the mean.
 std::optional<double> longest_wait_ms(const Evidence& evidence) {
   const auto& ninth = evidence.measured.at(Figure::kTtft, Level::kP90);
   return ninth ? ninth : evidence.measured.at(Figure::kTtft, Level::kMean);

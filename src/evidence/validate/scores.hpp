@@ -51,7 +51,7 @@ struct ScoreRow {
   double mean_signed = 0.0;
   double p95_abs = 0.0;
   double p99_abs = 0.0;
-  double share_over_20 = 0.0;  ///< Of the records, from 0 to 100.
+  double share_over_20 = 0.0;  ///< Share of the records, from 0 to 100.
 };
 
 /// A scored record whose mean of some figure is off by more than kGrossError.

@@ -17,8 +17,8 @@ namespace ridgeline::evidence::validate {
 /// cache holds them. `others` gets the keys that are not predicted.
 [[nodiscard]] Figures read_start(const document::Node& measured, std::vector<std::string>& others);
 
-/// The same predicted (scaling::start_parts, the memory plan), for a record of a start. What was
-/// taken for granted is added to it.
+/// Predicts a start's figures (scaling::start_parts, the memory plan) for a record of a start. What
+/// was taken for granted is added to it.
 [[nodiscard]] PartPrediction predict_start(Evidence& evidence,
                                            const std::vector<scenario::Override>& overrides);
 

@@ -15,7 +15,7 @@
 namespace ridgeline::evidence::validate {
 namespace {
 
-/// Of steps with fewer sequences, reading the weights is most.
+/// With fewer sequences, a step mostly reads the weights.
 constexpr std::int64_t kFewestInFlight = 8;
 /// So many times the sequences read so many times the KV cache and, of networks with experts, most
 /// of those that few sequences pass by. Of the published sweeps that reach so far the flattest

@@ -96,7 +96,7 @@ std::vector<Evidence> results_with_load(std::string_view text,
 std::vector<Evidence> read_lines(const std::string& whole, const std::string& path) {
   std::string_view text = whole;
   std::vector<Evidence> evidence;
-  std::vector<ResultLine> requests;  // Of AIPerf, with the lines that are no document.
+  std::vector<ResultLine> requests;  // AIPerf's requests, with the lines that are no document.
   bool is_aiperf = false;
   bool is_own = false;  // A record of ours.
   const auto reader = make_record_reader(folder_of(path));

@@ -278,7 +278,7 @@ std::vector<GpuRows> usable_tables(const Operator& of, const std::vector<SampleT
   return usable;
 }
 
-/// Of each GPU the table of the version nearest to the one asked for.
+/// For each GPU the table of the version nearest to the one asked for.
 std::vector<GpuRows> best_tables(const std::vector<GpuRows>& usable, const std::string& asked) {
   std::vector<GpuRows> best;
   for (const GpuRows& rows : usable) {

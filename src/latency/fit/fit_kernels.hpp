@@ -26,11 +26,11 @@ struct OperatorFit {
   std::string architecture;
   std::vector<std::string> files;  ///< That it was fitted on.
   std::size_t rows = 0;            ///< Selected.
-  std::vector<double> values;      ///< Of the form's constants, rounded as they are written.
+  std::vector<double> values;      ///< Values of the form's constants, rounded as they are written.
   RelativeErrors in_sample;
-  /// Of what the GPU would get without a column: the constants of another GPU of its architecture
-  /// (both on tables of one vLLM version, where there are any), or else of a common set fitted on
-  /// the others.
+  /// Errors of what the GPU would get without a column: the constants of another GPU of its
+  /// architecture (both on tables of one vLLM version, where there are any), or else of a common
+  /// set fitted on the others.
   std::optional<RelativeErrors> left_out;
 };
 

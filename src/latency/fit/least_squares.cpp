@@ -12,7 +12,7 @@
 namespace ridgeline::latency::fit {
 namespace {
 
-/// Of an unknown's size: wide enough for formulas with steps in them (whole tiles, minima).
+/// Share of an unknown's size: wide enough for formulas with steps in them (whole tiles, minima).
 constexpr double kDifference = 1e-3;
 /// Sizes below this share of the range count as this: for unknowns that start at 0.
 constexpr double kLeastSize = 0.01;

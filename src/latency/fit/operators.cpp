@@ -49,8 +49,8 @@ constexpr double kShortestPrefill = 8.0;
 /// What the kernels of GPUs before Hopper stream of what Hopper's do. Where no table says, it stays
 /// at the share that the others' end at: BF16 experts 0.89, decode attention 0.91.
 constexpr double kBeforeHopper = 0.86;
-/// Of what the model covers: tensor parallelism within a node, experts cut to parts that fill a
-/// tile, and rows that the tensor cores need not pad.
+/// Limits of what the model covers: tensor parallelism within a node, experts cut to parts that
+/// fill a tile, and rows that the tensor cores need not pad.
 constexpr std::int64_t kGpusPerNode = 8;
 constexpr std::int64_t kLeastWidth = 128;
 constexpr std::int64_t kAlignedWidth = 16;
@@ -322,8 +322,8 @@ std::vector<Constant> fine_expert_constants() {
   });
 }
 
-/// Of weights that every multiprocessor unpacks itself. What the memory would deliver does not show
-/// where they bound it, and then stays near what other kernels stream.
+/// Constants of weights that every multiprocessor unpacks itself. What the memory would deliver does
+/// not show where they bound it, and then stays near what other kernels stream.
 std::vector<Constant> unpacking_constants() {
   std::vector<Constant> constants = expert_constants();
   std::erase_if(constants, [](const Constant& constant) {

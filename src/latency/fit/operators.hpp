@@ -47,7 +47,7 @@ struct Constant {
 struct Form {
   std::string_view name;
   std::vector<Constant> constants;
-  std::string_view architecture = {};  ///< Of the only GPUs that have it; empty: all.
+  std::string_view architecture = {};  ///< Architecture of the only GPUs that have it; empty: all.
   /// For sets that serve other GPUs than those they are fitted on, and for these alone; an operator
   /// without such a form takes the others there too.
   bool is_common = false;

@@ -62,7 +62,7 @@ enum class TableKind : std::uint8_t {
 /// What one file holds: every call that the kernel model can express.
 struct SampleTable {
   std::string file;     ///< Its name, without the folder.
-  std::string version;  ///< Of vLLM, "0.24.0"; "profiler" for tools/profiler's.
+  std::string version;  ///< vLLM's version, "0.24.0"; "profiler" for tools/profiler's.
   hardware::GpuSpec gpu;
   TableKind kind = TableKind::kGemm;
   std::vector<Sample> samples;

@@ -123,7 +123,7 @@ core::Result<CsvRows> rows_of(const TableText& table, const std::vector<CsvColum
   return rows;
 }
 
-/// Of vLLM's names of kernels, "DeepGemmFp8BlockScaledMMKernel" and the like.
+/// Source of a kernel with vLLM's name, "DeepGemmFp8BlockScaledMMKernel" and the like.
 BlockGemmSource block_gemm_source(std::string_view kernel) {
   return kernel.starts_with("DeepGemm")             ? BlockGemmSource::kDeepGemm
          : kernel.starts_with("FlashInferFp8Block") ? BlockGemmSource::kFlashInfer

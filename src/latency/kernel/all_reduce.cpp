@@ -51,7 +51,8 @@ Cost two_shot(core::Bytes message,
               const ExchangeConstants& common,
               const hardware::GpuSpec& gpu) {
   constexpr double kPasses = 2.0;
-  // Of soft maxima with exponents 1 to 3 and both volumes the one that is nearest to all tables.
+  // Among soft maxima with exponents 1 to 3 and both volumes, the one that is nearest to all
+  // tables.
   constexpr double kHidden = 1.5;
   const core::BytesPerSecond rate = gpu.link_bandwidth * constants.two_shot_efficiency;
   const double pace = latency_pace(constants, gpu);

@@ -17,7 +17,7 @@ namespace ridgeline::latency::kernel {
                               std::int64_t rows,
                               const AllReduceConstants& constants,
                               const hardware::GpuSpec& gpu);
-/// The same exchange as a network between nodes carries it. DeepEP's high-throughput kernels send a
+/// The exchange as a network between nodes carries it. DeepEP's high-throughput kernels send a
 /// token once to each other node that has one of its experts, and pass it on over NVLink there
 /// meanwhile (deepseek-ai/DeepEP, "asymmetric-domain bandwidth forwarding"); the others send every
 /// copy from rank to rank.

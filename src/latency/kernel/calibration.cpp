@@ -107,7 +107,7 @@ struct Choice {
     }
     return {.values = (generic->*set).value(), .source = generic_source};
   }
-  /// Of a set that the generic column may lack as well.
+  /// Picks a set that the generic column may lack as well.
   template <class Set>
   [[nodiscard]] std::optional<Sourced<Set>> pick_any(std::optional<Set> Column::* set) const {
     const bool none = !(own->*set) && !(generic->*set);

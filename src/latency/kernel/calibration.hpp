@@ -61,13 +61,15 @@ struct Calibration {
   /// common and begins as vLLM's own; absent: all_reduce.
   std::optional<Sourced<AllReduceConstants>> all_reduce_fused = std::nullopt;
 
-  /// Of such weights; `format` is what the GPU makes of them. FP8 in blocks may be DeepGEMM's.
+  /// Constants for such weights; `format` is what the GPU makes of them. FP8 in blocks may be
+  /// DeepGEMM's.
   [[nodiscard]] const Sourced<GemmConstants>& gemm(model::DType weights,
                                                    const MatmulFormat& format,
                                                    bool deep_gemm = false) const;
-  /// Of a cache with elements of that type.
+  /// Constants for a cache with elements of that type.
   [[nodiscard]] const Sourced<DecodeAttentionConstants>& decode(model::DType kv) const;
-  /// Of a network with that many experts of such weights; `format` is what the GPU makes of them.
+  /// Constants for a network with that many experts of such weights; `format` is what the GPU makes
+  /// of them.
   [[nodiscard]] const Sourced<ExpertConstants>& experts(
       model::DType weights,
       const MatmulFormat& format,

@@ -24,7 +24,7 @@ struct TilesByRows {
   std::optional<double> efficiency_17_to_32 = std::nullopt;
   double efficiency_up_to_128 = 1.0;
   double efficiency_large = 1.0;         ///< From 8,192 rows and a depth of 6,144: 256 x 128.
-  double partial_cluster_penalty = 0.0;  ///< Of the time, when the last cluster is nearly empty.
+  double partial_cluster_penalty = 0.0;  ///< Share of the time; last cluster nearly empty.
 };
 
 struct GemmConstants {
@@ -36,16 +36,16 @@ struct GemmConstants {
   double small_tile_penalty = 0.0;  ///< Share of the efficiency, not percent.
   double overlap_exponent = 1.0;
   core::Seconds split;
-  double wave_smoothing = 0.0;  ///< 0: whole waves of tiles; 1: no rounding above one wave.
-  double startup_depth = 0.0;   ///< Depth (k) that every tile pays for without having it.
-  double reread_factor = 0.0;   ///< Of the activations, once per 128 columns, as memory traffic.
+  double wave_smoothing = 0.0;      ///< 0: whole waves of tiles; 1: no rounding above one wave.
+  double startup_depth = 0.0;       ///< Depth (k) that every tile pays for without having it.
+  double reread_factor = 0.0;       ///< Activations read again per 128 columns, as traffic.
   double sustained_slowdown = 0.0;  ///< Share of the time that long kernels lose to power limits.
   double before_hopper = 1.0;  ///< Times bandwidth_efficiency, on such GPUs (is_before_hopper).
   std::optional<TilesByRows> tiles_by_rows =
       std::nullopt;  ///< Absent: the best tile and split of k.
 };
 
-/// Of FlashAttention 2, where one thread block works through a sequence and KV head. It splits the
+/// FlashAttention 2, where one thread block works through a sequence and KV head. It splits the
 /// context over several blocks only while they are few and query heads share their KV head
 /// (num_splits_heuristic and mha_varlen_fwd of its flash_api.cpp). Calls whose query heads share
 /// one are two kernels, each with its fixed part: the second puts parts and heads in their places.
@@ -74,11 +74,11 @@ struct PrefillAttentionConstants {
   double startup_tokens = 0.0;
   double overlap_exponent = 1.0;
   double straggler_weight = 0.0;
-  double straggler_exponent = 1.0;  ///< Of the soft maximum of all work and the longest tile.
+  double straggler_exponent = 1.0;  ///< Soft maximum of all work and the longest tile.
   core::Seconds fixed;
   double query_traffic_factor = 0.0;  ///< Times queries and outputs, of each new token.
   double kv_traffic_factor = 0.0;     ///< Times keys and values, of each new token.
-  double traffic_exponent = 1.0;      ///< Of the soft maximum of computing and that traffic.
+  double traffic_exponent = 1.0;  ///< Exponent of the soft maximum of computing and that traffic.
 };
 
 /// vLLM's fused kernel works on tiles of 16 rows while a call has no more tokens than experts, and
@@ -98,14 +98,14 @@ struct ExpertConstants {
   double overlap_exponent = 1.0;
   core::Seconds per_expert;
   std::optional<FewTokenTiles> few_tokens = std::nullopt;  ///< Absent: no other tiles.
-  /// Of kernels that fit their tile to the rows of an expert (Marlin): wasted rows per expert, in
+  /// For kernels that fit their tile to the rows of an expert (Marlin): wasted rows per expert, in
   /// tiles. Absent: tile_rows.
   std::optional<double> tile_share = std::nullopt;
   double before_hopper = 1.0;  ///< Times bandwidth_efficiency, on such GPUs (is_before_hopper).
   /// What a multiprocessor works through at most, of weights and of pair_traffic_factor's bytes,
   /// which then pass through memory once; absent: as much as the memory delivers.
   std::optional<core::BytesPerSecond> multiprocessor = std::nullopt;
-  /// Of kernels that multiply by instructions of a warp (mma.sync): multiply-adds of 16 bit per
+  /// For kernels that multiply by instructions of a warp (mma.sync): multiply-adds of 16 bit per
   /// multiprocessor and clock that these give at most. Absent: the tensor cores' own.
   std::optional<double> warp_macs = std::nullopt;
 };
@@ -113,7 +113,7 @@ struct ExpertConstants {
 /// A second way of NCCL, with more to start and less to pay for each byte; the faster one is taken.
 struct LargeMessages {
   core::Seconds start;
-  double efficiency = 1.0;     ///< Of the link.
+  double efficiency = 1.0;     ///< Share of the link's bandwidth.
   double memory_passes = 0.0;  ///< Over the message, at the memory's bandwidth.
 };
 
@@ -136,19 +136,18 @@ struct AllReduceConstants {
   std::optional<double> clock_ghz = std::nullopt;
 };
 
-/// Of the column of one fitted GPU; what it lacks comes from the generic column, which has
-/// everything.
+/// The column of one fitted GPU; what it lacks comes from the generic column, which has everything.
 struct Column {
   std::string name;          ///< A catalogue name, or "generic".
   std::string architecture;  ///< As in hardware::GpuSpec, or "any".
   std::optional<GemmConstants> gemm_16bit;
   std::optional<GemmConstants> gemm_8bit;
   std::optional<GemmConstants> gemm_8bit_block;  ///< FP8 scaled in blocks; absent: gemm_8bit.
-  /// Of these, DeepGEMM's; absent here and in the generic column: gemm_8bit_block.
+  /// DeepGEMM's FP8 in blocks; absent here and in the generic column: gemm_8bit_block.
   std::optional<GemmConstants> gemm_8bit_deep_gemm;
   std::optional<GemmConstants> gemm_nvfp4;  ///< Where the GPU multiplies NVFP4; absent: gemm_8bit.
   std::optional<DecodeAttentionConstants> decode_attention;
-  /// Of caches with 8 bits per element; absent here and in the generic column: decode_attention.
+  /// For caches with 8 bits per element; absent here and in the generic column: decode_attention.
   std::optional<DecodeAttentionConstants> decode_attention_8bit;
   std::optional<PrefillAttentionConstants> prefill_attention;
   std::optional<ExpertConstants> experts_16bit_coarse;
@@ -163,7 +162,7 @@ struct Column {
   /// Weights that are narrower than the products; absent here and in the generic column: the 16-bit
   /// sets.
   std::optional<ExpertConstants> experts_weight_only;
-  std::optional<ExpertConstants> experts_mxfp4;  ///< Of these, MXFP4; absent: as the others.
+  std::optional<ExpertConstants> experts_mxfp4;  ///< MXFP4's own; absent: experts_weight_only.
   std::optional<AllReduceConstants> all_reduce;
 };
 
@@ -191,10 +190,10 @@ struct StepConstants {
   core::Seconds host_exchange;  ///< More for each all-reduce that holds the norm after it.
   core::Seconds host_experts;
   core::Seconds host_latent;
-  /// The same of a layer of decodes in pieces of a graph: attention and its metadata, and the
+  /// Host time of a layer of decodes in pieces of a graph: attention and its metadata, and the
   /// pieces beside it.
   core::Seconds host_pieces;
-  core::Seconds host_recurrence;  ///< The same of layers with a recurrence.
+  core::Seconds host_recurrence;  ///< Host time of a layer with a recurrence, in such pieces.
   /// Small kernels beside an indexer's two and beside a recurrence's, of one layer and step: the
   /// formulas leave them out.
   core::Seconds indexer;
@@ -202,7 +201,7 @@ struct StepConstants {
   core::Seconds step_gap;
   double elementwise_traffic_factor = 1.0;
   double elementwise_bandwidth_efficiency = 1.0;
-  /// Of networks with few experts; of all where the set has no law of popularity (the first set).
+  /// For networks with few experts; for all where the set has no law of popularity (the first set).
   double streamed_expert_fraction = 1.0;
   bool has_popularity_law = false;
   /// ExpertChoice::popularity_shape of networks with many experts, where prompts are random tokens.
@@ -211,7 +210,7 @@ struct StepConstants {
   /// in Marlin), and in 16 bit of those with few (in 8 bit no server showed it).
   double uneven_experts = 1.0;
   double uneven_coarse_experts = 1.0;
-  double uneven_marlin_experts = 1.0;  ///< The same of many experts in Marlin.
+  double uneven_marlin_experts = 1.0;  ///< For many experts in Marlin.
   /// Choosing experts by FP32 scores in small kernels, of a layer and step, before one kernel did
   /// it all.
   core::Seconds unfused_routing;
@@ -222,7 +221,7 @@ struct StepConstants {
   /// What a product spares whose rows the kernel before it writes quantised: the kernel that would
   /// quantise them and its launch.
   core::Seconds fused_quantisation;
-  /// Of a token's experts that a verification has read for the token before it already.
+  /// Share of a token's experts that a verification has read for the token before it already.
   double verified_experts_in_common = 0.0;
 };
 
@@ -238,7 +237,7 @@ struct SamplingConstants {
 struct AttentionConstants {
   core::Tokens short_chunk;
   double prefill_bandwidth_efficiency = 1.0;
-  double shared_context_saving = 0.0;  ///< Of a shared token's time; 0 to below 1.
+  double shared_context_saving = 0.0;  ///< Share of a shared token's time; 0 to below 1.
   /// Prompts' pairs pay for their exponentials, so that small heads gain less than their FLOPs.
   bool exponentials = false;
   /// Share of the peak that decodes' tiles reach where FlashAttention 2 takes them in one call with

@@ -51,7 +51,7 @@ Cost ContextParallelModel::gathering(const domain::StepBatch& batch) const {
     tokens += chunk.new_tokens;
   }
   const AllReduceConstants& constants = calibration_.all_reduce.values;
-  // Of each layer's keys and values a rank receives what the others computed.
+  // A rank receives each layer's keys and values that the others computed.
   const core::Bytes received = kv_ * tokens * (real(ranks_ - 1) / real(ranks_));
   constexpr double kOwnLink = 1.0;
   const core::Seconds layer =

@@ -24,14 +24,14 @@ class Terms {
     by_kind_[static_cast<std::size_t>(kind)] += time;
     return *this;
   }
-  /// Of a hard maximum the larger side alone.
+  /// Adds the larger side of a hard maximum alone.
   Terms& add_larger(domain::Bottleneck a,
                     core::Seconds time_a,
                     domain::Bottleneck b,
                     core::Seconds time_b) {
     return time_a < time_b ? add(b, time_b) : add(a, time_a);
   }
-  /// Of equals, the first in the order of Bottleneck.
+  /// The largest term; among equals, the first in the order of Bottleneck.
   [[nodiscard]] domain::Bottleneck largest() const {
     return static_cast<domain::Bottleneck>(std::max_element(by_kind_.begin(), by_kind_.end()) -
                                            by_kind_.begin());
@@ -50,7 +50,7 @@ struct LosingSide {
 /// One call of one operator on one rank.
 struct Cost {
   core::Seconds time;
-  core::Flops flops;  ///< Of matrix products; the few of element-wise kernels are not counted.
+  core::Flops flops;  ///< Matrix products; the few of element-wise kernels are not counted.
   core::Bytes bytes;  ///< To and from GPU memory; of an exchange, its message.
   domain::Bottleneck kind = domain::Bottleneck::kMemory;
   std::optional<LosingSide> losing;

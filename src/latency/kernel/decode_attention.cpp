@@ -56,7 +56,7 @@ std::optional<BlockWaves> block_waves(const model::Attention& shape,
                     .tiles_per_sequence = shape.heads};
 }
 
-/// Of all blocks, per token of their contexts.
+/// Time of all blocks, per token of their contexts.
 struct WaveTime {
   core::Seconds streamed;       ///< In full waves, or in all where contexts are split.
   core::Seconds last_streamed;  ///< In the last wave, by the bandwidth.

@@ -40,9 +40,9 @@ struct BlockWaves {
 
   /// Time per token of the context sum, the sequences being equally long (the step knows no more).
   [[nodiscard]] core::Seconds per_context_token(std::int64_t sequences) const;
-  /// The same in a step with prompts: neither are query heads packed that share a KV head, nor are
-  /// contexts split, unless the longest query of the call is one token (mha_varlen_fwd:
-  /// seqlenq_ngroups_swapped).
+  /// Time per context token in a step with prompts: neither are query heads packed that share a KV
+  /// head, nor are contexts split, unless the longest query of the call is one token
+  /// (mha_varlen_fwd: seqlenq_ngroups_swapped).
   [[nodiscard]] core::Seconds per_context_token_beside_prompts(std::int64_t sequences) const;
   /// Tokens by which the contexts of so many sequences are longer for those tiles, which compute
   /// whole blocks of keys.
@@ -61,7 +61,7 @@ struct DecodeLine {
   core::Seconds floor_per_sequence;
   core::Seconds fixed;
   core::Seconds per_sequence;
-  core::Seconds launched_per_sequence;  ///< Of per_sequence, launching its blocks: overhead.
+  core::Seconds launched_per_sequence;  ///< Its part for launching blocks: overhead.
   core::Seconds per_token;
   core::Seconds per_context_token;
   std::optional<BlockWaves> blocks = std::nullopt;  ///< Instead of per_context_token.

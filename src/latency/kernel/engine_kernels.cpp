@@ -114,7 +114,7 @@ void fuse(Column& column, const std::vector<std::string>& sets) {
   }
 }
 
-/// Of the columns, the sets named: all of them where none are.
+/// The named sets of the columns: all of them where none are named.
 std::vector<Column> chosen_sets(const std::vector<Column>& columns,
                                 const std::optional<std::vector<std::string>>& sets) {
   if (!sets) {

@@ -31,7 +31,7 @@ struct EngineKernels {
   bool takes_deep_gemm = false;    ///< For dense FP8 in blocks, where nothing else is said.
   bool fuses_all_reduce = false;   ///< Its all-reduce computes the norm after it.
   std::vector<ModelSetting> step;  ///< As ModelOptions::settings.
-  /// Of `columns`, the sets that it takes; absent: all.
+  /// Sets of `columns` that it takes; absent: all.
   std::optional<std::vector<std::string>> sets = std::nullopt;
   std::vector<Column> columns;  ///< Sets that its own kernels were measured for.
 };

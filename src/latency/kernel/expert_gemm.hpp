@@ -12,8 +12,8 @@ namespace ridgeline::latency::kernel {
 
 /// How tokens choose experts. By default every expert is as likely.
 struct ExpertChoice {
-  /// Of a gamma law of mean 1 that the experts' popularity follows: the square of its standard
-  /// deviation is 1 over this. 0: all are as popular.
+  /// Shape of the gamma law of mean 1 that the experts' popularity follows: the square of its
+  /// standard deviation is 1 over this. 0: all are as popular.
   double popularity_shape = 0.0;
   /// Share of the expected experts whose weights are read.
   double streamed_fraction = 1.0;

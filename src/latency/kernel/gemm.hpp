@@ -21,7 +21,7 @@ struct GemmShape {
                         const GemmConstants& constants,
                         const hardware::GpuSpec& gpu);
 
-/// The same in FP32 on a multiprocessor's ordinary units, with rows made from 16 bit before. It
+/// The product in FP32 on a multiprocessor's ordinary units, with rows made from 16 bit before. It
 /// takes what a 16-bit product takes to start and to stream; no table holds it.
 [[nodiscard]] Cost fp32_gemm(const GemmShape& shape,
                              const GemmConstants& constants,

@@ -31,8 +31,7 @@ class KernelModel final : public StepTimeModel {
  public:
   /// The inputs are checked (make_kernel_model); the GPU outlives the model.
   KernelModel(const ModelInputs& inputs, const Constants& constants);
-  /// The same with parts of the plan replaced, as a model that has better sources than a formula
-  /// does.
+  /// Replaces parts of the plan, as a model that has better sources than a formula does.
   using PlanEdit = std::function<void(Plan& plan, const Calibration& calibration)>;
   KernelModel(const ModelInputs& inputs, const Constants& constants, const PlanEdit& edit);
 
@@ -75,7 +74,7 @@ class KernelModel final : public StepTimeModel {
     std::int64_t sampled = 0;
     DecodeCall decode;
     PrefillCall prefill;
-    std::span<const domain::PrefillChunk> chunks;  ///< Of the batch.
+    std::span<const domain::PrefillChunk> chunks;  ///< Chunks of the batch.
   };
   [[nodiscard]] Work work_of(const domain::StepBatch& batch) const;
   /// The decodes of a batch, without its short chunks.
@@ -92,7 +91,7 @@ class KernelModel final : public StepTimeModel {
                                          const PrefillCall& call,
                                          const Work& work);
   [[nodiscard]] bool is_captured(std::int64_t tokens) const;
-  /// Of a step to which no attention was added yet, and of its prompts' attention.
+  /// GPU time of a step to which no attention was added yet, and of its prompts' attention.
   [[nodiscard]] static core::Duration kernel_time(const domain::StepTime& time,
                                                   const TimeByKind& prefill);
   /// launch_gap() of so many decodes.
@@ -139,15 +138,15 @@ class KernelModel final : public StepTimeModel {
   core::Duration uncaptured_gap_;  ///< Over all layers with experts.
   core::Duration eager_gap_;       ///< uncaptured_gap_ of eager steps; else 0.
   bool is_eager_;
-  core::Duration host_launches_;  ///< Of a step that no graph holds.
-  core::Duration host_pieces_;    ///< Of a step of decodes in pieces of a graph; else 0.
+  core::Duration host_launches_;  ///< Host time of a step that no graph holds.
+  core::Duration host_pieces_;    ///< Host time of a step of decodes in pieces of a graph; else 0.
   bool graphs_hold_prompts_;
   core::Warnings notes_;
   PartMemo token_memo_;
   PartMemo sampled_memo_;
   /// Prefill attention of one, two, ... whole prompts of the same length, by that.
   std::vector<PartMemo> prompt_memos_;
-  /// Of each attention operator by sequences: the floor, the line at no context and its slope.
+  /// For each attention operator by sequences: the floor, the line at no context and its slope.
   std::vector<PartMemo> decode_memos_;
 };
 
@@ -158,7 +157,7 @@ class KernelModel final : public StepTimeModel {
 /// Refuses GPUs whose facts do not suffice and networks that cannot be cut so.
 [[nodiscard]] core::Result<std::unique_ptr<StepTimeModel>> make_kernel_model(
     const ModelInputs& inputs);
-/// The same with the first published constants.
+/// The kernel model with the first published constants.
 [[nodiscard]] core::Result<std::unique_ptr<StepTimeModel>> make_first_kernel_model(
     const ModelInputs& inputs);
 /// With the constants of vLLM's kernels, whatever the engine.

@@ -18,7 +18,7 @@ namespace ridgeline::latency::kernel {
                                  const model::LatentAttention& shape,
                                  const DecodeAttentionConstants& constants,
                                  const hardware::GpuSpec& gpu);
-/// Of prompts: keys and values of each head are rebuilt, those of the past once more.
+/// Cost of prompts: keys and values of each head are rebuilt, those of the past once more.
 [[nodiscard]] Cost latent_prefill(const PrefillCall& call,
                                   const model::LatentAttention& shape,
                                   const PrefillAttentionConstants& constants,

@@ -43,7 +43,7 @@ constexpr const char* kUncalibrated = "kernel (roofline)";
 /// Its constants come from one GPU's table and scale by datasheet.
 constexpr const char* kRecurrenceSource = "kernel (h100, scaled)";
 
-/// Of a kernel's time, the most that sparing the small one beside it takes off.
+/// The largest share of a kernel's time that sparing the small one beside it takes off.
 constexpr double kMostSpared = 0.9;
 
 /// Turns the operators of a forward pass into priced ones.

@@ -28,7 +28,7 @@ struct RowOperator {
   std::int64_t calls = 1;
   model::Rows rows = model::Rows::kTokens;
   std::string source;
-  std::function<Cost(std::int64_t rows)> cost;  ///< Of one call.
+  std::function<Cost(std::int64_t rows)> cost;  ///< Cost of one call.
   std::function<std::string(std::int64_t rows)> shape;
 };
 
@@ -50,8 +50,8 @@ struct AttentionOperator {
   /// Tokens of one sequence's context that count; 0: all. The step knows only their sum: sequences
   /// are taken to be equally long.
   std::int64_t window = 0;
-  std::function<Cost(const DecodeCall& call)> decode_cost;    ///< Of one call.
-  std::function<Cost(const PrefillCall& call)> prefill_cost;  ///< The same.
+  std::function<Cost(const DecodeCall& call)> decode_cost;    ///< Cost of one call.
+  std::function<Cost(const PrefillCall& call)> prefill_cost;  ///< Cost of one call.
   std::string decode_source;
   std::string prefill_source;
   std::shared_ptr<const MeasuredAttention> measured;  ///< Takes the place of line and costs' time.
@@ -61,9 +61,9 @@ struct AttentionOperator {
 
   /// The line at no context.
   [[nodiscard]] core::Duration base(std::int64_t sequences, std::int64_t tokens) const;
-  /// Of the line, per token of context, over that many sequences.
+  /// Slope of the line per token of context, over that many sequences.
   [[nodiscard]] core::Duration slope(std::int64_t sequences, bool is_mixed = false) const;
-  /// The same of a step with prompts: tokens that count beside the context sum.
+  /// Padding in a step with prompts: tokens that count beside the context sum.
   [[nodiscard]] std::int64_t padding(std::int64_t sequences, bool is_mixed) const {
     return blocks && is_mixed ? blocks->padding_beside_prompts(sequences) : 0;
   }
@@ -85,7 +85,7 @@ struct Plan {
   /// With experts that quantise their activations, where StepConstants::uncaptured_expert_gap
   /// holds.
   std::int64_t gap_layers = 0;
-  core::Seconds host_launches;  ///< Of all layers, where no graph holds a step.
+  core::Seconds host_launches;  ///< Host time of all layers, where no graph holds a step.
 };
 
 /// `calibration` and `gpu` outlive the plan. Sequences have so many tokens each in a step, which

@@ -17,7 +17,7 @@ namespace {
 /// FLOPs of one query tile (128 rows) against one key, per key: 4 * 128 rows * 128 of head
 /// dimension (FlashAttention's tile).
 constexpr double kTileFlopsPerKey = 4.0 * 128.0 * 128.0;
-/// Of the tables that the constants were fitted on.
+/// Head dimension of the tables that the constants were fitted on.
 constexpr double kFittedHeadDim = 128.0;
 
 /// How much longer a product of a query with a key takes, FLOP for FLOP, than with the fitted head

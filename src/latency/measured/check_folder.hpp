@@ -45,7 +45,7 @@ std::vector<Table> read_folder(const std::string& folder, core::Errors& refused,
   return tables;
 }
 
-/// The same of files whose names give the shape, each by `read(text, path, name)`.
+/// read_folder() for files whose names give the shape, each by `read(text, path, name)`.
 template <class Table, class Read>
 std::vector<Table> read_named_folder(const std::string& folder,
                                      core::Errors& refused,

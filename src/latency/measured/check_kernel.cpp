@@ -45,7 +45,7 @@ std::map<std::string, Steps> steps_by_file(const std::vector<CheckedRow>& rows) 
 struct Candidate {
   std::size_t index;
   PeakFit fit;
-  double away;  ///< Of its peak from the one expected, as a logarithm.
+  double away;  ///< Distance of its peak from the one expected, as a logarithm.
   std::optional<BeatingRow> beating;
 };
 

@@ -23,7 +23,7 @@ namespace ridgeline::latency::measured {
 [[nodiscard]] const std::vector<std::string>& gemm_countings();
 [[nodiscard]] std::vector<CheckedRow> checked_rows(const GemmTable& table, const KnownPeaks& peaks);
 
-/// The same of all tables of one kind.
+/// The checked rows of all tables of one kind.
 template <class Tables>
 [[nodiscard]] std::vector<CheckedRow> all_checked_rows(const Tables& tables,
                                                        const KnownPeaks& peaks) {

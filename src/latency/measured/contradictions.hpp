@@ -19,7 +19,7 @@ void judge_attention(const std::vector<CheckedRow>& rows,
                      const KernelCheck& kernel,
                      std::vector<Finding>& findings);
 
-/// The same of GEMMs, whose file does not say its format: a row above the BF16 peak shows that the
+/// Judges GEMMs, whose file does not say its format: a row above the BF16 peak shows that the
 /// kernels are 8-bit, and BF16 joins what the check excludes. `attention_peak` (0: not known)
 /// stands in for the BF16 peak of a GPU that is not in the catalogue.
 void judge_gemm(const std::vector<CheckedRow>& rows,

@@ -248,7 +248,7 @@ class CsvColumnsReader {
   std::span<const CsvColumn> columns_;
   CsvRows rows_;
   std::vector<std::string_view> cells_;
-  std::vector<std::size_t> places_;  ///< Of each column asked for, among the cells.
+  std::vector<std::size_t> places_;  ///< Place of each column asked for, among the cells.
   std::vector<double> values_;
   std::size_t width_ = 0;
 };

@@ -19,7 +19,7 @@ namespace ridgeline::latency::measured {
 enum class CellKind : std::uint8_t {
   kCount,         ///< A whole number from 1 to 2^40.
   kMicroseconds,  ///< A time above 0, up to kLongestKernel.
-  kMilliseconds,  ///< The same.
+  kMilliseconds,  ///< A time above 0, up to kLongestKernel.
   kMfu,           ///< Achieved over peak FLOP/s, from 0 to kLargestMfu.
   kFraction,      ///< A number from 0 to 2^40.
   kWord,          ///< Letters, digits and _ . -
@@ -41,9 +41,9 @@ struct CsvColumn {
 
 /// The sound rows of a table, column by column in the order of the columns asked for.
 struct CsvRows {
-  std::vector<int> lines;                            ///< Of each row, from 1.
+  std::vector<int> lines;                            ///< Line of each row, from 1.
   std::vector<std::vector<double>> numbers;          ///< Empty for kWord and kText.
-  std::vector<std::vector<std::string_view>> words;  ///< Of kWord and kText; parts of the text.
+  std::vector<std::vector<std::string_view>> words;  ///< For kWord and kText: parts of the text.
   core::Errors errors;  ///< At most kMaxTableProblems; a row with a problem is left out.
 
   [[nodiscard]] std::int64_t count(std::size_t column, std::size_t row) const {

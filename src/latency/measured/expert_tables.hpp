@@ -14,7 +14,7 @@ namespace ridgeline::latency::measured {
 /// `grouped_gemm/{prefill,decode}/<gpu>/data.csv`: two grouped GEMMs, into twice the intermediate
 /// width (gate and up together) and back.
 struct GroupedGemmRow {
-  std::int64_t experts = 0;  ///< Of the whole network.
+  std::int64_t experts = 0;  ///< Experts of the whole network.
   std::int64_t gpus = 0;
   std::int64_t local_experts = 0;
   std::int64_t experts_per_token = 0;
@@ -52,7 +52,7 @@ class GroupedGemmTable {
 /// latent's width instead, since its queries are brought there.
 struct LatentShape {
   std::int64_t heads = 0;
-  std::int64_t width = 0;  ///< Of values, and of the part of queries and keys that is not rotated.
+  std::int64_t width = 0;  ///< Width of values, and of queries and keys without rotation.
   std::int64_t rotated = 0;
 
   /// FLOPs of one query over one key and value, all heads: QK^T over both widths and AV over one,

@@ -15,7 +15,7 @@ namespace ridgeline::latency::measured {
 enum class LookupMode : std::uint8_t {
   kFloor,        ///< The nearest row below the target; before interpolation was introduced.
   kInterpolate,  ///< Linear in m or sequence, bilinear in batch and context, flat outside.
-  kLog,          ///< The same in the logarithms of m, sequence, batch and context; unpublished.
+  kLog,  ///< As kInterpolate, in the logarithms of m, sequence, batch and context; unpublished.
 };
 
 /// What stands in for an MFU below kZeroMfu.
@@ -87,7 +87,7 @@ struct AttentionChoice {
   const PrefillTable* prefill = nullptr;
   double distance = 0.0;  ///< Euclidean over (heads, KV heads, head dim).
 };
-/// Of equals the first by file name; `dtype` tables only.
+/// Chooses among equals the first by file name; `dtype` tables only.
 [[nodiscard]] core::Result<AttentionChoice> choose_heads(const KernelTables& tables,
                                                          const HeadShape& shape,
                                                          const std::string& dtype = "bf16");

@@ -31,7 +31,7 @@ using MadeFile = document::NewFile;
 /// Whether the text of a table is one that make_tables() writes: it has those two columns.
 [[nodiscard]] bool is_made_table(std::string_view text);
 
-/// The same as tables in memory, for models that need tables where none were measured.
+/// Makes tables in memory, for models that need tables where none were measured.
 [[nodiscard]] core::Result<KernelTables> made_kernel_tables(const hardware::GpuSpec& gpu,
                                                             const MakeRequest& request);
 

@@ -32,9 +32,9 @@ struct PrefillPoint {
 /// Causal attention of one whole prompt.
 struct MeasuredPrefill {
   std::string source;
-  HeadShape shape;  ///< Of the call: a rank's heads.
+  HeadShape shape;  ///< Shape of the call: a rank's heads.
   bool kv_8bit = false;
-  std::int64_t prompts = 1;  ///< Of equal length, in one call.
+  std::int64_t prompts = 1;  ///< Prompts of equal length in one call.
   std::vector<PrefillPoint> points;
 };
 
@@ -45,7 +45,7 @@ struct DecodePoint {
 };
 struct MeasuredDecode {
   std::string source;
-  HeadShape shape;  ///< Of the call: a rank's heads.
+  HeadShape shape;  ///< Shape of the call: a rank's heads.
   bool kv_8bit = false;
   /// Timed around the call from the host, so that short kernels show the launch and not themselves.
   bool host_timed = false;

@@ -30,7 +30,7 @@ struct OperatorFile {
 
 /// Reads a file into what it measured; problems name file and line.
 [[nodiscard]] core::Result<MeasuredKernels> read_operator_file(const OperatorFile& file);
-/// The same of a text.
+/// read_operator_file() for a text.
 [[nodiscard]] core::Result<MeasuredKernels> read_operator_text(const std::string& text,
                                                                const OperatorFile& file);
 

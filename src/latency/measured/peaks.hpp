@@ -13,7 +13,7 @@ struct MfuRow {
   double flops = 0.0;  ///< By one convention of counting.
   double latency_us = 0.0;
   double mfu = 0.0;
-  double latency_step = 0.0;  ///< Of its last decimal; half of it is the error of rounding.
+  double latency_step = 0.0;  ///< The last decimal's unit; half of it is the error of rounding.
   double mfu_step = 0.0;
 };
 
@@ -34,13 +34,13 @@ struct PeakInterval {
 
 /// The peak that explains most rows.
 struct PeakFit {
-  PeakInterval peak;                     ///< Of all rows that agree, their common part.
+  PeakInterval peak;                     ///< Common part of all rows that agree.
   std::vector<std::size_t> disagreeing;  ///< Rows that no peak inside explains.
   std::size_t rows = 0;
 
   [[nodiscard]] std::size_t agreeing() const { return rows - disagreeing.size(); }
 };
-/// Of several peaks that explain as many rows, the narrowest interval. At least one row.
+/// The peak that explains most rows; among several, the narrowest interval. At least one row.
 [[nodiscard]] PeakFit fit_peak(std::span<const MfuRow> rows);
 
 }  // namespace ridgeline::latency::measured

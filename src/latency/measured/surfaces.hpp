@@ -62,7 +62,7 @@ class DecodeSurface {
   /// A number of sequences among the measured batch sizes.
   struct Place {
     std::size_t low = 0;
-    double share = 0.0;  ///< Of the next one.
+    double share = 0.0;  ///< Share of the next batch size.
   };
   [[nodiscard]] Place place(std::int64_t sequences) const;
   /// Microseconds at a tick.
@@ -90,9 +90,10 @@ class PrefillCurve {
   /// Points in any order, of distinct lengths, at least one.
   explicit PrefillCurve(std::vector<PrefillPoint> points);
 
-  /// Of a whole prompt; at 0, the part that does not grow.
+  /// Time of a whole prompt; at 0, the part that does not grow.
   [[nodiscard]] double us(double seq_len) const;
-  /// Of `tokens` after `past` others: what they add to the prompt, and no less than they alone.
+  /// Time of `tokens` after `past` others: what they add to the prompt, and no less than they
+  /// alone.
   [[nodiscard]] double chunk_us(double past, double tokens) const;
   [[nodiscard]] std::int64_t largest() const { return largest_; }
   [[nodiscard]] std::int64_t smallest() const { return smallest_; }

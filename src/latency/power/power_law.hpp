@@ -11,8 +11,8 @@ namespace ridgeline::latency {
 
 /// Mean shares of a GPU's datasheet rates over some time.
 struct Utilisation {
-  double bandwidth = 0.0;  ///< Of mem_bandwidth.
-  /// Of peak_bf16, whatever format is multiplied, with rows that only fill tiles.
+  double bandwidth = 0.0;  ///< Share of mem_bandwidth.
+  /// Share of peak_bf16, whatever format is multiplied, with rows that only fill tiles.
   double compute = 0.0;
 };
 
@@ -20,7 +20,7 @@ struct Utilisation {
 /// than its limit lets through. All are shares of the board's power limit.
 struct PowerLaw {
   std::string gpu;           ///< On which it was measured.
-  std::string architecture;  ///< Of that GPU. The first law of each stands for other GPUs.
+  std::string architecture;  ///< The first law of each stands for other GPUs of it.
   double bandwidth = 0.0;
   double compute = 0.0;
 };

@@ -15,7 +15,7 @@
 namespace ridgeline::latency {
 namespace {
 
-/// Of one step, on one GPU.
+/// One step's work on one GPU.
 struct Work {
   double flops = 0.0;
   double bytes = 0.0;

@@ -14,7 +14,7 @@ namespace ridgeline::latency {
 struct MeanSteps {
   std::int64_t steps = 0;
   double decodes = 0.0;         ///< Sequences that decode, per step.
-  core::Tokens decode_context;  ///< Of one of them.
+  core::Tokens decode_context;  ///< Context of one of them.
   std::int64_t prompts = 0;
   core::Tokens prompt;  ///< Tokens computed of one of them.
   core::Seconds busy;   ///< Time in steps, of all instances together.

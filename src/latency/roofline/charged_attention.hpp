@@ -11,12 +11,12 @@ namespace ridgeline::latency::roofline {
 /// every sequence as the longest.
 struct ChargedAttention {
   double flops = 0.0;      ///< Charged, all layers and ranks.
-  double own_flops = 0.0;  ///< Of the contexts as they are.
+  double own_flops = 0.0;  ///< For the contexts as they are.
   /// Charged to the shortest sequence, over its own.
   double shortest_ratio = 1.0;
 };
 
-/// Of V2; nothing for other models, and for steps without decodes of known lengths.
+/// V2's charge; nothing for other models, and for steps without decodes of known lengths.
 [[nodiscard]] std::optional<ChargedAttention> charged_attention(const StepTimeModel& model,
                                                                 const domain::StepBatch& batch);
 

@@ -65,7 +65,7 @@ struct ConstantSet {
 /// What a hardware_config.json says about a GPU.
 struct HardwareConfig {
   Constants values;
-  std::vector<std::string> keys;       ///< Of the constants that stand there, by our names.
+  std::vector<std::string> keys;       ///< Our names of the constants that stand there.
   std::vector<ModelSetting> switches;  ///< Those of V2 that stand there.
   bool per_phase = false;            ///< It has a bandwidth for each phase by the documents' name.
   std::vector<std::string> unknown;  ///< Keys that no model of ours reads.

@@ -27,7 +27,7 @@ constexpr double kMicrosecond = 1e-6;
 /// Which side of a roofline a part is on, and whether the step pays for it.
 struct Place {
   const char* phase;
-  double share;  ///< Of the phase in the step; 0 where another phase's time hides it.
+  double share;  ///< Share of the phase in the step; 0 where another phase's time hides it.
   bool wins;
 };
 

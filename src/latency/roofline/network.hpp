@@ -17,7 +17,7 @@ struct Network {
   double heads = 0.0;
   double kv_heads = 0.0;
   double head_dim = 0.0;  ///< hidden / heads in whole numbers, whatever the network's own is.
-  double width = 0.0;     ///< Of the gated feed-forward network.
+  double width = 0.0;     ///< Width of the gated feed-forward network.
   double vocab = 0.0;
   double bytes = 2.0;  ///< Per weight, KV value and activation.
 

@@ -22,7 +22,7 @@ namespace ridgeline::latency::roofline {
 
 /// What a preset becomes once settings, a hardware_config.json and the GPU have had their say.
 struct Configuration {
-  std::string name;  ///< Of the preset.
+  std::string name;  ///< Name of the preset.
   Version version = Version::kV2;
   Constants constants;
   Switches switches;

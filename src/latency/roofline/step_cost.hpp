@@ -18,14 +18,14 @@ struct Work {
 struct PhaseCost {
   bool present = false;
   double gemm = 0.0;
-  double gemm_compute = 0.0;  ///< Of that, GEMMs right of the ridge point.
+  double gemm_compute = 0.0;  ///< GEMMs right of the ridge point.
   double attention = 0.0;
   double attention_compute = 0.0;
   double weights = 0.0;  ///< Reading them.
   double dynamic = 0.0;  ///< Reading and writing KV, and activations.
   Work gemm_work;        ///< FLOPs and weight bytes.
   Work attention_work;   ///< FLOPs and dynamic bytes.
-  double share = 1.0;    ///< Of this phase's time in the step's.
+  double share = 1.0;    ///< Share of this phase's time in the step's.
 
   [[nodiscard]] double compute() const { return gemm + attention; }
   [[nodiscard]] double memory() const { return weights + dynamic; }
@@ -38,12 +38,12 @@ struct PhaseCost {
 struct StepCost {
   PhaseCost prefill;
   PhaseCost decode;
-  PhaseCost joint;  ///< Of an additive mixed step, in place of the two.
+  PhaseCost joint;  ///< An additive mixed step, in place of the two.
   double seconds = 0.0;
   double overhead_us = 0.0;  ///< Without communication.
   double all_reduce_us = 0.0;
   double waiting_us = 0.0;  ///< What the step lacks of the shortest that a model allows.
-  double micros = 0.0;      ///< Of the whole, before rounding.
+  double micros = 0.0;      ///< The whole step, before rounding.
   std::int64_t rounded_us = 0;
 };
 

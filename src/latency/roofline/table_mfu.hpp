@@ -33,7 +33,7 @@ struct GemmTime {
   double seconds = 0.0;
   double by_mfu = 0.0;    ///< 2 m k n over peak and MFU.
   double by_bytes = 0.0;  ///< Reading the weights; 0 without the floor.
-  Work work;              ///< Of one rank, all layers.
+  Work work;              ///< One rank's, all layers.
   bool compute_bound = false;
   measured::Lookup lookup;
 };
@@ -66,7 +66,7 @@ class TableMfuRoofline {
     std::int64_t tokens = 0;
     double pairs = 0.0;  ///< Query times key tokens that attention is charged for.
     double kv_tokens = 0.0;
-    std::int64_t rows = 0;  ///< Of its GEMMs.
+    std::int64_t rows = 0;  ///< Rows of its GEMMs.
   };
   /// Ascending, only those with requests.
   [[nodiscard]] std::vector<Bucket> buckets(const domain::StepBatch& batch) const;
@@ -127,7 +127,7 @@ class TableMfuRoofline {
                                              bool prefill,
                                              std::int64_t requests) const;
   [[nodiscard]] double weight_bandwidth(bool prefill) const;
-  /// Of a phase with so many requests.
+  /// KV bandwidth of a phase with so many requests.
   [[nodiscard]] double kv_bandwidth(bool prefill, std::int64_t requests) const;
   [[nodiscard]] bool right_of_ridge(const Work& work) const {
     return work.flops > work.bytes * ridge_point_;

@@ -21,7 +21,7 @@ namespace ridgeline::latency::table {
 /// Which tables stand for a rank's attention.
 struct AttentionTables {
   const measured::MeasuredDecode* decode = nullptr;
-  std::vector<const measured::MeasuredPrefill*> prefill;  ///< Of the nearest head dimension.
+  std::vector<const measured::MeasuredPrefill*> prefill;  ///< Tables of the nearest head dimension.
 };
 /// Decode: the nearest bytes per KV token, then the nearest query heads. Prefill: all tables of the
 /// nearest head dimension and, of each head count, the nearest KV heads. KV caches of other width

@@ -34,7 +34,7 @@ std::vector<std::int64_t> per_layer(ConfigReader& config,
                                     std::string_view key,
                                     std::int64_t size,
                                     document::Range<std::int64_t> range);
-/// The same of words, each one of `words`, as indices into them.
+/// Reads words per layer, each one of `words`, as indices into them.
 std::vector<std::size_t> per_layer_words(ConfigReader& config,
                                          std::string_view key,
                                          std::int64_t size,
@@ -54,7 +54,7 @@ std::vector<bool> sparse_layers(ConfigReader& config, const Dimensions& dimensio
 /// attention. For families whose files say it with `sliding_window` alone; `absent` is the family's
 /// value where the file does not say (0: none).
 void refuse_sliding_window(ConfigReader& config, const Dimensions& dimensions, std::int64_t absent);
-/// The same for the Qwen families, which switch it by `use_sliding_window`.
+/// Refuses a sliding window of the Qwen families, which switch it by `use_sliding_window`.
 void refuse_switched_sliding_window(ConfigReader& config, const Dimensions& dimensions);
 
 /// `count` layers of one shape.

@@ -12,7 +12,7 @@ namespace ridgeline::model {
 
 namespace {
 
-/// Of MistralConfig in transformers, for a file that leaves `sliding_window` out.
+/// Default of MistralConfig in transformers, for a file that leaves `sliding_window` out.
 constexpr std::int64_t kDefaultWindow = 4096;
 
 }  // namespace

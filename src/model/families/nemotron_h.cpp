@@ -23,7 +23,7 @@ namespace {
 enum class Block : std::uint8_t { kMamba, kAttention, kMoe, kMlp };
 
 constexpr std::array<std::string_view, 4> kBlocks = {"mamba", "attention", "moe", "mlp"};
-/// The same as letters of `hybrid_override_pattern`.
+/// kBlocks as letters of `hybrid_override_pattern`.
 constexpr std::string_view kLetters = "M*E-";
 
 std::vector<Block> read_blocks(ConfigReader& config, const Dimensions& dimensions) {

@@ -21,7 +21,7 @@ namespace ridgeline::report::figures {
 namespace {
 
 constexpr std::array<std::string_view, 6> kRunLines = {"la", "lb", "lc", "ld", "le", "lf"};
-/// Of a name in a key of a picture.
+/// Characters of a run's name in a picture's key.
 constexpr std::size_t kLongestName = 40;
 
 struct Panel {

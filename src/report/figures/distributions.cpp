@@ -18,10 +18,10 @@ namespace ridgeline::report::figures {
 namespace {
 
 struct Curve {
-  std::string_view key;  ///< Of series.quantiles, without "_ms".
+  std::string_view key;  ///< In series.quantiles, without "_ms".
   std::string_view name;
   std::string_view css_class;
-  std::string_view metric;  ///< Of summary.slo; empty: it has no target.
+  std::string_view metric;  ///< In summary.slo; empty: it has no target.
   std::string_view summary;
 };
 constexpr std::array<Curve, 5> kCurves = {

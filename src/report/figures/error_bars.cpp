@@ -14,9 +14,9 @@ namespace ridgeline::report::figures {
 namespace {
 
 struct Headline {
-  std::string_view metric;  ///< Of expected_error.
+  std::string_view metric;  ///< In expected_error.
   std::string_view name;
-  std::string_view key;  ///< Of the prediction.
+  std::string_view key;  ///< In the prediction.
   std::string_view unit;
 };
 constexpr std::array<Headline, 4> kHeadlines = {

@@ -56,7 +56,7 @@ struct Figure {
 [[nodiscard]] Figure time_split(const document::Node& result);
 /// A decode step and a prompt's step of the run's means, operator by operator.
 [[nodiscard]] Figure operators(const document::Node& result);
-/// The same operators under the GPU's roofs.
+/// The mean steps' operators under the GPU's roofs.
 [[nodiscard]] Figure mean_roofline(const document::Node& result);
 /// Those of the worst stretch, where worst_differs().
 [[nodiscard]] Figure worst_roofline(const document::Node& result);

@@ -21,7 +21,7 @@ struct FrontAxes {
   std::string caption = {};
   std::string x_name = {};
   std::string y_name = {};
-  bool less_is_better = false;  ///< Of x; of y more is.
+  bool less_is_better = false;  ///< On the x axis; on the y axis more is better.
 };
 
 /// Whether no other point of its GPU is at least as good on both axes, and better on one.

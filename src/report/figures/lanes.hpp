@@ -27,7 +27,7 @@ class Lanes {
   static constexpr double kLeft = 56.0;
   static constexpr double kRight = 944.0;
 
-  /// Of a result with `series`; `heights` of the lanes, from above.
+  /// The result must have `series`; `heights` of the lanes, from above.
   Lanes(const document::Node& result, const std::vector<double>& heights);
 
   [[nodiscard]] Canvas& canvas() { return canvas_; }

@@ -43,7 +43,7 @@ void add_operators(const document::Node& step,
   }
 }
 
-/// Of the two steps below that key, under the words of the figure.
+/// Roofline of the decode and the prompt step below the key `steps`.
 Figure roofline_of(const document::Node& result, std::string_view steps, Figure figure) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kSteps = {
       {{"decode", "decode"}, {"prompt", "prefill"}}};

@@ -117,7 +117,7 @@ std::vector<RateLine> rate_lines(const std::vector<Node>& rows) {
 
 struct RateLane {
   std::string_view name;
-  std::string_view path;  ///< Of the result; empty: served_by().
+  std::string_view path;  ///< Path in the result; empty: served_by().
 };
 constexpr std::array<RateLane, 4> kRateLanes = {{{"TTFT p50, ms", "ttft_ms.p50"},
                                                  {"TTFT p99, ms", "ttft_ms.p99"},

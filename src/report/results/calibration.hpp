@@ -11,7 +11,7 @@ namespace ridgeline::report {
 
 /// A server's fitted constants in microseconds, and the errors before and after in percent.
 [[nodiscard]] std::string calibration_table(const evidence::calibrate::Calibration& calibration);
-/// The same for programs, with records that were not used, and other flags that would fit better.
+/// The fit for programs, with records that were not used, and other flags that would fit better.
 [[nodiscard]] std::string calibration_json(
     const evidence::calibrate::Calibration& calibration,
     const std::vector<evidence::calibrate::Alternative>& alternatives);

@@ -199,7 +199,7 @@ ChoiceList list_routers() {
   return entries;
 }
 
-/// Of all choices that a gateway's admission has, under what they are choices of.
+/// All admission choices of a gateway, each with its option.
 ChoiceList list_admission() {
   std::vector<Choice> entries;
   const auto add = [&](std::string_view option, const auto& all) {

@@ -12,7 +12,7 @@ namespace ridgeline::report {
 /// provenance[], warnings}: what a scenario resolves to. Memory in GiB per GPU; weight_bytes and
 /// kv_bytes_per_token of the whole network.
 [[nodiscard]] document::Node explanation_tree(const scenario::Resolved& resolved);
-/// The same for a person.
+/// The explanation for a person.
 [[nodiscard]] std::string explanation_table(const scenario::Resolved& resolved,
                                             const report::TextStyle& style);
 

@@ -12,7 +12,7 @@ namespace ridgeline::report {
 /// percent.
 [[nodiscard]] std::string kernel_fit_table(const std::vector<latency::fit::OperatorFit>& fits,
                                            const TextStyle& style);
-/// The same for programs, with the constants: {fits[]}. Errors as shares.
+/// The fits for programs, with the constants: {fits[]}. Errors as shares.
 [[nodiscard]] std::string kernel_fit_json(const std::vector<latency::fit::OperatorFit>& fits);
 
 }  // namespace ridgeline::report

@@ -8,7 +8,7 @@ namespace ridgeline::report {
 
 /// One look-up in measured tables, for a person. Latency in microseconds.
 [[nodiscard]] std::string kernel_lookup_table(const latency::measured::LookupAnswer& answer);
-/// The same for programs.
+/// One look-up, for programs.
 [[nodiscard]] std::string kernel_lookup_json(const latency::measured::LookupAnswer& answer);
 
 }  // namespace ridgeline::report

@@ -11,9 +11,9 @@ namespace ridgeline::report {
 /// A line each (family, parameters, active, weights, cache of a token and of a sequence; or why it
 /// was refused) and their counts.
 [[nodiscard]] std::string networks_table(const std::vector<model::FoundNetwork>& networks);
-/// The same as a Markdown table.
+/// The networks as a Markdown table.
 [[nodiscard]] std::string networks_markdown(const std::vector<model::FoundNetwork>& networks);
-/// The same for programs; `refused` is null for those that were read.
+/// The networks for programs; `refused` is null for those that were read.
 [[nodiscard]] document::Node networks_tree(const std::vector<model::FoundNetwork>& networks);
 
 }  // namespace ridgeline::report

@@ -145,7 +145,7 @@ class ActiveBlocks {
   /// One cache line.
   struct alignas(64) Sent {
     core::InstanceId::Rep instance = 0;
-    std::int32_t own_count = 0;  ///< Of `own`.
+    std::int32_t own_count = 0;  ///< Entries of `own`.
     OwnBlocks own = {};
     std::vector<std::uint64_t> keys;
   };
@@ -328,7 +328,7 @@ class Dynamo final : public Router {
                      .whole = true,
                      .memory = kBlocks}};
   ActiveBlocks active_;
-  // Of the decision at hand.
+  // The decision at hand.
   DynamoColumns workers_;
   std::vector<double> costs_;
 };

@@ -37,7 +37,7 @@ class RingHash final : public Router {
   HashRing ring_{kRingPoints};
 };
 
-/// The same by Maglev's table.
+/// Hashes by Maglev's table.
 class Maglev final : public Router {
  public:
   [[nodiscard]] Needs needs() const override { return {}; }

@@ -22,7 +22,7 @@ namespace {
 constexpr std::string_view kKthenaSource = "kthena 3cc0572 (August 2026)";
 constexpr std::string_view kOneEach = "kthena 3cc0572: a plugin whose weight is not given has 1";
 constexpr std::int64_t kKthenaCharacters = 64;
-constexpr std::int64_t kKthenaBlocks = 128;          ///< Of a prompt.
+constexpr std::int64_t kKthenaBlocks = 128;          ///< Blocks of a prompt.
 constexpr std::int64_t kKthenaRemembered = 100'000;  ///< Blocks per instance; assumed.
 constexpr std::int64_t kKthenaMost = 100;            ///< Highest score.
 

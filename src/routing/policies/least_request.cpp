@@ -50,7 +50,7 @@ class LeastRequest final : public Router {
   }
 
  private:
-  /// Of those drawn, one or another perhaps twice, the first of the least busy.
+  /// Among those drawn, one or another perhaps twice, the first of the least busy.
   [[nodiscard]] Pick pick_of_drawn(const RouteInput& input, core::RngStream& draws) {
     const auto load = [&](std::size_t place) {
       const InstanceView& view = input.instances[place];

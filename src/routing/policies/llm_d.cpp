@@ -27,7 +27,7 @@ std::vector<Parameter> with_scorers(std::vector<Parameter> own) {
   return own;
 }
 
-/// Of the approximate prefix cache and of the scorers that a profile may have.
+/// Parameters of the approximate prefix cache and of the scorers that a profile may have.
 const std::vector<Parameter>& profile_parameters() {
   static const std::vector<Parameter> kParameters = with_scorers({
       {.name = "blockSizeTokens",

@@ -14,7 +14,7 @@ namespace ridgeline::routing {
 /// router's own size.
 struct PrefixMatch {
   std::int64_t matched = 0;
-  std::int64_t total = 0;         ///< Of the prompt; 0: not known.
+  std::int64_t total = 0;         ///< Blocks of the prompt; 0: not known.
   std::int64_t block_tokens = 0;  ///< Tokens of a block.
 
   [[nodiscard]] double ratio() const {
@@ -34,7 +34,7 @@ struct Candidate {
   Gauges gauges = {};
   std::int64_t inflight_requests = 0;  ///< By the router's own count, like the next.
   std::int64_t inflight_tokens = 0;
-  std::int64_t uncached_tokens = 0;  ///< Of this request's prompt, there.
+  std::int64_t uncached_tokens = 0;  ///< Uncached tokens of this request's prompt there.
   PrefixMatch prefix = {};
   Adapters adapters = {};
   bool served_session = false;            ///< The request before of its session was sent there.
@@ -49,7 +49,7 @@ struct Extent {
   double highest = 0.0;
 };
 
-/// Of `value`, a function of a candidate; zeros without candidates.
+/// Extent of `value`, a function of a candidate; zeros without candidates.
 template <class Value>
 [[nodiscard]] Extent extent_of(Candidates candidates, const Value& value) {
   Extent extent;

@@ -113,7 +113,7 @@ Scores latency_scores(const Columns& all, const LatencyWeights& weights) {
   }
   const auto places = best_class(all);
   const auto sums = combined(all, places, weights);
-  // Of those that are late, the one that is least late.
+  // Where all are late, the least late.
   const Headroom any = headroom_of(all, places.front());
   const bool prefers_most = weights.most_headroom && any.ttft_ms >= 0.0 && any.tpot_ms >= 0.0;
   Scores scores(all.size, 0.0);

@@ -17,7 +17,7 @@ using Scores = std::vector<double>;
 
 /// (max - x) / (max - min) of the waiting requests; 1 where all are equal.
 [[nodiscard]] Scores queue_scores(const Columns& all, Scores room = {});
-/// The same of the running requests.
+/// (max - x) / (max - min) of the running requests; 1 where all are equal.
 [[nodiscard]] Scores running_scores(const Columns& all, Scores room = {});
 /// 1 - share of KV blocks in use.
 [[nodiscard]] Scores kv_utilization_scores(const Columns& all, Scores room = {});
@@ -64,7 +64,7 @@ struct LatencyWeights {
   double ttft = 0.8;
   double tpot = 0.2;
   bool most_headroom = false;  ///< Prefers the most headroom, not the least.
-  double kv = 1.0;             ///< Of the mean where nothing is predicted, like the next two.
+  double kv = 1.0;  ///< Weight in the mean where nothing is predicted, like the next two.
   double queue = 1.0;
   double prefix = 1.0;
 };

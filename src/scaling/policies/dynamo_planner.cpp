@@ -12,13 +12,13 @@
 namespace ridgeline::scaling {
 namespace {
 
-// Of an engine that decodes, or does both, as shares of its KV cache.
+// Bounds for an engine that decodes, or does both, as shares of its KV cache.
 constexpr PlannerBounds kThroughput = {
     .up = 1.0, .down = 0.6, .up_included = false, .down_included = false};
 constexpr PlannerBounds kLatency = {
     .up = 0.4, .down = 0.1, .up_included = false, .down_included = false};
 
-// Of an engine that prefills, as shares of its longest context.
+// Bounds for an engine that prefills, as shares of its longest context.
 constexpr PlannerBounds kPrefillThroughput = {
     .up = 1.0, .down = 0.1, .up_included = true, .down_included = false};
 constexpr PlannerBounds kPrefillLatency = {

@@ -40,7 +40,7 @@ constexpr std::string_view kHeadroomFilter = "slo-headroom-tier-filter";
 constexpr std::string_view kLatencyScorer = "latency-scorer";
 constexpr std::string_view kApartHint =
     "prefill and decode apart are cluster.disaggregation, as --prefill-instances";
-/// Of llm-d, without a counterpart here, and why.
+/// A plugin of llm-d without a counterpart here, and why.
 struct NotSimulated {
   std::string_view plugin;
   std::string_view why;
@@ -248,7 +248,7 @@ class EppImporter {
     if (plugin.type == kAffinityFilter) {
       is_sticky_ = true;
     } else if (plugin.type == kHeadroomFilter) {
-      return;  // Of llm-d-latency, which has it.
+      return;  // llm-d-latency has it.
     } else if (routing::find_filter(plugin.type) != nullptr) {
       std::string text = fmt::format("{{name: {}", plugin.type);
       if (plugin.parameters != nullptr && plugin.parameters->is_map()) {

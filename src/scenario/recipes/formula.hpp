@@ -11,7 +11,7 @@ namespace ridgeline::scenario {
 /// What a formula of a recipe may name; nothing where it is not known.
 struct FormulaInputs {
   std::optional<double> clients;        ///< Requests in flight at most.
-  std::optional<double> prompt_tokens;  ///< Of the longest prompts.
+  std::optional<double> prompt_tokens;  ///< Tokens of the longest prompts.
   double tensor_parallel_size = 1.0;
 };
 

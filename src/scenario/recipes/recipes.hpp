@@ -25,8 +25,8 @@ struct RecipeRule {
   std::string source;
   std::vector<std::string> gpus;      ///< Architectures; empty: all.
   std::vector<std::string> networks;  ///< Catalogue names, or beginnings with "*"; empty: all.
-  std::vector<std::string> formats;   ///< Of the weights: "fp8"; empty: all.
-  std::vector<std::string> versions;  ///< Of the engine, as its publisher writes them; empty: all.
+  std::vector<std::string> formats;   ///< Formats of the weights: "fp8"; empty: all.
+  std::vector<std::string> versions;  ///< Engine versions, as published; empty: all.
   std::string from;                   ///< First day, "2026-04-20"; empty: always.
   std::string until;                  ///< Last day; empty: still.
   /// By the scenario's names below `engine`; a text that begins with "=" is a formula.
@@ -51,14 +51,14 @@ struct Recipe {
 /// What a recipe's rules depend on.
 struct RecipeFacts {
   std::string engine;        ///< As the registry of schedulers names it.
-  std::string architecture;  ///< Of the GPU: "hopper".
+  std::string architecture;  ///< The GPU's: "hopper".
   std::string network;       ///< The catalogue's name.
-  std::string format;        ///< Of the weights; empty: not known, only rules for all formats hold.
-  std::string version;       ///< Of the engine, "1.2.0rc6.post2"; empty: not known, as above.
+  std::string format;        ///< Weights' format; empty: only rules for all formats hold.
+  std::string version;       ///< The engine's, "1.2.0rc6.post2"; empty: not known, as above.
   std::int64_t tensor_parallel_size = 1;
   std::optional<std::int64_t> clients;
   std::optional<std::int64_t> prompt_tokens;
-  std::string date;  ///< Of the server, "2026-03-25"; empty: the newest rules hold.
+  std::string date;  ///< Date of the server, "2026-03-25"; empty: the newest rules hold.
 };
 
 /// What a recipe says of one deployment.

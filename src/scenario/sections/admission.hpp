@@ -11,7 +11,7 @@ namespace ridgeline::scenario {
 
 /// Section `cluster.admission`: which requests the gateway lets in, and which wait at it.
 struct AdmissionSection {
-  std::optional<std::string> name;  ///< Of admission/registry.hpp, like the next.
+  std::optional<std::string> name;  ///< In admission/registry.hpp, like the next.
   std::optional<std::string> saturation_detector;
   std::optional<double> queue_depth_threshold;
   std::optional<double> kv_cache_util_threshold;

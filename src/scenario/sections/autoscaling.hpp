@@ -17,11 +17,11 @@ struct PoolSection;
 /// Section `cluster.autoscaling`: which policy decides how many instances there are, and how they
 /// start and go. Without `name`: as many as `cluster.instances`.
 struct AutoscalingSection {
-  std::optional<std::string> name;  ///< Of scaling/registry.hpp.
+  std::optional<std::string> name;  ///< In scaling/registry.hpp.
   std::optional<std::int64_t> min_replicas;
   std::optional<std::int64_t> max_replicas;
-  /// Of prefill instances, where prefill and decode are apart; the others are then of the decode
-  /// instances. Without a maximum there are as many as from the start.
+  /// Settings of prefill instances, where prefill and decode are apart; the others are then of the
+  /// decode instances. Without a maximum there are as many as from the start.
   std::optional<std::int64_t> prefill_min_replicas;
   std::optional<std::int64_t> prefill_max_replicas;
   std::optional<std::string> prefill_metric;

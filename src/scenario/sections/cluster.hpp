@@ -21,9 +21,9 @@ inline constexpr std::int64_t kMaxInstances = 4096;
 /// Section `cluster`: instances of the deployment behind a gateway, with one member per section
 /// below it. Without `instances`: one instance alone.
 struct ClusterSection {
-  std::optional<std::int64_t> instances;     ///< Of all pools, where there are some.
+  std::optional<std::int64_t> instances;     ///< In all pools, where there are some.
   std::optional<document::Node> pools = {};  ///< A list of maps (sections/pools.hpp).
-  std::optional<double> spread = {};         ///< Of a pool that does not say its own.
+  std::optional<double> spread = {};         ///< For a pool that does not say its own.
   RouterSection router = {};
   GatewaySection gateway = {};
   AdmissionSection admission = {};
@@ -36,7 +36,7 @@ struct ClusterSection {
   std::optional<document::Node> faults = {};  ///< A list, for scenario/sections/faults.hpp to read.
   RetriesSection retries = {};
   HealthCheckSection health_check = {};
-  std::optional<double> price_per_hour = {};  ///< Of each instance.
+  std::optional<double> price_per_hour = {};  ///< Price of each instance.
 };
 
 }  // namespace ridgeline::scenario

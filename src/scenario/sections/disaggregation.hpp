@@ -14,16 +14,16 @@ namespace ridgeline::scenario {
 /// Section `cluster.disaggregation`: prefill and decode on instances of their own. A plain word is
 /// its name. Without `prefill_instances` every instance does both.
 struct DisaggregationSection {
-  std::optional<std::string> name;  ///< Of disaggregation::systems().
+  std::optional<std::string> name;  ///< In disaggregation::systems().
   std::optional<std::int64_t> prefill_instances;
   std::optional<std::int64_t> decode_instances;
-  std::optional<std::string> decider;  ///< Of disaggregation::deciders().
+  std::optional<std::string> decider;  ///< In disaggregation::deciders().
   std::optional<std::int64_t> non_cached_tokens;
   std::optional<std::int64_t> min_prompt_tokens;
   std::optional<double> uncached_share;
   std::optional<std::string> stage_order;
   std::optional<std::string> first_token;
-  std::optional<std::string> prefill_router;  ///< Of routing::routers().
+  std::optional<std::string> prefill_router;  ///< In routing::routers().
 };
 
 /// A section with its system's defaults filled in.
@@ -34,7 +34,8 @@ struct DisaggregationRules {
   disaggregation::TransferMode mode = disaggregation::TransferMode::kAfterPrefill;
 };
 
-/// Of a section whose names are known; the others' errors have the option's path as their field.
+/// Rules of a section whose names are known; the others' errors have the option's path as their
+/// field.
 [[nodiscard]] core::Result<DisaggregationRules> disaggregation_rules(
     const DisaggregationSection& section);
 

@@ -35,7 +35,7 @@ using faults::FaultKind;
 
 constexpr double kMostRetries = 1000;
 constexpr double kThousandths = 1000.0;
-constexpr std::int64_t kWhole = 1000;  ///< Of a factor, in thousandths.
+constexpr std::int64_t kWhole = 1000;  ///< A whole factor, in thousandths.
 constexpr const char* kExample = "{kind: crash, instance: 3, at: 60s}, or --fault crash@60s:3";
 
 // clang-format off

@@ -35,7 +35,7 @@ struct HealthCheckSection {
 /// A listed fault, with the words that stand for its instances.
 struct FaultEntry : faults::ListedFault {
   std::string pool = {};                  ///< A pool's name, or `prefill` or `decode`.
-  std::optional<std::int64_t> host = {};  ///< Of a node that is lost, or of a link's.
+  std::optional<std::int64_t> host = {};  ///< Host of a node that is lost, or of a link's fault.
 };
 
 /// What a list of faults says.

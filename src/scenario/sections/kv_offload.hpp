@@ -14,7 +14,7 @@ namespace ridgeline::scenario {
 
 /// One tier in numbers.
 struct KvTier {
-  std::int64_t bytes = 0;  ///< Of one instance, or of the store; 0: there is no such tier.
+  std::int64_t bytes = 0;  ///< Size for one instance, or of the store; 0: there is no such tier.
   std::string eviction;
   std::int64_t read_rate = 0;  ///< Bytes per second of a host.
   std::int64_t write_rate = 0;

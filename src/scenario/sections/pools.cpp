@@ -253,7 +253,7 @@ void check_pools(Findings& findings) {
   if (!pools) {
     core::Errors& errors = findings.errors();
     errors.insert(errors.end(), pools.error().begin(), pools.error().end());
-    cluster.instances = cluster.instances.value_or(1);  // Of no use, but there is a cluster.
+    cluster.instances = cluster.instances.value_or(1);  // It only says that there is a cluster.
     return;
   }
   if (findings.given("cluster.instances")) {

@@ -23,9 +23,9 @@ struct PoolSection {
   std::vector<std::string> models = {};
   /// The adapters that it serves; not stated: all.
   std::optional<std::vector<std::string>> adapters = {};
-  double weight = 1.0;                        ///< Of each instance, for policies that read it.
-  std::optional<double> spread = {};          ///< As ClusterSection::spread.
-  std::optional<double> price_per_hour = {};  ///< Of each instance.
+  double weight = 1.0;                ///< Weight of each instance, for policies that read it.
+  std::optional<double> spread = {};  ///< As ClusterSection::spread.
+  std::optional<double> price_per_hour = {};  ///< Price of each instance.
   /// Its own of what cluster.autoscaling says for all pools.
   std::optional<std::int64_t> min_replicas = {};
   std::optional<std::int64_t> max_replicas = {};

@@ -15,7 +15,7 @@ namespace ridgeline::scenario {
 struct RollingUpdateSection {
   std::optional<core::Duration> update_at;
   std::optional<std::string> max_surge;        ///< "2" or "25%".
-  std::optional<std::string> max_unavailable;  ///< Likewise.
+  std::optional<std::string> max_unavailable;  ///< "1" or "25%".
   std::optional<std::string> update_pool;      ///< A pool's name, `prefill` or `decode`.
 };
 

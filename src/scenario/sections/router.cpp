@@ -273,7 +273,7 @@ void check_parameters(const routing::RouterEntry& router, Findings& findings) {
 std::vector<EngineSection> engines_of(const Scenario& scenario) {
   const auto pools = read_pools(scenario.run.cluster, scenario.deployment);
   if (!pools || pools->empty()) {
-    return {scenario.deployment.engine};  // Of pools that cannot be read, check_pools() says so.
+    return {scenario.deployment.engine};  // check_pools() reports pools that cannot be read.
   }
   std::vector<EngineSection> engines;
   for (const PoolSection& pool : *pools) {

@@ -15,7 +15,7 @@ namespace ridgeline::scenario {
 
 /// Section `cluster.router`: which policy routes, and with what. A plain word is its name.
 struct RouterSection {
-  std::optional<std::string> name;        ///< Of routing/registry.hpp.
+  std::optional<std::string> name;        ///< In routing/registry.hpp.
   std::optional<document::Node> scorers;  ///< Weights by scorer.
   std::optional<document::Node> filters;  ///< A list, in their order: names, or maps of settings.
   std::optional<std::string> picker;

@@ -122,7 +122,7 @@ class Connection {
   HttpParser parser_;
   std::string in_;                       ///< Bytes that no request has taken.
   std::string out_;                      ///< Bytes that the kernel has not taken.
-  live::WallClock::Wall since_;          ///< Of the phase: idle, head, body.
+  live::WallClock::Wall since_;          ///< Begin of the phase: idle, head, body.
   live::WallClock::Wall progress_;       ///< The last byte taken.
   live::WallClock::Wall blocked_since_;  ///< Something has waited to be written since then, ...
   std::uint64_t blocked_bytes_ = 0;      ///< ... and so many bytes were taken.
@@ -138,7 +138,7 @@ class Connection {
   bool is_head_ = false;
   bool in_request_ = false;  ///< Some bytes of the next request have come.
   bool in_body_ = false;
-  std::uint64_t body_bytes_ = 0;  ///< Of the body that is coming, so far.
+  std::uint64_t body_bytes_ = 0;  ///< Bytes of the coming body so far.
   std::string more_headers_;
   std::string
       waiting_;  ///< A stream's head until its first event, or its last event until its end.

@@ -83,7 +83,7 @@ core::Result<Listener> Listener::open_local(const Address& address) {
   std::ranges::copy(address.uds, static_cast<char*>(local.sun_path));
   struct stat facts{};
   if (::stat(address.uds.c_str(), &facts) == 0 && S_ISSOCK(facts.st_mode)) {
-    ::unlink(address.uds.c_str());  // Of a server that was killed.
+    ::unlink(address.uds.c_str());  // A server that was killed left it.
   }
   listener.is_tcp_ = false;
   listener.descriptor_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);

@@ -40,7 +40,7 @@ class Listener {
   bool is_loopback_ = true;
   bool is_tcp_ = true;
   std::string name_;
-  std::string path_;  ///< Of a UNIX socket, which is removed at the end.
+  std::string path_;  ///< Path of a UNIX socket, which is removed at the end.
 };
 
 }  // namespace ridgeline::serve::net

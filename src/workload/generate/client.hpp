@@ -22,10 +22,10 @@ struct ClientPrefix {
   double zipf_exponent = 0.0;  ///< Text k is used in proportion to k^-this.
 };
 
-/// Of a session that a workload spec describes. Each prompt lists the turns before it, so that
-/// memory grows with their square: 130 MB for as many.
+/// Turns of a session that a workload spec describes. Each prompt lists the turns before it, so
+/// that memory grows with their square: 130 MB for as many.
 inline constexpr std::int64_t kMostTurns = 4096;
-/// Of one turn of it.
+/// Calls of one turn.
 inline constexpr std::int64_t kMostCallsAtOnce = 64;
 
 /// Groups of more than one request.
@@ -51,14 +51,15 @@ struct ClientSpec {
   GapLaw gaps = {};
   Law input = Law::constant(512.0);
   Law output = Law::constant(128.0);
-  /// Of the normal scores of input and output (a Gaussian copula), -1 to 1; 0: independent.
+  /// Correlation of the normal scores of input and output (a Gaussian copula), -1 to 1; 0:
+  /// independent.
   double correlation = 0.0;
   std::optional<ClientPrefix> prefix = {};
   std::optional<ClientSession> session = {};
   /// Share of the output that is reasoning, 0 to 1.
   std::optional<Law> reasoning = {};
   std::optional<Law> images = {};
-  std::optional<Law> image_tokens = {};  ///< Of one image; on top of the input.
+  std::optional<Law> image_tokens = {};  ///< Tokens of one image; on top of the input.
   std::int32_t priority = 0;
   std::string slo_class = {};
   std::string tenant = {};

@@ -10,7 +10,7 @@
 
 namespace ridgeline::workload {
 
-/// Of whatever a law may be of: tokens and seconds alike stay far from where sums overflow.
+/// Range of whatever a law gives: tokens and seconds alike stay far from where sums overflow.
 inline constexpr document::Range<double> kAnyQuantity{.lowest = 0.0, .highest = 1e9};
 
 /// A law as inference-sim's workload description writes it: {type: gaussian, params: {mean,

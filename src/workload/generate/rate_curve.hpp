@@ -80,7 +80,7 @@ class CurveArrivals {
   std::size_t index_ = 0;
   std::size_t state_ = 0;
   double piece_start_ = 0.0;
-  double done_ = 0.0;  ///< Of the piece's area.
+  double done_ = 0.0;  ///< Part of the piece's area that is used.
   bool ended_ = false;
 };
 

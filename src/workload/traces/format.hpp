@@ -70,8 +70,8 @@ class TraceHead {
   /// list.
   [[nodiscard]] bool has_key(std::string_view name) const;
   [[nodiscard]] bool has_keys(std::initializer_list<std::string_view> names) const;
-  /// The same of the first object and of those on the lines behind it, some of them: what not every
-  /// row of a format says.
+  /// has_key() for the first object and some of those on the lines behind it: what not every row of
+  /// a format says.
   [[nodiscard]] bool some_row_has_key(std::string_view name) const;
   /// An object or a list of which the first line holds nothing but the bracket.
   [[nodiscard]] bool begins_document() const { return begins_document_; }
@@ -221,7 +221,7 @@ extern const TraceFormat kAiperf;
 extern const TraceFormat kObserved;
 /// The detailed result of `vllm bench serve`.
 extern const TraceFormat kVllmBench;
-/// The same of SGLang's bench_serving.
+/// The detailed result of SGLang's bench_serving.
 extern const TraceFormat kSglangBench;
 /// OpenTelemetry spans with GenAI attributes.
 extern const TraceFormat kOtelSpans;

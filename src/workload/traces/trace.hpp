@@ -41,7 +41,7 @@ struct ReadOptions {
 /// bad row ends the stream, with the problems of the rows after it too. Others are read now.
 core::Result<std::unique_ptr<ItemStream>> open_items(const std::string& path,
                                                      const ReadOptions& options = {});
-/// The same for bytes at hand; `name` stands for the path.
+/// Reads bytes at hand; `name` stands for the path.
 core::Result<std::unique_ptr<ItemStream>> open_items(std::unique_ptr<ByteInput> input,
                                                      const std::string& name,
                                                      const ReadOptions& options = {});

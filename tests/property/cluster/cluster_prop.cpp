@@ -67,7 +67,7 @@ struct RandomCluster {
   engine::EngineOptions options;
   engine::RequestPath path;
   test::LinearModel::Costs costs;
-  std::int64_t ranks = 1;  ///< Of each group in lock-step.
+  std::int64_t ranks = 1;  ///< Ranks of each group in lock-step.
   std::int64_t instances = 1;
   std::vector<RandomPool>
       pools;  ///< Where not all instances are alike; request i mod 5 says which.
@@ -183,7 +183,7 @@ struct Outcome {
   std::int64_t dummy_steps = 0;
   std::vector<RequestStory> stories;  ///< In the order of their ids.
   std::int64_t ties = 0;
-  std::optional<double> regret;  ///< Of an audit.
+  std::optional<double> regret;  ///< Regret of an audit.
   admission::Totals admission;
 };
 

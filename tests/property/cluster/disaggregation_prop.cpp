@@ -58,7 +58,7 @@ using test::up_to_microseconds;
 struct RandomHandOvers {
   engine::EngineOptions options;
   test::LinearModel::Costs costs;
-  std::int64_t ranks = 1;  ///< Of each group in lock-step.
+  std::int64_t ranks = 1;  ///< Ranks of each group in lock-step.
   std::int64_t decode_instances = 1;
   GatewayTimes times;
   test::DisaggregationSetup setup;
@@ -73,7 +73,7 @@ struct RandomHandOvers {
   std::array<std::int64_t, 2> fewest = {};
   core::Duration metrics_interval;
   std::int64_t threads = 1;
-  std::optional<OffloadOptions> tiers;  ///< Of KV outside the GPUs.
+  std::optional<OffloadOptions> tiers;  ///< Tiers of KV outside the GPUs.
 
   [[nodiscard]] std::int64_t instances() const {
     return setup.prefill_instances + decode_instances;
@@ -91,7 +91,7 @@ void add_requests(RandomHandOvers& all) {
   std::ranges::stable_sort(all.aborts, {}, &test::Abort::at);
 }
 
-/// Of a host's card, or of the fabric, which may have no limit.
+/// A fault of a host's card, or of the fabric, which may have no limit.
 faults::ListedFault random_link_fault(const RandomHandOvers& all) {
   const bool is_down = *rc::gen::arbitrary<bool>();
   faults::Fault fault{
@@ -378,7 +378,7 @@ RC_GTEST_PROP(HandOvers, AFaultThatNeverComesChangesNothing, ()) {
   const HandedOver without = run(all, false, true);
   add_faults(all);
   all.random.clear();
-  all.operations.retries.max_retries = 0;  // Of loads that fail, too.
+  all.operations.retries.max_retries = 0;  // Loads that fail are not retried either.
   for (faults::ListedFault& fault : all.faults) {
     fault.fault.at = core::SimTime::at(core::Duration::seconds(9000));
   }

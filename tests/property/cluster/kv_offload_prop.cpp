@@ -50,7 +50,7 @@ struct TierPool {
 struct RandomTiers {
   engine::EngineOptions options;
   test::LinearModel::Costs costs;
-  std::int64_t ranks = 1;  ///< Of each group in lock-step.
+  std::int64_t ranks = 1;  ///< Ranks of each group in lock-step.
   std::int64_t instances = 1;
   std::vector<TierPool> pools;
   GatewayTimes times;

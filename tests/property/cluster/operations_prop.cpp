@@ -69,7 +69,7 @@ struct RandomOperations {
   const scaling::ScalerEntry* scaler = nullptr;
   scaling::ScalerSettings settings;
   core::Duration metrics_interval;
-  std::optional<OffloadOptions> tiers;  ///< Of KV outside the GPUs.
+  std::optional<OffloadOptions> tiers;  ///< Tiers of KV outside the GPUs.
 };
 
 void draw_pools(RandomOperations& all) {

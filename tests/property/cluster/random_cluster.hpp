@@ -208,7 +208,7 @@ inline void remember_lost_events(const std::vector<faults::ListedFault>& listed,
   }
 }
 
-/// Of all places, or of some; where several are, they may begin at one instant.
+/// Updates of all places, or of some; where several are, they may begin at one instant.
 inline std::vector<cluster::PlannedUpdate> random_updates(const std::vector<cluster::Places>& all) {
   std::vector<cluster::PlannedUpdate> updates;
   const core::SimTime at = core::SimTime::at(up_to_microseconds(40'000));
@@ -226,7 +226,7 @@ inline std::vector<cluster::PlannedUpdate> random_updates(const std::vector<clus
   return updates;
 }
 
-/// Of any autoscaler.
+/// Settings of any autoscaler.
 inline scaling::ScalerSettings random_settings() {
   scaling::ScalerSettings settings;
   settings.scaling_interval = from_1_to_microseconds(9000);

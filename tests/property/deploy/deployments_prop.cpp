@@ -83,7 +83,7 @@ std::set<std::string> flags_in(const std::string& text) {
   return flags;
 }
 
-/// Of docker and Dynamo, not of vLLM.
+/// Flags of docker and Dynamo, not of vLLM.
 constexpr auto kOfOthers = std::to_array<std::string_view>({"--rm",
                                                             "--gpus",
                                                             "--ipc",
@@ -97,7 +97,7 @@ T pick(const std::vector<T>& values) {
   return *rc::gen::elementOf(values);
 }
 
-/// Of so many deployments, one states a given setting: with more, most are refused for one of them.
+/// One deployment in so many states a given setting: with more, most are refused for one of them.
 constexpr int kOneIn = 8;
 
 void maybe(Overrides& overrides, const char* path, const std::vector<std::string>& values) {

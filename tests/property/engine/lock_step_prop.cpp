@@ -76,7 +76,7 @@ RC_GTEST_PROP(LockSteps, TakeAsLongAsTheLongestRank, ()) {
   const test::RanksRun group = run(scenario, ranks, *rc::gen::arbitrary<bool>());
   struct Step {
     core::Duration period;
-    std::int64_t most_tokens = 1;  // Of a dummy.
+    std::int64_t most_tokens = 1;  // A dummy step has one.
   };
   std::map<core::SimTime, Step> steps;
   for (std::size_t rank = 0; rank < ranks; ++rank) {

@@ -69,7 +69,7 @@ struct Deployment {
   }
 };
 
-/// The same GPU with some of its facts multiplied.
+/// Multiplies some of a GPU's facts.
 using Change = void (*)(hardware::GpuSpec& gpu, double factor);
 void bandwidth(hardware::GpuSpec& gpu, double factor) {
   gpu.mem_bandwidth = gpu.mem_bandwidth * factor;
@@ -105,7 +105,7 @@ hardware::GpuSpec changed(hardware::GpuSpec gpu,
   return gpu;
 }
 
-/// Of two terms that are nearly equal either may be named: a soft maximum, or what of a term no
+/// Either of two terms that are nearly equal may be named: a soft maximum, or what of a term no
 /// resource shortens, tips the balance; or another tile becomes the best.
 constexpr double kNearTie = 0.5;
 /// A resource is changed by little, so that the same term decides before and after.

@@ -91,7 +91,7 @@ RC_GTEST_PROP(Kernel, MoreDecodesAreNeverFaster, ()) {
       gpu_time(model, {.num_decodes = count + between(1, 600), .context = context, .chunks = {}}));
 }
 
-/// The same on any GPU, each sequence having the same context.
+/// On any GPU, each sequence having the same context.
 RC_GTEST_PROP(Kernel, MoreEqualDecodesAreNeverFaster, ()) {
   const auto& model = any_model();
   const std::int64_t count = between(1, 2000);

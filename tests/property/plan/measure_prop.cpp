@@ -157,7 +157,7 @@ struct Mean {
   double error = 0.0;  ///< Standard error.
 };
 
-/// Of a - factor * b, draw by draw.
+/// Mean of a - factor * b, draw by draw.
 Mean mean_of(const std::vector<double>& a, double factor, const std::vector<double>& b) {
   double sum = 0.0;
   double squares = 0.0;
@@ -175,10 +175,10 @@ constexpr double kShortBy = 0.1;
 /// The best of several drawn means flatters: where the first falls short of it, so many times as
 /// many truths, drawn anew, must say so too, beyond their standard error.
 constexpr std::size_t kMoreTruths = 8;
-/// Of the hundreds of values that are compared with the brute force, none should by chance lie this
+/// None of the hundreds of values that are compared with the brute force should by chance lie this
 /// many of its standard errors away.
 constexpr double kErrors = 3.5;
-/// Of a cost: what comes so seldom that 2,000 truths may not see it.
+/// Share of a cost that comes so seldom that 2,000 truths may not see it.
 constexpr double kRare = 1e-3;
 
 /// What the first is worth above nine tenths of the best, or where the best loses, above its loss

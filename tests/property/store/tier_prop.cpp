@@ -28,7 +28,7 @@ std::int64_t bytes_of(BlockKey key) {
 /// A tier beside plain sets of what it must hold.
 struct Model {
   std::set<BlockKey> writing;
-  std::map<BlockKey, int> readers;  ///< Of those that can be read.
+  std::map<BlockKey, int> readers;  ///< Readers of the blocks that can be read.
 
   [[nodiscard]] std::size_t size() const { return writing.size() + readers.size(); }
 };

@@ -17,7 +17,7 @@ struct Seated : engine::Sequence {
   using engine::Sequence::Sequence;
   std::int64_t computed = 0;  ///< Tokens, steps in flight included.
   std::int64_t sampled = 0;   ///< Output tokens, steps in flight included.
-  std::int64_t outputs = 0;   ///< Of those, known.
+  std::int64_t outputs = 0;   ///< Output tokens that are known.
 };
 
 class Scheduler final : public engine::QueueScheduler<Seated> {

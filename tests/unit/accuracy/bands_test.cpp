@@ -96,7 +96,7 @@ TEST(Bands, TheRangeHoldsNewDeploymentsAsOftenAsItSays) {
   EXPECT_NEAR(half.high, 5.0, 0.6);
   EXPECT_NEAR(most.low, -9.0, 0.9);
   EXPECT_NEAR(most.high, 9.0, 0.9);
-  // Of twenty the nineteenth, as one more may be any of twenty-one; of half of them the eleventh.
+  // The nineteenth of twenty, as one more may be any of twenty-one; for half of them the eleventh.
   errors.push_back({.value = 10.0});
   const auto inside = [&](double share) {
     Range range = conformal_range(errors, 20, share);

@@ -49,7 +49,7 @@ TEST(ClosedForms, ATokenBucketIsWithinCapacityAndRateInEveryWindow) {
   TokenBucket bucket(kCapacity, kRate);
   core::SimTime now;
   double taken = 0.0;
-  double least = 0.0;  // Of what was taken before an instant, less the refill up to it.
+  double least = 0.0;  // Least that was taken before an instant, less the refill up to it.
   double most = 0.0;
   std::int64_t refused = 0;
   for (std::int64_t i = 0; i < requests; ++i) {

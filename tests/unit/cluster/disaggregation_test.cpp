@@ -210,7 +210,7 @@ TEST(Tandem, PrefillAndDecodeAreTwoQueuesOneAfterTheOther) {
     }
     cluster.advance(SimTime::never(), false, test::kNoBudget);
     const double first = 1.0 / (1.0 - load);
-    const double variation = 1.0 - 1.0 / kMeanSteps;  // Of a geometric number of steps, squared.
+    const double variation = 1.0 - 1.0 / kMeanSteps;  // Squared, of geometric steps.
     const double second = 1.0 + load * (1.0 + variation) / (2.0 * (1.0 - load));
     const test::Estimate found = sink.result().sojourn;
     EXPECT_LT(std::abs(found.mean - first - second), 3.0 * found.deviation)

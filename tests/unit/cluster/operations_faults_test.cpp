@@ -135,7 +135,7 @@ TEST_F(Operated, RandomCrashesGiveTheAvailability) {
   for (std::uint32_t id = 0; id < kInstances; ++id) {
     ready += operations_->was_ready(core::InstanceId(id), in_ms(kEnd));
   }
-  // Of n = 8 * 1000 cycles the share deviates by A (1 - A) sqrt(2 / n) = 0.003; three of them.
+  // With n = 8 * 1000 cycles the share deviates by A (1 - A) sqrt(2 / n) = 0.003; three of them.
   EXPECT_NEAR(ready.to_seconds() / (kInstances * 400.0), 0.75, 0.009);
 }
 

@@ -124,7 +124,7 @@ class PrefillApart : public testing::Test {
     return *std::ranges::find(sink_.requests, core::RequestId(id), &domain::RequestRecord::id);
   }
 
-  /// Of the time to first token, all of them.
+  /// Sum of all parts of the time to first token.
   [[nodiscard]] core::TimeSum parts() const {
     return totals_.gateway + totals_.prefill + totals_.hand_over + totals_.decode_wait +
            totals_.setup + totals_.transfer + totals_.first_step;

@@ -26,7 +26,7 @@ class HeardStories final : public StorySink {
   std::vector<RequestStory> stories;
 };
 
-/// Of request 3, sent at 1 ms.
+/// Record of request 3, sent at 1 ms.
 domain::RequestRecord story_record(std::uint32_t instance,
                                    std::int64_t scheduled,
                                    std::int64_t first_token,

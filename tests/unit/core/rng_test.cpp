@@ -123,7 +123,7 @@ TEST(RngStream, BelowIsUniform) {
   EXPECT_LT(chi_squared, 27.9);  // 99.9 % of chi squared with 9 degrees of freedom.
 }
 
-// Of 3 * 2^62 numbers, multiply-and-shift alone would give every third one twice the chance of the
+// For 3 * 2^62 numbers, multiply-and-shift alone would give every third one twice the chance of the
 // others; the rejection must redraw a quarter of the time (2^64 mod n = 2^62) and so use 4/3 draws
 // each.
 TEST(RngStream, BelowRejectsWhatWouldBias) {

@@ -213,7 +213,7 @@ TEST(Capacity, Mxfp4ExpertsArePaddedToTheKernelsTiles) {
   EXPECT_NEAR(gib(one.expert_padding), 5.127, 1e-3);
   EXPECT_GE(gib(one.weights), 64.4);
   EXPECT_LE(gib(one.weights), 66.0);
-  // Of eight ranks each has columns of 360, padded to 384: 36 * 128 * 3 * (3072 * 384 - 2880 * 360)
+  // Each of eight ranks has columns of 360, padded to 384: 36 * 128 * 3 * (3072 * 384 - 2880 * 360)
   // * 0.53125 B = 0.977 GiB; or 16 whole experts, an eighth of the padding of all.
   const auto sliced = plan("gpt-oss-120b", {.sharding = {.tensor_parallel_size = 8}}, "h200");
   EXPECT_NEAR(gib(sliced.expert_padding), 0.977, 1e-3);
@@ -286,7 +286,7 @@ TEST(Capacity, NewVersionsSampleInLessMemory) {
   MemoryOptions options{.profile = *find_profile("vllm@0.19")};
   const auto sortless = plan("gemma-4-26b-a4b", options, "a100-80gb");
   EXPECT_NEAR(gib(sortless.activations), 1.0020, 1e-3);
-  // The same machine's KV cache is 21.5 GiB by its log, and that of gpt-oss-20b 36.6 where the
+  // That machine's KV cache is 21.5 GiB by its log, and that of gpt-oss-20b 36.6 where the
   // server gets 0.65 of the memory.
   EXPECT_NEAR(gib(sortless.kv_cache), 21.5, 0.02 * 21.5);
   options.gpu_memory_utilization = 0.65;

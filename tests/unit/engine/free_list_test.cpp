@@ -26,7 +26,7 @@ class FreeList : public testing::Test, protected PrefixCache::Keyed {
     cache_.drop_chain(table.chain);
   }
 
-  /// Of a prompt of that content, so many blocks can be found.
+  /// How many blocks of a prompt of that content can be found.
   std::int64_t found(std::uint64_t content) {
     constexpr std::int64_t kMost = 10;
     const PrefixCache::ChainIndex chain = chain_of(99, content, kMost);

@@ -88,7 +88,7 @@ TEST(KvCache, W6ACopyIsFoundWhenTheFirstIsGone) {
   cache.set_hash(first, 7);
   cache.set_hash(copy, 7);
   cache.release({first});
-  // Of the five blocks beside the null block three were free before: the fourth taken is `first`.
+  // Three of the five blocks beside the null block were free before: the fourth taken is `first`.
   for (int i = 0; i < 3; ++i) {
     cache.allocate();
   }

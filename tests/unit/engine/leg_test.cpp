@@ -161,7 +161,7 @@ TEST(Legs, BlocksOfAPrefillStayUntilTheyAreReleased) {
   EXPECT_EQ(f.used(f.engine->now()), 0);
 }
 
-/// Of 7 blocks two loads hold 3 each, and lack 2 for what is left to compute; vLLM would
+/// Two loads hold 3 of the 7 blocks each, and lack 2 for what is left to compute; vLLM would
 /// stand still. The second gives its blocks back and is computed when the first has ended.
 TEST(Legs, WhatHasArrivedGivesWayWhereNothingCanRun) {
   Fixture f(true, 8);
@@ -184,9 +184,9 @@ TEST(Legs, WhatHasArrivedGivesWayWhereNothingCanRun) {
   EXPECT_EQ(f.used(f.engine->now()), 0);
 }
 
-/// Of 7 blocks a load keeps 3, and the one seat is taken by a request that needs 6, in two steps.
-/// It preempts itself after each first one: before vLLM 0.20 for ever. The second time the load
-/// gives its blocks back; it is computed when the other has ended.
+/// A load keeps 3 of the 7 blocks, and the one seat is taken by a request that needs 6, in two
+/// steps. It preempts itself after each first one: before vLLM 0.20 for ever. The second time the
+/// load gives its blocks back; it is computed when the other has ended.
 TEST(Legs, WhatHasArrivedGivesWayToARequestThatPreemptsItself) {
   for (const bool is_fast : {false, true}) {
     Fixture f(false, 8);

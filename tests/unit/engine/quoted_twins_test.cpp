@@ -49,7 +49,7 @@ TEST(QuotedTwins, FindAnAnswerThatWasQuotedBeforeItWasGiven) {
   auto answers = test::tiny_request(1, 5, 8);
   answers.prompt = {{7, core::Tokens(4)}};
   for (const auto twin : {test::Twin::kReference, test::Twin::kStepping, test::Twin::kJumping}) {
-    // Of 5 prompt tokens the last is computed again; the last token of an answer never is.
+    // The last of 5 prompt tokens is computed again; the last token of an answer never is.
     EXPECT_THAT(found({quoting(0, 3, 10), answers, quoting(2, 8, 15)}, twin),
                 testing::ElementsAre(0, 4, 5 + 7));
   }

@@ -65,7 +65,7 @@ TEST(Speculation, SlotsAheadAreTakenFromTheFirstChunkOrAfterIt) {
     // 7 tokens take 2 blocks, 7 and 3 ahead take 3.
     EXPECT_EQ(run->num_free_blocks(), free_blocks) << version;
     run.step();
-    // Of the second step on 7 + 4 and 3 ahead: 14 slots, 4 blocks.
+    // From the second step on 7 + 4 and 3 ahead: 14 slots, 4 blocks.
     EXPECT_EQ(run->num_free_blocks(), 60) << version;
   }
 }
@@ -239,7 +239,7 @@ TEST(States, HitsEndWhereAStateWasKept) {
   // All 28 tokens of its full blocks: there is a state behind them.
   run.add(tiny_request(1, 40, 1, 1));
   EXPECT_EQ(run.step(), "1:12");
-  // Of 24 tokens in common, 16: the chunk from there to 28 left no state at 24.
+  // 16 of the 24 tokens in common: the chunk from there to 28 left no state at 24.
   auto other = tiny_request(2, 34, 1, 1);
   other.prompt = {{1, core::Tokens(24)}, {2, core::Tokens(10)}};
   run.add(other);

@@ -174,7 +174,7 @@ TEST_P(SchedulerRules, NothingBehindAHeadThatDoesNotFitIsTried) {
 TEST_P(SchedulerRules, AnOlderProfileAdmitsWhatFitsNow) {
   auto options = small_options();
   options.num_gpu_blocks = core::Blocks(1 + 6);
-  // The same under 0.15: 4 tokens of the head fit the first step (one block); 15 more would need
+  // In 0.15, 4 tokens of the head fit the first step (one block); 15 more would need
   // four blocks, and one is free once A has taken its fourth: the head gives way until A has ended.
   const auto result = run(options, {request(0, 12, 2), request(1, 20, 1), request(2, 4, 1)});
   EXPECT_THAT(steps_of(result), ElementsAre("0+16", "1+0", "0+16", "0+8"));

@@ -52,7 +52,7 @@ TEST(StepScheduler, QuietRoundsAreTakenOneByOneIfAPolicySaysNothingElse) {
   EXPECT_EQ(scheduler.quiet_steps(), 7);
   EXPECT_TRUE(scheduler.advance_quiet({&in_flight, 1}, 5).empty());
   EXPECT_EQ(scheduler.quiet_steps(), 2);
-  EXPECT_EQ(step.front().num_computed_tokens, 9);  // Of the prompt, 4; then 5 of its own.
+  EXPECT_EQ(step.front().num_computed_tokens, 9);  // 4 of the prompt; then 5 of its own.
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ TEST(Groups, AreSummedUpApart) {
     ASSERT_TRUE(first.ttft_ms);
     EXPECT_DOUBLE_EQ(first.ttft_ms->of(Statistic::kMean), 23.0);
     EXPECT_DOUBLE_EQ(first.ttft_ms->of(Statistic::kMax), 33.0);
-    // Of 13, 23 and 33 ms one is at most 20.
+    // One of 13, 23 and 33 ms is at most 20.
     EXPECT_DOUBLE_EQ(first.good_share.value_or(0.0), 1.0 / 3.0);
     const GroupSummary& second = summary.groups[1];
     EXPECT_EQ(second.requests, 2);

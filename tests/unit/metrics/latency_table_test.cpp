@@ -104,7 +104,7 @@ TEST(LatencyTable, ManyRequestsAreInOrder) {
     std::sort(client.begin(), client.end());
     std::sort(server.begin(), server.end());
     const auto found = table.distributions_ms();
-    // Of 1001 values the median is the 501st, the 90th percentile the 901st.
+    // The median of 1001 values is the 501st, the 90th percentile the 901st.
     EXPECT_DOUBLE_EQ(found.client.ttft->of(Statistic::kP50), static_cast<double>(client[500]));
     EXPECT_DOUBLE_EQ(found.server.ttft->of(Statistic::kP50), static_cast<double>(server[500]));
     EXPECT_DOUBLE_EQ(found.server.ttft->of(Statistic::kP90), static_cast<double>(server[900]));

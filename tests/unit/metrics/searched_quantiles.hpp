@@ -42,7 +42,7 @@ inline std::vector<double> searched_quantiles(std::span<const std::int64_t> valu
   return search.quantiles();
 }
 
-/// The same of runs.
+/// Quantiles of runs.
 inline std::vector<double> searched_quantiles(std::span<const statistics::ArithmeticRun> runs,
                                               std::span<const double> probabilities,
                                               int* rounds = nullptr) {

@@ -59,7 +59,7 @@ class Factors : public testing::Test {
         demand_(demand_of(h100_).value()),
         targets_(targets()) {}
 
-  /// Of both, whose capacities are known to a tenth.
+  /// Factors of both, whose capacities are known to a tenth.
   [[nodiscard]] FactorTable table(double tpot_percent, double ttft_percent = 0.0) const {
     const accuracy::Band tpot = band_of(tpot_percent);
     const accuracy::Band ttft = band_of(ttft_percent);

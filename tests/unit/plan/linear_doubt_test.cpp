@@ -45,9 +45,9 @@ TEST(LinearDoubt, ReplicasThatAreAddedCountAsOftenAsTheyAreNeeded) {
   EXPECT_NEAR(expected_replicas(capacity, log_rate, 2), expected, 1e-6);
   EXPECT_EQ(expected_replicas({.mean = std::log(15.0), .sd = 0.0}, log_rate, 2), 2.0);
   EXPECT_EQ(expected_replicas({.mean = std::log(10.0), .sd = 0.0}, log_rate, 2), 3.0);
-  // Of a capacity that is known within a factor of e^50, the count ends all the same.
+  // For a capacity that is known within a factor of e^50, the count ends all the same.
   EXPECT_LT(expected_replicas({.mean = 0.0, .sd = 50.0}, log_rate, 2), 1e13);
-  // Of many, those beyond the plan cost what the lognormal's upper part does.
+  // For many replicas, those beyond the plan cost what the lognormal's upper part does.
   const double rate = 30'000.0;
   const double above =
       rate / 15.0 * std::exp(0.02) * normal_probability(0.2) - 2'000.0 * normal_probability(0.0);

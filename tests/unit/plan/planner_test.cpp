@@ -270,7 +270,7 @@ TEST(Space, RanksOfASplitAreInstances) {
   const auto& cluster = twice->resolved.run.cluster;
   EXPECT_EQ(cluster.instances, 12);
   EXPECT_EQ(cluster.disaggregation.prefill_instances, 4);
-  // Of one replica.
+  // GPUs of one replica.
   EXPECT_EQ(gpus_of(twice->resolved, space->point(0).split), 6);
 }
 

@@ -15,7 +15,7 @@ using testing::number_at;
 using testing::rendered;
 using testing::two_requests;
 
-// Of requests of 1 s to their last token and 4 s to the stream's end, 4 and 1 tokens.
+// Two requests of 1 s to their last token and 4 s to the stream's end, 4 and 1 tokens.
 // AIPerf stops at the last token.
 TEST(ClientAiperf, Definitions) {
   const document::Node aiperf = rendered("aiperf", {}, two_requests());

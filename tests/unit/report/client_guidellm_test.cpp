@@ -15,7 +15,7 @@ using testing::number_at;
 using testing::rendered;
 using testing::two_requests;
 
-// Of requests of 1 s to their last token and 4 s to the stream's end, 4 and 1 tokens.
+// Two requests of 1 s to their last token and 4 s to the stream's end, 4 and 1 tokens.
 TEST(ClientGuidellm, Definitions) {
   const auto results = two_requests();
   const document::Node guidellm = rendered("guidellm", {}, results);
@@ -32,7 +32,7 @@ TEST(ClientGuidellm, Definitions) {
   EXPECT_DOUBLE_EQ(guidellm_at("inter_token_latency_ms", "mean"), 250.0);
   EXPECT_DOUBLE_EQ(guidellm_at("request_latency", "mean"), 4.0);
   EXPECT_DOUBLE_EQ(guidellm_at("time_to_first_token_ms", "median"), 625.0);
-  // Of 0.25 s and 1 s: mean 0.625, deviation 0.375.
+  // TTFTs of 0.25 s and 1 s: mean 0.625, deviation 0.375.
   EXPECT_DOUBLE_EQ(guidellm_at("time_to_first_token_ms", "std_dev"), 375.0);
 }
 

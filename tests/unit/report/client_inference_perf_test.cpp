@@ -15,7 +15,7 @@ using testing::number_at;
 using testing::rendered;
 using testing::two_requests;
 
-// Of requests of 1 s to their last token and 4 s to the stream's end, 4 and 1 tokens.
+// Two requests of 1 s to their last token and 4 s to the stream's end, 4 and 1 tokens.
 TEST(ClientInferencePerf, Definitions) {
   const auto results = two_requests();
   const document::Node perf = rendered("inference-perf", {}, results);

@@ -55,7 +55,7 @@ TEST(ClientResults, UnknownClientsNameTheNearest) {
               HasSubstr("did you mean 'guidellm'?"));
 }
 
-// Of 5 requests to 2 ranks the first rank has three, 0, 2 and 4: they stand for 0 to 4.
+// With 5 requests to 2 ranks the first rank has three, 0, 2 and 4: they stand for 0 to 4.
 TEST(ClientResults, OfOneRankStandForAllRanks) {
   ClientResults results = two_requests();
   RunResult result = testing::example_result();

@@ -145,7 +145,7 @@ TEST(RooflineSvg, CloseOperatorsShareALabel) {
   }
 }
 
-// Of 40 parts of 2.5 % each, eleven are named and 29 are summed up.
+// Eleven of 40 parts of 2.5 % each are named and 29 are summed up.
 TEST(RooflineSvg, ACrowdIsSummedUp) {
   const std::string svg = drawn(equal_parts(40));
   EXPECT_EQ(xml_problem(svg), "");

@@ -17,7 +17,7 @@ namespace {
 /// W25: requests in flight include those that wait and run, and are not added to them.
 TEST(BlisWrongs, W25RequestsInFlightCountOnce) {
   auto views = test::views_with({2, 3});
-  views[0].gauges = {.waiting = 1, .running = 1};  // The same two: four, if counted twice.
+  views[0].gauges = {.waiting = 1, .running = 1};  // Two requests: four, if counted twice.
   const auto router = make_least_request();
   EXPECT_EQ(test::route(*router, views), 0U);
 }

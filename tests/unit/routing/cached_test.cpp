@@ -12,7 +12,8 @@ TEST(KvAware, FollowsUnlessTooMuchIsMissing) {
   EXPECT_TRUE(router->needs().cache);
   auto views = test::views_with({9, 9, 0});
   views[1].cached_tokens = 1020;
-  // Of 3020 tokens exactly 2000 are missing; of 3021 one too many: an instance without statistics.
+  // With 3020 tokens exactly 2000 are missing; with 3021 one too many: an instance without
+  // statistics.
   EXPECT_EQ(test::route_prompt(*router, views, 0, 7, 3000), 1U);
   EXPECT_EQ(test::route_prompt(*router, views, 1, 7, 3001), 0U);
 }

@@ -40,7 +40,7 @@ TEST(DpBudget, AddsItsPicksToTheLastReport) {
   requests.report(0, 1.0, 2, 0);
   requests.report(1, 1.0, 0, 9000);
   EXPECT_EQ(requests.pick(100), 1);
-  requests.report(1, 1.0, 0, 0);  // The same report again is skipped.
+  requests.report(1, 1.0, 0, 0);  // An equal report is skipped.
   EXPECT_EQ(requests.pick(100), 1);
   EXPECT_EQ(requests.pick(100), 0);
   DpBudget tokens(2, true);

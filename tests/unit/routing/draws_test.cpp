@@ -1,5 +1,5 @@
-// Of equals, every policy draws each as often: over 10,000 seeds, within four and a half standard
-// deviations.
+// Every policy draws each of its equals as often: over 10,000 seeds, within four and a half
+// standard deviations.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

@@ -34,7 +34,7 @@ TEST(HashRing, AnInstanceMoreMovesOnlyWhatItGets) {
     before.push_back(places.front());
     ++counts[places.front()];
   }
-  // Of 1024 points a share varies by a thirtieth: 33 of 1000, and by the draws' 27.
+  // With 1024 points a share varies by a thirtieth: 33 of 1000, and by the draws' 27.
   EXPECT_THAT(counts, testing::Each(testing::AllOf(testing::Gt(830), testing::Lt(1170))));
   assign(ring, test::views_with({0, 0, 0, 0, 0}));
   for (std::uint64_t key = 0; key < 4000; ++key) {

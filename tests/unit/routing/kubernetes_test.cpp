@@ -23,7 +23,7 @@ TEST(Kthena, ScoresAreCutTowardsZero) {
   EXPECT_THAT(kthena_least_request({3, 1, 0}, {3, 1, 0}), ElementsAre(0, 66, 100));
   EXPECT_THAT(kthena_least_request({4, 3}, {3, 3}), ElementsAre(0, 97));  // One waits: 104.
   EXPECT_THAT(kthena_gpu_usage({0.906, 0.5}), ElementsAre(9, 50));
-  // Of two that are measured in both, one leads in each. The third lacks a first token: 50 as a
+  // One of two that are measured in both leads in each. The third lacks a first token: 50 as a
   // whole, and its 0.09 s widen no range.
   EXPECT_THAT(kthena_least_latency({0.1, 0.3, 0.0}, {0.02, 0.01, 0.09}), ElementsAre(50, 50, 50));
   EXPECT_THAT(kthena_least_latency({0.1, 0.3, 0.2}, {0.02, 0.02, 0.0}), ElementsAre(100, 50, 50));

@@ -23,7 +23,7 @@ TEST(LlmD, WeighsPrefixAgainstLoad) {
   const auto router = make_llm_d();
   auto views = test::views_with({0, 0, 0});
   const std::uint32_t first = test::route_prompt(*router, views, 0, 7, 640);
-  // The same beginning goes there again, 3 x 640/660 of it matched, while loads are equal ...
+  // This beginning goes there again, 3 x 640/660 of it matched, while loads are equal ...
   EXPECT_EQ(test::route_prompt(*router, views, 1, 7, 640), first);
   // ... and not when it alone has a queue and a full cache: 4 against 3 at most.
   views[first].gauges = {.waiting = 5, .running = 0, .kv_usage = 1.0};

@@ -14,7 +14,7 @@ TEST(RandomTwo, TheBusiestOfThreeIsNeverChosen) {
   const auto router = make_random_two();
   const auto counts = test::counts_over_seeds(*router, test::views_with({1, 3, 2}), kSeeds);
   EXPECT_EQ(counts[1], 0.0);
-  EXPECT_NEAR(counts[0], 4'000, 147);  // Of three pairs it is in two; four standard deviations.
+  EXPECT_NEAR(counts[0], 4'000, 147);  // It is in two of three pairs; four standard deviations.
 }
 
 TEST(RandomTwo, OfEqualsTheSecondDrawnIsChosen) {

@@ -64,7 +64,7 @@ TEST(Renaming, OfInstancesRenamesTheChoice) {
                            entry.name == "random-two" || entry.name == "production-stack-session" ||
                            entry.name == "production-stack-kvaware";
       const bool takes_first =
-          entry.name.starts_with("vllm-dp") || entry.name.starts_with("sglang");  // Of equals.
+          entry.name.starts_with("vllm-dp") || entry.name.starts_with("sglang");  // Among equals.
       if (pick.equals > 1 || by_name || takes_first) {
         continue;
       }

@@ -60,7 +60,7 @@ inline std::uint32_t route(Router& router,
   return pick.instance.value();
 }
 
-/// The same for a prompt that begins with so many tokens of a content and goes on with its own.
+/// Routes a prompt that begins with so many tokens of a content and goes on with its own.
 inline std::uint32_t route_prompt(Router& router,
                                   const std::vector<InstanceView>& views,
                                   std::uint32_t id,

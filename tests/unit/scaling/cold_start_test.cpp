@@ -73,7 +73,7 @@ TEST(ColdStart, ComputedTimesAreNearMeasuredOnes) {
                                           .ranks = one.ranks,
                                           .graph_sizes = 147,
                                           .host_class = one.host_class});
-    // Of the common host all but a twentieth, of the slow one up to a fifth.
+    // On the common host all but a twentieth, on the slow one up to a fifth.
     const double off = one.host_class > 1.0 ? 0.2 : 0.07;
     EXPECT_NEAR(parts.profile.value(), one.profile, off * one.profile);
     EXPECT_NEAR(parts.compile.value(), one.compile, off * one.compile);

@@ -73,7 +73,7 @@ TEST(Parallelism, DataParallelRanksHoldTheirShareOfTheExperts) {
            {{"engine.data_parallel_size", "2"}, {"engine.enable_expert_parallel", "true"}}));
   ASSERT_TRUE(two) << core::to_string(two.error().front());
   const auto one = resolved(with("qwen3-30b-a3b", "h100"));
-  // Of 48 layers, 64 of 128 experts of 3 x 2048 x 768 weights of 2 bytes: 29.0 GB less.
+  // In 48 layers, 64 of 128 experts of 3 x 2048 x 768 weights of 2 bytes: 29.0 GB less.
   EXPECT_NEAR(((*one)->memory.weights - (*two)->memory.weights).value(),
               48.0 * 64 * 3 * 2048 * 768 * 2,
               1.0);

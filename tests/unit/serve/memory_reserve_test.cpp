@@ -37,7 +37,7 @@ TEST(MemoryReserve, ALargeAllocationFailsAndASmallOneDoesNot) {
     const std::vector<char> large(std::size_t{1} << 30U);
   } catch (const std::bad_alloc&) {
     failed = true;
-    small.resize(std::size_t{4} << 20U);  // Of what was set aside.
+    small.resize(std::size_t{4} << 20U);  // This takes memory that was set aside.
   }
   const bool is_short = !MemoryReserve::is_whole();
   ASSERT_EQ(::setrlimit(RLIMIT_AS, &before), 0);

@@ -70,7 +70,7 @@ scenario::Resolved small_engine(const engine::RequestPath& path) {
 class ScriptedSource final : public workload::Source {
  public:
   struct Sent {
-    SimTime arrival;  ///< Of open loops.
+    SimTime arrival;  ///< For open loops.
     std::int64_t prompt;
     std::int64_t output;
   };

@@ -12,7 +12,7 @@ namespace {
 
 constexpr core::SimTime kFirst = core::SimTime::at(core::Duration::seconds(1000));
 
-/// Of requests, one each 100 ms from kFirst on, the i-th of which waits wait_ms(i).
+/// Verdict on requests, one each 100 ms from kFirst on, the i-th of which waits wait_ms(i).
 template <class WaitMs>
 std::optional<Backlog> verdict(WaitMs wait_ms,
                                std::int64_t requests = 1000,

@@ -5,7 +5,7 @@
 namespace ridgeline::statistics {
 namespace {
 
-// Of the usual tables.
+// Values of the usual tables.
 TEST(Student, QuantilesAreThoseOfTheTables) {
   EXPECT_NEAR(student_quantile(0.95, 1), 6.3138, 1e-4);
   EXPECT_NEAR(student_quantile(0.95, 2), 2.9200, 1e-4);

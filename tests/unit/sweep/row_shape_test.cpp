@@ -17,7 +17,7 @@ std::vector<std::string> flattened(std::string_view json) {
   return texts;
 }
 
-/// Of `json` by the shape of another line; the word alone where it has not that shape.
+/// Values of `json` by the shape of another line; the word alone where it has not that shape.
 std::vector<std::string> by_shape(std::string_view other, std::string_view json) {
   const auto shape = RowShape::of(other);
   std::vector<std::string_view> values;

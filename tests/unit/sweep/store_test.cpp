@@ -139,7 +139,7 @@ TEST_F(StoreTest, ADamagedRowIsNamedByItsFileAndLine) {
   std::string changed = line(1);
   changed[changed.find("\"a\":1") + 4] = '2';
   write("a.ndjson", store->header() + line(0) + changed + line(2) + "\n" + line(3));
-  write("b.ndjson", store->header() + line(7));  // Of four points.
+  write("b.ndjson", store->header() + line(7));  // There are four points.
   const auto contents = store->read();
   ASSERT_FALSE(contents);
   ASSERT_EQ(contents.error().size(), 2U);

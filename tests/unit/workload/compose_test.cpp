@@ -36,7 +36,7 @@ TEST(Compose, CutsShiftsAndScales) {
 }
 
 TEST(Compose, DealsGroupsAndWholeSessionsOutToRanks) {
-  // Of two ranks the first gets every second group, with all its members.
+  // The first of two ranks gets every second group, with all its members.
   const auto groups =
       dealt_out(stream_of({item_at(0), item_after({0}, 1), item_at(1), item_at(2)}), 2);
   EXPECT_THAT(arrivals_of(*groups), ElementsAre(0, 0, 2));

@@ -52,7 +52,7 @@ TEST(OpenLoopSource, EndsBeforeItsDuration) {
   EXPECT_EQ(sent, 4);
 }
 
-/// Of a request in 10^6 s each, ten reach the 9,200,000 s of simulated time.
+/// With a request in 10^6 s each, ten reach the 9,200,000 s of simulated time.
 TEST(OpenLoopSource, ArrivalsPastTheRangeOfTimeAreAnError) {
   SyntheticOptions options = four_a_second();
   options.arrivals = ConstantArrivals{core::Rate(1e-6)};

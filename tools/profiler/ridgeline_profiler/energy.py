@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# Of a sustained run, this share is left to the clocks to settle.
+# Share of a sustained run that is left to the clocks to settle.
 SETTLING_SHARE = 0.3
 
 

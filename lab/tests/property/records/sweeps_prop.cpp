@@ -361,7 +361,7 @@ struct Score {
   std::int64_t answered = 0;
   std::int64_t met = 0;
   double share = 0.0;          ///< Sum of: what the pick carries at the target, of the best.
-  double share_at_load = 0.0;  ///< The same at the load that is recommended; 0 where it misses.
+  double share_at_load = 0.0;  ///< `share` at the load that is recommended; 0 where it misses.
   std::set<std::string> networks;
 };
 

@@ -162,7 +162,7 @@ TEST(ExperimentRecords, WhatIsMeasuredIsAboveZeroOrNamed) {
           "z: measured.requests_per_s is 0, expected a number above 0: left out",
           "z: measured.power.mean_w_per_gpu is -1, expected a number above 0: left out",
           "z: measured.power.joules_per_output_token is 0, expected a number above 0: left out"));
-  // Of nothing else a record can say nothing.
+  // A record with nothing else says nothing.
   EXPECT_EQ(measuring(R"({"tpot_ms": {"mean": 0}})").problem,
             "measured.tpot_ms.mean is 0, expected a number above 0");
 }

@@ -32,7 +32,7 @@ TEST(LlmdEvidence, FindsTheNumberOfStampsThatAccountsForTheTokens) {
   const std::string found = evidence_of(campaign, pairings);
   EXPECT_THAT(found, testing::HasSubstr("1.00 to 1.00 of the published tokens"));
   EXPECT_THAT(found, testing::Not(testing::HasSubstr("Envoy")));
-  // Of 100 requests 60 at a time: three in five of their tokens.
+  // 60 of 100 requests at a time: three in five of their tokens.
   campaign.gateway_requests = 60;
   EXPECT_THAT(evidence_of(campaign, pairings), testing::HasSubstr("Stages of more than 60"));
 }

@@ -371,7 +371,7 @@ void Scheduler::admit(const Waiting& entry, Batch& batch, std::int64_t tokens, c
   put(batch, index, tokens);
 }
 
-/// Of the entry that is admitted: whether another request computes the block that it did not find.
+/// Notes whether another request computes the block that the admitted entry did not find.
 void Scheduler::note_duplicates() {
   if (match_.growing_elsewhere == PrefixCache::kNone) {
     return;

@@ -116,7 +116,7 @@ class BlockIds {
   /// The rows of the free list whose blocks have no content.
   std::vector<std::deque<core::BlockId>> rows_;
   std::vector<Ids> extents_;
-  std::vector<std::deque<core::BlockId>> tails_;  ///< Of each request, its blocks without keys.
+  std::vector<std::deque<core::BlockId>> tails_;  ///< Blocks without keys of each request.
   std::deque<core::BlockId> taken_;
 };
 

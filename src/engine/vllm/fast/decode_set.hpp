@@ -202,7 +202,7 @@ class DecodeSet {
   std::int64_t changes_ = 0;
   std::int64_t base_sum_ = 0;
   std::vector<std::int64_t> starting_;  ///< Blocks begun, by batch number mod block size.
-  /// The same numbers twice in a row, so that a window from any place on is contiguous.
+  /// starting_ twice in a row, so that a window from any place on is contiguous.
   std::array<std::int16_t, 2 * kUsualBlockSize> twice_{};
 };
 

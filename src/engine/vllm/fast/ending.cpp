@@ -23,7 +23,7 @@ std::int64_t Scheduler::finish_ending(SlotIndex first, domain::RecordSink& sink)
   return 1;
 }
 
-/// The same for several requests, in running order.
+/// Ends several requests, in running order.
 std::int64_t Scheduler::finish_all(SlotIndex first, domain::RecordSink& sink) {
   ending_.clear();
   for (SlotIndex i = first; i != kNoSlot; i = ends_.next(i)) {

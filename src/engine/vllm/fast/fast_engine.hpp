@@ -39,12 +39,12 @@ struct Run {
   StepLines::Line* line;
   std::int64_t first;    ///< Number of the first batch.
   std::int64_t decodes;  ///< In each batch; the context grows by as many tokens per batch.
-  core::Tokens context;  ///< Of the first batch, less what sharing spares.
+  core::Tokens context;  ///< In the first batch, less what sharing spares.
   core::Tokens shared;   ///< domain::StepBatch::shared_context of each batch.
   core::Tokens spared;
-  core::SimTime start;    ///< Of the first batch.
-  core::Duration period;  ///< Of the first batch.
-  core::Duration growth;  ///< Of the period, per batch.
+  core::SimTime start;    ///< Start of the first batch.
+  core::Duration period;  ///< Period of the first batch.
+  core::Duration growth;  ///< Growth of the period, per batch.
   std::int64_t ended;     ///< Batches of the run that end before advance() stops.
   /// Batches of the run that are formed: the ended ones and the ones then in flight.
   std::int64_t formed;
@@ -119,7 +119,7 @@ class FastEngine final : public Engine {
   void hand_over_gaps();
   [[gnu::noinline]] void hand_over_tokens(const Batch& batch);
   [[nodiscard]] inline std::optional<Decodes> next_decodes(std::int64_t most);
-  /// Of up to `most` batches of the decodes on a line that holds the context of the first.
+  /// Pace of up to `most` batches of the decodes on a line that holds the context of the first.
   [[nodiscard]] Pace pace_on(const StepLines::Line& line,
                              core::Tokens context,
                              std::int64_t most) const {
@@ -185,7 +185,7 @@ class FastEngine final : public Engine {
   domain::TokenGaps held_gaps_ = kNoGaps;
   /// Scratch of log_run(): to write the zeros of each would take longer than all the rest.
   domain::StepRecord run_record_;
-  std::vector<domain::TokenEvent> token_events_;  ///< Of the batch that ends, for a token sink.
+  std::vector<domain::TokenEvent> token_events_;  ///< Tokens of the batch that ends.
   core::Duration busy_off_lines_;  ///< Sum of the periods of batches that no line of lines_ counts.
   core::Int128 used_block_ticks_ = 0;
   SlotIndex expected_ = kNoSlot;  ///< A request that ends next, as next_visible() saw it.

@@ -168,7 +168,7 @@ void Scheduler::leave_loading(std::size_t place) {
   loading_.erase(loading_.begin() + static_cast<std::ptrdiff_t>(place));
 }
 
-/// Of one that loads: holds blocks with KV that has arrived.
+/// Whether a request that loads holds blocks with KV that has arrived.
 bool Scheduler::holds_loaded(const Loading& load) {
   return load.is_ready && load.entry.slot != kNoSlot;
 }
@@ -247,7 +247,7 @@ void Scheduler::hold_for_reader(SlotIndex index, std::int64_t blocks, std::int64
   holding_.push_back(index);
 }
 
-/// Of several attempts of one request, those of the earliest.
+/// Releases the blocks of the earliest of several attempts of one request.
 void Scheduler::release_blocks(core::RequestId id) {
   unblock_head();
   const auto* const place = std::ranges::find_if(

@@ -172,7 +172,7 @@ class PrefixCache {
       take(count);
     }
   }
-  /// The same for one request. After allocate(count), give() states whose the blocks are.
+  /// Allocates for one request. After allocate(count), give() states whose the blocks are.
   void allocate(std::int64_t count, Owner owner) {
     allocate(count);
     if (ids_) {

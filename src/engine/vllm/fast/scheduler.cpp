@@ -300,8 +300,8 @@ void Scheduler::count_decodes(Batch& batch) {
   }
 }
 
-/// Of every decode, in running order. The running list is followed only where the decodes are not
-/// those of the last time.
+/// Lists the length of every decode, in running order. The running list is followed only where the
+/// decodes are not those of the last time.
 void Scheduler::list_decode_lengths(Batch& batch) {
   if (listed_changes_ != decodes_.changes()) {
     listed_changes_ = decodes_.changes();

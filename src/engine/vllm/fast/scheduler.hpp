@@ -106,9 +106,9 @@ class Scheduler final : private PrefixCache::Keyed {
                         decodes_.count() < token_budget(options_).value();
     return is_new ? 0 : batches_to_change();
   }
-  /// The same for a caller between two batches, changing nothing: zero too where a batch in flight
-  /// ends a request. No request ends, and none has a first token, before the last of these batches
-  /// ends.
+  /// repeatable_batches() for a caller between two batches, changing nothing: zero too where a
+  /// batch in flight ends a request. No request ends, and none has a first token, before the last
+  /// of these batches ends.
   [[nodiscard]] inline std::int64_t batches_to_next_end() const;
   /// Call before form_decodes(): the head of the queue is tried, and does not fit, in each of these
   /// batches.
@@ -183,7 +183,7 @@ class Scheduler final : private PrefixCache::Keyed {
   }
   [[nodiscard]] std::int64_t num_preemptions() const { return num_preemptions_; }
   [[nodiscard]] const PrefixCounts& prefix_counts() const { return lookups_; }
-  /// The same of preempted requests, in profiles that count them in a second set.
+  /// Counts of preempted requests, in profiles that count them in a second set.
   [[nodiscard]] const PrefixCounts& preempted_prefix_counts() const { return preempted_lookups_; }
   [[nodiscard]] bool preempted_in_last_call() const { return preempted_; }
   /// When the last batch ended.
@@ -370,7 +370,7 @@ class Scheduler final : private PrefixCache::Keyed {
   bool keep_decode_lengths_;
   PrefixCache cache_;
   DecodeSet decodes_;
-  core::Buffer<std::int64_t> decode_bases_;  ///< Of the decodes, in running order, ...
+  core::Buffer<std::int64_t> decode_bases_;  ///< Bases of the decodes, in running order, ...
   std::int64_t listed_changes_ = -1;         ///< ... as they were after so many changes of the set.
   FinishRing ends_;
   std::vector<Slot> slots_;
@@ -381,7 +381,7 @@ class Scheduler final : private PrefixCache::Keyed {
   std::int64_t next_order_ = 0;
   core::Ring<Waiting> waiting_;
   std::vector<Loading> loading_;  ///< In the order in which they got their blocks.
-  std::int64_t num_ready_ = 0;    ///< Of those, Loading::is_ready.
+  std::int64_t num_ready_ = 0;    ///< Loads that are ready (Loading::is_ready).
   /// Entries at the head of waiting_ that stand before those of loading_: in versions with one
   /// queue, the requests preempted since.
   std::size_t num_ahead_ = 0;
@@ -390,7 +390,7 @@ class Scheduler final : private PrefixCache::Keyed {
   bool is_stuck_ = false;
   core::Buffer<SlotIndex> abandoned_;    ///< Aborted, while KV is written into their blocks.
   core::Buffer<SlotIndex> holding_;      ///< Ended, while another engine reads their blocks.
-  core::Buffer<LoadStart> load_starts_;  ///< Of the last schedule().
+  core::Buffer<LoadStart> load_starts_;  ///< Loads that the last schedule() started.
   /// Requests inside whose loads have not started, or whose steps are reported.
   std::int64_t num_reporting_ = 0;
   core::Buffer<SlotIndex> prefilling_;  ///< Requests that compute their prompt, in running order.
@@ -416,8 +416,8 @@ class Scheduler final : private PrefixCache::Keyed {
   /// budget the head does not fit until something is freed. Negative: not known.
   std::int64_t blocked_budget_ = -1;
   std::int64_t blocked_evicted_ = 0;  ///< evicted_of() the head at its last look-up.
-  PrefixCache::Match match_;          ///< Of the entry of the queue that was tried last.
-  PrefixCache::Match query_;          ///< Of the last call of cached_prefix().
+  PrefixCache::Match match_;          ///< Match of the entry of the queue that was tried last.
+  PrefixCache::Match query_;          ///< Match of the last call of cached_prefix().
   bool between_batches_ = false;      ///< The cache is asked while no batch is formed or ended.
   Chain unique_chain_;
   core::RequestId unique_chain_of_;

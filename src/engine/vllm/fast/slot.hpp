@@ -51,7 +51,7 @@ struct alignas(64) Slot {
   std::int64_t prompt_tokens = 0;
   std::int64_t known = 0;     ///< Tokens known; not kept up while it decodes or leaves.
   std::int64_t computed = 0;  ///< While it computes its prompt: tokens computed or in flight.
-  std::int64_t loaded = 0;    ///< Of a request that loads: tokens with KV once it is there.
+  std::int64_t loaded = 0;    ///< For a request that loads: tokens with KV once it is there.
   /// The blocks that it holds at least: those that it got for KV of another engine, or that are
   /// read after its end. Other blocks follow from its tokens.
   std::int64_t least_blocks = 0;
@@ -71,7 +71,7 @@ struct alignas(64) Slot {
 /// An entry of the queue: a whole request if it is new, the number of its slot if it was preempted.
 struct Waiting {
   SlotIndex slot = kNoSlot;
-  PrefixCache::ChainIndex chain = PrefixCache::kNone;  ///< Of a prompt that can be shared.
+  PrefixCache::ChainIndex chain = PrefixCache::kNone;  ///< Chain of a prompt that can be shared.
   core::RequestId id;
   core::LoraId lora;
   bool in_extra_batch = false;

@@ -51,7 +51,7 @@ class StepLines {
     return ask(decodes, context);
   }
 
-  /// The same for a batch with one whole prompt. Null at the first call with this pair of decodes
+  /// The line for a batch with one whole prompt. Null at the first call with this pair of decodes
   /// and prompt: a line that is used once costs more than it saves.
   Line* at(std::int64_t decodes, std::int64_t prompt, core::Tokens context) {
     const std::size_t place =

@@ -54,7 +54,7 @@ class BlockHashes {
 
  private:
   std::shared_ptr<const std::vector<std::uint64_t>> head_;
-  std::size_t shared_ = 0;  ///< Of the head, from its first on.
+  std::size_t shared_ = 0;  ///< Hashes taken from the head, from its first on.
   std::vector<std::uint64_t> own_;
 };
 

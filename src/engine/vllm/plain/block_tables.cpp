@@ -82,8 +82,8 @@ BlockTable BlockManager::find_in_window(const BlockHashes& hashes,
   return table;
 }
 
-/// Of the rows that begin with a block, the one that has most in common with a request that has
-/// that block too, and how much.
+/// The row with most in common with a request, among those that begin with a block that the request
+/// has too; and how much.
 BlockTable BlockManager::find_row(core::BlockId first,
                                   const BlockHashes& hashes,
                                   std::int64_t most) const {

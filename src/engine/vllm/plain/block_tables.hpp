@@ -51,9 +51,9 @@ struct BlockTable {
 /// numbers are those of tokens up to which a call of the BlockManager changes nothing.
 struct BlockTables {
   std::vector<BlockTable> groups;
-  std::int64_t num_hashed = 0;    ///< Of each table, from its start, entered into the prefix cache.
-  std::int64_t tokens_held = 0;   ///< extend() to as many or fewer does nothing.
-  std::int64_t hashed_below = 0;  ///< hash_full_blocks() of fewer does nothing.
+  std::int64_t num_hashed = 0;          ///< First blocks of each table, in the prefix cache.
+  std::int64_t tokens_held = 0;         ///< extend() to as many or fewer does nothing.
+  std::int64_t hashed_below = 0;        ///< hash_full_blocks() of fewer does nothing.
   std::int64_t windows_rest_below = 0;  ///< drop_left_of_windows() of fewer does nothing.
   /// In blocks: where windows keep what is before them findable, if not everywhere.
   std::int64_t last_aligned = 0;  ///< A look-up of its prompt ends there at the latest.
@@ -155,7 +155,7 @@ class BlockManager {
   [[nodiscard]] std::int64_t blocks_for(std::int64_t tokens) const {
     return (tokens + block_size_ - 1) / block_size_;
   }
-  /// Of each table: they are equal in length.
+  /// Blocks that each table lacks: they are equal in length.
   [[nodiscard]] std::int64_t blocks_missing(const BlockTables& tables, std::int64_t tokens) const {
     return blocks_for(std::max<std::int64_t>(tokens - tables.tokens_held, 0));
   }
@@ -186,10 +186,10 @@ class BlockManager {
   bool drops_last_hit_;
   bool drops_per_layout_;
   std::int64_t most_tokens_in_flight_;
-  std::vector<std::int64_t> windows_;  ///< Of each group; 0: full attention.
+  std::vector<std::int64_t> windows_;  ///< Window of each group; 0: full attention.
   /// prefix_cache_retention_interval where it applies.
   std::optional<std::int64_t> retention_;
-  std::vector<bool> keeps_states_;  ///< Of each group (CacheGroup::keeps_states).
+  std::vector<bool> keeps_states_;  ///< CacheGroup::keeps_states of each group.
   /// Groups with one window width, full attention first: what is looked up together.
   std::vector<std::vector<std::size_t>> layouts_;
   std::vector<core::BlockId> dropped_;  ///< By the window that moves on; kept for its memory.

@@ -335,7 +335,7 @@ void KvCache::drop_row(const HeldRow& row) {
   }
 }
 
-/// The same of a row without holders: its blocks stay where they are in the free list.
+/// Drops a row without holders: its blocks stay where they are in the free list.
 void KvCache::dissolve(HeldRow& row) {
   for (const core::BlockId id : row.blocks) {
     blocks_[id].references = 0;

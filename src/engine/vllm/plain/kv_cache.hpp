@@ -32,7 +32,7 @@ inline constexpr core::BlockId kNullBlock{0};
 /// from its deepest block on. The links between its blocks stay while it is held.
 struct HeldRow {
   std::vector<core::BlockId> blocks;
-  BlockHashes hashes;    ///< Of these blocks, and of others behind them.
+  BlockHashes hashes;    ///< Hashes of these blocks, and of others behind them.
   TokenSequence tokens;  ///< What these blocks hold, and more.
   std::int64_t holders = 1;
   std::int64_t others = 0;  ///< References of its blocks beside its own.
@@ -104,7 +104,7 @@ class KvCache {
 
   /// One more holder for each block but the null block.
   void touch(const std::vector<core::BlockId>& blocks);
-  /// The same for blocks that find() gave at this instant, one after the other from the first block
+  /// touch() for blocks that find() gave at this instant, one after the other from the first block
   /// of their group on; at least one. They are a row from now on, with one holder.
   std::shared_ptr<HeldRow> touch_row(std::vector<core::BlockId> blocks,
                                      const BlockHashes& hashes,
@@ -116,7 +116,7 @@ class KvCache {
   /// Takes a block from the head of the free list, forgetting what it held. Requires num_free() >
   /// 0, and look-ups.
   core::BlockId allocate();
-  /// The same of `count` blocks, put behind those of a table, look-ups or not.
+  /// Allocates `count` blocks, put behind those of a table, look-ups or not.
   void allocate(std::int64_t count, std::vector<core::BlockId>& table);
   /// Enters a full block into the prefix cache.
   void set_hash(core::BlockId block, std::uint64_t hash, std::size_t group = 0);
@@ -134,7 +134,7 @@ class KvCache {
     std::uint64_t hash = 0;
     HeldRow* row = nullptr;  ///< The oldest that it is in.
     std::uint32_t references = 0;
-    core::BlockId next_in_bucket = kNullBlock;  ///< Of those in the cache, the one before it.
+    core::BlockId next_in_bucket = kNullBlock;  ///< The cached block before it in the bucket.
     core::BlockId previous_in_bucket = kNullBlock;
     core::BlockId next_free = kNullBlock;  ///< The free list is a ring through the null block.
     core::BlockId previous_free = kNullBlock;

@@ -33,13 +33,13 @@ class KvChanges {
   struct Change {
     core::SimTime at;
     bool came = false;
-    core::SimTime since;  ///< Of one that went, where ages are kept: when it had come.
+    core::SimTime since;  ///< When a block that went had come, where ages are kept.
   };
 
   KvHistory history_;
   core::SimTime now_;
   std::deque<std::pair<core::SimTime, Key>> order_;
-  std::map<Key, std::deque<Change>> changes_;  ///< Of each key, the oldest first.
+  std::map<Key, std::deque<Change>> changes_;  ///< Changes of each key, the oldest first.
   std::map<Key, core::SimTime> ages_;          ///< Where they are kept: when what is there came.
 };
 

@@ -295,7 +295,7 @@ void Scheduler::schedule_waiting(ScheduledStep& step) {
   if (options_.max_loras > 0) {
     note_adapters(step);
   }
-  // Of the running requests alone: what this pass admits is not asked.
+  // Only running requests count: what this pass admits is not asked.
   only_decodes_run_ = options_.profile.pads_single_tokens_to_drafts &&
                       options_.num_speculative_tokens > 0 && options_.draft_levels.empty() &&
                       !step.empty() && std::ranges::none_of(step, &ScheduledSequence::is_prefill);

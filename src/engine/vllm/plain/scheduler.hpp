@@ -49,17 +49,17 @@ struct Sequence : engine::Sequence {
   std::int64_t prefill_end = 0;           ///< Tokens known at its admission: up to here is prefill.
   TokenSequence tokens;
   BlockTables blocks;
-  BlockHashes block_hashes;          ///< Of all full blocks of known tokens.
-  std::int64_t num_hashes_made = 0;  ///< Of those, as many as vLLM 0.8 has made so far.
+  BlockHashes block_hashes;          ///< Hashes of all full blocks of known tokens.
+  std::int64_t num_hashes_made = 0;  ///< Hashes that vLLM 0.8 has made so far.
   std::int64_t num_remote_tokens =
       0;                              ///< Leading prompt tokens whose KV another engine hands over.
   bool states_content = false;        ///< Its prompt says what others may have too.
   bool loads_remote = false;          ///< That KV takes time to arrive: the request waits for it.
   bool remote_arrived = true;         ///< Nothing of it is on the way.
   bool holds_blocks = false;          ///< When it finishes, its blocks stay.
-  std::int64_t num_local_tokens = 0;  ///< Of a request that loads: found in the own cache.
-  std::uint64_t load = 0;             ///< Of the connector, the one that it waits for.
-  std::int64_t num_offered = 0;       ///< Of its blocks, offered to the connector.
+  std::int64_t num_local_tokens = 0;  ///< Found in its own cache, where it loads.
+  std::uint64_t load = 0;             ///< The connector's load that it waits for.
+  std::int64_t num_offered = 0;       ///< Blocks offered to the connector.
 
   [[nodiscard]] std::int64_t num_tokens() const { return num_prompt_tokens + num_output_tokens; }
 };
@@ -133,14 +133,14 @@ class Scheduler final : public QueueScheduler<Sequence> {
     CachedPrefix prefix;
     bool looked_up = false;
     std::int64_t cached = 0;  ///< Tokens that need no computing: found, handed over or loaded.
-    std::int64_t local = 0;   ///< Of those, found here.
+    std::int64_t local = 0;   ///< Tokens found here.
     std::int64_t tokens = 0;  ///< To compute in this step.
     std::int64_t lookahead = 0;
     bool loads = false;       ///< Gets blocks only, until its KV has arrived.
     std::int64_t stored = 0;  ///< Blocks that the connector loads.
   };
 
-  /// Of a victim's part of the step that is being formed.
+  /// A victim's part of the step that is being formed.
   struct Withdrawn {
     bool was_scheduled = false;
     std::int64_t computed = 0;  ///< Tokens that count as computed all the same.
@@ -196,7 +196,7 @@ class Scheduler final : public QueueScheduler<Sequence> {
   void choose_drafts(const ScheduledStep& step) const;
   void take_back(const ScheduledSequence& part) const;
   bool take_tokens(Sequence& sequence, const ScheduledSequence& part, std::int64_t tokens) override;
-  /// Of a request that decodes: the next, and its drafts.
+  /// Tokens of a request that decodes: the next, and its drafts.
   [[nodiscard]] std::int64_t tokens_per_step() const { return 1 + options_.num_speculative_tokens; }
   [[nodiscard]] std::int64_t quiet_tokens(const Sequence& sequence) const;
   [[nodiscard]] std::int64_t blocks_taken(std::int64_t tokens) const;
@@ -220,7 +220,7 @@ class Scheduler final : public QueueScheduler<Sequence> {
   std::int64_t draft_slots_;  ///< Input positions that drafting takes per scheduled request.
   BlockManager manager_;
   KvConnector* connector_ = nullptr;
-  std::vector<LoadStart> load_starts_;     ///< Of the last schedule().
+  std::vector<LoadStart> load_starts_;     ///< Loads that the last schedule() started.
   std::map<LoadId, SequencePtr> loading_;  ///< Their KV is on the way.
   /// A finished request whose blocks are still read: by another instance, by the connector, or by
   /// both.
@@ -228,8 +228,8 @@ class Scheduler final : public QueueScheduler<Sequence> {
     SequencePtr sequence;
     std::int64_t readers = 1;
   };
-  /// Of one request that was sent again there may be several: those of its earliest attempt are
-  /// released first.
+  /// One request that was sent again may have several: those of its earliest attempt are released
+  /// first.
   std::multimap<core::RequestId, Holding> holding_;
   Queue skipped_;  ///< Passed over: waiting for a grammar, an adapter slot or KV.
   /// The step being formed has running requests, and none of them a prefill; asked for padding.

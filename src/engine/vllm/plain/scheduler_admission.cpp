@@ -118,8 +118,8 @@ void Scheduler::count_lookup(const Sequence& sequence, const CachedPrefix& prefi
   std::int64_t queries = sequence.num_tokens();
   std::int64_t hits = prefix.num_blocks * manager_.block_size();
   if (options_.profile.prefix_stats_in_blocks) {
-    // Of the hashes made so far: those of accepted drafts are made when the request runs again. The
-    // last one is left out where it would cover the last token.
+    // The hashes made so far count: those of accepted drafts are made when the request runs again.
+    // The last one is left out where it would cover the last token.
     const std::int64_t made = options_.num_speculative_tokens > 0
                                   ? sequence.num_hashes_made
                                   : sequence.num_tokens() / manager_.block_size();

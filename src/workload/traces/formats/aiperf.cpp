@@ -39,7 +39,7 @@
 namespace ridgeline::workload {
 namespace {
 
-/// Of the contents of its conversations.
+/// Space of the contents of its conversations.
 constexpr std::uint64_t kAiperfSpace = 0x61697065;  // "aipe"
 
 class AiperfReader {
@@ -119,11 +119,11 @@ class AiperfReader {
     core::Duration end;  ///< When the client had its answer.
     std::int32_t conversation = -1;
     std::int32_t session = -1;
-    std::int64_t number = 0;  ///< Of its line.
+    std::int64_t number = 0;  ///< Number of its line.
   };
   /// A session, as far as it has come.
   struct Talk {
-    Conversation prompt;  ///< Of the last turn.
+    Conversation prompt;  ///< Prompt of the last turn.
     core::Tokens answer = {};
     std::int64_t last = -1;  ///< Its place.
     core::Duration end = {};

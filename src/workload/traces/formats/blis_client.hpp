@@ -33,7 +33,7 @@ struct BlisClient {
   double fraction = 0.0;
   std::optional<double> rate;  ///< Stated by the arrival process itself.
   std::vector<BlisWindow> windows;
-  std::optional<RateCurve> shape;  ///< Of rate 1: diurnal and drain.
+  std::optional<RateCurve> shape;  ///< Curve of rate 1: diurnal and drain.
   std::int64_t concurrency = 0;
   Law think = Law::constant(0.0);
   bool single_session = false;

@@ -366,7 +366,7 @@ class MooncakeGroupWriter final : public TraceWriter {
   bool agentic_;
   const ItemStream* stream_ = nullptr;
   std::int64_t count_ = 0;
-  std::vector<std::int64_t> names_;  ///< Of the group's items.
+  std::vector<std::int64_t> names_;  ///< Names of the group's items.
   std::unordered_map<std::int32_t, LastTurn> last_turns_;
 };
 

@@ -166,8 +166,8 @@ class OtelReader {
     if (spans_[i].trace < 0) {
       return;
     }
-    // Of those that had ended, the one that began last; earlier ones that ended before it began
-    // were waited for by it.
+    // It waits for the span that began last of those that had ended, and for those that ended after
+    // that began; that one waited for earlier ones.
     std::optional<std::size_t> last;
     for (const std::size_t other : earlier) {
       if (spans_[other].end <= spans_[i].begin) {

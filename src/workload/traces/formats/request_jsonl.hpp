@@ -67,7 +67,7 @@ inline constexpr std::array<std::string_view, 10> kMeasuredKeys = {"request_id",
                                                                    "e2e_ms",
                                                                    "server_ttft_ms",
                                                                    "server_e2e_ms"};
-/// The same of a cluster's requests.
+/// Keys of a cluster's requests.
 inline constexpr std::array<std::string_view, 8> kClusterKeys = {"instance",
                                                                  "num_attempts",
                                                                  "gateway_ms",

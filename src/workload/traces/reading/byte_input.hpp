@@ -20,7 +20,7 @@ class ByteInput {
   virtual std::size_t read(char* buffer, std::size_t size) = 0;
   /// Why reading ended early; empty when it did not.
   [[nodiscard]] virtual std::string_view problem() const { return {}; }
-  /// Of an input that is unpacked, the packed bytes that were read so far.
+  /// The packed bytes read so far, of an input that is unpacked.
   [[nodiscard]] virtual std::optional<std::size_t> packed_bytes() const { return std::nullopt; }
 };
 

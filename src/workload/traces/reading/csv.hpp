@@ -51,7 +51,7 @@ class CsvRowParser : public RowParser {
   std::span<const CsvColumn> columns_;
   bool strict_;
   std::vector<bool> present_;
-  std::vector<std::size_t> meaning_;  ///< Of each position in the file.
+  std::vector<std::size_t> meaning_;  ///< Meaning of each position in the file.
   std::vector<std::string_view> cells_;
   TraceClock clock_;
 };

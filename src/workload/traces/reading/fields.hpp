@@ -37,7 +37,7 @@ class TraceLine {
                std::string_view found,
                std::string_view expected,
                std::string hint = {}) const;
-  /// The same, at the start of a piece of text().
+  /// Notes a problem at the start of a piece of text().
   void problem(std::string_view column,
                std::string_view piece,
                std::string_view found,
@@ -74,7 +74,7 @@ bool read_seconds(const TraceLine& line,
                   std::string_view column,
                   std::string_view cell,
                   core::Duration& time);
-/// The same in another unit: 10^-`digits` seconds ("milliseconds": 3).
+/// A unit of 10^-`digits` seconds ("milliseconds": 3), in which read_time() reads a time.
 struct TimeUnit {
   std::string_view name;
   int digits = 0;

@@ -21,7 +21,7 @@ class JsonRecord {
  public:
   /// Takes one value from the walk; false when it is no sound JSON.
   bool read(JsonCursor& json);
-  /// The same for the members of one object under a name, beside what was read before.
+  /// Takes the members of one object under a name, beside what was read before.
   bool read_under(JsonCursor& json, const std::string& path);
 
   /// The first of these paths that is there and not null.

@@ -45,7 +45,7 @@ class SharedText {
   struct Known {
     std::shared_ptr<const domain::History> history;
     std::string text;
-    std::vector<std::size_t> ends;  ///< Of each piece in the text.
+    std::vector<std::size_t> ends;  ///< End of each piece in the text.
   };
   std::unordered_map<const domain::History*, Known> known_;
   std::size_t size_ = 0;

@@ -29,7 +29,7 @@ class TraceClock {
             std::string_view column,
             std::string_view cell,
             core::Duration& since_first);
-  /// The same for an instant read elsewhere; `piece` is where problems are noted.
+  /// The time of an instant read elsewhere; `piece` is where problems are noted.
   bool since_first(const TraceLine& line,
                    std::string_view column,
                    std::string_view piece,

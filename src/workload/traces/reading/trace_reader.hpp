@@ -23,13 +23,12 @@ class TraceReader {
   /// Reads the head of the file: what format it is, and its header. Fails for what is not a regular
   /// file that can be read, for an empty file, an unknown format and a bad header.
   static core::Result<TraceReader> open(const std::string& path);
-  /// The same for bytes at hand; `name` stands for the path in messages. `format` skips the
-  /// detection.
+  /// Reads bytes at hand; `name` stands for the path in messages. `format` skips the detection.
   static core::Result<TraceReader> open(std::unique_ptr<ByteInput> input,
                                         std::string name,
                                         const TraceFormat* format = nullptr,
                                         LineLimits limits = {});
-  /// The same for lines of a known format.
+  /// Reads lines of a known format.
   static core::Result<TraceReader> open(LineReader lines,
                                         std::string name,
                                         const TraceFormat& format);

@@ -17,7 +17,7 @@ struct Conversion {
   std::int64_t requests = 0;
   /// What the new file cannot say, and how often the old one said it: "session (12 requests)".
   std::vector<std::string> lost;
-  core::Warnings warnings;  ///< Of the stream.
+  core::Warnings warnings;  ///< Warnings of the stream.
 };
 
 /// Writes a stream in another format. What that format has no room for is counted; where it cannot

@@ -137,7 +137,7 @@ class RequestJsonlWriter final : public TraceWriter {
   const ItemStream* stream_ = nullptr;
   std::int64_t place_ = 0;
   SharedText shared_text_;
-  std::string text_;  ///< Of the line.
+  std::string text_;  ///< Text of the line.
 };
 
 }  // namespace

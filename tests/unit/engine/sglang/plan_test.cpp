@@ -141,7 +141,7 @@ TEST(SglangPlan, RanksOfTheAttentionShareChunksAndSeats) {
   EXPECT_EQ(options.chunked_prefill_size, 2048) << "8192 / 4";
   EXPECT_EQ(options.max_running_requests, 2) << "10 / 4";
   EXPECT_EQ(options.schedule_conservativeness, 0.3);
-  // Of 80 GiB: 512 MiB, 1.5 for each of 2048 chunk tokens, 8 GPUs / 8 GiB, 2 for each of 512
+  // 80 GiB less 512 MiB, 1.5 for each of 2048 chunk tokens, 8 GPUs / 8 GiB, 2 for each of 512
   // graphs, and 3 + 1.5 for each of 512 graphs and 4 ranks: (81920 - 14848) / 81920.
   EXPECT_EQ(made->memory.utilization, 0.819);
 }

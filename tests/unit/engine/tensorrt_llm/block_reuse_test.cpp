@@ -66,8 +66,8 @@ TEST_F(BlockReuseTest, BlocksInUseAreNotSharedInPartWithoutCopies) {
   EXPECT_EQ(requests.kv().find_prefix(requests.add_context(20, 4, 1)), 10);
 }
 
-/// Of 8 blocks, two texts hold 2 each. 6 are taken: 4 that hold nothing, and the older text's, its
-/// last block first.
+/// Two texts hold 2 of the 8 blocks each. 6 are taken: 4 that hold nothing, and the older text's,
+/// its last block first.
 TEST_F(BlockReuseTest, TheBlockGivenBackFirstIsTakenFirst) {
   compute(8, 1);
   compute(8, 2);
@@ -106,8 +106,8 @@ TEST(BlockOrder, WhatIsStoredBehindABlockIsLostWithIt) {
   kv.start(first);  // Blocks 0 to 3.
   kv.store(first, 16, false);
   kv.release(first);  // Free: 4 5 6 7 3 2 1 0.
-  // The same prompt again finds all of it but its last block, which it computes into block 4, and
-  // writes an answer into 5. Of the two equal blocks 3 is the one stored, and 5 follows it.
+  // This prompt, sent again, finds all of it but its last block, which it computes into block 4,
+  // and writes an answer into 5. Of the two equal blocks 3 is the one stored, and 5 follows it.
   Sequence& again = requests.add_context(16, 8, 1);
   EXPECT_EQ(kv.start(again), 12);
   kv.extend(again, 20);

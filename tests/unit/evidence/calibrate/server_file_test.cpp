@@ -95,7 +95,7 @@ TEST(ServerFile, HoldsTheBandsOfItsMeasurements) {
   ASSERT_EQ(own.bands.size(), 1U);
   EXPECT_EQ(own.bands[0].p90, calibration.own.bands[0].p90);
   EXPECT_EQ(own.bands[0].records, 2);
-  // Of several networks there is no such server.
+  // Several networks have no such server.
   calibration.own.server[static_cast<std::size_t>(accuracy::Axis::kDeployment)].clear();
   EXPECT_TRUE(read_back(calibration).calibrated.is_null());
 }

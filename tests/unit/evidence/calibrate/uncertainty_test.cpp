@@ -53,7 +53,7 @@ TEST(Uncertainty, ARecordIsPredictedFromTheOthers) {
   EXPECT_NEAR(held_out[1], -0.01 - 0.02, 1e-12);
 }
 
-// Of two measurements a normal law's tenth lies far out: 6.3 times their spread.
+// With two measurements a normal law's tenth lies far out: 6.3 times their spread.
 TEST(Uncertainty, BandsOfFewRecordsAreWide) {
   const Ended ended({0.0, 0.0, 0.0});
   const auto bands = bands_of(ended.observations, {0.1, 0.1, 0.1});

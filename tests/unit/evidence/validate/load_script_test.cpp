@@ -189,7 +189,7 @@ TEST(LoadScript, ASharedPrefixIsPartOfThePrompt) {
   EXPECT_EQ(request.prompt, script.pop().prompt);
 }
 
-// Of two ranks the first has every other request, as long as in the whole, and half of the clients.
+// The first of two ranks has every other request, as long as in the whole, and half of the clients.
 TEST(LoadScript, OneRankHasItsPartOfTheRequests) {
   StageLoad recorded = load(StageLoad::Kind::kRecorded, 5, 0.0);
   for (std::int64_t i = 0; i < 5; ++i) {

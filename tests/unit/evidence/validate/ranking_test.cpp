@@ -153,7 +153,7 @@ TEST(Ranking, ABoundIsNeverPicked) {
   EXPECT_EQ(ranking.by_confidence[0].all.picks, 0);
 }
 
-/// Of lists of requests no mean is stated: 10 clients whose answers of 101 tokens take 2 s.
+/// Lists of requests state no mean: 10 clients whose answers of 101 tokens take 2 s.
 TEST(Ranking, AnAnswersLengthIsThatOfTheRequestsSimulated) {
   std::vector<ScoredRecord> records = others();
   add_group(records, "a", 1.0);

@@ -109,7 +109,7 @@ TEST(ReadObserved, SaysWhyItsTimesAreNotToBeTrusted) {
       read({kHead, row(0, "1.0"), R"({"ridgeline_observed_end":1,"unsound":["late"]})"});
   EXPECT_EQ(late.unsound, "late");
   EXPECT_THAT(late.doubts, ElementsAre("the measurement is unsound: late"));
-  // Of a record in two parts the last end counts.
+  // In a record of two parts the last end counts.
   EXPECT_EQ(
       read({kHead, R"({"ridgeline_observed_end":1,"unsound":["x"]})", row(0, "1"), kEnd}).unsound,
       "");

@@ -75,7 +75,7 @@ TEST(Sweeps, TheMeanTimePerTokenComesBeforeTheMedianGap) {
     record.measured.at(Figure::kTpot, Level::kMean) = 50.0;
   }
   EXPECT_TRUE(any(records));
-  records[0].measured.at(Figure::kTpot, Level::kMean).reset();  // Of two kinds: two sweeps.
+  records[0].measured.at(Figure::kTpot, Level::kMean).reset();  // Two sweeps now.
   EXPECT_FALSE(any(records));
 }
 

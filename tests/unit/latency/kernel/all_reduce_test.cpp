@@ -65,7 +65,7 @@ TEST(AllReduce, TheWayFollowsSizeAndRanks) {
   EXPECT_EQ(way(8.0 * kMib, 2), AllReduceWay::kNccl);
 }
 
-/// Of the constants in use, with round numbers.
+/// The constants in use, with round numbers.
 AllReduceConstants round_constants() {
   AllReduceConstants constants;
   constants.two_shot = core::microseconds(9.0);

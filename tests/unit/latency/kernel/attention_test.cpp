@@ -74,7 +74,7 @@ TEST_F(AttentionOnH100, BeforeHopperABlockStreamsAWholeSequence) {
         call.tokens = 0;  // the cache alone
         return core::as_microseconds(decode_attention(call, shape, constants, gpu).time);
       };
-  // Of 0.8 * 2.039e12 bytes a second; a block streams 10,000 * 512 bytes, at 25e9 a second 204.8
+  // With 0.8 * 2.039e12 bytes a second; a block streams 10,000 * 512 bytes, at 25e9 a second 204.8
   // us, and each query head takes 0.001 us. One sequence of 32 heads: 32 blocks on 108
   // multiprocessors.
   EXPECT_NEAR(us(1, kMha32, a100), 20.032 + 204.8, 0.001);

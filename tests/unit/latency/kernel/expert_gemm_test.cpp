@@ -54,7 +54,7 @@ model::ExpertGemm many_experts() {
 
 TEST(ExpertGemm, FewerExpertsAreHitWhereSomeAreMorePopular) {
   const model::ExpertGemm shape = many_experts();
-  // Of all alike: 256 * (1 - (31/32)^32).
+  // All alike: 256 * (1 - (31/32)^32).
   EXPECT_NEAR(expected_experts(shape, 32), 163.314, 1e-3);
   EXPECT_NEAR(expected_experts(shape, 32, {.popularity_shape = 1e6}), 163.314, 1e-3);
   // 256 * (1 - (1 + 32 * ln(32/31) / 0.5)^-0.5)

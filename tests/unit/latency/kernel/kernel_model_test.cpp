@@ -237,7 +237,7 @@ TEST(KernelModel, AWholePromptBesideDecodesIsALineAsWell) {
   }
 }
 
-/// Of 3,000 shared tokens 43 % are read in no time: 1,290. Whatever else is in the step stays.
+/// 43 % of 3,000 shared tokens are read in no time: 1,290. Whatever else is in the step stays.
 TEST(KernelModel, WhatIsSharedIsReadFromMemoryOnce) {
   const model::ModelSpec network = fixtures::llama_2_7b();
   const hardware::GpuSpec h100 = gpu("h100");

@@ -45,7 +45,7 @@ TEST(PipelineModel, StagesSumToTheStep) {
 }
 
 TEST(PipelineModel, AWayThroughAllStagesIsTheWholeNetworkAndThreeMessages) {
-  // The same operators, and three further step gaps of 31 us; of 2048 tokens x 5120 x 2 bytes each
+  // Equal operators, and three further step gaps of 31 us; with 2048 tokens x 5120 x 2 bytes each
   // message takes what point_to_point says.
   const Piped subject;
   const Step step{.num_decodes = 0, .context = 0, .chunks = {chunk(0, 2048)}};

@@ -251,8 +251,8 @@ TEST_F(PlanOfManyExperts, SymmetricMemoryTakesWhatNcclWould) {
   EXPECT_LT(microseconds("all_reduce", 1366, symmetric), microseconds("all_reduce", 1366));
 }
 
-/// Of FP8 in blocks; where no set of it is known, and for sides that it does not take, the kernel
-/// that there is without it.
+/// DeepGEMM's set for FP8 in blocks; where it is not known, and for sides that it does not take,
+/// the kernel that there is without it.
 TEST_F(PlanOfManyExperts, DeepGemmMultipliesWhatItFits) {
   const KernelChoice deep{.deep_gemm = true};
   EXPECT_LT(microseconds("qkv_proj", 16, deep), microseconds("qkv_proj", 16));

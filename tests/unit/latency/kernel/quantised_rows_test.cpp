@@ -26,7 +26,7 @@ class QuantisedRows : public testing::Test {
   }
 
   KernelChoice choice_ = {.fuse_attn_quant = true};
-  /// Of rows of 8,192 in 16 bit over two ranks.
+  /// Exchange of rows of 8,192 in 16 bit over two ranks.
   std::optional<model::AllReduce> exchange_ = model::AllReduce{.width = 8192, .ranks = 2};
   std::string gpu_ = "b200";
 };

@@ -107,7 +107,7 @@ TEST(SlowerTensorCores, ComeNearerToTheirPeak) {
   EXPECT_NEAR(h20.gemm_8bit.values.sustained_slowdown / h100.gemm_8bit.values.sustained_slowdown,
               0.22436,  // 1,916.6 against 8,542.7
               1e-5);
-  // The same silicon, if at another clock, and a share above the best: as fitted.
+  // GPUs of this silicon, if at another clock, and a share above the best: as fitted.
   for (const char* same : {"h800", "gh200", "h100-pcie"}) {
     const Calibration other = calibrate(constants, hardware::find_gpu(same).value());
     EXPECT_EQ(other.prefill_attention.values.compute_efficiency,

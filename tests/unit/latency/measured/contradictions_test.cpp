@@ -35,7 +35,7 @@ struct QuotedMfu {
 /// sound; they are shares of 148 TFLOP/s.
 constexpr std::array<QuotedMfu, 5> kPrefillAbove1 = {
     {{1024, 1.266}, {4096, 4.222}, {8192, 4.814}, {16384, 4.782}, {32768, 4.706}}};
-/// The same of FP8 GEMMs of 2048 x 6144, by m: shares of 989.5.
+/// MFUs of FP8 GEMMs of 2048 x 6144, by m: shares of 989.5.
 constexpr std::array<QuotedMfu, 3> kGemmAbove1 = {{{16, 0.023}, {1024, 1.019}, {4096, 1.146}}};
 
 /// Tables of an H100 with those MFUs; decode attention is shares of 989.5, as it should be.

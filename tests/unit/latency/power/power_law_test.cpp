@@ -41,7 +41,8 @@ TEST(PowerLaw, OthersLieBetweenThoseThatWere) {
   const hardware::GpuSpec gpu = known("a100-80gb");
   ASSERT_EQ(gpu.power_watts, 400.0);
   const Watts watts = working_power(gpu, {.bandwidth = 0.25, .compute = 0.0});
-  // Of 400 W, 0.1857... and half of H100's 0.295, or of B200's 0.636. H200's law is none apart.
+  // Share of 400 W: 0.1857... and half of H100's 0.295, or of B200's 0.636. H200's law is none
+  // apart.
   EXPECT_NEAR(watts.low, 400.0 * (130.0 / 700.0 + 0.1475), 1e-9);
   EXPECT_NEAR(watts.high, 400.0 * (130.0 / 700.0 + 0.318), 1e-9);
   EXPECT_NEAR(watts.expected, (watts.low + watts.high) / 2, 1e-9);

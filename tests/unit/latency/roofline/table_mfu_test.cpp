@@ -175,7 +175,7 @@ TEST(TableMfu, FallsBackToTheNearestHeadsAndRanksAndSaysSo) {
   network.layers.front().attention.kv_heads = 4;
   const BuiltModel model("v2-final", network, 2, with_tables(folder));
   auto notes = model->notes();
-  // Of one MFU for all: a table that cannot be true, which is another test's.
+  // One MFU for all is a table that cannot be true, which is another test's.
   std::erase_if(notes, [](const auto& note) { return note.code == "W-table-contradiction"; });
   ASSERT_EQ(notes.size(), 2U);
   EXPECT_THAT(notes[0].message, testing::HasSubstr("32-8-128 is the nearest, 4 away"));

@@ -212,7 +212,7 @@ TEST(TableModel, NeedsATable) {
 }
 
 TEST(TableModel, ScalesTheFormatThatWasNotMeasured) {
-  // The same tables called FP8: their MFU is half, so 16-bit weights take the kernel model's ratio.
+  // These tables, called FP8: their MFU is half, so 16-bit weights take the kernel model's ratio.
   const MadeTables made;
   std::string text = "m,k,n,latency_us,mfu\n";
   for (const std::int64_t m : {8, 1024}) {

@@ -24,7 +24,7 @@ TEST(HeatLane, LinesAreWithinABinOfTheExactNumbers) {
     EXPECT_LE(drawn.p99[i], drawn.greatest[i]);
   }
   EXPECT_GT(testing::count(lanes.canvas().marks(), "class=\"heat\""), 1);
-  // Of the run's target, and of its key.
+  // The line of the run's target, and that of its key.
   EXPECT_EQ(testing::count(lanes.canvas().marks(), "class=\"target\""), 2);
 }
 

@@ -66,7 +66,7 @@ TEST(ColdStart, FactsAreOfOneInstance) {
     return start_facts(**deployment);
   };
   const scaling::StartFacts graphs = facts("false");
-  EXPECT_NEAR(graphs.weights.value(), 2 * 8.03e9, 0.02e9);  // Of both ranks, two bytes each.
+  EXPECT_NEAR(graphs.weights.value(), 2 * 8.03e9, 0.02e9);  // Both ranks, two bytes each.
   EXPECT_EQ(graphs.layers, 32);
   EXPECT_EQ(graphs.ranks, 2);
   EXPECT_GT(graphs.graph_sizes, 0);

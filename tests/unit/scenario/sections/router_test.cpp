@@ -27,7 +27,7 @@ core::Result<LoadedScenario> read_cluster(const std::string& cluster,
       Purpose::kRun);
 }
 
-/// Of four instances with these flags, each with its place and hint.
+/// Problems of four instances with these flags, each with its place and hint.
 std::vector<std::string> problems_of(const std::vector<Override>& flags) {
   std::vector<std::string> lines;
   if (const auto loaded = read_cluster("{instances: 4}", flags); !loaded) {

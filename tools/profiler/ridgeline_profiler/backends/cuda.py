@@ -24,7 +24,7 @@ FLUSH_TIMES = 2
 # Fallback peaks for estimates of time on a GPU that is not in the catalogue.
 ASSUMED_FLOPS = 200e12
 ASSUMED_BANDWIDTH = 1e12
-# Of the memory that the allocator holds, this share may be unused before it is given back.
+# Share of the allocator's memory that may be unused before it is given back.
 IDLE_SHARE = 0.5
 
 

@@ -9,7 +9,7 @@ import triton.language as tl
 
 from ridgeline_profiler.kernels.tuning import fastest
 
-# Of the scales; a turn of the kernel takes one block, so its scales are constants of the turn.
+# Block of the scales; a turn of the kernel takes one block, so its scales are constants of the turn.
 BLOCK = 128
 
 

@@ -38,7 +38,7 @@ class Operator(Protocol):
         """The same work in plain numpy, on a CPU."""
 
 
-# Of the device's memory: what a point's tensors may take, so that the caches and graphs beside them fit.
+# Share of the device's memory that a point's tensors may take, so that the caches and graphs beside them fit.
 USABLE_MEMORY = 0.6
 
 

@@ -7,7 +7,7 @@ from ridgeline_profiler.networks import Network, find_network
 from ridgeline_profiler.operators.grouped_gemm import rank_load, route
 from ridgeline_profiler.points import Cost, Point
 
-# Of a graph's layers, this many have weights and caches of their own, used in turn: together they are several times
+# Layers of a graph that have weights and caches of their own, used in turn: together they are several times
 # any L2 cache, so each layer streams from memory as it would with all weights there.
 DISTINCT_LAYERS = 4
 ROUTING = "skewed"

@@ -133,7 +133,7 @@ TEST(RequestJsonl, RefusesWhatIsNotOneObjectALine) {
 }
 
 TEST(RequestJsonl, KeysAreNotUnescaped) {
-  // The same key in RFC 8259, but none that a program writes.
+  // An equal key in RFC 8259, but none that a program writes.
   EXPECT_THAT(jsonl_problems(R"({"arrival\u005fs":0})"), ::testing::Not(IsEmpty()));
   EXPECT_THAT(jsonl_problems(R"({"a\"b":0})"), ::testing::Not(IsEmpty()));
 }

@@ -44,6 +44,9 @@ set_target_properties(wheel_library wheel_program PROPERTIES
 set_target_properties(wheel_library PROPERTIES SOVERSION ${RIDGELINE_ABI})
 
 install(TARGETS ridgeline RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+if(RIDGELINE_LAB)
+  install(TARGETS ridgeline-lab RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT lab)
+endif()
 install(TARGETS ridgeline_shared EXPORT ridgelineTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
@@ -95,6 +98,12 @@ set(CPACK_PACKAGE_NAME ridgeline)
 set(CPACK_PACKAGE_CONTACT "The Ridgeline authors <ridgeline@localhost>")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
+# Two packages: ridgeline, and the laboratory's program.
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_NAME ridgeline)
+set(CPACK_DEBIAN_LAB_PACKAGE_NAME ridgeline-lab)
+set(CPACK_DEBIAN_LAB_PACKAGE_DEPENDS ridgeline)
+set(CPACK_COMPONENT_LAB_DESCRIPTION "Published studies, recorded decisions and collections of measured runs for ridgeline")
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)

@@ -15,7 +15,7 @@ ORDERING_ROUNDS = 4
 
 def read_layers(text: str) -> dict[str, list[str]]:
     """Layer -> the layers it may use, in the order of the file."""
-    return {m[1]: m[2].split() for m in re.finditer(r"^([a-z]+):(.*)$", text, re.MULTILINE)}
+    return {m[1]: m[2].split() for m in re.finditer(r"^([a-z/]+):(.*)$", text, re.MULTILINE) if not m[1].startswith("lab/")}
 
 
 def needed_lines(layers: dict[str, list[str]]) -> dict[str, list[str]]:

@@ -27,7 +27,7 @@ MAX_MEMBERS = 60
 # Third-party headers, by prefix, and the files that may include them. Heavy headers cost seconds per file and
 # hold exceptions; one adapter each keeps both in one place. fmt is free everywhere.
 ADAPTERS = {
-    "fmt/": ("src/*",),
+    "fmt/": ("src/*", "lab/*"),
     "tl/expected.hpp": ("src/core/result.hpp", "src/openai/api_error.hpp"),
     "yaml-cpp/": ("src/document/yaml_document.cpp",),
     "simdjson.h": ("src/document/json_document.cpp", "src/openai/*", "src/text/tokenizer_file.cpp"),
@@ -105,12 +105,12 @@ BANS = (
     Ban(
         rf"(?<!\w)(std|)::({LIBM})[fl]?\s*\(",
         "the library's differ by machine; use core/math.hpp",
-        ("src/core/math.cpp", "src/report/*"),
+        ("src/core/math.cpp", "src/report/*", "lab/pages/*"),
     ),
     Ban(
         rf"(?<![\w:.>])({LIBM})[fl]?\s*\(",
         "looks like the library's, which differ by machine; write core::",
-        ("src/core/*", "src/report/*"),
+        ("src/core/*", "src/report/*", "lab/pages/*"),
     ),
     Ban(r"\bstd::sto(i|l|ll|ul|ull|f|d|ld)\b", "throws, and stops at rubbish; use std::from_chars"),
     Ban(r"(?<!\w)throw\b", "no exception of ours: return core::Result", ("src/api/guard.cpp",)),
@@ -171,6 +171,13 @@ class Tree:
     def below(self, folder: str, *suffixes: str) -> list[str]:
         return [f for f in self.files if f.startswith(folder) and (not suffixes or f.endswith(suffixes))]
 
+    def sources(self, *suffixes: str) -> list[str]:
+        """The product's files and the laboratory's, without tests."""
+        return self.below("src/", *suffixes) + [f for f in self.below("lab/", *suffixes) if not f.startswith("lab/tests/")]
+
+    def tests(self, *suffixes: str) -> list[str]:
+        return self.below("tests/", *suffixes) + self.below("lab/tests/", *suffixes)
+
     def has(self, path: str) -> bool:
         return path in self._file_set()
 
@@ -211,9 +218,19 @@ def includes(tree: Tree, path: str) -> Iterator[tuple[int, str, str]]:
 def layer_table(tree: Tree) -> dict[str, list[str]]:
     table = {}
     for line in tree.text("cmake/layers.txt").splitlines():
-        if match := re.match(r"([a-z]+):(.*)$", line):
+        if match := re.match(r"([a-z/]+):(.*)$", line):
             table[match.group(1)] = match.group(2).split()
     return table
+
+
+def layer_of(name: str, table: dict[str, list[str]]) -> str:
+    """The layer of a file, by its name in an include: "sim/driver.hpp", "lab/records/campaign.hpp"."""
+    parts = name.split("/")
+    return "/".join(parts[:2]) if "/".join(parts[:2]) in table else parts[0]
+
+
+def included_path(name: str) -> str:
+    return name if name.startswith("lab/") else f"src/{name}"
 
 
 def check_layers(tree: Tree) -> Iterator[Finding]:
@@ -225,32 +242,32 @@ def check_layers(tree: Tree) -> Iterator[Finding]:
             if other not in seen:
                 yield Finding("cmake/layers.txt", 1, "layers", f"{layer} may not use {other}: list it above")
         seen.add(layer)
-    for path in tree.below("src/", ".hpp", ".cpp"):
-        layer = path.split("/")[1]
+    for path in tree.sources(".hpp", ".cpp"):
+        layer = layer_of(path.removeprefix("src/"), table)
         if layer not in table:
             yield Finding(path, 1, "layers", f"folder '{layer}' has no line in cmake/layers.txt")
             continue
         for line, kind, name in includes(tree, path):
             if kind != '"':
                 continue
-            target = name.split("/")[0]
+            target = layer_of(name, table)
             if layer == "api" and tree.has(f"include/{name}"):
                 continue  # The library's own face.
             if target not in table:
                 yield Finding(path, line, "layers", f'"{name}" does not start with a layer')
             elif target != layer and target not in table[layer]:
                 yield Finding(path, line, "layers", f"{layer} may not use {target} (cmake/layers.txt)")
-            elif not tree.has(f"src/{name}"):
-                yield Finding(path, line, "layers", f"src/{name} does not exist")
+            elif not tree.has(included_path(name)):
+                yield Finding(path, line, "layers", f"{included_path(name)} does not exist")
 
 
 def check_siblings(tree: Tree) -> Iterator[Finding]:
     """Of two folders beside each other in one layer, only one includes from the other."""
     first: dict[tuple[str, str], tuple[str, int]] = {}
-    for path in tree.below("src/", ".hpp", ".cpp"):
+    for path in tree.sources(".hpp", ".cpp"):
         folder = PurePosixPath(path).parent
         for line, kind, name in includes(tree, path):
-            other = PurePosixPath("src", name).parent
+            other = PurePosixPath(included_path(name)).parent
             if kind == '"' and other != folder and other.parent == folder.parent and len(folder.parts) > 2:
                 first.setdefault((folder.name, str(other)), (path, line))
     for (folder, other), (path, line) in first.items():
@@ -274,7 +291,7 @@ def check_layer_picture(tree: Tree) -> Iterator[Finding]:
 
 def check_headers(tree: Tree) -> Iterator[Finding]:
     """Third-party headers stay in their adapters."""
-    for path in tree.below("src/", ".hpp", ".cpp"):
+    for path in tree.sources(".hpp", ".cpp"):
         for line, kind, name in includes(tree, path):
             if kind != "<" or not re.search(r"[./]", name):
                 continue
@@ -291,7 +308,7 @@ def check_headers(tree: Tree) -> Iterator[Finding]:
 def check_bans(tree: Tree) -> Iterator[Finding]:
     """Calls that would make a simulated result depend on the machine, or end it behind our back."""
     compiled = [(ban, re.compile(ban.pattern)) for ban in BANS]
-    for path in tree.below("src/", ".hpp", ".cpp"):
+    for path in tree.sources(".hpp", ".cpp"):
         code = tree.code(path)
         for ban, pattern in compiled:
             if matches(path, ban.allowed):
@@ -328,7 +345,7 @@ def hashed_names(code: str) -> set[str]:
 
 def check_hash_order(tree: Tree) -> Iterator[Finding]:
     """Nothing walks a hash container: its order is the library's business."""
-    for path in tree.below("src/", ".hpp", ".cpp"):
+    for path in tree.sources(".hpp", ".cpp"):
         code = tree.code(path)
         names = hashed_names(code)
         own_header = path.removesuffix(".cpp") + ".hpp"
@@ -384,7 +401,7 @@ def check_openings(tree: Tree) -> Iterator[Finding]:
     readers = {".cpp": cpp_comments, ".hpp": cpp_comments, ".h": cpp_comments, ".py": python_comments}
     for path in tree.files:
         read = readers.get(PurePosixPath(path).suffix)
-        if read is None or not path.startswith(("src/", "include/", "tests/", "fuzz/", "bench/", "tools/")):
+        if read is None or not path.startswith(("src/", "lab/", "include/", "tests/", "fuzz/", "bench/", "tools/")):
             continue
         for line, comment in read(tree.text(path)):
             if match := OPENING.match(comment):
@@ -401,18 +418,20 @@ def check_mirror(tree: Tree) -> Iterator[Finding]:
             words = line.split(maxsplit=2)
             if words and not line.startswith("#"):
                 exceptions[words[0]] = number
-                if len(words) < 3 or not words[1].startswith("tests/") or not tree.has(words[1]):
+                if len(words) < 3 or not words[1].startswith(("tests/", "lab/tests/")) or not tree.has(words[1]):
                     yield Finding(listed, number, "mirror", f"{words[0]}: name the test that covers it, and how")
         stated = re.match(r"# (\d+) ", tree.text(listed))
         if stated is None or int(stated.group(1)) != len(exceptions):
             message = f"{len(exceptions)} sources are listed: the first line is to say so, and a lower number than before"
             yield Finding(listed, 1, "mirror", message)
-    tests = tree.below("tests/unit/", ".cpp") + tree.below("tests/property/", ".cpp")
+    tests = tree.tests(".cpp")
     stems = {PurePosixPath(test).stem for test in tests}
     included = {name for test in tests for _, kind, name in includes(tree, test) if kind == '"'}
-    for path in tree.below("src/", ".cpp"):
+    for path in tree.sources(".cpp"):
         stem = PurePosixPath(path).stem
         header = path.removeprefix("src/").removesuffix(".cpp") + ".hpp"
+        if PurePosixPath(path).name == "main.cpp":
+            continue
         tested = f"{stem}_test" in stems or f"{stem}_prop" in stems or header in included
         if tested and path in exceptions:
             yield Finding(listed, exceptions[path], "mirror", f"{path} has a test now: take this line out")
@@ -426,11 +445,11 @@ def check_mirror(tree: Tree) -> Iterator[Finding]:
 def check_tests_run(tree: Tree) -> Iterator[Finding]:
     """A test outside the folders that the build globs would never run."""
     layers = layer_table(tree)
-    for path in tree.below("tests/", "_test.cpp", "_prop.cpp"):
-        parts = path.split("/")
+    for path in tree.tests("_test.cpp", "_prop.cpp"):
         kind = "unit" if path.endswith("_test.cpp") else "property"
-        if parts[1] != kind or len(parts) < 4 or parts[2] not in layers:
-            yield Finding(path, 1, "tests", f"is never built: expected tests/{kind}/<layer>/")
+        tests, found, rest = path.partition(f"tests/{kind}/")
+        if not found or "/" not in rest or layer_of(f"{tests}{rest}", layers) not in layers:
+            yield Finding(path, 1, "tests", f"is never built: expected {tests}tests/{kind}/<layer>/")
 
 
 def check_fuzzers(tree: Tree) -> Iterator[Finding]:
@@ -487,7 +506,7 @@ def check_links(tree: Tree) -> Iterator[Finding]:
                 yield Finding(path, line, "links", f"{target} does not exist")
             elif anchor and target.endswith(".md") and anchor not in anchors(tree.text(target)):
                 yield Finding(path, line, "links", f"{target} has no heading '{anchor}'")
-    for path in tree.below("src/", ".hpp", ".cpp"):
+    for path in tree.sources(".hpp", ".cpp"):
         for match in re.finditer(r"\bdocs/[\w./-]+\.md\b", tree.text(path)):
             if not tree.has(match.group()):
                 line = line_of(tree.text(path), match.start())
@@ -506,7 +525,7 @@ def check_links(tree: Tree) -> Iterator[Finding]:
 def check_commands(tree: Tree) -> Iterator[Finding]:
     """Commands that the pages show exist: ./dev's, and the verbs and flags of the binary."""
     dev = set(re.findall(r"^cmd_(\w+)\(\)", tree.text("dev"), re.MULTILINE)) if tree.has("dev") else set()
-    sources = "\n".join(tree.text(path) for path in tree.below("src/", ".cpp", ".hpp"))
+    sources = "\n".join(tree.text(path) for path in tree.sources(".cpp", ".hpp"))
     strings = set(re.findall(r'"(?:--)?([a-z0-9][a-z0-9_-]*)', sources))
     for path in (path for path in tree.files if path.endswith(".md")):
         text = tree.text(path)
@@ -524,7 +543,7 @@ def check_commands(tree: Tree) -> Iterator[Finding]:
 
 def running_lines(block: str) -> Iterator[tuple[int, str]]:
     """Lines of a fenced block that call the binary, with their offsets."""
-    for match in re.finditer(r"^\s*(?:\$ )?(?:time )?(?:\S*/)?ridgeline (.*)$", block, re.MULTILINE):
+    for match in re.finditer(r"^\s*(?:\$ )?(?:time )?(?:\S*/)?ridgeline(?:-lab)? (.*)$", block, re.MULTILINE):
         yield match.start(1), match.group(1).split(" #")[0]
 
 
@@ -539,7 +558,7 @@ def unknown_words(command: str, strings: set[str]) -> Iterator[str]:
 
 def check_named_tests(tree: Tree) -> Iterator[Finding]:
     """A test that a page names (`Suite.Case`) exists."""
-    tests = "\n".join(tree.text(path) for path in tree.below("tests/", ".cpp"))
+    tests = "\n".join(tree.text(path) for path in tree.tests(".cpp"))
     cases = set(re.findall(r"^(?:TEST|TEST_F|TEST_P|RC_GTEST_PROP)\((\w+),\s*(\w+)", tests, re.MULTILINE))
     for path in (path for path in tree.files if path.endswith(".md")):
         text = tree.text(path)
@@ -550,7 +569,7 @@ def check_named_tests(tree: Tree) -> Iterator[Finding]:
 
 def check_named_functions(tree: Tree) -> Iterator[Finding]:
     """The words of a member that a page names (`Class::function`) stand in src/."""
-    words = {word for path in tree.below("src/", ".cpp", ".hpp") for word in re.findall(r"\w+", tree.text(path))}
+    words = {word for path in tree.sources(".cpp", ".hpp") for word in re.findall(r"\w+", tree.text(path))}
     for path in (path for path in tree.files if path.endswith(".md")):
         text = tree.text(path)
         for match in re.finditer(r"`([A-Z]\w+)::(\w+)(?:\(\))?`", text):
@@ -595,7 +614,7 @@ NOT_A_FUNCTION = re.compile(r"\s*(namespace|class|struct|enum|union|return|if|fo
 
 def check_functions(tree: Tree) -> Iterator[Finding]:
     """Functions of a length that one reads. Tables of constants are data."""
-    for path in tree.below("src/", ".hpp", ".cpp"):
+    for path in tree.sources(".hpp", ".cpp"):
         lines = tree.text(path).splitlines()
         for number, line in enumerate(lines, 1):
             match = FUNCTION_START.match(line)
@@ -638,7 +657,7 @@ def check_members(tree: Tree) -> Iterator[Finding]:
     if exceptions and (stated is None or int(stated.group(1)) != len(exceptions)):
         message = f"{len(exceptions)} classes are listed: the first line is to say so, and a lower number than before"
         yield Finding(listed, 1, "members", message)
-    for path in tree.below("src/", ".hpp", ".cpp"):
+    for path in tree.sources(".hpp", ".cpp"):
         code = tree.code(path)
         for match in CLASS_START.finditer(code):
             count = num_members(code, match.end())

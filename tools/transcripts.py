@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-BLOCK = re.compile(r"^(```\w*\n)(\$ (?:ridgeline|\./dev demo)(?:[^\n]*\\\n)*[^\n]*\n)(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^(```\w*\n)(\$ (?:ridgeline(?:-lab)?|\./dev demo)(?:[^\n]*\\\n)*[^\n]*\n)(.*?)^```$", re.MULTILINE | re.DOTALL)
 PICTURE = re.compile(r"<!-- picture: (ridgeline .*?) -o (\S+\.svg) -->", re.DOTALL)
 WALL_TIME = re.compile(r" in [\d. hms]+ \([\d .]+×\)")
 

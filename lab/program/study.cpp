@@ -43,7 +43,7 @@ std::vector<FlagSpec> study_flags() {
            "Recorded requests, as `replay` reads them, which dynamo-ab and mooncake are run on"},
       {.name = "ledger",
        .value = "FILE",
-       .help = "Other claims than those compiled in (data/studies/original.yaml)"},
+       .help = "Other claims than those compiled in (lab/data/studies/original.yaml)"},
       {.name = "strict",
        .takes = FlagSpec::Takes::kNothing,
        .help = "A claim whose data are not at hand ends with 1 too"},

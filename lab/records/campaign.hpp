@@ -12,7 +12,7 @@
 
 namespace ridgeline::records {
 
-/// data/studies/llm-d.yaml, compiled in.
+/// lab/data/studies/llm-d.yaml, compiled in.
 std::span<const document::EmbeddedFile> campaign_files();
 
 }  // namespace ridgeline::records

@@ -19,8 +19,10 @@ struct Ladder final : evidence::validate::FleetLoad {
   /// The stages were read: each starts when the one before is answered.
   bool has_stages = false;
   Campaign campaign = {};  ///< Instances and one strategy; the rest where there are stages.
-  std::optional<CampaignStage> stage = {};  ///< Of which the record tells; nothing: all stages ...
-  bool warms_up = true;                     ///< ... but the first, which only warms the caches.
+  /// The stage that the record tells of; nothing: all stages but, where the first only warms the
+  /// caches, that one.
+  std::optional<CampaignStage> stage = {};
+  bool warms_up = true;  ///< The first stage only warms the caches.
   bool is_made_up = false;  ///< The record does not say what was before its stage.
   std::optional<double> achieved_per_s = {};  ///< Requests sent in its stage.
 

@@ -14,7 +14,7 @@
 
 namespace ridgeline::studies {
 
-/// data/studies/*, compiled in.
+/// lab/data/studies/*, compiled in.
 std::span<const document::EmbeddedFile> ledger_files();
 
 /// What a document claimed, by its form.
@@ -122,7 +122,7 @@ struct Ledger {
 
 /// A ledger from its document. Problems name row and claim.
 [[nodiscard]] core::Result<Ledger> read_ledger(const document::Node& document);
-/// data/studies/original.yaml.
+/// lab/data/studies/original.yaml.
 [[nodiscard]] core::Result<Ledger> original_ledger();
 
 }  // namespace ridgeline::studies

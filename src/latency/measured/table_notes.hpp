@@ -10,7 +10,7 @@ namespace ridgeline::latency::measured {
 
 /// Where tables come from: project, folder, commit and licence of the measured ones, and how to do
 /// without. The hint of every error for tables that are not there.
-/// Source: data/latency/roofline.yaml, docs/original-words.md.
+/// Source: data/latency/roofline.yaml, lab/docs/original-words.md.
 [[nodiscard]] const char* where_tables_come_from();
 
 /// What a user of these tables should know before pricing with them: which of them were made, not

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ridgeline::cli {
+namespace ridgeline::laboratory {
 namespace {
 
 TEST(StudyLedger, KnowsTheDocuments) {
@@ -14,4 +14,4 @@ TEST(StudyLedger, KnowsTheDocuments) {
 }
 
 }  // namespace
-}  // namespace ridgeline::cli
+}  // namespace ridgeline::laboratory

@@ -1,0 +1,66 @@
+#include "evidence/validate/record_reader.hpp"
+
+#include <string>
+#include <string_view>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "document/document.hpp"
+#include "evidence/validate/evidence.hpp"
+
+namespace ridgeline::evidence::validate {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+
+Evidence read(std::string_view json) {
+  return read_measured_record(document::parse_json(json, "measured.jsonl").value());
+}
+
+TEST(MeasuredRecord, HasADeploymentALoadAndFigures) {
+  const Evidence evidence = read(R"({"id": "a",
+      "deployment": {"model": "llama-3.1-8b", "gpu": "h100", "engine": {
+          "version": "vllm@0.11", "tensor_parallel_size": 2, "enforce_eager": true}},
+      "load": {"request_rate": 8, "num_prompts": 80, "input_len": 512, "output_len": 256},
+      "figures": {"ttft_ms": {"mean": 31.5, "p99": 80}, "output_tokens_per_s": 2000}})");
+  EXPECT_EQ(evidence.problem, "");
+  EXPECT_EQ(evidence.model, "llama-3.1-8b");
+  EXPECT_EQ(evidence.gpu, "h100");
+  EXPECT_EQ(evidence.engine_version, "vllm@0.11");
+  EXPECT_EQ(evidence.tensor_parallel, 2);
+  EXPECT_THAT(evidence.stated,
+              ElementsAre(Pair("engine.tensor_parallel_size", "2"),
+                          Pair("engine.enforce_eager", "true")));
+  ASSERT_EQ(evidence.stages.size(), 1U);
+  EXPECT_EQ(evidence.stages[0].kind, StageLoad::Kind::kRandom);
+  EXPECT_EQ(evidence.stages[0].requests, 80);
+  EXPECT_DOUBLE_EQ(evidence.stages[0].duration_s, 10.0);
+  EXPECT_DOUBLE_EQ(*evidence.measured.at(Figure::kTtft, Level::kP99), 80.0);
+}
+
+TEST(MeasuredRecord, ClientsThatWaitAreAClosedLoop) {
+  const Evidence evidence = read(R"({"id": "a", "deployment": {"model": "m", "gpu": "g"},
+      "load": {"max_concurrency": 4, "num_prompts": 8, "input_len": 5, "output_len": 6},
+      "figures": {"tpot_ms": {"mean": 9}}})");
+  EXPECT_EQ(evidence.problem, "");
+  EXPECT_TRUE(evidence.closed_loop);
+  EXPECT_EQ(evidence.stages[0].concurrency, 4);
+}
+
+TEST(MeasuredRecord, SaysWhatItLacks) {
+  EXPECT_THAT(read(R"({"deployment": {}})").problem, HasSubstr("id is missing"));
+  EXPECT_THAT(read(R"({"id": "a"})").problem, HasSubstr("deployment is missing"));
+  EXPECT_THAT(read(R"({"id": "a", "deployment": {}, "load": {}, "figures": {}})").problem,
+              HasSubstr("no latency"));
+  EXPECT_THAT(read(R"({"id": "a", "deployment": {"engine": {"x": []}}, "load": {},
+                       "figures": {"tpot_ms": {"mean": 9}}})")
+                  .problem,
+              HasSubstr("deployment.engine.x"));
+  EXPECT_EQ(read(R"({"id": "a", "workload": {}, "measured": {}})").problem, kNeedsLaboratory);
+}
+
+}  // namespace
+}  // namespace ridgeline::evidence::validate

@@ -507,7 +507,7 @@ def check_links(tree: Tree) -> Iterator[Finding]:
             elif anchor and target.endswith(".md") and anchor not in anchors(tree.text(target)):
                 yield Finding(path, line, "links", f"{target} has no heading '{anchor}'")
     for path in tree.sources(".hpp", ".cpp"):
-        for match in re.finditer(r"\bdocs/[\w./-]+\.md\b", tree.text(path)):
+        for match in re.finditer(r"(?<![\w/])(?:lab/)?docs/[\w./-]+\.md\b", tree.text(path)):
             if not tree.has(match.group()):
                 line = line_of(tree.text(path), match.start())
                 yield Finding(path, line, "links", f"{match.group()} does not exist")

@@ -11,7 +11,7 @@ inline constexpr std::size_t kCacheLine = 64;
 /// A hint: the first line of this value is used soon. The processor reads it from memory while it
 /// goes on with other work; no result depends on it. Where many instances take turns, what a
 /// request left some seconds of simulated time ago is in no cache any more, and each read of it
-/// takes 100 ns (docs/internals/speed-log.md).
+/// takes 100 ns (docs/internals/speed.md).
 template <class Value>
 void fetch_line(const Value& value) {
   __builtin_prefetch(&value);

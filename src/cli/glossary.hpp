@@ -8,7 +8,7 @@
 
 namespace ridgeline::cli {
 
-/// A word of the original documents (a plan review and studies H5, H28, H29 and H33), and what says
+/// A word of the original documents (a plan review and H5, H28, H29 and H33), and what says
 /// it here.
 struct GlossaryEntry {
   std::string_view theirs;

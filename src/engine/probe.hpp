@@ -13,7 +13,7 @@
 namespace ridgeline::engine {
 
 /// A scheduler driven step by step from outside, without time, and open to the last block: what
-/// `conform` holds against recorded decisions.
+/// the laboratory holds against recorded decisions.
 class SchedulerProbe {
  public:
   struct Scheduled {

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kMixed = "mixed";
 
-// Source: the plan review and studies H1 to H5 of the original simulator.
+// Source: the plan review and H1 to H5 of the original simulator.
 constexpr auto kAliases = std::to_array<SettingAlias>({
     {.theirs = "PerLayerCPUOverhead", .ours = "perLayerOverhead"},
     {.theirs = "mixedBatchMode", .ours = kMixed},

@@ -12,7 +12,7 @@
 
 namespace ridgeline::engine::vllm::fast {
 
-/// The ids of blocks, kept only for `conform`: PrefixCache counts blocks and needs no ids. This
+/// The ids of blocks, kept only for recordings: PrefixCache counts blocks and needs no ids. This
 /// class moves ids from the free list to requests, on to extents as blocks get keys, and back, in
 /// the order in which PrefixCache moves counts.
 class BlockIds {

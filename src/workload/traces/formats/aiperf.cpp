@@ -33,7 +33,7 @@
 #include "workload/traces/reading/grouping.hpp"
 #include "workload/traces/reading/json_cursor.hpp"
 #include "workload/traces/reading/json_records.hpp"
-#include "workload/traces/reading/row_ledger.hpp"
+#include "workload/traces/reading/row_tally.hpp"
 #include "workload/traces/reading/timed_items.hpp"
 
 namespace ridgeline::workload {
@@ -84,11 +84,11 @@ class AiperfReader {
     rows_.push_back(std::move(row));
   }
 
-  [[nodiscard]] ItemList take(const TraceDocument& document, RowLedger& ledger) {
+  [[nodiscard]] ItemList take(const TraceDocument& document, RowTally& tally) {
     std::ranges::stable_sort(
         rows_, [](const Row& a, const Row& b) { return a.item.arrival < b.item.arrival; });
     if (says_again_) {
-      list_.items = grouped(turns(document.session_times), document.path, ledger);
+      list_.items = grouped(turns(document.session_times), document.path, tally);
     } else {
       // Each request is a conversation of its own: nothing says what prompts have in common.
       for (Row& row : rows_) {
@@ -212,14 +212,14 @@ class AiperfReader {
 };
 
 core::Result<std::unique_ptr<ItemStream>> read_aiperf(TraceDocument document) {
-  RowLedger ledger(document.skip_bad_rows);
+  RowTally tally(document.skip_bad_rows);
   AiperfReader reader;
   for_each_line(
-      document.text, document.path, ledger, [&](const TraceLine& line, std::int64_t number) {
+      document.text, document.path, tally, [&](const TraceLine& line, std::int64_t number) {
         reader.read(line, number);
       });
-  ItemList list = reader.take(document, ledger);
-  return finish_document(std::move(list), document, ledger);
+  ItemList list = reader.take(document, tally);
+  return finish_document(std::move(list), document, tally);
 }
 
 }  // namespace

@@ -14,14 +14,14 @@
 #include "workload/traces/reading/fields.hpp"
 #include "workload/traces/reading/json_cursor.hpp"
 #include "workload/traces/reading/json_records.hpp"
-#include "workload/traces/reading/row_ledger.hpp"
+#include "workload/traces/reading/row_tally.hpp"
 
 namespace ridgeline::workload {
 namespace {
 
 class GuidellmReader {
  public:
-  GuidellmReader(const TraceLine& line, RowLedger& ledger) : line_(line), ledger_(ledger) {}
+  GuidellmReader(const TraceLine& line, RowTally& tally) : line_(line), tally_(tally) {}
 
   bool read(JsonCursor& json) {
     std::string_view key;
@@ -56,7 +56,7 @@ class GuidellmReader {
           return false;
         }
         add(record);
-        if (!ledger_.goes_on()) {
+        if (!tally_.goes_on()) {
           return false;
         }
       }
@@ -66,7 +66,7 @@ class GuidellmReader {
 
   void add(const JsonRecord& record) {
     Item item;
-    const auto before = ledger_.errors().size();
+    const auto before = tally_.errors().size();
     const auto start = record.find({"info.timings.request_start",
                                     "info.timings.resolve_start",
                                     "info.timings.targeted_start",
@@ -85,19 +85,19 @@ class GuidellmReader {
             line_,
             {"output_metrics.total_tokens", "output_metrics.text_tokens", "output_tokens"},
             item.output_tokens);
-    if (!lengths && ledger_.errors().size() == before) {
+    if (!lengths && tally_.errors().size() == before) {
       line_.problem(
           "input_metrics.text_tokens", record.place(), "no token counts", "them in every request");
     }
-    if (ledger_.errors().size() > before) {
-      ledger_.bad_row();
+    if (tally_.errors().size() > before) {
+      tally_.bad_row();
       return;
     }
     list_.items.push_back(item);
   }
 
   const TraceLine& line_;
-  RowLedger& ledger_;
+  RowTally& tally_;
   EpochClock clock_;
   ItemList list_;
 };

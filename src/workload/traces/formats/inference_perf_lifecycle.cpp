@@ -17,24 +17,24 @@
 #include "workload/traces/reading/fields.hpp"
 #include "workload/traces/reading/json_cursor.hpp"
 #include "workload/traces/reading/json_records.hpp"
-#include "workload/traces/reading/row_ledger.hpp"
+#include "workload/traces/reading/row_tally.hpp"
 
 namespace ridgeline::workload {
 namespace {
 
 class LifecycleReader {
  public:
-  LifecycleReader(const TraceLine& line, RowLedger& ledger) : line_(line), ledger_(ledger) {}
+  LifecycleReader(const TraceLine& line, RowTally& tally) : line_(line), tally_(tally) {}
 
   bool read(JsonCursor& json) {
-    for (json.enter('['); json.next_item() && ledger_.goes_on();) {
+    for (json.enter('['); json.next_item() && tally_.goes_on();) {
       JsonRecord record;
       if (!record.read(json)) {
         return false;
       }
       add(record);
     }
-    return ledger_.errors().empty() && json.at_end();
+    return tally_.errors().empty() && json.at_end();
   }
   [[nodiscard]] ItemList take() {
     if (failed_ > 0) {
@@ -53,27 +53,27 @@ class LifecycleReader {
       return;
     }
     Item item;
-    const auto before = ledger_.errors().size();
+    const auto before = tally_.errors().size();
     const auto start = record.find({"start_time"});
     const bool sound =
         start && clock_.read(line_, "start_time", *start, kSecondsUnit, item.arrival) &&
         record.tokens(line_, {"info.input_tokens", "info.prompt_tokens"}, item.input_tokens) &&
         record.tokens(line_, {"info.output_tokens", "info.completion_tokens"}, item.output_tokens);
-    if (!sound && ledger_.errors().size() == before) {
+    if (!sound && tally_.errors().size() == before) {
       line_.problem("",
                     record.place(),
                     "a request without times or token counts",
                     "start_time, info.input_tokens and info.output_tokens");
     }
     if (!sound) {
-      ledger_.bad_row();
+      tally_.bad_row();
       return;
     }
     list_.items.push_back(item);
   }
 
   const TraceLine& line_;
-  RowLedger& ledger_;
+  RowTally& tally_;
   EpochClock clock_;
   ItemList list_;
   std::int64_t failed_ = 0;

@@ -24,7 +24,7 @@
 #include "workload/traces/reading/fields.hpp"
 #include "workload/traces/reading/grouping.hpp"
 #include "workload/traces/reading/json_cursor.hpp"
-#include "workload/traces/reading/row_ledger.hpp"
+#include "workload/traces/reading/row_tally.hpp"
 
 namespace ridgeline::workload {
 namespace {
@@ -175,17 +175,17 @@ class LlmServingSimReader {
 };
 
 core::Result<std::unique_ptr<ItemStream>> read_llmservingsim(TraceDocument document) {
-  RowLedger ledger(document.skip_bad_rows);
+  RowTally tally(document.skip_bad_rows);
   LlmServingSimReader reader;
   for_each_line(
-      document.text, document.path, ledger, [&](const TraceLine& line, std::int64_t number) {
+      document.text, document.path, tally, [&](const TraceLine& line, std::int64_t number) {
         reader.read(line, number);
       });
   ItemList list;
   auto loose = reader.take();
   list.warnings = sorting_warnings(loose);
-  list.items = grouped(std::move(loose), document.path, ledger);
-  return finish_document(std::move(list), document, ledger);
+  list.items = grouped(std::move(loose), document.path, tally);
+  return finish_document(std::move(list), document, tally);
 }
 
 class LlmServingSimWriter final : public TraceWriter {

@@ -35,7 +35,7 @@
 #include "workload/traces/reading/fields.hpp"
 #include "workload/traces/reading/grouping.hpp"
 #include "workload/traces/reading/json_cursor.hpp"
-#include "workload/traces/reading/row_ledger.hpp"
+#include "workload/traces/reading/row_tally.hpp"
 
 namespace ridgeline::workload {
 namespace {
@@ -217,7 +217,7 @@ void continue_conversation(LooseItem& loose, SessionState& state, bool delta) {
 core::Result<std::unique_ptr<ItemStream>> assemble(std::vector<MooncakeRow> rows,
                                                    Labels labels,
                                                    const TraceDocument& document,
-                                                   RowLedger& ledger) {
+                                                   RowTally& tally) {
   const bool delta = is_delta(rows);
   std::map<std::int32_t, SessionState> sessions;
   std::vector<LooseItem> loose;
@@ -256,7 +256,7 @@ core::Result<std::unique_ptr<ItemStream>> assemble(std::vector<MooncakeRow> rows
   }
   ItemList list;
   list.warnings = sorting_warnings(loose);
-  list.items = grouped(std::move(loose), document.path, ledger);
+  list.items = grouped(std::move(loose), document.path, tally);
   list.labels = std::move(labels);
   list.block_tokens = any_hash_ids ? kMooncakeBlock : core::Tokens(0);
   if (delta) {
@@ -265,18 +265,18 @@ core::Result<std::unique_ptr<ItemStream>> assemble(std::vector<MooncakeRow> rows
          .message = "prompts of later turns are shorter than those before them: they were taken "
                     "for what is new, and the conversation so far was put in front"});
   }
-  return finish_document(std::move(list), document, ledger);
+  return finish_document(std::move(list), document, tally);
 }
 
 core::Result<std::unique_ptr<ItemStream>> read_mooncake(const TraceDocument& document,
                                                         bool agentic) {
-  RowLedger ledger(document.skip_bad_rows);
+  RowTally tally(document.skip_bad_rows);
   MooncakeLines lines(agentic);
   for_each_line(
-      document.text, document.path, ledger, [&](const TraceLine& line, std::int64_t number) {
+      document.text, document.path, tally, [&](const TraceLine& line, std::int64_t number) {
         lines.read(line, number);
       });
-  return assemble(lines.take(), lines.take_labels(), document, ledger);
+  return assemble(lines.take(), lines.take_labels(), document, tally);
 }
 
 /// Writes groups as sessions or as waiting requests. An item without a time of its own gets a

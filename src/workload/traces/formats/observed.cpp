@@ -27,7 +27,7 @@
 #include "workload/traces/reading/document_lines.hpp"
 #include "workload/traces/reading/fields.hpp"
 #include "workload/traces/reading/json_cursor.hpp"
-#include "workload/traces/reading/row_ledger.hpp"
+#include "workload/traces/reading/row_tally.hpp"
 #include "workload/traces/reading/timed_items.hpp"
 
 namespace ridgeline::workload {
@@ -201,12 +201,12 @@ class ObservedReader {
 };
 
 core::Result<std::unique_ptr<ItemStream>> read_observed(TraceDocument document) {
-  RowLedger ledger(document.skip_bad_rows);
+  RowTally tally(document.skip_bad_rows);
   ObservedReader reader;
-  for_each_line(document.text, document.path, ledger, [&](const TraceLine& line, std::int64_t) {
+  for_each_line(document.text, document.path, tally, [&](const TraceLine& line, std::int64_t) {
     reader.read(line);
   });
-  return finish_document(reader.take(), document, ledger);
+  return finish_document(reader.take(), document, tally);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@
 #include "workload/traces/reading/grouping.hpp"
 #include "workload/traces/reading/json_cursor.hpp"
 #include "workload/traces/reading/json_records.hpp"
-#include "workload/traces/reading/row_ledger.hpp"
+#include "workload/traces/reading/row_tally.hpp"
 #include "workload/traces/reading/trace_clock.hpp"
 
 namespace ridgeline::workload {
@@ -39,7 +39,7 @@ struct GenAiSpan {
 
 class OtelReader {
  public:
-  OtelReader(const TraceLine& line, RowLedger& ledger) : line_(line), ledger_(ledger) {}
+  OtelReader(const TraceLine& line, RowTally& tally) : line_(line), tally_(tally) {}
 
   bool read(JsonCursor& json) {
     do {
@@ -69,7 +69,7 @@ class OtelReader {
       loose.push_back(std::move(next));
     }
     ItemList list;
-    list.items = grouped(std::move(loose), path, ledger_);
+    list.items = grouped(std::move(loose), path, tally_);
     list.labels = std::move(labels_);
     return list;
   }
@@ -110,7 +110,7 @@ class OtelReader {
 
   bool add(const JsonRecord& record) {
     GenAiSpan span;
-    const auto before = ledger_.errors().size();
+    const auto before = tally_.errors().size();
     const auto input = record.find({"attributes.gen_ai.usage.input_tokens",
                                     "attributes.gen_ai.usage.prompt_tokens",
                                     "attributes.llm.token_count.prompt",
@@ -134,9 +134,9 @@ class OtelReader {
             record.find({"traceId", "trace_id", "context.trace_id", "spanContext.traceId"})) {
       span.trace = traces_.intern(*trace);
     }
-    if (ledger_.errors().size() > before) {
-      ledger_.bad_row();
-      return ledger_.goes_on();
+    if (tally_.errors().size() > before) {
+      tally_.bad_row();
+      return tally_.goes_on();
     }
     span.end = std::max(span.begin, span.end);
     spans_.push_back(std::move(span));
@@ -190,7 +190,7 @@ class OtelReader {
   }
 
   const TraceLine& line_;
-  RowLedger& ledger_;
+  RowTally& tally_;
   EpochClock epoch_;
   TraceClock clock_;
   Labels labels_;
@@ -199,14 +199,14 @@ class OtelReader {
 };
 
 core::Result<std::unique_ptr<ItemStream>> read_otel(TraceDocument document) {
-  RowLedger ledger(document.skip_bad_rows);
-  const TraceLine line(document.text, document.path, 1, ledger.errors());
+  RowTally tally(document.skip_bad_rows);
+  const TraceLine line(document.text, document.path, 1, tally.errors());
   JsonCursor json(line);
-  OtelReader reader(line, ledger);
+  OtelReader reader(line, tally);
   if (!line.is_text() || !reader.read(json)) {
-    return core::fail(ledger.errors());
+    return core::fail(tally.errors());
   }
-  return finish_document(reader.take(document.path), document, ledger);
+  return finish_document(reader.take(document.path), document, tally);
 }
 
 }  // namespace

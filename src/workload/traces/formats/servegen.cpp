@@ -32,7 +32,7 @@
 #include "workload/traces/reading/document_lines.hpp"
 #include "workload/traces/reading/fields.hpp"
 #include "workload/traces/reading/json_cursor.hpp"
-#include "workload/traces/reading/row_ledger.hpp"
+#include "workload/traces/reading/row_tally.hpp"
 
 namespace ridgeline::workload {
 namespace {
@@ -173,16 +173,16 @@ core::Result<std::string> text_of(const std::string& path) {
 core::Result<std::vector<ClientSpec>> read_chunk(const std::string& text,
                                                  const std::string& trace_path,
                                                  bool skip_bad_rows) {
-  RowLedger ledger(skip_bad_rows);
+  RowTally tally(skip_bad_rows);
   std::vector<ServeGenRow> rows;
-  for_each_line(text, trace_path, ledger, [&](const TraceLine& line, std::int64_t) {
+  for_each_line(text, trace_path, tally, [&](const TraceLine& line, std::int64_t) {
     ServeGenRow row;
     if (read_servegen_row(line, row)) {
       rows.push_back(row);
     }
   });
-  if (!ledger.errors().empty()) {
-    return core::fail(ledger.errors());
+  if (!tally.errors().empty()) {
+    return core::fail(tally.errors());
   }
   std::ranges::stable_sort(rows, {}, &ServeGenRow::start);
   std::string data_path = trace_path;

@@ -21,7 +21,7 @@
 #include "workload/traces/reading/document_lines.hpp"
 #include "workload/traces/reading/fields.hpp"
 #include "workload/traces/reading/json_cursor.hpp"
-#include "workload/traces/reading/row_ledger.hpp"
+#include "workload/traces/reading/row_tally.hpp"
 
 namespace ridgeline::workload {
 namespace {
@@ -30,10 +30,10 @@ constexpr std::uint64_t kShareGptSpace = 0x7368617265677074;
 
 class ShareGptReader {
  public:
-  ShareGptReader(const TraceLine& line, RowLedger& ledger) : line_(line), ledger_(ledger) {}
+  ShareGptReader(const TraceLine& line, RowTally& tally) : line_(line), tally_(tally) {}
 
   bool read(JsonCursor& json) {
-    for (json.enter('['); json.next_item() && ledger_.goes_on();) {
+    for (json.enter('['); json.next_item() && tally_.goes_on();) {
       std::string_view key;
       for (json.enter('{'); json.next_key(key);) {
         const bool turns = key == "conversations" || key == "conversation" || key == "messages";
@@ -58,7 +58,7 @@ class ShareGptReader {
   };
 
   bool read_conversation(JsonCursor& json) {
-    const auto before = ledger_.errors().size();
+    const auto before = tally_.errors().size();
     std::vector<Turn> turns;
     for (json.enter('['); json.next_item();) {
       if (!read_turn(json, turns)) {
@@ -68,8 +68,8 @@ class ShareGptReader {
     if (!json.sound()) {
       return false;  // The document is broken, not this conversation alone.
     }
-    if (ledger_.errors().size() > before) {
-      ledger_.bad_row();
+    if (tally_.errors().size() > before) {
+      tally_.bad_row();
     } else {
       add(turns);
     }
@@ -138,20 +138,20 @@ class ShareGptReader {
   }
 
   const TraceLine& line_;
-  RowLedger& ledger_;
+  RowTally& tally_;
   ItemList list_;
   std::int32_t sessions_ = 0;
 };
 
 core::Result<std::unique_ptr<ItemStream>> read_sharegpt(TraceDocument document) {
-  RowLedger ledger(document.skip_bad_rows);
-  const TraceLine line(document.text, document.path, 1, ledger.errors());
+  RowTally tally(document.skip_bad_rows);
+  const TraceLine line(document.text, document.path, 1, tally.errors());
   JsonCursor json(line);
-  ShareGptReader reader(line, ledger);
+  ShareGptReader reader(line, tally);
   if (!line.is_text() || !reader.read(json)) {
-    return core::fail(ledger.errors());
+    return core::fail(tally.errors());
   }
-  return finish_document(reader.take(), document, ledger);
+  return finish_document(reader.take(), document, tally);
 }
 
 }  // namespace

@@ -39,7 +39,7 @@
 #include "workload/traces/reading/fields.hpp"
 #include "workload/traces/reading/grouping.hpp"
 #include "workload/traces/reading/json_records.hpp"
-#include "workload/traces/reading/row_ledger.hpp"
+#include "workload/traces/reading/row_tally.hpp"
 
 namespace ridgeline::workload {
 namespace {
@@ -327,13 +327,13 @@ class V2Sessions {
 
 core::Result<std::unique_ptr<ItemStream>> read_v2_data(const TraceDocument& document,
                                                        const V2Header& header) {
-  RowLedger ledger(document.skip_bad_rows);
+  RowTally tally(document.skip_bad_rows);
   V2Parser parser;
   V2Sessions sessions(header.accumulate, document.session_times);
   bool has_header = false;
   std::int64_t left_out = 0;
   for_each_line(
-      document.text, document.path, ledger, [&](const TraceLine& line, std::int64_t number) {
+      document.text, document.path, tally, [&](const TraceLine& line, std::int64_t number) {
         if (!has_header) {
           has_header = parser.header(line);
           return;
@@ -349,7 +349,7 @@ core::Result<std::unique_ptr<ItemStream>> read_v2_data(const TraceDocument& docu
   ItemList list;
   auto loose = sessions.take();
   list.warnings = sorting_warnings(loose);
-  list.items = grouped(std::move(loose), document.path, ledger);
+  list.items = grouped(std::move(loose), document.path, tally);
   list.labels = parser.take_labels();
   if (left_out > 0) {
     list.warnings.push_back(
@@ -382,7 +382,7 @@ core::Result<std::unique_ptr<ItemStream>> read_v2_data(const TraceDocument& docu
          .message = "a conversation keeps all tokens of its answers; inference-sim loses the last "
                     "one of each round"});
   }
-  return finish_document(std::move(list), document, ledger);
+  return finish_document(std::move(list), document, tally);
 }
 
 core::Result<std::unique_ptr<ItemStream>> read_trace_v2(TraceDocument document) {

@@ -23,15 +23,15 @@
 #include "workload/traces/reading/fields.hpp"
 #include "workload/traces/reading/json_cursor.hpp"
 #include "workload/traces/reading/json_records.hpp"
-#include "workload/traces/reading/row_ledger.hpp"
+#include "workload/traces/reading/row_tally.hpp"
 
 namespace ridgeline::workload {
 namespace {
 
 class VllmBenchReader {
  public:
-  VllmBenchReader(const TraceLine& line, RowLedger& ledger)
-      : line_(line), ledger_(ledger), outputs_at_(line.text()) {}
+  VllmBenchReader(const TraceLine& line, RowTally& tally)
+      : line_(line), tally_(tally), outputs_at_(line.text()) {}
 
   bool read(JsonCursor& json) {
     std::string_view key;
@@ -51,7 +51,7 @@ class VllmBenchReader {
         json.skip();
       }
     }
-    return json.at_end() && ledger_.errors().empty() && check();
+    return json.at_end() && tally_.errors().empty() && check();
   }
 
   [[nodiscard]] ItemList take() {
@@ -148,7 +148,7 @@ class VllmBenchReader {
   }
 
   const TraceLine& line_;
-  RowLedger& ledger_;
+  RowTally& tally_;
   EpochClock clock_;
   std::vector<core::Tokens> inputs_;
   std::vector<core::Tokens> outputs_;

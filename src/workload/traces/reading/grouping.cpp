@@ -18,17 +18,17 @@
 #include "workload/item.hpp"
 #include "workload/prompt_mapper.hpp"
 #include "workload/traces/reading/fields.hpp"
-#include "workload/traces/reading/row_ledger.hpp"
+#include "workload/traces/reading/row_tally.hpp"
 
 namespace ridgeline::workload {
 namespace {
 
 class Grouping {
  public:
-  Grouping(std::vector<LooseItem> loose, const std::string& file, RowLedger& ledger)
+  Grouping(std::vector<LooseItem> loose, const std::string& file, RowTally& tally)
       : loose_(std::move(loose)),
         file_(file),
-        ledger_(ledger),
+        tally_(tally),
         parents_(loose_.size()),
         before_(loose_.size()),
         root_(loose_.size()),
@@ -188,17 +188,17 @@ class Grouping {
       return;
     }
     sound_[i] = false;
-    if (ledger_.errors().size() < kMaxTraceProblems) {
-      ledger_.errors().push_back(
+    if (tally_.errors().size() < kMaxTraceProblems) {
+      tally_.errors().push_back(
           {.message = fmt::format("found {}, expected {}", found, expected),
            .where = {.file = file_, .line = static_cast<int>(loose_[i].row), .column = 1}});
     }
-    ledger_.bad_row();
+    tally_.bad_row();
   }
 
   std::vector<LooseItem> loose_;
   const std::string& file_;
-  RowLedger& ledger_;
+  RowTally& tally_;
   std::map<std::int64_t, std::size_t> by_name_;
   std::vector<std::vector<std::size_t>> parents_;
   std::vector<std::vector<std::size_t>> before_;
@@ -239,8 +239,8 @@ core::Warnings sorting_warnings(const std::vector<LooseItem>& loose) {
 
 std::vector<Item> grouped(std::vector<LooseItem> loose,
                           const std::string& file,
-                          RowLedger& ledger) {
-  return Grouping(std::move(loose), file, ledger).run();
+                          RowTally& tally) {
+  return Grouping(std::move(loose), file, tally).run();
 }
 
 }  // namespace ridgeline::workload

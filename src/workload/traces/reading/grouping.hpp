@@ -6,7 +6,7 @@
 
 #include "core/result.hpp"
 #include "workload/item.hpp"
-#include "workload/traces/reading/row_ledger.hpp"
+#include "workload/traces/reading/row_tally.hpp"
 
 namespace ridgeline::workload {
 
@@ -32,6 +32,6 @@ struct LooseItem {
 /// time nor anything to wait for, is a problem.
 [[nodiscard]] std::vector<Item> grouped(std::vector<LooseItem> loose,
                                         const std::string& file,
-                                        RowLedger& ledger);
+                                        RowTally& tally);
 
 }  // namespace ridgeline::workload

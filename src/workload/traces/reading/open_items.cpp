@@ -20,7 +20,7 @@
 #include "workload/traces/format.hpp"
 #include "workload/traces/reading/byte_input.hpp"
 #include "workload/traces/reading/line_reader.hpp"
-#include "workload/traces/reading/row_ledger.hpp"
+#include "workload/traces/reading/row_tally.hpp"
 #include "workload/traces/reading/trace_reader.hpp"
 #include "workload/traces/trace.hpp"
 #include "workload/wrapped_stream.hpp"
@@ -32,7 +32,7 @@ namespace {
 class RowStream final : public ItemStream {
  public:
   RowStream(TraceReader reader, bool skip_bad_rows, std::string name)
-      : reader_(std::move(reader)), ledger_(skip_bad_rows), name_(std::move(name)) {
+      : reader_(std::move(reader)), tally_(skip_bad_rows), name_(std::move(name)) {
     // What the first line says of the file must be known before the first item.
     has_first_ = read(first_);
   }
@@ -45,10 +45,10 @@ class RowStream final : public ItemStream {
     }
     return read(item);
   }
-  [[nodiscard]] const core::Errors& errors() const override { return ledger_.errors(); }
+  [[nodiscard]] const core::Errors& errors() const override { return tally_.errors(); }
   [[nodiscard]] core::Warnings warnings() const override {
     core::Warnings warnings = reader_.parser().warnings();
-    const core::Warnings dropped = ledger_.warnings();
+    const core::Warnings dropped = tally_.warnings();
     warnings.insert(warnings.end(), dropped.begin(), dropped.end());
     return warnings;
   }
@@ -90,12 +90,12 @@ class RowStream final : public ItemStream {
       if (status == TraceReader::Status::kRow) {
         continue;  // Only the problems of the rest are of interest.
       }
-      ledger_.errors() = reader_.errors();
-      if (!ledger_.skips() || reader_.broken()) {
+      tally_.errors() = reader_.errors();
+      if (!tally_.skips() || reader_.broken()) {
         refused_ = true;
         continue;
       }
-      ledger_.bad_row();
+      tally_.bad_row();
       reader_.clear_errors();
       torn_ = true;
     }
@@ -103,14 +103,14 @@ class RowStream final : public ItemStream {
 
   /// A group goes with the first of its requests that is dropped, and those after it.
   void drop_torn() {
-    ledger_.errors() = {
+    tally_.errors() = {
         {.message = "found a request whose group lost an earlier one, expected the whole group",
          .where = {.file = name_}}};
-    ledger_.bad_row();
+    tally_.bad_row();
   }
 
   TraceReader reader_;
-  RowLedger ledger_;
+  RowTally tally_;
   std::string name_;
   bool torn_ = false;  ///< A row was dropped since the last one that started a group.
   Item first_;

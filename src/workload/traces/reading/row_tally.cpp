@@ -1,4 +1,4 @@
-#include "workload/traces/reading/row_ledger.hpp"
+#include "workload/traces/reading/row_tally.hpp"
 
 #include <utility>
 
@@ -10,7 +10,7 @@
 
 namespace ridgeline::workload {
 
-void RowLedger::bad_row() {
+void RowTally::bad_row() {
   if (!skip_) {
     return;
   }
@@ -21,7 +21,7 @@ void RowLedger::bad_row() {
   errors_.clear();
 }
 
-core::Warnings RowLedger::warnings() const {
+core::Warnings RowTally::warnings() const {
   core::Warnings warnings;
   if (dropped_ == 0) {
     return warnings;

@@ -9,9 +9,9 @@ namespace ridgeline::workload {
 
 /// Keeps the account of the rows that cannot be read: refused, or dropped, counted and listed where
 /// the user said so (--skip-bad-rows).
-class RowLedger {
+class RowTally {
  public:
-  explicit RowLedger(bool skip_bad_rows) : skip_(skip_bad_rows) {}
+  explicit RowTally(bool skip_bad_rows) : skip_(skip_bad_rows) {}
 
   /// Where the problems of the next row are noted.
   [[nodiscard]] core::Errors& errors() { return errors_; }

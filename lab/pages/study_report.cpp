@@ -10,8 +10,8 @@
 
 #include "core/text.hpp"
 #include "document/document.hpp"
-#include "report/tree.hpp"
 #include "lab/studies/study.hpp"
+#include "report/tree.hpp"
 
 namespace ridgeline::report {
 namespace {

@@ -9,9 +9,9 @@
 #include "cli/arguments.hpp"
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
-#include "lab/program/laboratory.hpp"
 #include "core/result.hpp"
 #include "lab/pages/conform.hpp"
+#include "lab/program/laboratory.hpp"
 
 namespace ridgeline::laboratory {
 ExitCode conform_command(Words words) {

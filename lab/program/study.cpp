@@ -12,18 +12,18 @@
 #include <fmt/format.h>
 
 #include "cli/arguments.hpp"
-#include "lab/program/study_ledger.hpp"
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
-#include "lab/program/laboratory.hpp"
 #include "cli/verb_outputs.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
+#include "lab/pages/study_report.hpp"
+#include "lab/program/laboratory.hpp"
+#include "lab/program/study_ledger.hpp"
+#include "lab/studies/measured_arms.hpp"
 #include "report/palette.hpp"
 #include "report/result_json.hpp"
-#include "lab/pages/study_report.hpp"
 #include "report/tree.hpp"
-#include "lab/studies/measured_arms.hpp"
 
 namespace ridgeline::laboratory {
 namespace {

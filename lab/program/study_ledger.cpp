@@ -10,16 +10,16 @@
 #include "cli/arguments.hpp"
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
-#include "lab/program/laboratory.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verb_outputs.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "lab/pages/ledger/ledger_report.hpp"
-#include "report/result_json.hpp"
+#include "lab/program/laboratory.hpp"
 #include "lab/studies/ledger/ledger.hpp"
 #include "lab/studies/ledger/settle.hpp"
 #include "lab/studies/measured_arms.hpp"
+#include "report/result_json.hpp"
 
 namespace ridgeline::laboratory {
 namespace {

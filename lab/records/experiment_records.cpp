@@ -13,15 +13,15 @@
 #include <fmt/ranges.h>
 
 #include "document/document.hpp"
-#include "lab/records/fleet_records.hpp"
 #include "evidence/validate/measured_figures.hpp"
+#include "evidence/validate/start_up.hpp"
+#include "lab/records/evidence_words.hpp"
+#include "lab/records/fleet_records.hpp"
 #include "lab/records/published_recipe.hpp"
 #include "lab/records/record_identity.hpp"
 #include "lab/records/record_refusals.hpp"
 #include "lab/records/record_workload.hpp"
 #include "lab/records/request_log.hpp"
-#include "evidence/validate/start_up.hpp"
-#include "lab/records/evidence_words.hpp"
 
 namespace ridgeline::records {
 namespace {

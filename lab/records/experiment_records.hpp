@@ -5,8 +5,8 @@
 
 #include "document/document.hpp"
 #include "evidence/validate/record_reader.hpp"
-#include "lab/records/request_log.hpp"
 #include "lab/records/evidence_words.hpp"
+#include "lab/records/request_log.hpp"
 
 namespace ridgeline::records {
 

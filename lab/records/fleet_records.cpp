@@ -15,13 +15,13 @@
 
 #include "document/document.hpp"
 #include "lab/records/campaign.hpp"
+#include "lab/records/evidence_words.hpp"
 #include "lab/records/ladder.hpp"
 #include "lab/records/ladder_source.hpp"
 #include "lab/records/record_identity.hpp"
 #include "lab/records/record_instances.hpp"
 #include "model/model_spec.hpp"
 #include "routing/registry.hpp"
-#include "lab/records/evidence_words.hpp"
 
 namespace ridgeline::records {
 namespace {

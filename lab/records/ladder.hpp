@@ -22,7 +22,7 @@ struct Ladder final : evidence::validate::FleetLoad {
   /// The stage that the record tells of; nothing: all stages but, where the first only warms the
   /// caches, that one.
   std::optional<CampaignStage> stage = {};
-  bool warms_up = true;  ///< The first stage only warms the caches.
+  bool warms_up = true;     ///< The first stage only warms the caches.
   bool is_made_up = false;  ///< The record does not say what was before its stage.
   std::optional<double> achieved_per_s = {};  ///< Requests sent in its stage.
 

@@ -17,10 +17,10 @@
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/request.hpp"
-#include "lab/records/campaign.hpp"
 #include "evidence/validate/staged_source.hpp"
-#include "scenario/scenario.hpp"
+#include "lab/records/campaign.hpp"
 #include "lab/records/evidence_words.hpp"
+#include "scenario/scenario.hpp"
 
 namespace ridgeline::records {
 namespace {

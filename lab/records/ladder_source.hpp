@@ -8,10 +8,10 @@
 #include "core/ids.hpp"
 #include "core/time.hpp"
 #include "domain/request.hpp"
-#include "lab/records/campaign.hpp"
 #include "evidence/validate/staged_source.hpp"
-#include "scenario/scenario.hpp"
+#include "lab/records/campaign.hpp"
 #include "lab/records/evidence_words.hpp"
+#include "scenario/scenario.hpp"
 
 /// A published campaign's fleet, and its load.
 namespace ridgeline::records {

@@ -14,10 +14,10 @@
 #include <fmt/ranges.h>
 
 #include "document/document.hpp"
+#include "lab/records/evidence_words.hpp"
 #include "lab/records/ladder.hpp"
 #include "lab/records/record_identity.hpp"
 #include "link/presets.hpp"
-#include "lab/records/evidence_words.hpp"
 
 namespace ridgeline::records {
 namespace {

@@ -14,12 +14,12 @@
 
 #include "document/document.hpp"
 #include "lab/records/data_sets.hpp"
+#include "lab/records/evidence_words.hpp"
 #include "lab/records/ladder.hpp"
 #include "lab/records/record_identity.hpp"
 #include "lab/records/record_refusals.hpp"
 #include "lab/records/request_log.hpp"
 #include "plan/space.hpp"
-#include "lab/records/evidence_words.hpp"
 
 namespace ridgeline::records {
 namespace {

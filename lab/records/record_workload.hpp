@@ -1,8 +1,8 @@
 #pragma once
 
 #include "document/document.hpp"
-#include "lab/records/request_log.hpp"
 #include "lab/records/evidence_words.hpp"
+#include "lab/records/request_log.hpp"
 
 namespace ridgeline::records {
 

@@ -19,8 +19,8 @@
 #include "core/text.hpp"
 #include "document/gzip.hpp"
 #include "evidence/validate/result_document.hpp"
-#include "workload/traces/reading/csv.hpp"
 #include "lab/records/evidence_words.hpp"
+#include "workload/traces/reading/csv.hpp"
 
 namespace ridgeline::records {
 namespace {

@@ -21,12 +21,12 @@
 #include "core/units.hpp"
 #include "domain/record.hpp"
 #include "domain/request.hpp"
-#include "metrics/request_metrics.hpp"
-#include "statistics/quantiles.hpp"
 #include "lab/studies/fleet_run.hpp"
 #include "lab/studies/lab.hpp"
 #include "lab/studies/registry.hpp"
 #include "lab/studies/study.hpp"
+#include "metrics/request_metrics.hpp"
+#include "statistics/quantiles.hpp"
 #include "workload/source.hpp"
 
 namespace ridgeline::studies {

@@ -8,11 +8,11 @@
 
 #include "core/parallel.hpp"
 #include "core/result.hpp"
-#include "metrics/summary.hpp"
 #include "lab/studies/fleet_run.hpp"
 #include "lab/studies/lab.hpp"
 #include "lab/studies/registry.hpp"
 #include "lab/studies/study.hpp"
+#include "metrics/summary.hpp"
 
 namespace ridgeline::studies {
 namespace dynamo_ab {

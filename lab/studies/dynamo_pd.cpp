@@ -13,13 +13,13 @@
 #include <fmt/core.h>
 
 #include "core/result.hpp"
-#include "metrics/slo.hpp"
-#include "metrics/summary.hpp"
-#include "scenario/scenario.hpp"
 #include "lab/studies/fleet_run.hpp"
 #include "lab/studies/lab.hpp"
 #include "lab/studies/registry.hpp"
 #include "lab/studies/study.hpp"
+#include "metrics/slo.hpp"
+#include "metrics/summary.hpp"
+#include "scenario/scenario.hpp"
 
 namespace ridgeline::studies {
 namespace {

@@ -16,10 +16,10 @@
 #include "core/rng.hpp"
 #include "document/document.hpp"
 #include "evidence/validate/evidence.hpp"
-#include "statistics/quantiles.hpp"
 #include "lab/studies/lab.hpp"
 #include "lab/studies/measured_arms.hpp"
 #include "lab/studies/study.hpp"
+#include "statistics/quantiles.hpp"
 
 namespace ridgeline::studies {
 namespace {

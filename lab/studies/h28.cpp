@@ -11,11 +11,11 @@
 
 #include "core/result.hpp"
 #include "document/document.hpp"
-#include "latency/roofline/mfu_source.hpp"
-#include "latency/roofline/table_mfu.hpp"
 #include "lab/studies/lab.hpp"
 #include "lab/studies/registry.hpp"
 #include "lab/studies/study.hpp"
+#include "latency/roofline/mfu_source.hpp"
+#include "latency/roofline/table_mfu.hpp"
 
 namespace ridgeline::studies {
 namespace {

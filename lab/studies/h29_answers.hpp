@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <memory>
 
-#include "latency/roofline/step_cost.hpp"
 #include "lab/studies/lab.hpp"
 #include "lab/studies/study.hpp"
+#include "latency/roofline/step_cost.hpp"
 
 /// What the two files of study H29 share.
 namespace ridgeline::studies::h29 {

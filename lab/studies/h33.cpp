@@ -11,13 +11,13 @@
 #include <fmt/core.h>
 
 #include "core/result.hpp"
-#include "latency/measured/lookup.hpp"
-#include "latency/roofline/mfu_source.hpp"
-#include "latency/roofline/table_mfu.hpp"
 #include "lab/studies/h33_answers.hpp"
 #include "lab/studies/lab.hpp"
 #include "lab/studies/registry.hpp"
 #include "lab/studies/study.hpp"
+#include "latency/measured/lookup.hpp"
+#include "latency/roofline/mfu_source.hpp"
+#include "latency/roofline/table_mfu.hpp"
 
 namespace ridgeline::studies {
 namespace {

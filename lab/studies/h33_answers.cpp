@@ -12,11 +12,11 @@
 #include <fmt/format.h>
 
 #include "core/result.hpp"
+#include "lab/studies/lab.hpp"
+#include "lab/studies/study.hpp"
 #include "latency/roofline/mfu_source.hpp"
 #include "latency/roofline/table_mfu.hpp"
 #include "latency/step_time_model.hpp"
-#include "lab/studies/lab.hpp"
-#include "lab/studies/study.hpp"
 
 namespace ridgeline::studies::h33 {
 namespace {

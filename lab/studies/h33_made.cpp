@@ -11,6 +11,9 @@
 #include "core/units.hpp"
 #include "domain/step.hpp"
 #include "hardware/gpu_spec.hpp"
+#include "lab/studies/h33_answers.hpp"
+#include "lab/studies/lab.hpp"
+#include "lab/studies/study.hpp"
 #include "latency/measured/kernel_tables.hpp"
 #include "latency/measured/make_tables.hpp"
 #include "latency/roofline/constants.hpp"
@@ -19,9 +22,6 @@
 #include "latency/roofline/switches.hpp"
 #include "latency/roofline/table_mfu.hpp"
 #include "model/model_spec.hpp"
-#include "lab/studies/h33_answers.hpp"
-#include "lab/studies/lab.hpp"
-#include "lab/studies/study.hpp"
 
 namespace ridgeline::studies::h33 {
 namespace {

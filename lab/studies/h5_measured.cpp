@@ -16,11 +16,11 @@
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "evidence/validate/evidence.hpp"
-#include "latency/step_time_model.hpp"
 #include "lab/studies/gains.hpp"
 #include "lab/studies/lab.hpp"
 #include "lab/studies/measured_arms.hpp"
 #include "lab/studies/study.hpp"
+#include "latency/step_time_model.hpp"
 
 namespace ridgeline::studies::h5 {
 namespace {

@@ -12,12 +12,12 @@
 #include <fmt/core.h>
 
 #include "core/result.hpp"
-#include "latency/roofline/mfu_source.hpp"
-#include "latency/roofline/table_mfu.hpp"
 #include "lab/studies/held_out.hpp"
 #include "lab/studies/lab.hpp"
 #include "lab/studies/registry.hpp"
 #include "lab/studies/study.hpp"
+#include "latency/roofline/mfu_source.hpp"
+#include "latency/roofline/table_mfu.hpp"
 
 namespace ridgeline::studies {
 namespace {

@@ -11,10 +11,10 @@
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "document/reader.hpp"
-#include "latency/measured/table_notes.hpp"
-#include "latency/step_time_model.hpp"
 #include "lab/studies/lab.hpp"
 #include "lab/studies/study.hpp"
+#include "latency/measured/table_notes.hpp"
+#include "latency/step_time_model.hpp"
 
 namespace ridgeline::studies {
 namespace {

@@ -9,11 +9,11 @@
 #include <span>
 #include <vector>
 
-#include "latency/measured/kernel_tables.hpp"
-#include "latency/measured/lookup.hpp"
 #include "lab/studies/lab.hpp"
 #include "lab/studies/study.hpp"
 #include "lab/studies/table_statistics.hpp"
+#include "latency/measured/kernel_tables.hpp"
+#include "latency/measured/lookup.hpp"
 
 namespace ridgeline::studies {
 namespace {

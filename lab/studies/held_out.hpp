@@ -1,7 +1,7 @@
 #pragma once
 
-#include "latency/measured/kernel_tables.hpp"
 #include "lab/studies/study.hpp"
+#include "latency/measured/kernel_tables.hpp"
 
 namespace ridgeline::studies {
 

@@ -16,12 +16,12 @@
 #include "document/document.hpp"
 #include "domain/step.hpp"
 #include "hardware/gpu_spec.hpp"
-#include "latency/step_time_model.hpp"
-#include "model/model_spec.hpp"
-#include "model/operators.hpp"
 #include "lab/studies/lab.hpp"
 #include "lab/studies/registry.hpp"
 #include "lab/studies/study.hpp"
+#include "latency/step_time_model.hpp"
+#include "model/model_spec.hpp"
+#include "model/operators.hpp"
 
 namespace ridgeline::studies {
 namespace {

@@ -11,14 +11,14 @@
 #include <fmt/format.h>
 
 #include "core/result.hpp"
-#include "metrics/offload_summary.hpp"
-#include "metrics/slo.hpp"
-#include "metrics/summary.hpp"
-#include "scenario/scenario.hpp"
 #include "lab/studies/fleet_run.hpp"
 #include "lab/studies/lab.hpp"
 #include "lab/studies/registry.hpp"
 #include "lab/studies/study.hpp"
+#include "metrics/offload_summary.hpp"
+#include "metrics/slo.hpp"
+#include "metrics/summary.hpp"
+#include "scenario/scenario.hpp"
 
 namespace ridgeline::studies {
 namespace kv_tiers {

@@ -16,6 +16,7 @@
 #include "document/document.hpp"
 #include "domain/step.hpp"
 #include "hardware/gpu_spec.hpp"
+#include "lab/studies/study.hpp"
 #include "latency/measured/kernel_tables.hpp"
 #include "latency/measured/shared_tables.hpp"
 #include "latency/roofline/roofline_model.hpp"
@@ -23,7 +24,6 @@
 #include "latency/roofline/switches.hpp"
 #include "latency/step_time_model.hpp"
 #include "model/model_spec.hpp"
-#include "lab/studies/study.hpp"
 
 namespace ridgeline::studies {
 namespace {

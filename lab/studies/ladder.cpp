@@ -15,10 +15,10 @@
 #include "domain/record.hpp"
 #include "lab/records/campaign.hpp"
 #include "lab/records/ladder_source.hpp"
+#include "lab/studies/fleet_run.hpp"
 #include "metrics/request_metrics.hpp"
 #include "scenario/scenario.hpp"
 #include "statistics/quantiles.hpp"
-#include "lab/studies/fleet_run.hpp"
 
 namespace ridgeline::studies {
 namespace {

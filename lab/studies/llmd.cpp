@@ -17,12 +17,12 @@
 #include "core/parallel.hpp"
 #include "core/result.hpp"
 #include "lab/records/campaign.hpp"
-#include "routing/registry.hpp"
 #include "lab/studies/lab.hpp"
 #include "lab/studies/ladder.hpp"
 #include "lab/studies/llmd_evidence.hpp"
 #include "lab/studies/pairings.hpp"
 #include "lab/studies/study.hpp"
+#include "routing/registry.hpp"
 
 namespace ridgeline::studies {
 namespace {

@@ -21,10 +21,10 @@
 #include "evidence/validate/prediction.hpp"
 #include "evidence/validate/scores.hpp"
 #include "evidence/validate/validate.hpp"
-#include "latency/step_time_model.hpp"
-#include "scenario/scenario.hpp"
 #include "lab/studies/lab.hpp"
 #include "lab/studies/study.hpp"
+#include "latency/step_time_model.hpp"
+#include "scenario/scenario.hpp"
 
 namespace ridgeline::studies {
 namespace {

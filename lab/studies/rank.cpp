@@ -11,14 +11,14 @@
 #include <fmt/format.h>
 
 #include "core/result.hpp"
-#include "latency/measured/kernel_tables.hpp"
-#include "latency/roofline/roofline_model.hpp"
-#include "latency/roofline/switches.hpp"
-#include "latency/step_time_model.hpp"
 #include "lab/studies/lab.hpp"
 #include "lab/studies/registry.hpp"
 #include "lab/studies/study.hpp"
 #include "lab/studies/table_statistics.hpp"
+#include "latency/measured/kernel_tables.hpp"
+#include "latency/roofline/roofline_model.hpp"
+#include "latency/roofline/switches.hpp"
+#include "latency/step_time_model.hpp"
 
 namespace ridgeline::studies {
 namespace {

@@ -9,12 +9,12 @@
 
 #include "core/result.hpp"
 #include "document/document.hpp"
-#include "latency/measured/kernel_tables.hpp"
-#include "latency/measured/lookup.hpp"
 #include "lab/studies/lab.hpp"
 #include "lab/studies/registry.hpp"
 #include "lab/studies/study.hpp"
 #include "lab/studies/table_statistics.hpp"
+#include "latency/measured/kernel_tables.hpp"
+#include "latency/measured/lookup.hpp"
 
 namespace ridgeline::studies {
 namespace {

@@ -11,12 +11,12 @@
 #include "core/parallel.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
-#include "metrics/summary.hpp"
-#include "scenario/scenario.hpp"
 #include "lab/studies/fleet_run.hpp"
 #include "lab/studies/lab.hpp"
 #include "lab/studies/registry.hpp"
 #include "lab/studies/study.hpp"
+#include "metrics/summary.hpp"
+#include "scenario/scenario.hpp"
 
 namespace ridgeline::studies {
 namespace splitwise {

@@ -14,15 +14,15 @@
 #include "core/parallel.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
+#include "lab/studies/fleet_run.hpp"
+#include "lab/studies/lab.hpp"
+#include "lab/studies/registry.hpp"
+#include "lab/studies/study.hpp"
 #include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
 #include "routing/registry.hpp"
 #include "routing/router.hpp"
 #include "scenario/scenario.hpp"
-#include "lab/studies/fleet_run.hpp"
-#include "lab/studies/lab.hpp"
-#include "lab/studies/registry.hpp"
-#include "lab/studies/study.hpp"
 
 namespace ridgeline::studies {
 namespace {

@@ -9,11 +9,11 @@
 #include <fmt/core.h>
 
 #include "core/result.hpp"
-#include "latency/measured/kernel_tables.hpp"
 #include "lab/studies/lab.hpp"
 #include "lab/studies/registry.hpp"
 #include "lab/studies/study.hpp"
 #include "lab/studies/table_statistics.hpp"
+#include "latency/measured/kernel_tables.hpp"
 
 namespace ridgeline::studies {
 namespace {

@@ -17,13 +17,13 @@
 #include "domain/step.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "hardware/gpu_spec.hpp"
-#include "latency/step_time_model.hpp"
-#include "model/model_spec.hpp"
 #include "lab/studies/gains.hpp"
 #include "lab/studies/lab.hpp"
 #include "lab/studies/measured_arms.hpp"
 #include "lab/studies/registry.hpp"
 #include "lab/studies/study.hpp"
+#include "latency/step_time_model.hpp"
+#include "model/model_spec.hpp"
 
 namespace ridgeline::studies {
 namespace {

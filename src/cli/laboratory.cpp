@@ -44,9 +44,8 @@ ExitCode run_laboratory(std::string_view verb, std::span<const std::string> word
   }
   arguments.push_back(nullptr);
   ::execv(program.c_str(), arguments.data());
-  print_errors({{.message = fmt::format("'{}' needs {}, which does not stand beside this program",
-                                        verb,
-                                        kLaboratory),
+  print_errors({{.message = fmt::format(
+                     "'{}' needs {}, which does not stand beside this program", verb, kLaboratory),
                  .where = {.file = "command line"},
                  .hint = "./dev lab, in a checkout of the sources, builds it"}},
                default_manners().err);

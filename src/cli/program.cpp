@@ -41,8 +41,8 @@ int run_program(int argc, char** argv, ExitCode (*run)(std::span<const std::stri
     const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
     return static_cast<int>(run(words));
   } catch (const std::exception& problem) {
-    static_cast<void>(
-        write_all(STDERR_FILENO, fmt::format("error: a fault of this program: {}\n", problem.what())));
+    static_cast<void>(write_all(
+        STDERR_FILENO, fmt::format("error: a fault of this program: {}\n", problem.what())));
   }
   return static_cast<int>(ExitCode::kInternal);
 }

@@ -239,9 +239,10 @@ class Chart {
         unplaced_share_ += total > 0.0 ? std::max(part.time.value(), 0.0) / total : 0.0;
       }
     }
-    std::stable_sort(points_.begin(), points_.end(), [](const RooflinePoint& a, const RooflinePoint& b) {
-      return a.share > b.share;
-    });
+    std::stable_sort(
+        points_.begin(), points_.end(), [](const RooflinePoint& a, const RooflinePoint& b) {
+          return a.share > b.share;
+        });
   }
 
   void scale() {
@@ -415,9 +416,10 @@ class Chart {
     double x = kPlot.left + 6.0;
     constexpr double kRow = kHeight - 38.0;
     for (const std::string_view phase : kPhases) {
-      const bool used = std::any_of(points_.begin(), points_.end(), [&](const RooflinePoint& point) {
-        return phase_class(point.part->phase) == phase;
-      });
+      const bool used =
+          std::any_of(points_.begin(), points_.end(), [&](const RooflinePoint& point) {
+            return phase_class(point.part->phase) == phase;
+          });
       if (used) {
         svg += mark_svg(x, kRow, 6.0, phase);
         svg += text_svg(x + 12.0, kRow + 4.0, "start", "", phase);

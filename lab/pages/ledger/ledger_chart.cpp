@@ -11,9 +11,9 @@
 #include <fmt/format.h>
 
 #include "document/document.hpp"
-#include "report/svg.hpp"
 #include "lab/studies/ledger/ledger.hpp"
 #include "lab/studies/ledger/settle.hpp"
+#include "report/svg.hpp"
 
 namespace ridgeline::report {
 namespace {

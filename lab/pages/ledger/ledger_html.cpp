@@ -8,9 +8,9 @@
 #include "document/document.hpp"
 #include "lab/pages/ledger/ledger_chart.hpp"
 #include "lab/pages/ledger/ledger_report.hpp"
-#include "report/svg.hpp"
 #include "lab/studies/ledger/ledger.hpp"
 #include "lab/studies/ledger/settle.hpp"
+#include "report/svg.hpp"
 
 namespace ridgeline::report {
 namespace {

@@ -3,8 +3,8 @@
 #include <string>
 
 #include "document/document.hpp"
-#include "report/palette.hpp"
 #include "lab/studies/ledger/settle.hpp"
+#include "report/palette.hpp"
 
 namespace ridgeline::report {
 

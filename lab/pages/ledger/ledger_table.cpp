@@ -7,12 +7,12 @@
 
 #include <fmt/format.h>
 
-#include "report/format.hpp"
-#include "report/grid.hpp"
 #include "lab/pages/ledger/ledger_report.hpp"
-#include "report/palette.hpp"
 #include "lab/studies/ledger/ledger.hpp"
 #include "lab/studies/ledger/settle.hpp"
+#include "report/format.hpp"
+#include "report/grid.hpp"
+#include "report/palette.hpp"
 
 namespace ridgeline::report {
 

@@ -6,9 +6,9 @@
 
 #include "document/document.hpp"
 #include "lab/pages/ledger/ledger_report.hpp"
-#include "report/tree.hpp"
 #include "lab/studies/ledger/ledger.hpp"
 #include "lab/studies/ledger/settle.hpp"
+#include "report/tree.hpp"
 
 namespace ridgeline::report {
 namespace {

@@ -29,9 +29,8 @@ void note_settings(const document::Node& node, const std::string& path, Evidence
     const auto truth = truth_at(node, member.key);
     const std::string text = truth ? (*truth ? "true" : "false") : text_at(node, member.key);
     if (text.empty()) {
-      evidence.problem = fmt::format("deployment.{}: found {}, expected a text or a number",
-                                     at,
-                                     member.value.describe());
+      evidence.problem = fmt::format(
+          "deployment.{}: found {}, expected a text or a number", at, member.value.describe());
     } else if (at == "model") {
       evidence.model = text;
     } else if (at == "gpu") {
@@ -59,10 +58,8 @@ void read_load(const document::Node& load, Evidence& evidence) {
     evidence.closed_loop = true;
     evidence.stages.push_back(closed_load(requests, *clients));
   } else if (rate && *rate > 0.0) {
-    evidence.stages.push_back(
-        open_load(requests,
-                  requests / *rate,
-                  is_even ? StageLoad::Kind::kEven : StageLoad::Kind::kRandom));
+    evidence.stages.push_back(open_load(
+        requests, requests / *rate, is_even ? StageLoad::Kind::kEven : StageLoad::Kind::kRandom));
     evidence.offered_per_s = rate;
   } else {
     evidence.stages.push_back(open_load(requests, 0.0, StageLoad::Kind::kAtOnce));
@@ -97,10 +94,10 @@ Evidence read_measured_record(const document::Node& record) {
   } else if (member_at(record, "workload") != nullptr && member_at(record, "measured") != nullptr) {
     evidence.problem = kNeedsLaboratory;
   }
-  for (const auto& [key, node] : {std::pair<std::string_view, const document::Node*>(
-                                      "deployment", deployment),
-                                  {"load", load},
-                                  {"figures", figures}}) {
+  for (const auto& [key, node] :
+       {std::pair<std::string_view, const document::Node*>("deployment", deployment),
+        {"load", load},
+        {"figures", figures}}) {
     if (evidence.problem.empty() && (node == nullptr || !node->is_map())) {
       evidence.problem = fmt::format("{} is missing, expected a map", key);
     }

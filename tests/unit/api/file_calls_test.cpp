@@ -50,8 +50,6 @@ TEST(FileCalls, WhatIsMissingIsNamed) {
   EXPECT_EQ(load_result(nothing).error().front().field, "file");
   CallDocument no_trace = files_document(R"({"block_size": -1})");
   EXPECT_EQ(describe_trace(no_trace).error().size(), 2U);
-  CallDocument no_files = files_document("{}");
-  EXPECT_EQ(conform(no_files).error().front().field, "files");
   CallDocument no_result = files_document(R"({"result": {"a": 1}})");
   EXPECT_FALSE(load_result(no_result));
 }

@@ -45,7 +45,7 @@ TEST(Glossary, AnUnknownWordGetsItsTranslation) {
 }
 
 TEST(Glossary, ThePageAndTheDocumentationHaveEveryWord) {
-  std::ifstream file(test::source_dir() / "docs/original-words.md");
+  std::ifstream file(test::source_dir() / "lab/docs/original-words.md");
   const std::string docs(std::istreambuf_iterator<char>(file), {});
   const std::string page = glossary_page();
   for (const GlossaryEntry& entry : glossary()) {

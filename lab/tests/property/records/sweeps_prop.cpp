@@ -26,6 +26,7 @@
 #include "evidence/validate/deployment.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/validate.hpp"
+#include "lab/tests/support/collections.hpp"
 #include "metrics/slo.hpp"
 #include "model/model_spec.hpp"
 #include "plan/capacity.hpp"

@@ -10,8 +10,8 @@
 
 #include "document/document.hpp"
 #include "lab/conform/conform.hpp"
-#include "support/paths.hpp"
 #include "lab/tests/unit/conform/small_case.hpp"
+#include "support/paths.hpp"
 
 namespace ridgeline::conform {
 namespace {

@@ -14,8 +14,7 @@ TEST(ConformReport, CountsAndShowsTheFirstDifference) {
   std::vector<conform::ConformResult> results(2);
   results[0].scenario = "a";
   results[1].scenario = "b";
-  results[1].difference =
-      conform::Difference{.where = "record 12", .recorded = "3", .ours = "4"};
+  results[1].difference = conform::Difference{.where = "record 12", .recorded = "3", .ours = "4"};
   EXPECT_EQ(num_different(results), 1U);
   EXPECT_THAT(conform_table(results), ::testing::EndsWith("1 equal, 1 differ\n"));
   EXPECT_THAT(conform_table(results), ::testing::HasSubstr("recorded  3\n         ours      4\n"));

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "lab/tests/unit/pages/ledger/example_ledger.hpp"
+#include "lab/tests/unit/pages/example_ledger.hpp"
 
 namespace ridgeline::report {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "lab/pages/ledger/ledger_report.hpp"
-#include "lab/tests/unit/pages/ledger/example_ledger.hpp"
+#include "lab/tests/unit/pages/example_ledger.hpp"
 
 namespace ridgeline::report {
 namespace {

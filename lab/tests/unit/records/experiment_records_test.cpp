@@ -8,10 +8,10 @@
 #include <gtest/gtest.h>
 
 #include "document/document.hpp"
+#include "lab/records/evidence_words.hpp"
 #include "lab/records/record_identity.hpp"
 #include "lab/records/request_log.hpp"
 #include "lab/tests/unit/records/record_text.hpp"
-#include "lab/records/evidence_words.hpp"
 
 namespace ridgeline::records {
 namespace {

@@ -9,10 +9,11 @@
 #include <gtest/gtest.h>
 
 #include "document/document.hpp"
+#include "lab/records/evidence_words.hpp"
 #include "lab/records/experiment_records.hpp"
+#include "lab/records/ladder.hpp"
 #include "lab/records/request_log.hpp"
 #include "lab/tests/unit/records/record_text.hpp"
-#include "lab/records/evidence_words.hpp"
 
 namespace ridgeline::records {
 namespace {
@@ -76,8 +77,8 @@ TEST(FleetRecords, PoliciesAreRoutersByAnyOfTheirNames) {
 
 TEST(FleetRecords, APublishedCampaignTellsWhatIsNotRepeated) {
   const Evidence evidence = read(kRouter);
-  const Fleet& fleet = *evidence.fleet;
-  ASSERT_TRUE(fleet.is_ladder);
+  const Ladder& fleet = ladder_of(*evidence.fleet);
+  ASSERT_TRUE(fleet.has_stages);
   EXPECT_FALSE(fleet.is_made_up);
   EXPECT_EQ(fleet.campaign.stages.size(), 10U);
   EXPECT_EQ(fleet.stage, (CampaignStage{.rate = 3.0, .seconds = 210.0}));
@@ -93,7 +94,7 @@ TEST(FleetRecords, APublishedCampaignTellsWhatIsNotRepeated) {
 
 TEST(FleetRecords, AnotherLoadIsItsOwnCampaign) {
   const Evidence evidence = read(kRouter, replaced(kLadder, "83", "20"));
-  const Fleet& fleet = *evidence.fleet;
+  const Ladder& fleet = ladder_of(*evidence.fleet);
   EXPECT_TRUE(fleet.is_made_up);
   // Each of the 60 prompts once, at 3 a second.
   ASSERT_EQ(fleet.campaign.stages.size(), 2U);
@@ -109,8 +110,8 @@ TEST(FleetRecords, ASummaryIsOfAllStagesButTheWarmUp) {
   const std::string listed = replaced(kLadder, R"("rate_rps": 3, "duration_s": 210)", stages);
   const Evidence evidence = read(kRouter, listed);
   ASSERT_EQ(evidence.problem, "");
-  EXPECT_FALSE(evidence.fleet->stage);
-  EXPECT_FALSE(evidence.fleet->achieved_per_s);
+  EXPECT_FALSE(ladder_of(*evidence.fleet).stage);
+  EXPECT_FALSE(ladder_of(*evidence.fleet).achieved_per_s);
   ASSERT_EQ(evidence.stages.size(), 1U);
   EXPECT_EQ(evidence.stages[0].requests, 30);
   // A stage's own record may list them too.
@@ -118,12 +119,12 @@ TEST(FleetRecords, ASummaryIsOfAllStagesButTheWarmUp) {
                             replaced(kLadder,
                                      R"("rate_rps": 3, "duration_s": 210)",
                                      stages + R"(, "rate_rps": 3, "duration_s": 10)"));
-  EXPECT_EQ(one.fleet->campaign.stages.size(), 2U);
-  EXPECT_FALSE(one.fleet->is_made_up);
+  EXPECT_EQ(ladder_of(*one.fleet).campaign.stages.size(), 2U);
+  EXPECT_FALSE(ladder_of(*one.fleet).is_made_up);
   ASSERT_EQ(one.stages.size(), 1U);
   EXPECT_EQ(one.stages[0].requests, 30);
   const Evidence without = read(kRouter, replaced(listed, "warm-up", "stage"));
-  EXPECT_FALSE(without.fleet->warms_up);
+  EXPECT_FALSE(ladder_of(*without.fleet).warms_up);
   EXPECT_EQ(without.stages.size(), 2U);
 }
 

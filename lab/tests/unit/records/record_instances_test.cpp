@@ -8,10 +8,11 @@
 #include <gtest/gtest.h>
 
 #include "document/document.hpp"
+#include "lab/records/evidence_words.hpp"
 #include "lab/records/experiment_records.hpp"
+#include "lab/records/ladder.hpp"
 #include "lab/records/request_log.hpp"
 #include "lab/tests/unit/records/record_text.hpp"
-#include "lab/records/evidence_words.hpp"
 
 namespace ridgeline::records {
 namespace {
@@ -20,7 +21,8 @@ const std::string kApart =
     R"({"prefill": {"instances": 1, "tp": 4}, "decode": {"instances": 3, "tp": 4},
         "transfer": "RDMA, 8 x ConnectX-7 RoCE"})";
 
-Evidence read(const std::string& cluster, const std::string& more = R"("num_gpus": 16, )") {
+Evidence read_instances(const std::string& cluster,
+                        const std::string& more = R"("num_gpus": 16, )") {
   const std::string record =
       R"({"id": "f", "model": "Qwen/Qwen3-30B-A3B", "gpu": "H100", "tp": 4, "engine": "vllm", )" +
       more + R"("cluster": )" + cluster +
@@ -31,9 +33,9 @@ Evidence read(const std::string& cluster, const std::string& more = R"("num_gpus
 }
 
 TEST(RecordInstances, InstancesApartHaveTheLinkOfTheirCards) {
-  const Evidence evidence = read(kApart);
+  const Evidence evidence = read_instances(kApart);
   ASSERT_EQ(evidence.problem + evidence.refusal, "");
-  EXPECT_TRUE(evidence.fleet->is_apart);
+  EXPECT_TRUE(ladder_of(*evidence.fleet).is_apart);
   EXPECT_EQ(stated(evidence, "cluster.instances"), "4");
   EXPECT_EQ(stated(evidence, "cluster.disaggregation.prefill_instances"), "1");
   EXPECT_EQ(stated(evidence, "cluster.kv_transfer.transfer_link"), "rdma");
@@ -47,23 +49,23 @@ TEST(RecordInstances, InstancesApartHaveTheLinkOfTheirCards) {
 }
 
 TEST(RecordInstances, ACardForEachGpuIsWhatTheLinkHas) {
-  const Evidence four = read(replaced(kApart, "8 x", "4 x"));
+  const Evidence four = read_instances(replaced(kApart, "8 x", "4 x"));
   EXPECT_EQ(stated(four, "cluster.kv_transfer.transfer_link"), "rdma");
   EXPECT_EQ(stated(four, "cluster.kv_transfer.network_cards"), "");
-  const Evidence unnamed = read(replaced(kApart, "RDMA, 8 x ConnectX-7 RoCE", "rdma"));
+  const Evidence unnamed = read_instances(replaced(kApart, "RDMA, 8 x ConnectX-7 RoCE", "rdma"));
   EXPECT_EQ(stated(unnamed, "cluster.kv_transfer.network_cards"), "");
-  const Evidence silent =
-      read(replaced(kApart, R"("transfer": "RDMA, 8 x ConnectX-7 RoCE")", R"("proxy": "p")"));
+  const Evidence silent = read_instances(
+      replaced(kApart, R"("transfer": "RDMA, 8 x ConnectX-7 RoCE")", R"("proxy": "p")"));
   EXPECT_EQ(stated(silent, "cluster.kv_transfer.transfer_link"), "");
   EXPECT_THAT(silent.assumed, testing::Contains(testing::HasSubstr("50 GB/s")));
-  EXPECT_EQ(read(replaced(kApart, "RDMA, 8 x ConnectX-7 RoCE", "TCP")).refusal,
+  EXPECT_EQ(read_instances(replaced(kApart, "RDMA, 8 x ConnectX-7 RoCE", "TCP")).refusal,
             "cluster.transfer: no measured link is like TCP");
 }
 
 TEST(RecordInstances, SidesOfDifferentSizesArePools) {
   const Evidence evidence =
-      read(replaced(kApart, R"("instances": 3, "tp": 4)", R"("instances": 3, "tp": 2)"),
-           R"("num_gpus": 10, )");
+      read_instances(replaced(kApart, R"("instances": 3, "tp": 4)", R"("instances": 3, "tp": 2)"),
+                     R"("num_gpus": 10, )");
   ASSERT_EQ(evidence.problem + evidence.refusal, "");
   EXPECT_EQ(stated(evidence, "cluster.instances"), "");
   EXPECT_EQ(stated(evidence, "cluster.pools"),
@@ -72,14 +74,14 @@ TEST(RecordInstances, SidesOfDifferentSizesArePools) {
   EXPECT_EQ(stated(evidence, "cluster.disaggregation.prefill_instances"), "1");
   // Neither has eight GPUs.
   EXPECT_EQ(stated(evidence, "cluster.kv_transfer.transfer_bandwidth"), "144000MB/s");
-  EXPECT_EQ(evidence.fleet->campaign.instances, 4);
+  EXPECT_EQ(ladder_of(*evidence.fleet).campaign.instances, 4);
 }
 
 TEST(RecordInstances, DataParallelRanksAreInstances) {
   const std::string wide =
       R"({"prefill": {"instances": 1, "tp": 1, "dp": 8, "ep": 8},
           "decode": {"instances": 2, "tp": 1, "dp": 8, "ep": 8}, "transfer": "InfiniBand, 8 x 400 Gb/s"})";
-  const Evidence evidence = read(wide, R"("num_gpus": 24, )");
+  const Evidence evidence = read_instances(wide, R"("num_gpus": 24, )");
   ASSERT_EQ(evidence.problem + evidence.refusal, "");
   EXPECT_EQ(evidence.tensor_parallel, 1);
   EXPECT_EQ(evidence.data_parallel, 8);
@@ -88,20 +90,20 @@ TEST(RecordInstances, DataParallelRanksAreInstances) {
   EXPECT_EQ(stated(evidence, "cluster.disaggregation.prefill_instances"), "8");
   EXPECT_EQ(stated(evidence, "cluster.kv_transfer.network_cards"), "");
   // Two cards for eight ranks.
-  const Evidence two = read(replaced(wide, "8 x", "2 x"), "");
+  const Evidence two = read_instances(replaced(wide, "8 x", "2 x"), "");
   EXPECT_EQ(stated(two, "cluster.kv_transfer.transfer_bandwidth"), "4500MB/s");
 
-  const Evidence behind =
-      read(R"({"instances": 2, "policy": "random"})", R"("dp": 2, "ep": 8, "num_gpus": 16, )");
+  const Evidence behind = read_instances(R"({"instances": 2, "policy": "random"})",
+                                         R"("dp": 2, "ep": 8, "num_gpus": 16, )");
   ASSERT_EQ(behind.problem + behind.refusal, "");
   EXPECT_EQ(stated(behind, "cluster.instances"), "4");
 }
 
 TEST(RecordInstances, WhatIsNotSimulatedIsRefused) {
   const auto refusal = [](const std::string& prefill, const std::string& decode) {
-    return read(R"({"prefill": {"instances": 1, )" + prefill + R"(}, "decode": {"instances": 1, )" +
-                    decode + "}}",
-                "")
+    return read_instances(R"({"prefill": {"instances": 1, )" + prefill +
+                              R"(}, "decode": {"instances": 1, )" + decode + "}}",
+                          "")
         .refusal;
   };
   EXPECT_EQ(refusal(R"("tp": 4)", R"("tp": 2, "dp": 2)"),
@@ -128,13 +130,13 @@ TEST(RecordInstances, BadValuesAreNamedWithTheirKey) {
            {replaced(kApart, R"("instances": 3)", R"("instances": 2)"),
             "cluster: 1 instances of 4 GPUs and 2 instances of 4 GPUs are 12, and num_gpus is 16"},
            {replaced(kApart, "8 x", "800 x"), "800 network cards"}}) {
-    const Evidence evidence = read(bad.cluster);
+    const Evidence evidence = read_instances(bad.cluster);
     EXPECT_THAT(evidence.problem, testing::HasSubstr(bad.found)) << bad.cluster;
     EXPECT_EQ(evidence.problem.find('\n'), std::string::npos);
   }
-  EXPECT_EQ(read(R"({"prefill": {"instances": 2048, "tp": 4, "dp": 4},
+  EXPECT_EQ(read_instances(R"({"prefill": {"instances": 2048, "tp": 4, "dp": 4},
                      "decode": {"instances": 1, "tp": 4, "dp": 4}})",
-                 "")
+                           "")
                 .problem,
             "cluster: 2048 instances of dp 4, expected at most 4096 ranks");
 }

@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "document/document.hpp"
+#include "lab/records/evidence_words.hpp"
 #include "lab/records/experiment_records.hpp"
 #include "lab/records/request_log.hpp"
-#include "lab/records/evidence_words.hpp"
 
 /// Records as text, and what was read of them.
 namespace ridgeline::records {

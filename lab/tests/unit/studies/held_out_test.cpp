@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "document/document.hpp"
-#include "latency/measured/kernel_tables.hpp"
 #include "lab/studies/study.hpp"
+#include "latency/measured/kernel_tables.hpp"
 
 namespace ridgeline::studies {
 namespace {

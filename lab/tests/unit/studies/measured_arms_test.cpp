@@ -11,6 +11,7 @@
 #include "evidence/validate/validate.hpp"
 #include "lab/studies/lab.hpp"
 #include "lab/studies/study.hpp"
+#include "lab/tests/support/collections.hpp"
 #include "lab/tests/unit/studies/servers_file.hpp"
 
 namespace ridgeline::studies {

@@ -237,9 +237,7 @@ core::Warnings sorting_warnings(const std::vector<LooseItem>& loose) {
                                   seconds_text(before))}};
 }
 
-std::vector<Item> grouped(std::vector<LooseItem> loose,
-                          const std::string& file,
-                          RowTally& tally) {
+std::vector<Item> grouped(std::vector<LooseItem> loose, const std::string& file, RowTally& tally) {
   return Grouping(std::move(loose), file, tally).run();
 }
 

@@ -31,9 +31,9 @@ TEST(MeasuredRecord, HasADeploymentALoadAndFigures) {
   EXPECT_EQ(evidence.gpu, "h100");
   EXPECT_EQ(evidence.engine_version, "vllm@0.11");
   EXPECT_EQ(evidence.tensor_parallel, 2);
-  EXPECT_THAT(evidence.stated,
-              ElementsAre(Pair("engine.tensor_parallel_size", "2"),
-                          Pair("engine.enforce_eager", "true")));
+  EXPECT_THAT(
+      evidence.stated,
+      ElementsAre(Pair("engine.tensor_parallel_size", "2"), Pair("engine.enforce_eager", "true")));
   ASSERT_EQ(evidence.stages.size(), 1U);
   EXPECT_EQ(evidence.stages[0].kind, StageLoad::Kind::kRandom);
   EXPECT_EQ(evidence.stages[0].requests, 80);

@@ -22,11 +22,13 @@
 #include "evidence/validate/loose_node.hpp"
 #include "evidence/validate/prediction.hpp"
 #include "evidence/validate/scores.hpp"
+#include "lab/records/evidence_words.hpp"
+#include "lab/tests/support/collections.hpp"
 #include "latency/constant_files.hpp"
 #include "model/model_spec.hpp"
 #include "support/paths.hpp"
 
-namespace ridgeline::evidence::validate {
+namespace ridgeline::records {
 namespace {
 
 std::string records_file(const std::vector<std::string>& lines) {
@@ -409,4 +411,4 @@ TEST(Validate, TheTrainingRuns) {
 }
 
 }  // namespace
-}  // namespace ridgeline::evidence::validate
+}  // namespace ridgeline::records

@@ -70,7 +70,7 @@ def test_a_horizon_ends_users_without_a_number_of_requests(ridgeline):
 
 def printed_commands():
     """Rows of the table of command lines: the words, the exit code, what is said."""
-    page = (SOURCE / "docs" / "original-words.md").read_text()
+    page = (SOURCE / "lab" / "docs" / "original-words.md").read_text()
     table = page[page.index("| command | exit code |") :]
     rows = re.findall(r"^\| `([^`]+)` \| (\d+) \| (.+) \|$", table, re.MULTILINE)
     return [(words.split(), int(code), re.findall(r"`([^`]+)`", said)) for words, code, said in rows]

@@ -262,7 +262,6 @@ def test_bash_completes(ridgeline):
     assert completed(ridgeline, "run", "--engine-version", "vllm@0.15") == ["vllm@0.15"]
     assert completed(ridgeline, "run", "--trace-tenant", "req") == []
     assert "models" in completed(ridgeline, "list", "")
-    assert "h28" in completed(ridgeline, "study", "run", "h2")
     assert completed(ridgeline, "run", "--client-results", "vllm") == ["vllm-bench="]
     assert completed(ridgeline, "kernels", "f") == ["fit"]
     assert "--version" in completed(ridgeline, "kernels", "fit", "--v")

@@ -14,5 +14,5 @@ globals().update({name: value for name, value in vars(_product).items() if not n
 
 @pytest.fixture(autouse=True)
 def laboratory():
-    if not Path(_product.BINARY).with_name("ridgeline-lab").exists():
+    if not (Path(_product.BINARY).parent / "ridgeline-lab").exists():
         pytest.skip("ridgeline-lab does not stand beside the program: ./dev lab")

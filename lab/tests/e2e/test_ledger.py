@@ -10,7 +10,7 @@ from conftest import SANITIZED, SHARED, SOURCE
 TABLES = SHARED / "kernels" / "blis_h100"
 MEASURED = SHARED / "groundtruth" / "experiments.jsonl"
 DESIGN = SHARED / "design" / "seeds.md"
-LEDGER = SOURCE / "data" / "studies" / "original.yaml"
+LEDGER = SOURCE / "lab" / "data" / "studies" / "original.yaml"
 STATUSES = ("not reproducible", "reproduced", "corrected", "refuted", "confirmed", "done", "answered")
 # Numbers of the design page that ours replace.
 OTHER_NUMBERS = {
@@ -52,7 +52,7 @@ def test_without_data_what_needs_it_is_skipped(ridgeline):
 
 
 def page_of(name):
-    return (SOURCE / "docs" / name).read_text(encoding="utf-8")
+    return (SOURCE / "lab" / "docs" / name).read_text(encoding="utf-8")
 
 
 def test_with_data_every_status_is_the_expected_one(ridgeline, data):
@@ -60,7 +60,7 @@ def test_with_data_every_status_is_the_expected_one(ridgeline, data):
     assert done.returncode == 0, done.stderr
     # That run writes the page too.
     assert (ridgeline.folder / "page.md").read_text(encoding="utf-8") == page_of("original-plan.md"), (
-        "ridgeline study all ... -o docs/original-plan.md writes it anew")
+        "ridgeline study all ... -o lab/docs/original-plan.md writes it anew")
     report = json.loads(done.stdout)
     assert report["unexpected"] == [] and report["statuses"]["skipped"] == 0
     assert (report["cells"], report["cells_equal"]) == (620, 620)
@@ -119,7 +119,7 @@ def test_the_pages_are_what_the_command_prints(ridgeline, page, words):
         if words == ("all",):
             pytest.skip("test_with_data_every_status_is_the_expected_one compares it")
         done = ridgeline("study", *words, "--bench-data", TABLES, "--measured", MEASURED, "--format", "markdown")
-        assert done.stdout == shown, f"ridgeline study {' '.join(words)} ... -o docs/{page} writes it anew"
+        assert done.stdout == shown, f"ridgeline study {' '.join(words)} ... -o lab/docs/{page} writes it anew"
         return
     report = settle(ridgeline, *words)
     printed = page_rows(ridgeline("study", *words, "--format", "markdown").stdout)

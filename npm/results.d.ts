@@ -189,7 +189,7 @@ export type RequestStories = Array<{
 
 /**
  * The run over simulated time, where --series asked for it: one list per number, an item per window
- * (docs/series.md). Equal between the engine cores, with and without jumps, on any number of threads.
+ * (docs/formats.md). Equal between the engine cores, with and without jumps, on any number of threads.
  */
 export interface Series {
   /** Length of each window: 1 ms times a power of two. The first begins at 0, the last is cut at end_s. */

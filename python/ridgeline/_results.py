@@ -1494,7 +1494,7 @@ class SloPart(_Part):
 @dataclass(frozen=True)
 class Series(_Part):
     """The run over simulated time, where --series asked for it: one list per number, an item per window
-    (docs/series.md). Equal between the engine cores, with and without jumps, on any number of threads."""
+    (docs/formats.md). Equal between the engine cores, with and without jumps, on any number of threads."""
 
     window_s: float
     """Length of each window: 1 ms times a power of two. The first begins at 0, the last is cut at end_s."""
@@ -1789,7 +1789,7 @@ class ResultTree(_Part):
     equal simulations, whatever the thread count, engine core or output format."""
     series: Series | None = None
     """The run over simulated time, where --series asked for it: one list per number, an item per window
-    (docs/series.md). Equal between the engine cores, with and without jumps, on any number of threads."""
+    (docs/formats.md). Equal between the engine cores, with and without jumps, on any number of threads."""
     findings: Findings | None = None
     """Beside series: the whole run and its worst stretch. That is the hour (ten minutes, minute, ...: the
     longest of which the run has four) with the most requests that missed a target; where none did, with the

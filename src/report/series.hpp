@@ -7,7 +7,7 @@
 namespace ridgeline::report {
 
 /// The part of a result under `series`: one list per number, an item per window
-/// (docs/series.md).
+/// (docs/formats.md).
 [[nodiscard]] document::Node series_tree(const metrics::Series& series);
 /// Writes the series as the next value of a JSON text.
 void write_series(const metrics::Series& series, document::JsonWriter& json);

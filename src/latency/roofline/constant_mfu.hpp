@@ -8,7 +8,7 @@
 
 namespace ridgeline::latency::roofline {
 
-/// V0 and V1: one MFU per phase. The equations stand in docs/models/v0.md and v1.md.
+/// V0 and V1: one MFU per phase. The equations stand in docs/models/rooflines.md.
 class ConstantMfuRoofline {
  public:
   /// `version` is kV0 or kV1.

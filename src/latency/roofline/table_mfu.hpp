@@ -38,7 +38,7 @@ struct GemmTime {
   measured::Lookup lookup;
 };
 
-/// V2: an MFU per kernel shape. The equations stand in docs/models/v2.md.
+/// V2: an MFU per kernel shape. The equations stand in docs/models/rooflines.md.
 class TableMfuRoofline {
  public:
   TableMfuRoofline(const Network& network,

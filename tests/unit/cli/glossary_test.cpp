@@ -52,7 +52,7 @@ TEST(Glossary, ThePageAndTheDocumentationHaveEveryWord) {
     EXPECT_THAT(docs, HasSubstr(fmt::format("| {} |", entry.theirs)));
     EXPECT_THAT(page, HasSubstr(std::string(entry.theirs)));
   }
-  std::ifstream v2_file(test::source_dir() / "docs/models/v2.md");
+  std::ifstream v2_file(test::source_dir() / "docs/models/rooflines.md");
   const std::string v2(std::istreambuf_iterator<char>(v2_file), {});
   for (const auto& alias : latency::roofline::setting_aliases()) {
     EXPECT_THAT(v2, HasSubstr(fmt::format("`{}`", alias.theirs)));

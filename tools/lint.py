@@ -234,10 +234,13 @@ def included_path(name: str) -> str:
 
 
 def check_layers(tree: Tree) -> Iterator[Finding]:
-    """A layer uses only what cmake/layers.txt allows it, and the table has no cycle."""
+    """A layer includes what cmake/layers.txt lists for it, all of it and no more, and the table has no cycle."""
     table = layer_table(tree)
+    used: dict[str, set[str]] = {layer: set() for layer in table}
     seen: set[str] = set()
+    above: dict[str, set[str]] = {}
     for layer, allowed in table.items():
+        above[layer] = set(seen)
         for other in allowed:
             if other not in seen:
                 yield Finding("cmake/layers.txt", 1, "layers", f"{layer} may not use {other}: list it above")
@@ -259,6 +262,11 @@ def check_layers(tree: Tree) -> Iterator[Finding]:
                 yield Finding(path, line, "layers", f"{layer} may not use {target} (cmake/layers.txt)")
             elif not tree.has(included_path(name)):
                 yield Finding(path, line, "layers", f"{included_path(name)} does not exist")
+            used[layer].add(target)
+    for layer, allowed in table.items():
+        for other in allowed:
+            if other in above[layer] and other not in used[layer]:
+                yield Finding("cmake/layers.txt", 1, "layers", f"{layer}: no file of it uses {other}: take it out")
 
 
 def check_siblings(tree: Tree) -> Iterator[Finding]:

@@ -49,7 +49,6 @@ environment "$own" "$out/venv" --system-site-packages
 readonly python=$out/venv/bin/python
 (cd "$out" && readme_example | "$python" -W ignore -) || fail "the example of README.md"
 "$python" -m pytest -q -p no:cacheprovider python/tests
-tools/python_generate.py build/release/ridgeline --check
 (cd python && "$python" -m mypy --cache-dir "$out/mypy" ridgeline tests)
 revealed=$(cd python && "$python" -m mypy --cache-dir "$out/mypy" -c \
   'import ridgeline as rl; reveal_type(rl.run().summary.ttft_ms.p99)')

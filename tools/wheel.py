@@ -55,6 +55,7 @@ def main() -> int:
     build, out = Path(sys.argv[1]), Path(sys.argv[2]).resolve()
     stage = out / "stage"
     shutil.rmtree(out, ignore_errors=True)
+    subprocess.run([sys.executable, str(ROOT / "tools/python_generate.py"), str(build / "ridgeline")], check=True)
     shutil.copytree(ROOT / "python", stage, ignore=shutil.ignore_patterns("tests", "__pycache__", "_lib"))
     for name in ("LICENSE", "THIRD_PARTY_NOTICES"):
         shutil.copy(ROOT / name, stage / name)

@@ -33,8 +33,8 @@ core::Error problem(std::string field, std::string message, std::string hint = {
 
 class Parser {
  public:
-  Parser(std::span<const std::string> words, std::span<const FlagSpec> specs)
-      : words_(words), specs_(specs) {}
+  Parser(std::span<const std::string> words, std::span<const FlagSpec> specs, FurtherFlags further)
+      : words_(words), specs_(specs), read_further_(further) {}
 
   core::Result<Arguments> run() {
     bool flags_ended = false;
@@ -66,16 +66,25 @@ class Parser {
     if (equals != std::string::npos) {
       value = word.substr(equals + 1);
     }
-    for (const auto& spec : specs_) {
+    if (!take_long(specs_, typed, name, value) && !take_long(further(), typed, name, value)) {
+      unknown(typed, name);
+    }
+  }
+
+  bool take_long(std::span<const FlagSpec> specs,
+                 const std::string& typed,
+                 const std::string& name,
+                 const std::optional<std::string>& value) {
+    for (const auto& spec : specs) {
       if (spec.name == name) {
-        take(spec, typed, std::move(value));
-        return;
+        take(spec, typed, value);
+        return true;
       }
       const bool is_foreign =
           spec.takes == FlagSpec::Takes::kRefused || spec.takes == FlagSpec::Takes::kIgnored;
       if (name == "no-" + spec.name && is_foreign) {
-        take(spec, typed, std::move(value));
-        return;
+        take(spec, typed, value);
+        return true;
       }
       if (spec.takes == FlagSpec::Takes::kTruth && name == "no-" + spec.name) {
         if (value) {
@@ -84,17 +93,28 @@ class Parser {
         } else {
           store(spec, typed, "false");
         }
-        return;
+        return true;
       }
     }
-    unknown(typed, name);
+    return false;
+  }
+
+  /// The flags beside the verb's own.
+  std::span<const FlagSpec> further() {
+    if (read_further_ != nullptr) {
+      further_ = std::exchange(read_further_, nullptr)(specs_);
+    }
+    return further_;
   }
 
   void short_flag(const std::string& word) {
     // vLLM's own: -tp 4, -tp=4.
     const std::string name = word.substr(1, word.find('=') - 1);
-    const auto alias = std::ranges::find(specs_, name, &FlagSpec::name);
-    if (alias != specs_.end() && !alias->meaning.empty()) {
+    const FlagSpec* alias = find_spec(specs_, name);
+    if (alias == nullptr && name.size() > 1) {
+      alias = find_spec(further(), name);
+    }
+    if (alias != nullptr && !alias->meaning.empty()) {
       const bool has_value = word.size() > name.size() + 1;
       take(*alias,
            "-" + name,
@@ -189,13 +209,15 @@ class Parser {
 
   void unknown(const std::string& typed, const std::string& name) {
     std::vector<std::string> names;
-    for (const auto& spec : specs_) {
-      if (spec.takes == FlagSpec::Takes::kRefused || spec.takes == FlagSpec::Takes::kIgnored) {
-        continue;
-      }
-      names.push_back(spec.name);
-      if (spec.takes == FlagSpec::Takes::kTruth) {
-        names.push_back("no-" + spec.name);
+    for (const auto specs : {specs_, further()}) {
+      for (const auto& spec : specs) {
+        if (spec.takes == FlagSpec::Takes::kRefused || spec.takes == FlagSpec::Takes::kIgnored) {
+          continue;
+        }
+        names.push_back(spec.name);
+        if (spec.takes == FlagSpec::Takes::kTruth) {
+          names.push_back("no-" + spec.name);
+        }
       }
     }
     const auto near = document::nearest(name, names);
@@ -205,12 +227,19 @@ class Parser {
 
   std::span<const std::string> words_;
   std::span<const FlagSpec> specs_;
+  FurtherFlags read_further_;  ///< Null once called.
+  std::vector<FlagSpec> further_;
   std::size_t at_ = 0;
   Arguments found_;
   core::Errors errors_;
 };
 
 }  // namespace
+
+const FlagSpec* find_spec(std::span<const FlagSpec> specs, std::string_view name) {
+  const auto found = std::ranges::find(specs, name, &FlagSpec::name);
+  return found == specs.end() ? nullptr : &*found;
+}
 
 const GivenFlag* Arguments::find(std::string_view name) const {
   const auto flag = std::ranges::find(flags, name, &GivenFlag::name);
@@ -233,8 +262,9 @@ std::vector<std::string> Arguments::values(std::string_view name) const {
 }
 
 core::Result<Arguments> parse_arguments(std::span<const std::string> words,
-                                        std::span<const FlagSpec> specs) {
-  return Parser(words, specs).run();
+                                        std::span<const FlagSpec> specs,
+                                        FurtherFlags further) {
+  return Parser(words, specs, further).run();
 }
 
 core::Error bad_choice(std::string_view flag,

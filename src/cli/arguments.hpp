@@ -29,6 +29,9 @@ struct FlagSpec {
   std::string meaning = {};  ///< The flag this one stands for (aliases); empty: itself.
 };
 
+/// The flag of that name, or null.
+[[nodiscard]] const FlagSpec* find_spec(std::span<const FlagSpec> specs, std::string_view name);
+
 /// A flag as it was given.
 struct GivenFlag {
   std::string name;   ///< FlagSpec::meaning, or name.
@@ -51,11 +54,15 @@ struct Arguments {
   [[nodiscard]] std::vector<std::string> values(std::string_view name) const;
 };
 
+/// Flags that are read beside a verb's `own`. Most command lines have none of them.
+using FurtherFlags = std::vector<FlagSpec> (*)(std::span<const FlagSpec> own);
+
 /// Reads the words after the verb. Every problem is noted, not only the first: unknown flags (with
 /// the nearest known one), repeated flags, missing and superfluous values. A lone `--` ends the
-/// flags.
+/// flags. `further` is called at the first flag that is not in `specs`.
 [[nodiscard]] core::Result<Arguments> parse_arguments(std::span<const std::string> words,
-                                                      std::span<const FlagSpec> specs);
+                                                      std::span<const FlagSpec> specs,
+                                                      FurtherFlags further = nullptr);
 
 /// The problem of a flag whose value is not one of `choices`; the nearest is offered.
 [[nodiscard]] core::Error bad_choice(std::string_view flag,

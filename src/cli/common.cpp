@@ -197,7 +197,7 @@ std::optional<ExitCode> open_verb(const Opening& opening,
     return put_out(fitted(verb_page(opening.usage, opening.about, opening.flags, columns), columns),
                    shown);
   }
-  auto parsed = parse_arguments(words, with_foreign_flags(opening.flags));
+  auto parsed = parse_arguments(words, opening.flags, foreign_flags);
   if (!parsed) {
     return give_up(parsed.error(), default_manners());
   }

@@ -19,6 +19,7 @@
 #include "cli/flag_rewriter.hpp"
 #include "cli/word_lists.hpp"
 #include "core/result.hpp"
+#include "scenario/foreign_flags.hpp"
 
 namespace ridgeline::cli {
 namespace {
@@ -46,7 +47,8 @@ class InferenceSimWords final : FlagRewriter {
     horizon();
     session_mode();
     trace_header();
-    gateway();
+    values();
+    scorers();
     for (const auto& [length, tokens] : kLengths) {
       spread(length, tokens);
     }
@@ -145,25 +147,22 @@ class InferenceSimWords final : FlagRewriter {
     }
   }
 
-  /// Its times of a gateway are bare microseconds; two policies have other names.
-  void gateway() {
-    constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kTimes = {
-        {{"gateway-latency", "--routing-latency"},
-         {"refresh-metrics-interval", "--snapshot-refresh-interval"},
-         {"kv-events-delay", "--cache-signal-delay"}}};
-    for (const auto& [name, theirs] : kTimes) {
-      GivenFlag* time = find(name);
-      const bool is_theirs = time != nullptr && time->typed == theirs;
-      if (is_theirs && time->value.find_first_not_of("0123456789") == std::string::npos) {
-        time->value += "us";
+  /// Its words and units for ours.
+  void values() {
+    for (GivenFlag& given : arguments_.flags) {
+      if (given.typed == "--" + given.name || !given.typed.starts_with("--")) {
+        continue;
+      }
+      const scenario::ForeignFlag* theirs =
+          scenario::foreign_program(kProgram).find(std::string_view(given.typed).substr(2));
+      if (theirs != nullptr && theirs->text == given.name) {
+        const bool is_bare = given.value.find_first_not_of("0123456789") == std::string::npos;
+        given.value = theirs->our_word(given.value) + (is_bare ? theirs->unit : "");
       }
     }
-    if (GivenFlag* policy = find("router");
-        policy != nullptr && policy->typed == "--routing-policy") {
-      policy->value = policy->value == "weighted"       ? "blis"
-                      : policy->value == "least-loaded" ? "least-request"
-                                                        : policy->value;
-    }
+  }
+
+  void scorers() {
     const auto scorers = take("routing-scorers");
     for (std::string_view rest = scorers ? std::string_view(scorers->value) : ""; !rest.empty();) {
       const std::string_view one = rest.substr(0, rest.find(','));

@@ -14,17 +14,15 @@
 
 #include <fmt/format.h>
 
-#include "core/check.hpp"
 #include "core/result.hpp"
 #include "core/shell_word.hpp"
-#include "deploy/catalogue.hpp"
 #include "deploy/layout.hpp"
 #include "deploy/paths.hpp"
 #include "document/document.hpp"
-#include "document/embedded_file.hpp"
 #include "document/json_writer.hpp"
 #include "document/node_json.hpp"
 #include "document/reader.hpp"
+#include "scenario/foreign_flags.hpp"
 #include "scenario/nested_members.hpp"
 #include "scenario/options.hpp"
 
@@ -33,58 +31,9 @@ namespace {
 
 using document::Node;
 
-constexpr std::string_view kFlagsFile = "vllm-flags.yaml";
-
-struct FlagTable {
-  std::vector<StatedBy> options;
-  std::vector<std::string> others;
-};
-
-StatedBy read_row(const Node& node, core::Errors& errors) {
-  document::ObjectReader reader(node, "options", errors);
-  StatedBy row{.option = reader.required_string("option"),
-               .flag = reader.string("flag").value_or(""),
-               .short_flag = reader.string("short").value_or(""),
-               .member = reader.string("member").value_or(""),
-               .variable = reader.string("variable").value_or(""),
-               .values = {},
-               .since = parse_version(reader.string("since").value_or("")),
-               .before = reader.string("before").value_or(""),
-               .until = parse_version(reader.string("until").value_or("")),
-               .always = reader.boolean("always").value_or(false),
-               .otherwise = {}};
-  if (const Node* values = reader.node("values")) {
-    for (const Node::Member& member : values->members()) {
-      row.values.emplace_back(member.key, member.value.as_string());
-    }
-  }
-  if (const Node* otherwise = reader.node("otherwise")) {
-    row.otherwise = *otherwise;
-  }
-  reader.finish();
-  RIDGELINE_CHECK(scenario::find_option(row.option) != nullptr, row.option);
-  return row;
-}
-
-const FlagTable& flag_table() {
-  static const FlagTable kFlagTable = [] {
-    const auto files = data_files();
-    const auto file = std::ranges::find(files, kFlagsFile, &document::EmbeddedFile::name);
-    RIDGELINE_CHECK(file != files.end(), kFlagsFile);
-    const auto document = document::parse_yaml(file->text, std::string(kFlagsFile));
-    RIDGELINE_CHECK(document.has_value(), kFlagsFile);
-    FlagTable read;
-    core::Errors errors;
-    for (const Node& row : document->find("options")->items()) {
-      read.options.push_back(read_row(row, errors));
-    }
-    for (const Node& flag : document->find("others")->items()) {
-      read.others.push_back(flag.as_string());
-    }
-    RIDGELINE_CHECK(errors.empty(), errors.empty() ? "" : core::to_string(errors.front()));
-    return read;
-  }();
-  return kFlagTable;
+const scenario::ForeignProgram& vllm() {
+  static const scenario::ForeignProgram& kProgram = scenario::foreign_program("vllm");
+  return kProgram;
 }
 
 std::string one_line(const Node& node) {
@@ -101,7 +50,7 @@ Node without(const Node& map, std::string_view key) {
 }
 
 /// What a server is given of an option's value.
-std::string server_text(const StatedBy& row, const Node& value) {
+std::string server_text(const scenario::StatedOption& row, const Node& value) {
   if (value.is_map()) {
     return one_line(row.option == kSpeculativeConfig ? without(value, kAcceptance) : value);
   }
@@ -111,12 +60,14 @@ std::string server_text(const StatedBy& row, const Node& value) {
   return named == row.values.end() ? text : named->second;
 }
 
-std::string version_text(Version version) {
+std::string version_text(scenario::Version version) {
   return fmt::format("{}.{}", version.first, version.second);
 }
 
 /// Why a version of vLLM cannot be given an option that it has no flag for.
-core::Error no_such_flag(const StatedBy& row, const Node& value, Version version) {
+core::Error no_such_flag(const scenario::StatedOption& row,
+                         const Node& value,
+                         scenario::Version version) {
   std::string what = row.flag.empty() ? row.variable : fmt::format("--{}", row.flag);
   if (!row.member.empty()) {
     what = fmt::format("{} in {}", row.member, what);
@@ -148,13 +99,20 @@ struct JsonFlags {
   }
 };
 
-void put_flag(const StatedBy& row, const Node& value, Role& role, JsonFlags& json) {
+/// `turns_off`: a switch that is off has a flag.
+void put_flag(const scenario::StatedOption& row,
+              const Node& value,
+              bool turns_off,
+              Role& role,
+              JsonFlags& json) {
   if (!row.variable.empty()) {
     role.variables.push_back({.name = row.variable, .value = server_text(row, value)});
   } else if (!row.member.empty()) {
     json.of(row.flag).add(row.member, value);
   } else if (value.kind() == Node::Kind::kBool) {
-    role.flags.push_back({.name = fmt::format("--{}{}", value.as_bool() ? "" : "no-", row.flag)});
+    if (value.as_bool() || turns_off) {
+      role.flags.push_back({.name = fmt::format("--{}{}", value.as_bool() ? "" : "no-", row.flag)});
+    }
   } else {
     role.flags.push_back({.name = fmt::format("--{}", row.flag), .value = server_text(row, value)});
   }
@@ -171,8 +129,12 @@ std::string long_name(std::string_view word) {
   if (typed.starts_with("--")) {
     return std::string(typed.substr(2));
   }
-  const auto& rows = flag_table().options;
-  const auto row = std::ranges::find(rows, typed.substr(1), &StatedBy::short_flag);
+  const std::string_view letters = typed.substr(1);
+  const auto& rows = vllm().options;
+  const auto row = std::ranges::find_if(rows, [&](const scenario::StatedOption& option) {
+    const scenario::ForeignFlag* whole = option.member.empty() ? nullptr : vllm().find(option.flag);
+    return letters == (whole == nullptr ? option.short_flag : whole->short_name);
+  });
   return row == rows.end() ? std::string() : row->flag;
 }
 
@@ -208,8 +170,8 @@ class WordReader {
     for (const Word& word : variables) {
       const std::size_t equals = word.text.find('=');
       const std::string name = word.text.substr(0, equals);
-      const auto row = std::ranges::find(flag_table().options, name, &StatedBy::variable);
-      if (name.empty() || equals == std::string::npos || row == flag_table().options.end()) {
+      const auto row = std::ranges::find(vllm().options, name, &scenario::StatedOption::variable);
+      if (name.empty() || equals == std::string::npos || row == vllm().options.end()) {
         continue;  // A variable of the machine, not of the engine.
       }
       std::string text = word.text.substr(equals + 1);
@@ -247,10 +209,10 @@ class WordReader {
   void take(const std::string& name, const std::optional<Word>& value, const Word& word) {
     const bool is_off = name.starts_with("no-");
     const std::string plain = is_off ? name.substr(3) : name;
-    const auto& rows = flag_table().options;
-    const auto row = std::ranges::find(rows, plain, &StatedBy::flag);
+    const auto& rows = vllm().options;
+    const auto row = std::ranges::find(rows, plain, &scenario::StatedOption::flag);
     if (row == rows.end()) {
-      if (std::ranges::find(flag_table().others, plain) == flag_table().others.end()) {
+      if (std::ranges::find(vllm().in_deployments, plain) == vllm().in_deployments.end()) {
         unknown(plain, word);
       }
       return;
@@ -304,10 +266,11 @@ class WordReader {
                     const Word& word) {
     for (const Node::Member& member : map.members()) {
       const std::string path = before + member.key;
-      const auto row = std::ranges::find_if(flag_table().options, [&](const StatedBy& other) {
-        return other.flag == flag && other.member == path;
-      });
-      if (row != flag_table().options.end()) {
+      const auto row =
+          std::ranges::find_if(vllm().options, [&](const scenario::StatedOption& other) {
+            return other.flag == flag && other.member == path;
+          });
+      if (row != vllm().options.end()) {
         give(row->option, member.value, word);
       } else if (member.value.is_map()) {
         take_members(flag, member.value, path + ".", word);
@@ -318,8 +281,8 @@ class WordReader {
   }
 
   void unknown(const std::string& name, const Word& word) {
-    std::vector<std::string> known = flag_table().others;
-    for (const StatedBy& row : flag_table().options) {
+    std::vector<std::string> known = vllm().in_deployments;
+    for (const scenario::StatedOption& row : vllm().options) {
       if (!row.flag.empty()) {
         known.push_back(row.flag);
       }
@@ -334,53 +297,6 @@ class WordReader {
   core::Errors& errors_;
 };
 
-const StatedBy* find_row(std::string_view option) {
-  const auto rows = stated_options();
-  const auto row = std::ranges::find(rows, option, &StatedBy::option);
-  return row == rows.end() ? nullptr : &*row;
-}
-
-bool vllm_says(std::string_view option) {
-  return find_row(option) != nullptr;
-}
-
-bool vllm_always(std::string_view option) {
-  const StatedBy* row = find_row(option);
-  return row != nullptr && row->always;
-}
-
-void put_vllm(std::span<const OptionValue> options,
-              std::string_view version_text,
-              Role& role,
-              core::Errors& errors) {
-  const auto version = parse_version(version_text);
-  RIDGELINE_CHECK(version.has_value(), version_text);
-  JsonFlags json;
-  for (const StatedBy& row : stated_options()) {
-    const OptionValue* option = find_value(options, row.option);
-    if (option == nullptr || !is_explicit(kVllmDialect, *option)) {
-      continue;
-    }
-    if (row.is_in(*version)) {
-      put_flag(row, option->value, role, json);
-    } else if (!row.otherwise ||
-               scenario::flow_text(*row.otherwise) != scenario::flow_text(option->value)) {
-      errors.push_back(no_such_flag(row, option->value, *version));
-    }
-  }
-  for (auto& [flag, members] : json.all) {
-    role.flags.push_back({.name = fmt::format("--{}", flag), .value = one_line(members.finish())});
-  }
-  for (const OptionValue& option : options) {
-    if (option.is_stated && !option.is_default && !vllm_says(option.option)) {
-      errors.push_back({.field = std::string(option.option),
-                        .message = fmt::format("is {}, and no flag of vLLM says so",
-                                               scenario::flow_text(option.value)),
-                        .hint = "without it"});
-    }
-  }
-}
-
 OptionNodes read_vllm(std::span<const Word> words,
                       std::span<const Word> variables,
                       core::Errors& errors) {
@@ -392,22 +308,43 @@ OptionNodes read_vllm(std::span<const Word> words,
 
 }  // namespace
 
-const Dialect kVllmDialect = {
-    .engine = "vllm", .says = vllm_says, .always = vllm_always, .put = put_vllm, .read = read_vllm};
+const Dialect kVllmDialect = {.engine = "vllm", .read = read_vllm};
 
-std::optional<Version> parse_version(std::string_view text) {
-  text = text.substr(text.find('@') == std::string_view::npos ? 0 : text.find('@') + 1);
-  Version version;
-  const char* const end = text.data() + text.size();
-  const auto [dot, error] = std::from_chars(text.data(), end, version.first);
-  if (error != std::errc() || dot == end || *dot != '.') {
-    return std::nullopt;
+const scenario::StatedOption* Dialect::stated(std::string_view option) const {
+  return scenario::foreign_program(engine).stated(option);
+}
+
+void Dialect::put(std::span<const OptionValue> options,
+                  std::string_view version_text,
+                  Role& role,
+                  core::Errors& errors) const {
+  const scenario::ForeignProgram& program = scenario::foreign_program(engine);
+  const auto version = scenario::parse_version(version_text);  // None of "main", which has all.
+  JsonFlags json;
+  for (const scenario::StatedOption& row : program.options) {
+    const OptionValue* option = find_value(options, row.option);
+    if (option == nullptr || !is_explicit(*this, *option)) {
+      continue;
+    }
+    if (!version || row.is_in(*version)) {
+      put_flag(row, option->value, program.turns_off, role, json);
+    } else if (!row.otherwise ||
+               scenario::flow_text(*row.otherwise) != scenario::flow_text(option->value)) {
+      errors.push_back(no_such_flag(row, option->value, *version));
+    }
   }
-  const auto [rest, minor_error] = std::from_chars(dot + 1, end, version.second);
-  if (minor_error != std::errc() || (rest != end && *rest != '.')) {
-    return std::nullopt;
+  for (auto& [flag, members] : json.all) {
+    role.flags.push_back({.name = fmt::format("--{}", flag), .value = one_line(members.finish())});
   }
-  return version;
+  for (const OptionValue& option : options) {
+    if (option.is_stated && !option.is_default && stated(option.option) == nullptr) {
+      errors.push_back({.field = std::string(option.option),
+                        .message = fmt::format("is {}, and no flag of {} says so",
+                                               scenario::flow_text(option.value),
+                                               program.title),
+                        .hint = "without it"});
+    }
+  }
 }
 
 std::optional<std::int64_t> read_count(std::string_view text) {
@@ -436,10 +373,6 @@ Node typed_node(const scenario::Option& option, const Word& word) {
   return Node::string(text, word.where);
 }
 
-std::span<const StatedBy> stated_options() {
-  return flag_table().options;
-}
-
 const Dialect* find_dialect(std::string_view engine) {
   for (const Dialect* dialect : {&kVllmDialect, &kSglangDialect}) {
     if (dialect->engine == engine) {
@@ -450,8 +383,9 @@ const Dialect* find_dialect(std::string_view engine) {
 }
 
 bool is_explicit(const Dialect& dialect, const OptionValue& option) {
-  return !option.value.is_null() && dialect.says(option.option) &&
-         (dialect.always(option.option) || (option.is_stated && !option.is_default));
+  const scenario::StatedOption* row = dialect.stated(option.option);
+  return !option.value.is_null() && row != nullptr &&
+         (row->always || (option.is_stated && !option.is_default));
 }
 
 }  // namespace ridgeline::deploy

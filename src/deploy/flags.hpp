@@ -11,35 +11,10 @@
 #include "core/result.hpp"
 #include "deploy/layout.hpp"
 #include "document/document.hpp"
+#include "scenario/foreign_flags.hpp"
 #include "scenario/options.hpp"
 
 namespace ridgeline::deploy {
-
-/// (0, 15): a version's first two numbers, as flags come and go with.
-using Version = std::pair<int, int>;
-/// "0.15.1", "vllm@0.15".
-[[nodiscard]] std::optional<Version> parse_version(std::string_view text);
-
-/// How a deployment states one option of the section `engine` (data/deploy/vllm-flags.yaml).
-struct StatedBy {
-  std::string option;      ///< "engine.max_num_seqs"
-  std::string flag;        ///< "max-num-seqs"; empty: a variable.
-  std::string short_flag;  ///< "tp", or empty.
-  std::string member;      ///< Dotted key in the flag's JSON, or empty.
-  std::string variable;    ///< "VLLM_USE_FLASHINFER_SAMPLER"; empty: a flag.
-  /// The variable's words for the option's; empty: the same.
-  std::vector<std::pair<std::string, std::string>> values;
-  std::optional<Version> since;
-  std::string before;  ///< What versions before `since` call the member, or empty.
-  std::optional<Version> until;
-  bool always = false;
-  std::optional<document::Node> otherwise;
-
-  [[nodiscard]] bool is_in(Version version) const {
-    return (!since || *since <= version) && (!until || version <= *until);
-  }
-};
-[[nodiscard]] std::span<const StatedBy> stated_options();
 
 /// The value of an option in one deployment.
 struct OptionValue {
@@ -63,24 +38,24 @@ using OptionNodes = std::vector<std::pair<std::string, document::Node>>;
 /// The value of a word as the option takes it: a number where it is one.
 [[nodiscard]] document::Node typed_node(const scenario::Option& option, const Word& word);
 
-/// The command line of an engine's server, in both directions.
+/// The command line of an engine's server, in both directions: by the `options` of its file in
+/// data/flags.
 struct Dialect {
   std::string_view engine;  ///< "vllm"
-  /// Whether it says an option of the section `engine`.
-  bool (*says)(std::string_view option);
-  /// Whether it says it even where it has its default.
-  bool (*always)(std::string_view option);
-  /// Puts options into the role's flags and variables, as that version has them. What is stated, is
-  /// no default and has neither is an error that names it.
-  void (*put)(std::span<const OptionValue> options,
-              std::string_view version,
-              Role& role,
-              core::Errors& errors);
-  /// The reverse: what the words of a command line, behind the network, and the variables
-  /// ("NAME=VALUE") give. Unknown flags are noted with the nearest.
+  /// What the words of a command line, behind the network, and the variables ("NAME=VALUE") give.
+  /// Unknown flags are noted with the nearest.
   OptionNodes (*read)(std::span<const Word> words,
                       std::span<const Word> variables,
                       core::Errors& errors);
+
+  /// How it states an option of the section `engine`; null where no flag says it.
+  [[nodiscard]] const scenario::StatedOption* stated(std::string_view option) const;
+  /// Puts options into the role's flags and variables, as that version has them. What is stated, is
+  /// no default and has neither is an error that names it.
+  void put(std::span<const OptionValue> options,
+           std::string_view version,
+           Role& role,
+           core::Errors& errors) const;
 };
 extern const Dialect kVllmDialect;
 extern const Dialect kSglangDialect;

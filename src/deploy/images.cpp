@@ -9,9 +9,9 @@
 
 #include "core/check.hpp"
 #include "deploy/catalogue.hpp"
-#include "deploy/flags.hpp"
 #include "document/document.hpp"
 #include "document/embedded_file.hpp"
+#include "scenario/foreign_flags.hpp"
 
 namespace ridgeline::deploy {
 namespace {
@@ -42,7 +42,7 @@ std::string image_of(std::string_view engine, std::string_view version) {
   if (engine == kSglang) {
     return fmt::format("{}:v{}", kSglangRepository, version);
   }
-  const auto numbers = parse_version(version);
+  const auto numbers = scenario::parse_version(version);
   RIDGELINE_CHECK(numbers.has_value(), version);
   const std::string release = fmt::format("{}.{}", numbers->first, numbers->second);
   if (version != release) {

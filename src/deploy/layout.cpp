@@ -30,6 +30,7 @@
 #include "scenario/deployment.hpp"
 #include "scenario/digest.hpp"
 #include "scenario/engine_settings.hpp"
+#include "scenario/foreign_flags.hpp"
 #include "scenario/options.hpp"
 #include "scenario/pools.hpp"
 #include "scenario/resolve.hpp"
@@ -213,10 +214,10 @@ class LayoutMaker {
   /// node with as many GPUs. Data-parallel ranks of several nodes have flags of their own, which no
   /// target writes.
   void check_nodes(const Role& role, const scenario::EngineSection& engine) {
-    constexpr Version kSince = {0, 13};
+    constexpr scenario::Version kSince = {0, 13};
     const std::string what = fmt::format(
         "a replica of {} GPUs spans {} nodes of {}", role.gpus, role.nodes, gpus_per_node());
-    const auto version = parse_version(engine.version);
+    const auto version = scenario::parse_version(engine.version);
     if (!abilities_.by_nnodes) {
       refuse("engine.tensor_parallel_size", what, "--deployment-target vllm, dynamo or llm-d-helm");
     } else if (engine.data_parallel_size > 1 || role.gpus % role.nodes != 0) {

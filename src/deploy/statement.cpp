@@ -52,7 +52,7 @@ Node pool_node(const scenario::Resolved& resolved,
   std::vector<Node::Member> members;
   for (const Node::Member& member : pool.section.node.members()) {
     const std::string path = std::string(kEngineSection) + "." + member.key;
-    if (!dialect.says(path)) {
+    if (dialect.stated(path) == nullptr) {
       members.push_back(member);
     }
   }

@@ -77,13 +77,6 @@ struct MetricName {
   double factor = 1.0;    ///< Factor from our real numbers to its unit.
 };
 
-/// Flags of an engine's server that share an answer.
-struct ServerFlags {
-  std::string_view answer;  ///< What holds here in their place.
-  std::string_view names;   ///< Between blanks, without dashes. Of those without effect: one that
-                            ///< ends in "=" takes a value, in "*" all words up to the next flag.
-};
-
 /// How an engine other than vLLM is configured: by settings of its own, which are keys of the
 /// scenario's section `engine` and flags.
 struct OwnSettings {
@@ -101,10 +94,6 @@ struct OwnSettings {
   /// The routing policy by which these ranks get requests.
   std::string_view (*rank_router)(const document::ParameterValues& settings);
   std::span<const MetricName> metrics;
-  /// Flags of its server that are no settings here: answered with an error, and passed over because
-  /// they change no result. What vLLM's server has too under that name is left out.
-  std::span<const ServerFlags> (*refused_flags)();
-  std::span<const ServerFlags> (*flags_without_effect)();
 };
 
 /// What a setting without a derived default needs to have an effect.

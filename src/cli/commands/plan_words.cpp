@@ -1,6 +1,5 @@
 #include "cli/commands/plan_words.hpp"
 
-#include <array>
 #include <charconv>
 #include <cstdint>
 #include <optional>
@@ -18,35 +17,21 @@
 #include "cli/progress.hpp"
 #include "core/result.hpp"
 #include "plan/question.hpp"
+#include "scenario/foreign_flags.hpp"
 #include "scenario/scenario.hpp"
 
 namespace ridgeline::cli {
 namespace {
 
-/// A flag of AIConfigurator (0.11, `cli default`) that is one of ours with the same value.
-struct Renamed {
-  std::string_view theirs;
-  std::string_view ours;
-  std::string_view unit = {};  ///< Put behind the value.
-};
-constexpr auto kRenamed = std::to_array<Renamed>({
-    {"system", "gpu"},
-    {"total-gpus", "max-gpus"},
-    {"osl", "output-len"},
-    {"prefix", "prefix-len"},
-    {"ttft", "slo-ttft", "ms"},
-    {"tpot", "slo-tpot", "ms"},
-    {"target-request-rate", "request-rate"},
-    {"target-concurrency", "max-concurrency"},
-});
+const scenario::ForeignProgram& aiconfigurator() {
+  return scenario::foreign_program("aiconfigurator");
+}
 
 std::vector<FlagSpec> aiconfigurator_flags() {
   std::vector<FlagSpec> flags;
-  for (const Renamed& renamed : kRenamed) {
-    flags.push_back({.name = std::string(renamed.theirs), .value = "VALUE"});
+  for (const scenario::ForeignFlag& flag : aiconfigurator().flags) {
+    flags.push_back({.name = flag.name, .value = flag.takes.empty() ? "VALUE" : flag.takes});
   }
-  flags.push_back({.name = "isl", .value = "N"});
-  flags.push_back({.name = "backend", .value = "NAME"});
   return flags;
 }
 
@@ -57,13 +42,10 @@ class AIConfiguratorWords final : FlagRewriter {
 
   void run() {
     take_input();
-    for (const Renamed& renamed : kRenamed) {
-      if (auto flag = take(renamed.theirs)) {
-        put(*flag, renamed.ours, flag->value + std::string(renamed.unit));
+    for (const scenario::ForeignFlag& theirs : aiconfigurator().flags) {
+      if (const auto flag = take(theirs.name)) {
+        put(*flag, theirs.text, theirs.our_word(flag->value) + theirs.unit);
       }
-    }
-    if (const auto backend = take("backend")) {
-      put(*backend, "engine-version", backend->value == "auto" ? "all" : backend->value);
     }
   }
 

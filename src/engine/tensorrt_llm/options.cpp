@@ -7,7 +7,6 @@
 #include "core/result.hpp"
 #include "document/parameter.hpp"
 #include "engine/engine_plan.hpp"
-#include "engine/tensorrt_llm/server_flags.hpp"
 
 namespace ridgeline::engine::tensorrt_llm {
 namespace {
@@ -109,9 +108,7 @@ const OwnSettings kSettings{.versions = kVersions,
                             .plan = plan,
                             .attention_ranks = attention_ranks,
                             .rank_router = rank_router,
-                            .metrics = kMetrics,
-                            .refused_flags = refused_flags,
-                            .flags_without_effect = flags_without_effect};
+                            .metrics = kMetrics};
 
 core::Result<AttentionRanks> attention_ranks(const document::ParameterValues& settings,
                                              std::int64_t tensor_parallel_size,

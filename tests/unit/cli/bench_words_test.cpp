@@ -25,7 +25,7 @@ using ::testing::HasSubstr;
 core::Result<scenario::LoadedScenario> bench_loaded(std::vector<std::string> more) {
   std::vector<std::string> words = {"--model", "llama-3.1-8b", "--gpu", "h100"};
   words.insert(words.end(), more.begin(), more.end());
-  return parse_arguments(words, with_foreign_flags(scenario_flags(ScenarioPart::kWhole)))
+  return parse_arguments(words, scenario_flags(ScenarioPart::kWhole), foreign_flags)
       .and_then(
           [](const Arguments& arguments) { return load(arguments, scenario::Purpose::kRun); });
 }
@@ -105,7 +105,7 @@ TEST(BenchWords, ASavedResultIsAClientsFile) {
     flags.push_back(std::move(flag));
   }
   const auto written = [&](const std::vector<std::string>& words) {
-    auto found = parse_arguments(words, with_foreign_flags(flags)).value_or(Arguments());
+    auto found = parse_arguments(words, flags, foreign_flags).value_or(Arguments());
     take_saved_result(found);
     return found.value("client-results");
   };

@@ -1,11 +1,10 @@
 #include "cli/foreign_flags.hpp"
 
-#include <algorithm>
 #include <filesystem>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -16,6 +15,7 @@
 #include "cli/common.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
+#include "scenario/foreign_flags.hpp"
 #include "support/paths.hpp"
 
 namespace ridgeline::cli {
@@ -41,41 +41,45 @@ std::vector<FlagSpec> own_flags() {
 
 std::set<std::string> known_names() {
   std::set<std::string> names;
-  for (const FlagSpec& flag : with_foreign_flags(own_flags())) {
-    names.insert(flag.name);
+  const auto own = own_flags();
+  for (const auto& flags : {own, foreign_flags(own)}) {
+    for (const FlagSpec& flag : flags) {
+      names.insert(flag.name);
+    }
   }
   return names;
 }
 
 core::Result<Arguments> foreign_parsed(const std::vector<std::string>& words) {
-  return parse_arguments(words, with_foreign_flags(own_flags()));
+  return parse_arguments(words, own_flags(), foreign_flags);
 }
 
-TEST(ForeignFlags, AliasesMeanFlagsOfOurs) {
+TEST(ForeignFlags, NamesAreOfFlagsOfOurs) {
   const auto own = own_flags();
-  for (const auto& [name, meaning] : foreign_aliases()) {
-    EXPECT_TRUE(std::ranges::find(own, meaning, &FlagSpec::name) != own.end()) << name;
-    EXPECT_TRUE(std::ranges::find(own, name, &FlagSpec::name) == own.end()) << name;
-  }
-}
-
-TEST(ForeignFlags, ANameStandsOnceInTheTables) {
-  std::set<std::string> names;
-  for (const auto& [name, meaning] : foreign_aliases()) {
-    EXPECT_TRUE(names.insert(std::string(name)).second) << name;
-  }
-  for (const auto table : {foreign_answers(), foreign_without_effect()}) {
-    for (const auto& [answer, list] : table) {
-      std::string_view rest = list;
-      while (!rest.empty()) {
-        const std::string_view name = rest.substr(0, rest.find(' '));
-        EXPECT_TRUE(names.insert(std::string(name.substr(0, name.find_first_of("=*")))).second)
-            << name;
-        EXPECT_FALSE(name.empty()) << answer;
-        rest.remove_prefix(std::min(name.size() + 1, rest.size()));
+  for (const std::string_view name : scenario::kForeignPrograms) {
+    const scenario::ForeignProgram& program = scenario::foreign_program(name);
+    for (const scenario::ForeignFlag& flag : program.flags) {
+      if (flag.answer == scenario::ForeignFlag::Answer::kMeans && program.verb.empty()) {
+        EXPECT_NE(find_spec(own, flag.text), nullptr) << flag.name;
+        EXPECT_EQ(find_spec(own, flag.name), nullptr) << flag.name;
       }
     }
   }
+}
+
+TEST(ForeignFlags, AreAskedForOnlyWhereAWordIsNoneOfTheVerbs) {
+  static int asked = 0;
+  const auto further = [](std::span<const FlagSpec> /*own*/) {
+    ++asked;
+    return std::vector<FlagSpec>{{.name = "theirs", .meaning = "ours"}};
+  };
+  const std::vector<FlagSpec> own = {{.name = "ours"}, {.name = "output", .letter = 'o'}};
+  const std::vector<std::string> plain = {"--ours", "1", "-o", "a", "-o=b"};
+  static_cast<void>(parse_arguments(plain, own, further));
+  EXPECT_EQ(asked, 0);
+  const std::vector<std::string> foreign = {"--theirs", "1", "--other"};
+  EXPECT_FALSE(parse_arguments(foreign, own, further));
+  EXPECT_EQ(asked, 1);
 }
 
 TEST(ForeignFlags, AreReadAsOurs) {
@@ -137,9 +141,9 @@ TEST(ForeignFlags, WithoutEffectArePassedOverWithTheirValues) {
 
 TEST(ForeignFlags, AVerbWithoutADeploymentHasItsOwnAlone) {
   const std::vector<FlagSpec> own = {{.name = "output"}};
-  const auto all = with_foreign_flags(own);
-  ASSERT_EQ(all.size(), 2U);
-  EXPECT_EQ(all[1].name, "results-path");
+  const auto further = foreign_flags(own);
+  ASSERT_EQ(further.size(), 1U);
+  EXPECT_EQ(further[0].name, "results-path");
 }
 
 /// Every flag of `vllm bench serve` (vllm/benchmarks/serve.py and datasets.py, 0.10 to 0.18), and

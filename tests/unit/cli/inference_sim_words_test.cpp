@@ -25,7 +25,7 @@ using ::testing::HasSubstr;
 core::Result<scenario::LoadedScenario> blis_loaded(std::vector<std::string> more) {
   std::vector<std::string> words = {"--model", "llama-3.1-8b", "--gpu", "h100"};
   words.insert(words.end(), more.begin(), more.end());
-  return parse_arguments(words, with_foreign_flags(scenario_flags(ScenarioPart::kWhole)))
+  return parse_arguments(words, scenario_flags(ScenarioPart::kWhole), foreign_flags)
       .and_then(
           [](const Arguments& arguments) { return load(arguments, scenario::Purpose::kRun); });
 }
@@ -110,7 +110,7 @@ TEST(InferenceSimWords, FittedModelsAreNotHere) {
 TEST(InferenceSimWords, AHeaderBelongsToItsData) {
   const auto load_trace = [](std::vector<std::string> words) {
     words.insert(words.begin(), {"--model", "llama-3.1-8b", "--gpu", "h100"});
-    return parse_arguments(words, with_foreign_flags(scenario_flags(ScenarioPart::kWhole)))
+    return parse_arguments(words, scenario_flags(ScenarioPart::kWhole), foreign_flags)
         .and_then([](const Arguments& all) { return load(all, scenario::Purpose::kReplay); });
   };
   const auto both = load_trace({"--trace-header",

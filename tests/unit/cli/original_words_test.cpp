@@ -22,7 +22,7 @@ using testing::HasSubstr;
 
 core::Result<scenario::LoadedScenario> loaded(const std::vector<std::string>& words,
                                               scenario::Purpose purpose = scenario::Purpose::kRun) {
-  return parse_arguments(words, with_foreign_flags(scenario_flags(ScenarioPart::kWhole)))
+  return parse_arguments(words, scenario_flags(ScenarioPart::kWhole), foreign_flags)
       .and_then([&](const Arguments& arguments) { return load(arguments, purpose); });
 }
 

@@ -176,11 +176,5 @@ TEST(VllmFlags, WrongFormsAreRefused) {
   EXPECT_EQ(errors.size(), 6U);
 }
 
-TEST(Version, IsTwoNumbers) {
-  EXPECT_EQ(parse_version("vllm@0.15.1"), Version(0, 15));
-  EXPECT_EQ(parse_version("0.8"), Version(0, 8));
-  EXPECT_EQ(parse_version("main"), std::nullopt);
-}
-
 }  // namespace
 }  // namespace ridgeline::deploy

@@ -535,6 +535,8 @@ def check_commands(tree: Tree) -> Iterator[Finding]:
     dev = set(re.findall(r"^cmd_(\w+)\(\)", tree.text("dev"), re.MULTILINE)) if tree.has("dev") else set()
     sources = "\n".join(tree.text(path) for path in tree.sources(".cpp", ".hpp"))
     strings = set(re.findall(r'"(?:--)?([a-z0-9][a-z0-9_-]*)', sources))
+    for path in tree.below("data/flags/", ".yaml"):
+        strings.update(re.findall(r"[a-z0-9][a-z0-9_-]*", tree.text(path)))
     for path in (path for path in tree.files if path.endswith(".md")):
         text = tree.text(path)
         for match in re.finditer(r"\./dev ([a-z]+)", text):

@@ -78,7 +78,7 @@ struct ForeignProgram {
 /// Files of data/flags, whose flags are read in this order.
 inline constexpr std::array<std::string_view, 6> kForeignPrograms = {
     "vllm", "sglang", "trtllm", "vllm-bench", "inference-sim", "aiconfigurator"};
-/// Of one of them. Its file is read at the first call.
+/// Flags of one of them. Its file is read at the first call.
 [[nodiscard]] const ForeignProgram& foreign_program(std::string_view name);
 
 /// What is said of flags that are refused or ignored, in the order of `ridgeline help coming-from`.

@@ -51,7 +51,7 @@ PLATFORM_FILES = (
     "src/core/system_library.cpp",
     "src/document/save.cpp",
     "src/document/temporary.cpp",
-    "src/api/simulate.cpp",
+    "src/verbs/run.cpp",
     "src/api/c_api.cpp",
     "src/metrics/byte_slabs.cpp",
     "src/live/arrival_log.cpp",
@@ -95,7 +95,7 @@ BANS = (
         r"\b(system_clock|steady_clock|high_resolution_clock|gettimeofday|clock_gettime|utc_clock)\b"
         r"|(?<![\w.>])(std::|::)(time|clock)\s*\(",
         "simulated time only; the wall clock is for progress, run_info and servers",
-        ("src/cli/*", "src/api/clock.hpp", "src/observe/run_clock.hpp", "src/openai/arrival_time.hpp", "src/live/clock.*"),
+        ("src/cli/*", "src/verbs/clock.hpp", "src/observe/run_clock.hpp", "src/openai/arrival_time.hpp", "src/live/clock.*"),
     ),
     Ban(
         r"\b(random_device|mt19937(_64)?|minstd_rand0?|default_random_engine|knuth_b|ranlux\w+)\b"

@@ -32,16 +32,19 @@
 namespace ridgeline::api {
 namespace {
 
+/// The artefact that is a picture; it has the verb's name.
+constexpr std::string_view kPicture = "svg";
+
 std::shared_ptr<const Table> table_of(const rl_result* result, const char* name) {
-  return result == nullptr || name == nullptr || !result->reply.tables
+  return result == nullptr || name == nullptr || !result->answer.tables
              ? nullptr
-             : result->reply.tables->find(name);
+             : result->answer.tables->find(name);
 }
 
 const std::vector<report::figures::Figure>& figures_of(rl_result& result) {
+  const verbs::Reply& reply = result.answer.reply;
   if (!result.figures) {
-    result.figures =
-        result.reply.figures ? result.reply.figures() : std::vector<report::figures::Figure>();
+    result.figures = reply.figures ? reply.figures() : std::vector<report::figures::Figure>();
   }
   return *result.figures;
 }
@@ -58,8 +61,8 @@ std::string list_of_figures(rl_result& result) {
   for (const report::figures::Figure& figure : figures_of(result)) {
     add(figure.id, figure.title, figure.description);
   }
-  if (result.reply.picture) {
-    add(result.reply.picture_name, "", "");
+  if (result.answer.reply.artefacts.contains(kPicture)) {
+    add(result.verb, "", "");
   }
   return report::json_text(report::list_node(std::move(items)));
 }
@@ -68,8 +71,10 @@ std::optional<std::string> figure_of(rl_result& result, std::string_view name) {
   if (name.empty()) {
     return list_of_figures(result);
   }
-  if (result.reply.picture && name == result.reply.picture_name) {
-    return result.reply.picture();
+  const auto& artefacts = result.answer.reply.artefacts;
+  if (const auto picture = artefacts.find(kPicture);
+      picture != artefacts.end() && name == result.verb) {
+    return picture->second();
   }
   for (const report::figures::Figure& figure : figures_of(result)) {
     if (figure.id == name) {
@@ -130,9 +135,9 @@ int rl_call(
     const rl_hooks known = ridgeline::api::known_fields(hooks);
     const ridgeline::Hooks heard = ridgeline::api::hooks_of(known);
     auto result = std::make_unique<rl_result>();
-    result->reply = ridgeline::api::call(
-        verb == nullptr ? "" : verb, document, {.hooks = heard, .policies = &known});
-    code = result->reply.code;
+    result->verb = verb == nullptr ? "" : verb;
+    result->answer = ridgeline::api::call(result->verb, document, heard, &known);
+    code = result->answer.code;
     if (out != nullptr) {
       *out = result.release();
     }
@@ -142,9 +147,9 @@ int rl_call(
 
 const char* rl_json(const rl_result* result, std::size_t* n) {
   if (n != nullptr) {
-    *n = result == nullptr ? 0 : result->reply.json.size();
+    *n = result == nullptr ? 0 : result->answer.json.size();
   }
-  return result == nullptr ? "" : result->reply.json.c_str();
+  return result == nullptr ? "" : result->answer.json.c_str();
 }
 
 int rl_table(const rl_result* result, const char* name, rl_columns* out) {
@@ -171,8 +176,9 @@ int rl_arrow(const rl_result* result, const char* name, struct ArrowArrayStream*
   if (out == nullptr || table == nullptr) {
     return 1;
   }
-  return ridgeline::api::guarded(
-             [&] { ridgeline::api::export_stream(std::move(table), result->reply.digest, *out); })
+  return ridgeline::api::guarded([&] {
+    ridgeline::api::export_stream(std::move(table), result->answer.reply.run->digest, *out);
+  })
              ? 1
              : 0;
 }
@@ -207,7 +213,8 @@ const char* rl_figure(rl_result* result, const char* name, std::size_t* n) {
 const char* rl_report(rl_result* result, const char* format, std::size_t* n) {
   const std::string_view wanted = format == nullptr ? "" : format;
   return ridgeline::api::kept_text(result, "report " + std::string(wanted), n, [&] {
-    return result->reply.report ? result->reply.report(wanted) : std::nullopt;
+    return wanted == "json" ? std::optional(result->answer.json)
+                            : result->answer.reply.text(wanted, {});
   });
 }
 

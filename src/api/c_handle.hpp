@@ -11,7 +11,8 @@
 
 /// What C holds by its address alone. What is asked for later is made once and kept.
 struct rl_result {
-  ridgeline::api::Reply reply;
+  std::string verb;
+  ridgeline::api::Answer answer;
   std::mutex mutex;
   std::optional<std::vector<ridgeline::report::figures::Figure>> figures;
   std::map<std::string, std::string> texts;

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <cstring>
 
-#include "api/clock.hpp"
 #include "ridgeline.h"
 #include "ridgeline/ridgeline.hpp"
+#include "verbs/clock.hpp"
 
 namespace ridgeline::api {
 namespace {
@@ -39,7 +39,7 @@ class Poll {
 
  private:
   const rl_hooks& hooks_;
-  AtMostEvery polls_{kBetweenPolls};
+  verbs::AtMostEvery polls_{kBetweenPolls};
 };
 
 }  // namespace

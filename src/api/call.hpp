@@ -2,49 +2,37 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "api/call_document.hpp"
 #include "api/tables.hpp"
 #include "core/result.hpp"
-#include "report/figures/figure.hpp"
 #include "ridgeline.h"
 #include "ridgeline/ridgeline.hpp"
+#include "verbs/request.hpp"
+#include "verbs/verb.hpp"
 
 namespace ridgeline::api {
 
 /// What a call answers: the exit code of the command line, the JSON of its standard output or of
-/// its errors, and what else can be asked of the result. Functions may be empty.
-struct Reply {
+/// its errors, what else can be asked of the answer, and the rows that were kept of a run.
+struct Answer {
   int code = 0;
   std::string json;
+  verbs::Reply reply = {};
   std::shared_ptr<const KeptTables> tables = {};
-  std::string digest = {};
-  std::function<std::vector<report::figures::Figure>()> figures = {};
-  /// A picture that is no figure of a run: its name and its SVG.
-  std::function<std::string()> picture = {};
-  std::string picture_name = {};
-  /// The result in a format; nothing for an unknown one.
-  std::function<std::optional<std::string>(std::string_view format)> report = {};
 };
+[[nodiscard]] Answer answer_of(verbs::Reply reply, std::shared_ptr<const KeptTables> tables = {});
 
-/// The program that calls.
-struct CallHost {
-  const Hooks& hooks;
-  const rl_hooks* policies = nullptr;  ///< With policies of the host; null where it has none.
-};
+/// Does what the document of a call asks for; a fault of ours is an answer too.
+[[nodiscard]] Answer answer_to(std::string_view json,
+                               const std::function<core::Result<Answer>(verbs::Request&)>& work);
 
-/// The keys of a call, laid over its `base`; of an empty text none.
-[[nodiscard]] core::Result<CallDocument> read_call(std::string_view json);
-
-/// One verb with its keys and its scenario as a JSON document (include/ridgeline.h). A fault of
-/// ours is a reply too.
-[[nodiscard]] Reply call(std::string_view verb, std::string_view json, const CallHost& host);
-[[nodiscard]] inline Reply call(std::string_view verb, std::string_view json, const Hooks& hooks) {
-  return call(verb, json, CallHost{.hooks = hooks});
-}
+/// One verb with its keys and its scenario as a JSON document, laid over its `base`
+/// (include/ridgeline.h). `policies` may be null.
+[[nodiscard]] Answer call(std::string_view verb,
+                          std::string_view json,
+                          const Hooks& hooks,
+                          const rl_hooks* policies = nullptr);
 
 }  // namespace ridgeline::api

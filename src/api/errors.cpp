@@ -1,6 +1,5 @@
 #include "api/errors.hpp"
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -82,17 +81,6 @@ document::Node errors_tree(const core::Errors& errors) {
                         .build());
   }
   return report::MapBuilder().add("errors", report::list_node(std::move(items))).build();
-}
-
-int exit_code(const core::Errors& errors) {
-  const auto has = [&](core::ErrorCode code) {
-    return std::ranges::any_of(errors,
-                               [&](const core::Error& error) { return error.code == code; });
-  };
-  const core::ErrorCode gravest = has(core::ErrorCode::kInternal) ? core::ErrorCode::kInternal
-                                  : has(core::ErrorCode::kUsage)  ? core::ErrorCode::kUsage
-                                                                  : core::ErrorCode::kInfeasible;
-  return static_cast<int>(public_code(gravest));
 }
 
 }  // namespace ridgeline::api

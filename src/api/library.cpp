@@ -7,22 +7,24 @@
 
 #include <fmt/format.h>
 
-#include "api/batch_text.hpp"
 #include "api/errors.hpp"
 #include "api/guard.hpp"
-#include "api/live_run.hpp"
-#include "api/step.hpp"
+#include "api/host.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "report/result_tree.hpp"
-#include "report/results/choices.hpp"
 #include "report/results/explanation.hpp"
 #include "report/results/run.hpp"
-#include "report/results/schema_text.hpp"
 #include "report/version.hpp"
 #include "ridgeline/ridgeline.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
+#include "verbs/batch_text.hpp"
+#include "verbs/host.hpp"
+#include "verbs/priced_step.hpp"
+#include "verbs/request.hpp"
+#include "verbs/run.hpp"
+#include "verbs/verb.hpp"
 
 namespace ridgeline {
 inline namespace v0 {
@@ -40,6 +42,16 @@ Expected<Tree> made(const Make& make) {
     return api::public_errors({*error});
   }
   return *tree;
+}
+
+/// What a verb answers whose request is one text.
+core::Result<verbs::Reply> asked(std::string_view verb, const char* key, const std::string& text) {
+  return api::guarded_result([&] {
+    verbs::Request request(document::Node::map(
+        {{.key = key, .value = document::Node::string(text, {}), .where = {}}}, {}));
+    verbs::Host host;
+    return verbs::find_verb(verb)->run(request, host);
+  });
 }
 
 scenario::Purpose inner(Purpose purpose) {
@@ -119,15 +131,15 @@ Expected<Tree> Scenario::step(const StepWork& work) const {
     return empty_object("scenario");
   }
   const auto tree = api::guarded_result([&]() -> core::Result<document::Node> {
-    const auto batch = api::parse_batch(work.decode, work.prefill, work.samples);
+    const auto batch = verbs::parse_batch(work.decode, work.prefill, work.samples);
     if (!batch) {
       return core::fail(batch.error());
     }
-    const auto steps = api::price_step(*loaded_, *batch, work.compare);
+    const auto steps = verbs::price_step(*loaded_, *batch, work.compare);
     if (!steps) {
       return core::fail(steps.error());
     }
-    return api::steps_tree(*steps, !work.compare.empty());
+    return verbs::steps_tree(*steps, !work.compare.empty());
   });
   if (!tree) {
     return api::public_errors(tree.error());
@@ -157,7 +169,8 @@ Expected<RunResult> ResolvedScenario::run(const Hooks& hooks) const {
     return empty_object("resolved scenario");
   }
   auto result = api::guarded_result([&]() -> core::Result<RunResult> {
-    const auto found = api::live_run(*resolved_, hooks);
+    api::CallHost host(hooks);
+    const auto found = verbs::run_for(host, *resolved_, {}, {});
     if (!found) {
       return core::fail(found.error());
     }
@@ -172,38 +185,16 @@ Expected<RunResult> ResolvedScenario::run(const Hooks& hooks) const {
 }
 
 Expected<Tree> list(const std::string& kind) {
-  const auto tree = api::guarded_result([&]() -> core::Result<document::Node> {
-    const std::vector<std::string> words = {kind};
-    const auto found = report::find_choice_kind(words);
-    if (!found) {
-      return core::fail(found.error());
-    }
-    const auto choices = (*found)->list();
-    if (!choices) {
-      return core::fail(choices.error());
-    }
-    return report::choices_tree(*choices);
-  });
-  if (!tree) {
-    return api::public_errors(tree.error());
-  }
-  return shared(*tree);
+  const auto reply = asked("list", "kind", kind);
+  return reply ? made([&] { return reply->tree(); }) : api::public_errors(reply.error());
 }
 
 Expected<std::string> schema(const std::string& name) {
-  const auto text = api::guarded_result([&]() -> core::Result<std::string> {
-    if (auto found = report::schema_text(name)) {
-      return *std::move(found);
-    }
-    return core::fail(core::Error{
-        .field = "schema",
-        .message = fmt::format(
-            "found \"{}\", expected one of: {}", name, fmt::join(report::schema_names(), ", "))});
-  });
-  if (!text) {
-    return api::public_errors(text.error());
+  const auto reply = asked("schema", "name", name);
+  if (!reply) {
+    return api::public_errors(reply.error());
   }
-  return *text;
+  return *reply->text("json", {});
 }
 
 }  // namespace v0

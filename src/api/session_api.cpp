@@ -6,15 +6,13 @@
 #include "api/c_handle.hpp"
 #include "api/c_hooks.hpp"
 #include "api/call.hpp"
-#include "api/call_document.hpp"
-#include "api/errors.hpp"
 #include "api/guard.hpp"
 #include "api/stepped_run.hpp"
 #include "core/result.hpp"
-#include "report/result_json.hpp"
 #include "ridgeline.h"
 #include "ridgeline/error.hpp"
 #include "ridgeline/ridgeline.hpp"
+#include "verbs/request.hpp"
 
 /// What C holds by its address alone.
 struct rl_session {
@@ -30,7 +28,7 @@ std::string_view text_of(const char* text, std::size_t n) {
   return text == nullptr ? std::string_view() : std::string_view(text, n);
 }
 
-/// Does what a document asks for; a result in all cases but where memory has run out.
+/// Answers as call() does; a result in all cases but where memory has run out.
 template <class Work>
 int answered_to(const char* json, std::size_t n, rl_result** out, const Work& work) {
   int code = static_cast<int>(ErrorCode::kInternal);
@@ -39,17 +37,8 @@ int answered_to(const char* json, std::size_t n, rl_result** out, const Work& wo
   }
   static_cast<void>(guarded([&] {
     auto result = std::make_unique<rl_result>();
-    auto reply = guarded_result([&]() -> core::Result<Reply> {
-      auto document = read_call(text_of(json, n));
-      if (!document) {
-        return core::fail(document.error());
-      }
-      return work(*document);
-    });
-    result->reply = reply ? std::move(*reply)
-                          : Reply{.code = exit_code(reply.error()),
-                                  .json = report::json_text(errors_tree(reply.error()))};
-    code = result->reply.code;
+    result->answer = answer_to(text_of(json, n), work);
+    code = result->answer.code;
     if (out != nullptr) {
       *out = result.release();
     }
@@ -65,34 +54,31 @@ extern "C" {
 int rl_session_open(
     const char* json, std::size_t n, const rl_hooks* hooks, rl_session** session, rl_result** out) {
   using namespace ridgeline;  // NOLINT(google-build-using-namespace)
-  return api::answered_to(
-      json, n, out, [&](api::CallDocument& document) -> core::Result<api::Reply> {
-        auto opened = std::make_unique<rl_session>();
-        opened->known = api::known_fields(hooks);
-        opened->heard = api::hooks_of(opened->known);
-        auto run =
-            api::SteppedRun::open(document, {.hooks = opened->heard, .policies = &opened->known});
-        if (!run) {
-          return core::fail(run.error());
-        }
-        opened->run = std::move(*run);
-        if (session != nullptr) {
-          *session = opened.release();
-        }
-        return api::Reply{.code = 0, .json = "{}"};
-      });
+  return api::answered_to(json, n, out, [&](verbs::Request& request) -> core::Result<api::Answer> {
+    auto opened = std::make_unique<rl_session>();
+    opened->known = api::known_fields(hooks);
+    opened->heard = api::hooks_of(opened->known);
+    auto run = api::SteppedRun::open(request, opened->heard, &opened->known);
+    if (!run) {
+      return core::fail(run.error());
+    }
+    opened->run = std::move(*run);
+    if (session != nullptr) {
+      *session = opened.release();
+    }
+    return api::Answer{.code = 0, .json = "{}"};
+  });
 }
 
 int rl_session_call(
     rl_session* session, const char* verb, const char* json, std::size_t n, rl_result** out) {
   using namespace ridgeline;  // NOLINT(google-build-using-namespace)
-  return api::answered_to(
-      json, n, out, [&](api::CallDocument& document) -> core::Result<api::Reply> {
-        if (session == nullptr) {
-          return core::fail(core::Error{.field = "session", .message = "is not open"});
-        }
-        return session->run->call(verb == nullptr ? "" : verb, document);
-      });
+  return api::answered_to(json, n, out, [&](verbs::Request& request) -> core::Result<api::Answer> {
+    if (session == nullptr) {
+      return core::fail(core::Error{.field = "session", .message = "is not open"});
+    }
+    return session->run->call(verb == nullptr ? "" : verb, request);
+  });
 }
 
 void rl_session_free(rl_session* session) {

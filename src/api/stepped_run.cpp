@@ -16,11 +16,7 @@
 #include <fmt/format.h>
 
 #include "api/call.hpp"
-#include "api/call_document.hpp"
-#include "api/clock.hpp"
-#include "api/live_run.hpp"
 #include "api/policies.hpp"
-#include "api/run_reply.hpp"
 #include "core/ids.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
@@ -40,6 +36,9 @@
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
 #include "sim/simulation.hpp"
+#include "verbs/clock.hpp"
+#include "verbs/request.hpp"
+#include "verbs/run.hpp"
 
 namespace ridgeline::api {
 namespace {
@@ -99,47 +98,52 @@ document::Node row_of(const domain::RequestRecord& record, const metrics::Reques
       .build();
 }
 
+Answer answered_with(document::Node tree) {
+  return answer_of(verbs::answer_of(std::move(tree)));
+}
+
 core::Error missing(std::string_view key) {
   return {.field = std::string(key), .message = "missing"};
 }
 
 }  // namespace
 
-SteppedRun::SteppedRun(const CallHost& host, Kept kept, document::Node said)
-    : hooks_(host.hooks), kept_(kept), said_(std::move(said)) {
-  if (host.policies != nullptr) {
-    policies_.emplace(*host.policies);
+SteppedRun::SteppedRun(const Hooks& hooks,
+                       const rl_hooks* policies,
+                       verbs::Kept kept,
+                       document::Node said)
+    : hooks_(hooks), kept_(kept), said_(std::move(said)) {
+  if (policies != nullptr) {
+    policies_.emplace(*policies);
     if (!policies_->any()) {
       policies_.reset();
     }
   }
 }
 
-core::Result<std::unique_ptr<SteppedRun>> SteppedRun::open(CallDocument& document,
-                                                           const CallHost& host) {
-  core::Errors errors;
-  Kept kept = take_kept(document, errors);
-  document::Node said = document.take("policies");
-  errors.insert(errors.end(), document.errors().begin(), document.errors().end());
-  auto loaded = scenario::read_scenario(document.scenario(), {}, scenario::Purpose::kLook);
-  if (!loaded) {
-    errors.insert(errors.end(), loaded.error().begin(), loaded.error().end());
-  } else if (has_workload(loaded->scenario.workload)) {
-    errors.push_back({.field = "workload",
-                      .message = "found one, expected none: requests of a session are submitted"});
+core::Result<std::unique_ptr<SteppedRun>> SteppedRun::open(verbs::Request& request,
+                                                           const Hooks& hooks,
+                                                           const rl_hooks* policies) {
+  const verbs::Kept kept = verbs::take_kept(request);
+  document::Node said = request.take("policies");
+  auto loaded = request.load(scenario::Purpose::kLook);
+  request.keep(loaded);
+  if (loaded && verbs::has_workload(loaded->scenario.workload)) {
+    request.add({.field = "workload",
+                 .message = "found one, expected none: requests of a session are submitted"});
   }
-  if (!errors.empty()) {
-    return core::fail(std::move(errors));
+  if (!request.errors().empty()) {
+    return core::fail(request.errors());
   }
   auto resolved = scenario::resolve(std::move(*loaded));
   if (!resolved) {
     return core::fail(resolved.error());
   }
-  std::unique_ptr<SteppedRun> run(new SteppedRun(host, kept, std::move(said)));
+  std::unique_ptr<SteppedRun> run(new SteppedRun(hooks, policies, kept, std::move(said)));
   run->resolved_.emplace(std::move(*resolved));
-  run->tables_ = std::make_shared<KeptTables>(run->kept_.tables);
+  run->tables_ = std::make_shared<KeptTables>(run->kept_);
   run->listeners_.add(&run->ended_);
-  if (run->kept_.tables.any()) {
+  if (run->kept_.any_rows()) {
     run->listeners_.add(run->tables_.get());
   }
   sim::RunControls controls;
@@ -163,10 +167,10 @@ core::Result<std::unique_ptr<SteppedRun>> SteppedRun::open(CallDocument& documen
 
 struct SteppedRun::Verb {
   std::string_view name;
-  Outcome (SteppedRun::*call)(CallDocument& document);
+  Outcome (SteppedRun::*call)(verbs::Request& request);
 };
 
-core::Result<Reply> SteppedRun::call(std::string_view verb, CallDocument& document) {
+core::Result<Answer> SteppedRun::call(std::string_view verb, verbs::Request& request) {
   static constexpr auto kVerbs = std::to_array<Verb>({{"submit", &SteppedRun::submit},
                                                       {"abort", &SteppedRun::abort},
                                                       {"step", &SteppedRun::step},
@@ -187,7 +191,7 @@ core::Result<Reply> SteppedRun::call(std::string_view verb, CallDocument& docume
   if (is_finished_ && verb != "trace") {
     return core::fail(core::Error{.field = "session", .message = "is finished"});
   }
-  return (this->*found->call)(document);
+  return (this->*found->call)(request);
 }
 
 void SteppedRun::on_tokens(core::SimTime /*end*/, std::span<const domain::TokenEvent> events) {
@@ -221,26 +225,26 @@ SteppedRun::Outcome SteppedRun::happened() {
   if (policies_ && policies_->failure()) {
     return core::fail(*policies_->failure());
   }
-  return answered(report::MapBuilder()
-                      .add("now_s", seconds_node(now()))
-                      .add("next_s", seconds_node(session_->next_instant()))
-                      .add("steps", report::integer_node(std::exchange(steps_, 0)))
-                      .add("tokens", report::integer_node(std::exchange(tokens_, 0)))
-                      .add("ended", report::list_node(std::exchange(ended_.rows, {})))
-                      .build());
+  return answered_with(report::MapBuilder()
+                           .add("now_s", seconds_node(now()))
+                           .add("next_s", seconds_node(session_->next_instant()))
+                           .add("steps", report::integer_node(std::exchange(steps_, 0)))
+                           .add("tokens", report::integer_node(std::exchange(tokens_, 0)))
+                           .add("ended", report::list_node(std::exchange(ended_.rows, {})))
+                           .build());
 }
 
-SteppedRun::Outcome SteppedRun::submit(CallDocument& document) {
-  const std::int64_t prompt = document.take_count("prompt_tokens", 0, kMostTokensOfRequest);
-  const std::int64_t output = document.take_count("output_tokens", 0, kMostTokensOfRequest);
-  const std::int64_t most = document.take_count("max_tokens", output, kMostTokensOfRequest);
-  const std::int64_t prefix = document.take_count("prefix_tokens", 0, kMostTokensOfRequest);
-  const std::int64_t prefix_id = document.take_integer("prefix_id", 0, 0, kMostNames);
-  const std::int64_t session = document.take_integer("session", -1, 0, kMostNames);
+SteppedRun::Outcome SteppedRun::submit(verbs::Request& request) {
+  const std::int64_t prompt = request.take_count("prompt_tokens", 0, kMostTokensOfRequest);
+  const std::int64_t output = request.take_count("output_tokens", 0, kMostTokensOfRequest);
+  const std::int64_t most = request.take_count("max_tokens", output, kMostTokensOfRequest);
+  const std::int64_t prefix = request.take_count("prefix_tokens", 0, kMostTokensOfRequest);
+  const std::int64_t prefix_id = request.take_integer("prefix_id", 0, 0, kMostNames);
+  const std::int64_t session = request.take_integer("session", -1, 0, kMostNames);
   const std::int64_t priority =
-      document.take_integer("priority", 0, std::numeric_limits<std::int32_t>::min(), kMostNames);
-  document.end();
-  core::Errors errors = document.errors();
+      request.take_integer("priority", 0, std::numeric_limits<std::int32_t>::min(), kMostNames);
+  request.end();
+  core::Errors errors = request.errors();
   const auto has_error = [&](std::string_view key) {
     return std::ranges::any_of(errors,
                                [&](const core::Error& error) { return error.field == key; });
@@ -262,30 +266,30 @@ SteppedRun::Outcome SteppedRun::submit(CallDocument& document) {
   if (session_->num_requests() > kMostNames) {
     return core::fail(core::Error{.field = "session", .message = "has as many requests as it can"});
   }
-  domain::Request request;
-  request.prompt_tokens = core::Tokens(prompt);
-  request.output_tokens = core::Tokens(output);
-  request.max_tokens = core::Tokens(most);
-  request.priority = static_cast<std::int32_t>(priority);
+  domain::Request submitted;
+  submitted.prompt_tokens = core::Tokens(prompt);
+  submitted.output_tokens = core::Tokens(output);
+  submitted.max_tokens = core::Tokens(most);
+  submitted.priority = static_cast<std::int32_t>(priority);
   if (session >= 0) {
-    request.session = core::SessionId(static_cast<core::SessionId::Rep>(session));
+    submitted.session = core::SessionId(static_cast<core::SessionId::Rep>(session));
   }
   if (prefix > 0) {
-    request.prompt = {
+    submitted.prompt = {
         {.content = static_cast<std::uint64_t>(prefix_id), .length = core::Tokens(prefix)}};
   }
-  const core::RequestId id = session_->submit(std::move(request), now());
-  return answered(report::MapBuilder()
-                      .add("id", report::integer_node(static_cast<std::int64_t>(id.value())))
-                      .add("arrival_s", seconds_node(session_->last_stamp()))
-                      .build());
+  const core::RequestId id = session_->submit(std::move(submitted), now());
+  return answered_with(report::MapBuilder()
+                           .add("id", report::integer_node(static_cast<std::int64_t>(id.value())))
+                           .add("arrival_s", seconds_node(session_->last_stamp()))
+                           .build());
 }
 
-SteppedRun::Outcome SteppedRun::abort(CallDocument& document) {
-  const std::int64_t id = document.take_integer("id", -1, 0, kMostNames);
-  document.end();
-  if (!document.errors().empty()) {
-    return core::fail(document.errors());
+SteppedRun::Outcome SteppedRun::abort(verbs::Request& request) {
+  const std::int64_t id = request.take_integer("id", -1, 0, kMostNames);
+  request.end();
+  if (!request.errors().empty()) {
+    return core::fail(request.errors());
   }
   if (id < 0 || id >= session_->num_requests()) {
     return core::fail(core::Error{
@@ -299,10 +303,10 @@ SteppedRun::Outcome SteppedRun::abort(CallDocument& document) {
   return happened();
 }
 
-SteppedRun::Outcome SteppedRun::step(CallDocument& document) {
-  document.end();
-  if (!document.errors().empty()) {
-    return core::fail(document.errors());
+SteppedRun::Outcome SteppedRun::step(verbs::Request& request) {
+  request.end();
+  if (!request.errors().empty()) {
+    return core::fail(request.errors());
   }
   if (const core::SimTime next = session_->next_instant(); next != core::SimTime::never()) {
     go_to(next + kTick);
@@ -310,12 +314,12 @@ SteppedRun::Outcome SteppedRun::step(CallDocument& document) {
   return happened();
 }
 
-SteppedRun::Outcome SteppedRun::run_until(CallDocument& document) {
-  const std::optional<double> until_s = document.take_number("until_s");
-  const bool stops_at_end = document.take_bool("stop_at_request_end", false);
-  document.end();
-  if (!document.errors().empty()) {
-    return core::fail(document.errors());
+SteppedRun::Outcome SteppedRun::run_until(verbs::Request& request) {
+  const std::optional<double> until_s = request.take_number("until_s");
+  const bool stops_at_end = request.take_bool("stop_at_request_end", false);
+  request.end();
+  if (!request.errors().empty()) {
+    return core::fail(request.errors());
   }
   const auto given = until_s ? core::Duration::from_seconds(*until_s) : std::nullopt;
   const core::SimTime limit = given ? core::SimTime::at(*given) : core::SimTime::never();
@@ -346,19 +350,19 @@ SteppedRun::Outcome SteppedRun::run_until(CallDocument& document) {
   }
   auto reply = happened();
   if (reply && !is_whole) {
-    reply->code = kInterrupted;
+    reply->code = verbs::kInterrupted;
   }
   return reply;
 }
 
-SteppedRun::Outcome SteppedRun::observe(CallDocument& document) {
-  document.end();
-  if (!document.errors().empty()) {
-    return core::fail(document.errors());
+SteppedRun::Outcome SteppedRun::observe(verbs::Request& request) {
+  request.end();
+  if (!request.errors().empty()) {
+    return core::fail(request.errors());
   }
   const engine::InstanceState state = session_->state();
   const engine::EngineTotals totals = session_->totals();
-  return answered(
+  return answered_with(
       report::MapBuilder()
           .add("now_s", seconds_node(now()))
           .add("next_s", seconds_node(session_->next_instant()))
@@ -374,22 +378,22 @@ SteppedRun::Outcome SteppedRun::observe(CallDocument& document) {
           .build());
 }
 
-SteppedRun::Outcome SteppedRun::trace(CallDocument& document) {
-  document.end();
-  if (!document.errors().empty()) {
-    return core::fail(document.errors());
+SteppedRun::Outcome SteppedRun::trace(verbs::Request& request) {
+  request.end();
+  if (!request.errors().empty()) {
+    return core::fail(request.errors());
   }
   session_->flush_log();
-  return answered(report::MapBuilder().add("trace", report::text_node(trace_)).build());
+  return answered_with(report::MapBuilder().add("trace", report::text_node(trace_)).build());
 }
 
-SteppedRun::Outcome SteppedRun::finish(CallDocument& document) {
-  document.end();
-  if (!document.errors().empty()) {
-    return core::fail(document.errors());
+SteppedRun::Outcome SteppedRun::finish(verbs::Request& request) {
+  request.end();
+  if (!request.errors().empty()) {
+    return core::fail(request.errors());
   }
   is_finished_ = true;
-  const StopWatch clock;
+  const verbs::StopWatch clock;
   auto outcome = session_->finish();
   if (policies_ && policies_->failure()) {
     return core::fail(*policies_->failure());
@@ -414,7 +418,8 @@ SteppedRun::Outcome SteppedRun::finish(CallDocument& document) {
   if (policies_) {
     policies_->tell(said_, result);
   }
-  return run_reply(*resolved_, std::move(result), kept_, tables_);
+  return answer_of(verbs::run_reply(*resolved_, std::move(result), kept_, verbs::kInterrupted),
+                   tables_);
 }
 
 }  // namespace ridgeline::api

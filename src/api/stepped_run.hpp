@@ -10,9 +10,7 @@
 #include <vector>
 
 #include "api/call.hpp"
-#include "api/call_document.hpp"
 #include "api/policies.hpp"
-#include "api/run_reply.hpp"
 #include "api/tables.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
@@ -25,6 +23,8 @@
 #include "metrics/request_metrics.hpp"
 #include "ridgeline/ridgeline.hpp"
 #include "scenario/resolve.hpp"
+#include "verbs/request.hpp"
+#include "verbs/run.hpp"
 
 namespace ridgeline::api {
 
@@ -32,15 +32,16 @@ namespace ridgeline::api {
 /// live session under a clock that stands still between calls.
 class SteppedRun final : private live::Events {
  public:
-  /// The keys of `run`, without a workload. `host` must be the same in all calls.
-  [[nodiscard]] static core::Result<std::unique_ptr<SteppedRun>> open(CallDocument& document,
-                                                                      const CallHost& host);
+  /// The keys of `run`, without a workload. The hooks must be the same in all calls.
+  [[nodiscard]] static core::Result<std::unique_ptr<SteppedRun>> open(verbs::Request& request,
+                                                                      const Hooks& hooks,
+                                                                      const rl_hooks* policies);
 
   /// One verb with its keys.
-  [[nodiscard]] core::Result<Reply> call(std::string_view verb, CallDocument& document);
+  [[nodiscard]] core::Result<Answer> call(std::string_view verb, verbs::Request& request);
 
  private:
-  using Outcome = core::Result<Reply>;
+  using Outcome = core::Result<Answer>;
   struct Verb;
   /// Gathers the requests that have ended since the last answer.
   class Ended final : public metrics::Listener {
@@ -51,19 +52,22 @@ class SteppedRun final : private live::Events {
     std::int64_t count = 0;  ///< Requests that have ended in the whole run.
   };
 
-  explicit SteppedRun(const CallHost& host, Kept kept, document::Node said);
+  explicit SteppedRun(const Hooks& hooks,
+                      const rl_hooks* policies,
+                      verbs::Kept kept,
+                      document::Node said);
 
   void on_tokens(core::SimTime end, std::span<const domain::TokenEvent> events) override;
   void on_end(const domain::RequestRecord& record) override;
   void on_steps(const domain::StepRecord& record) override;
 
-  Outcome submit(CallDocument& document);
-  Outcome abort(CallDocument& document);
-  Outcome step(CallDocument& document);
-  Outcome run_until(CallDocument& document);
-  Outcome observe(CallDocument& document);
-  Outcome trace(CallDocument& document);
-  Outcome finish(CallDocument& document);
+  Outcome submit(verbs::Request& request);
+  Outcome abort(verbs::Request& request);
+  Outcome step(verbs::Request& request);
+  Outcome run_until(verbs::Request& request);
+  Outcome observe(verbs::Request& request);
+  Outcome trace(verbs::Request& request);
+  Outcome finish(verbs::Request& request);
 
   void go_to(core::SimTime time);
   [[nodiscard]] core::SimTime now();
@@ -72,7 +76,7 @@ class SteppedRun final : private live::Events {
   [[nodiscard]] Outcome happened();
 
   const Hooks hooks_;
-  Kept kept_;
+  verbs::Kept kept_;
   document::Node said_;  ///< What the host says of its policies.
   std::optional<HostPolicies> policies_;
   std::shared_ptr<KeptTables> tables_;

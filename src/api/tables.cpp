@@ -14,6 +14,7 @@
 #include "metrics/request_metrics.hpp"
 #include "metrics/summary.hpp"
 #include "ridgeline.h"
+#include "verbs/run.hpp"
 
 namespace ridgeline::api {
 namespace {
@@ -127,10 +128,10 @@ void StepTable::show() const {
   add("used_blocks", used_blocks_, "blocks");
 }
 
-KeptTables::KeptTables(const Keep& keep)
-    : most_requests_(keep.requests),
-      requests_(keep.requests > 0 ? std::make_shared<RequestTable>() : nullptr),
-      steps_(keep.steps ? std::make_shared<StepTable>() : nullptr) {}
+KeptTables::KeptTables(const verbs::Kept& kept)
+    : most_requests_(kept.requests),
+      requests_(kept.requests > 0 ? std::make_shared<RequestTable>() : nullptr),
+      steps_(kept.steps ? std::make_shared<StepTable>() : nullptr) {}
 
 void KeptTables::on_request(const domain::RequestRecord& record,
                             const metrics::RequestMetrics& metrics) {

@@ -11,6 +11,7 @@
 #include "domain/record.hpp"
 #include "metrics/request_metrics.hpp"
 #include "ridgeline.h"
+#include "verbs/run.hpp"
 
 namespace ridgeline::api {
 
@@ -111,21 +112,10 @@ class StepTable final : public Table {
   std::vector<std::int64_t> used_blocks_;
 };
 
-/// What `keep` of a call asks for.
-struct Keep {
-  /// The most requests that are kept; 0: none.
-  std::int64_t requests = 0;
-  bool steps = false;
-
-  [[nodiscard]] bool any() const { return requests > 0 || steps; }
-};
-/// Requests that are kept where not all were asked for: some 140 MB.
-inline constexpr std::int64_t kUsualRequests = 1'000'000;
-
 /// Keeps what is asked for of a run. Of a run with more requests than are to be kept, none.
 class KeptTables final : public metrics::Listener {
  public:
-  explicit KeptTables(const Keep& keep);
+  explicit KeptTables(const verbs::Kept& kept);
 
   void on_request(const domain::RequestRecord& record,
                   const metrics::RequestMetrics& metrics) override;

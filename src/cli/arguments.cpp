@@ -18,6 +18,7 @@
 #include "core/result.hpp"
 #include "core/shell_word.hpp"
 #include "document/reader.hpp"
+#include "verbs/request.hpp"
 
 namespace ridgeline::cli {
 
@@ -270,22 +271,7 @@ core::Result<Arguments> parse_arguments(std::span<const std::string> words,
 core::Error bad_choice(std::string_view flag,
                        std::string_view value,
                        std::span<const std::string> choices) {
-  const auto near = document::nearest(value, choices);
-  return problem(fmt::format("--{}", flag),
-                 fmt::format("found \"{}\", expected one of: {}", value, fmt::join(choices, ", ")),
-                 near ? fmt::format("did you mean {}?", *near) : "");
-}
-
-core::Error bad_word(std::string_view verb,
-                     std::span<const std::string> words,
-                     std::span<const std::string> choices,
-                     std::string example) {
-  const auto near = words.empty() ? std::nullopt : document::nearest(words.front(), choices);
-  return {.field = std::string(verb),
-          .message = fmt::format(
-              "found \"{}\", expected one of: {}", fmt::join(words, " "), fmt::join(choices, ", ")),
-          .where = {.file = "command line"},
-          .hint = near ? fmt::format("did you mean '{}'?", *near) : std::move(example)};
+  return verbs::bad_choice(fmt::format("--{}", flag), value, choices);
 }
 
 core::Result<std::int64_t> read_count(const Arguments& arguments,

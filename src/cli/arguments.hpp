@@ -69,13 +69,6 @@ using FurtherFlags = std::vector<FlagSpec> (*)(std::span<const FlagSpec> own);
                                      std::string_view value,
                                      std::span<const std::string> choices);
 
-/// The problem of the words after a verb, of which one of `choices` is expected; the nearest is
-/// offered, else `example`.
-[[nodiscard]] core::Error bad_word(std::string_view verb,
-                                   std::span<const std::string> words,
-                                   std::span<const std::string> choices,
-                                   std::string example);
-
 /// The highest --threads.
 inline constexpr std::int64_t kMostThreads = 1024;
 

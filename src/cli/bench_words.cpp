@@ -17,8 +17,8 @@
 
 #include "cli/arguments.hpp"
 #include "cli/flag_rewriter.hpp"
-#include "cli/word_lists.hpp"
 #include "core/result.hpp"
+#include "verbs/head_shapes.hpp"
 
 namespace ridgeline::cli {
 namespace {
@@ -171,9 +171,9 @@ class BenchWords final : FlagRewriter {
       take("trace");
     }
     const auto input = take("sonnet-input-len");
-    const auto whole = input ? parse_positive(input->value) : kSonnetInput;
+    const auto whole = input ? verbs::parse_positive(input->value) : kSonnetInput;
     const GivenFlag* given = find("prefix-len");
-    const auto prefix = given == nullptr ? kSonnetPrefix : parse_positive(given->value);
+    const auto prefix = given == nullptr ? kSonnetPrefix : verbs::parse_positive(given->value);
     if (!whole || !prefix || *whole <= *prefix) {
       problem(input ? input->typed : given->typed,
               "expected --sonnet-input-len and --sonnet-prefix-len to be whole numbers, the first "
@@ -205,7 +205,7 @@ class BenchWords final : FlagRewriter {
     }
     for (const std::string_view name : {"input-len", "output-len"}) {
       GivenFlag* length = find(name);
-      const auto tokens = length == nullptr ? std::nullopt : parse_positive(length->value);
+      const auto tokens = length == nullptr ? std::nullopt : verbs::parse_positive(length->value);
       if (!tokens) {
         problem(flag->typed,
                 fmt::format("has nothing to vary: --{} is not a whole number", name),

@@ -1,6 +1,5 @@
 #include "cli/command_line.hpp"
 
-#include <algorithm>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,6 +17,7 @@
 #include "cli/terminal.hpp"
 #include "core/result.hpp"
 #include "document/reader.hpp"
+#include "verbs/verb.hpp"
 
 namespace ridgeline::cli {
 
@@ -45,20 +45,18 @@ ExitCode run_command_line(std::span<const std::string> words) {
   if (word == "--version" || word == "-V") {
     return version_command(rest);
   }
-  const auto verb = std::ranges::find(verbs(), word, &Verb::name);
-  if (verb != verbs().end()) {
-    if (verb->run == nullptr) {
-      return refuse(fmt::format("'{}' is not in this version", word),
-                    "`ridgeline help` lists what is");
-    }
-    return verb->run(rest);
+  if (const verbs::Verb* const verb = verbs::find_verb(word);
+      verb != nullptr && !verb->is_command()) {
+    return run_verb(*verb, rest);
   }
   if (is_laboratorys(word)) {
     return run_laboratory(word, rest);
   }
   std::vector<std::string> names;
-  for (const auto& known : verbs()) {
-    names.emplace_back(known.name);
+  for (const auto& known : verbs::verbs()) {
+    if (!known.is_command()) {
+      names.push_back(known.name);
+    }
   }
   const auto near = document::nearest(word, names);
   const bool is_flag = word.starts_with('-');

@@ -26,13 +26,14 @@
 #include "cli/terminal.hpp"
 #include "cli/trace_flags.hpp"
 #include "core/result.hpp"
-#include "deploy/read.hpp"
 #include "document/document.hpp"
 #include "report/palette.hpp"
 #include "scenario/imports/imports.hpp"
 #include "scenario/options.hpp"
 #include "scenario/refused_settings.hpp"
 #include "scenario/scenario.hpp"
+#include "verbs/verb.hpp"
+#include "verbs/request.hpp"
 
 namespace ridgeline::cli {
 
@@ -194,8 +195,9 @@ std::optional<ExitCode> open_verb(const Opening& opening,
           words, [](const std::string& word) { return word == "--help" || word == "-h"; })) {
     const Manners shown = default_manners();
     const int columns = shown.out.columns;
-    return put_out(fitted(verb_page(opening.usage, opening.about, opening.flags, columns), columns),
-                   shown);
+    return put_out(
+        verbs::fitted(verb_page(opening.usage, opening.about, opening.flags, columns), columns),
+        shown);
   }
   auto parsed = parse_arguments(words, opening.flags, foreign_flags);
   if (!parsed) {
@@ -335,26 +337,23 @@ core::Result<StatedScenario> stated_scenario(const Arguments& given, scenario::P
   return stated;
 }
 
-core::Result<scenario::LoadedScenario> load(const Arguments& arguments, scenario::Purpose purpose) {
-  const auto stated = stated_scenario(arguments, purpose);
-  if (!stated) {
-    return core::fail(stated.error());
-  }
-  std::optional<document::Node> deployed;
-  if (stated->file) {
-    auto found = deploy::scenario_in_file(*stated->file);
-    if (!found) {
-      return core::fail(std::move(found).error());
+std::vector<scenario::Override> what_ifs(const Arguments& arguments) {
+  std::vector<scenario::Override> overrides;
+  for (const auto& flag : arguments.flags) {
+    if (flag.name == "set" || flag.name == "latency-set") {
+      overrides.push_back({.path = flag.name == "set" ? "set" : "latency.set", .text = flag.value});
+      continue;
     }
-    deployed = std::move(*found);
+    const auto option = std::ranges::find(scenario::options(), flag.name, &scenario::Option::flag);
+    if (option != scenario::options().end()) {
+      overrides.push_back({.path = std::string(option->path), .text = flag.value});
+    }
   }
-  auto loaded = deployed ? scenario::read_scenario(*deployed, stated->overrides, purpose)
-                         : scenario::load_scenario(stated->file, stated->overrides, purpose);
-  if (loaded) {
-    loaded->warnings.insert(
-        loaded->warnings.begin(), stated->warnings.begin(), stated->warnings.end());
-  }
-  return loaded;
+  return overrides;
+}
+
+core::Result<scenario::LoadedScenario> load(const Arguments& arguments, scenario::Purpose purpose) {
+  return verbs::Request({}, stated_scenario(arguments, purpose)).load(purpose);
 }
 
 report::TextStyle text_style(const Terminal& terminal) {

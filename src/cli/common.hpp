@@ -13,6 +13,8 @@
 #include "core/result.hpp"
 #include "report/palette.hpp"
 #include "scenario/scenario.hpp"
+#include "verbs/request.hpp"
+#include "verbs/verb.hpp"
 
 namespace ridgeline::cli {
 
@@ -27,12 +29,7 @@ struct Manners {
 /// The format of every verb that prints nothing: for its exit code and its files.
 inline constexpr std::string_view kQuiet = "quiet";
 
-/// Which part of a scenario a verb takes flags for.
-enum class ScenarioPart {
-  kDeployment,  ///< Network, GPU, step-time model and engine.
-  kServer,      ///< And the times around the engine, with the request path.
-  kWhole,
-};
+using verbs::ScenarioPart;
 
 /// The flags of the option table, --set, and what the original simulator called them.
 [[nodiscard]] std::vector<FlagSpec> scenario_flags(ScenarioPart part);
@@ -53,7 +50,7 @@ struct Opening {
                                                 std::span<const std::string> words,
                                                 Arguments& arguments,
                                                 Manners& manners);
-/// What a verb opens with; it does nothing else. `run` begins with open_verb().
+/// What a command opens with; it does nothing else. `run` begins with open_verb().
 [[nodiscard]] Opening describe(ExitCode (*run)(std::span<const std::string> words));
 /// Adds the flags of manner_flags() behind the verb's own.
 [[nodiscard]] Opening with_manner_flags(Opening opening, std::string_view formats);
@@ -68,16 +65,13 @@ struct Opening {
 /// The manners of a verb whose flags could not be read: for showing why.
 [[nodiscard]] Manners default_manners();
 
-/// What the words of a verb say of a scenario.
-struct StatedScenario {
-  std::optional<std::string> file;  ///< The positional.
-  std::vector<scenario::Override> overrides;
-  core::Warnings warnings = {};  ///< Flags of other tools that mean nothing here.
-};
-/// The file and the overrides of the flags, before anything is read but configuration of other
-/// systems.
+/// What the words of a verb say of a scenario: its file, and the overrides of the flags, before
+/// anything is read but configuration of other systems.
+using StatedScenario = verbs::Request::Stated;
 [[nodiscard]] core::Result<StatedScenario> stated_scenario(const Arguments& arguments,
                                                            scenario::Purpose purpose);
+/// The flags that are settings, of a verb whose words are no scenario.
+[[nodiscard]] std::vector<scenario::Override> what_ifs(const Arguments& arguments);
 
 /// The scenario that the flags and at most one file (a positional) describe.
 [[nodiscard]] core::Result<scenario::LoadedScenario> load(const Arguments& arguments,

@@ -9,40 +9,13 @@
 #include <fmt/format.h>
 
 #include "cli/arguments.hpp"
-#include "cli/commands/verbs.hpp"
 #include "report/format.hpp"
 #include "report/text_lines.hpp"
 #include "report/version.hpp"
 #include "scenario/options.hpp"
+#include "verbs/verb.hpp"
 
 namespace ridgeline::cli {
-
-namespace {
-
-/// A page is not broken into narrower lines than this.
-constexpr int kNarrowest = 40;
-
-}  // namespace
-
-std::string fitted(std::string_view page, int columns) {
-  const auto width = static_cast<std::size_t>(std::max(columns, kNarrowest));
-  std::string text;
-  while (!page.empty()) {
-    const std::string_view line = page.substr(0, page.find('\n'));
-    page.remove_prefix(std::min(line.size() + 1, page.size()));
-    if (report::display_width(line) <= width) {
-      text += fmt::format("{}\n", line);
-      continue;
-    }
-    // The first column, up to the last gap of two blanks that leaves room beside it.
-    const auto gap = line.substr(0, width / 2).rfind("  ");
-    const std::string_view left = line.substr(0, gap == std::string_view::npos ? 0 : gap + 2);
-    text += report::wrapped(left,
-                            report::words(line.substr(left.size())),
-                            {.width = width, .indent = left.size(), .separator = " "});
-  }
-  return text;
-}
 
 std::string first_page() {
   std::string text = fmt::format(
@@ -54,8 +27,8 @@ std::string first_page() {
       "  ridgeline step --model llama-3.1-8b --gpu h100 --decode 700x32\n"
       "\n",
       report::version());
-  for (const auto& verb : verbs()) {
-    if (verb.run != nullptr) {
+  for (const auto& verb : verbs::verbs()) {
+    if (!verb.is_command()) {
       text += fmt::format("  {:<11} {}\n", verb.name, verb.summary);
     }
   }
@@ -89,7 +62,7 @@ std::string verb_page(std::string_view usage,
   constexpr std::size_t kWidest = 34;
   constexpr int kWidestPage = 100;
   const report::LineLayout layout{
-      .width = static_cast<std::size_t>(std::clamp(columns, kNarrowest, kWidestPage)),
+      .width = static_cast<std::size_t>(std::clamp(columns, verbs::kNarrowest, kWidestPage)),
       .indent = kWidest + 4,
       .separator = " "};
   for (const auto& flag : flags) {

@@ -11,10 +11,6 @@ namespace ridgeline::cli {
 /// What `ridgeline` says without arguments: what it is, three commands to copy, the verbs.
 [[nodiscard]] std::string first_page();
 
-/// A page for so many columns: longer lines are broken between words, beside their first column.
-/// Narrower than 40 columns is as 40.
-[[nodiscard]] std::string fitted(std::string_view page, int columns);
-
 /// The page of one verb, whose flags are explained within `columns`, 100 at most.
 [[nodiscard]] std::string verb_page(std::string_view usage,
                                     std::string_view about,

@@ -17,9 +17,9 @@
 
 #include "cli/arguments.hpp"
 #include "cli/flag_rewriter.hpp"
-#include "cli/word_lists.hpp"
 #include "core/result.hpp"
 #include "scenario/foreign_flags.hpp"
+#include "verbs/head_shapes.hpp"
 
 namespace ridgeline::cli {
 namespace {
@@ -194,7 +194,7 @@ class InferenceSimWords final : FlagRewriter {
     };
     fill_length(length, kMeanTokens, fmt::format("--{}", tokens), kProgram);
     GivenFlag* mean = find(length);
-    if (!parse_positive(mean->value)) {
+    if (!verbs::parse_positive(mean->value)) {
       problem(mean->typed,
               fmt::format("found \"{}\" beside --{}-stdev, -min or -max, expected a whole number",
                           mean->value,

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,9 +20,6 @@
 #include "report/format.hpp"
 #include "report/terminal_plot.hpp"
 #include "sim/simulation.hpp"
-#include "workload/item.hpp"
-#include "workload/item_stream.hpp"
-#include "workload/wrapped_stream.hpp"
 
 namespace ridgeline::cli {
 
@@ -56,30 +52,6 @@ std::string describe(const sim::Progress& progress, double wall_s) {
   }
   return text;
 }
-
-/// Tells a display how many requests have passed.
-class ShownStream final : public workload::WrappedStream {
- public:
-  ShownStream(std::unique_ptr<workload::ItemStream> stream, ProgressDisplay& display)
-      : WrappedStream(std::move(stream)), display_(display) {}
-
-  bool next(workload::Item& item) override {
-    if (!inner().next(item)) {
-      return false;
-    }
-    // A look at the clock costs as much as reading a row.
-    constexpr std::int64_t kLookEvery = 256;
-    if (++requests_ % kLookEvery == 0) {
-      display_.update(requests_, share_read());
-    }
-    return true;
-  }
-  [[nodiscard]] std::optional<std::int64_t> size() const override { return inner().size(); }
-
- private:
-  ProgressDisplay& display_;
-  std::int64_t requests_ = 0;
-};
 
 }  // namespace
 
@@ -221,11 +193,6 @@ core::Result<ProgressDisplay::Mode> progress_mode(const Arguments& arguments,
   }
   const bool line = mode == "auto" && terminal.is_terminal;
   return mode == "plain" ? Mode::kPlain : line ? Mode::kLine : Mode::kNever;
-}
-
-std::unique_ptr<workload::ItemStream> shown(std::unique_ptr<workload::ItemStream> stream,
-                                            ProgressDisplay& display) {
-  return std::make_unique<ShownStream>(std::move(stream), display);
 }
 
 void ProgressDisplay::finish() {

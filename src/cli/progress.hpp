@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,7 +14,6 @@
 #include "plan/planner.hpp"
 #include "sim/simulation.hpp"
 #include "sweep/runner.hpp"
-#include "workload/item_stream.hpp"
 
 namespace ridgeline::cli {
 
@@ -69,9 +67,5 @@ class ProgressDisplay {
 [[nodiscard]] FlagSpec progress_flag();
 [[nodiscard]] core::Result<ProgressDisplay::Mode> progress_mode(const Arguments& arguments,
                                                                 const Terminal& terminal);
-
-/// The stream as it is, which tells the display how far it is; both last as long.
-[[nodiscard]] std::unique_ptr<workload::ItemStream> shown(
-    std::unique_ptr<workload::ItemStream> stream, ProgressDisplay& display);
 
 }  // namespace ridgeline::cli

@@ -21,6 +21,7 @@
 #include "core/check.hpp"
 #include "core/result.hpp"
 #include "core/text.hpp"
+#include "verbs/verb.hpp"
 
 namespace ridgeline::cli {
 
@@ -89,14 +90,7 @@ constexpr const char* kDim = "2";
 }  // namespace
 
 ExitCode exit_code(const core::Errors& errors) {
-  const auto has = [&](core::ErrorCode code) {
-    return std::ranges::any_of(errors,
-                               [code](const core::Error& error) { return error.code == code; });
-  };
-  if (has(core::ErrorCode::kInternal)) {
-    return ExitCode::kInternal;
-  }
-  return has(core::ErrorCode::kUsage) ? ExitCode::kUsage : ExitCode::kInfeasible;
+  return static_cast<ExitCode>(verbs::exit_code(errors));
 }
 
 Terminal inspect_terminal(int descriptor, ColorMode color, bool ascii) {

@@ -104,12 +104,12 @@ bool is_below(const std::string& text, const std::filesystem::path& root) {
 }
 
 /// The answer to `run`: the result, its report, its figures.
-std::string with_pictures(const api::Reply& reply) {
+std::string with_pictures(const api::Answer& answer) {
   document::JsonWriter text(document::JsonWriter::Layout::kOneLine);
-  text.value(reply.report ? reply.report("table").value_or("") : "");
+  text.value(answer.reply.text("table", {}).value_or(""));
   document::JsonWriter drawn(document::JsonWriter::Layout::kOneLine);
   drawn.begin_array();
-  for (const auto& figure : reply.figures()) {
+  for (const auto& figure : answer.reply.figures()) {
     drawn.begin_object()
         .member("name", std::string_view(figure.id))
         .member("title", std::string_view(figure.title))
@@ -119,8 +119,8 @@ std::string with_pictures(const api::Reply& reply) {
   }
   drawn.end_array();
   return fmt::format(R"({{"code":{},"tree":{},"text":{},"figures":{}}})",
-                     reply.code,
-                     reply.json,
+                     answer.code,
+                     answer.json,
                      text.text(),
                      drawn.text());
 }
@@ -273,8 +273,8 @@ void UiServer::start(net::Connection& connection, const net::HttpRequest& reques
       std::thread([&own = *job, verb = request.path.substr(kCalls.size()), body = request.body] {
         Hooks hooks;
         hooks.interrupted = [&own] { return own.stop.load(); };
-        const api::Reply reply = api::call(verb, body, hooks);
-        own.answer = reply.figures ? with_pictures(reply) : reply.json;
+        const api::Answer answer = api::call(verb, body, hooks);
+        own.answer = answer.reply.figures ? with_pictures(answer) : answer.json;
         own.done = true;
       });
   jobs_.push_back(std::move(job));

@@ -87,6 +87,10 @@ core::Result<VerbOutputs> VerbOutputs::open(const Arguments& arguments,
   return outputs;
 }
 
+bool VerbOutputs::has(std::string_view format) const {
+  return std::ranges::find(targets_, format, &Target::format) != targets_.end();
+}
+
 ExitCode VerbOutputs::put_out(const Render& render, const Manners& manners) {
   for (Target& target : targets_) {
     target.file.stream() << render(target.format, text_style(Terminal{}));

@@ -27,6 +27,8 @@ class VerbOutputs {
                                                       const Manners& manners,
                                                       const std::vector<std::string>& formats);
 
+  /// Whether a file gets that format.
+  [[nodiscard]] bool has(std::string_view format) const;
   /// Writes the files, then standard output in the format of --format.
   [[nodiscard]] ExitCode put_out(const Render& render, const Manners& manners);
 

@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include "cli/arguments.hpp"
-#include "cli/commands/kernels.hpp"
 #include "cli/commands/verbs.hpp"
 #include "cli/common.hpp"
 #include "engine/schedulers.hpp"
@@ -18,6 +17,7 @@
 #include "latency/step_time_model.hpp"
 #include "model/model_spec.hpp"
 #include "report/client_results.hpp"
+#include "verbs/verb.hpp"
 #include "workload/traces/format.hpp"
 
 namespace ridgeline::cli {
@@ -40,19 +40,9 @@ std::vector<std::string> split_choices(std::string_view text) {
 
 std::vector<VerbPage> verb_pages() {
   std::vector<VerbPage> pages;
-  for (const Verb& verb : verbs()) {
-    if (verb.run == nullptr || verb.name == "help") {
-      continue;
-    }
-    pages.push_back({.name = std::string(verb.name),
-                     .summary = std::string(verb.summary),
-                     .opening = describe(verb.run)});
-    if (verb.name == "kernels") {
-      for (const KernelsCommand& command : kernels_commands()) {
-        pages.push_back({.name = "kernels " + std::string(command.name),
-                         .summary = std::string(command.summary),
-                         .opening = describe(command.run)});
-      }
+  for (const verbs::Verb& verb : verbs::verbs()) {
+    if (verb.own != verbs::Own::kHelp) {
+      pages.push_back({.name = verb.name, .summary = verb.summary, .opening = describe(verb)});
     }
   }
   return pages;

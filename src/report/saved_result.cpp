@@ -15,7 +15,7 @@
 #include "document/document.hpp"
 #include "document/schema.hpp"
 #include "report/html_page.hpp"
-#include "report/results/schema_text.hpp"
+#include "report/schema_text.hpp"
 #include "report/tree.hpp"
 
 namespace ridgeline::report {

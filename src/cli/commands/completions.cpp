@@ -8,6 +8,7 @@
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/manual.hpp"
+#include "verbs/request.hpp"
 
 namespace ridgeline::cli {
 
@@ -34,7 +35,7 @@ ExitCode completions_command(Words words) {
     return put_out(fish_completions(), manners);
   }
   return give_up(
-      {bad_word(
+      {verbs::bad_word(
           "completions", arguments.positionals, kShells, "source <(ridgeline completions bash)")},
       manners);
 }

@@ -1,6 +1,5 @@
 #include "cli/help.hpp"
 
-#include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
@@ -14,33 +13,34 @@
 #include "cli/glossary.hpp"
 #include "core/result.hpp"
 #include "document/reader.hpp"
+#include "verbs/verb.hpp"
 
 namespace ridgeline::cli {
 
 ExitCode help_command(Words words) {
   const Manners manners = default_manners();
   if (words.empty()) {
-    return put_out(fitted(first_page(), manners.out.columns), manners);
+    return put_out(verbs::fitted(first_page(), manners.out.columns), manners);
   }
   const std::string& topic = words.front();
   if (topic == "options") {
-    return put_out(fitted(options_page(), manners.out.columns), manners);
+    return put_out(verbs::fitted(options_page(), manners.out.columns), manners);
   }
   if (topic == "coming-from") {
-    return put_out(fitted(foreign_page(), manners.out.columns), manners);
+    return put_out(verbs::fitted(foreign_page(), manners.out.columns), manners);
   }
   if (topic == "glossary") {
-    return put_out(fitted(glossary_page(), manners.out.columns), manners);
+    return put_out(verbs::fitted(glossary_page(), manners.out.columns), manners);
   }
-  const auto verb = std::ranges::find(verbs(), topic, &Verb::name);
-  if (verb != verbs().end() && verb->run != nullptr && topic != "help") {
+  const verbs::Verb* const verb = verbs::find_verb(topic);
+  if (verb != nullptr && verb->own != verbs::Own::kHelp) {
     static const std::array<std::string, 1> kHelp = {"--help"};
-    return verb->run(kHelp);
+    return run_verb(*verb, kHelp);
   }
   std::vector<std::string> topics = {"options", "coming-from", "glossary"};
-  for (const auto& known : verbs()) {
-    if (known.run != nullptr) {
-      topics.emplace_back(known.name);
+  for (const auto& known : verbs::verbs()) {
+    if (!known.is_command()) {
+      topics.push_back(known.name);
     }
   }
   const auto near = document::nearest(topic, topics);

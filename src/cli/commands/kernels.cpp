@@ -1,8 +1,3 @@
-#include "cli/commands/kernels.hpp"
-
-#include <algorithm>
-#include <array>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,46 +8,25 @@
 #include "cli/commands/verbs.hpp"
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
-#include "core/result.hpp"
 #include "document/reader.hpp"
+#include "verbs/verb.hpp"
 
 namespace ridgeline::cli {
 
-ExitCode kernels_plan(Words words) {
-  std::vector<std::string> all(words.begin(), words.end());
-  all.insert(all.end(), {"--what-to-measure", "--kernels-only"});
-  return plan_command(all);
-}
-
-std::span<const KernelsCommand> kernels_commands() {
-  static constexpr auto kCommands = std::to_array<KernelsCommand>({
-      {"check", "what tables are really made of, and which rows cannot be true", kernels_check},
-      {"fit", "fit the kernel model's constants to measured operators", kernels_fit},
-      {"lookup",
-       "one look-up of the published models: row, distance, MFU, latency",
-       kernels_lookup},
-      {"make", "write tables from the kernel model, for any GPU", kernels_make},
-      {"plan",
-       "which kernel's time would change a plan most (plan --what-to-measure)",
-       kernels_plan},
-  });
-  return kCommands;
-}
-
 ExitCode kernels_command(Words words) {
-  const auto commands = kernels_commands();
-  if (!words.empty()) {
-    const auto found = std::ranges::find(commands, words.front(), &KernelsCommand::name);
-    if (found != commands.end()) {
-      return found->run(words.subspan(1));
-    }
-  }
+  static constexpr std::string_view kBefore = "kernels ";
   std::string about =
       "Works with tables of measured kernels. `ridgeline kernels COMMAND --help`:\n";
   std::vector<std::string> names;
-  for (const KernelsCommand& command : commands) {
-    about += fmt::format("\n  {:<7} {}", command.name, command.summary);
-    names.emplace_back(command.name);
+  for (const verbs::Verb& verb : verbs::verbs()) {
+    if (!verb.name.starts_with(kBefore)) {
+      continue;
+    }
+    names.push_back(verb.name.substr(kBefore.size()));
+    about += fmt::format("\n  {:<7} {}", names.back(), verb.summary);
+    if (!words.empty() && words.front() == names.back()) {
+      return run_verb(verb, words.subspan(1));
+    }
   }
   const Opening opening{.usage = fmt::format("kernels {} ...", fmt::join(names, "|")),
                         .about = about,

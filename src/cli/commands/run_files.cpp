@@ -13,9 +13,9 @@
 #include <fmt/format.h>
 
 #include "cli/arguments.hpp"
+#include "cli/bench_words.hpp"
 #include "cli/commands/client_files.hpp"
 #include "cli/commands/perfetto_words.hpp"
-#include "cli/commands/prompt_count.hpp"
 #include "cli/common.hpp"
 #include "cli/output_file.hpp"
 #include "core/result.hpp"
@@ -29,7 +29,9 @@
 #include "report/request_log.hpp"
 #include "report/run_result.hpp"
 #include "report/step_log.hpp"
+#include "scenario/scenario_rules.hpp"
 #include "sim/cache_state.hpp"
+#include "sim/operations.hpp"
 #include "sim/simulation.hpp"
 #include "workload/source.hpp"
 
@@ -41,9 +43,7 @@ std::string without_header(const std::string& text) {
   return text.substr(std::min(text.find('\n') + 1, text.size()));
 }
 
-}  // namespace
-
-std::vector<FlagSpec> run_file_flags() {
+std::vector<FlagSpec> file_flags() {
   using Takes = FlagSpec::Takes;
   std::vector<FlagSpec> flags;
   flags.push_back({.name = "requests-out",
@@ -70,6 +70,31 @@ std::vector<FlagSpec> run_file_flags() {
   return flags;
 }
 
+std::vector<FlagSpec> terminal_flags() {
+  using Takes = FlagSpec::Takes;
+  return {{.name = "plot",
+           .takes = Takes::kNothing,
+           .value = "tall",
+           .help = "Below the table, latencies and the run over time in characters; tall: "
+                   "four lines each"},
+          {.name = "watch",
+           .takes = Takes::kNothing,
+           .help = "Run again whenever the scenario's file is saved, and show what changed; "
+                   "Ctrl-C ends"},
+          {.name = "no-header",
+           .takes = Takes::kNothing,
+           .help = "CSV without its line of names, for loops that append"}};
+}
+
+}  // namespace
+
+std::vector<FlagSpec> run_flags(std::string_view group) {
+  if (group == "saved") {
+    return saved_result_flags();
+  }
+  return group == "files" ? file_flags() : terminal_flags();
+}
+
 std::string rendered(const Arguments& arguments,
                      const report::Exporter& exporter,
                      const report::RunResult& result,
@@ -80,6 +105,9 @@ std::string rendered(const Arguments& arguments,
 
 core::Result<void> RunFiles::open(const workload::Source& source) {
   core::Errors errors;
+  if (auto fits = check(); !fits) {
+    return fits;
+  }
   open_results(errors);
   open_request_log(source, errors);
   if (open_file("steps-out", steps_file_, errors)) {
@@ -94,6 +122,29 @@ core::Result<void> RunFiles::open(const workload::Source& source) {
   open_trace(errors);
   client_targets_ = open_client_files(arguments_, errors);
   return errors.empty() ? core::Result<void>() : core::fail(std::move(errors));
+}
+
+core::Result<void> RunFiles::check() const {
+  const auto refuse = [&](std::string_view flag, std::string message, std::string hint) {
+    return core::fail(core::Error{.field = fmt::format("--{}", flag),
+                                  .message = std::move(message),
+                                  .where = {.file = "command line"},
+                                  .hint = std::move(hint)});
+  };
+  if (arguments_.has("steps-out") && sim::num_places(resolved_) > 1) {
+    return refuse("steps-out", "the log would mix the steps of all instances", "--instances 1");
+  }
+  for (const std::string_view flag : {"routing-out", "routing-audit"}) {
+    if (arguments_.has(flag) && !resolved_.run.cluster.instances) {
+      return refuse(flag, "there is no gateway to decide", "--instances 2");
+    }
+  }
+  if (arguments_.has("cache-state-out")) {
+    if (std::string why = scenario::why_no_cache_state(resolved_.scenario()); !why.empty()) {
+      return refuse("cache-state-out", std::move(why), "leave it out");
+    }
+  }
+  return {};
 }
 
 bool RunFiles::open_file(std::string_view flag,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,12 +9,14 @@
 
 #include "cli/arguments.hpp"
 #include "cli/commands/client_files.hpp"
-#include "cli/commands/prompt_count.hpp"
 #include "cli/common.hpp"
 #include "cli/output_file.hpp"
 #include "cluster/decision.hpp"
 #include "core/result.hpp"
+#include "domain/record.hpp"
+#include "domain/request.hpp"
 #include "metrics/listeners.hpp"
+#include "metrics/request_metrics.hpp"
 #include "report/client_results.hpp"
 #include "report/palette.hpp"
 #include "report/perfetto.hpp"
@@ -28,14 +31,35 @@
 
 namespace ridgeline::cli {
 
-/// The flags that name a file for something of a run, beside -o.
-[[nodiscard]] std::vector<FlagSpec> run_file_flags();
+/// The flags of `run` and `replay` that the command line reads itself: "files" that it names beside
+/// -o, "terminal", and those of clients that have their result "saved".
+[[nodiscard]] std::vector<FlagSpec> run_flags(std::string_view group);
 
 /// A result in one of its formats, as the flags have it.
 [[nodiscard]] std::string rendered(const Arguments& arguments,
                                    const report::Exporter& exporter,
                                    const report::RunResult& result,
                                    const report::TextStyle& style);
+
+/// Counts prompts that say which tokens they hold.
+class PromptCount final : public metrics::Listener {
+ public:
+  void on_arrival(const domain::Request& request) override {
+    ++requests_;
+    with_prompt_ += request.prompt.empty() ? 0 : 1;
+  }
+  void on_request(const domain::RequestRecord& record,
+                  const metrics::RequestMetrics& metrics) override {
+    static_cast<void>(record);
+    static_cast<void>(metrics);
+  }
+  [[nodiscard]] std::int64_t requests() const { return requests_; }
+  [[nodiscard]] std::int64_t with_prompt() const { return with_prompt_; }
+
+ private:
+  std::int64_t requests_ = 0;
+  std::int64_t with_prompt_ = 0;
+};
 
 /// Every file that a run writes: opened before it, fed while it goes on, complete after it.
 class RunFiles {
@@ -61,6 +85,8 @@ class RunFiles {
     const report::Exporter* exporter;
   };
 
+  /// What the flags ask of the scenario.
+  [[nodiscard]] core::Result<void> check() const;
   void open_results(core::Errors& errors);
   void open_request_log(const workload::Source& source, core::Errors& errors);
   void open_trace(core::Errors& errors);

@@ -35,11 +35,13 @@
 #include "sweep/shard.hpp"
 #include "sweep/store.hpp"
 #include "sweep/submit.hpp"
+#include "verbs/request.hpp"
+#include "verbs/sweep_job.hpp"
 
 namespace ridgeline::cli {
 namespace {
 
-/// A sweep with what is measured of its points.
+/// A sweep with what is measured of its points, and where its results are.
 struct Job {
   sweep::Sweep sweep;
   sweep::Measure measure;
@@ -54,30 +56,18 @@ std::string default_store(const std::string& digest) {
 }
 
 core::Result<Job> read_job(const Arguments& arguments) {
-  const auto stated = stated_scenario(arguments, scenario::Purpose::kRun);
-  if (!stated) {
-    return core::fail(stated.error());
+  verbs::Request request = sweep_request(arguments);
+  auto taken = verbs::take_sweep(request);
+  if (!taken) {
+    return core::fail(std::move(taken).error());
   }
-  sweep::SweepWords words{
-      .file = stated->file, .overrides = stated->overrides, .axes = arguments.values("axis")};
-  if (arguments.has("measure")) {
-    words.measure = arguments.value("measure");
-  }
-  auto sweep = sweep::read_sweep(words);
-  if (!sweep) {
-    return core::fail(std::move(sweep).error());
-  }
-  auto measure = find_measure(sweep->measure());
-  if (!measure) {
-    return core::fail(std::move(measure).error());
-  }
-  const std::string folder = arguments.has("store")
-                                 ? arguments.value("store")
-                                 : default_store(sweep->digest(measure->settings));
-  return Job{.sweep = std::move(*sweep),
-             .measure = std::move(*measure),
-             .store = folder,
-             .warnings = stated->warnings};
+  std::string folder = arguments.has("store")
+                           ? arguments.value("store")
+                           : default_store(taken->sweep.digest(taken->measure.settings));
+  return Job{.sweep = std::move(taken->sweep),
+             .measure = std::move(taken->measure),
+             .store = std::move(folder),
+             .warnings = request.stated()->warnings};
 }
 
 /// A file that results are written to.

@@ -15,8 +15,9 @@
 #include "cli/common.hpp"
 #include "cli/progress.hpp"
 #include "core/result.hpp"
-#include "plan/capacity_measure.hpp"
-#include "sweep/measure.hpp"
+#include "document/document.hpp"
+#include "scenario/scenario.hpp"
+#include "verbs/request.hpp"
 
 namespace ridgeline::cli {
 namespace {
@@ -107,7 +108,8 @@ core::Result<std::string> take_action(Arguments& arguments) {
           ? kActions.end()
           : std::ranges::find(kActions, std::string_view(arguments.positionals[0]), &Action::name);
   if (action == kActions.end()) {
-    return core::fail(bad_word("sweep", arguments.positionals, names, "ridgeline sweep run FILE"));
+    return core::fail(
+        verbs::bad_word("sweep", arguments.positionals, names, "ridgeline sweep run FILE"));
   }
   arguments.positionals.erase(arguments.positionals.begin());
   core::Errors errors;
@@ -130,18 +132,20 @@ core::Result<std::string> take_action(Arguments& arguments) {
   return std::string(action->name);
 }
 
-core::Result<sweep::Measure> find_measure(const std::string& name) {
-  if (name == "run") {
-    return sweep::run_measure();
+verbs::Request sweep_request(const Arguments& arguments) {
+  const core::Location where = {.file = "command line"};
+  std::vector<document::Node> axes;
+  for (const std::string& axis : arguments.values("axis")) {
+    axes.push_back(document::Node::string(axis, where));
   }
-  if (name == "capacity") {
-    return plan::capacity_measure();
+  std::vector<document::Node::Member> members = {
+      {.key = "axis", .value = document::Node::list(std::move(axes), where), .where = where}};
+  if (arguments.has("measure")) {
+    members.push_back({.key = "measure",
+                       .value = document::Node::string(arguments.value("measure"), where),
+                       .where = where});
   }
-  return core::fail(
-      core::Error{.field = "measure",
-                  .message = fmt::format("found \"{}\", expected run or capacity", name),
-                  .where = {},
-                  .hint = "measure: run"});
+  return {std::move(members), stated_scenario(arguments, scenario::Purpose::kRun)};
 }
 
 std::vector<std::string> without_submit_words(Words words) {

@@ -7,7 +7,7 @@
 #include "cli/commands/verbs.hpp"
 #include "cli/common.hpp"
 #include "core/result.hpp"
-#include "sweep/measure.hpp"
+#include "verbs/request.hpp"
 
 namespace ridgeline::cli {
 
@@ -17,8 +17,8 @@ namespace ridgeline::cli {
 /// Takes the first word: run, list, status, merge or submit. Refuses flags that it has no use for.
 [[nodiscard]] core::Result<std::string> take_action(Arguments& arguments);
 
-/// What `measure` names; others are answered with the names there are.
-[[nodiscard]] core::Result<sweep::Measure> find_measure(const std::string& name);
+/// What the words say of the sweep, for verbs::take_sweep().
+[[nodiscard]] verbs::Request sweep_request(const Arguments& arguments);
 
 /// The words of `sweep submit` that each shard's `sweep run` gets too: without the action, the
 /// scheduler, the number of shards, the store and the output.

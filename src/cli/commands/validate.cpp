@@ -20,8 +20,8 @@
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/laboratory.hpp"
-#include "cli/measured_files.hpp"
 #include "cli/output_file.hpp"
+#include "cli/verb_command.hpp"
 #include "cli/verb_outputs.hpp"
 #include "core/result.hpp"
 #include "evidence/calibrate/leave_out.hpp"
@@ -29,6 +29,8 @@
 #include "evidence/validate/evidence.hpp"
 #include "report/palette.hpp"
 #include "report/validation.hpp"
+#include "verbs/measured_files.hpp"
+#include "verbs/verb.hpp"
 
 namespace ridgeline::cli {
 namespace {
@@ -301,7 +303,7 @@ core::Result<void> write_bands(Asked& asked, const Validation& validation) {
 }
 
 /// The predictions, with what was asked for beside them.
-core::Result<Validation> validation_of(const MeasuredJob& job, const Asked& asked) {
+core::Result<Validation> validation_of(const verbs::MeasuredJob& job, const Asked& asked) {
   Validation validation = evidence::validate::validate(job.evidence, job.options);
   if (asked.ablation) {
     validation.ablation = evidence::validate::ablate(job.evidence, job.options);
@@ -333,9 +335,12 @@ Opening validate_opening() {
           "scored.",
       .flags = scenario_flags(ScenarioPart::kServer),
       .formats = {"table", "json", "csv", "markdown", "html"}};
-  for (auto& flag : measured_flags()) {
-    opening.flags.push_back(std::move(flag));
-  }
+  opening.flags.push_back({.name = "histories",
+                           .value = "N",
+                           .help = "Histories to simulate: draws of arrivals and lengths [3]"});
+  opening.flags.push_back({.name = "threads",
+                           .value = "N",
+                           .help = "Threads [all cores]; results do not depend on it"});
   opening.flags.push_back({.name = "fail-over",
                            .value = "LIST",
                            .help = "Limits on absolute errors in percent: e2e=5,p95:e2e=15"});
@@ -378,7 +383,10 @@ ExitCode validate_command(Words words) {
   if (const auto code = open_verb(opening, words, arguments, manners)) {
     return *code;
   }
-  auto job = read_measured(arguments);
+  const verbs::Verb& verb = *verbs::find_verb("validate");
+  TerminalHost host(verb, arguments, manners);
+  verbs::Request request = request_of(verb, arguments);
+  auto job = verbs::take_measured(request);
   if (job && needs_laboratory(job->evidence)) {
     return run_laboratory("validate", words);
   }
@@ -400,7 +408,7 @@ ExitCode validate_command(Words words) {
   if (!errors.empty()) {
     return give_up(errors, manners);
   }
-  warn_of_files(job->evidence, manners);
+  verbs::warn_of_files(job->evidence, host);
   const auto validation = validation_of(*job, asked);
   if (!validation) {
     return give_up(validation.error(), manners);

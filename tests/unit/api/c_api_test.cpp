@@ -12,8 +12,6 @@
 
 #include "api/call.hpp"
 #include "api/errors.hpp"
-#include "api/simulate.hpp"
-#include "api/step.hpp"
 #include "core/check.hpp"
 #include "document/document.hpp"
 #include "ridgeline.h"
@@ -25,14 +23,14 @@ namespace {
 
 using testing::HasSubstr;
 
-struct Answer {
+struct Called {
   int code = 0;
   std::string json;
 };
 
-Answer ask(const char* verb, const std::string& json, const rl_hooks* hooks = nullptr) {
+Called ask(const char* verb, const std::string& json, const rl_hooks* hooks = nullptr) {
   rl_result* result = nullptr;
-  Answer answer;
+  Called answer;
   answer.code = rl_call(verb, json.data(), json.size(), hooks, &result);
   std::size_t n = 0;
   const char* text = rl_json(result, &n);
@@ -42,7 +40,7 @@ Answer ask(const char* verb, const std::string& json, const rl_hooks* hooks = nu
   return answer;
 }
 
-document::Node tree_of(const Answer& answer) {
+document::Node tree_of(const Called& answer) {
   auto tree = document::parse_json(answer.json, "answer");
   EXPECT_TRUE(tree);
   return *tree;
@@ -50,11 +48,11 @@ document::Node tree_of(const Answer& answer) {
 
 TEST(CApi, EveryVerbAnswersInJson) {
   EXPECT_EQ(rl_abi(), RL_ABI);
-  const Answer run = ask("run", small_scenario(20));
+  const Called run = ask("run", small_scenario(20));
   EXPECT_EQ(run.code, 0);
   EXPECT_EQ(tree_of(run).find("summary")->find("completed")->as_integer(), 20);
   EXPECT_EQ(ask("explain", R"({"model": "llama-3.1-8b", "gpu": "h100"})").code, 0);
-  const Answer step =
+  const Called step =
       ask("step", R"({"model": "llama-3.1-8b", "gpu": "h100", "decode": "700x32"})");
   EXPECT_EQ(step.code, 0);
   EXPECT_GT(tree_of(step).find("step_us")->as_real(), 0.0);
@@ -86,7 +84,7 @@ TEST(CApi, FiguresNamedInTheHeaderExist) {
 }
 
 TEST(CApi, WrongCallsAreErrorsWithTheirPlace) {
-  const auto first = [](const Answer& answer, const char* key) {
+  const auto first = [](const Called& answer, const char* key) {
     EXPECT_EQ(answer.code, 2) << answer.json;
     return tree_of(answer).find("errors")->items().front().find(key)->as_string();
   };
@@ -100,7 +98,7 @@ TEST(CApi, WrongCallsAreErrorsWithTheirPlace) {
   EXPECT_EQ(first(ask("step", R"({"compare": "v0"})"), "field"), "compare");
   EXPECT_EQ(first(ask("list", R"({"kind": "models", "x": 1})"), "field"), "x");
   EXPECT_EQ(first(ask("schema", "{}"), "field"), "name");
-  const Answer large = ask("explain", R"({"model": "llama-3.1-405b", "gpu": "l40s"})");
+  const Called large = ask("explain", R"({"model": "llama-3.1-405b", "gpu": "l40s"})");
   EXPECT_EQ(large.code, 4);
   EXPECT_EQ(rl_call(nullptr, nullptr, 0, nullptr, nullptr), 2);
   EXPECT_STREQ(rl_json(nullptr, nullptr), "");
@@ -110,7 +108,7 @@ TEST(CApi, WrongCallsAreErrorsWithTheirPlace) {
 TEST(CApi, NoAnswersAreCodeFourWithAResult) {
   std::string json = small_scenario(3);
   json.insert(1, R"("engine": {"max_model_len": 64}, )");
-  const Answer answer = ask("run", json);
+  const Called answer = ask("run", json);
   EXPECT_EQ(answer.code, 4);
   EXPECT_EQ(tree_of(answer).find("summary")->find("completed")->as_integer(), 0);
 }
@@ -138,13 +136,13 @@ TEST(CApi, AHostInterruptsAndSurvivesAFailedCheck) {
   hooks.user = &host;
   hooks.interrupt = &host.interrupt;
   hooks.progress = on_progress;
-  const Answer partial = ask("run", small_scenario(1'000'000), &hooks);
+  const Called partial = ask("run", small_scenario(1'000'000), &hooks);
   EXPECT_EQ(partial.code, 130);
   EXPECT_TRUE(tree_of(partial).find("partial")->as_bool());
   EXPECT_GT(host.reports, 0);
 
   host = {.breaks = true};
-  const Answer broken = ask("run", small_scenario(1'000'000), &hooks);
+  const Called broken = ask("run", small_scenario(1'000'000), &hooks);
   EXPECT_EQ(broken.code, 70);
   EXPECT_THAT(broken.json, HasSubstr("a broken invariant"));
   EXPECT_EQ(ask("run", small_scenario(5)).code, 0);
@@ -162,7 +160,7 @@ TEST(CApi, AnOlderHostHasFewerHooks) {
 }
 
 TEST(CApi, ThreadsDoNotDisturbEachOther) {
-  const auto digest = [](const Answer& answer) {
+  const auto digest = [](const Called& answer) {
     return tree_of(answer).find("digest")->as_string();
   };
   const std::string alone = digest(ask("run", small_scenario(200)));

@@ -6,7 +6,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "api/live_run.hpp"
 #include "core/check.hpp"
 #include "ridgeline/ridgeline.hpp"
 #include "support/paths.hpp"

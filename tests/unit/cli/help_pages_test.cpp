@@ -5,10 +5,10 @@
 #include <gtest/gtest.h>
 
 #include "cli/arguments.hpp"
-#include "cli/commands/verbs.hpp"
 #include "cli/help.hpp"
 #include "report/version.hpp"
 #include "scenario/options.hpp"
+#include "verbs/verb.hpp"
 
 namespace ridgeline::cli {
 namespace {
@@ -19,21 +19,10 @@ TEST(Help, TheFirstPageNamesTheVersionAndEveryVerbOfThisVersion) {
   EXPECT_THAT(std::string(report::version()), testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
   const std::string page = first_page();
   EXPECT_THAT(page, testing::StartsWith("ridgeline " + std::string(report::version()) + ": "));
-  for (const Verb& verb : verbs()) {
-    const bool is_named = page.find("\n  " + std::string(verb.name) + " ") != std::string::npos;
-    EXPECT_EQ(is_named, verb.run != nullptr) << verb.name;
+  for (const verbs::Verb& verb : verbs::verbs()) {
+    const bool is_named = page.find("\n  " + verb.name + " ") != std::string::npos;
+    EXPECT_EQ(is_named, !verb.is_command()) << verb.name;
   }
-}
-
-TEST(Help, LinesAreBrokenBesideTheirFirstColumn) {
-  EXPECT_EQ(fitted("short\n\nalso short", 40), "short\n\nalso short\n");
-  // 44 columns in 40: the second column begins after "  run  ".
-  EXPECT_EQ(fitted("  run  one two three four five six seven eig", 40),
-            "  run  one two three four five six seven\n"
-            "       eig\n");
-  EXPECT_EQ(fitted("a line of thirty-nine columns, no more.", 10),
-            "a line of thirty-nine columns, no more.\n")
-      << "never narrower than 40";
 }
 
 TEST(Help, AVerbsPageHasItsFlagsButTheHiddenAndTheRefused) {

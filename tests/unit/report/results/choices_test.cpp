@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "document/document.hpp"
-#include "report/results/schema_text.hpp"
+#include "report/schema_text.hpp"
 
 namespace ridgeline::report {
 namespace {

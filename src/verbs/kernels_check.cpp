@@ -1,0 +1,56 @@
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/result.hpp"
+#include "latency/measured/check.hpp"
+#include "report/results/kernel_check.hpp"
+#include "verbs/registry.hpp"
+#include "verbs/verb.hpp"
+
+namespace ridgeline::verbs {
+namespace {
+
+core::Result<Reply> kernels_check(Request& request, Host& /*host*/) {
+  const auto folder = request.take_folder("kernels check", "ridgeline kernels check tables");
+  request.end();
+  if (!request.errors().empty()) {
+    return core::fail(request.errors());
+  }
+  auto check = latency::measured::check_tables(folder);
+  if (!check) {
+    return core::fail(std::move(check).error());
+  }
+  const auto found = shared(std::move(*check));
+  return Reply{.code = !found->refused.empty()             ? exit_code(found->refused)
+                       : report::has_contradiction(*found) ? kDiffers
+                                                           : 0,
+               .views = {{"table", view_of(found, report::kernel_check_table)},
+                         {"json", view_of(found, report::kernel_check_json)}},
+               .errors = found->refused};
+}
+
+}  // namespace
+
+Verb kernels_check_verb() {
+  return {.name = "kernels check",
+          .summary = "what tables are really made of, and which rows cannot be true",
+          .usage = "kernels check DIR",
+          .about =
+              "Recomputes FLOPs from the shapes and finds the peak and the way of counting that "
+              "explain\n"
+              "every MFU, and the data sheet that has that peak; names ways of counting and rows "
+              "that\n"
+              "the GPU cannot reach, MFUs above 1, rows rounded to zero, holes, warm-up outliers "
+              "and FP8\n"
+              "kernels passed off as BF16. Exit code 1 when a table contradicts itself, 2 when a "
+              "file\n"
+              "cannot be read.",
+          .words = "folder",
+          .formats = {"table", "json"},
+          .run = kernels_check};
+}
+
+}  // namespace ridgeline::verbs

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.hpp"
+#include "verbs/host.hpp"
+#include "verbs/request.hpp"
+#include "verbs/verb.hpp"
+#include "workload/item_stream.hpp"
+#include "workload/traces/trace.hpp"
+
+namespace ridgeline::verbs {
+
+/// How traces are read: `skip_bad_rows`, `trace_sessions`, `trace_start`, `seed` ...
+[[nodiscard]] std::vector<Parameter> trace_parameters();
+/// What is wrong of it is kept in the request.
+[[nodiscard]] workload::ReadOptions take_read_options(Request& request);
+
+/// The stream as it is, which tells the host how far it is; both last as long.
+[[nodiscard]] std::unique_ptr<workload::ItemStream> watched(
+    std::unique_ptr<workload::ItemStream> stream, Host& host);
+
+}  // namespace ridgeline::verbs

@@ -1,8 +1,6 @@
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstring>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <new>

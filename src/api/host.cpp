@@ -9,7 +9,6 @@
 #include <mutex>
 #include <optional>
 #include <thread>
-#include <utility>
 
 #include "api/policies.hpp"
 #include "api/tables.hpp"

@@ -1,6 +1,5 @@
 #include "cli/command_line.hpp"
 
-#include <optional>
 #include <span>
 #include <string>
 #include <unistd.h>

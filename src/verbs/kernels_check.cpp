@@ -1,8 +1,4 @@
-#include <string>
 #include <utility>
-#include <vector>
-
-#include <fmt/format.h>
 
 #include "core/result.hpp"
 #include "latency/measured/check.hpp"

@@ -1,7 +1,6 @@
 #include "verbs/priced_step.hpp"
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <utility>

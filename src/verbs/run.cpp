@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <string>
 #include <unistd.h>
@@ -17,7 +16,6 @@
 #include "engine/instance.hpp"
 #include "metrics/timeline.hpp"
 #include "report/figures/figure.hpp"
-#include "report/palette.hpp"
 #include "report/registry.hpp"
 #include "report/result_tree.hpp"
 #include "report/results/run.hpp"

@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "core/result.hpp"
 #include "core/units.hpp"

@@ -1,8 +1,6 @@
 #include "cli/commands/run_files.hpp"
 
 #include <algorithm>
-#include <cstddef>
-#include <memory>
 #include <optional>
 #include <ostream>
 #include <string>

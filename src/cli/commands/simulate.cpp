@@ -7,7 +7,6 @@
 #include <string_view>
 #include <unistd.h>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 

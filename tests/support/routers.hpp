@@ -1,5 +1,6 @@
 #pragma once
 
+#include <stdexcept>
 #include <string>
 
 #include "routing/registry.hpp"
@@ -8,7 +9,11 @@ namespace ridgeline::routing {
 
 /// Makes the routing policy of that name.
 inline auto maker_of(const std::string& name) {
-  return find_router(name).value()->make;
+  const auto found = find_router(name);
+  if (!found) {
+    throw std::invalid_argument(found.error().front().message);
+  }
+  return (*found)->make;
 }
 
 }  // namespace ridgeline::routing

@@ -1,3 +1,5 @@
+// docs/guide/adding.md shows this policy whole: the one to read first.
+
 #include <cstddef>
 
 #include "core/rng.hpp"

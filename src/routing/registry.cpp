@@ -12,7 +12,6 @@
 
 #include "core/result.hpp"
 #include "document/reader.hpp"
-#include "routing/scorers/registry.hpp"
 
 namespace ridgeline::routing {
 // A policy has a line here and one in the list below.

@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build/work"
-FOLDERS = ("src", "include", "tests", "fuzz", "bench", "tools")
+FOLDERS = ("src", "lab", "include", "tests", "fuzz", "bench", "tools")
 
 
 def die(message: str) -> None:

@@ -14,15 +14,22 @@
 
 #include "document/document.hpp"
 #include "document/json_writer.hpp"
+#include "document/node_builder.hpp"
 #include "report/client_files.hpp"
 #include "report/client_results.hpp"
 #include "report/result_json.hpp"
 #include "report/run_result.hpp"
-#include "report/tree.hpp"
 #include "statistics/quantiles.hpp"
 
 namespace ridgeline::report {
 namespace {
+
+using document::bool_node;
+using document::integer_node;
+using document::list_node;
+using document::MapBuilder;
+using document::number_node;
+using document::text_node;
 
 constexpr double kNsPerSecond = 1e9;
 

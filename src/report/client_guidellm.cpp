@@ -12,17 +12,23 @@
 #include <fmt/format.h>
 
 #include "document/document.hpp"
+#include "document/node_builder.hpp"
 #include "domain/record.hpp"
 #include "metrics/summary.hpp"
 #include "report/client_files.hpp"
 #include "report/client_results.hpp"
 #include "report/result_json.hpp"
 #include "report/run_result.hpp"
-#include "report/tree.hpp"
 #include "statistics/quantiles.hpp"
 
 namespace ridgeline::report {
 namespace {
+
+using document::integer_node;
+using document::list_node;
+using document::MapBuilder;
+using document::number_node;
+using document::text_node;
 
 document::Node guidellm_distribution(const std::vector<double>& sorted) {
   constexpr std::array<std::pair<const char*, double>, 11> kPercentiles = {{{"p001", 0.001},

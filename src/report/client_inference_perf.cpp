@@ -14,6 +14,7 @@
 
 #include "document/document.hpp"
 #include "document/json_writer.hpp"
+#include "document/node_builder.hpp"
 #include "domain/record.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/summary.hpp"
@@ -21,11 +22,14 @@
 #include "report/client_results.hpp"
 #include "report/result_json.hpp"
 #include "report/run_result.hpp"
-#include "report/tree.hpp"
 #include "statistics/quantiles.hpp"
 
 namespace ridgeline::report {
 namespace {
+
+using document::integer_node;
+using document::MapBuilder;
+using document::number_node;
 
 document::Node perf_distribution(const std::vector<double>& sorted) {
   constexpr std::array<std::pair<const char*, double>, 13> kStatistics = {{{"min", 0.0},

@@ -17,17 +17,22 @@
 
 #include "document/document.hpp"
 #include "document/json_writer.hpp"
+#include "document/node_builder.hpp"
 #include "document/node_json.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/summary.hpp"
 #include "report/client_files.hpp"
 #include "report/client_results.hpp"
 #include "report/run_result.hpp"
-#include "report/tree.hpp"
 #include "statistics/quantiles.hpp"
 
 namespace ridgeline::report {
 namespace {
+
+using document::integer_node;
+using document::MapBuilder;
+using document::number_node;
+using document::text_node;
 
 using Statistic = metrics::Statistic;
 /// What stands of each metric.

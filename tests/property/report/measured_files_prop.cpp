@@ -18,12 +18,15 @@
 #include <gtest/gtest.h>
 
 #include "core/rng.hpp"
+#include "document/document.hpp"
 #include "evidence/calibrate/calibrate.hpp"
 #include "evidence/calibrate/server_file.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/prediction.hpp"
 #include "evidence/validate/scores.hpp"
 #include "evidence/validate/validate.hpp"
+#include "evidence/validate/validation_tree.hpp"
+#include "report/table/table.hpp"
 #include "report/validation.hpp"
 #include "scenario/scenario.hpp"
 
@@ -199,11 +202,10 @@ std::int64_t use_file(const std::string& path) {
   options.histories = 1;
   options.overrides = server;
   const auto validation = evidence::validate::validate(std::move(*evidence), options);
-  EXPECT_FALSE(validation_json(validation).empty());
-  EXPECT_FALSE(validation_csv(validation).empty());
-  EXPECT_FALSE(validation_html(validation).empty());
-  EXPECT_FALSE(validation_markdown(validation).empty());
-  EXPECT_FALSE(validation_table(validation, {}).empty());
+  const document::Node tree = evidence::validate::validation_tree(validation);
+  for (const Face face : {Face::kTerminal, Face::kMarkdown, Face::kHtml, Face::kCsv}) {
+    EXPECT_FALSE(validation_text(tree, face, {}).empty());
+  }
   using evidence::validate::Standing;
   return validation.count(Standing::kScored) + validation.count(Standing::kSaturated);
 }

@@ -135,11 +135,10 @@ Node run_load_node(const Answer& answer, const PlanCandidate& candidate) {
   if (!candidate.at) {
     return Node::null({});
   }
-  MapBuilder map;
-  map.add("clients", answer.is_closed_loop ? std::optional(candidate.at->load) : std::nullopt)
+  return MapBuilder()
+      .add("clients", answer.is_closed_loop ? std::optional(candidate.at->load) : std::nullopt)
       .add("requests_per_s", candidate.at->requests_per_second)
       .add("output_tokens_per_s", candidate.at->output_tokens_per_second);
-  return map.build();
 }
 
 Node certificate_node(const PlanCandidate& candidate) {
@@ -352,8 +351,8 @@ Node plan_tree(const Answer& answer,
   for (const PlanCandidate& candidate : answer.candidates) {
     candidates.push_back(candidate_node(answer, candidate));
   }
-  MapBuilder map;
-  map.add("schema_version", kPlanSchemaVersion)
+  return MapBuilder()
+      .add("schema_version", kPlanSchemaVersion)
       .add("run_info", plan_run_info_node(info))
       .add("config", plan_config_node(answer.question.base, answer.question.axes, answer.engine))
       .add("question", question_node(answer))
@@ -369,7 +368,6 @@ Node plan_tree(const Answer& answer,
       .add("partial", answer.partial)
       .add("warnings", answer.warnings)
       .add("digest", answer.digest);
-  return map.build();
 }
 
 }  // namespace ridgeline::report

@@ -262,8 +262,8 @@ Node mix_tree(const MixAnswer& answer,
                              .add("capacity_rps", numbers_node(candidate.capacity))
                              .add("sure_rps", numbers_node(candidate.sure)));
   }
-  MapBuilder map;
-  map.add("schema_version", kMixSchemaVersion)
+  return MapBuilder()
+      .add("schema_version", kMixSchemaVersion)
       .add("run_info", plan_run_info_node(info))
       .add("config", plan_config_node(answer.question.base, answer.question.axes, answer.engine))
       .add("question",
@@ -282,7 +282,6 @@ Node mix_tree(const MixAnswer& answer,
       .add("partial", answer.partial)
       .add("warnings", answer.warnings)
       .add("digest", answer.digest);
-  return map.build();
 }
 
 }  // namespace ridgeline::report

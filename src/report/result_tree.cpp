@@ -80,8 +80,8 @@ document::Node finite_tree(const document::Node& node,
 }  // namespace
 
 document::Node deployment_tree(const Deployment& deployment) {
-  MapBuilder map;
-  return map.add("data_parallel_size", deployment.data_parallel_size)
+  return MapBuilder()
+      .add("data_parallel_size", deployment.data_parallel_size)
       .add("loaded_ranks", deployment.loaded_ranks)
       .add("request_rate", deployment.request_rate)
       .add("rank_request_rate", deployment.rank_request_rate)

@@ -113,7 +113,7 @@ class RowReader {
 
  private:
   static bool failed(std::string_view status) {
-    return std::ranges::find(kSuccess, lower_case(status)) == kSuccess.end();
+    return std::ranges::find(kSuccess, core::lower_case(status)) == kSuccess.end();
   }
   void bad(std::string problem) {
     if (bad_rows_++ == 0) {

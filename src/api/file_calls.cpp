@@ -20,6 +20,7 @@
 #include "report/saved_result.hpp"
 #include "report/trace_report.hpp"
 #include "workload/trace_stats.hpp"
+#include "workload/trace_tree.hpp"
 #include "workload/traces/format.hpp"
 #include "workload/traces/trace.hpp"
 
@@ -66,9 +67,10 @@ core::Result<Reply> describe_trace(CallDocument& document) {
     return core::fail(std::move(stats).error());
   }
   const auto found = std::make_shared<const workload::TraceStats>(std::move(*stats));
-  Reply reply{.json = report::json_text(report::trace_tree(*found))};
-  reply.report = [found, json = reply.json](std::string_view name) {
-    return name == "table"  ? std::optional(report::trace_table(*found, {}))
+  const document::Node tree = workload::trace_tree(*found);
+  Reply reply{.json = report::json_text(tree)};
+  reply.report = [tree, json = reply.json](std::string_view name) {
+    return name == "table"  ? std::optional(report::trace_table(tree, {}))
            : name == "json" ? std::optional(json)
                             : std::nullopt;
   };

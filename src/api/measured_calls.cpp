@@ -13,6 +13,7 @@
 #include "api/search_contact.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
+#include "document/node_builder.hpp"
 #include "evidence/calibrate/alternatives.hpp"
 #include "evidence/calibrate/calibrate.hpp"
 #include "evidence/calibrate/server_file.hpp"
@@ -20,10 +21,9 @@
 #include "evidence/validate/measured_files.hpp"
 #include "evidence/validate/prediction.hpp"
 #include "evidence/validate/validate.hpp"
+#include "evidence/validate/validation_tree.hpp"
 #include "report/result_json.hpp"
 #include "report/results/calibration.hpp"
-#include "report/tree.hpp"
-#include "report/validation.hpp"
 #include "scenario/scenario.hpp"
 
 namespace ridgeline::api {
@@ -103,7 +103,8 @@ core::Result<Reply> validate(CallDocument& document, const CallHost& host) {
   job->options.interrupt = &contact.stop();
   const SearchContact::Watch watch(contact);
   const auto found = evidence::validate::validate(std::move(job->records), job->options);
-  return Reply{.code = contact.stop() ? kStopped : 0, .json = report::validation_json(found)};
+  return Reply{.code = contact.stop() ? kStopped : 0,
+               .json = report::json_text(evidence::validate::validation_tree(found))};
 }
 
 core::Result<Reply> calibrate(CallDocument& document, const CallHost& host) {
@@ -149,7 +150,7 @@ core::Result<Reply> calibrate(CallDocument& document, const CallHost& host) {
     server = std::move(*parsed);
   } else {
     members.push_back({.key = "mismatch",
-                       .value = report::text_node(
+                       .value = document::text_node(
                            report::calibration_mismatch(*calibration, alternatives).message),
                        .where = {}});
   }

@@ -22,6 +22,7 @@
 #include "core/parallel.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
+#include "document/node_builder.hpp"
 #include "plan/answer.hpp"
 #include "plan/capacity_measure.hpp"
 #include "plan/mix_plan.hpp"
@@ -32,7 +33,6 @@
 #include "report/plan_report.hpp"
 #include "report/plan_svg.hpp"
 #include "report/result_json.hpp"
-#include "report/tree.hpp"
 #include "ridgeline/error.hpp"
 #include "sweep/axes.hpp"
 #include "sweep/measure.hpp"
@@ -62,7 +62,7 @@ core::Result<sweep::Measure> measure_of(const std::string& name) {
 }
 
 document::Node values_of(const sweep::Sweep& sweep, const sweep::Point& point) {
-  report::MapBuilder map;
+  document::MapBuilder map;
   for (std::size_t i = 0; i < point.values.size(); ++i) {
     map.add(sweep.axes().axes()[i].path, point.values[i]);
   }
@@ -180,14 +180,14 @@ core::Result<Reply> sweep_points(CallDocument& document, const CallHost& host) {
     }
   }
   const bool is_partial = points.size() < rows.size();
-  report::MapBuilder tree;
-  tree.add("schema_version", report::integer_node(1))
-      .add("digest", report::text_node(sweep->digest(measure->settings)))
-      .add("measure", report::text_node(sweep->measure()))
-      .add("size", report::integer_node(sweep->size()))
-      .add("points", report::list_node(std::move(points)));
+  document::MapBuilder tree;
+  tree.add("schema_version", document::integer_node(1))
+      .add("digest", document::text_node(sweep->digest(measure->settings)))
+      .add("measure", document::text_node(sweep->measure()))
+      .add("size", document::integer_node(sweep->size()))
+      .add("points", document::list_node(std::move(points)));
   if (is_partial) {
-    tree.add("partial", report::bool_node(true));
+    tree.add("partial", document::bool_node(true));
   }
   return Reply{.code = is_partial ? kStopped : code_of(by_status),
                .json = report::json_text(tree.build())};

@@ -23,12 +23,12 @@
 #include "deploy/flags.hpp"
 #include "deploy/registry.hpp"
 #include "document/json_writer.hpp"
+#include "document/node_builder.hpp"
 #include "document/save.hpp"
 #include "metrics/slo.hpp"
+#include "metrics/summary_tree.hpp"
 #include "report/format.hpp"
-#include "report/result_tree.hpp"
 #include "report/run_result.hpp"
-#include "report/tree.hpp"
 #include "report/version.hpp"
 #include "scenario/engine_settings.hpp"
 #include "scenario/resolve.hpp"
@@ -198,14 +198,14 @@ std::vector<std::string> predicted_lines(const report::RunResult& result) {
 document::Node predicted_tree(const report::RunResult& result) {
   const DeploymentRates rates = whole_rates(result);
   const metrics::LatencySummary& client = result.summary.client;
-  return report::MapBuilder()
-      .add("ttft_ms", report::distribution_tree(client.of(metrics::Metric::kTtft)))
-      .add("tpot_ms", report::distribution_tree(client.of(metrics::Metric::kTpot)))
-      .add("e2e_ms", report::distribution_tree(client.of(metrics::Metric::kE2e)))
-      .add("request_throughput", report::number_node(rates.request_throughput))
-      .add("output_throughput", report::number_node(rates.output_throughput))
-      .add("goodput", report::number_node(rates.goodput))
-      .add("run_digest", report::text_node(result.digest))
+  return document::MapBuilder()
+      .add("ttft_ms", metrics::distribution_tree(client.of(metrics::Metric::kTtft)))
+      .add("tpot_ms", metrics::distribution_tree(client.of(metrics::Metric::kTpot)))
+      .add("e2e_ms", metrics::distribution_tree(client.of(metrics::Metric::kE2e)))
+      .add("request_throughput", document::number_node(rates.request_throughput))
+      .add("output_throughput", document::number_node(rates.output_throughput))
+      .add("goodput", document::number_node(rates.goodput))
+      .add("run_digest", document::text_node(result.digest))
       .build();
 }
 

@@ -30,6 +30,7 @@
 #include "deploy/layout.hpp"
 #include "deploy/registry.hpp"
 #include "document/document.hpp"
+#include "document/node_builder.hpp"
 #include "document/save.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "plan/answer.hpp"
@@ -45,7 +46,6 @@
 #include "report/plan_report.hpp"
 #include "report/plan_svg.hpp"
 #include "report/result_json.hpp"
-#include "report/tree.hpp"
 #include "report/version.hpp"
 
 namespace ridgeline::cli {
@@ -217,7 +217,7 @@ struct Predicted {
 };
 
 void predict(const Predicted& predicted, const plan::Targets& targets, deploy::Input& input) {
-  report::MapBuilder tree;
+  document::MapBuilder tree;
   std::vector<std::string> lines = {fmt::format("Predicted at {}:", predicted.load)};
   for (const plan::TargetResult& result : predicted.results) {
     const std::string target = targets[result.target].text();
@@ -227,15 +227,15 @@ void predict(const Predicted& predicted, const plan::Targets& targets, deploy::I
                                   report::significant(result.value_ms->value),
                                   report::significant(result.value_ms->lo),
                                   report::significant(result.value_ms->hi)));
-      tree.add(target, report::number_node(result.value_ms->value));
+      tree.add(target, document::number_node(result.value_ms->value));
     }
   }
   if (predicted.bound.empty()) {
     lines.push_back(fmt::format("  sure to suffice with {:.0f} %", predicted.p_feasible * 100.0));
-    tree.add("p_feasible", report::number_node(predicted.p_feasible));
+    tree.add("p_feasible", document::number_node(predicted.p_feasible));
   } else {
     lines.push_back("  at best: " + predicted.bound);
-    tree.add("bound", report::text_node(predicted.bound));
+    tree.add("bound", document::text_node(predicted.bound));
   }
   input.predicted = std::move(lines);
   input.prediction = tree.build();

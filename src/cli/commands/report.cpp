@@ -18,8 +18,8 @@
 #include "report/front_page.hpp"
 #include "report/html_report.hpp"
 #include "report/palette.hpp"
-#include "report/plan_page.hpp"
 #include "report/result_json.hpp"
+#include "report/saved_views.hpp"
 
 namespace ridgeline::cli {
 namespace {
@@ -28,8 +28,7 @@ std::string page_of(const ReportInputs& inputs) {
   switch (inputs.kind) {
     case ReportInputs::Kind::kSweep:
       return report::sweep_page(inputs.rows, inputs.file);
-    case ReportInputs::Kind::kPlan:
-      return report::plan_page(inputs.plan);
+    case ReportInputs::Kind::kOther:
     case ReportInputs::Kind::kRuns:
       break;
   }
@@ -42,6 +41,15 @@ std::string page_of(const ReportInputs& inputs) {
 std::string json_of(const ReportInputs& inputs) {
   return report::json_text(inputs.runs.size() == 1 ? inputs.runs.front().result
                                                    : report::page_runs_tree(inputs.runs));
+}
+
+/// The formats of what was read, the usual one first.
+std::vector<std::string> formats_of(const ReportInputs& inputs) {
+  if (inputs.kind == ReportInputs::Kind::kOther) {
+    return {inputs.view->formats.begin(), inputs.view->formats.end()};
+  }
+  return inputs.kind == ReportInputs::Kind::kRuns ? std::vector<std::string>{"html", "json", "svg"}
+                                                  : std::vector<std::string>{"html"};
 }
 
 /// What the flags ask of the inputs: JSON and single pictures are of runs.
@@ -61,7 +69,14 @@ core::Result<void> check_format(const ReportInputs& inputs,
                                   .hint = std::move(hint)});
   };
   if (inputs.kind != ReportInputs::Kind::kRuns && wants("json", ".json")) {
-    return refuse("--format", fmt::format("'{}' is JSON already", inputs.file), "--format html");
+    return refuse("--format",
+                  fmt::format("'{}' is JSON already", inputs.file),
+                  fmt::format("--format {}", formats_of(inputs).front()));
+  }
+  const std::vector<std::string> formats = formats_of(inputs);
+  if (manners.format != kQuiet && manners.format != "svg" &&
+      std::ranges::find(formats, manners.format) == formats.end()) {
+    return core::fail(bad_choice("format", manners.format, formats));
   }
   const bool wants_svg = wants("svg", ".svg");
   if (wants_svg != arguments.has("figure")) {
@@ -106,7 +121,7 @@ ExitCode report_command(Words words) {
       {.name = "figure",
        .value = "NAME",
        .help = "One picture of a run as an SVG file: clock, distributions, time, operators, ..."}};
-  for (auto& flag : manner_flags("html|json|svg")) {
+  for (auto& flag : manner_flags("html|table|markdown|csv|json|svg")) {
     flags.push_back(std::move(flag));
   }
   const Opening opening{
@@ -115,10 +130,10 @@ ExitCode report_command(Words words) {
           "The page of a saved result (.json or .html, as `run -o` wrote it), or with\n"
           "--format json the result in a page. Two to six results, and measured files that\n"
           "`validate` reads, stand side by side, the first as the baseline. Of what `sweep merge`\n"
-          "wrote, the page shows what a GPU serves against what a user gets; of a `plan`, its "
-          "answer.",
+          "wrote, the page shows what a GPU serves against what a user gets. What `plan`,\n"
+          "`validate` and `trace` found is shown in the formats of these verbs.",
       .flags = std::move(flags),
-      .formats = {"html", "json", "svg"}};
+      .formats = {"html", "table", "markdown", "csv", "json", "svg"}};
   Arguments arguments;
   Manners manners;
   if (const auto code = open_verb(opening, words, arguments, manners)) {
@@ -128,6 +143,9 @@ ExitCode report_command(Words words) {
   if (!inputs) {
     return give_up(inputs.error(), manners);
   }
+  if (!arguments.has("format")) {
+    manners.format = formats_of(*inputs).front();
+  }
   // A page or a picture goes to the file that is named, not to the terminal as well.
   if (arguments.has("output") && !arguments.has("format")) {
     manners.format = kQuiet;
@@ -135,12 +153,15 @@ ExitCode report_command(Words words) {
   if (const auto fits = check_format(*inputs, arguments, manners); !fits) {
     return give_up(fits.error(), manners);
   }
-  auto outputs = VerbOutputs::open(arguments, manners, opening.formats);
+  auto outputs = VerbOutputs::open(arguments, manners, formats_of(*inputs));
   if (!outputs) {
     return give_up(outputs.error(), manners);
   }
   return outputs->put_out(
-      [&](std::string_view format, const report::TextStyle&) {
+      [&](std::string_view format, const report::TextStyle& style) {
+        if (inputs->kind == ReportInputs::Kind::kOther) {
+          return inputs->view->show(inputs->rows.front(), format, style);
+        }
         if (format == "svg") {
           return figure_of(*inputs, arguments.value("figure"));
         }

@@ -20,9 +20,11 @@
 #include "cli/trace_flags.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
+#include "document/document.hpp"
 #include "report/result_json.hpp"
 #include "report/trace_report.hpp"
 #include "workload/trace_stats.hpp"
+#include "workload/trace_tree.hpp"
 
 namespace ridgeline::cli {
 namespace {
@@ -100,8 +102,9 @@ ExitCode trace_command(Words words) {
       return give_up(done.error(), manners);
     }
   }
-  return put_out(manners.format == "json" ? report::json_text(report::trace_tree(*stats))
-                                          : report::trace_table(*stats, text_style(manners.out)),
+  const document::Node tree = workload::trace_tree(*stats);
+  return put_out(manners.format == "json" ? report::json_text(tree)
+                                          : report::trace_table(tree, text_style(manners.out)),
                  manners);
 }
 

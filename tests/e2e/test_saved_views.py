@@ -1,20 +1,11 @@
 """What a verb shows, and what `report` shows of the JSON that it saved: the same, in every format that the verb has."""
 
-import json
-
 import pytest
 
 PLAN = ("plan", "--model", "llama-3.1-8b", "--gpu", "h100", "--tensor-parallel-size", 1, "--request-rate", 8,
         "--input-len", 512, "--output-len", 64, "--effort", "quick", "--objective", "gpus", "--slo-ttft", "500ms")
-RECORDS = [
-    {"id": name, "family": "own", "stage": "point", "model": "meta-llama/Llama-2-7b-hf", "gpu": gpu, "tp": 1,
-     "engine": "vllm", "engine_version": "0.11.0",
-     "workload": {"loop": "closed", "concurrency": 2, "num_requests": 6,
-                  "input": {"kind": "fixed", "nominal_tokens": 256}, "output": {"kind": "fixed", "nominal_tokens": 16}},
-     "measured": {"ttft_ms": {"mean": 40}, "tpot_ms": {"mean": 7}, "e2e_ms": {"mean": 150}},
-     "predictions": {"other": {"tpot_ms": {"mean": 14}}}}
-    for name, gpu in (("a|<b>,c", "H100-SXM-80GB"), ("unknown", "no such GPU"))
-]  # fmt: skip
+SERVER = ("--model", "llama-3.1-8b", "--gpu", "h100", "--generation-config", "vllm")
+LOAD = ("--num-prompts", 60, "--request-rate", 6, "--input-len", 200, "--output-len", 20)
 TRACE = ("arrival_s,input_tokens,output_tokens,tenant\n"
          "0,10,1,gold\n1,20,2,gold\n2,30,3,batch\n4,40,4,gold\n9,1000,20,batch\n")  # fmt: skip
 
@@ -23,7 +14,8 @@ def words_of(ridgeline, verb):
     if verb == "plan":
         return PLAN
     if verb == "validate":
-        return verb, ridgeline.write("runs.jsonl", "\n".join(map(json.dumps, RECORDS))), "--histories", 1, "--coverage"
+        assert ridgeline("run", *SERVER, *LOAD, "--client-results", "vllm-bench=r.json").returncode == 0
+        return verb, "r.json", *SERVER, "--histories", 1, "--coverage"
     return verb, ridgeline.write("trace.csv", TRACE)
 
 

@@ -31,7 +31,7 @@ Catalogue fruit() {
            .what = "a fruit",
            .extension = ".txt",
            .hint = "look around",
-           .plain = lower_case,
+           .plain = core::lower_case,
            .read = read_fruit},
           kFiles};
 }

@@ -10,11 +10,17 @@
 
 #include "core/text.hpp"
 #include "document/document.hpp"
+#include "document/node_builder.hpp"
 #include "lab/studies/study.hpp"
-#include "report/tree.hpp"
 
 namespace ridgeline::report {
 namespace {
+
+using document::integer_node;
+using document::list_node;
+using document::MapBuilder;
+using document::text_node;
+using document::warnings_node;
 
 constexpr std::int64_t kStudySchemaVersion = 1;
 
@@ -131,7 +137,7 @@ document::Node study_tree(const studies::StudyReport& report) {
       .add("scope", text_node(study.scope))
       .add("not_tested", text_node(study.not_tested))
       .add("skipped", skipped_tree(report.outcome))
-      .add("warnings", warnings_tree(report.warnings))
+      .add("warnings", warnings_node(report.warnings))
       .build();
 }
 

@@ -17,13 +17,13 @@
 #include "cli/verb_outputs.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
+#include "document/node_builder.hpp"
 #include "lab/pages/study_report.hpp"
 #include "lab/program/laboratory.hpp"
 #include "lab/program/study_ledger.hpp"
 #include "lab/studies/measured_arms.hpp"
 #include "report/palette.hpp"
 #include "report/result_json.hpp"
-#include "report/tree.hpp"
 
 namespace ridgeline::laboratory {
 namespace {
@@ -70,12 +70,12 @@ std::string study_list() {
 std::string study_list_json() {
   std::vector<document::Node> list;
   for (const studies::Study& study : studies::studies()) {
-    list.push_back(report::MapBuilder()
-                       .add("id", report::text_node(study.id))
-                       .add("claim", report::text_node(study.claim))
+    list.push_back(document::MapBuilder()
+                       .add("id", document::text_node(study.id))
+                       .add("claim", document::text_node(study.claim))
                        .build());
   }
-  return report::json_text(report::list_node(std::move(list)));
+  return report::json_text(document::list_node(std::move(list)));
 }
 
 core::Error study_usage(std::string message) {

@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "core/text.hpp"
 #include "document/document.hpp"
 #include "lab/records/campaign.hpp"
 #include "lab/records/evidence_words.hpp"
@@ -50,7 +51,7 @@ constexpr std::string_view kStageExpected =
 
 /// "Least Request" as "least-request", "precise-scheduling" as "precise".
 std::string policy_name(std::string_view policy) {
-  std::string name = lower_case(policy);
+  std::string name = core::lower_case(policy);
   std::ranges::replace(name, ' ', '-');
   std::ranges::replace(name, '_', '-');
   if (name.ends_with(kScheduling)) {

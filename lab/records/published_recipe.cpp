@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/text.hpp"
 #include "document/document.hpp"
 #include "lab/records/evidence_words.hpp"
 
@@ -21,7 +22,7 @@ void read_drafts(const document::Node& drafts, ServerFacts& facts) {
   for (const document::Node& share : items_at(drafts, "acceptance_given_previous")) {
     curve.push_back(share.is_number() ? fmt::format("{}", share.as_real()) : std::string());
   }
-  const std::string method = lower_case(text_at(drafts, "method"));
+  const std::string method = core::lower_case(text_at(drafts, "method"));
   const auto count = count_at(drafts, "num_speculative_tokens");
   if (method.empty() || !count || curve.empty()) {
     return;

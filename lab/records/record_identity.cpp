@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "core/text.hpp"
 #include "document/document.hpp"
 #include "lab/records/evidence_words.hpp"
 
@@ -42,9 +43,9 @@ void read_quantisation(const document::Node& record, Evidence& evidence) {
     }
   };
   if (const document::Node* quant = member_at(record, "quant")) {
-    evidence.weight_quantisation = lower_case(text_at(*quant, "gemm"));
+    evidence.weight_quantisation = core::lower_case(text_at(*quant, "gemm"));
     // Checkpoints with experts in blocks have their dense layers in blocks, too.
-    const std::string experts = lower_case(text_at(*quant, "moe"));
+    const std::string experts = core::lower_case(text_at(*quant, "moe"));
     if (evidence.weight_quantisation.empty() || mentions(experts, "fp8_block")) {
       evidence.weight_quantisation = experts;
     }
@@ -83,7 +84,7 @@ void take_oldest_profile(Evidence& evidence) {
 /// "0.9.0" of "vLLM 0.9.0.2.dev108+g71faa" and of "0.9.0 (V1)": three numbers at most.
 std::string_view leading_version(std::string_view text) {
   constexpr std::string_view kName = "vllm ";
-  if (lower_case(text.substr(0, kName.size())) == kName) {
+  if (core::lower_case(text.substr(0, kName.size())) == kName) {
     text.remove_prefix(kName.size());
   }
   constexpr int kNumbers = 3;
@@ -114,7 +115,7 @@ std::optional<std::int64_t> number_after(std::string_view text, std::string_view
 
 std::string version_option(std::string_view engine, std::string_view text, std::string_view date) {
   const bool is_vllm = engine.empty() || mentions(engine, "vllm");
-  std::string name = is_vllm ? "vllm" : lower_case(engine);
+  std::string name = is_vllm ? "vllm" : core::lower_case(engine);
   const std::string_view number = leading_version(text);
   if (number.find('.') != std::string_view::npos && number.front() != '.') {
     return fmt::format("{}@{}", name, number);

@@ -2,19 +2,18 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "core/parse.hpp"
 #include "core/result.hpp"
 #include "core/text.hpp"
 #include "document/gzip.hpp"
@@ -32,13 +31,8 @@ constexpr auto kSuccess = std::to_array<std::string_view>(
     {"ok", "success", "successful", "completed", "true", "1", "200"});
 
 std::optional<double> real_of(std::string_view cell, double lowest, double highest) {
-  double value = 0.0;
-  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-  if (error != std::errc{} || end != cell.data() + cell.size() ||
-      !(value >= lowest && value <= highest)) {
-    return std::nullopt;
-  }
-  return value;
+  const auto value = core::parse_whole<double>(cell);
+  return value && *value >= lowest && *value <= highest ? value : std::nullopt;
 }
 
 /// Where the columns stand; those that a log can do without are absent.
@@ -119,7 +113,7 @@ class RowReader {
 
  private:
   static bool failed(std::string_view status) {
-    return std::ranges::find(kSuccess, lower_case(status)) == kSuccess.end();
+    return std::ranges::find(kSuccess, core::lower_case(status)) == kSuccess.end();
   }
   void bad(std::string problem) {
     if (bad_rows_++ == 0) {

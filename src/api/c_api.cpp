@@ -19,9 +19,9 @@
 #include "api/guard.hpp"
 #include "api/tables.hpp"
 #include "document/document.hpp"
+#include "document/node_builder.hpp"
 #include "report/figures/figure.hpp"
 #include "report/result_json.hpp"
-#include "report/tree.hpp"
 #include "report/version.hpp"
 #include "ridgeline.h"
 #include "ridgeline/error.hpp"
@@ -50,10 +50,10 @@ const std::vector<report::figures::Figure>& figures_of(rl_result& result) {
 std::string list_of_figures(rl_result& result) {
   std::vector<document::Node> items;
   const auto add = [&](std::string_view name, std::string_view title, std::string_view text) {
-    items.push_back(report::MapBuilder()
-                        .add("name", report::text_node(name))
-                        .add("title", report::text_node(title))
-                        .add("description", report::text_node(text))
+    items.push_back(document::MapBuilder()
+                        .add("name", document::text_node(name))
+                        .add("title", document::text_node(title))
+                        .add("description", document::text_node(text))
                         .build());
   };
   for (const report::figures::Figure& figure : figures_of(result)) {
@@ -62,7 +62,7 @@ std::string list_of_figures(rl_result& result) {
   if (result.answer.reply.artefacts.contains(kPicture)) {
     add(result.verb, "", "");
   }
-  return report::json_text(report::list_node(std::move(items)));
+  return report::json_text(document::list_node(std::move(items)));
 }
 
 std::optional<std::string> figure_of(rl_result& result, std::string_view name) {

@@ -5,7 +5,7 @@
 
 #include "core/result.hpp"
 #include "document/document.hpp"
-#include "report/tree.hpp"
+#include "document/node_builder.hpp"
 #include "ridgeline/error.hpp"
 
 namespace ridgeline::api {
@@ -70,17 +70,17 @@ document::Node errors_tree(const core::Errors& errors) {
   std::vector<document::Node> items;
   for (const core::Error& given : errors) {
     const core::Error error = for_host(given);
-    items.push_back(report::MapBuilder()
-                        .add("code", report::text_node(code_name(error.code)))
-                        .add("field", report::text_node(error.field))
-                        .add("message", report::text_node(error.message))
-                        .add("file", report::text_node(error.where.file))
-                        .add("line", report::integer_node(error.where.line))
-                        .add("column", report::integer_node(error.where.column))
-                        .add("hint", report::text_node(error.hint))
+    items.push_back(document::MapBuilder()
+                        .add("code", document::text_node(code_name(error.code)))
+                        .add("field", document::text_node(error.field))
+                        .add("message", document::text_node(error.message))
+                        .add("file", document::text_node(error.where.file))
+                        .add("line", document::integer_node(error.where.line))
+                        .add("column", document::integer_node(error.where.column))
+                        .add("hint", document::text_node(error.hint))
                         .build());
   }
-  return report::MapBuilder().add("errors", report::list_node(std::move(items))).build();
+  return document::MapBuilder().add("errors", document::list_node(std::move(items))).build();
 }
 
 }  // namespace ridgeline::api

@@ -22,6 +22,7 @@
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "document/document.hpp"
+#include "document/node_builder.hpp"
 #include "domain/prompt.hpp"
 #include "domain/record.hpp"
 #include "domain/request.hpp"
@@ -32,7 +33,6 @@
 #include "metrics/request_metrics.hpp"
 #include "metrics/summary.hpp"
 #include "report/results/run.hpp"
-#include "report/tree.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
 #include "sim/simulation.hpp"
@@ -68,26 +68,27 @@ class TextLog final : public live::LogFile {
 };
 
 document::Node seconds_node(core::SimTime time) {
-  return report::number_node(time == core::SimTime::never() ? std::nullopt
-                                                            : std::optional(time.to_seconds()));
+  return document::number_node(time == core::SimTime::never() ? std::nullopt
+                                                              : std::optional(time.to_seconds()));
 }
 
 document::Node milliseconds_node(const std::optional<core::Duration>& duration) {
-  return report::number_node(duration ? std::optional(duration->to_milliseconds()) : std::nullopt);
+  return document::number_node(duration ? std::optional(duration->to_milliseconds())
+                                        : std::nullopt);
 }
 
 document::Node row_of(const domain::RequestRecord& record, const metrics::RequestMetrics& metrics) {
   const auto outcome = static_cast<std::size_t>(record.outcome);
-  report::MapBuilder row;
-  row.add("id", report::integer_node(static_cast<std::int64_t>(record.id.value())))
-      .add("outcome", report::text_node(metrics::kOutcomeNames[outcome]));
+  document::MapBuilder row;
+  row.add("id", document::integer_node(static_cast<std::int64_t>(record.id.value())))
+      .add("outcome", document::text_node(metrics::kOutcomeNames[outcome]));
   if (record.instance.valid()) {
-    row.add("instance", report::integer_node(static_cast<std::int64_t>(record.instance.value())));
+    row.add("instance", document::integer_node(static_cast<std::int64_t>(record.instance.value())));
   }
-  return row.add("prompt_tokens", report::integer_node(record.prompt_tokens.value()))
-      .add("output_tokens", report::integer_node(record.output_tokens.value()))
-      .add("cached_tokens", report::integer_node(record.cached_tokens.value()))
-      .add("preemptions", report::integer_node(record.preemptions))
+  return row.add("prompt_tokens", document::integer_node(record.prompt_tokens.value()))
+      .add("output_tokens", document::integer_node(record.output_tokens.value()))
+      .add("cached_tokens", document::integer_node(record.cached_tokens.value()))
+      .add("preemptions", document::integer_node(record.preemptions))
       .add("arrival_s", seconds_node(record.arrival))
       .add("first_token_s", seconds_node(record.first_token))
       .add("last_token_s", seconds_node(record.last_token))
@@ -225,12 +226,12 @@ SteppedRun::Outcome SteppedRun::happened() {
   if (policies_ && policies_->failure()) {
     return core::fail(*policies_->failure());
   }
-  return answered_with(report::MapBuilder()
+  return answered_with(document::MapBuilder()
                            .add("now_s", seconds_node(now()))
                            .add("next_s", seconds_node(session_->next_instant()))
-                           .add("steps", report::integer_node(std::exchange(steps_, 0)))
-                           .add("tokens", report::integer_node(std::exchange(tokens_, 0)))
-                           .add("ended", report::list_node(std::exchange(ended_.rows, {})))
+                           .add("steps", document::integer_node(std::exchange(steps_, 0)))
+                           .add("tokens", document::integer_node(std::exchange(tokens_, 0)))
+                           .add("ended", document::list_node(std::exchange(ended_.rows, {})))
                            .build());
 }
 
@@ -279,8 +280,8 @@ SteppedRun::Outcome SteppedRun::submit(verbs::Request& request) {
         {.content = static_cast<std::uint64_t>(prefix_id), .length = core::Tokens(prefix)}};
   }
   const core::RequestId id = session_->submit(std::move(submitted), now());
-  return answered_with(report::MapBuilder()
-                           .add("id", report::integer_node(static_cast<std::int64_t>(id.value())))
+  return answered_with(document::MapBuilder()
+                           .add("id", document::integer_node(static_cast<std::int64_t>(id.value())))
                            .add("arrival_s", seconds_node(session_->last_stamp()))
                            .build());
 }
@@ -363,18 +364,18 @@ SteppedRun::Outcome SteppedRun::observe(verbs::Request& request) {
   const engine::InstanceState state = session_->state();
   const engine::EngineTotals totals = session_->totals();
   return answered_with(
-      report::MapBuilder()
+      document::MapBuilder()
           .add("now_s", seconds_node(now()))
           .add("next_s", seconds_node(session_->next_instant()))
-          .add("requests", report::integer_node(session_->num_requests()))
-          .add("ended", report::integer_node(ended_.count))
-          .add("running", report::integer_node(state.running))
-          .add("waiting", report::integer_node(state.waiting))
-          .add("queued_prompt_tokens", report::integer_node(state.queued_prompt_tokens.value()))
-          .add("used_blocks", report::integer_node(state.used_blocks.value()))
-          .add("free_blocks", report::integer_node(state.free_blocks.value()))
-          .add("steps", report::integer_node(totals.steps))
-          .add("preemptions", report::integer_node(totals.preemptions))
+          .add("requests", document::integer_node(session_->num_requests()))
+          .add("ended", document::integer_node(ended_.count))
+          .add("running", document::integer_node(state.running))
+          .add("waiting", document::integer_node(state.waiting))
+          .add("queued_prompt_tokens", document::integer_node(state.queued_prompt_tokens.value()))
+          .add("used_blocks", document::integer_node(state.used_blocks.value()))
+          .add("free_blocks", document::integer_node(state.free_blocks.value()))
+          .add("steps", document::integer_node(totals.steps))
+          .add("preemptions", document::integer_node(totals.preemptions))
           .build());
 }
 
@@ -384,7 +385,7 @@ SteppedRun::Outcome SteppedRun::trace(verbs::Request& request) {
     return core::fail(request.errors());
   }
   session_->flush_log();
-  return answered_with(report::MapBuilder().add("trace", report::text_node(trace_)).build());
+  return answered_with(document::MapBuilder().add("trace", document::text_node(trace_)).build());
 }
 
 SteppedRun::Outcome SteppedRun::finish(verbs::Request& request) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -14,6 +13,7 @@
 
 #include "cli/arguments.hpp"
 #include "core/result.hpp"
+#include "core/text.hpp"
 #include "document/reader.hpp"
 #include "scenario/scenario.hpp"
 #include "workload/generate/presets.hpp"
@@ -60,13 +60,6 @@ core::Error original_error(std::string field, std::string message, std::string h
           .hint = std::move(hint)};
 }
 
-std::string in_lower_case(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char letter) {
-    return static_cast<char>(std::tolower(letter));
-  });
-  return text;
-}
-
 void add_model(const Arguments& arguments,
                std::vector<scenario::Override>& overrides,
                core::Errors& errors) {
@@ -98,7 +91,7 @@ void add_workload(const Arguments& arguments,
   if (given == nullptr) {
     return;
   }
-  const std::string wanted = in_lower_case(given->value);
+  const std::string wanted = core::lower_case(given->value);
   const auto* const found = std::ranges::find(kWorkloads, wanted, &NamedWorkload::name);
   if (found == kWorkloads.end()) {
     std::vector<std::string> names;
@@ -136,7 +129,7 @@ std::string config_folder(const std::string& folder, const std::string& network)
   if (std::filesystem::exists(std::filesystem::path(folder) / "config.json", ignored)) {
     return folder;
   }
-  const std::string name = in_lower_case(network.substr(network.rfind('/') + 1));
+  const std::string name = core::lower_case(network.substr(network.rfind('/') + 1));
   const auto below = std::filesystem::path(folder) / name;
   const bool there = !name.empty() && std::filesystem::exists(below / "config.json", ignored);
   return there ? below.string() : folder;

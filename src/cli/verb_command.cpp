@@ -277,6 +277,17 @@ ExitCode TerminalHost::answer(const core::Result<verbs::Reply>& reply) {
   for (const core::Warning& warning : reply->warnings) {
     warn(warning);
   }
+  if (!reply->usual_format.empty() && !arguments_.has("format") && manners_.format != kQuiet) {
+    manners_.format = reply->usual_format;
+  }
+  if (!reply->usual_format.empty() && manners_.format != kQuiet &&
+      !reply->views.contains(manners_.format)) {
+    std::vector<std::string> formats;
+    for (const auto& [format, view] : reply->views) {
+      formats.push_back(format);
+    }
+    return give_up({bad_choice("format", manners_.format, formats)}, manners_);
+  }
   const auto show = [&](std::string_view format, const report::TextStyle& style) {
     return reply->text(format, style).value_or("");
   };

@@ -315,7 +315,7 @@ void KvOffload::end_load(const Move& move, SimTime now) {
   for (const store::BlockKey key : move.keys) {
     tier(move.tier, move.instance)->end_read(key);
   }
-  if (options_.promote_on_hit && move.tier != top()) {
+  if (options_.rules.promote_on_hit.value_or(true) && move.tier != top()) {
     promote(move, now);
   }
   const auto load = loads_.find({move.instance, move.load});

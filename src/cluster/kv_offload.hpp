@@ -24,6 +24,7 @@
 #include "link/kv_link.hpp"
 #include "routing/router.hpp"
 #include "store/eviction.hpp"
+#include "store/rules.hpp"
 #include "store/tier.hpp"
 
 namespace ridgeline::cluster {
@@ -63,11 +64,9 @@ struct OffloadOptions {
   /// limit.
   std::int64_t store_rate = 0;
   std::int64_t instances_per_host = 1;
-  bool promote_on_hit = true;   ///< What is loaded from a lower tier comes into the highest too.
+  store::OffloadRules rules = {};
   bool write_back = false;      ///< A tier gets what gives way above it; off: all that comes there.
   bool stores_answers = false;  ///< Blocks of answers too, not of prompts alone.
-  std::int64_t min_hit_blocks = 1;   ///< Fewer blocks of the engine are computed, not loaded.
-  std::int64_t store_threshold = 0;  ///< Stored once so many requests wanted it.
   link::Sharing sharing = link::Sharing::kFifo;  ///< Sharing of a host's links.
 };
 

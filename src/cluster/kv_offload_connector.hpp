@@ -40,7 +40,7 @@ class KvOffload::Connector final : public engine::KvConnector {
     all_.totals_.queries += tokens * (std::ssize(hashes) - local);
     all_.totals_.hits += tokens * loaded;
     all_.totals_.recomputed += loaded == 0 && available(hashes, local) > 0 ? 1 : 0;
-    if (all_.options_.store_threshold > 0) {
+    if (all_.options_.rules.store_threshold.value_or(0) > 0) {
       for (std::int64_t i = local / chunk; i < chunks; ++i) {
         ++uses()[key(hashes, i)];
       }
@@ -87,7 +87,7 @@ class KvOffload::Connector final : public engine::KvConnector {
 
   /// Whether as many requests wanted a block, beyond what their GPUs held, as it is stored for.
   [[nodiscard]] bool is_wanted(store::BlockKey block) {
-    const std::int64_t needed = all_.options_.store_threshold;
+    const std::int64_t needed = all_.options_.rules.store_threshold.value_or(0);
     const std::int64_t* const found = needed > 0 ? uses().find(block) : nullptr;
     return needed <= 0 || (found != nullptr && *found >= needed);
   }
@@ -146,7 +146,7 @@ class KvOffload::Connector final : public engine::KvConnector {
       ++end;
     }
     const std::int64_t blocks = end * chunk - local;
-    return blocks >= std::max(chunk, all_.options_.min_hit_blocks) ? blocks : 0;
+    return blocks >= std::max(chunk, all_.options_.rules.min_hit_blocks.value_or(1)) ? blocks : 0;
   }
 
   /// Each block from the fastest tier that has it, tier by tier. Returns the load's number.

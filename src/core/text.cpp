@@ -186,6 +186,25 @@ std::string shown_path(std::string_view path) {
   return escaped(path) == path ? std::string(path) : quoted(path, path.size());
 }
 
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return lower;
+}
+
+std::string csv_cell(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
+    return std::string(text);
+  }
+  std::string quoted = "\"";
+  for (const char c : text) {
+    quoted.append(c == '"' ? 2 : 1, c);
+  }
+  return quoted + "\"";
+}
+
 std::string shortest(double value) {
   if (value == 0.0 && std::signbit(value)) {
     return "-0.0";  // "-0" is an integer to readers that tell the two apart

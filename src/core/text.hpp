@@ -34,6 +34,13 @@ std::string shown_path(std::string_view path);
 /// exponent.
 std::string shortest(double value);
 
+/// In lower case, letter by letter of ASCII.
+[[nodiscard]] std::string lower_case(std::string_view text);
+
+/// A text as one cell of a CSV line (RFC 4180): quoted where it holds a comma, a quote or a line
+/// break.
+[[nodiscard]] std::string csv_cell(std::string_view text);
+
 /// The noun as it stands behind a count: "request" behind 1, "requests" behind every other.
 template <std::integral Count>
 std::string plural(std::string_view noun, Count count) {

@@ -16,14 +16,18 @@
 #include "deploy/layout.hpp"
 #include "deploy/statement.hpp"
 #include "deploy/targets.hpp"
-#include "deploy/tree.hpp"
 #include "document/document.hpp"
 #include "document/json_writer.hpp"
+#include "document/node_builder.hpp"
 #include "document/node_json.hpp"
 #include "document/yaml_writer.hpp"
 
 namespace ridgeline::deploy {
 namespace {
+
+using document::list_node;
+using document::MapBuilder;
+using document::text_node;
 
 using document::Node;
 
@@ -36,8 +40,7 @@ std::string prediction_text(const Input& input, const Layout& layout) {
                         .add("role", role.name)
                         .add("replicas", role.replicas)
                         .add("gpus_per_replica", role.gpus)
-                        .add("num_gpu_blocks", role.deployment->engine.num_gpu_blocks.value())
-                        .finish());
+                        .add("num_gpu_blocks", role.deployment->engine.num_gpu_blocks.value()));
   }
   MapBuilder tree;
   tree.add("schema_version", kPredictionSchemaVersion)
@@ -52,7 +55,7 @@ std::string prediction_text(const Input& input, const Layout& layout) {
       .add("capacity_rps", input.capacity_rps ? Node::real(*input.capacity_rps, {}) : Node())
       .add("predicted", input.prediction);
   document::JsonWriter json;
-  document::write(tree.finish(), json);
+  document::write(tree.build(), json);
   return json.text() + "\n";
 }
 

@@ -73,7 +73,7 @@ constexpr auto kNvidia = std::to_array<std::string_view>({"ampere", "ada", "hopp
 std::string object_name(std::string_view network) {
   constexpr std::size_t kMost = 40;
   std::string name;
-  for (const char c : document::lower_case(network.substr(network.rfind('/') + 1))) {
+  for (const char c : core::lower_case(network.substr(network.rfind('/') + 1))) {
     const bool is_fine = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
     name += is_fine ? c : '-';
   }

@@ -14,10 +14,13 @@
 #include "deploy/flags.hpp"
 #include "deploy/layout.hpp"
 #include "deploy/targets.hpp"
-#include "deploy/tree.hpp"
 #include "document/document.hpp"
+#include "document/node_builder.hpp"
 
 namespace ridgeline::deploy {
+
+using document::list_node;
+using document::MapBuilder;
 
 using document::Node;
 
@@ -59,13 +62,10 @@ Node environment_node(const Role& role) {
           .add("valueFrom",
                MapBuilder().add(
                    "secretKeyRef",
-                   MapBuilder().add("name", "hf-token").add("key", kToken).add("optional", true)))
-          .finish());
+                   MapBuilder().add("name", "hf-token").add("key", kToken).add("optional", true))));
   for (const Variable& variable : role.variables) {
-    all.push_back(MapBuilder()
-                      .add("name", variable.name)
-                      .add("value", with_dollars(variable.value))
-                      .finish());
+    all.push_back(
+        MapBuilder().add("name", variable.name).add("value", with_dollars(variable.value)));
   }
   return list_node(std::move(all));
 }
@@ -74,16 +74,14 @@ Node gpus_node(std::int64_t gpus) {
   const std::string text = fmt::format("{}", gpus);
   return MapBuilder()
       .add("limits", MapBuilder().add(kGpus, text))
-      .add("requests", MapBuilder().add(kGpus, text))
-      .finish();
+      .add("requests", MapBuilder().add(kGpus, text));
 }
 
 Node probe_node(std::int64_t port, std::int64_t period, std::int64_t failures) {
   return MapBuilder()
       .add("httpGet", MapBuilder().add("path", "/health").add("port", port))
       .add("periodSeconds", period)
-      .add("failureThreshold", failures)
-      .finish();
+      .add("failureThreshold", failures);
 }
 
 Node startup_probe_node(std::int64_t port) {
@@ -93,19 +91,18 @@ Node startup_probe_node(std::int64_t port) {
 }
 
 Node memory_mount_node() {
-  return list_node({MapBuilder().add("name", "shm").add("mountPath", "/dev/shm").finish()});
+  return list_node({MapBuilder().add("name", "shm").add("mountPath", "/dev/shm")});
 }
 
 Node memory_volume_node() {
   return list_node(
       {MapBuilder()
            .add("name", "shm")
-           .add("emptyDir", MapBuilder().add("medium", "Memory").add("sizeLimit", kSharedMemory))
-           .finish()});
+           .add("emptyDir", MapBuilder().add("medium", "Memory").add("sizeLimit", kSharedMemory))});
 }
 
 Node selector_node(const Layout& layout) {
-  return layout.node_label ? MapBuilder().add("nvidia.com/gpu.product", *layout.node_label).finish()
+  return layout.node_label ? MapBuilder().add("nvidia.com/gpu.product", *layout.node_label)
                            : Node();
 }
 

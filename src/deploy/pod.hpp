@@ -10,8 +10,8 @@
 #include "core/result.hpp"
 #include "deploy/layout.hpp"
 #include "deploy/targets.hpp"
-#include "deploy/tree.hpp"
 #include "document/document.hpp"
+#include "document/node_builder.hpp"
 
 /// Pieces of Kubernetes objects that several targets share.
 namespace ridgeline::deploy {

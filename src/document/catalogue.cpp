@@ -96,12 +96,4 @@ std::vector<std::string> Catalogue::names() const {
   return names;
 }
 
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char letter) {
-    return static_cast<char>(std::tolower(letter));
-  });
-  return lower;
-}
-
 }  // namespace ridgeline::document

@@ -59,7 +59,4 @@ class Catalogue {
   mutable std::deque<File> files_;  ///< Sorted by name.
 };
 
-/// In lower case, letter by letter of ASCII.
-[[nodiscard]] std::string lower_case(std::string_view text);
-
 }  // namespace ridgeline::document

@@ -150,7 +150,7 @@ core::Result<EngineChoice> find_engine(std::string_view version) {
     if (!profile) {
       return core::fail(unknown_engine(version));
     }
-    const auto number = [](std::string_view name) { return name.substr(name.find('@') + 1); };
+    const auto number = [](std::string_view whole) { return whole.substr(whole.find('@') + 1); };
     return EngineChoice{
         .engine = kSchedulers.data(),
         .version = {},

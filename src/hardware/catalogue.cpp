@@ -13,6 +13,7 @@
 
 #include "core/check.hpp"
 #include "core/result.hpp"
+#include "core/text.hpp"
 #include "document/catalogue.hpp"
 #include "document/document.hpp"
 #include "document/embedded_file.hpp"
@@ -27,7 +28,7 @@ constexpr std::string_view kUsableMemory = "usable_memory";
 
 /// "NVIDIA H100 80GB HBM3" and "nvidia_h100_80gb_hbm3" are one name.
 std::string normalised(std::string_view text) {
-  std::string plain = document::lower_case(text);
+  std::string plain = core::lower_case(text);
   std::replace(plain.begin(), plain.end(), ' ', '-');
   std::replace(plain.begin(), plain.end(), '_', '-');
   return plain;

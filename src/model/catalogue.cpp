@@ -10,6 +10,7 @@
 
 #include "core/check.hpp"
 #include "core/result.hpp"
+#include "core/text.hpp"
 #include "document/catalogue.hpp"
 #include "document/document.hpp"
 #include "document/embedded_file.hpp"
@@ -21,9 +22,9 @@ namespace {
 
 /// A Hugging Face id is also known without its organisation.
 void add_name(std::vector<std::string>& names, std::string_view name) {
-  names.push_back(document::lower_case(name));
+  names.push_back(core::lower_case(name));
   if (const std::size_t slash = name.rfind('/'); slash != std::string_view::npos) {
-    names.push_back(document::lower_case(name.substr(slash + 1)));
+    names.push_back(core::lower_case(name.substr(slash + 1)));
   }
 }
 
@@ -50,7 +51,7 @@ const document::Catalogue& catalogue() {
        .what = "a network",
        .extension = ".json",
        .hint = "give the path of its config.json, or a name that 'ridgeline list models' shows",
-       .plain = document::lower_case,
+       .plain = core::lower_case,
        .read = read_entry},
       catalogue_files());
   return kCatalogue;

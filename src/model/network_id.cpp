@@ -25,7 +25,7 @@ using document::Node;
 std::vector<std::string> name_words(std::string_view name) {
   std::vector<std::string> words;
   for (const auto part : std::views::split(name.substr(name.rfind('/') + 1), '-')) {
-    words.push_back(document::lower_case(std::string_view(part.begin(), part.end())));
+    words.push_back(core::lower_case(std::string_view(part.begin(), part.end())));
   }
   return words;
 }
@@ -88,9 +88,9 @@ core::Result<std::string> network_id(const std::string& name) {
       }
     }
   }
-  const std::string lower = document::lower_case(name);
+  const std::string lower = core::lower_case(name);
   for (const std::string& other : ids) {
-    if (document::lower_case(other) == lower) {
+    if (core::lower_case(other) == lower) {
       return other;
     }
   }

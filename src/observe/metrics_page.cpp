@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/parse.hpp"
+
 namespace ridgeline::observe {
 namespace {
 
@@ -110,10 +112,8 @@ constexpr auto kNames = std::to_array<Name>({
 
 std::optional<std::int64_t> ServerMetrics::num_gpu_blocks() const {
   for (const auto& [name, text] : cache_config) {
-    std::int64_t blocks = 0;
-    const char* const end = text.data() + text.size();
-    if (name == "num_gpu_blocks" && std::from_chars(text.data(), end, blocks).ptr == end &&
-        blocks > 0) {
+    if (const auto blocks = core::parse_whole<std::int64_t>(text);
+        name == "num_gpu_blocks" && blocks && *blocks > 0) {
       return blocks;
     }
   }

@@ -1,14 +1,13 @@
 #include "observe/stop_rules.hpp"
 
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 
 #include <fmt/format.h>
 
+#include "core/parse.hpp"
 #include "core/result.hpp"
 #include "core/text.hpp"
 #include "document/reader.hpp"
@@ -17,10 +16,8 @@ namespace ridgeline::observe {
 namespace {
 
 std::optional<double> number_in(std::string_view text, double most) {
-  double value = 0.0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = error == std::errc() && end == text.data() + text.size();
-  return whole && value >= 0.0 && value <= most ? std::optional(value) : std::nullopt;
+  const auto value = core::parse_whole<double>(text);
+  return value && *value >= 0.0 && *value <= most ? value : std::nullopt;
 }
 
 constexpr double kPercent = 100.0;

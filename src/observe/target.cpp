@@ -1,7 +1,6 @@
 #include "observe/target.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -10,7 +9,6 @@
 #include <string_view>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <system_error>
 #include <vector>
 
 #include <arpa/inet.h>
@@ -18,6 +16,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 
+#include "core/parse.hpp"
 #include "core/result.hpp"
 #include "core/text.hpp"
 
@@ -78,9 +77,8 @@ bool read_authority(std::string_view authority, Target& target) {
     target.port = target.scheme == "https" ? kHttpsPort : kHttpPort;
     return true;
   }
-  const char* const end = port.data() + port.size();
-  const auto [at, error] = std::from_chars(port.data() + 1, end, target.port);
-  return port.front() == ':' && error == std::errc() && at == end && target.port != 0;
+  target.port = core::parse_whole<std::uint16_t>(port.substr(1)).value_or(0);
+  return port.front() == ':' && target.port != 0;
 }
 
 }  // namespace

@@ -1,18 +1,17 @@
 #include "openai/body.hpp"
 
-#include <charconv>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <simdjson.h>
 
+#include "core/parse.hpp"
 #include "openai/api_error.hpp"
 
 namespace ridgeline::openai {
@@ -75,13 +74,12 @@ void BodyReader::integer(std::string_view key,
              real == static_cast<double>(static_cast<std::int64_t>(real))) {
     value = static_cast<std::int64_t>(real);
   } else if (element.get(digits) == simdjson::SUCCESS) {
-    const char* const end = digits.data() + digits.size();
-    const auto read = std::from_chars(digits.data(), end, number);
-    if (read.ec != std::errc() || read.ptr != end) {
+    const auto read = core::parse_whole<std::int64_t>(digits);
+    if (!read) {
       fail(key, "a valid integer, unable to parse string as an integer");
       return;
     }
-    value = number;
+    value = *read;
   } else {
     fail(key, "a valid integer");
     return;

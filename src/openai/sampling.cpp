@@ -2,18 +2,17 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
 #include <simdjson.h>
 
+#include "core/parse.hpp"
 #include "openai/api_error.hpp"
 #include "openai/body.hpp"
 
@@ -102,11 +101,8 @@ void SamplingReader::read_bias(BodyReader::Element value, BodyReader& reader) {
     if (reader.is_sound() && !bias) {
       reader.fail("logit_bias", "a valid number");
     }
-    std::int64_t token = 0;
-    const char* const end = member.key.data() + member.key.size();
-    const auto read = std::from_chars(member.key.data(), end, token);
-    if (read.ec == std::errc() && read.ptr == end) {
-      biased_.push_back(token);
+    if (const auto token = core::parse_whole<std::int64_t>(member.key)) {
+      biased_.push_back(*token);
     } else {
       bad_bias_ = bad_bias_.value_or(std::string(member.key));
     }

@@ -10,6 +10,7 @@
 #include "core/math.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
+#include "document/node_builder.hpp"
 #include "metrics/slo.hpp"
 #include "plan/capacity.hpp"
 #include "plan/demand.hpp"
@@ -17,7 +18,6 @@
 #include "plan/question.hpp"
 #include "plan/target.hpp"
 #include "scenario/accuracy_question.hpp"
-#include "scenario/node_builder.hpp"
 #include "scenario/resolve.hpp"
 
 namespace ridgeline::plan {
@@ -75,7 +75,7 @@ core::Result<std::optional<document::Node>> find(const scenario::Resolved& resol
     return std::nullopt;
   }
   const Capacity& found = **capacity;
-  scenario::MapBuilder map;
+  document::MapBuilder map;
   if (demand->clients) {
     map.add("capacity_clients", found.load);
   }
@@ -90,7 +90,7 @@ core::Result<std::optional<document::Node>> find(const scenario::Resolved& resol
       .add("unstable", found.unstable)
       .add("basis", scenario::basis_words(resolved))
       .add("requests", found.requests);
-  return map.finish();
+  return map.build();
 }
 
 }  // namespace
@@ -98,8 +98,7 @@ core::Result<std::optional<document::Node>> find(const scenario::Resolved& resol
 sweep::Measure capacity_measure(std::int64_t requests) {
   return {
       .name = "capacity",
-      .settings =
-          scenario::MapBuilder().add("measure", "capacity").add("requests", requests).finish(),
+      .settings = document::MapBuilder().add("measure", "capacity").add("requests", requests),
       .find = [requests](const scenario::Resolved& resolved, const std::atomic<bool>& interrupt) {
         return find(resolved, requests, interrupt);
       }};

@@ -14,7 +14,7 @@ namespace ridgeline::plan {
 
 /// The place of what flags say, and a text of theirs.
 inline constexpr const char* kFlags = "command line";
-inline document::Node text_node(std::string_view text) {
+inline document::Node flag_node(std::string_view text) {
   return document::Node::string(std::string(text), {.file = kFlags});
 }
 

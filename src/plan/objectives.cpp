@@ -27,7 +27,7 @@ std::vector<Objective> named_objectives(const AimWords& said, core::Errors& erro
   core::Location where{.file = kFlags};
   if (flag) {
     auto node = document::parse_yaml(fmt::format("[{}]", *flag), kFlags);
-    stated = node ? *node : text_node(*flag);
+    stated = node ? *node : flag_node(*flag);
   } else if (stated) {
     where = stated->where();
   }
@@ -56,7 +56,7 @@ CostWords read_costs(const AimWords& said, const Question& question, core::Error
                       .hint = "cost: {prices: prices.yaml}"});
   }
   if (said.words.prices) {
-    cost.set("prices", text_node(*said.words.prices));
+    cost.set("prices", flag_node(*said.words.prices));
   }
   return read_cost(cost.empty() ? Node() : cost.map(), "cost", wants_prices(question), errors);
 }

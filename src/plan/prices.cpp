@@ -1,7 +1,6 @@
 #include "plan/prices.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "core/check.hpp"
+#include "core/parse.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "document/input_files.hpp"
@@ -30,11 +30,8 @@ constexpr document::Range<double> kPrice{.lowest = 1e-6, .highest = 1e6};
 constexpr std::string_view kCurrency = "USD";
 
 std::optional<int> number(std::string_view text) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && value >= 0
-             ? std::optional(value)
-             : std::nullopt;
+  const auto value = core::parse_whole<int>(text);
+  return value && *value >= 0 ? value : std::nullopt;
 }
 
 std::optional<Price> read_price(const document::Node::Member& member,

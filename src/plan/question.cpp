@@ -18,6 +18,7 @@
 #include "accuracy/bands.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
+#include "document/node_builder.hpp"
 #include "document/reader.hpp"
 #include "engine/schedulers.hpp"
 #include "hardware/gpu_spec.hpp"
@@ -30,7 +31,6 @@
 #include "plan/slo.hpp"
 #include "routing/registry.hpp"
 #include "scenario/engine_settings.hpp"
-#include "scenario/node_builder.hpp"
 #include "scenario/options.hpp"
 #include "scenario/scenario.hpp"
 #include "sweep/axes.hpp"
@@ -154,7 +154,7 @@ class QuestionReader {
                             words_.slo ? *words_.slo : blocks_.slo->as_string()),
                 "state both --slo-ttft and --slo-tpot, without the preset");
       } else if (change.path.starts_with("slo.")) {
-        targets.set(std::string_view(change.path).substr(4), text_node(change.text));
+        targets.set(std::string_view(change.path).substr(4), flag_node(change.text));
         blocks_.slo = targets.map();
       } else if (is_list(change)) {
         listed_.push_back(change);
@@ -163,7 +163,7 @@ class QuestionReader {
       }
     }
     if (words_.slo) {
-      blocks_.slo = text_node(*words_.slo);
+      blocks_.slo = flag_node(*words_.slo);
     }
   }
 
@@ -200,7 +200,7 @@ class QuestionReader {
 
   void read_maximize() {
     if (words_.maximize) {
-      blocks_.maximize = text_node(*words_.maximize);
+      blocks_.maximize = flag_node(*words_.maximize);
     }
     if (!blocks_.maximize) {
       return;
@@ -386,8 +386,8 @@ class QuestionReader {
     };
     question_.states_requests = is_stated("workload.num_prompts") || is_stated("workload.duration");
     question_.seeks_pipelines = !is_stated(kPipelineParallel) && !is_stated(kTensorParallel);
-    add(kTensorParallel, text_node("auto"));
-    add(kExpertParallel, text_node("auto"));
+    add(kTensorParallel, flag_node("auto"));
+    add(kExpertParallel, flag_node("auto"));
     if (!blocks_.space) {
       std::vector<Node> budgets;
       for (const std::int64_t tokens : kUsualBudgets) {
@@ -485,7 +485,7 @@ class QuestionReader {
     }
     for (const auto& change : question_.overrides) {
       if (change.path == path) {
-        return {text_node(change.text)};
+        return {flag_node(change.text)};
       }
     }
     const Node* stated = stated_at(path);

@@ -22,9 +22,9 @@
 #include "core/result.hpp"
 #include "core/units.hpp"
 #include "document/document.hpp"
+#include "document/node_builder.hpp"
 #include "plan/engines.hpp"
 #include "plan/question.hpp"
-#include "scenario/node_builder.hpp"
 #include "scenario/options.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
@@ -183,13 +183,13 @@ core::Result<ResolvedSpacePoint> Space::resolve(const SpacePoint& point,
     return core::fail(std::move(resolved).error());
   }
   fall_out_of_step(*resolved);
-  scenario::MapBuilder estimator;
+  document::MapBuilder estimator;
   estimator.add("measure", "plan").add("routing", [&] {
     const auto routed = std::ranges::find(
         point.settings, "cluster.router.name", &std::pair<std::string, std::string>::first);
     return routed == point.settings.end() ? std::string() : routed->second;
   }());
-  std::string id = sweep::point_id(scenario::to_node(resolved->scenario()), estimator.finish());
+  std::string id = sweep::point_id(scenario::to_node(resolved->scenario()), estimator.build());
   return ResolvedSpacePoint{.id = std::move(id), .resolved = std::move(*resolved)};
 }
 

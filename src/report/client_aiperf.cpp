@@ -14,15 +14,19 @@
 
 #include "document/document.hpp"
 #include "document/json_writer.hpp"
+#include "document/node_builder.hpp"
 #include "report/client_files.hpp"
 #include "report/client_results.hpp"
 #include "report/result_json.hpp"
 #include "report/run_result.hpp"
-#include "report/tree.hpp"
 #include "statistics/quantiles.hpp"
 
 namespace ridgeline::report {
 namespace {
+
+using document::list_node;
+using document::MapBuilder;
+using document::number_node;
 
 constexpr double kNsPerSecond = 1e9;
 
@@ -43,15 +47,15 @@ document::Node statistics_of(std::string_view unit, const std::vector<double>& s
     return number_node(sorted.empty() ? std::nullopt : std::optional(value));
   };
   MapBuilder map;
-  map.add("unit", text_node(unit)).add("avg", or_null(spread.mean));
+  map.add("unit", unit).add("avg", or_null(spread.mean));
   for (const auto& [name, p] : kPercentiles) {
     map.add(name, or_null(sorted.empty() ? 0.0 : statistics::sorted_quantile(sorted, p)));
   }
-  return map.add("std", or_null(std::sqrt(spread.variance))).build();
+  return map.add("std", or_null(std::sqrt(spread.variance)));
 }
 
 document::Node one_number(std::string_view unit, std::optional<double> value) {
-  return MapBuilder().add("unit", text_node(unit)).add("avg", number_node(value)).build();
+  return MapBuilder().add("unit", unit).add("avg", value);
 }
 
 /// The load that AIPerf's command line would ask for, as JSON.
@@ -59,24 +63,19 @@ document::Node load_of(const RunResult& result) {
   const document::Node* rate = setting(result, "workload.request_rate");
   const document::Node* clients = setting(result, "workload.max_concurrency");
   MapBuilder load;
-  load.add("request_count", integer_node(result.summary.requests()));
+  load.add("request_count", result.summary.requests());
   if (clients != nullptr) {
     load.add("concurrency", *clients);
   } else if (rate != nullptr) {
     const bool even = setting_or_empty(result, "workload.arrivals").as_string() == "constant";
-    load.add("request_rate", *rate)
-        .add("request_rate_mode", text_node(even ? "constant" : "poisson"));
+    load.add("request_rate", *rate).add("request_rate_mode", even ? "constant" : "poisson");
   }
   std::vector<document::Node> names;
   names.push_back(setting_or_empty(result, "model"));
   return MapBuilder()
       .add("endpoint",
-           MapBuilder()
-               .add("model_names", list_node(std::move(names)))
-               .add("streaming", bool_node(true))
-               .build())
-      .add("loadgen", load.build())
-      .build();
+           MapBuilder().add("model_names", list_node(std::move(names))).add("streaming", true))
+      .add("loadgen", load.build());
 }
 
 std::optional<double> user_rate_of(const ClientRow& row) {
@@ -98,9 +97,9 @@ std::string aiperf_summary(const RunResult& result, const ClientResults& results
   return json_text(
       MapBuilder()
           .add(kSamplingKey, sampling_setting(result))
-          .add("aiperf_version", text_node("ridgeline " + result.run_info.version))
+          .add("aiperf_version", "ridgeline " + result.run_info.version)
           .add("input_config", load_of(result))
-          .add("was_cancelled", bool_node(result.partial))
+          .add("was_cancelled", result.partial)
           .add("request_throughput", one_number("requests/sec", summary.request_throughput))
           .add("request_count", one_number("requests", count(summary.completed)))
           .add("error_request_count",
@@ -116,8 +115,7 @@ std::string aiperf_summary(const RunResult& result, const ClientResults& results
           .add("output_token_count", tokens(output_of))
           .add("total_isl", one_number("tokens", count(summary.total_input_tokens)))
           .add("total_osl", one_number("tokens", count(summary.total_output_tokens)))
-          .add("benchmark_duration", one_number("sec", summary.duration_s))
-          .build());
+          .add("benchmark_duration", one_number("sec", summary.duration_s)));
 }
 
 std::string aiperf_requests(const ClientResults& results) {

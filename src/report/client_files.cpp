@@ -6,10 +6,12 @@
 #include <vector>
 
 #include "document/document.hpp"
+#include "document/node_builder.hpp"
 #include "report/run_result.hpp"
-#include "report/tree.hpp"
 
 namespace ridgeline::report {
+
+using document::text_node;
 
 const document::Node* setting(const RunResult& result, std::string_view path) {
   const document::Node* node = &result.config;

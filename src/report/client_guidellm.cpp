@@ -12,17 +12,21 @@
 #include <fmt/format.h>
 
 #include "document/document.hpp"
+#include "document/node_builder.hpp"
 #include "domain/record.hpp"
 #include "metrics/summary.hpp"
 #include "report/client_files.hpp"
 #include "report/client_results.hpp"
 #include "report/result_json.hpp"
 #include "report/run_result.hpp"
-#include "report/tree.hpp"
 #include "statistics/quantiles.hpp"
 
 namespace ridgeline::report {
 namespace {
+
+using document::list_node;
+using document::MapBuilder;
+using document::number_node;
 
 document::Node guidellm_distribution(const std::vector<double>& sorted) {
   constexpr std::array<std::pair<const char*, double>, 11> kPercentiles = {{{"p001", 0.001},
@@ -59,17 +63,16 @@ document::Node guidellm_distribution(const std::vector<double>& sorted) {
     i = end;
   }
   return MapBuilder()
-      .add("mean", number_node(spread.mean))
+      .add("mean", spread.mean)
       .add("median", at(0.5))
-      .add("mode", number_node(mode))
-      .add("variance", number_node(spread.variance))
-      .add("std_dev", number_node(std::sqrt(spread.variance)))
+      .add("mode", mode)
+      .add("variance", spread.variance)
+      .add("std_dev", std::sqrt(spread.variance))
       .add("min", at(0.0))
       .add("max", at(1.0))
-      .add("count", integer_node(static_cast<std::int64_t>(sorted.size())))
-      .add("total_sum", number_node(spread.sum))
-      .add("percentiles", percentiles.build())
-      .build();
+      .add("count", sorted.size())
+      .add("total_sum", spread.sum)
+      .add("percentiles", percentiles.build());
 }
 
 /// By status; a simulated run has no other numbers than those of its successes.
@@ -78,19 +81,17 @@ document::Node guidellm_metric(const std::vector<double>& sorted) {
       .add("successful", guidellm_distribution(sorted))
       .add("errored", guidellm_distribution({}))
       .add("incomplete", guidellm_distribution({}))
-      .add("total", guidellm_distribution(sorted))
-      .build();
+      .add("total", guidellm_distribution(sorted));
 }
 
 document::Node guidellm_totals(const RunResult& result) {
   const auto& summary = result.summary;
   const std::int64_t unfinished = summary.count(domain::Outcome::kUnfinished);
   return MapBuilder()
-      .add("successful", integer_node(summary.completed))
-      .add("errored", integer_node(summary.requests() - summary.completed - unfinished))
-      .add("incomplete", integer_node(unfinished))
-      .add("total", integer_node(summary.requests()))
-      .build();
+      .add("successful", summary.completed)
+      .add("errored", summary.requests() - summary.completed - unfinished)
+      .add("incomplete", unfinished)
+      .add("total", summary.requests());
 }
 
 document::Node guidellm_metrics(const RunResult& result, const ClientResults& results) {
@@ -114,8 +115,7 @@ document::Node guidellm_metrics(const RunResult& result, const ClientResults& re
              return row.mean_gap ? Value(*row.mean_gap * kMsPerSecond) : std::nullopt;
            }))
       .add("output_tokens_per_second", one(result.summary.output_throughput))
-      .add("tokens_per_second", one(result.summary.total_token_throughput))
-      .build();
+      .add("tokens_per_second", one(result.summary.total_token_throughput));
 }
 
 /// How the load was made, in guidellm's words. Bursty gaps and recorded requests have none but
@@ -129,37 +129,33 @@ document::Node guidellm_strategy(const RunResult& result) {
   MapBuilder strategy;
   if (clients != nullptr && waits) {
     const bool one = clients->as_real() == 1.0;
-    strategy.add("type_", text_node(one ? "synchronous" : "concurrent")).add("streams", *clients);
+    strategy.add("type_", one ? "synchronous" : "concurrent").add("streams", *clients);
   } else if (arrivals == "at-once") {
-    strategy.add("type_", text_node("throughput"));
+    strategy.add("type_", "throughput");
   } else if (rate != nullptr && (arrivals == "constant" || (arrivals == "poisson" && random))) {
-    strategy.add("type_", text_node(arrivals)).add("rate", *rate);
+    strategy.add("type_", arrivals).add("rate", *rate);
   } else {
-    strategy.add("type_", text_node("trace"));
+    strategy.add("type_", "trace");
   }
   return strategy.build();
 }
 
 document::Node guidellm_request(const ClientRow& row, std::size_t number) {
   return MapBuilder()
-      .add("type_", text_node("generative_request_stats"))
-      .add("request_id", text_node(fmt::format("{}", number)))
+      .add("type_", "generative_request_stats")
+      .add("request_id", fmt::format("{}", number))
       .add("info",
            MapBuilder()
-               .add("status", text_node(row.completed ? "completed" : "errored"))
+               .add("status", row.completed ? "completed" : "errored")
                .add("timings",
                     MapBuilder()
-                        .add("targeted_start", number_node(row.start))
-                        .add("request_start", number_node(row.start))
-                        .add("first_token_iteration", number_node(row.start + row.ttft))
-                        .add("last_token_iteration", number_node(row.start + row.last_token))
-                        .add("request_end", number_node(row.start + row.e2e))
-                        .build())
-               .build())
-      .add("input_metrics", MapBuilder().add("text_tokens", integer_node(row.input_tokens)).build())
-      .add("output_metrics",
-           MapBuilder().add("text_tokens", integer_node(row.output_tokens)).build())
-      .build();
+                        .add("targeted_start", row.start)
+                        .add("request_start", row.start)
+                        .add("first_token_iteration", row.start + row.ttft)
+                        .add("last_token_iteration", row.start + row.last_token)
+                        .add("request_end", row.start + row.e2e)))
+      .add("input_metrics", MapBuilder().add("text_tokens", row.input_tokens))
+      .add("output_metrics", MapBuilder().add("text_tokens", row.output_tokens));
 }
 
 }  // namespace
@@ -174,40 +170,33 @@ std::string guidellm_result(const RunResult& result, const ClientResults& result
   document::Node benchmark = MapBuilder()
                                  .add("config",
                                       MapBuilder()
-                                          .add("id_", text_node(result.digest))
-                                          .add("run_id", text_node(result.digest))
-                                          .add("run_index", integer_node(0))
-                                          .add("strategy", guidellm_strategy(result))
-                                          .build())
+                                          .add("id_", result.digest)
+                                          .add("run_id", result.digest)
+                                          .add("run_index", 0)
+                                          .add("strategy", guidellm_strategy(result)))
                                  .add("scheduler_metrics",
                                       MapBuilder()
-                                          .add("start_time", number_node(0.0))
-                                          .add("end_time", number_node(result.summary.duration_s))
-                                          .add("requests_made", guidellm_totals(result))
-                                          .build())
+                                          .add("start_time", 0.0)
+                                          .add("end_time", result.summary.duration_s)
+                                          .add("requests_made", guidellm_totals(result)))
                                  .add("metrics", guidellm_metrics(result, results))
                                  .add("requests",
                                       MapBuilder()
                                           .add("successful", list_node(std::move(successful)))
                                           .add("errored", list_node(std::move(errored)))
-                                          .add("incomplete", list_node({}))
-                                          .build())
-                                 .build();
+                                          .add("incomplete", list_node({})));
   std::vector<document::Node> benchmarks;
   benchmarks.push_back(std::move(benchmark));
-  return json_text(
-      MapBuilder()
-          .add("metadata",
-               MapBuilder()
-                   .add("version", integer_node(2))
-                   .add("guidellm_version", text_node("ridgeline " + result.run_info.version))
-                   .add("python_version", text_node(""))
-                   .add("platform", text_node("simulated"))
-                   .build())
-          .add(kSamplingKey, sampling_setting(result))
-          .add("config", result.config)
-          .add("benchmarks", list_node(std::move(benchmarks)))
-          .build());
+  return json_text(MapBuilder()
+                       .add("metadata",
+                            MapBuilder()
+                                .add("version", 2)
+                                .add("guidellm_version", "ridgeline " + result.run_info.version)
+                                .add("python_version", "")
+                                .add("platform", "simulated"))
+                       .add(kSamplingKey, sampling_setting(result))
+                       .add("config", result.config)
+                       .add("benchmarks", list_node(std::move(benchmarks))));
 }
 
 }  // namespace ridgeline::report

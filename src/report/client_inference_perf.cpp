@@ -14,6 +14,7 @@
 
 #include "document/document.hpp"
 #include "document/json_writer.hpp"
+#include "document/node_builder.hpp"
 #include "domain/record.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/summary.hpp"
@@ -21,11 +22,13 @@
 #include "report/client_results.hpp"
 #include "report/result_json.hpp"
 #include "report/run_result.hpp"
-#include "report/tree.hpp"
 #include "statistics/quantiles.hpp"
 
 namespace ridgeline::report {
 namespace {
+
+using document::MapBuilder;
+using document::number_node;
 
 document::Node perf_distribution(const std::vector<double>& sorted) {
   constexpr std::array<std::pair<const char*, double>, 13> kStatistics = {{{"min", 0.0},
@@ -42,12 +45,10 @@ document::Node perf_distribution(const std::vector<double>& sorted) {
                                                                            {"p99.9", 0.999},
                                                                            {"max", 1.0}}};
   MapBuilder map;
-  map.add("mean",
-          number_node(sorted.empty() ? std::nullopt : std::optional(spread_of(sorted).mean)));
+  map.add("mean", sorted.empty() ? std::nullopt : std::optional(spread_of(sorted).mean));
   for (const auto& [name, p] : kStatistics) {
     map.add(name,
-            number_node(sorted.empty() ? std::nullopt
-                                       : std::optional(statistics::sorted_quantile(sorted, p))));
+            sorted.empty() ? std::nullopt : std::optional(statistics::sorted_quantile(sorted, p)));
   }
   return map.build();
 }
@@ -66,8 +67,7 @@ document::Node perf_itl(const RunResult& result) {
       .add("p90", value(Statistic::kP90))
       .add("p95", value(Statistic::kP95))
       .add("p99", value(Statistic::kP99))
-      .add("max", value(Statistic::kMax))
-      .build();
+      .add("max", value(Statistic::kMax));
 }
 
 document::Node perf_successes(const RunResult& result, const ClientResults& results) {
@@ -81,25 +81,22 @@ document::Node perf_successes(const RunResult& result, const ClientResults& resu
     return row.e2e / static_cast<double>(row.output_tokens);
   };
   return MapBuilder()
-      .add("count", integer_node(summary.completed))
+      .add("count", summary.completed)
       .add("latency",
            MapBuilder()
                .add("request_latency", of(e2e_of))
                .add("normalized_time_per_output_token", of(normalized))
                .add("time_per_output_token", of(mean_gap_of))
                .add("time_to_first_token", of(ttft_of))
-               .add("inter_token_latency", perf_itl(result))
-               .build())
+               .add("inter_token_latency", perf_itl(result)))
       .add("throughput",
            MapBuilder()
-               .add("input_tokens_per_sec", number_node(input_rate))
-               .add("output_tokens_per_sec", number_node(summary.output_throughput))
-               .add("total_tokens_per_sec", number_node(summary.total_token_throughput))
-               .add("requests_per_sec", number_node(summary.request_throughput))
-               .build())
+               .add("input_tokens_per_sec", input_rate)
+               .add("output_tokens_per_sec", summary.output_throughput)
+               .add("total_tokens_per_sec", summary.total_token_throughput)
+               .add("requests_per_sec", summary.request_throughput))
       .add("prompt_len", of(input_of))
-      .add("output_len", of(output_of))
-      .build();
+      .add("output_len", of(output_of));
 }
 
 }  // namespace
@@ -119,29 +116,26 @@ std::string inference_perf_summary(const RunResult& result, const ClientResults&
   for (std::size_t i = 0; i < summary.by_outcome.size(); ++i) {
     const auto outcome = static_cast<domain::Outcome>(i);
     if (!metrics::completed(outcome) && summary.by_outcome[i] > 0) {
-      by_label.add(metrics::kOutcomeNames[i], integer_node(summary.by_outcome[i]));
+      by_label.add(metrics::kOutcomeNames[i], summary.by_outcome[i]);
     }
   }
   return json_text(MapBuilder()
                        .add(kSamplingKey, sampling_setting(result))
                        .add("load_summary",
                             MapBuilder()
-                                .add("count", integer_node(summary.requests()))
+                                .add("count", summary.requests())
                                 .add("schedule_delay", perf_distribution({0.0}))
-                                .add("send_duration", number_node(last_start))
+                                .add("send_duration", last_start)
                                 .add("requested_rate",
                                      requested == nullptr ? number_node(std::nullopt) : *requested)
-                                .add("achieved_rate", number_node(achieved))
-                                .build())
+                                .add("achieved_rate", achieved))
                        .add("successes", perf_successes(result, results))
                        .add("failures",
                             MapBuilder()
-                                .add("count", integer_node(summary.requests() - summary.completed))
+                                .add("count", summary.requests() - summary.completed)
                                 .add("request_latency", perf_distribution({}))
                                 .add("prompt_tokens", perf_distribution({}))
-                                .add("by_label", by_label.build())
-                                .build())
-                       .build());
+                                .add("by_label", by_label.build())));
 }
 
 std::string inference_perf_requests(const ClientResults& results) {

@@ -17,17 +17,20 @@
 
 #include "document/document.hpp"
 #include "document/json_writer.hpp"
+#include "document/node_builder.hpp"
 #include "document/node_json.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/summary.hpp"
 #include "report/client_files.hpp"
 #include "report/client_results.hpp"
 #include "report/run_result.hpp"
-#include "report/tree.hpp"
 #include "statistics/quantiles.hpp"
 
 namespace ridgeline::report {
 namespace {
+
+using document::MapBuilder;
+using document::text_node;
 
 using Statistic = metrics::Statistic;
 /// What stands of each metric.
@@ -63,7 +66,7 @@ double statistic_of(const std::vector<double>& sorted, Statistic statistic) {
 void add_metric(MapBuilder& map, std::string_view name, const std::vector<double>& seconds) {
   for (const auto& [label, statistic] : kBenchStatistics) {
     map.add(fmt::format("{}_{}_ms", label, name),
-            number_node(seconds.empty() ? 0.0 : kMsPerSecond * statistic_of(seconds, statistic)));
+            seconds.empty() ? 0.0 : kMsPerSecond * statistic_of(seconds, statistic));
   }
 }
 
@@ -72,8 +75,7 @@ void add_metric(MapBuilder& map,
                 std::string_view name,
                 const std::optional<metrics::Distribution>& spread) {
   for (const auto& [label, statistic] : kBenchStatistics) {
-    map.add(fmt::format("{}_{}_ms", label, name),
-            number_node(spread ? spread->of(statistic) : 0.0));
+    map.add(fmt::format("{}_{}_ms", label, name), spread ? spread->of(statistic) : 0.0);
   }
 }
 
@@ -137,28 +139,28 @@ document::Node totals_of(const RunResult& result, const ClientResults& results) 
   const document::Node* clients = setting(result, "workload.max_concurrency");
   MapBuilder map;
   // No "date": a simulated run has none, and the same run gives the same bytes.
-  map.add("endpoint_type", text_node("vllm"))
-      .add("backend", text_node("vllm"))
-      .add("label", text_node("ridgeline " + result.run_info.version))
+  map.add("endpoint_type", "vllm")
+      .add("backend", "vllm")
+      .add("label", "ridgeline " + result.run_info.version)
       .add("model_id", setting_or_empty(result, "model"))
       .add("tokenizer_id", setting_or_empty(result, "model"))
       .add(kSamplingKey, sampling_setting(result))
-      .add("num_prompts", integer_node(summary.requests()))
+      .add("num_prompts", summary.requests())
       .add("request_rate", rate == nullptr ? text_node("inf") : *rate)
-      .add("burstiness", number_node(number_setting(result, "workload.burstiness").value_or(1.0)))
+      .add("burstiness", number_setting(result, "workload.burstiness").value_or(1.0))
       .add("max_concurrency", clients == nullptr ? document::Node() : *clients)
-      .add("duration", number_node(summary.duration_s))
-      .add("completed", integer_node(summary.completed))
-      .add("failed", integer_node(summary.requests() - summary.completed))
-      .add("total_input_tokens", integer_node(summary.total_input_tokens))
-      .add("total_output_tokens", integer_node(summary.total_output_tokens))
-      .add("request_throughput", number_node(summary.request_throughput))
-      .add("request_goodput", number_node(summary.goodput))
-      .add("output_throughput", number_node(summary.output_throughput))
-      .add("total_token_throughput", number_node(summary.total_token_throughput));
+      .add("duration", summary.duration_s)
+      .add("completed", summary.completed)
+      .add("failed", summary.requests() - summary.completed)
+      .add("total_input_tokens", summary.total_input_tokens)
+      .add("total_output_tokens", summary.total_output_tokens)
+      .add("request_throughput", summary.request_throughput)
+      .add("request_goodput", summary.goodput)
+      .add("output_throughput", summary.output_throughput)
+      .add("total_token_throughput", summary.total_token_throughput);
   const Peaks peaks = peaks_of(results);
-  map.add("max_output_tokens_per_s", number_node(peaks.output_tokens))
-      .add("max_concurrent_requests", integer_node(peaks.concurrent));
+  map.add("max_output_tokens_per_s", peaks.output_tokens)
+      .add("max_concurrent_requests", peaks.concurrent);
   add_metric(map, "ttft", summary.client.of(metrics::Metric::kTtft));
   add_metric(map, "tpot", column(results, mean_gap_of));
   if (const auto& gaps = summary.client.of(metrics::Metric::kItl)) {

@@ -14,6 +14,8 @@
 
 #include "core/check.hpp"
 #include "document/document.hpp"
+#include "document/node_builder.hpp"
+#include "document/node_path.hpp"
 #include "report/figures/compare.hpp"
 #include "report/figures/figure.hpp"
 #include "report/format.hpp"
@@ -21,14 +23,15 @@
 #include "report/html_report.hpp"
 #include "report/leaves.hpp"
 #include "report/svg.hpp"
-#include "report/tree.hpp"
 #include "scenario/accuracy_question.hpp"
 
 namespace ridgeline::report {
 namespace {
 
+using document::list_of;
+using document::MapBuilder;
+
 using document::Node;
-using figures::at_path;
 
 constexpr std::int64_t kComparisonSchemaVersion = 1;
 
@@ -230,18 +233,14 @@ std::string comparison_page(const std::vector<PageRun>& runs) {
 }
 
 Node page_runs_tree(const std::vector<PageRun>& runs) {
-  std::vector<Node> items;
-  for (const PageRun& run : runs) {
-    items.push_back(MapBuilder()
-                        .add("name", text_node(run.name))
-                        .add("measured", bool_node(run.measured))
-                        .add("result", run.result)
-                        .build());
-  }
   return MapBuilder()
-      .add("schema_version", integer_node(kComparisonSchemaVersion))
-      .add("runs", list_node(std::move(items)))
-      .build();
+      .add("schema_version", kComparisonSchemaVersion)
+      .add("runs", list_of(runs, [&](const PageRun& run) -> document::Node {
+             return MapBuilder()
+                 .add("name", run.name)
+                 .add("measured", run.measured)
+                 .add("result", run.result);
+           }));
 }
 
 }  // namespace ridgeline::report

@@ -7,23 +7,13 @@
 
 #include "core/text.hpp"
 #include "document/document.hpp"
+#include "metrics/summary_tree.hpp"
 #include "report/result_tree.hpp"
 #include "report/run_result.hpp"
 #include "scenario/options.hpp"
 
 namespace ridgeline::report {
 namespace {
-
-std::string quoted(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
-    return std::string(text);
-  }
-  std::string field = "\"";
-  for (const char c : text) {
-    field.append(c == '"' ? 2 : 1, c);
-  }
-  return field + "\"";
-}
 
 std::string field_of(const document::Node& value) {
   switch (value.kind()) {
@@ -34,7 +24,7 @@ std::string field_of(const document::Node& value) {
     case document::Node::Kind::kReal:
       return core::shortest(value.as_real());
     case document::Node::Kind::kString:
-      return quoted(value.as_string());
+      return core::csv_cell(value.as_string());
     default:
       return {};
   }
@@ -58,7 +48,7 @@ struct Table {
   }
   void add_cell(const std::string& name, const std::string& field) {
     const char* comma = names.empty() ? "" : ",";
-    names += comma + quoted(name);
+    names += comma + core::csv_cell(name);
     values += comma + field;
   }
 };
@@ -67,7 +57,7 @@ struct Table {
 
 std::string summary_csv(const RunResult& result) {
   Table table;
-  table.add("", summary_tree(result.summary));
+  table.add("", metrics::summary_tree(result.summary));
   // Every file has these columns: empty where one rank is the whole deployment.
   const document::Node deployment = deployment_tree(result.deployment.value_or(Deployment{}));
   for (const auto& member : deployment.members()) {
@@ -75,10 +65,10 @@ std::string summary_csv(const RunResult& result) {
   }
   for (const auto& [path, value] : result.settings) {
     table.add_cell("config." + path,
-                   value.is_map() ? quoted(scenario::flow_text(value)) : field_of(value));
+                   value.is_map() ? core::csv_cell(scenario::flow_text(value)) : field_of(value));
   }
   table.names += ",digest\n";
-  table.values += "," + quoted(result.digest) + "\n";
+  table.values += "," + core::csv_cell(result.digest) + "\n";
   return table.names + table.values;
 }
 

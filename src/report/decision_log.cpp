@@ -11,12 +11,17 @@
 #include "cluster/decision.hpp"
 #include "document/document.hpp"
 #include "document/json_writer.hpp"
+#include "document/node_builder.hpp"
 #include "document/node_json.hpp"
-#include "report/tree.hpp"
 #include "routing/router.hpp"
 
 namespace ridgeline::report {
 namespace {
+
+using document::integer_node;
+using document::list_node;
+using document::MapBuilder;
+using document::number_node;
 
 class DecisionLog final : public cluster::DecisionSink {
  public:
@@ -35,18 +40,17 @@ class DecisionLog final : public cluster::DecisionSink {
     }
     const document::Node record =
         MapBuilder()
-            .add("request", integer_node(decision.request.value()))
-            .add("at", number_node(decision.at.to_seconds()))
-            .add("gateway", integer_node(decision.gateway))
+            .add("request", decision.request.value())
+            .add("at", decision.at.to_seconds())
+            .add("gateway", decision.gateway)
             .add("pick",
                  decision.pick.is_refusal() ? document::Node()
                                             : integer_node(decision.pick.instance.value()))
-            .add("equals", integer_node(decision.pick.equals))
-            .add("reason", text_node(name(decision.pick.reason)))
+            .add("equals", decision.pick.equals)
+            .add("reason", name(decision.pick.reason))
             .add("instances", list_node(std::move(ids)))
             .add("scores", list_node(std::move(scores)))
-            .add("as_of", list_node(std::move(as_of)))
-            .build();
+            .add("as_of", list_node(std::move(as_of)));
     document::JsonWriter json(document::JsonWriter::Layout::kOneLine);
     document::write(record, json);
     out_ << json.text() << '\n';

@@ -14,13 +14,17 @@
 
 #include "accuracy/bands.hpp"
 #include "document/document.hpp"
+#include "document/node_builder.hpp"
 #include "report/format.hpp"
 #include "report/palette.hpp"
 #include "report/text_lines.hpp"
-#include "report/tree.hpp"
 
 namespace ridgeline::report {
 namespace {
+
+using document::list_node;
+using document::MapBuilder;
+using document::text_node;
 
 using accuracy::ExpectedError;
 using accuracy::Metric;
@@ -61,7 +65,7 @@ std::string band_words(const accuracy::Band& band) {
 
 document::Node expected_errors_tree(const std::vector<ExpectedError>& errors) {
   const auto range = [](const accuracy::Range& of) {
-    return MapBuilder().add("low", number_node(of.low)).add("high", number_node(of.high)).build();
+    return MapBuilder().add("low", of.low).add("high", of.high);
   };
   MapBuilder map;
   for (const ExpectedError& error : errors) {
@@ -72,14 +76,13 @@ document::Node expected_errors_tree(const std::vector<ExpectedError>& errors) {
     const accuracy::Band& band = error.band;
     map.add(accuracy::kMetricNames[static_cast<std::size_t>(band.metric)],
             MapBuilder()
-                .add("slice", text_node(band.slice))
-                .add("fitted", bool_node(band.fitted))
-                .add("groups", integer_node(band.groups))
-                .add("records", integer_node(band.records))
+                .add("slice", band.slice)
+                .add("fitted", band.fitted)
+                .add("groups", band.groups)
+                .add("records", band.records)
                 .add("p50_pct", range(band.p50))
                 .add("p90_pct", range(band.p90))
-                .add("unknown", list_node(std::move(unknown)))
-                .build());
+                .add("unknown", list_node(std::move(unknown))));
   }
   return map.build();
 }

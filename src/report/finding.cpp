@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "document/document.hpp"
+#include "document/node_path.hpp"
 #include "report/figures/figure.hpp"
 #include "report/html_page.hpp"
 #include "report/html_report.hpp"
@@ -18,7 +19,6 @@ namespace ridgeline::report {
 namespace {
 
 using document::Node;
-using figures::at_path;
 using figures::number_at;
 
 /// Text for a name of domain::kBottleneckNames.

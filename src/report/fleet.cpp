@@ -1,58 +1,108 @@
 #include "report/fleet.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "document/document.hpp"
+#include "metrics/fleet_tree.hpp"
+#include "metrics/lock_step_summary.hpp"
+#include "metrics/offload_summary.hpp"
+#include "metrics/operations_summary.hpp"
+#include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
-#include "report/fleet_admission.hpp"
-#include "report/fleet_pools.hpp"
-#include "report/fleet_rows.hpp"
+#include "report/figures/figure.hpp"
 #include "report/format.hpp"
-#include "report/lock_step.hpp"
-#include "report/offload.hpp"
-#include "report/operations.hpp"
+#include "report/html_page.hpp"
 #include "report/palette.hpp"
-#include "report/result_tree.hpp"
+#include "report/table/table.hpp"
 #include "report/text_lines.hpp"
-#include "report/transfers.hpp"
-#include "report/tree.hpp"
+#include "report/warning_lines.hpp"
 
 namespace ridgeline::report {
 namespace {
 
+using document::Node;
+using metrics::AdmissionSummary;
+using metrics::FaultSummary;
 using metrics::FleetSummary;
 using metrics::InstanceSummary;
+using metrics::LockStepSummary;
+using metrics::Metric;
+using metrics::OffloadSummary;
+using metrics::OperationsSummary;
+using metrics::PoolSummary;
+using metrics::RankSummary;
+using metrics::RetriesSummary;
+using metrics::ScaleEventSummary;
+using metrics::ScalingSummary;
+using metrics::Statistic;
+using metrics::TierSummary;
+using metrics::TransferSummary;
+using metrics::UpdateSummary;
 
-document::Node instance_tree(std::size_t id, const InstanceSummary& instance) {
-  MapBuilder map;
-  map.add("id", integer_node(static_cast<std::int64_t>(id)))
-      .add("requests", integer_node(instance.requests))
-      .add("completed", integer_node(instance.completed))
-      .add("total_input_tokens", integer_node(instance.total_input_tokens))
-      .add("total_output_tokens", integer_node(instance.total_output_tokens))
-      .add("total_cached_tokens", integer_node(instance.total_cached_tokens))
-      .add("ttft_ms", distribution_tree(instance.ttft_ms))
-      .add("tpot_ms", distribution_tree(instance.tpot_ms))
-      .add("e2e_ms", distribution_tree(instance.e2e_ms))
-      .add("queue_time_ms", distribution_tree(instance.queue_time_ms))
-      .add("busy", number_node(instance.busy))
-      .add("kv_peak", number_node(instance.kv_peak))
-      .add("prefix_hit_rate", number_node(instance.prefix_hit_rate));
-  if (instance.ready_s) {
-    map.add("ready_s", number_node(instance.ready_s));
+constexpr std::size_t kMostFleetRows = 16;  ///< The other formats have all.
+constexpr std::size_t kMostFaults = 4;      ///< That the table names; the other formats have all.
+constexpr double kGigabyte = 1e9;
+constexpr double kShownMs = 1e-6;
+/// As people read them, in the order of metrics::kTtftParts.
+constexpr auto kPartWords = std::to_array<std::string_view>(
+    {"gateway", "prefill", "hand-over", "decode queue", "set-up", "transfer", "first step"});
+static_assert(kPartWords.size() == metrics::kTtftParts.size());
+
+/// A row per instance, pool or tenant: `counts`, the medians and p99 of TTFT and TPOT in the units
+/// of the whole run, then `shares`.
+TableView fleet_view(const metrics::Summary& summary,
+                     Column first,
+                     std::vector<Column> counts,
+                     std::vector<Column> shares) {
+  constexpr std::size_t kCell = 8;
+  first.width = kLabelWidth;
+  first.most = kLabelWidth - 1;
+  TableView view{.columns = {std::move(first)}, .most_rows = kMostFleetRows};
+  std::ranges::move(counts, std::back_inserter(view.columns));
+  for (const auto& [name, metric] :
+       {std::pair("ttft", Metric::kTtft), std::pair("tpot", Metric::kTpot)}) {
+    const auto& whole = summary.client.of(metric);
+    const TimeUnit unit = time_unit(whole ? whole->of(Statistic::kMean) : 1.0);
+    view.columns.push_back({.title = fmt::format("{} p50", upper(name)),
+                            .path = fmt::format("{}_ms.p50", name),
+                            .format = Format::kSignificant,
+                            .scale = unit.per_ms});
+    view.columns.push_back({.title = fmt::format("p99 {}", unit.name),
+                            .path = fmt::format("{}_ms.p99", name),
+                            .format = Format::kSignificant,
+                            .scale = unit.per_ms});
   }
-  return map.build();
+  std::ranges::move(shares, std::back_inserter(view.columns));
+  for (std::size_t c = 1; c < view.columns.size(); ++c) {
+    view.columns[c].width = kCell;
+  }
+  return view;
 }
 
-/// What routing did, in one line.
+const Column kRequests{.title = "requests", .path = "requests", .format = Format::kCount};
+
+std::vector<Column> load_shares() {
+  return {{.title = "busy", .path = "busy", .format = Format::kShare},
+          {.title = "KV peak", .path = "kv_peak", .format = Format::kShare},
+          {.title = "hits", .path = "prefix_hit_rate", .format = Format::kShare}};
+}
+
+std::string refused(const Node& tenant) {
+  return grouped(static_cast<std::int64_t>(figures::number_at(tenant, "rejected") +
+                                           figures::number_at(tenant, "expired")));
+}
+
 /// Those that an instance ever took: where instances come and go, others have no time in service.
 std::vector<std::size_t> used_places(const FleetSummary& fleet) {
   const auto is_timed = [](const InstanceSummary& one) { return one.ready_s.has_value(); };
@@ -66,6 +116,7 @@ std::vector<std::size_t> used_places(const FleetSummary& fleet) {
   return places;
 }
 
+/// What routing did, in one line.
 std::string gateway_line(const FleetSummary& fleet, const TextStyle& style) {
   std::vector<Piece> pieces = {
       {.text = fleet.router},
@@ -89,105 +140,355 @@ std::string gateway_line(const FleetSummary& fleet, const TextStyle& style) {
     pieces.push_back({.text = fmt::format("{} cached elsewhere",
                                           counted(*fleet.hit_lost_tokens, "recomputed token"))});
   }
-  return fleet_line(
+  return labelled_line(
       counted(static_cast<std::int64_t>(used_places(fleet).size()), "instance"), pieces, style);
 }
 
-InstanceKinds kinds_of(std::int64_t prefills, const std::vector<std::size_t>& places) {
-  const auto prefill = std::ranges::count_if(
-      places, [&](std::size_t place) { return static_cast<std::int64_t>(place) < prefills; });
-  return {.prefill = prefill, .decode = std::ssize(places) - prefill};
+std::string transfers_lines(const TransferSummary& transfers,
+                            const std::vector<std::size_t>& places,
+                            const TextStyle& style) {
+  const auto prefills = std::ranges::count_if(places, [&](std::size_t place) {
+    return static_cast<std::int64_t>(place) < transfers.prefill_instances;
+  });
+  std::vector<Piece> moved = {
+      {.text = fmt::format("{} + {} instances", prefills, std::ssize(places) - prefills)},
+      {.text = fmt::format("{} apart", counted(transfers.requests, "prompt"))},
+      {.text = counted(transfers.count, "transfer")},
+      {.text =
+           fmt::format("{} GB", significant(static_cast<double>(transfers.bytes) / kGigabyte))}};
+  if (transfers.ms && transfers.wait_ms) {
+    moved.push_back({.text = fmt::format("{} ms each, {} of it for others",
+                                         significant(*transfers.ms),
+                                         significant(*transfers.wait_ms))});
+  }
+  if (transfers.link_utilisation) {
+    moved.push_back({.text = fmt::format("busiest wire {}", percent(*transfers.link_utilisation))});
+  }
+  if (transfers.failed > 0) {
+    std::string lost = fmt::format("{} lost", grouped(transfers.failed));
+    if (transfers.recomputed > 0) {
+      lost += fmt::format(", {} of them recomputed", grouped(transfers.recomputed));
+    }
+    moved.push_back({.text = std::move(lost)});
+  }
+  std::string text = labelled_line("apart", moved, style);
+  std::vector<Piece> parts;
+  for (std::size_t i = 0; i < kPartWords.size(); ++i) {
+    if (const auto& mean = transfers.ttft_parts_ms[i]; mean) {
+      // An instant that follows at once is a picosecond later.
+      const double shown = *mean < kShownMs ? 0.0 : *mean;
+      parts.push_back({.text = fmt::format("{} {}", kPartWords[i], significant(shown))});
+    }
+  }
+  if (!parts.empty()) {
+    parts.back().text += " ms";
+    text += labelled_line("first token", parts, style);
+  }
+  return text;
+}
+
+std::string lock_step_line(const LockStepSummary& lock_step, const TextStyle& style) {
+  std::int64_t steps = 0;
+  std::int64_t dummies = 0;
+  double waited = 0.0;
+  std::int64_t stepped = 0;
+  for (const RankSummary& rank : lock_step.per_rank) {
+    steps += rank.steps;
+    dummies += rank.dummy_steps;
+    waited += rank.waited.value_or(0.0);
+    stepped += rank.waited ? 1 : 0;
+  }
+  const auto groups = static_cast<std::int64_t>(lock_step.per_rank.size()) / lock_step.ranks;
+  std::vector<Piece> pieces = {
+      {.text = fmt::format("{} of {} ranks", counted(groups, "group"), lock_step.ranks)},
+      {.text =
+           fmt::format("{} of {} without a request", grouped(dummies), counted(steps, "step"))}};
+  if (stepped > 0) {
+    pieces.push_back({.text = fmt::format("{} of their time for the longest rank",
+                                          percent(waited / static_cast<double>(stepped)))});
+  }
+  return labelled_line("lock-step", pieces, style);
+}
+
+std::string gigabytes(std::int64_t bytes) {
+  return fmt::format("{} GB", significant(static_cast<double>(bytes) / kGigabyte));
+}
+
+std::string tier_line(const TierSummary& tier, const TextStyle& style) {
+  std::vector<Piece> pieces = {{.text = fmt::format("{} read", gigabytes(tier.bytes_read))}};
+  if (tier.read_ms) {
+    pieces.push_back({.text = fmt::format("{} ms a load", significant(*tier.read_ms))});
+  }
+  pieces.push_back({.text = fmt::format("{} written", gigabytes(tier.bytes_written))});
+  pieces.push_back(
+      {.text = fmt::format(
+           "peak {} of {}", grouped(tier.peak_blocks), counted(tier.capacity_blocks, "block"))});
+  if (tier.blocks_evicted > 0) {
+    pieces.push_back({.text = fmt::format("{} evicted", grouped(tier.blocks_evicted))});
+  }
+  if (tier.blocks_refused > 0) {
+    pieces.push_back({.text = fmt::format("{} found no room", grouped(tier.blocks_refused))});
+  }
+  if (tier.read_utilisation && tier.write_utilisation) {
+    pieces.push_back({.text = fmt::format("link {} read, {} written",
+                                          percent(*tier.read_utilisation),
+                                          percent(*tier.write_utilisation))});
+  }
+  return labelled_line(tier.tier, pieces, style);
+}
+
+std::string offload_lines(const OffloadSummary& offload, const TextStyle& style) {
+  std::vector<Piece> found = {
+      {.text = fmt::format(
+           "{} of {} not on the GPUs loaded{}",
+           grouped(offload.hit_tokens),
+           counted(offload.query_tokens, "token"),
+           offload.hit_rate ? fmt::format(" ({})", percent(*offload.hit_rate)) : std::string())},
+      {.text = counted(offload.loads, "request")}};
+  if (offload.load_ms) {
+    found.push_back({.text = fmt::format("{} ms each", significant(*offload.load_ms))});
+  }
+  if (offload.recomputed > 0) {
+    found.push_back({.text = fmt::format("{} computed as sooner", grouped(offload.recomputed))});
+  }
+  std::string text = labelled_line("KV tiers", found, style);
+  for (const TierSummary& tier : offload.tiers) {
+    text += tier_line(tier, style);
+  }
+  return text;
+}
+
+/// What its instances are, and cost.
+std::string made_of(const PoolSummary& pool) {
+  std::string text = fmt::format("{}: {} of {} on {} {}",
+                                 pool.name,
+                                 counted(pool.instances, "instance"),
+                                 pool.model,
+                                 pool.gpus,
+                                 pool.gpu);
+  text += fmt::format(", {} GPU hours", significant(pool.gpu_hours));
+  if (pool.cost) {
+    text += fmt::format(", cost {} USD", significant(*pool.cost));
+  }
+  return text;
+}
+
+std::string pools_table(const metrics::Summary& summary,
+                        const Node& cluster,
+                        const TextStyle& style) {
+  std::vector<Piece> pieces;
+  for (const PoolSummary& pool : summary.fleet->pools) {
+    pieces.push_back({.text = printable(made_of(pool), style.ascii)});
+  }
+  return pieces.empty() ? ""
+                        : labelled_line("pools", pieces, style) +
+                              render(fleet_view(summary,
+                                                {.title = "by pool", .path = "name"},
+                                                {kRequests},
+                                                load_shares()),
+                                     rows_at(cluster, "per_pool"),
+                                     Face::kTerminal,
+                                     style);
+}
+
+std::string admission_line(const AdmissionSummary& admission, const TextStyle& style) {
+  std::vector<Piece> pieces = {
+      {.text = admission.policy + (admission.flow_control ? " with flow control" : "")},
+      {.text = grouped(admission.admitted) + " admitted"}};
+  if (admission.evicted) {
+    pieces.push_back({.text = grouped(*admission.evicted) + " evicted"});
+  }
+  for (const AdmissionSummary::Refused& refused : admission.rejected) {
+    if (refused.requests > 0) {
+      std::string reason = refused.reason;
+      std::ranges::replace(reason, '_', ' ');
+      pieces.push_back({.text = fmt::format("{} refused: {}", grouped(refused.requests), reason),
+                        .colour = style.palette.bad});
+    }
+  }
+  if (admission.flow_control && admission.queue_ms) {
+    pieces.push_back({.text = fmt::format("queued {} ms, p99 {} ms",
+                                          significant(admission.queue_ms->of(Statistic::kMean)),
+                                          significant(admission.queue_ms->of(Statistic::kP99)))});
+  }
+  return labelled_line("admission", pieces, style);
+}
+
+std::string tenants_table(const metrics::Summary& summary,
+                          const Node& cluster,
+                          const TextStyle& style) {
+  const Rows rows = rows_at(cluster, "per_tenant");
+  if (rows.empty()) {
+    return {};
+  }
+  const TableView view =
+      fleet_view(summary,
+                 {.title = "by tenant", .path = "name"},
+                 {kRequests, {.title = "refused", .format = Format::kCount, .cell = refused}},
+                 {{.title = "share", .path = "share", .format = Format::kShare},
+                  {.title = "good", .path = "good_share", .format = Format::kShare}});
+  std::string text = render(view, rows, Face::kTerminal, style);
+  if (const auto& fairness = summary.fleet->fairness) {
+    text +=
+        pad_right("fairness", kLabelWidth) +
+        fmt::format("{:.3f} of 1 (Jain, tokens over shares, whatever each asked for)\n", *fairness);
+    if (const auto& of_demand = summary.fleet->fairness_of_demand) {
+      text += std::string(kLabelWidth, ' ') +
+              fmt::format("{:.3f} over the fair part of what each asked for\n", *of_demand);
+    }
+  }
+  return text;
+}
+
+std::string fault_text(const FaultSummary& fault) {
+  std::string text = fmt::format("{} at {} s", fault.name(), significant(fault.at_s));
+  if (fault.failed_requests > 0) {
+    text += fmt::format(", {} lost", counted(fault.failed_requests, "request"));
+  }
+  if (fault.over_s && *fault.over_s > fault.at_s) {
+    text += fmt::format(", over after {} s", significant(*fault.over_s - fault.at_s));
+  }
+  return text;
+}
+
+std::string scaling_line(const ScalingSummary& scaling, const TextStyle& style) {
+  std::vector<Piece> pieces;
+  if (!scaling.policy.empty()) {
+    pieces.push_back({.text = scaling.policy});
+    for (const std::string& pool : scaling.pools) {
+      std::int64_t up = 0;
+      std::int64_t down = 0;
+      std::int64_t most = 0;
+      for (const ScaleEventSummary& event : scaling.events) {
+        if (event.pool == pool) {
+          up += event.to > event.from ? 1 : 0;
+          down += event.to < event.from ? 1 : 0;
+          most = std::max({most, event.from, event.to});
+        }
+      }
+      if (most == 0 && (!pool.empty() || !scaling.events.empty())) {
+        continue;
+      }
+      pieces.push_back(
+          {.text = fmt::format(
+               "{}{}{} up, {} down", pool, pool.empty() ? "" : " ", counted(up, "time"), down)});
+      if (most > 0) {
+        pieces.push_back({.text = fmt::format("{} at most", counted(most, "instance"))});
+      }
+    }
+  }
+  if (scaling.pools.size() > 1 && scaling.events.empty()) {
+    pieces.push_back({.text = "no change"});
+  }
+  pieces.push_back({.text = fmt::format("{} GPU hours", significant(scaling.gpu_hours))});
+  if (scaling.cost) {
+    pieces.push_back({.text = fmt::format("cost {} USD", significant(*scaling.cost))});
+  }
+  return labelled_line("scaling", pieces, style);
+}
+
+std::string faults_line(const OperationsSummary& operations, const TextStyle& style) {
+  std::vector<Piece> pieces;
+  const auto& faults = operations.faults;
+  for (std::size_t i = 0; i < std::min(faults.size(), kMostFaults); ++i) {
+    pieces.push_back({.text = fault_text(faults[i])});
+  }
+  if (faults.size() > kMostFaults) {
+    std::int64_t lost = 0;
+    for (const FaultSummary& fault : faults) {
+      lost += fault.failed_requests;
+    }
+    pieces.push_back(
+        {.text = fmt::format("{} in all, {} lost",
+                             counted(static_cast<std::int64_t>(faults.size()), "fault"),
+                             counted(lost, "request"))});
+  }
+  if (operations.held_requests > 0) {
+    pieces.push_back({.text = fmt::format("{} waited for an instance",
+                                          counted(operations.held_requests, "request"))});
+  }
+  return pieces.empty() ? "" : labelled_line("faults", pieces, style);
+}
+
+std::string update_lines(const std::vector<UpdateSummary>& updates, const TextStyle& style) {
+  std::vector<Piece> pieces;
+  for (const UpdateSummary& update : updates) {
+    std::string text = fmt::format("{}{}{} of {} replaced from {} s on",
+                                   update.pool,
+                                   update.pool.empty() ? "" : " ",
+                                   update.replaced,
+                                   counted(update.instances, "instance"),
+                                   significant(update.at_s));
+    text += update.over_s
+                ? fmt::format(", over after {} s", significant(*update.over_s - update.at_s))
+                : std::string(", not over by the end");
+    if (update.starting > 0) {
+      text += fmt::format(", {} still starting", counted(update.starting, "new instance"));
+    }
+    pieces.push_back({.text = std::move(text)});
+    pieces.push_back({.text = fmt::format("{} ready at least", update.fewest_ready)});
+    if (update.failed_requests > 0) {
+      pieces.push_back({.text = fmt::format("{} lost, {} of them sent again",
+                                            counted(update.failed_requests, "request"),
+                                            update.rerouted_requests)});
+    }
+  }
+  return pieces.empty() ? "" : labelled_line("update", pieces, style);
+}
+
+std::string retries_line(const RetriesSummary& retries, const TextStyle& style) {
+  if (retries.attempts == 0 && retries.wasted_tokens == 0) {
+    return "";
+  }
+  return labelled_line(
+      "retries",
+      {{.text = fmt::format("{} sent again, {}",
+                            counted(retries.retried_requests, "request"),
+                            counted(retries.attempts, "further attempt"))},
+       {.text = fmt::format("{} wasted", counted(retries.wasted_tokens, "token"))}},
+      style);
+}
+
+std::string operations_lines(const OperationsSummary& operations, const TextStyle& style) {
+  std::string text;
+  if (operations.scaling) {
+    text += scaling_line(*operations.scaling, style);
+  }
+  text += update_lines(operations.updates, style);
+  text += faults_line(operations, style);
+  if (operations.retries) {
+    text += retries_line(*operations.retries, style);
+  }
+  return text;
 }
 
 }  // namespace
-
-document::Node fleet_tree(const FleetSummary& fleet) {
-  std::vector<document::Node> instances;
-  for (std::size_t id = 0; id < fleet.instances.size(); ++id) {
-    instances.push_back(instance_tree(id, fleet.instances[id]));
-  }
-  MapBuilder routing;
-  routing.add("router", text_node(fleet.router))
-      .add("decisions", integer_node(fleet.decisions))
-      .add("ties", integer_node(fleet.ties));
-  MapBuilder reasons;
-  for (const auto& [reason, decisions] : fleet.by_reason) {
-    reasons.add(reason, integer_node(decisions));
-  }
-  routing.add("by_reason", reasons.build());
-  if (fleet.refused > 0) {
-    routing.add("refused", integer_node(fleet.refused));
-  }
-  if (fleet.age_ms) {
-    routing.add("age_ms", number_node(fleet.age_ms));
-  }
-  if (fleet.regret) {
-    routing.add("regret", number_node(fleet.regret))
-        .add("hit_lost_tokens", integer_node(*fleet.hit_lost_tokens));
-  }
-  routing.add("request_variation", number_node(fleet.request_variation))
-      .add("token_variation", number_node(fleet.token_variation));
-  MapBuilder map;
-  map.add("routing", routing.build());
-  if (fleet.transfers) {
-    map.add("transfers", transfers_tree(*fleet.transfers));
-  }
-  if (fleet.lock_step) {
-    map.add("lock_step", lock_step_tree(*fleet.lock_step));
-  }
-  if (fleet.offload) {
-    map.add("kv_offload", offload_tree(*fleet.offload));
-  }
-  if (!fleet.pools.empty()) {
-    map.add("per_pool", pools_tree(fleet));
-  }
-  map.add("per_instance", list_node(std::move(instances)));
-  if (fleet.admission) {
-    map.add("admission", admission_tree(*fleet.admission));
-  }
-  if (!fleet.tenants.empty()) {
-    map.add("per_tenant", tenants_tree(fleet))
-        .add("fairness", number_node(fleet.fairness))
-        .add("fairness_of_demand", number_node(fleet.fairness_of_demand));
-  }
-  if (fleet.operations) {
-    add_operations(*fleet.operations, map);
-  }
-  return map.build();
-}
 
 std::string fleet_table(const metrics::Summary& summary, const TextStyle& style) {
   if (!summary.fleet) {
     return {};
   }
-  const auto& instances = summary.fleet->instances;
-  const std::vector<std::size_t> places = used_places(*summary.fleet);
-  const FleetRows rows(summary, style);
-  std::string text = "\n" + gateway_line(*summary.fleet, style);
-  if (summary.fleet->transfers) {
-    const metrics::TransferSummary& transfers = *summary.fleet->transfers;
-    text += transfers_lines(transfers, kinds_of(transfers.prefill_instances, places), style);
+  const FleetSummary& fleet = *summary.fleet;
+  const std::vector<std::size_t> places = used_places(fleet);
+  const Node cluster = metrics::fleet_tree(fleet);
+  const Rows instances = rows_at(cluster, "per_instance");
+  Rows used;
+  for (const std::size_t place : places) {
+    used.push_back(instances[place]);
   }
-  if (summary.fleet->lock_step) {
-    text += lock_step_line(*summary.fleet->lock_step, style);
-  }
-  if (summary.fleet->offload) {
-    text += offload_lines(*summary.fleet->offload, style);
-  }
-  text += pools_table(summary, style);
-  text += rows.header("by instance", {"requests"}, {"busy", "KV peak", "hits"}) +
-          FleetRows::all(places.size(), [&](std::size_t row) {
-            const InstanceSummary& one = instances[places[row]];
-            return rows.row(fmt::format("{}", places[row]),
-                            {one.requests},
-                            one.ttft_ms,
-                            one.tpot_ms,
-                            {one.busy, one.kv_peak, one.prefix_hit_rate});
-          });
-  if (summary.fleet->operations) {
-    text += operations_lines(*summary.fleet->operations, style);
-  }
-  return text + admission_table(summary, style) + "\n";
+  std::string text = "\n" + gateway_line(fleet, style);
+  text += fleet.transfers ? transfers_lines(*fleet.transfers, places, style) : "";
+  text += fleet.lock_step ? lock_step_line(*fleet.lock_step, style) : "";
+  text += fleet.offload ? offload_lines(*fleet.offload, style) : "";
+  text += pools_table(summary, cluster, style);
+  text += render(
+      fleet_view(summary, {.title = "by instance", .path = "id"}, {kRequests}, load_shares()),
+      used,
+      Face::kTerminal,
+      style);
+  text += fleet.operations ? operations_lines(*fleet.operations, style) : "";
+  text += fleet.admission ? admission_line(*fleet.admission, style) : "";
+  return text + tenants_table(summary, cluster, style) + "\n";
 }
 
 }  // namespace ridgeline::report

@@ -2,145 +2,84 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
-#include "domain/label_set.hpp"
+#include "document/document.hpp"
 #include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
+#include "metrics/summary_tree.hpp"
 #include "report/format.hpp"
+#include "report/html_page.hpp"
 #include "report/palette.hpp"
+#include "report/table/table.hpp"
 
 namespace ridgeline::report {
 namespace {
 
-using metrics::Distribution;
-using metrics::GroupSummary;
 using metrics::Metric;
 using metrics::Statistic;
 
-constexpr std::size_t kGroupNameWidth = 16;
-constexpr std::size_t kCellWidth = 9;
-/// Rows per label in this table; the other formats show every group.
+constexpr std::size_t kGroupNameWidth = 15;
+constexpr std::size_t kGroupCellWidth = 7;
+/// Rows of each label; the other formats have all.
 constexpr std::size_t kMostGroupRows = 8;
 
-/// One statistic of one latency, in the unit that suits the whole run's.
-struct GroupColumn {
-  std::string title;
-  const std::optional<Distribution> GroupSummary::* values;
-  Statistic statistic;
-  double per_ms;
-};
+std::string group_name(const document::Node& group) {
+  return group.find("value")->is_null() ? "(none)" : text_at(group, "value");
+}
 
-class GroupTable {
- public:
-  GroupTable(const metrics::Summary& summary, const TextStyle& style)
-      : summary_(summary), style_(style) {
-    add_latency("TTFT", Metric::kTtft, &GroupSummary::ttft_ms);
-    add_latency("TPOT", Metric::kTpot, &GroupSummary::tpot_ms);
-    add_latency("E2E", Metric::kE2e, &GroupSummary::e2e_ms);
-    // Medians go first, then what of the latencies stands last.
-    const auto width = static_cast<std::size_t>(std::max(style.width, 0));
-    while (!columns_.empty() && total_width() > width) {
-      const auto median = std::ranges::find(columns_, Statistic::kP50, &GroupColumn::statistic);
-      columns_.erase(median != columns_.end() ? median : columns_.end() - 1);
-    }
-  }
-
-  [[nodiscard]] std::string render(domain::Label label) const {
-    std::vector<const GroupSummary*> groups;
-    for (const auto& group : summary_.groups) {
-      if (group.label == label) {
-        groups.push_back(&group);
-      }
-    }
-    if (groups.empty()) {
-      return {};
-    }
-    std::string text = header(label);
-    for (std::size_t i = 0; i < std::min(groups.size(), kMostGroupRows); ++i) {
-      text += row(*groups[i]);
-    }
-    if (groups.size() > kMostGroupRows) {
-      text += fmt::format("and {} more: --format json\n", groups.size() - kMostGroupRows);
-    }
-    return text;
-  }
-
- private:
-  [[nodiscard]] bool judged() const { return !summary_.slo.empty(); }
-  [[nodiscard]] std::size_t total_width() const {
-    return kGroupNameWidth + kCellWidth * (columns_.size() + (judged() ? 2 : 1));
-  }
-
-  void add_latency(std::string_view name,
-                   Metric metric,
-                   const std::optional<Distribution> GroupSummary::* values) {
-    const auto& whole = summary_.client.of(metric);
+/// The groups of one label. On a narrow terminal medians go first, then what of the latencies
+/// stands last.
+TableView group_view(const metrics::Summary& summary, const std::string& label) {
+  TableView view{.columns = {{.title = "by " + label,
+                              .cell = group_name,
+                              .width = kGroupNameWidth,
+                              .most = kGroupNameWidth},
+                             {.title = "requests", .path = "requests", .format = Format::kCount}},
+                 .most_rows = kMostGroupRows};
+  int drop = 3;
+  for (const auto& [name, metric] : {std::pair("ttft", Metric::kTtft),
+                                     std::pair("tpot", Metric::kTpot),
+                                     std::pair("e2e", Metric::kE2e)}) {
+    const auto& whole = summary.client.of(metric);
     const TimeUnit unit = time_unit(whole ? whole->of(Statistic::kMean) : 1.0);
-    for (const Statistic statistic : {Statistic::kP50, Statistic::kP99}) {
-      columns_.push_back({.title = fmt::format("{} {}", name, unit.name),
-                          .values = values,
-                          .statistic = statistic,
-                          .per_ms = unit.per_ms});
+    for (const char* statistic : {"p50", "p99"}) {
+      const bool is_median = statistic == std::string_view("p50");
+      view.columns.push_back({.title = statistic,
+                              .path = fmt::format("{}_ms.{}", name, statistic),
+                              .format = Format::kSignificant,
+                              .scale = unit.per_ms,
+                              .above = fmt::format("{} {}", upper(name), unit.name),
+                              .drop = is_median ? 3 + drop : 4 - drop});
     }
+    --drop;
   }
-
-  [[nodiscard]] std::string header(domain::Label label) const {
-    const std::string name = domain::kLabelNames[static_cast<std::size_t>(label)];
-    std::string titles(kGroupNameWidth + kCellWidth, ' ');
-    std::string line = pad_right("by " + name, kGroupNameWidth) + pad_left("requests", kCellWidth);
-    std::string_view last;
-    for (const GroupColumn& column : columns_) {
-      titles += pad_left(column.title == last ? "" : column.title, kCellWidth);
-      line += pad_left(metrics::kStatisticNames[static_cast<std::size_t>(column.statistic)],
-                       kCellWidth);
-      last = column.title;
-    }
-    line += judged() ? pad_left("good", kCellWidth) : "";
-    titles.erase(titles.find_last_not_of(' ') + 1);
-    const auto dim = [this](const std::string& text) {
-      return style_.palette.paint(style_.palette.dim, text) + "\n";
-    };
-    return dim(titles) + dim(line);
+  if (!summary.slo.empty()) {
+    view.columns.push_back({.title = "good", .path = "good_share", .format = Format::kShare});
   }
-
-  [[nodiscard]] std::string row(const GroupSummary& group) const {
-    const std::string missing = style_.ascii ? "-" : "\u2013";
-    const std::string name = group.name ? printable(*group.name, style_.ascii) : "(none)";
-    std::string line =
-        pad_right(shortened(name, kGroupNameWidth - 1, style_.ascii), kGroupNameWidth) +
-        pad_left(grouped(group.requests), kCellWidth);
-    for (const GroupColumn& column : columns_) {
-      const auto& values = group.*column.values;
-      line += pad_left(values ? significant(values->of(column.statistic) * column.per_ms) : missing,
-                       kCellWidth);
-    }
-    if (judged()) {
-      line += pad_left(group.good_share ? percent(*group.good_share) : missing, kCellWidth);
-    }
-    return line + "\n";
+  for (std::size_t c = 1; c < view.columns.size(); ++c) {
+    view.columns[c].width = kGroupCellWidth;
   }
-
-  const metrics::Summary& summary_;
-  const TextStyle& style_;
-  std::vector<GroupColumn> columns_;
-};
+  return view;
+}
 
 }  // namespace
 
 std::string group_tables(const metrics::Summary& summary, const TextStyle& style) {
-  const GroupTable table(summary, style);
-  std::string text;
-  for (std::size_t label = 0; label < domain::kNumLabels; ++label) {
-    const std::string of_label = table.render(static_cast<domain::Label>(label));
-    text += of_label.empty() ? "" : "\n" + of_label;
+  if (summary.groups.empty()) {
+    return {};
   }
-  return text.empty() ? text : text + "\n";
+  std::string text;
+  const document::Node tree = metrics::summary_tree(summary);
+  for (const auto& [label, groups, where] : tree.find("groups")->members()) {
+    text +=
+        "\n" + render(group_view(summary, label), rows_of(groups.items()), Face::kTerminal, style);
+  }
+  return text + "\n";
 }
 
 }  // namespace ridgeline::report

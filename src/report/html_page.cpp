@@ -11,6 +11,7 @@
 #include "document/document.hpp"
 #include "document/json_writer.hpp"
 #include "document/node_json.hpp"
+#include "document/node_path.hpp"
 #include "report/figures/figure.hpp"
 #include "report/page_script.hpp"
 #include "report/svg.hpp"
@@ -133,7 +134,7 @@ std::string_view json_of_element(std::string_view page, std::string_view id) {
 }
 
 std::string text_at(const document::Node& tree, std::string_view path) {
-  const document::Node* const node = figures::at_path(tree, path);
+  const document::Node* const node = at_path(tree, path);
   return node != nullptr && node->is_string() ? node->as_string() : std::string();
 }
 

@@ -12,6 +12,8 @@
 
 #include "core/result.hpp"
 #include "document/document.hpp"
+#include "document/node_builder.hpp"
+#include "document/node_path.hpp"
 #include "metrics/slo.hpp"
 #include "report/figures/figure.hpp"
 #include "report/finding.hpp"
@@ -21,14 +23,14 @@
 #include "report/run_result.hpp"
 #include "report/saved_result.hpp"
 #include "report/svg.hpp"
-#include "report/tree.hpp"
 #include "scenario/accuracy_question.hpp"
 
 namespace ridgeline::report {
 namespace {
 
+using document::MapBuilder;
+
 using document::Node;
-using figures::at_path;
 using figures::number_at;
 
 bool has_number(const Node& tree, std::string_view key) {

@@ -4,10 +4,12 @@
 #include <string>
 
 #include "document/document.hpp"
+#include "document/node_builder.hpp"
 #include "evidence/validate/evidence.hpp"
-#include "report/tree.hpp"
 
 namespace ridgeline::report {
+
+using document::MapBuilder;
 
 document::Node measured_run_tree(const evidence::validate::Evidence& evidence) {
   using evidence::validate::Figure;
@@ -20,19 +22,15 @@ document::Node measured_run_tree(const evidence::validate::Evidence& evidence) {
     }
     MapBuilder levels;
     for (std::size_t level = 0; level < evidence::validate::kNumLevels; ++level) {
-      if (const auto& value = evidence.measured.at(figure, static_cast<Level>(level))) {
-        levels.add(evidence::validate::kLevelNames[level], number_node(value));
-      }
+      levels.add_known(evidence::validate::kLevelNames[level],
+                       evidence.measured.at(figure, static_cast<Level>(level)));
     }
     summary.add(std::string(evidence::validate::kFigureNames[i]) + "_ms", levels.build());
   }
-  if (const auto& output = evidence.measured.at(Figure::kOutputThroughput, Level::kMean)) {
-    summary.add("output_throughput", number_node(output));
-  }
-  if (evidence.request_throughput) {
-    summary.add("request_throughput", number_node(evidence.request_throughput));
-  }
-  return MapBuilder().add("summary", summary.build()).build();
+  summary
+      .add_known("output_throughput", evidence.measured.at(Figure::kOutputThroughput, Level::kMean))
+      .add_known("request_throughput", evidence.request_throughput);
+  return MapBuilder().add("summary", summary.build());
 }
 
 }  // namespace ridgeline::report

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "document/document.hpp"
+#include "document/node_builder.hpp"
 #include "domain/step.hpp"
 #include "metrics/slo.hpp"
 #include "plan/answer.hpp"
@@ -16,11 +17,17 @@
 #include "report/plan_nodes.hpp"
 #include "report/plan_report.hpp"
 #include "report/scale.hpp"
-#include "report/tree.hpp"
 #include "report/version.hpp"
 
 namespace ridgeline::report {
 namespace {
+
+using document::list_node;
+using document::list_of;
+using document::MapBuilder;
+using document::number_node;
+using document::text_node;
+using document::text_or_null;
 
 using document::Node;
 using plan::Answer;
@@ -34,26 +41,24 @@ Node estimate_node(const std::optional<Estimate>& estimate) {
     return Node::null({});
   }
   return MapBuilder()
-      .add("value", number_node(estimate->value))
-      .add("lo", number_node(estimate->lo))
-      .add("hi", number_node(estimate->hi))
-      .add("basis", text_node(estimate->basis))
-      .build();
+      .add("value", estimate->value)
+      .add("lo", estimate->lo)
+      .add("hi", estimate->hi)
+      .add("basis", estimate->basis);
 }
 
 Node target_node(const plan::Target& target) {
   MapBuilder map;
   map.add("statistic",
-          text_node(target.is_attainment
-                        ? "attainment"
-                        : metrics::kStatisticNames[static_cast<std::size_t>(target.statistic)]));
+          target.is_attainment
+              ? "attainment"
+              : metrics::kStatisticNames[static_cast<std::size_t>(target.statistic)]);
   if (target.is_attainment) {
-    map.add("attainment", number_node(1.0 - target.allowed_share));
+    map.add("attainment", 1.0 - target.allowed_share);
   }
   for (std::size_t i = 0; i < metrics::kNumMetrics; ++i) {
     if (target.limits[i]) {
-      map.add(std::string(metrics::kMetricNames[i]) + "_ms",
-              number_node(target.limits[i]->to_milliseconds()));
+      map.add(std::string(metrics::kMetricNames[i]) + "_ms", target.limits[i]->to_milliseconds());
     }
   }
   return map.build();
@@ -64,19 +69,18 @@ Node slo_node(const Answer& answer, const PlanCandidate& candidate) {
   for (const plan::TargetResult& result : candidate.targets) {
     const plan::Target& target = answer.question.slo.targets[result.target];
     MapBuilder map;
-    map.add("metric", text_node(target.name()))
+    map.add("metric", target.name())
         .add("statistic",
-             text_node(target.is_attainment
-                           ? "attainment"
-                           : metrics::kStatisticNames[static_cast<std::size_t>(target.statistic)]))
-        .add("target", number_node(target.limit_of(target.metric())->to_milliseconds()))
-        .add("unit", text_node("ms"))
-        .add("value",
-             number_node(result.value_ms ? std::optional(result.value_ms->value) : std::nullopt))
-        .add("lo", number_node(result.value_ms ? std::optional(result.value_ms->lo) : std::nullopt))
-        .add("hi", number_node(result.value_ms ? std::optional(result.value_ms->hi) : std::nullopt))
-        .add("exceed_share", number_node(result.exceed_share))
-        .add("verdict", text_node(result.met ? "met" : "missed"));
+             target.is_attainment
+                 ? "attainment"
+                 : metrics::kStatisticNames[static_cast<std::size_t>(target.statistic)])
+        .add("target", target.limit_of(target.metric())->to_milliseconds())
+        .add("unit", "ms")
+        .add("value", result.value_ms ? std::optional(result.value_ms->value) : std::nullopt)
+        .add("lo", result.value_ms ? std::optional(result.value_ms->lo) : std::nullopt)
+        .add("hi", result.value_ms ? std::optional(result.value_ms->hi) : std::nullopt)
+        .add("exceed_share", result.exceed_share)
+        .add("verdict", result.met ? "met" : "missed");
     items.push_back(map.build());
   }
   return list_node(std::move(items));
@@ -86,29 +90,28 @@ Node deployment_node(const PlanCandidate& candidate) {
   MapBuilder settings;
   MapBuilder engine;
   for (const auto& [path, value] : candidate.settings) {
-    settings.add(path, text_node(value));
+    settings.add(path, value);
     constexpr std::string_view kEngine = "engine.";
     if (path.starts_with(kEngine)) {
-      engine.add(path.substr(kEngine.size()), text_node(value));
+      engine.add(path.substr(kEngine.size()), value);
     }
   }
   MapBuilder map;
-  map.add("label", text_node(candidate.label))
-      .add("model", text_node(candidate.model))
-      .add("gpu", text_node(candidate.gpu))
-      .add("engine_version", text_node(candidate.engine))
+  map.add("label", candidate.label)
+      .add("model", candidate.model)
+      .add("gpu", candidate.gpu)
+      .add("engine_version", candidate.engine)
       .add("settings", settings.build())
       .add("engine", engine.build())
-      .add("replicas", integer_node(candidate.replicas))
-      .add("routing", candidate.router.empty() ? Node::null({}) : text_node(candidate.router));
+      .add("replicas", candidate.replicas)
+      .add("routing", text_or_null(candidate.router));
   if (candidate.split) {
     map.add("disaggregation",
             MapBuilder()
-                .add("prefill", integer_node(candidate.split->prefill))
-                .add("decode", integer_node(candidate.split->decode))
-                .build());
+                .add("prefill", candidate.split->prefill)
+                .add("decode", candidate.split->decode));
   } else {
-    map.add("disaggregation", text_node("none"));
+    map.add("disaggregation", "none");
   }
   return map.build();
 }
@@ -120,12 +123,11 @@ Node capacity_node(const PlanCandidate& candidate, std::int64_t replicas) {
   }
   const auto times = static_cast<double>(replicas);
   return MapBuilder()
-      .add("value", number_node(candidate.capacity->value * times))
-      .add("lo", number_node(candidate.capacity->lo * times))
-      .add("hi", number_node(candidate.capacity->hi * times))
-      .add("sampling_pct", number_node(candidate.sampling_sd * kPerCent))
-      .add("model_pct", number_node(candidate.model_sd * kPerCent))
-      .build();
+      .add("value", candidate.capacity->value * times)
+      .add("lo", candidate.capacity->lo * times)
+      .add("hi", candidate.capacity->hi * times)
+      .add("sampling_pct", candidate.sampling_sd * kPerCent)
+      .add("model_pct", candidate.model_sd * kPerCent);
 }
 
 /// The load that is recommended, by the names of what it is counted in.
@@ -133,12 +135,10 @@ Node run_load_node(const Answer& answer, const PlanCandidate& candidate) {
   if (!candidate.at) {
     return Node::null({});
   }
-  MapBuilder map;
-  map.add("clients",
-          number_node(answer.is_closed_loop ? std::optional(candidate.at->load) : std::nullopt))
-      .add("requests_per_s", number_node(candidate.at->requests_per_second))
-      .add("output_tokens_per_s", number_node(candidate.at->output_tokens_per_second));
-  return map.build();
+  return MapBuilder()
+      .add("clients", answer.is_closed_loop ? std::optional(candidate.at->load) : std::nullopt)
+      .add("requests_per_s", candidate.at->requests_per_second)
+      .add("output_tokens_per_s", candidate.at->output_tokens_per_second);
 }
 
 Node certificate_node(const PlanCandidate& candidate) {
@@ -146,12 +146,11 @@ Node certificate_node(const PlanCandidate& candidate) {
     return Node::null({});
   }
   return MapBuilder()
-      .add("windows", integer_node(candidate.certificate->windows))
-      .add("passed", integer_node(candidate.certificate->passed))
-      .add("window_requests", integer_node(candidate.certificate->window_requests))
-      .add("at_least", number_node(candidate.certificate->at_least))
-      .add("holds", bool_node(candidate.certificate->holds))
-      .build();
+      .add("windows", candidate.certificate->windows)
+      .add("passed", candidate.certificate->passed)
+      .add("window_requests", candidate.certificate->window_requests)
+      .add("at_least", candidate.certificate->at_least)
+      .add("holds", candidate.certificate->holds);
 }
 
 Node ids_node(const Answer& answer, const std::vector<std::size_t>& which) {
@@ -168,12 +167,12 @@ Node candidate_node(const Answer& answer, const PlanCandidate& candidate) {
   const auto if_assessed = [&](double value) {
     return number_node(assessed ? std::optional(value) : std::nullopt);
   };
-  map.add("id", text_node(candidate.id))
+  map.add("id", candidate.id)
       .add("deployment", deployment_node(candidate))
-      .add("gpus", integer_node(candidate.replicas * candidate.gpus_per_replica))
-      .add("usd_per_hour", number_node(candidate.cost.usd_per_hour))
-      .add("usd_per_mtok", number_node(candidate.cost.usd_per_mtok))
-      .add("usd_per_total_mtok", number_node(candidate.cost.usd_per_total_mtok))
+      .add("gpus", candidate.replicas * candidate.gpus_per_replica)
+      .add("usd_per_hour", candidate.cost.usd_per_hour)
+      .add("usd_per_mtok", candidate.cost.usd_per_mtok)
+      .add("usd_per_total_mtok", candidate.cost.usd_per_total_mtok)
       .add("watts", estimate_node(candidate.cost.watts))
       .add("watts_per_gpu", estimate_node(candidate.cost.watts_per_gpu))
       .add("facility_watts", estimate_node(candidate.cost.facility_watts))
@@ -182,20 +181,19 @@ Node candidate_node(const Answer& answer, const PlanCandidate& candidate) {
           answer.is_closed_loop ? "capacity_clients" : "capacity_rps",
           capacity_node(candidate, candidate.replicas > 0 ? answer.serving(candidate.replicas) : 0))
       .add("replica_capacity", capacity_node(candidate, 1))
-      .add("fluid_rps", number_node(candidate.fluid_capacity))
-      .add("most_rps", number_node(candidate.most_rate))
-      .add("utilisation",
-           number_node(candidate.resolved ? std::optional(candidate.utilisation) : std::nullopt))
+      .add("fluid_rps", candidate.fluid_capacity)
+      .add("most_rps", candidate.most_rate)
+      .add("utilisation", candidate.resolved ? std::optional(candidate.utilisation) : std::nullopt)
       .add("recommended_load", run_load_node(answer, candidate))
       .add("slo", slo_node(answer, candidate))
       .add("binding",
            candidate.binding ? text_node(answer.question.slo.targets[*candidate.binding].name())
                              : Node::null({}))
       .add("certificate", certificate_node(candidate))
-      .add("unstable", bool_node(candidate.unstable))
+      .add("unstable", candidate.unstable)
       .add("bound", candidate.is_bound() ? text_node(candidate.bound) : Node::null({}))
       .add("expected_error", expected_errors_tree(candidate.expected_errors))
-      .add("how", text_node(plan::kStageNames[static_cast<std::size_t>(candidate.stage)]))
+      .add("how", plan::kStageNames[static_cast<std::size_t>(candidate.stage)])
       .add("p_feasible", if_assessed(candidate.p_feasible))
       .add("p_best", if_assessed(candidate.p_best))
       .add("expected_regret", if_assessed(candidate.expected_regret))
@@ -205,44 +203,35 @@ Node candidate_node(const Answer& answer, const PlanCandidate& candidate) {
   map.add("dropped",
           candidate.dropped_stage.empty() ? Node::null({})
                                           : MapBuilder()
-                                                .add("stage", text_node(candidate.dropped_stage))
-                                                .add("reason", text_node(candidate.dropped_reason))
-                                                .build());
+                                                .add("stage", candidate.dropped_stage)
+                                                .add("reason", candidate.dropped_reason));
   return map.build();
 }
 
 Node question_node(const Answer& answer) {
-  std::vector<Node> targets;
-  for (const plan::Target& target : answer.question.slo.targets) {
-    targets.push_back(target_node(target));
-  }
   std::vector<Node> objectives;
   for (const plan::Objective objective : answer.question.objectives) {
     objectives.push_back(text_node(plan::kObjectiveNames[static_cast<std::size_t>(objective)]));
   }
   return MapBuilder()
-      .add("workload", text_node(answer.workload))
+      .add("workload", answer.workload)
       .add(answer.is_closed_loop ? "clients" : "rate_rps",
-           number_node(answer.question.most_of ? std::nullopt : std::optional(answer.load)))
+           answer.question.most_of ? std::nullopt : std::optional(answer.load))
       .add("maximize", answer.question.most_of ? text_node("throughput") : Node::null({}))
-      .add("session_rate", number_node(answer.session_rate))
-      .add("slo", list_node(std::move(targets)))
-      .add("confidence", number_node(answer.question.confidence))
-      .add("objective", list_node(std::move(objectives)))
-      .build();
+      .add("session_rate", answer.session_rate)
+      .add("slo", list_of(answer.question.slo.targets, target_node))
+      .add("confidence", answer.question.confidence)
+      .add("objective", list_node(std::move(objectives)));
 }
 
 Node rejected_node(const Answer& answer) {
-  std::vector<Node> items;
-  for (const plan::Rejection& rejection : answer.rejected) {
-    items.push_back(MapBuilder()
-                        .add("reason", text_node(rejection.reason))
-                        .add("count", integer_node(rejection.count))
-                        .add("example", text_node(rejection.example))
-                        .add("nearest", text_node(rejection.nearest))
-                        .build());
-  }
-  return list_node(std::move(items));
+  return list_of(answer.rejected, [&](const plan::Rejection& rejection) -> document::Node {
+    return MapBuilder()
+        .add("reason", rejection.reason)
+        .add("count", rejection.count)
+        .add("example", rejection.example)
+        .add("nearest", rejection.nearest);
+  });
 }
 
 /// Each factor's spread, its effect on each finalist's capacity, and its share of the pick's
@@ -256,7 +245,7 @@ Node sensitivity_node(const Answer& answer) {
     for (std::size_t i = 0; i < answer.finalists.size(); ++i) {
       const PlanCandidate& candidate = answer.candidates[answer.finalists[i]];
       const double elasticity = answer.elasticities[i][j];
-      elasticities.add(candidate.id, number_node(elasticity));
+      elasticities.add(candidate.id, elasticity);
       const double all =
           candidate.model_sd * candidate.model_sd + candidate.sampling_sd * candidate.sampling_sd;
       if (answer.pick == answer.finalists[i] && all > 0.0) {
@@ -264,12 +253,11 @@ Node sensitivity_node(const Answer& answer) {
       }
     }
     items.push_back(MapBuilder()
-                        .add("factor", text_node(factor.name))
-                        .add("gpu", text_node(factor.gpu))
-                        .add("sd", number_node(factor.sd))
+                        .add("factor", factor.name)
+                        .add("gpu", factor.gpu)
+                        .add("sd", factor.sd)
                         .add("elasticity", elasticities.build())
-                        .add("doubt_of_answer_pct", number_node(share))
-                        .build());
+                        .add("doubt_of_answer_pct", share));
   }
   return list_node(std::move(items));
 }
@@ -278,37 +266,29 @@ Node measure_node(const Answer& answer) {
   const plan::Objective objective = answer.question.objectives.front();
   const bool is_money =
       objective == plan::Objective::kUsdPerHour || objective == plan::Objective::kUsdPerMtok;
-  std::vector<Node> items;
-  for (const plan::MeasurementValue& value : answer.measurements) {
-    items.push_back(
-        MapBuilder()
-            .add("what", text_node(value.what))
-            .add("command", text_node(value.command))
-            .add("gpu", text_node(value.gpu))
-            .add("minutes", number_node(value.minutes))
-            .add("resolves_pct", number_node(value.resolves * kPerCent))
-            .add("evsi", number_node(value.value))
-            .add("evsi_usd_per_month",
-                 number_node(is_money ? std::optional(value.value * plan::kHoursPerMonth)
-                                      : std::nullopt))
-            .add("changes_answer_probability", number_node(value.changes_answer))
-            .build());
-  }
-  return list_node(std::move(items));
+  return list_of(answer.measurements, [&](const plan::MeasurementValue& value) -> document::Node {
+    return MapBuilder()
+        .add("what", value.what)
+        .add("command", value.command)
+        .add("gpu", value.gpu)
+        .add("minutes", value.minutes)
+        .add("resolves_pct", value.resolves * kPerCent)
+        .add("evsi", value.value)
+        .add("evsi_usd_per_month",
+             is_money ? std::optional(value.value * plan::kHoursPerMonth) : std::nullopt)
+        .add("changes_answer_probability", value.changes_answer);
+  });
 }
 
 Node breakeven_node(const Answer& answer) {
-  std::vector<Node> items;
-  for (const plan::BreakEven& even : answer.breakevens) {
-    items.push_back(MapBuilder()
-                        .add("gpu", text_node(even.gpu))
-                        .add("against", text_node(even.against))
-                        .add("ratio", number_node(even.ratio))
-                        .add("now", number_node(even.now))
-                        .add("id", text_node(answer.candidates[even.row].id))
-                        .build());
-  }
-  return list_node(std::move(items));
+  return list_of(answer.breakevens, [&](const plan::BreakEven& even) -> document::Node {
+    return MapBuilder()
+        .add("gpu", even.gpu)
+        .add("against", even.against)
+        .add("ratio", even.ratio)
+        .add("now", even.now)
+        .add("id", answer.candidates[even.row].id);
+  });
 }
 
 Node cheaper_node(const Answer& answer) {
@@ -316,10 +296,9 @@ Node cheaper_node(const Answer& answer) {
     return Node::null({});
   }
   return MapBuilder()
-      .add("id", text_node(answer.candidates[answer.cheaper->candidate].id))
-      .add("replicas", integer_node(answer.cheaper->replicas))
-      .add("p_feasible", number_node(answer.cheaper->p_feasible))
-      .build();
+      .add("id", answer.candidates[answer.cheaper->candidate].id)
+      .add("replicas", answer.cheaper->replicas)
+      .add("p_feasible", answer.cheaper->p_feasible);
 }
 
 Node answer_node(const Answer& answer, const std::vector<std::string>& files) {
@@ -327,50 +306,42 @@ Node answer_node(const Answer& answer, const std::vector<std::string>& files) {
   const bool is_sure = answer.pick && !answer.candidates[*answer.pick].is_bound();
   map.add("id", answer.pick ? text_node(answer.candidates[*answer.pick].id) : Node::null({}))
       .add("expected_regret_pct",
-           number_node(is_sure ? std::optional(answer.expected_regret_pct) : std::nullopt))
-      .add("headroom_pct",
-           number_node(answer.pick ? std::optional(answer.headroom_pct) : std::nullopt))
-      .add("amplification", number_node(answer.amplification))
+           is_sure ? std::optional(answer.expected_regret_pct) : std::nullopt)
+      .add("headroom_pct", answer.pick ? std::optional(answer.headroom_pct) : std::nullopt)
+      .add("amplification", answer.amplification)
       .add("cheaper", cheaper_node(answer))
-      .add("failure", answer.failure.empty() ? Node::null({}) : text_node(answer.failure))
-      .add("nearest", texts_node(answer.nearest))
-      .add("files", texts_node(files));
+      .add("failure", text_or_null(answer.failure))
+      .add("nearest", answer.nearest)
+      .add("files", files);
   return map.build();
 }
 
 Node search_node(const plan::SearchCounts& search) {
   return MapBuilder()
-      .add("points", integer_node(search.points))
+      .add("points", search.points)
       .add("by_stage",
            MapBuilder()
-               .add("rejected", integer_node(search.rejected))
-               .add("bound", integer_node(search.bounded))
-               .add("fluid", integer_node(search.by_fluid))
-               .add("simulated", integer_node(search.simulated - search.certified))
-               .add("certified", integer_node(search.certified))
-               .build())
-      .add("requests_simulated", integer_node(search.requests_simulated))
-      .add("limited", bool_node(search.limited))
-      .build();
+               .add("rejected", search.rejected)
+               .add("bound", search.bounded)
+               .add("fluid", search.by_fluid)
+               .add("simulated", search.simulated - search.certified)
+               .add("certified", search.certified))
+      .add("requests_simulated", search.requests_simulated)
+      .add("limited", search.limited);
 }
 
 }  // namespace
 
 Node plan_run_info_node(const PlanRunInfo& info) {
   return MapBuilder()
-      .add("version", text_node(version()))
-      .add("wall_time_s", number_node(info.wall_time_s))
-      .add("core_seconds", number_node(info.core_seconds))
-      .add("jobs", integer_node(info.jobs))
-      .build();
+      .add("version", version())
+      .add("wall_time_s", info.wall_time_s)
+      .add("core_seconds", info.core_seconds)
+      .add("jobs", info.jobs);
 }
 
 Node plan_config_node(const Node& scenario, const Node& space, std::string_view engine) {
-  return MapBuilder()
-      .add("scenario", scenario)
-      .add("space", space)
-      .add("engine", text_node(engine))
-      .build();
+  return MapBuilder().add("scenario", scenario).add("space", space).add("engine", engine);
 }
 
 Node plan_tree(const Answer& answer,
@@ -380,8 +351,8 @@ Node plan_tree(const Answer& answer,
   for (const PlanCandidate& candidate : answer.candidates) {
     candidates.push_back(candidate_node(answer, candidate));
   }
-  MapBuilder map;
-  map.add("schema_version", integer_node(kPlanSchemaVersion))
+  return MapBuilder()
+      .add("schema_version", kPlanSchemaVersion)
       .add("run_info", plan_run_info_node(info))
       .add("config", plan_config_node(answer.question.base, answer.question.axes, answer.engine))
       .add("question", question_node(answer))
@@ -394,10 +365,9 @@ Node plan_tree(const Answer& answer,
       .add("measure", measure_node(answer))
       .add("breakeven", breakeven_node(answer))
       .add("search", search_node(answer.search))
-      .add("partial", bool_node(answer.partial))
-      .add("warnings", warnings_tree(answer.warnings))
-      .add("digest", text_node(answer.digest));
-  return map.build();
+      .add("partial", answer.partial)
+      .add("warnings", answer.warnings)
+      .add("digest", answer.digest);
 }
 
 }  // namespace ridgeline::report

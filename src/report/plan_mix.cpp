@@ -12,18 +12,25 @@
 #include <fmt/ranges.h>
 
 #include "document/document.hpp"
+#include "document/node_builder.hpp"
 #include "metrics/slo.hpp"
 #include "plan/cost.hpp"
 #include "plan/target.hpp"
 #include "report/format.hpp"
-#include "report/grid.hpp"
 #include "report/plan_nodes.hpp"
+#include "report/table/grid.hpp"
 #include "report/text_lines.hpp"
-#include "report/tree.hpp"
 #include "report/warning_lines.hpp"
 
 namespace ridgeline::report {
 namespace {
+
+using document::list_node;
+using document::list_of;
+using document::MapBuilder;
+using document::number_node;
+using document::text_node;
+using document::text_or_null;
 
 using document::Node;
 using plan::MixAnswer;
@@ -116,39 +123,34 @@ Node numbers_node(const std::vector<double>& numbers) {
 
 Node pool_node(const MixAnswer& answer, const MixPool& pool) {
   const MixCandidate& candidate = answer.candidates[pool.candidate];
-  std::vector<Node> targets;
-  for (const plan::TargetResult& result : pool.targets) {
-    targets.push_back(
-        MapBuilder()
-            .add("target", text_node(answer.question.slo.targets[result.target].text()))
-            .add(
-                "value",
-                number_node(result.value_ms ? std::optional(result.value_ms->value) : std::nullopt))
-            .add("exceed_share", number_node(result.exceed_share))
-            .add("verdict", text_node(result.met ? "met" : "missed"))
-            .build());
-  }
   return MapBuilder()
-      .add("deployment", text_node(candidate.label))
-      .add("gpu", text_node(candidate.gpu))
-      .add("replicas", integer_node(pool.replicas))
-      .add("gpus", integer_node(pool.replicas * candidate.gpus))
-      .add("cost", number_node(static_cast<double>(pool.replicas) * candidate.cost))
+      .add("deployment", candidate.label)
+      .add("gpu", candidate.gpu)
+      .add("replicas", pool.replicas)
+      .add("gpus", pool.replicas * candidate.gpus)
+      .add("cost", static_cast<double>(pool.replicas) * candidate.cost)
       .add("shares", numbers_node(pool.shares))
-      .add("rate_rps", number_node(pool.rate))
-      .add("p_feasible",
-           number_node(candidate.bound.empty() ? std::optional(pool.p_feasible) : std::nullopt))
-      .add("bound", candidate.bound.empty() ? Node::null({}) : text_node(candidate.bound))
-      .add("slo", list_node(std::move(targets)))
+      .add("rate_rps", pool.rate)
+      .add("p_feasible", candidate.bound.empty() ? std::optional(pool.p_feasible) : std::nullopt)
+      .add("bound", text_or_null(candidate.bound))
+      .add("slo",
+           list_of(pool.targets,
+                   [&](const plan::TargetResult& result) -> document::Node {
+                     return MapBuilder()
+                         .add("target", answer.question.slo.targets[result.target].text())
+                         .add(
+                             "value",
+                             result.value_ms ? std::optional(result.value_ms->value) : std::nullopt)
+                         .add("exceed_share", result.exceed_share)
+                         .add("verdict", result.met ? "met" : "missed");
+                   }))
       .add("certificate",
            MapBuilder()
-               .add("windows", integer_node(pool.certificate.windows))
-               .add("passed", integer_node(pool.certificate.passed))
-               .add("window_requests", integer_node(pool.certificate.window_requests))
-               .add("at_least", number_node(pool.certificate.at_least))
-               .add("holds", bool_node(pool.certificate.holds))
-               .build())
-      .build();
+               .add("windows", pool.certificate.windows)
+               .add("passed", pool.certificate.passed)
+               .add("window_requests", pool.certificate.window_requests)
+               .add("at_least", pool.certificate.at_least)
+               .add("holds", pool.certificate.holds));
 }
 
 Node mix_answer_node(const MixAnswer& answer, const std::vector<std::string>& files) {
@@ -158,18 +160,16 @@ Node mix_answer_node(const MixAnswer& answer, const std::vector<std::string>& fi
   }
   MapBuilder map;
   map.add("cost",
-          number_node(answer.failure.empty() && !answer.partial ? std::optional(answer.cost)
-                                                                : std::nullopt))
+          answer.failure.empty() && !answer.partial ? std::optional(answer.cost) : std::nullopt)
       .add("pools", list_node(std::move(pools)))
-      .add("files", texts_node(files))
-      .add("failure", answer.failure.empty() ? Node::null({}) : text_node(answer.failure));
+      .add("files", files)
+      .add("failure", text_or_null(answer.failure));
   if (answer.alone) {
     map.add("alone",
             MapBuilder()
-                .add("deployment", text_node(answer.candidates[answer.alone->candidate].label))
-                .add("replicas", integer_node(answer.alone->replicas))
-                .add("cost", number_node(answer.alone->cost))
-                .build());
+                .add("deployment", answer.candidates[answer.alone->candidate].label)
+                .add("replicas", answer.alone->replicas)
+                .add("cost", answer.alone->cost));
   } else {
     map.add("alone", Node::null({}));
   }
@@ -180,10 +180,9 @@ Node classes_node(const MixAnswer& answer) {
   std::vector<Node> items;
   for (std::size_t c = 0; c < answer.rates.size(); ++c) {
     items.push_back(MapBuilder()
-                        .add("name", text_node(answer.question.classes[c].name))
-                        .add("rate_rps", number_node(answer.rates[c]))
-                        .add("workload", answer.question.classes[c].workload)
-                        .build());
+                        .add("name", answer.question.classes[c].name)
+                        .add("rate_rps", answer.rates[c])
+                        .add("workload", answer.question.classes[c].workload));
   }
   return list_node(std::move(items));
 }
@@ -256,36 +255,33 @@ Node mix_tree(const MixAnswer& answer,
   std::vector<Node> candidates;
   for (const MixCandidate& candidate : answer.candidates) {
     candidates.push_back(MapBuilder()
-                             .add("deployment", text_node(candidate.label))
-                             .add("gpu", text_node(candidate.gpu))
-                             .add("gpus", integer_node(candidate.gpus))
-                             .add("cost", number_node(candidate.cost))
+                             .add("deployment", candidate.label)
+                             .add("gpu", candidate.gpu)
+                             .add("gpus", candidate.gpus)
+                             .add("cost", candidate.cost)
                              .add("capacity_rps", numbers_node(candidate.capacity))
-                             .add("sure_rps", numbers_node(candidate.sure))
-                             .build());
+                             .add("sure_rps", numbers_node(candidate.sure)));
   }
-  std::vector<Node> targets;
-  for (const plan::Target& target : answer.question.slo.targets) {
-    targets.push_back(text_node(target.text()));
-  }
-  MapBuilder map;
-  map.add("schema_version", integer_node(kMixSchemaVersion))
+  return MapBuilder()
+      .add("schema_version", kMixSchemaVersion)
       .add("run_info", plan_run_info_node(info))
       .add("config", plan_config_node(answer.question.base, answer.question.axes, answer.engine))
       .add("question",
            MapBuilder()
                .add("classes", classes_node(answer))
-               .add("slo", list_node(std::move(targets)))
-               .add("confidence", number_node(answer.question.confidence))
-               .add("objective", text_node(counts_gpus(answer) ? "gpus" : "usd_per_hour"))
-               .build())
+               .add("slo",
+                    list_of(answer.question.slo.targets,
+                            [&](const plan::Target& target) -> document::Node {
+                              return text_node(target.text());
+                            }))
+               .add("confidence", answer.question.confidence)
+               .add("objective", counts_gpus(answer) ? "gpus" : "usd_per_hour"))
       .add("mix", mix_answer_node(answer, files))
       .add("candidates", list_node(std::move(candidates)))
-      .add("requests_simulated", integer_node(answer.requests_simulated))
-      .add("partial", bool_node(answer.partial))
-      .add("warnings", warnings_tree(answer.warnings))
-      .add("digest", text_node(answer.digest));
-  return map.build();
+      .add("requests_simulated", answer.requests_simulated)
+      .add("partial", answer.partial)
+      .add("warnings", answer.warnings)
+      .add("digest", answer.digest);
 }
 
 }  // namespace ridgeline::report

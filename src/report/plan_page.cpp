@@ -12,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include "document/document.hpp"
+#include "document/node_path.hpp"
 #include "report/figures/figure.hpp"
 #include "report/figures/front.hpp"
 #include "report/format.hpp"
@@ -19,16 +20,16 @@
 #include "report/leaves.hpp"
 #include "report/scale.hpp"
 #include "report/svg.hpp"
+#include "report/table/table.hpp"
 
 namespace ridgeline::report {
 namespace {
 
 using document::Node;
-using figures::at_path;
 using figures::FrontPoint;
 using figures::number_at;
 
-using Rows = std::vector<std::vector<std::string>>;
+using Texts = std::vector<std::vector<std::string>>;
 
 constexpr std::size_t kMostRows = 50;  ///< Rows of a table other than the answer.
 constexpr std::string_view kNothing = "\u2013";
@@ -39,15 +40,19 @@ std::span<const Node> items_at(const Node& tree, std::string_view path) {
                                             : std::span<const Node>();
 }
 
-/// A number there with its unit, or a dash; counts are whole.
-std::string cell(const Node& tree, std::string_view path, std::string_view unit = {}) {
+/// A number there with its unit, or a dash.
+std::string cell(const Node& tree,
+                 std::string_view path,
+                 std::string_view unit = {},
+                 Format format = Format::kSignificant) {
   const Node* const node = at_path(tree, path);
-  if (node == nullptr || !node->is_number()) {
-    return std::string(kNothing);
-  }
-  const std::string number = node->kind() == Node::Kind::kInteger ? grouped(node->as_integer())
-                                                                  : significant(node->as_real());
-  return fmt::format("{}{}{}", number, unit.empty() ? "" : " ", unit);
+  return node != nullptr && node->is_number()
+             ? fmt::format("{}{}{}", cell_text(node, format), unit.empty() ? "" : " ", unit)
+             : std::string(kNothing);
+}
+
+std::string count_cell(const Node& tree, std::string_view path) {
+  return cell(tree, path, {}, Format::kCount);
 }
 
 bool is_bound(const Node& candidate) {
@@ -106,7 +111,7 @@ std::string section(std::string_view id, std::string_view title, const std::stri
 }
 
 /// A table of texts; nothing without rows.
-std::string table(const std::vector<std::string>& head, Rows rows) {
+std::string table(const std::vector<std::string>& head, Texts rows) {
   if (rows.empty()) {
     return {};
   }
@@ -115,7 +120,7 @@ std::string table(const std::vector<std::string>& head, Rows rows) {
       text = xml_escaped(text);
     }
   }
-  return table_html(head, rows);
+  return report::table_html(head, rows);
 }
 
 /// Warnings, and what was done.
@@ -169,12 +174,12 @@ std::string mix_page(const Node& plan) {
     head.push_back(xml_escaped(leaf_text(target)));
   }
   head.emplace_back("sure");
-  Rows rows;
+  Texts rows;
   for (const Node& pool : items_at(plan, "mix.pools")) {
     std::vector<std::string> row = {
         fmt::format("{}", rows.size() + 1),
-        fmt::format("{} \u00d7 {}", cell(pool, "replicas"), text_at(pool, "deployment")),
-        cell(pool, "gpus"),
+        fmt::format("{} \u00d7 {}", count_cell(pool, "replicas"), text_at(pool, "deployment")),
+        count_cell(pool, "gpus"),
         cell(pool, "cost"),
         cell(pool, "rate_rps")};
     for (const Node& share : items_at(pool, "shares")) {
@@ -227,7 +232,7 @@ class PlanPage {
     return page + sure_html() + price_html() + rejected_html() + dropped_html() +
            notes_html(plan_,
                       fmt::format("{} points, {}",
-                                  cell(plan_, "search.points"),
+                                  count_cell(plan_, "search.points"),
                                   requests_text(plan_, "search.requests_simulated"))) +
            page_closing("");
   }
@@ -296,7 +301,7 @@ class PlanPage {
                           xml_escaped(small));
     };
     html += "<div class=\"cards\">\n";
-    card("GPUs", cell(*pick_, "gpus"), text_at(*pick_, "deployment.gpu"));
+    card("GPUs", count_cell(*pick_, "gpus"), text_at(*pick_, "deployment.gpu"));
     if (has_price_) {
       card("USD per hour",
            price_text(*pick_),
@@ -311,8 +316,9 @@ class PlanPage {
          sure_text(*pick_),
          is_bound(*pick_) ? "no certainty is said of bounds" : "that so many replicas suffice");
     card("windows",
-         fmt::format(
-             "{} of {}", cell(*pick_, "certificate.passed"), cell(*pick_, "certificate.windows")),
+         fmt::format("{} of {}",
+                     count_cell(*pick_, "certificate.passed"),
+                     count_cell(*pick_, "certificate.windows")),
          "met every target");
     return html + "</div>\n";
   }
@@ -342,13 +348,13 @@ class PlanPage {
       head.emplace_back("output tokens/s");
     }
     head.emplace_back("sure");
-    Rows rows;
+    Texts rows;
     for (std::size_t i = 0; i < ranking_.size(); ++i) {
       const Node& candidate = *ranking_[i];
       std::vector<std::string> row = {fmt::format("{}", i + 1),
                                       candidate_text(candidate),
                                       text_at(candidate, "deployment.engine_version"),
-                                      cell(candidate, "gpus")};
+                                      count_cell(candidate, "gpus")};
       if (has_price_) {
         row.push_back(price_text(candidate));
       }
@@ -453,7 +459,7 @@ class PlanPage {
             share_text(*pick_, "p_feasible"),
             share_text(*pick_, "p_best"),
             cell(plan_, "answer.expected_regret_pct", "%"))));
-    Rows causes;
+    Texts causes;
     for (const Node& factor : items_at(plan_, "sensitivity")) {
       constexpr double kWorthNaming = 1.0;
       if (number_at(factor, "doubt_of_answer_pct") >= kWorthNaming) {
@@ -461,7 +467,7 @@ class PlanPage {
       }
     }
     html += table({"what is not known well", "of the doubt"}, std::move(causes));
-    Rows measurements;
+    Texts measurements;
     for (const Node& one : items_at(plan_, "measure")) {
       constexpr double kWorthMeasuring = 0.02;
       constexpr std::size_t kMostMeasurements = 5;
@@ -479,7 +485,7 @@ class PlanPage {
   }
 
   [[nodiscard]] std::string price_html() const {
-    Rows rows;
+    Texts rows;
     for (const Node& even : items_at(plan_, "breakeven")) {
       rows.push_back({fmt::format("until {} costs {} \u00d7 {}",
                                   text_at(even, "gpu"),
@@ -492,16 +498,17 @@ class PlanPage {
   }
 
   [[nodiscard]] std::string rejected_html() const {
-    Rows rows;
+    Texts rows;
     for (const Node& rejection : items_at(plan_, "rejected")) {
-      rows.push_back(
-          {text_at(rejection, "reason"), cell(rejection, "count"), text_at(rejection, "example")});
+      rows.push_back({text_at(rejection, "reason"),
+                      count_cell(rejection, "count"),
+                      text_at(rejection, "example")});
     }
     return section("rejected", "Refused by rule", table({"reason", "points", "the first"}, rows));
   }
 
   [[nodiscard]] std::string dropped_html() const {
-    Rows rows;
+    Texts rows;
     std::size_t all = 0;
     for (const Node& candidate : items_at(plan_, "candidates")) {
       const std::string reason = text_at(candidate, "dropped.reason");

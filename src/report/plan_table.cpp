@@ -20,9 +20,9 @@
 #include "plan/target.hpp"
 #include "report/expected_error.hpp"
 #include "report/format.hpp"
-#include "report/grid.hpp"
 #include "report/palette.hpp"
 #include "report/plan_report.hpp"
+#include "report/table/grid.hpp"
 #include "report/text_lines.hpp"
 #include "report/warning_lines.hpp"
 

@@ -21,6 +21,7 @@
 #include "core/check.hpp"
 #include "core/ids.hpp"
 #include "core/result.hpp"
+#include "core/text.hpp"
 #include "core/time.hpp"
 #include "document/json_writer.hpp"
 #include "domain/label_set.hpp"
@@ -28,7 +29,6 @@
 #include "domain/request.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/summary.hpp"
-#include "report/csv_cells.hpp"
 #include "workload/item.hpp"
 #include "workload/source.hpp"
 #include "workload/traces/formats/request_jsonl.hpp"
@@ -291,7 +291,7 @@ class LogOfRequests final : public RequestLog {
     append(request.images);
     for (const auto label : kTextLabels) {
       append(",");
-      append(csv_cell(text_of(request, label)));
+      append(core::csv_cell(text_of(request, label)));
     }
   }
 

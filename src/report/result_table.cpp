@@ -17,6 +17,7 @@
 #include "document/document.hpp"
 #include "domain/record.hpp"
 #include "domain/step.hpp"
+#include "metrics/power_summary.hpp"
 #include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
 #include "report/expected_error.hpp"
@@ -24,7 +25,6 @@
 #include "report/format.hpp"
 #include "report/group_table.hpp"
 #include "report/palette.hpp"
-#include "report/power.hpp"
 #include "report/result_tree.hpp"
 #include "report/run_result.hpp"
 #include "report/terminal_plot.hpp"
@@ -38,13 +38,11 @@ using metrics::Distribution;
 using metrics::Metric;
 using metrics::Statistic;
 
-constexpr std::size_t kMaxWidth = 100;  ///< Width of sentences; tables take what there is.
 constexpr std::size_t kMinWidth = 48;
 constexpr std::size_t kResultLabelWidth = 9;
 constexpr std::size_t kUnitWidth = 3;
 constexpr std::size_t kNumberWidth = 9;  ///< The least, with the gap before it.
 constexpr std::size_t kNumberGap = 2;
-constexpr std::size_t kTextLabelWidth = 13;
 constexpr std::string_view kColumnGap = "   ";
 constexpr std::size_t kHistogramColumns = 20;
 
@@ -57,18 +55,6 @@ struct Row {
 
 std::size_t asked_width(const TextStyle& style) {
   return static_cast<std::size_t>(std::max(style.width, 0));
-}
-
-std::size_t usable_width(const TextStyle& style) {
-  return std::clamp(asked_width(style), kMinWidth, kMaxWidth);
-}
-
-LineLayout text_layout(const TextStyle& style) {
-  return {.width = usable_width(style), .indent = kTextLabelWidth, .reset = style.palette.reset};
-}
-
-std::string text_label(std::string_view label) {
-  return pad_right(label, kTextLabelWidth);
 }
 
 std::string missing_mark(const TextStyle& style) {
@@ -252,9 +238,7 @@ std::string headline(const RunResult& result, const TextStyle& style) {
   for (const auto& part : result.headline) {
     pieces.push_back({.text = printable(part, style.ascii)});
   }
-  LineLayout layout = text_layout(style);
-  layout.indent = 2;
-  std::string text = pieces.empty() ? "" : wrapped("", pieces, layout);
+  std::string text = pieces.empty() ? "" : wrapped("", pieces, sentence_layout(style));
   if (result.partial) {
     text += style.palette.paint(style.palette.warn, "interrupted: the result is partial") + "\n";
   }
@@ -287,7 +271,7 @@ std::string requests_line(const metrics::Summary& summary, const TextStyle& styl
       pieces.push_back({.text = grouped(count) + " " + kNames[i], .colour = style.palette.bad});
     }
   }
-  return wrapped(text_label("requests"), pieces, text_layout(style));
+  return labelled_line("requests", pieces, style);
 }
 
 /// Requests and tokens per second of a summary, or of a whole deployment.
@@ -304,7 +288,7 @@ std::vector<Piece> rate_pieces(const Rates& rates) {
 std::string throughput_line(const metrics::Summary& summary, const TextStyle& style) {
   std::vector<Piece> pieces = rate_pieces(summary);
   if (pieces.empty()) {
-    return text_label("throughput") + missing_mark(style) + "\n";
+    return labelled_line("throughput", {{.text = missing_mark(style)}}, style);
   }
   if (summary.goodput && summary.good_share) {
     pieces.push_back({.text = fmt::format("goodput {} req/s ({})",
@@ -325,14 +309,14 @@ std::string throughput_line(const metrics::Summary& summary, const TextStyle& st
                              significant(backlog.offered_rate)),
          .colour = style.palette.bad});
   }
-  return wrapped(text_label("throughput"), pieces, text_layout(style));
+  return labelled_line("throughput", pieces, style);
 }
 
 std::string deployment_line(const Deployment& deployment, const TextStyle& style) {
   const std::vector<Piece> pieces = rate_pieces(deployment);
-  const std::string label = text_label(fmt::format("{} ranks", deployment.data_parallel_size));
-  return pieces.empty() ? label + missing_mark(style) + "\n"
-                        : wrapped(label, pieces, text_layout(style));
+  return labelled_line(fmt::format("{} ranks", deployment.data_parallel_size),
+                       pieces.empty() ? std::vector<Piece>{{.text = missing_mark(style)}} : pieces,
+                       style);
 }
 
 std::string kv_line(const metrics::Summary& summary, const TextStyle& style) {
@@ -346,7 +330,21 @@ std::string kv_line(const metrics::Summary& summary, const TextStyle& style) {
       share("prefix hits", summary.kv_cache.prefix_hit_rate),
       {.text = counted(summary.preemptions, "preemption"),
        .colour = summary.preemptions > 0 ? style.palette.warn : std::string_view()}};
-  return wrapped(text_label("KV cache"), pieces, text_layout(style));
+  return labelled_line("KV cache", pieces, style);
+}
+
+/// "512 W per GPU", and what it is over.
+std::vector<Piece> power_pieces(const metrics::PowerSummary& power, const TextStyle& style) {
+  const std::string range =
+      power.own_law
+          ? std::string()
+          : fmt::format(" ({:.0f}{}{:.0f})", power.low, style.ascii ? "-" : "\u2013", power.high);
+  std::vector<Piece> pieces = {{.text = fmt::format("{:.0f} W per GPU{}", power.mean, range)}};
+  if (power.joules_per_output_token) {
+    pieces.push_back({.text = fmt::format("{} J per output token",
+                                          significant(*power.joules_per_output_token))});
+  }
+  return pieces;
 }
 
 /// The kinds that took any time, the largest first.
@@ -365,7 +363,7 @@ std::string step_time_line(const metrics::Summary& summary, const TextStyle& sty
     pieces.push_back({.text = fmt::format("{} {}", name, percent(share))});
   }
   pieces.push_back({.text = counted(summary.steps, "step")});
-  return wrapped(text_label("by roofline"), pieces, text_layout(style));
+  return labelled_line("by roofline", pieces, style);
 }
 
 std::string cost_line(const RunResult& result, const TextStyle& style) {
@@ -386,9 +384,7 @@ std::string cost_line(const RunResult& result, const TextStyle& style) {
     pieces.push_back(
         {.text = (style.ascii ? "-> " : "\u2192 ") + printable(style.saved_to, style.ascii)});
   }
-  LineLayout layout = text_layout(style);
-  layout.indent = 2;
-  return wrapped("", pieces, layout);
+  return wrapped("", pieces, sentence_layout(style));
 }
 
 }  // namespace
@@ -406,14 +402,12 @@ std::string result_table(const RunResult& result, const TextStyle& style) {
   text += kv_line(result.summary, style);
   text += step_time_line(result.summary, style);
   if (result.summary.power) {
-    text += wrapped(
-        text_label("power"), power_pieces(*result.summary.power, style), text_layout(style));
+    text += labelled_line("power", power_pieces(*result.summary.power, style), style);
   }
   if (const auto pieces = expected_error_pieces(result.expected_errors, style); !pieces.empty()) {
-    text += wrapped(text_label("expected err"), pieces, text_layout(style));
+    text += labelled_line("expected err", pieces, style);
   } else if (!result.bound.empty()) {
-    text += wrapped(
-        text_label("expected err"), {{.text = "none: " + result.bound}}, text_layout(style));
+    text += labelled_line("expected err", {{.text = "none: " + result.bound}}, style);
   }
   text += fleet_table(result.summary, style);
   text += group_tables(result.summary, style);

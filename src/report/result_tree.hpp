@@ -1,10 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include "document/document.hpp"
-#include "metrics/summary.hpp"
 #include "report/run_result.hpp"
 
 namespace ridgeline::report {
@@ -21,12 +19,7 @@ enum class SeriesIn : std::uint8_t { kTree, kNull, kNothing };
 /// null, and `warnings` says why.
 [[nodiscard]] document::Node result_tree(const RunResult& result,
                                          SeriesIn series = SeriesIn::kTree);
-/// The part under `summary`.
-[[nodiscard]] document::Node summary_tree(const metrics::Summary& summary);
-/// A distribution in milliseconds by its statistics' names; each null where there is none.
-[[nodiscard]] document::Node distribution_tree(
-    const std::optional<metrics::Distribution>& distribution);
-/// And under `deployment`.
+/// The part under `deployment`.
 [[nodiscard]] document::Node deployment_tree(const Deployment& deployment);
 
 }  // namespace ridgeline::report

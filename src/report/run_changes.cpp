@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "document/document.hpp"
+#include "document/node_path.hpp"
 #include "report/figures/figure.hpp"
 #include "report/format.hpp"
 #include "report/html_page.hpp"
@@ -73,8 +74,8 @@ std::string change_text(const ChangeLine& line,
                         const Node& before,
                         const Node& after,
                         const TextStyle& style) {
-  const Node* const old_value = figures::at_path(before, line.path);
-  const Node* const new_value = figures::at_path(after, line.path);
+  const Node* const old_value = at_path(before, line.path);
+  const Node* const new_value = at_path(after, line.path);
   if (old_value == nullptr || new_value == nullptr || !old_value->is_number() ||
       !new_value->is_number()) {
     return {};

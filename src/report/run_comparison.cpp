@@ -15,21 +15,23 @@
 #include "core/check.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
+#include "document/node_builder.hpp"
 #include "domain/step.hpp"
 #include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
 #include "report/format.hpp"
-#include "report/grid.hpp"
 #include "report/palette.hpp"
 #include "report/registry.hpp"
 #include "report/result_tree.hpp"
 #include "report/run_result.hpp"
+#include "report/table/grid.hpp"
 #include "report/text_lines.hpp"
-#include "report/tree.hpp"
 #include "report/warning_lines.hpp"
 
 namespace ridgeline::report {
 namespace {
+
+using document::MapBuilder;
 
 constexpr std::int64_t kRunComparisonSchemaVersion = 1;
 constexpr const char* kAbsent = "-";
@@ -144,14 +146,10 @@ std::string run_comparison_table(std::span<const ComparedRun> runs, const TextSt
 }
 
 document::Node run_comparison_tree(std::span<const ComparedRun> runs) {
-  std::vector<document::Node> models;
-  for (const ComparedRun& run : runs) {
-    models.push_back(result_tree(run.result));
-  }
   return MapBuilder()
-      .add("schema_version", integer_node(kRunComparisonSchemaVersion))
-      .add("models", list_node(std::move(models)))
-      .build();
+      .add("schema_version", kRunComparisonSchemaVersion)
+      .add("models",
+           document::list_of(runs, [](const ComparedRun& run) { return result_tree(run.result); }));
 }
 
 std::string run_comparison_csv(std::span<const ComparedRun> runs) {

@@ -13,13 +13,15 @@
 #include "core/check.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
+#include "document/node_builder.hpp"
 #include "document/schema.hpp"
 #include "report/html_page.hpp"
 #include "report/schema_text.hpp"
-#include "report/tree.hpp"
 
 namespace ridgeline::report {
 namespace {
+
+using document::MapBuilder;
 
 using document::Node;
 

@@ -15,14 +15,19 @@
 #include "core/time.hpp"
 #include "document/document.hpp"
 #include "document/json_writer.hpp"
+#include "document/node_builder.hpp"
 #include "domain/step.hpp"
 #include "metrics/series.hpp"
 #include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
-#include "report/tree.hpp"
 
 namespace ridgeline::report {
 namespace {
+
+using document::integer_node;
+using document::list_node;
+using document::MapBuilder;
+using document::number_node;
 
 using document::JsonWriter;
 using document::Node;

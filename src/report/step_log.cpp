@@ -20,19 +20,22 @@
 #include "core/units.hpp"
 #include "document/document.hpp"
 #include "document/json_writer.hpp"
+#include "document/node_builder.hpp"
 #include "document/reader.hpp"
 #include "domain/step.hpp"
 #include "latency/step_time_model.hpp"
 #include "report/format.hpp"
-#include "report/grid.hpp"
 #include "report/palette.hpp"
+#include "report/table/grid.hpp"
 #include "report/text_lines.hpp"
-#include "report/tree.hpp"
 #include "sim/step_watch.hpp"
 #include "workload/traces/reading/line_reader.hpp"
 
 namespace ridgeline::report {
 namespace {
+
+using document::list_node;
+using document::MapBuilder;
 
 constexpr std::int64_t kSummarySchemaVersion = 1;
 
@@ -215,11 +218,10 @@ document::Node shares_tree(const std::map<std::string, StepSummary::Share>& shar
   std::vector<document::Node> items;
   for (const auto& [name, share] : shares) {
     items.push_back(MapBuilder()
-                        .add("name", text_node(name))
-                        .add("steps", integer_node(share.steps))
-                        .add("us", number_node(share.us))
-                        .add("share", number_node(all_us > 0.0 ? share.us / all_us : 0.0))
-                        .build());
+                        .add("name", name)
+                        .add("steps", share.steps)
+                        .add("us", share.us)
+                        .add("share", all_us > 0.0 ? share.us / all_us : 0.0));
   }
   return list_node(std::move(items));
 }
@@ -313,25 +315,23 @@ core::Result<StepSummary> summarise_step_log(workload::LineReader lines, const s
 
 document::Node summary_tree(const StepSummary& summary) {
   return MapBuilder()
-      .add("schema_version", integer_node(kSummarySchemaVersion))
-      .add("lines", integer_node(summary.lines))
-      .add("steps", integer_node(summary.all.steps))
-      .add("busy_us", number_node(summary.all.us))
+      .add("schema_version", kSummarySchemaVersion)
+      .add("lines", summary.lines)
+      .add("steps", summary.all.steps)
+      .add("busy_us", summary.all.us)
       .add("by_bottleneck", shares_tree(summary.by_bottleneck, summary.all.us))
       .add("by_phase", shares_tree(summary.by_phase, summary.all.us))
       .add("by_operator", shares_tree(summary.by_operator, summary.all.us))
       .add("bottleneck_by_phase", phases_tree(summary))
       .add("ridge_crossings",
            MapBuilder()
-               .add("memory_to_compute", integer_node(summary.memory_to_compute))
-               .add("compute_to_memory", integer_node(summary.compute_to_memory))
-               .build())
-      .add("table_lookups", integer_node(summary.lookups))
-      .add("hit_rate", number_node(rate(summary.lookups - summary.misses, summary.lookups)))
-      .add("miss_rate", number_node(rate(summary.misses, summary.lookups)))
-      .add("table_misses", integer_node(summary.misses))
-      .add("farthest_miss", number_node(summary.farthest))
-      .build();
+               .add("memory_to_compute", summary.memory_to_compute)
+               .add("compute_to_memory", summary.compute_to_memory))
+      .add("table_lookups", summary.lookups)
+      .add("hit_rate", rate(summary.lookups - summary.misses, summary.lookups))
+      .add("miss_rate", rate(summary.misses, summary.lookups))
+      .add("table_misses", summary.misses)
+      .add("farthest_miss", summary.farthest);
 }
 
 std::string folded_stacks(const StepSummary& summary) {

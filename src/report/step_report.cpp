@@ -16,17 +16,20 @@
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "document/document.hpp"
+#include "document/node_builder.hpp"
 #include "domain/step.hpp"
 #include "latency/step_time_model.hpp"
 #include "report/format.hpp"
-#include "report/grid.hpp"
 #include "report/palette.hpp"
+#include "report/table/grid.hpp"
 #include "report/text_lines.hpp"
-#include "report/tree.hpp"
 #include "report/warning_lines.hpp"
 
 namespace ridgeline::report {
 namespace {
+
+using document::list_of;
+using document::MapBuilder;
 
 constexpr std::int64_t kSchemaVersion = 1;
 
@@ -36,17 +39,16 @@ const char* bottleneck_name(domain::Bottleneck kind) {
 
 document::Node part_tree(const latency::OperatorTime& part) {
   return MapBuilder()
-      .add("operator", text_node(part.name))
-      .add("phase", text_node(part.phase))
-      .add("shape", text_node(part.shape))
-      .add("calls", integer_node(part.calls))
-      .add("flops", number_node(part.flops.value()))
-      .add("bytes", number_node(part.bytes.value()))
-      .add("us", number_node(microseconds(part.time)))
-      .add("bottleneck", text_node(bottleneck_name(part.bottleneck)))
-      .add("source", text_node(part.source))
-      .add("distance", number_node(part.distance))
-      .build();
+      .add("operator", part.name)
+      .add("phase", part.phase)
+      .add("shape", part.shape)
+      .add("calls", part.calls)
+      .add("flops", part.flops.value())
+      .add("bytes", part.bytes.value())
+      .add("us", microseconds(part.time))
+      .add("bottleneck", bottleneck_name(part.bottleneck))
+      .add("source", part.source)
+      .add("distance", part.distance);
 }
 
 std::string no_share_mark(const TextStyle& style) {
@@ -210,12 +212,7 @@ domain::StepTime time_by_label(const latency::Explanation& explanation) {
 }  // namespace
 
 document::Node parts_tree(const std::vector<latency::OperatorTime>& parts) {
-  std::vector<document::Node> items;
-  items.reserve(parts.size());
-  for (const auto& part : parts) {
-    items.push_back(part_tree(part));
-  }
-  return list_node(std::move(items));
+  return list_of(parts, part_tree);
 }
 
 domain::Bottleneck bottleneck_of(const domain::StepTime& time) {
@@ -230,10 +227,9 @@ document::Node charged_tree(const StepReport& report) {
     return {};
   }
   return MapBuilder()
-      .add("decode_flops", number_node(report.charged->flops))
-      .add("own_flops", number_node(report.charged->own_flops))
-      .add("shortest_over_own", number_node(report.charged->shortest_ratio))
-      .build();
+      .add("decode_flops", report.charged->flops)
+      .add("own_flops", report.charged->own_flops)
+      .add("shortest_over_own", report.charged->shortest_ratio);
 }
 
 }  // namespace
@@ -243,23 +239,21 @@ document::Node step_tree(const StepReport& report) {
   const domain::StepTime labelled = time_by_label(report.explanation);
   MapBuilder kinds;
   for (std::size_t i = 0; i < domain::kNumBottlenecks; ++i) {
-    kinds.add(domain::kBottleneckNames[i],
-              number_node(labelled.by_bottleneck[i].to_microseconds()));
+    kinds.add(domain::kBottleneckNames[i], labelled.by_bottleneck[i].to_microseconds());
   }
   return MapBuilder()
-      .add("schema_version", integer_node(kSchemaVersion))
-      .add("model", text_node(report.model))
-      .add("step_us", number_node(total.gpu().to_microseconds()))
-      .add("bottleneck", text_node(bottleneck_name(bottleneck_of(labelled))))
-      .add("cpu_us", number_node(total.cpu.to_microseconds()))
+      .add("schema_version", kSchemaVersion)
+      .add("model", report.model)
+      .add("step_us", total.gpu().to_microseconds())
+      .add("bottleneck", bottleneck_name(bottleneck_of(labelled)))
+      .add("cpu_us", total.cpu.to_microseconds())
       .add("time_by_bottleneck", kinds.build())
       .add("parts", parts_tree(report.explanation.parts))
       .add("hidden", parts_tree(report.explanation.hidden))
-      .add("rounding_us", number_node(microseconds(report.explanation.rounding)))
+      .add("rounding_us", microseconds(report.explanation.rounding))
       .add("charged_attention", charged_tree(report))
       .add("config", report.config)
-      .add("warnings", warnings_tree(report.warnings))
-      .build();
+      .add("warnings", report.warnings);
 }
 
 std::string step_table(const StepReport& report, const TextStyle& style) {
@@ -299,15 +293,9 @@ std::string step_table(const StepReport& report, const TextStyle& style) {
 }
 
 document::Node comparison_tree(std::span<const StepReport> reports) {
-  std::vector<document::Node> steps;
-  steps.reserve(reports.size());
-  for (const auto& report : reports) {
-    steps.push_back(step_tree(report));
-  }
   return MapBuilder()
-      .add("schema_version", integer_node(kSchemaVersion))
-      .add("models", list_node(std::move(steps)))
-      .build();
+      .add("schema_version", kSchemaVersion)
+      .add("models", list_of(reports, step_tree));
 }
 
 std::string comparison_table(std::span<const StepReport> reports, const TextStyle& style) {

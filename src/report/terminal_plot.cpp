@@ -13,6 +13,7 @@
 
 #include "core/math.hpp"
 #include "document/document.hpp"
+#include "document/node_path.hpp"
 #include "report/figures/figure.hpp"
 #include "report/figures/lanes.hpp"
 #include "report/format.hpp"
@@ -34,8 +35,7 @@ constexpr double kLogFrom = 50.0;
 /// Requests per bin of a latency over the whole run.
 std::vector<double> bin_counts(const Node& result, std::string_view latency) {
   std::vector<double> counts(numbers_at(result, "series.latency_counts.bin_bounds_ms").size(), 0.0);
-  const Node* const windows =
-      figures::at_path(result, fmt::format("series.latency_counts.{}", latency));
+  const Node* const windows = at_path(result, fmt::format("series.latency_counts.{}", latency));
   for (std::size_t i = 0; windows != nullptr && i < windows->items().size(); ++i) {
     const auto& window = windows->items()[i].items();
     for (std::size_t j = 1; j < window.size(); ++j) {

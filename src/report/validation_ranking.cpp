@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "accuracy/bands.hpp"
-#include "document/json_writer.hpp"
 #include "evidence/validate/error_bands.hpp"
 #include "evidence/validate/ranking.hpp"
 #include "report/format.hpp"
@@ -54,22 +53,6 @@ std::string bands_words(const Ranking& ranking) {
     words += fmt::format("; {} without one, never picked", counted(ranking.without_band, "point"));
   }
   return words;
-}
-
-void write_row(document::JsonWriter& json, const RankingRow& row) {
-  json.begin_object();
-  json.member("group", row.group);
-  json.member("points", row.points);
-  json.member("deployments", row.deployments);
-  json.member("picks", row.picks);
-  json.member("violations", row.violations);
-  json.member("violations_pct", row.violations_pct());
-  json.member("worst_over_pct", row.worst_over_pct);
-  json.member("regret_mean_pct", row.mean_regret_pct);
-  json.member("regret_p90_pct", row.p90_regret_pct);
-  json.member("regret_max_pct", row.max_regret_pct);
-  json.member("one_sided", row.one_sided);
-  json.end_object();
 }
 
 }  // namespace
@@ -149,52 +132,6 @@ std::string ranking_markdown(const Ranking& ranking) {
                         100 * bin.held_by_deployment);
   }
   return text;
-}
-
-void write_ranking(document::JsonWriter& json, const Ranking& ranking) {
-  json.begin_object();
-  json.key("tpot_limits_ms").begin_array();
-  for (const double limit : evidence::validate::kTpotLimits) {
-    json.value(limit);
-  }
-  json.end_array();
-  json.key("ttft_limits_ms").begin_array();
-  for (const double limit : evidence::validate::kTtftLimits) {
-    json.value(limit);
-  }
-  json.end_array();
-  json.key("by_confidence").begin_array();
-  for (const RankingAt& at : ranking.by_confidence) {
-    json.begin_object();
-    json.member("confidence", at.confidence);
-    json.key("all");
-    write_row(json, at.all);
-    json.key("groups").begin_array();
-    for (const RankingRow& row : at.groups) {
-      write_row(json, row);
-    }
-    json.end_array();
-    json.end_object();
-  }
-  json.end_array();
-  json.key("calibration").begin_array();
-  for (const SureBin& bin : ranking.bins) {
-    json.begin_object();
-    json.member("from", bin.from);
-    json.member("to", bin.to);
-    json.member("picks", bin.picks);
-    json.member("said", bin.said);
-    json.member("held", bin.held);
-    json.member("deployments", bin.deployments);
-    json.member("held_by_deployment", bin.held_by_deployment);
-    json.member("calibrated", bin.calibrated());
-    json.end_object();
-  }
-  json.end_array();
-  json.member("small_groups", ranking.small_groups);
-  json.member("bands", ranking.by == CoverageBy::kShipped ? "shipped" : "left_out");
-  json.member("without_band", ranking.without_band);
-  json.end_object();
 }
 
 }  // namespace ridgeline::report

@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "document/json_writer.hpp"
 #include "evidence/validate/ranking.hpp"
 #include "report/palette.hpp"
 
@@ -13,7 +12,5 @@ namespace ridgeline::report {
                                        const TextStyle& style);
 /// The ranking as Markdown.
 [[nodiscard]] std::string ranking_markdown(const evidence::validate::Ranking& ranking);
-/// One object: `questions`, `by_confidence`, `calibration`.
-void write_ranking(document::JsonWriter& json, const evidence::validate::Ranking& ranking);
 
 }  // namespace ridgeline::report

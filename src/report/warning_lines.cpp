@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/result.hpp"
@@ -18,6 +19,14 @@ LineLayout sentence_layout(const TextStyle& style) {
   return {.width = static_cast<std::size_t>(std::clamp(style.width, kNarrowest, kWidest)),
           .indent = 2,
           .reset = style.palette.reset};
+}
+
+std::string labelled_line(std::string_view label,
+                          const std::vector<Piece>& pieces,
+                          const TextStyle& style) {
+  LineLayout layout = sentence_layout(style);
+  layout.indent = kLabelWidth;
+  return wrapped(pad_right(label, kLabelWidth), pieces, layout);
 }
 
 std::string warning_lines(const core::Warnings& warnings, const TextStyle& style) {

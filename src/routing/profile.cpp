@@ -37,9 +37,10 @@ namespace {
 
 constexpr std::string_view kMaxScore = "max-score-picker";
 constexpr std::string_view kWeightedRandom = "weighted-random-picker";
-constexpr std::string_view kRandom = "random-picker";
+constexpr std::string_view kRandomPicker = "random-picker";
 constexpr std::string_view kLatencyScorer = "latency-scorer";
-constexpr auto kPickers = std::to_array<std::string_view>({kMaxScore, kWeightedRandom, kRandom});
+constexpr auto kPickers =
+    std::to_array<std::string_view>({kMaxScore, kWeightedRandom, kRandomPicker});
 
 /// What two readers need together.
 void add_needs(Needs& all, const Needs& more) {

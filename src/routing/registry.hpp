@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "core/result.hpp"
 #include "routing/parameters.hpp"
@@ -27,6 +28,16 @@ struct RouterEntry {
     return parameters == nullptr ? std::span<const Parameter>() : parameters();
   }
 };
+
+/// What a policy whose class needs its setup, or nothing, is made by.
+template <typename Policy>
+std::unique_ptr<Router> make_policy(const RouterSetup& setup) {
+  if constexpr (std::is_constructible_v<Policy, const RouterSetup&>) {
+    return std::make_unique<Policy>(setup);
+  } else {
+    return std::make_unique<Policy>();
+  }
+}
 
 /// All policies; the first is the default.
 [[nodiscard]] std::span<const RouterEntry> routers();

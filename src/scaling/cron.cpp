@@ -1,7 +1,6 @@
 #include "scaling/cron.hpp"
 
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -10,20 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "core/parse.hpp"
 #include "core/time.hpp"
 
 namespace ridgeline::scaling {
 namespace {
 
 using std::chrono::minutes;
-
-std::optional<int> number(std::string_view text) {
-  int value = 0;
-  const char* const end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, value);
-  return !text.empty() && read.ec == std::errc() && read.ptr == end ? std::optional(value)
-                                                                    : std::nullopt;
-}
 
 /// What stands before a separator, which is taken off with it; all where there is none.
 std::string_view take_until(std::string_view& text, char separator) {
@@ -45,7 +37,7 @@ std::optional<Values> values_of(std::string_view part, int lowest, int highest) 
   std::string_view range = take_until(part, '/');
   Values values{.lowest = lowest, .highest = highest};
   if (has_step) {
-    const auto step = number(part);
+    const auto step = core::parse_whole<int>(part);
     if (!step || *step < 1) {
       return std::nullopt;
     }
@@ -55,8 +47,8 @@ std::optional<Values> values_of(std::string_view part, int lowest, int highest) 
     return values;
   }
   const bool is_range = range.find('-') != std::string_view::npos;
-  const auto from = number(take_until(range, '-'));
-  const auto to = is_range ? number(range) : from;
+  const auto from = core::parse_whole<int>(take_until(range, '-'));
+  const auto to = is_range ? core::parse_whole<int>(range) : from;
   if (!from || !to || *from < lowest || *to > highest || *from > *to || (has_step && !is_range)) {
     return std::nullopt;
   }
@@ -114,14 +106,14 @@ std::optional<CronLine> cron_line(std::string_view fields, std::int64_t replicas
 
 std::optional<std::chrono::sys_time<minutes>> calendar_minute(std::string_view text) {
   std::string_view date = take_until(text, 'T');
-  const auto year = number(take_until(date, '-'));
-  const auto month = number(take_until(date, '-'));
-  const auto day = number(date);
+  const auto year = core::parse_whole<int>(take_until(date, '-'));
+  const auto month = core::parse_whole<int>(take_until(date, '-'));
+  const auto day = core::parse_whole<int>(date);
   int hour = 0;
   int minute = 0;
   if (!text.empty()) {
-    const auto hours = number(take_until(text, ':'));
-    const auto rest = number(text);
+    const auto hours = core::parse_whole<int>(take_until(text, ':'));
+    const auto rest = core::parse_whole<int>(text);
     if (!hours || !rest || *hours < 0 || *hours > 23 || *rest < 0 || *rest > 59) {
       return std::nullopt;
     }

@@ -1,11 +1,11 @@
 #include "scaling/rolling_update.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <system_error>
+
+#include "core/parse.hpp"
 
 namespace ridgeline::scaling {
 namespace {
@@ -19,10 +19,8 @@ std::optional<CountOrPercent> count_or_percent(std::string_view text) {
   if (read.is_percent) {
     text.remove_suffix(1);
   }
-  const char* const end = text.data() + text.size();
-  const auto [reached, error] = std::from_chars(text.data(), end, read.value);
-  if (error != std::errc() || reached != end || read.value < 0 ||
-      (read.is_percent && read.value > kPercent)) {
+  read.value = core::parse_whole<std::int64_t>(text).value_or(-1);
+  if (read.value < 0 || (read.is_percent && read.value > kPercent)) {
     return std::nullopt;
   }
   return read;

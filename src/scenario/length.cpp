@@ -16,12 +16,14 @@
 #include "core/result.hpp"
 #include "core/units.hpp"
 #include "document/document.hpp"
+#include "document/node_builder.hpp"
 #include "document/reader.hpp"
-#include "scenario/node_builder.hpp"
 #include "workload/limits.hpp"
 #include "workload/options.hpp"
 
 namespace ridgeline::scenario {
+
+using document::MapBuilder;
 
 namespace {
 
@@ -91,8 +93,7 @@ document::Node normal_node(const char* name, const Kind& length) {
       .add("mean", length.mean)
       .add("std", length.std)
       .add("min", length.lowest.value())
-      .add("max", length.highest.value())
-      .finish();
+      .add("max", length.highest.value());
 }
 
 document::Node empirical_node(const workload::EmpiricalLength& length) {
@@ -105,8 +106,7 @@ document::Node empirical_node(const workload::EmpiricalLength& length) {
   return MapBuilder()
       .add("distribution", "empirical")
       .add("values", document::Node::list(std::move(values), {}))
-      .add("weights", document::Node::list(std::move(weights), {}))
-      .finish();
+      .add("weights", document::Node::list(std::move(weights), {}));
 }
 
 }  // namespace
@@ -168,8 +168,7 @@ document::Node to_node(const workload::Length& length) {
           return MapBuilder()
               .add("distribution", "uniform")
               .add("min", kind.lowest.value())
-              .add("max", kind.highest.value())
-              .finish();
+              .add("max", kind.highest.value());
         } else if constexpr (std::is_same_v<Kind, workload::NormalLength>) {
           return normal_node("normal", kind);
         } else if constexpr (std::is_same_v<Kind, workload::LognormalLength>) {
@@ -225,17 +224,16 @@ double mean_length(const workload::Length& length) {
 
 document::Node length_schema() {
   const auto number = [](double lowest) {
-    return MapBuilder().add("type", "number").add("minimum", lowest).finish();
+    return MapBuilder().add("type", "number").add("minimum", lowest);
   };
   const auto tokens = [] {
     return MapBuilder()
         .add("type", "integer")
         .add("minimum", kTokens.lowest)
-        .add("maximum", kTokens.highest)
-        .finish();
+        .add("maximum", kTokens.highest);
   };
   const auto list_of = [](document::Node items) {
-    return MapBuilder().add("type", "array").add("items", std::move(items)).finish();
+    return MapBuilder().add("type", "array").add("items", std::move(items));
   };
   std::vector<document::Node> names;
   for (const char* name : {"uniform", "normal", "lognormal", "empirical"}) {
@@ -257,12 +255,11 @@ document::Node length_schema() {
                    .add("min", tokens())
                    .add("max", tokens())
                    .add("values", list_of(tokens()))
-                   .add("weights", list_of(number(0.0))))
-          .finish();
+                   .add("weights", list_of(number(0.0))));
   std::vector<document::Node> either;
   either.push_back(tokens());
   either.push_back(std::move(distribution));
-  return MapBuilder().add("oneOf", document::Node::list(std::move(either), {})).finish();
+  return MapBuilder().add("oneOf", document::Node::list(std::move(either), {}));
 }
 
 }  // namespace ridgeline::scenario

@@ -1,18 +1,17 @@
 #include "scenario/override_document.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "core/parse.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "document/reader.hpp"
@@ -27,21 +26,13 @@ constexpr std::string_view kPatchOption = "set";
 constexpr std::string_view kLatencySetOption = "latency.set";
 constexpr const char* kFlagsFile = "command line";
 
-template <class T>
-std::optional<T> parse_number(std::string_view text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = error == std::errc() && end == text.data() + text.size();
-  return whole ? std::optional(value) : std::nullopt;
-}
-
 /// The text after a flag as a document would hold it: words stay words, numbers become numbers.
 document::Node scalar(const std::string& text) {
   const core::Location where{.file = kFlagsFile};
-  if (const auto integer = parse_number<std::int64_t>(text)) {
+  if (const auto integer = core::parse_whole<std::int64_t>(text)) {
     return document::Node::integer(*integer, where);
   }
-  if (const auto real = parse_number<double>(text); real && std::isfinite(*real)) {
+  if (const auto real = core::parse_whole<double>(text); real && std::isfinite(*real)) {
     return document::Node::real(*real, where);
   }
   if (text == "true" || text == "false") {

@@ -18,11 +18,11 @@
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "document/document.hpp"
+#include "document/node_builder.hpp"
 #include "document/reader.hpp"
 #include "latency/step_time_model.hpp"
 #include "scenario/engine_settings.hpp"
 #include "scenario/nested_members.hpp"
-#include "scenario/node_builder.hpp"
 #include "scenario/option_reader.hpp"
 #include "scenario/options.hpp"
 #include "scenario/override_document.hpp"
@@ -31,6 +31,8 @@
 #include "scenario/scenario_rules.hpp"
 
 namespace ridgeline::scenario {
+
+using document::MapBuilder;
 
 namespace {
 
@@ -335,7 +337,7 @@ document::Node to_node(const Scenario& scenario) {
       for (const auto& [key, value] : scenario.deployment.latency.settings) {
         settings.add(key, value);
       }
-      top.add(kLatencySet, settings.finish());
+      top.add(kLatencySet, settings.build());
     }
   }
   MapBuilder patches;
@@ -343,7 +345,7 @@ document::Node to_node(const Scenario& scenario) {
     patches.add(fmt::format("{}.{}", patch.target, patch.key), patch.value);
   }
   if (!patches.empty()) {
-    top.add(kSet, patches.finish());
+    top.add(kSet, patches.build());
   }
   if (!scenario.deployment.calibrated.is_null()) {
     top.add(kCalibrated, scenario.deployment.calibrated);

@@ -6,14 +6,16 @@
 #include <vector>
 
 #include "document/document.hpp"
+#include "document/node_builder.hpp"
 #include "scenario/length.hpp"
-#include "scenario/node_builder.hpp"
 #include "scenario/options.hpp"
 #include "scenario/scenario.hpp"
 #include "scenario/speculation.hpp"
 #include "scenario/time_value.hpp"
 
 namespace ridgeline::scenario {
+
+using document::MapBuilder;
 
 namespace {
 
@@ -30,8 +32,8 @@ document::Node text_list(const std::vector<std::string_view>& texts) {
 document::Node or_null(document::Node schema) {
   std::vector<document::Node> either;
   either.push_back(std::move(schema));
-  either.push_back(MapBuilder().add("type", "null").finish());
-  return MapBuilder().add("anyOf", document::Node::list(std::move(either), {})).finish();
+  either.push_back(MapBuilder().add("type", "null"));
+  return MapBuilder().add("anyOf", document::Node::list(std::move(either), {}));
 }
 
 document::Node value_schema(const Option& option) {
@@ -73,7 +75,7 @@ document::Node value_schema(const Option& option) {
   } else {
     schema.add("type", "string");
   }
-  return schema.finish();
+  return schema.build();
 }
 
 document::Node option_schema(const Option& option) {
@@ -90,15 +92,14 @@ document::Node option_schema(const Option& option) {
   if (const auto standard = value_node(option, Scenario()); !required && !standard.is_null()) {
     schema.add("default", standard);
   }
-  return schema.finish();
+  return schema.build();
 }
 
 document::Node object_schema(MapBuilder properties) {
   return MapBuilder()
       .add("type", "object")
       .add("additionalProperties", false)
-      .add("properties", std::move(properties))
-      .finish();
+      .add("properties", std::move(properties));
 }
 
 /// A section and those below it; a plain word is the option that names it.
@@ -135,8 +136,8 @@ document::Node section_schema(const std::string& path) {
   }
   std::vector<document::Node> either;
   either.push_back(std::move(map));
-  either.push_back(MapBuilder().add("type", "string").finish());
-  return MapBuilder().add("anyOf", document::Node::list(std::move(either), {})).finish();
+  either.push_back(MapBuilder().add("type", "string"));
+  return MapBuilder().add("anyOf", document::Node::list(std::move(either), {}));
 }
 
 }  // namespace
@@ -164,7 +165,7 @@ document::Node scenario_schema() {
   for (const auto& member : object.members()) {
     schema.add(member.key, member.value);
   }
-  return schema.add("required", text_list({"model", "gpu"})).finish();
+  return schema.add("required", text_list({"model", "gpu"}));
 }
 
 document::Node options_schema() {
@@ -191,8 +192,7 @@ document::Node options_schema() {
       .add("title", "Ridgeline options by keyword: the flags with underscores")
       .add("type", "object")
       .add("additionalProperties", false)
-      .add("properties", std::move(properties))
-      .finish();
+      .add("properties", std::move(properties));
 }
 
 }  // namespace ridgeline::scenario

@@ -13,15 +13,17 @@
 
 #include "core/result.hpp"
 #include "document/document.hpp"
+#include "document/node_builder.hpp"
 #include "document/reader.hpp"
 #include "domain/draft_level.hpp"
 #include "latency/step_time_model.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
-#include "scenario/node_builder.hpp"
 
 namespace ridgeline::scenario {
 namespace {
+
+using document::MapBuilder;
 
 constexpr const char* kConfigPath = "engine.speculative_config";
 /// vLLM's methods with a price here; it has others (medusa, mlp_speculator, suffix).
@@ -202,7 +204,7 @@ document::Node to_node(const SpeculativeConfig& config) {
   if (!rows.empty()) {
     map.add(kLevels, document::Node::list(std::move(rows), {}));
   }
-  return map.finish();
+  return map.build();
 }
 
 document::Node speculative_schema() {
@@ -214,12 +216,11 @@ document::Node speculative_schema() {
     methods.push_back(document::Node::string(method, {}));
   }
   std::vector<document::Node> either;
-  either.push_back(probability().finish());
+  either.push_back(probability());
   either.push_back(MapBuilder()
                        .add("type", "array")
                        .add("minItems", std::int64_t{1})
-                       .add("items", probability())
-                       .finish());
+                       .add("items", probability()));
   std::vector<document::Node> required;
   for (const char* key : {"method", "num_speculative_tokens", "acceptance"}) {
     required.push_back(document::Node::string(key, {}));
@@ -240,8 +241,7 @@ document::Node speculative_schema() {
                        .add("maximum", kMostDrafts))
               .add(kLevels, MapBuilder().add("type", "array").add("minItems", std::int64_t{1}))
               .add("acceptance",
-                   MapBuilder().add("anyOf", document::Node::list(std::move(either), {}))))
-      .finish();
+                   MapBuilder().add("anyOf", document::Node::list(std::move(either), {}))));
 }
 
 core::Result<latency::Speculation> resolve_speculation(const SpeculativeConfig& config,

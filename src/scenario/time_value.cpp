@@ -1,15 +1,14 @@
 #include "scenario/time_value.hpp"
 
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "core/parse.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "document/document.hpp"
@@ -20,17 +19,9 @@ namespace {
 
 constexpr double kMillisecondsPerSecond = 1e3;
 
-/// The number that is the whole text.
-std::optional<double> bare_number(std::string_view text) {
-  double bare = 0.0;
-  const char* const end = text.data() + text.size();
-  const auto [reached, error] = std::from_chars(text.data(), end, bare);
-  return error == std::errc() && reached == end ? std::optional(bare) : std::nullopt;
-}
-
 std::optional<double> bare_number(const document::Node& node) {
   return node.is_number()   ? std::optional(node.as_real())
-         : node.is_string() ? bare_number(node.as_string())
+         : node.is_string() ? core::parse_whole<double>(node.as_string())
                             : std::nullopt;
 }
 
@@ -60,7 +51,7 @@ std::string in_both_units(double bare) {
 }  // namespace
 
 std::optional<core::Duration> time_value(std::string_view text) {
-  if (const auto bare = bare_number(text)) {
+  if (const auto bare = core::parse_whole<double>(text)) {
     return core::Duration::from_seconds(*bare);
   }
   const auto seconds = document::parse_quantity(text, "seconds");

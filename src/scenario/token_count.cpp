@@ -1,13 +1,12 @@
 #include "scenario/token_count.hpp"
 
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <system_error>
 
+#include "core/parse.hpp"
 #include "core/text.hpp"
 
 namespace ridgeline::scenario {
@@ -29,15 +28,14 @@ std::optional<std::int64_t> parse_token_count(std::string_view text) {
       digits.find_first_not_of(allowed) != std::string_view::npos) {
     return std::nullopt;
   }
-  double number = 0.0;
-  const auto [end, error] = std::from_chars(digits.begin(), digits.end(), number);
-  if (error != std::errc() || end != digits.end()) {
+  auto number = core::parse_whole<double>(digits);
+  if (!number) {
     return std::nullopt;
   }
   for (std::size_t power = 0; power <= (is_decimal ? decimal : binary); ++power) {
-    number *= is_decimal ? kThousand : kKibi;
+    *number *= is_decimal ? kThousand : kKibi;
   }
-  const double tokens = std::floor(number);
+  const double tokens = std::floor(*number);
   return tokens <= core::kLargestExactInteger ? std::optional(static_cast<std::int64_t>(tokens))
                                               : std::nullopt;
 }

@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "core/ids.hpp"
+#include "core/parse.hpp"
 #include "core/result.hpp"
 #include "core/rng.hpp"
 #include "core/sha256.hpp"
@@ -399,19 +400,16 @@ openai::ApiResult<void> Emulator::check_model(const std::optional<std::string>& 
 }
 
 openai::ApiResult<std::int32_t> Emulator::rank_of(const net::HttpRequest& request) const {
-  std::int32_t rank = 0;
-  const std::string_view stated = request.header("x-data-parallel-rank");
-  const char* const end = stated.data() + stated.size();
-  const auto read = std::from_chars(stated.data(), end, rank);
-  if (stated.empty() || read.ec != std::errc() || read.ptr != end) {
+  const auto rank = core::parse_whole<std::int32_t>(request.header("x-data-parallel-rank"));
+  if (!rank) {
     return -1;  // As vLLM, which passes over what is no number.
   }
   const std::int64_t ranks = resolved_.deployment->section.engine.data_parallel_size;
-  if (rank < 0 || rank >= ranks) {
+  if (*rank < 0 || *rank >= ranks) {
     return tl::unexpected(openai::refused(
-        fmt::format("data_parallel_rank {} is out of range [0, {}).", rank, ranks)));
+        fmt::format("data_parallel_rank {} is out of range [0, {}).", *rank, ranks)));
   }
-  return rank;
+  return *rank;
 }
 
 void Emulator::mark(const net::HttpRequest& request, std::vector<EngineRequest>& requests) {

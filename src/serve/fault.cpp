@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -10,12 +9,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "core/parse.hpp"
 #include "core/time.hpp"
 #include "document/reader.hpp"
 
@@ -26,11 +25,9 @@ namespace {
 constexpr std::array<std::string_view, 4> kKinds = {"error", "stall", "disconnect", "die"};
 
 std::optional<double> number_in(std::string_view text, double lowest, double highest) {
-  double number = 0.0;
-  const char* const end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, number);
-  const bool is_number = read.ec == std::errc() && read.ptr == end && std::isfinite(number);
-  return is_number && number >= lowest && number <= highest ? std::optional(number) : std::nullopt;
+  const auto number = core::parse_whole<double>(text);
+  const bool is_number = number && std::isfinite(*number);
+  return is_number && *number >= lowest && *number <= highest ? number : std::nullopt;
 }
 
 bool read_part(std::string_view key, const std::string& value, Fault& fault) {

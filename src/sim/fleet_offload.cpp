@@ -89,11 +89,9 @@ cluster::OffloadOptions offload_options(const scenario::Resolved& resolved,
   options.instances_per_host = cluster.kv_transfer.instances_per_host.value_or(1);
   options.layouts = layouts_of(resolved, model);
   options.layout_of = pools_of_instances(resolved);
-  options.promote_on_hit = section.promote_on_hit.value_or(true);
+  options.rules = section.rules;
   options.write_back = section.write_policy == "write_back";
   options.stores_answers = !section.offload_prompt_only.value_or(true);
-  options.min_hit_blocks = section.min_hit_blocks.value_or(1);
-  options.store_threshold = section.store_threshold.value_or(0);
   options.sharing =
       section.offload_sharing == "max-min" ? link::Sharing::kMaxMin : link::Sharing::kFifo;
   for (std::size_t i = 0; i < cluster::kNumTiers; ++i) {

@@ -13,12 +13,12 @@
 
 #include "core/result.hpp"
 #include "document/document.hpp"
+#include "document/node_builder.hpp"
 #include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
 #include "model/operators.hpp"
 #include "scenario/accuracy_question.hpp"
 #include "scenario/deployment.hpp"
-#include "scenario/node_builder.hpp"
 #include "scenario/resolve.hpp"
 #include "sim/fleet_pools.hpp"
 #include "sim/operations.hpp"
@@ -27,8 +27,9 @@
 namespace ridgeline::sweep {
 namespace {
 
+using document::MapBuilder;
+
 using metrics::Statistic;
-using scenario::MapBuilder;
 
 /// Statistics of a distribution. The others of a result (std, max) say little of a deployment.
 constexpr std::array kStatistics = {
@@ -138,14 +139,14 @@ document::Node result_of(const scenario::Resolved& resolved,
       .add("basis", scenario::basis_words(resolved))
       .add("warnings", codes(resolved.warnings, outcome.warnings))
       .add("digest", outcome.digest);
-  return map.finish();
+  return map.build();
 }
 
 }  // namespace
 
 Measure run_measure() {
   return {.name = "run",
-          .settings = MapBuilder().add("measure", "run").finish(),
+          .settings = MapBuilder().add("measure", "run"),
           .find = [](const scenario::Resolved& resolved, const std::atomic<bool>& interrupt)
               -> core::Result<std::optional<document::Node>> {
             auto source = resolved.workload.open();

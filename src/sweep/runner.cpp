@@ -15,7 +15,7 @@
 
 #include "core/parallel.hpp"
 #include "core/result.hpp"
-#include "scenario/node_builder.hpp"
+#include "document/node_builder.hpp"
 #include "sweep/axes.hpp"
 #include "sweep/measure.hpp"
 #include "sweep/row.hpp"
@@ -98,11 +98,11 @@ class Runner {
   }
 
   [[nodiscard]] document::Node values_of(const Point& point) const {
-    scenario::MapBuilder map;
+    document::MapBuilder map;
     for (std::size_t i = 0; i < point.values.size(); ++i) {
       map.add(sweep_.axes().axes()[i].path, point.values[i]);
     }
-    return map.finish();
+    return map.build();
   }
 
   void keep(core::Result<void> done) {

@@ -1,25 +1,20 @@
 #include "sweep/shard.hpp"
 
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <system_error>
 
 #include <fmt/format.h>
 
+#include "core/parse.hpp"
 #include "core/result.hpp"
 
 namespace ridgeline::sweep {
 namespace {
 
 std::optional<std::int64_t> whole_number(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < 0) {
-    return std::nullopt;
-  }
-  return value;
+  const auto value = core::parse_whole<std::int64_t>(text);
+  return value && *value >= 0 ? value : std::nullopt;
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 #include "core/digest.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
-#include "scenario/node_builder.hpp"
+#include "document/node_builder.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
 #include "sweep/axes.hpp"
@@ -119,11 +119,11 @@ core::Result<void> lay_flags(const SweepWords& words, Parts& parts) {
 }
 
 document::Node axes_node(const Axes& axes) {
-  scenario::MapBuilder map;
+  document::MapBuilder map;
   for (const Axis& axis : axes.axes()) {
     map.add(axis.path, document::Node::list(axis.values, {}));
   }
-  return map.finish();
+  return map.build();
 }
 
 }  // namespace
@@ -184,15 +184,14 @@ std::string Sweep::digest(const document::Node& estimator) const {
 }
 
 document::Node Sweep::description(const document::Node& estimator, std::string_view version) const {
-  return scenario::MapBuilder()
+  return document::MapBuilder()
       .add("schema_version", kStoreSchema)
       .add("digest", digest(estimator))
       .add("version", version)
       .add("points", size())
       .add("estimator", estimator)
       .add("axes", axes_node(axes_))
-      .add("scenario", scenario_)
-      .finish();
+      .add("scenario", scenario_);
 }
 
 ResolvedPoint Sweep::resolve(const Point& point, const document::Node& estimator) const {

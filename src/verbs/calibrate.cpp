@@ -8,11 +8,11 @@
 
 #include "core/result.hpp"
 #include "document/document.hpp"
+#include "document/node_builder.hpp"
 #include "evidence/calibrate/alternatives.hpp"
 #include "evidence/calibrate/server_file.hpp"
 #include "report/palette.hpp"
 #include "report/results/calibration.hpp"
-#include "report/tree.hpp"
 #include "verbs/measured_files.hpp"
 #include "verbs/registry.hpp"
 #include "verbs/verb.hpp"
@@ -56,7 +56,7 @@ document::Node tree_with_server(const FoundServer& found) {
   } else {
     members.push_back(
         {.key = "mismatch",
-         .value = report::text_node(
+         .value = document::text_node(
              report::calibration_mismatch(found.calibration, found.alternatives).message),
          .where = {}});
   }

@@ -17,8 +17,8 @@
 #include "core/result.hpp"
 #include "core/text.hpp"
 #include "document/input_files.hpp"
+#include "document/node_builder.hpp"
 #include "report/palette.hpp"
-#include "report/tree.hpp"
 #include "verbs/registry.hpp"
 #include "verbs/trace_options.hpp"
 #include "verbs/verb.hpp"
@@ -90,10 +90,10 @@ core::Result<Reply> convert(Request& request, Host& host) {
   Reply reply{.notes = notes_of(*done), .warnings = done->warnings};
   reply.views["table"] = [text = kept.str()](const report::TextStyle&) { return text; };
   reply.tree = [done = std::move(*done), text = std::move(kept).str()] {
-    return report::MapBuilder()
-        .add("requests", report::integer_node(done.requests))
-        .add("lost", report::texts_node(done.lost))
-        .add("text", report::text_node(text))
+    return document::MapBuilder()
+        .add("requests", document::integer_node(done.requests))
+        .add("lost", document::texts_node(done.lost))
+        .add("text", document::text_node(text))
         .add("warnings", report::warnings_tree(done.warnings))
         .build();
   };

@@ -15,13 +15,13 @@
 #include "deploy/deployment.hpp"
 #include "deploy/flags.hpp"
 #include "deploy/registry.hpp"
+#include "document/node_builder.hpp"
 #include "document/save.hpp"
 #include "metrics/slo.hpp"
+#include "metrics/summary_tree.hpp"
 #include "report/format.hpp"
 #include "report/palette.hpp"
-#include "report/result_tree.hpp"
 #include "report/run_result.hpp"
-#include "report/tree.hpp"
 #include "report/version.hpp"
 #include "scenario/engine_settings.hpp"
 #include "scenario/options.hpp"
@@ -182,14 +182,14 @@ std::vector<std::string> predicted_lines(const report::RunResult& result) {
 document::Node predicted_tree(const report::RunResult& result) {
   const DeploymentRates rates = whole_rates(result);
   const metrics::LatencySummary& client = result.summary.client;
-  return report::MapBuilder()
-      .add("ttft_ms", report::distribution_tree(client.of(metrics::Metric::kTtft)))
-      .add("tpot_ms", report::distribution_tree(client.of(metrics::Metric::kTpot)))
-      .add("e2e_ms", report::distribution_tree(client.of(metrics::Metric::kE2e)))
-      .add("request_throughput", report::number_node(rates.request_throughput))
-      .add("output_throughput", report::number_node(rates.output_throughput))
-      .add("goodput", report::number_node(rates.goodput))
-      .add("run_digest", report::text_node(result.digest))
+  return document::MapBuilder()
+      .add("ttft_ms", metrics::distribution_tree(client.of(metrics::Metric::kTtft)))
+      .add("tpot_ms", metrics::distribution_tree(client.of(metrics::Metric::kTpot)))
+      .add("e2e_ms", metrics::distribution_tree(client.of(metrics::Metric::kE2e)))
+      .add("request_throughput", document::number_node(rates.request_throughput))
+      .add("output_throughput", document::number_node(rates.output_throughput))
+      .add("goodput", document::number_node(rates.goodput))
+      .add("run_digest", document::text_node(result.digest))
       .build();
 }
 
@@ -259,9 +259,9 @@ Reply reply_of(const std::string& folder,
         core::escaped(fmt::format("{}{}{}", folder, folder.ends_with('/') ? "" : "/", file.name)) +
         '\n';
   }
-  Reply reply = answer_of(report::MapBuilder()
-                              .add("folder", report::text_node(folder))
-                              .add("files", report::texts_node(names))
+  Reply reply = answer_of(document::MapBuilder()
+                              .add("folder", document::text_node(folder))
+                              .add("files", document::texts_node(names))
                               .build());
   reply.views["table"] = [text](const report::TextStyle&) { return text; };
   reply.warnings = input.resolved.warnings;

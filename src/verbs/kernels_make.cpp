@@ -7,10 +7,10 @@
 
 #include "core/result.hpp"
 #include "core/text.hpp"
+#include "document/node_builder.hpp"
 #include "document/save.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/measured/make_tables.hpp"
-#include "report/tree.hpp"
 #include "verbs/head_shapes.hpp"
 #include "verbs/registry.hpp"
 #include "verbs/verb.hpp"
@@ -23,9 +23,9 @@ std::vector<document::Node> rows_of(const std::string& folder,
   std::vector<document::Node> rows;
   for (const document::NewFile& file : files) {
     rows.push_back(
-        report::MapBuilder()
-            .add("file", report::text_node((std::filesystem::path(folder) / file.name).string()))
-            .add("rows", report::integer_node(std::ranges::count(file.text, '\n') - 1))
+        document::MapBuilder()
+            .add("file", document::text_node((std::filesystem::path(folder) / file.name).string()))
+            .add("rows", document::integer_node(std::ranges::count(file.text, '\n') - 1))
             .build());
   }
   return rows;
@@ -84,7 +84,7 @@ core::Result<Reply> kernels_make(Request& request, Host& /*host*/) {
   if (const auto saved = document::save_files("--output", folder, *files); !saved) {
     return core::fail(saved.error());
   }
-  const auto found = shared(report::list_node(rows_of(folder, *files)));
+  const auto found = shared(document::list_node(rows_of(folder, *files)));
   return Reply{.tree = [found] { return *found; }, .views = {{"table", view_of(found, rows_text)}}};
 }
 

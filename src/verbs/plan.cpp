@@ -16,6 +16,7 @@
 #include "deploy/deployment.hpp"
 #include "deploy/registry.hpp"
 #include "document/document.hpp"
+#include "document/node_builder.hpp"
 #include "document/save.hpp"
 #include "plan/answer.hpp"
 #include "plan/evaluation_store.hpp"
@@ -28,7 +29,6 @@
 #include "report/plan_page.hpp"
 #include "report/plan_report.hpp"
 #include "report/plan_svg.hpp"
-#include "report/tree.hpp"
 #include "report/version.hpp"
 #include "scenario/scenario.hpp"
 #include "verbs/clock.hpp"
@@ -284,7 +284,7 @@ Reply only_text(const Request& request, const Reply::View& text) {
   if (request.is_words()) {
     return {.views = {{"table", text}}, .is_aside = true};
   }
-  return answer_of(report::MapBuilder().add("text", report::text_node(text({}))).build());
+  return answer_of(document::MapBuilder().add("text", document::text_node(text({}))).build());
 }
 
 core::Result<Reply> explained(const Found<plan::Answer>& answer,

@@ -16,6 +16,7 @@
 #include "deploy/deployment.hpp"
 #include "deploy/layout.hpp"
 #include "deploy/registry.hpp"
+#include "document/node_builder.hpp"
 #include "document/save.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "plan/answer.hpp"
@@ -23,7 +24,6 @@
 #include "plan/points.hpp"
 #include "report/format.hpp"
 #include "report/plan_mix.hpp"
-#include "report/tree.hpp"
 #include "report/version.hpp"
 
 namespace ridgeline::verbs {
@@ -38,7 +38,7 @@ struct Predicted {
 };
 
 void predict(const Predicted& predicted, const plan::Targets& targets, deploy::Input& input) {
-  report::MapBuilder tree;
+  document::MapBuilder tree;
   std::vector<std::string> lines = {fmt::format("Predicted at {}:", predicted.load)};
   for (const plan::TargetResult& result : predicted.results) {
     const std::string target = targets[result.target].text();
@@ -48,15 +48,15 @@ void predict(const Predicted& predicted, const plan::Targets& targets, deploy::I
                                   report::significant(result.value_ms->value),
                                   report::significant(result.value_ms->lo),
                                   report::significant(result.value_ms->hi)));
-      tree.add(target, report::number_node(result.value_ms->value));
+      tree.add(target, document::number_node(result.value_ms->value));
     }
   }
   if (predicted.bound.empty()) {
     lines.push_back(fmt::format("  sure to suffice with {:.0f} %", predicted.p_feasible * 100.0));
-    tree.add("p_feasible", report::number_node(predicted.p_feasible));
+    tree.add("p_feasible", document::number_node(predicted.p_feasible));
   } else {
     lines.push_back("  at best: " + predicted.bound);
-    tree.add("bound", report::text_node(predicted.bound));
+    tree.add("bound", document::text_node(predicted.bound));
   }
   input.predicted = std::move(lines);
   input.prediction = tree.build();

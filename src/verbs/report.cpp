@@ -12,9 +12,9 @@
 #include "report/front_page.hpp"
 #include "report/html_report.hpp"
 #include "report/palette.hpp"
-#include "report/plan_page.hpp"
 #include "report/result_json.hpp"
 #include "report/saved_result.hpp"
+#include "report/saved_views.hpp"
 #include "verbs/registry.hpp"
 #include "verbs/report_inputs.hpp"
 #include "verbs/verb.hpp"
@@ -26,8 +26,7 @@ std::string page_of(const ReportInputs& inputs) {
   switch (inputs.kind) {
     case ReportInputs::Kind::kSweep:
       return report::sweep_page(inputs.rows, inputs.file);
-    case ReportInputs::Kind::kPlan:
-      return report::plan_page(inputs.plan);
+    case ReportInputs::Kind::kOther:
     case ReportInputs::Kind::kRuns:
       break;
   }
@@ -50,14 +49,24 @@ std::vector<report::figures::Figure> figures_of(const ReportInputs& inputs) {
                                  : std::vector<report::figures::Figure>();
 }
 
+/// The formats of what was read, the usual one first.
+std::vector<std::string> formats_of(const ReportInputs& inputs) {
+  if (inputs.kind == ReportInputs::Kind::kOther) {
+    return {inputs.view->formats.begin(), inputs.view->formats.end()};
+  }
+  return inputs.kind == ReportInputs::Kind::kRuns ? std::vector<std::string>{"html", "json", "svg"}
+                                                  : std::vector<std::string>{"html"};
+}
+
 /// What the words ask of the inputs: JSON and single pictures are of runs.
 core::Result<void> check_format(const ReportInputs& inputs,
                                 const std::string& figure,
                                 const Request& request,
                                 const Host& host) {
   if (inputs.kind != ReportInputs::Kind::kRuns && host.wants("json")) {
-    return core::fail(request.problem(
-        "format", fmt::format("'{}' is JSON already", inputs.file), "--format html"));
+    return core::fail(request.problem("format",
+                                      fmt::format("'{}' is JSON already", inputs.file),
+                                      fmt::format("--format {}", formats_of(inputs).front())));
   }
   const bool wants_svg = host.wants("svg");
   if (wants_svg == figure.empty()) {
@@ -123,6 +132,15 @@ core::Result<Reply> report_saved(Request& request, Host& host) {
   if (const auto fits = check_format(*inputs, figure, request, host); !fits) {
     return core::fail(fits.error());
   }
+  if (inputs->kind == ReportInputs::Kind::kOther) {
+    Reply reply{.usual_format = formats_of(*inputs).front()};
+    for (const std::string& format : formats_of(*inputs)) {
+      reply.views[format] = [inputs, format](const report::TextStyle& style) {
+        return inputs->view->show(inputs->rows.front(), format, style);
+      };
+    }
+    return reply;
+  }
   return Reply{.tree = tree_of(inputs, result_of),
                .views = {{"html", view_of(inputs, page_of)},
                          {"ndjson", view_of(inputs, line_of)},
@@ -144,15 +162,15 @@ Verb report_verb() {
           "The page of a saved result (.json or .html, as `run -o` wrote it), or with\n"
           "--format json the result in a page. Two to six results, and measured files that\n"
           "`validate` reads, stand side by side, the first as the baseline. Of what `sweep merge`\n"
-          "wrote, the page shows what a GPU serves against what a user gets; of a `plan`, its "
-          "answer.",
+          "wrote, the page shows what a GPU serves against what a user gets. What `plan`,\n"
+          "`validate` and `trace` found is shown in the formats of these verbs.",
       .words = "files",
       .parameters = {output_parameter(),
                      {.key = "figure",
                       .value = "NAME",
                       .help = "One picture of a run as an SVG file: clock, distributions, time, "
                               "operators, ..."}},
-      .formats = {"html", "json", "svg"},
+      .formats = {"html", "table", "markdown", "csv", "json", "svg"},
       .shows_one = true,
       .run = report_saved};
 }

@@ -18,6 +18,7 @@
 #include "report/comparison_page.hpp"
 #include "report/measured_run.hpp"
 #include "report/saved_result.hpp"
+#include "report/saved_views.hpp"
 
 namespace ridgeline::verbs {
 namespace {
@@ -26,19 +27,15 @@ using document::Node;
 
 /// What one file holds.
 struct FileContent {
-  enum class Kind : std::uint8_t { kRuns, kMeasured, kSweep, kPlan };
+  enum class Kind : std::uint8_t { kRuns, kMeasured, kSweep, kOther };
   Kind kind = Kind::kRuns;
   std::vector<report::PageRun> runs = {};
   std::vector<Node> documents = {};
+  const report::SavedView* view = nullptr;  ///< kOther.
 };
 
 bool is_run(const Node& node) {
   return node.is_map() && node.find("summary") != nullptr && node.find("config") != nullptr;
-}
-bool is_plan(const Node& node) {
-  const Node* const candidates = node.find("candidates");
-  return candidates != nullptr && candidates->is_list() &&
-         (node.find("ranking") != nullptr || node.find("mix") != nullptr);
 }
 bool is_sweep_row(const Node& node) {
   const Node* const point = node.find("point");
@@ -123,8 +120,9 @@ core::Result<FileContent> read_file_content(const std::string& path) {
       content.documents = std::move(*documents);
       return content;
     }
-    if (documents->size() == 1 && is_plan(documents->front())) {
-      content.kind = FileContent::Kind::kPlan;
+    content.view = documents->size() == 1 ? report::view_of(documents->front()) : nullptr;
+    if (content.view != nullptr) {
+      content.kind = FileContent::Kind::kOther;
       content.documents = std::move(*documents);
       return content;
     }
@@ -136,21 +134,22 @@ core::Result<FileContent> read_file_content(const std::string& path) {
     return core::fail(documents.error());
   }
   return core::fail(core::Error{
-      .message = "no result: expected what `run`, `sweep` or `plan` wrote, or a measured file that "
-                 "`validate` reads",
+      .message =
+          "no result: expected what `run`, `sweep`, `plan`, `validate` or `trace` wrote, or a "
+          "measured file that `validate` reads",
       .where = {.file = path}});
 }
 
-std::string_view kind_name(FileContent::Kind kind) {
-  switch (kind) {
+std::string_view kind_name(const FileContent& content) {
+  switch (content.kind) {
     case FileContent::Kind::kRuns:
       return "a run";
     case FileContent::Kind::kMeasured:
       return "a measured file";
     case FileContent::Kind::kSweep:
       return "a sweep";
-    case FileContent::Kind::kPlan:
-      return "a plan";
+    case FileContent::Kind::kOther:
+      return content.view->kind;
   }
   return "";
 }
@@ -158,10 +157,10 @@ std::string_view kind_name(FileContent::Kind kind) {
 core::Error mixed(const std::vector<std::string>& paths, const std::vector<FileContent>& contents) {
   std::string found;
   for (std::size_t i = 0; i < paths.size(); ++i) {
-    found += fmt::format("{}{} ('{}')", i == 0 ? "" : ", ", kind_name(contents[i].kind), paths[i]);
+    found += fmt::format("{}{} ('{}')", i == 0 ? "" : ", ", kind_name(contents[i]), paths[i]);
   }
   return {.message = fmt::format("found {}, expected one run, two to {} runs and measured files of "
-                                 "which one is a run, one sweep, or one plan",
+                                 "which one is a run, one sweep, or one other result",
                                  found,
                                  report::kMostPageRuns),
           .where = {.file = "command line"}};
@@ -191,22 +190,19 @@ core::Result<ReportInputs> read_report_inputs(const std::vector<std::string>& pa
   }
   ReportInputs inputs;
   const FileContent::Kind first = contents.front().kind;
-  if (first == FileContent::Kind::kSweep || first == FileContent::Kind::kPlan) {
+  if (first == FileContent::Kind::kSweep || first == FileContent::Kind::kOther) {
     if (contents.size() > 1) {
       return core::fail(mixed(paths, contents));
     }
     inputs.file = paths.front();
-    if (first == FileContent::Kind::kPlan) {
-      inputs.kind = ReportInputs::Kind::kPlan;
-      inputs.plan = std::move(contents.front().documents.front());
-    } else {
-      inputs.kind = ReportInputs::Kind::kSweep;
-      inputs.rows = std::move(contents.front().documents);
-    }
+    inputs.kind = first == FileContent::Kind::kSweep ? ReportInputs::Kind::kSweep
+                                                     : ReportInputs::Kind::kOther;
+    inputs.rows = std::move(contents.front().documents);
+    inputs.view = contents.front().view;
     return inputs;
   }
   for (FileContent& content : contents) {
-    if (content.kind == FileContent::Kind::kSweep || content.kind == FileContent::Kind::kPlan) {
+    if (content.kind == FileContent::Kind::kSweep || content.kind == FileContent::Kind::kOther) {
       return core::fail(mixed(paths, contents));
     }
     std::ranges::move(content.runs, std::back_inserter(inputs.runs));

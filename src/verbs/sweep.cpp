@@ -16,8 +16,8 @@
 #include "core/parallel.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
+#include "document/node_builder.hpp"
 #include "plan/capacity_measure.hpp"
-#include "report/tree.hpp"
 #include "sweep/axes.hpp"
 #include "sweep/measure.hpp"
 #include "sweep/row.hpp"
@@ -44,7 +44,7 @@ core::Result<sweep::Measure> find_measure(const std::string& name) {
 }
 
 document::Node values_of(const sweep::Sweep& sweep, const sweep::Point& point) {
-  report::MapBuilder map;
+  document::MapBuilder map;
   for (std::size_t i = 0; i < point.values.size(); ++i) {
     map.add(sweep.axes().axes()[i].path, point.values[i]);
   }
@@ -134,14 +134,14 @@ core::Result<Reply> sweep_points(Request& request, Host& host) {
     }
   }
   const bool is_partial = static_cast<std::int64_t>(points.size()) < job->sweep.size();
-  report::MapBuilder tree;
-  tree.add("schema_version", report::integer_node(1))
-      .add("digest", report::text_node(job->sweep.digest(job->measure.settings)))
-      .add("measure", report::text_node(job->sweep.measure()))
-      .add("size", report::integer_node(job->sweep.size()))
-      .add("points", report::list_node(std::move(points)));
+  document::MapBuilder tree;
+  tree.add("schema_version", document::integer_node(1))
+      .add("digest", document::text_node(job->sweep.digest(job->measure.settings)))
+      .add("measure", document::text_node(job->sweep.measure()))
+      .add("size", document::integer_node(job->sweep.size()))
+      .add("points", document::list_node(std::move(points)));
   if (is_partial) {
-    tree.add("partial", report::bool_node(true));
+    tree.add("partial", document::bool_node(true));
   }
   Reply reply = answer_of(tree.build());
   reply.code = is_partial ? host.stopped() : code_of(by_status);

@@ -12,6 +12,7 @@
 #include "verbs/trace_options.hpp"
 #include "verbs/verb.hpp"
 #include "workload/trace_stats.hpp"
+#include "workload/trace_tree.hpp"
 #include "workload/traces/format.hpp"
 
 namespace ridgeline::verbs {
@@ -40,8 +41,10 @@ core::Result<Reply> trace(Request& request, Host& host) {
     return core::fail(std::move(stats).error());
   }
   const auto found = shared(std::move(*stats));
-  Reply reply{.tree = tree_of(found, report::trace_tree),
-              .views = {{"table", view_of(found, report::trace_table)}}};
+  Reply reply{.tree = tree_of(found, workload::trace_tree),
+              .views = {{"table", [found](const report::TextStyle& style) {
+                           return report::trace_table(workload::trace_tree(*found), style);
+                         }}}};
   reply.artefacts["svg"] = [found, name = std::filesystem::path(file).filename().string()] {
     return report::trace_svg(*found, name);
   };

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "core/result.hpp"
-#include "report/validation.hpp"
+#include "evidence/validate/validation_tree.hpp"
 #include "verbs/measured_files.hpp"
 #include "verbs/registry.hpp"
 #include "verbs/verb.hpp"
@@ -20,7 +20,7 @@ core::Result<Reply> validate(Request& request, Host& host) {
   const auto watch = host.watch(Host::Work::kOnThreads);
   const auto found = shared(evidence::validate::validate(std::move(job->evidence), job->options));
   return Reply{.code = host.stop() ? host.stopped() : 0,
-               .views = {{"json", view_of(found, report::validation_json)}}};
+               .tree = tree_of(found, evidence::validate::validation_tree)};
 }
 
 }  // namespace

@@ -76,6 +76,7 @@ struct Reply {
   /// The answer as a text, by the format that is no JSON of `tree`.
   using View = std::function<std::string(const report::TextStyle& style)>;
   std::map<std::string, View, std::less<>> views = {};
+  std::string usual_format = {};  ///< Where none is asked for; empty: the verb's first.
   /// Its table stands in place of the answer, whose files are then not written.
   bool is_aside = false;
   std::string notes = {};        ///< On standard error, before the answer.

@@ -11,7 +11,7 @@
 #include "lab/studies/ledger/ledger.hpp"
 #include "lab/studies/ledger/settle.hpp"
 #include "report/format.hpp"
-#include "report/grid.hpp"
+#include "report/table/grid.hpp"
 #include "report/palette.hpp"
 
 namespace ridgeline::report {

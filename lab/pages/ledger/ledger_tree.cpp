@@ -5,13 +5,18 @@
 #include <vector>
 
 #include "document/document.hpp"
+#include "document/node_builder.hpp"
 #include "lab/pages/ledger/ledger_report.hpp"
 #include "lab/studies/ledger/ledger.hpp"
 #include "lab/studies/ledger/settle.hpp"
-#include "report/tree.hpp"
 
 namespace ridgeline::report {
 namespace {
+
+using document::integer_node;
+using document::list_node;
+using document::MapBuilder;
+using document::text_node;
 
 using document::Node;
 using studies::Claim;

@@ -23,11 +23,16 @@
 #include "cli/verb_command.hpp"
 #include "cli/verb_outputs.hpp"
 #include "core/result.hpp"
+#include "document/document.hpp"
 #include "evidence/calibrate/leave_out.hpp"
 #include "evidence/validate/error_bands.hpp"
 #include "evidence/validate/evidence.hpp"
+#include "evidence/validate/validation_tree.hpp"
 #include "report/palette.hpp"
+#include "report/result_json.hpp"
+#include "report/table/table.hpp"
 #include "report/validation.hpp"
+#include "report/validation_ranking.hpp"
 #include "verbs/measured_files.hpp"
 #include "verbs/verb.hpp"
 
@@ -235,19 +240,17 @@ std::optional<core::Error> nothing_scored(const Validation& validation) {
 std::string rendered(const Validation& validation,
                      std::string_view format,
                      const report::TextStyle& style) {
+  const document::Node tree = evidence::validate::validation_tree(validation);
   if (format == "json") {
-    return report::validation_json(validation);
+    return report::json_text(tree);
   }
-  if (format == "csv") {
-    return report::validation_csv(validation);
-  }
-  if (format == "html") {
-    return report::validation_html(validation);
-  }
-  if (format == "markdown") {
-    return report::validation_markdown(validation);
-  }
-  return report::validation_table(validation, style);
+  const report::Face face = report::face_of(format);
+  const std::string ranking =
+      !validation.ranking               ? ""
+      : face == report::Face::kTerminal ? report::ranking_text(*validation.ranking, style)
+      : face == report::Face::kMarkdown ? report::ranking_markdown(*validation.ranking)
+                                        : "";
+  return report::validation_text(tree, face, style, ranking);
 }
 
 struct Asked {

@@ -9,12 +9,16 @@
 #include "deploy/nginx.hpp"
 #include "deploy/pod.hpp"
 #include "deploy/targets.hpp"
-#include "deploy/tree.hpp"
 #include "document/document.hpp"
+#include "document/node_builder.hpp"
 #include "document/yaml_writer.hpp"
 
 namespace ridgeline::deploy {
 namespace {
+
+using document::list_node;
+using document::MapBuilder;
+using document::texts_node;
 
 using document::Node;
 
@@ -27,17 +31,15 @@ Node compose_devices(std::int64_t first, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) {
     ids.push_back(fmt::format("{}", first + i));
   }
-  return MapBuilder()
-      .add(
-          "resources",
-          MapBuilder().add("reservations",
-                           MapBuilder().add("devices",
-                                            list_node({MapBuilder()
-                                                           .add("driver", "nvidia")
-                                                           .add("device_ids", texts_node(ids))
-                                                           .add("capabilities", texts_node({"gpu"}))
-                                                           .finish()}))))
-      .finish();
+  return MapBuilder().add(
+      "resources",
+      MapBuilder().add(
+          "reservations",
+          MapBuilder().add("devices",
+                           list_node({MapBuilder()
+                                          .add("driver", "nvidia")
+                                          .add("device_ids", texts_node(ids))
+                                          .add("capabilities", texts_node({"gpu"}))}))));
 }
 
 Node compose_service(const Layout& layout, std::int64_t replica) {
@@ -70,8 +72,7 @@ Node compose_service(const Layout& layout, std::int64_t replica) {
            MapBuilder()
                .add("test", texts_node(check))
                .add("interval", "10s")
-               .add("start_period", "30m"))
-      .finish();
+               .add("start_period", "30m"));
 }
 
 std::vector<File> write_compose(const Layout& layout) {
@@ -89,7 +90,7 @@ std::vector<File> write_compose(const Layout& layout) {
                      .add("volumes", texts_node({"./nginx.conf:/etc/nginx/nginx.conf:ro"})));
     files.push_back({.name = "nginx.conf", .text = nginx_conf(layout)});
   }
-  const Node root = MapBuilder().add("services", std::move(services)).finish();
+  const Node root = MapBuilder().add("services", std::move(services));
   files.push_back({.name = "compose.yaml", .text = layout.header + document::yaml_text(root)});
   return files;
 }

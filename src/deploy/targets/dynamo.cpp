@@ -11,12 +11,16 @@
 #include "deploy/layout.hpp"
 #include "deploy/pod.hpp"
 #include "deploy/targets.hpp"
-#include "deploy/tree.hpp"
 #include "document/document.hpp"
+#include "document/node_builder.hpp"
 #include "document/yaml_writer.hpp"
 
 namespace ridgeline::deploy {
 namespace {
+
+using document::list_node;
+using document::MapBuilder;
+using document::texts_node;
 
 using document::Node;
 
@@ -55,7 +59,7 @@ Node dynamo_component(std::string_view name,
     }
   }
   map.add("podTemplate", MapBuilder().add("spec", std::move(spec)));
-  return map.finish();
+  return map.build();
 }
 
 Node dynamo_worker(const Layout& layout, const Role& role, const std::string& image) {
@@ -73,8 +77,7 @@ Node dynamo_worker(const Layout& layout, const Role& role, const std::string& im
                        .add("command", texts_node({"python3", "-m", "dynamo.vllm"}))
                        .add("args", texts_node(args))
                        .add("env", environment_node(role))
-                       .add("resources", gpus_node(role.gpus / role.nodes))
-                       .finish();
+                       .add("resources", gpus_node(role.gpus / role.nodes));
   const std::string name = layout.is_apart() ? role.name : "worker";
   return dynamo_component(name, name, role.replicas, std::move(container), &role, layout);
 }
@@ -93,8 +96,7 @@ std::vector<File> write_dynamo(const Layout& layout) {
                            .add("name", "main")
                            .add("image", image)
                            .add("command", texts_node({"python3", "-m", "dynamo.frontend"}))
-                           .add("args", texts_node(frontend))
-                           .finish(),
+                           .add("args", texts_node(frontend)),
                        nullptr,
                        layout)};
   for (const Role& role : layout.roles) {
@@ -107,8 +109,7 @@ std::vector<File> write_dynamo(const Layout& layout) {
                         .add("spec",
                              MapBuilder()
                                  .add("backendFramework", "vllm")
-                                 .add("components", list_node(std::move(components))))
-                        .finish();
+                                 .add("components", list_node(std::move(components))));
   std::string about = "# API nvidia.com/v1beta1, of Dynamo 1.4 and 1.5.\n";
   if (!layout.is_image_stated) {
     about += "# Put in place of my-tag the runtime whose vLLM is " + layout.engine_version +

@@ -10,12 +10,15 @@
 #include "deploy/pod.hpp"
 #include "deploy/shell.hpp"
 #include "deploy/targets.hpp"
-#include "deploy/tree.hpp"
 #include "document/document.hpp"
+#include "document/node_builder.hpp"
 #include "document/yaml_writer.hpp"
 
 namespace ridgeline::deploy {
 namespace {
+
+using document::list_node;
+using document::MapBuilder;
 
 using document::Node;
 
@@ -39,7 +42,7 @@ Node kserve_parallelism(const Role& role) {
   if (engine.enable_expert_parallel) {
     map.add("expert", true);
   }
-  return map.finish();
+  return map.build();
 }
 
 Node pod_template(const Layout& layout, const Role& role) {
@@ -52,8 +55,7 @@ Node pod_template(const Layout& layout, const Role& role) {
     words += (words.empty() ? "" : " ") + flag_words(flag);
   }
   std::vector<Node> environment = environment_node(role).items();
-  environment.push_back(
-      MapBuilder().add("name", kArguments).add("value", with_dollars(words)).finish());
+  environment.push_back(MapBuilder().add("name", kArguments).add("value", with_dollars(words)));
   MapBuilder container;
   container.add("name", "main")
       .add("image", layout.image)
@@ -63,7 +65,7 @@ Node pod_template(const Layout& layout, const Role& role) {
   if (Node selector = selector_node(layout); !selector.is_null()) {
     map.add("nodeSelector", std::move(selector));
   }
-  return map.add("containers", list_node({container.finish()})).finish();
+  return map.add("containers", list_node({container.build()}));
 }
 
 std::vector<File> write_kserve(const Layout& layout) {
@@ -90,8 +92,7 @@ std::vector<File> write_kserve(const Layout& layout) {
                         .add("apiVersion", "serving.kserve.io/v1alpha2")
                         .add("kind", kKserveKind)
                         .add("metadata", MapBuilder().add("name", layout.name))
-                        .add("spec", std::move(spec))
-                        .finish();
+                        .add("spec", std::move(spec));
   return {{.name = "kserve.yaml",
            .text = layout.header + "# API serving.kserve.io/v1alpha2, of KServe 0.20.\n" +
                    document::yaml_text(root)}};

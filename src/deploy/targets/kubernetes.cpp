@@ -11,12 +11,16 @@
 #include "deploy/layout.hpp"
 #include "deploy/pod.hpp"
 #include "deploy/targets.hpp"
-#include "deploy/tree.hpp"
 #include "document/document.hpp"
+#include "document/node_builder.hpp"
 #include "document/yaml_writer.hpp"
 
 namespace ridgeline::deploy {
 namespace {
+
+using document::list_node;
+using document::MapBuilder;
+using document::texts_node;
 
 using document::Node;
 
@@ -47,8 +51,7 @@ Node pod_spec(const Layout& layout) {
       .add("command", texts_node({"vllm", "serve", layout.network}))
       .add("args", texts_node(flag_items(role)))
       .add("env", environment_node(role))
-      .add("ports",
-           list_node({MapBuilder().add("name", "http").add("containerPort", kPort).finish()}))
+      .add("ports", list_node({MapBuilder().add("name", "http").add("containerPort", kPort)}))
       .add("resources", gpus_node(role.gpus))
       .add("volumeMounts", memory_mount_node())
       .add("startupProbe", startup_probe_node(kPort))
@@ -58,32 +61,29 @@ Node pod_spec(const Layout& layout) {
   if (Node selector = selector_node(layout); !selector.is_null()) {
     spec.add("nodeSelector", std::move(selector));
   }
-  spec.add("containers", list_node({container.finish()})).add("volumes", memory_volume_node());
-  return spec.finish();
+  spec.add("containers", list_node({container.build()})).add("volumes", memory_volume_node());
+  return spec.build();
 }
 
 Node deployment_object(const Layout& layout) {
   const auto labels = [&] { return MapBuilder().add("app.kubernetes.io/name", layout.name); };
   MapBuilder spec;
   spec.add("replicas", layout.roles.front().replicas)
-      .add("selector", MapBuilder().add("matchLabels", labels().finish()))
+      .add("selector", MapBuilder().add("matchLabels", labels()))
       .add("template",
            MapBuilder()
-               .add("metadata", MapBuilder().add("labels", labels().finish()))
+               .add("metadata", MapBuilder().add("labels", labels()))
                .add("spec", pod_spec(layout)));
-  return kubernetes_object("apps/v1", kDeployment, layout).add("spec", std::move(spec)).finish();
+  return kubernetes_object("apps/v1", kDeployment, layout).add("spec", std::move(spec));
 }
 
 Node service_object(const Layout& layout) {
   MapBuilder spec;
   spec.add("selector", MapBuilder().add("app.kubernetes.io/name", layout.name))
       .add("ports",
-           list_node({MapBuilder()
-                          .add("name", "http")
-                          .add("port", kPort)
-                          .add("targetPort", "http")
-                          .finish()}));
-  return kubernetes_object("v1", "Service", layout).add("spec", std::move(spec)).finish();
+           list_node(
+               {MapBuilder().add("name", "http").add("port", kPort).add("targetPort", "http")}));
+  return kubernetes_object("v1", "Service", layout).add("spec", std::move(spec));
 }
 
 /// Through an adapter that gives Kubernetes the pods' own metrics.
@@ -97,8 +97,7 @@ Node autoscaler_object(const Layout& layout) {
                              .add("target",
                                   MapBuilder()
                                       .add("type", "AverageValue")
-                                      .add("averageValue", fmt::format("{}", kWaitingPerReplica))))
-                    .finish();
+                                      .add("averageValue", fmt::format("{}", kWaitingPerReplica))));
   MapBuilder spec;
   spec.add("scaleTargetRef",
            MapBuilder()
@@ -109,8 +108,7 @@ Node autoscaler_object(const Layout& layout) {
       .add("maxReplicas", layout.max_replicas.value_or(planned))
       .add("metrics", list_node({std::move(metric)}));
   return kubernetes_object("autoscaling/v2", "HorizontalPodAutoscaler", layout)
-      .add("spec", std::move(spec))
-      .finish();
+      .add("spec", std::move(spec));
 }
 
 std::vector<File> write_kubernetes(const Layout& layout) {

@@ -13,13 +13,17 @@
 #include "deploy/layout.hpp"
 #include "deploy/pod.hpp"
 #include "deploy/targets.hpp"
-#include "deploy/tree.hpp"
 #include "document/document.hpp"
+#include "document/node_builder.hpp"
 #include "document/yaml_writer.hpp"
 #include "model/operators.hpp"
 
 namespace ridgeline::deploy {
 namespace {
+
+using document::list_node;
+using document::MapBuilder;
+using document::texts_node;
 
 using document::Node;
 
@@ -64,7 +68,7 @@ Node role_node(const Layout& layout, const Role& role) {
       .add("modelCommand", "vllmServe")
       .add("args", texts_node(args))
       .add("env", environment_node(role))
-      .add("ports", list_node({MapBuilder().add("containerPort", port).finish()}))
+      .add("ports", list_node({MapBuilder().add("containerPort", port)}))
       .add("resources", gpus_node(role.gpus / role.nodes))
       .add("mountModelVolume", true)
       .add("volumeMounts", memory_mount_node())
@@ -76,8 +80,8 @@ Node role_node(const Layout& layout, const Role& role) {
   if (Node selector = selector_node(layout); !selector.is_null()) {
     map.add("nodeSelector", std::move(selector));
   }
-  map.add("containers", list_node({container.finish()})).add("volumes", memory_volume_node());
-  return map.finish();
+  map.add("containers", list_node({container.build()})).add("volumes", memory_volume_node());
+  return map.build();
 }
 
 std::vector<File> write_values(const Layout& layout) {
@@ -105,8 +109,8 @@ std::vector<File> write_values(const Layout& layout) {
   const std::string about = fmt::format(
       "# Values of the chart {}. Its router is installed beside it, with its default profile.\n",
       kChart);
-  return {{.name = "values.yaml",
-           .text = layout.header + about + document::yaml_text(values.finish())}};
+  return {
+      {.name = "values.yaml", .text = layout.header + about + document::yaml_text(values.build())}};
 }
 
 bool is_values(const Node& document) {

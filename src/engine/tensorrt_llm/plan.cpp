@@ -301,8 +301,8 @@ core::Result<EnginePlan> plan(const PlanInputs& in) {
   plan.derived = {{.name = "max_tokens", .value = document::Node::integer(blocks * size, {})}};
   plan.cuda_graph_sizes = graph_sizes(in.settings.integer("cuda_graph_max_batch_size"),
                                       in.settings.truth("cuda_graph_enable_padding"));
-  for (std::int64_t& size : plan.cuda_graph_sizes) {
-    size *= 1 + in.num_speculative_tokens;  // Sequences, each with its drafts.
+  for (std::int64_t& sequences : plan.cuda_graph_sizes) {
+    sequences *= 1 + in.num_speculative_tokens;  // Each with its drafts.
   }
   return plan;
 }

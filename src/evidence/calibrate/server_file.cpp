@@ -15,11 +15,11 @@
 #include "accuracy/bands.hpp"
 #include "document/document.hpp"
 #include "document/json_writer.hpp"
+#include "document/node_builder.hpp"
 #include "document/node_json.hpp"
 #include "evidence/calibrate/calibrate.hpp"
 #include "evidence/validate/deployment.hpp"
 #include "evidence/validate/evidence.hpp"
-#include "scenario/node_builder.hpp"
 #include "scenario/options.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
@@ -27,7 +27,7 @@
 namespace ridgeline::evidence::calibrate {
 namespace {
 
-using scenario::MapBuilder;
+using document::MapBuilder;
 
 /// A setting of a scenario: "engine", "max_num_seqs". Changes of a network or GPU have the key
 /// "set".
@@ -96,7 +96,7 @@ document::Node document_of(const std::vector<Setting>& settings) {
       done.push_back(setting.section);
     }
   }
-  return top.finish();
+  return top.build();
 }
 
 /// A text that YAML takes for nothing else stands as it is; everything else as JSON, which YAML
@@ -148,7 +148,7 @@ document::Node calibrated_node(const Calibration& calibration) {
     section.add(accuracy::kMetricNames[static_cast<std::size_t>(band.metric)],
                 MapBuilder().add("p50", pair(band.p50)).add("p90", pair(band.p90)));
   }
-  return section.finish();
+  return section.build();
 }
 
 std::string fitted_lines(const Calibration& calibration) {
@@ -304,7 +304,7 @@ std::string server_json(const Calibration& calibration) {
   if (document::Node own = calibrated_node(calibration); !own.is_null()) {
     document.add("calibrated", std::move(own));
   }
-  return json_of(document.finish(), document::JsonWriter::Layout::kIndented) + "\n";
+  return json_of(document.build(), document::JsonWriter::Layout::kIndented) + "\n";
 }
 
 }  // namespace ridgeline::evidence::calibrate

@@ -14,6 +14,7 @@
 
 #include "core/result.hpp"
 #include "document/document.hpp"
+#include "document/node_path.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/evidence_limits.hpp"
 #include "evidence/validate/loose_node.hpp"
@@ -159,7 +160,7 @@ double read_number(const document::Node* node,
 std::optional<double> read_statistic(const document::Node& node,
                                      std::string_view path,
                                      Evidence& evidence) {
-  const document::Node* found = find_at_path(node, path);
+  const document::Node* found = at_path(node, path);
   if (found == nullptr) {
     return std::nullopt;
   }

@@ -13,6 +13,7 @@
 
 #include "core/check.hpp"
 #include "core/result.hpp"
+#include "core/text.hpp"
 #include "document/document.hpp"
 #include "engine/schedulers.hpp"
 #include "evidence/validate/checkpoint.hpp"
@@ -120,7 +121,7 @@ std::optional<document::Node> quantisation_of(std::string_view format, bool has_
 /// Whether a record's word for its engine names one of the registry: "vLLM (V1)", "trtllm"; without
 /// a word it is vLLM.
 bool is_simulated(const std::string& engine) {
-  const auto found = engine::find_engine(scenario::named_version(lower_case(engine)));
+  const auto found = engine::find_engine(scenario::named_version(core::lower_case(engine)));
   return engine.empty() || mentions(engine, "vllm") || (found && found->engine->own != nullptr);
 }
 
@@ -311,7 +312,7 @@ class Deployer {
     known.deployment.engine = section_;
     known.deployment.engine.tensor_parallel_size = evidence_.tensor_parallel;
     scenario::RecipeFacts facts = scenario::recipe_facts(known);
-    facts.format = lower_case(evidence_.precision);
+    facts.format = core::lower_case(evidence_.precision);
     facts.date = evidence_.date;
     facts.version = evidence_.stated_version;
     if (const std::int64_t clients = most_in_flight(); clients > 0) {

@@ -12,7 +12,9 @@
 
 #include <fmt/format.h>
 
+#include "core/text.hpp"
 #include "document/document.hpp"
+#include "document/node_path.hpp"
 
 namespace ridgeline::evidence::validate {
 
@@ -27,18 +29,8 @@ const document::Node* member_at(const document::Node& node, std::string_view key
   return found == nullptr || found->is_null() ? nullptr : found;
 }
 
-const document::Node* find_at_path(const document::Node& node, std::string_view path) {
-  const document::Node* here = &node;
-  while (here != nullptr && !path.empty()) {
-    const std::size_t dot = path.find('.');
-    here = here->find(path.substr(0, dot));
-    path.remove_prefix(dot == std::string_view::npos ? path.size() : dot + 1);
-  }
-  return here;
-}
-
 const document::Node* member_at_path(const document::Node& node, std::string_view path) {
-  const document::Node* found = find_at_path(node, path);
+  const document::Node* found = at_path(node, path);
   return found == nullptr || found->is_null() ? nullptr : found;
 }
 
@@ -109,16 +101,8 @@ std::string text_at(const document::Node& node, std::string_view key) {
   return found->is_number() ? fmt::format("{}", found->as_real()) : std::string();
 }
 
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return lower;
-}
-
 bool mentions(std::string_view text, std::string_view word) {
-  return lower_case(text).find(lower_case(word)) != std::string::npos;
+  return core::lower_case(text).find(core::lower_case(word)) != std::string::npos;
 }
 
 }  // namespace ridgeline::evidence::validate

@@ -22,8 +22,7 @@ namespace ridgeline::evidence::validate {
                                                 std::string_view key,
                                                 std::string_view before,
                                                 std::vector<std::string>& odd);
-/// The member at a path of keys, "a.b.c", or nullptr; null counts as one for the first.
-[[nodiscard]] const document::Node* find_at_path(const document::Node& node, std::string_view path);
+/// The member at a path of keys, "a.b.c", or nullptr; null counts as none.
 [[nodiscard]] const document::Node* member_at_path(const document::Node& node,
                                                    std::string_view path);
 [[nodiscard]] std::optional<double> number_at_path(const document::Node& node,
@@ -37,8 +36,6 @@ namespace ridgeline::evidence::validate {
 [[nodiscard]] std::optional<bool> truth_at(const document::Node& node, std::string_view key);
 /// Text, or a number as text; empty when absent.
 [[nodiscard]] std::string text_at(const document::Node& node, std::string_view key);
-/// Text in lower case.
-[[nodiscard]] std::string lower_case(std::string_view text);
 /// Whether the text holds the word, both in any case.
 [[nodiscard]] bool mentions(std::string_view text, std::string_view word);
 

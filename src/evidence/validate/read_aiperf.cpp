@@ -15,6 +15,7 @@
 
 #include "core/result.hpp"
 #include "document/document.hpp"
+#include "document/node_path.hpp"
 #include "evidence/validate/client_files.hpp"
 #include "evidence/validate/client_load.hpp"
 #include "evidence/validate/client_readers.hpp"
@@ -105,10 +106,8 @@ bool does_not_count(const document::Node& record) {
 ClientRequest aiperf_request(const document::Node& record, std::int64_t line) {
   ClientRequest request;
   const auto number = [&](std::string_view path, const Allowed& allowed) {
-    return read_number(find_at_path(record, path),
-                       fmt::format("line {}: {}", line, path),
-                       allowed,
-                       request.problem);
+    return read_number(
+        at_path(record, path), fmt::format("line {}: {}", line, path), allowed, request.problem);
   };
   // Which times there are depends on the answer: one token has no gap.
   const auto time = [&](std::string_view name) -> std::optional<double> {

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "document/document.hpp"
+#include "document/node_path.hpp"
 #include "evidence/validate/client_load.hpp"
 #include "evidence/validate/client_readers.hpp"
 #include "evidence/validate/evidence.hpp"
@@ -59,10 +60,9 @@ double first_number(const document::Node& request,
                     const Allowed& allowed,
                     std::string& problem) {
   const auto* const known = std::ranges::find_if(
-      paths, [&](std::string_view path) { return find_at_path(request, path) != nullptr; });
+      paths, [&](std::string_view path) { return at_path(request, path) != nullptr; });
   const std::string_view path = known == paths.end() ? *paths.begin() : *known;
-  return read_number(
-      find_at_path(request, path), fmt::format("{}.{}", place, path), allowed, problem);
+  return read_number(at_path(request, path), fmt::format("{}.{}", place, path), allowed, problem);
 }
 
 /// Where versions write the end of a request.
@@ -84,9 +84,7 @@ std::vector<ClientRequest> guidellm_requests(const document::Node& benchmark) {
     request.start_place = place;
     request.start_s =
         read({"info.timings.request_start", "request_start_time", "start_time"}, kAnyTime);
-    const auto is_there = [&](std::string_view path) {
-      return find_at_path(items[i], path) != nullptr;
-    };
+    const auto is_there = [&](std::string_view path) { return at_path(items[i], path) != nullptr; };
     if (std::ranges::any_of(kEnds, is_there)) {
       // An answer that ends before it starts is of a broken clock.
       static_cast<void>(read({kEnds[0], kEnds[1], kEnds[2]},

@@ -16,6 +16,7 @@
 
 #include "core/result.hpp"
 #include "document/document.hpp"
+#include "document/node_path.hpp"
 #include "evidence/validate/client_files.hpp"
 #include "evidence/validate/client_load.hpp"
 #include "evidence/validate/client_readers.hpp"
@@ -91,7 +92,7 @@ ClientRequest lifecycle_request(const document::Node& item, std::size_t number) 
   const std::string place = fmt::format("request {}: ", number);
   const auto read = [&](std::string_view path, const Allowed& allowed) {
     return read_number(
-        find_at_path(item, path), fmt::format("{}{}", place, path), allowed, request.problem);
+        at_path(item, path), fmt::format("{}{}", place, path), allowed, request.problem);
   };
   const double start = read("start_time", kAnyTime);
   const double end = read("end_time", {.lowest = start, .highest = kAnyTime.highest});

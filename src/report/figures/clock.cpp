@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "document/document.hpp"
+#include "document/node_path.hpp"
 #include "metrics/series.hpp"
 #include "report/figures/figure.hpp"
 #include "report/figures/heat_lane.hpp"

@@ -10,6 +10,7 @@
 #include <fmt/core.h>
 
 #include "document/document.hpp"
+#include "document/node_path.hpp"
 #include "report/figures/marks.hpp"
 #include "report/svg.hpp"
 
@@ -103,16 +104,6 @@ std::string standalone_svg(const Figure& figure) {
                          figure.width,
                          figure.height));
   return svg;
-}
-
-const document::Node* at_path(const document::Node& tree, std::string_view path) {
-  const document::Node* node = &tree;
-  while (node != nullptr && !path.empty()) {
-    const std::size_t dot = path.find('.');
-    node = node->find(path.substr(0, dot));
-    path = dot == std::string_view::npos ? std::string_view() : path.substr(dot + 1);
-  }
-  return node;
 }
 
 double number_at(const document::Node& tree, std::string_view path, double otherwise) {

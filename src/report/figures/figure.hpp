@@ -34,9 +34,7 @@ struct Figure {
 /// The picture as a file of its own.
 [[nodiscard]] std::string standalone_svg(const Figure& figure);
 
-/// The value at "summary.ttft_ms.p99"; nullptr where there is none.
-[[nodiscard]] const document::Node* at_path(const document::Node& tree, std::string_view path);
-/// A number there; `otherwise` where there is none.
+/// A number at "summary.ttft_ms.p99"; `otherwise` where there is none.
 [[nodiscard]] double number_at(const document::Node& tree,
                                std::string_view path,
                                double otherwise = 0.0);

@@ -11,6 +11,7 @@
 
 #include "core/math.hpp"
 #include "document/document.hpp"
+#include "document/node_path.hpp"
 #include "report/figures/figure.hpp"
 #include "report/figures/lanes.hpp"
 #include "report/figures/marks.hpp"

@@ -10,6 +10,7 @@
 
 #include "core/units.hpp"
 #include "document/document.hpp"
+#include "document/node_path.hpp"
 #include "latency/step_time_model.hpp"
 #include "report/figures/figure.hpp"
 #include "report/format.hpp"

@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 
 #include "document/document.hpp"
+#include "document/node_path.hpp"
 #include "report/figures/figure.hpp"
 #include "report/figures/marks.hpp"
 #include "report/format.hpp"

@@ -15,6 +15,7 @@
 #include "core/result.hpp"
 #include "core/units.hpp"
 #include "document/document.hpp"
+#include "document/node_builder.hpp"
 #include "document/reader.hpp"
 #include "engine/schedulers.hpp"
 #include "hardware/gpu_spec.hpp"
@@ -24,7 +25,6 @@
 #include "model/model_spec.hpp"
 #include "report/registry.hpp"
 #include "report/results/roadmap.hpp"
-#include "report/tree.hpp"
 #include "routing/registry.hpp"
 #include "scaling/registry.hpp"
 #include "scenario/options.hpp"
@@ -33,6 +33,13 @@
 
 namespace ridgeline::report {
 namespace {
+
+using document::bool_node;
+using document::integer_node;
+using document::list_node;
+using document::MapBuilder;
+using document::number_node;
+using document::text_node;
 
 /// What its publication says of a network's size, with the source; null where the file has none.
 document::Node published_size(const std::string& name) {

@@ -10,6 +10,7 @@
 #include "core/result.hpp"
 #include "core/units.hpp"
 #include "document/document.hpp"
+#include "document/node_builder.hpp"
 #include "engine/capacity.hpp"
 #include "engine/engine_plan.hpp"
 #include "hardware/gpu_spec.hpp"
@@ -20,7 +21,6 @@
 #include "report/results/explanation.hpp"
 #include "report/results/explanation_facts.hpp"
 #include "report/results/headline.hpp"
-#include "report/tree.hpp"
 #include "scenario/cache_room.hpp"
 #include "scenario/deployment.hpp"
 #include "scenario/digest.hpp"
@@ -31,6 +31,14 @@
 
 namespace ridgeline::report {
 namespace {
+
+using document::bool_node;
+using document::integer_node;
+using document::list_node;
+using document::MapBuilder;
+using document::number_node;
+using document::text_node;
+using document::warnings_node;
 
 constexpr std::int64_t kExplanationSchemaVersion = 1;
 constexpr std::int64_t kImageSide = 1024;
@@ -295,7 +303,7 @@ document::Node explanation_tree(const scenario::Resolved& resolved) {
       .add("config", scenario::to_node(resolved.scenario()))
       .add("scenario_digest", text_node(scenario::scenario_digest(resolved.scenario())))
       .add("provenance", provenance_tree(resolved))
-      .add("warnings", warnings_tree(resolved.warnings))
+      .add("warnings", warnings_node(resolved.warnings))
       .build();
 }
 

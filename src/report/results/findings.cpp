@@ -10,14 +10,19 @@
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "document/document.hpp"
+#include "document/node_builder.hpp"
 #include "domain/step.hpp"
 #include "metrics/series.hpp"
 #include "report/results/mean_steps.hpp"
-#include "report/tree.hpp"
 #include "scenario/resolve.hpp"
 
 namespace ridgeline::report {
 namespace {
+
+using document::integer_node;
+using document::MapBuilder;
+using document::number_node;
+using document::text_node;
 
 using document::Node;
 using metrics::Series;

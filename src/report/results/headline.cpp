@@ -41,9 +41,9 @@ std::string network_text(const scenario::Deployment& deployment) {
   const std::string& asked = deployment.section.model;
   std::vector<std::string> notes;
   const auto says = [&](std::string_view word) {
-    return document::lower_case(asked).find(word) != std::string::npos;
+    return core::lower_case(asked).find(word) != std::string::npos;
   };
-  if (document::lower_case(asked) != document::lower_case(network.name)) {
+  if (core::lower_case(asked) != core::lower_case(network.name)) {
     notes.push_back(network.name);
   }
   const std::string_view weights = model::name(network.precision.ffn);

@@ -10,8 +10,8 @@
 #include "document/json_writer.hpp"
 #include "latency/fit/fit_kernels.hpp"
 #include "latency/fit/operators.hpp"
-#include "report/grid.hpp"
 #include "report/palette.hpp"
+#include "report/table/grid.hpp"
 
 namespace ridgeline::report {
 namespace {

@@ -12,6 +12,7 @@
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "document/document.hpp"
+#include "document/node_builder.hpp"
 #include "domain/step.hpp"
 #include "engine/capacity.hpp"
 #include "latency/kernel/formats_in_use.hpp"
@@ -19,12 +20,15 @@
 #include "metrics/series.hpp"
 #include "metrics/summary.hpp"
 #include "report/step_report.hpp"
-#include "report/tree.hpp"
 #include "scenario/deployment.hpp"
 #include "scenario/resolve.hpp"
 
 namespace ridgeline::report {
 namespace {
+
+using document::integer_node;
+using document::MapBuilder;
+using document::number_node;
 
 using document::Node;
 

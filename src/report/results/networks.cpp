@@ -15,12 +15,17 @@
 #include "core/result.hpp"
 #include "core/units.hpp"
 #include "document/document.hpp"
+#include "document/node_builder.hpp"
 #include "model/model_spec.hpp"
 #include "model/networks_in_folder.hpp"
-#include "report/tree.hpp"
 
 namespace ridgeline::report {
 namespace {
+
+using document::list_node;
+using document::MapBuilder;
+using document::number_node;
+using document::text_node;
 
 /// What a table says of a network, column by column.
 constexpr std::size_t kNetworkColumns = 7;

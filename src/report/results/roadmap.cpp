@@ -10,15 +10,18 @@
 #include <fmt/format.h>
 
 #include "core/result.hpp"
+#include "document/node_builder.hpp"
 #include "engine/schedulers.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 #include "report/results/choices.hpp"
-#include "report/tree.hpp"
 #include "scenario/options.hpp"
 
 namespace ridgeline::report {
 namespace {
+
+using document::MapBuilder;
+using document::text_node;
 
 constexpr std::int64_t kMillion = 1'000'000;
 constexpr std::string_view kWorks = "works";

@@ -1,7 +1,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -11,8 +10,8 @@
 #include "routing/characters.hpp"
 #include "routing/kubernetes.hpp"
 #include "routing/parameters.hpp"
-#include "routing/policies/policies.hpp"
 #include "routing/prefix_table.hpp"
+#include "routing/registry.hpp"
 #include "routing/router.hpp"
 
 namespace ridgeline::routing {
@@ -85,12 +84,12 @@ class Aibrix final : public Router {
 
 }  // namespace
 
-std::span<const Parameter> aibrix_parameters() {
-  return kAibrixParameters;
-}
-
-std::unique_ptr<Router> make_aibrix(const RouterSetup& setup) {
-  return std::make_unique<Aibrix>(setup);
-}
+extern const RouterEntry kAibrix{
+    .name = "aibrix",
+    .summary = "where most of the prompt was sent, unless that instance is much busier",
+    .source = "AIBrix e3e10f9 (August 2026), prefix-cache",
+    .make = make_policy<Aibrix>,
+    .parameters = [] { return std::span<const Parameter>(kAibrixParameters); },
+};
 
 }  // namespace ridgeline::routing

@@ -5,8 +5,8 @@
 #include <span>
 
 #include "routing/parameters.hpp"
-#include "routing/policies/policies.hpp"
 #include "routing/profile.hpp"
+#include "routing/registry.hpp"
 #include "routing/router.hpp"
 
 namespace ridgeline::routing {
@@ -21,12 +21,6 @@ constexpr auto kBlisParameters = std::to_array<Parameter>({
      .source = "inference-sim f90a1e3"},
 });
 
-}  // namespace
-
-std::span<const Parameter> blis_parameters() {
-  return kBlisParameters;
-}
-
 std::unique_ptr<Router> make_blis(const RouterSetup& setup) {
   constexpr std::int64_t kBlockTokens = 16;
   return make_profile_router({.scorers = {{.name = "prefix-affinity", .weight = 2.0},
@@ -38,5 +32,16 @@ std::unique_ptr<Router> make_blis(const RouterSetup& setup) {
                                   setup.integer(kBlisParameters, "lru_blocks_per_instance"))},
                              setup);
 }
+
+}  // namespace
+
+extern const RouterEntry kBlis{
+    .name = "blis",
+    .summary = "prefixes that it sent 2, short queue 1, free KV cache 1",
+    .source = "inference-sim f90a1e3 (August 2026), weighted with prefix-affinity",
+    .make = make_blis,
+    .parameters = [] { return std::span<const Parameter>(kBlisParameters); },
+    .profile = true,
+};
 
 }  // namespace ridgeline::routing

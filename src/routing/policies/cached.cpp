@@ -2,7 +2,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -14,7 +13,7 @@
 #include "routing/choice.hpp"
 #include "routing/kubernetes.hpp"
 #include "routing/parameters.hpp"
-#include "routing/policies/policies.hpp"
+#include "routing/registry.hpp"
 #include "routing/request_rates.hpp"
 #include "routing/router.hpp"
 
@@ -113,20 +112,26 @@ class LeastKvCache final : public Router {
 
 }  // namespace
 
-std::span<const Parameter> production_stack_kvaware_parameters() {
-  return kKvawareParameters;
-}
+extern const RouterEntry kSglangZmq{
+    .name = "sglang-zmq",
+    .summary = "the least busy of those that have the most of the prompt, as KV events tell",
+    .source = "SGLang gateway e8d57e7 (May 2026), cache_aware_zmq",
+    .make = make_policy<CacheAwareZmq>,
+};
 
-std::unique_ptr<Router> make_production_stack_kvaware(const RouterSetup& setup) {
-  return std::make_unique<KvAware>(setup);
-}
+extern const RouterEntry kProductionStackKvaware{
+    .name = "production-stack-kvaware",
+    .summary = "where the most of the prompt is cached, unless more than 2000 tokens are missing",
+    .source = "vLLM production-stack a6c01db (August 2026), KV events for LMCache's look-up",
+    .make = make_policy<KvAware>,
+    .parameters = [] { return std::span<const Parameter>(kKvawareParameters); },
+};
 
-std::unique_ptr<Router> make_sglang_zmq(const RouterSetup& /*setup*/) {
-  return std::make_unique<CacheAwareZmq>();
-}
-
-std::unique_ptr<Router> make_aibrix_least_kv_cache(const RouterSetup& /*setup*/) {
-  return std::make_unique<LeastKvCache>();
-}
+extern const RouterEntry kAibrixLeastKvCache{
+    .name = "aibrix-least-kv-cache",
+    .summary = "the most free KV cache",
+    .source = "AIBrix e3e10f9 (August 2026)",
+    .make = make_policy<LeastKvCache>,
+};
 
 }  // namespace ridgeline::routing

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <limits>
 #include <map>
-#include <memory>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -17,8 +16,8 @@
 #include "routing/choice.hpp"
 #include "routing/dynamo_cost.hpp"
 #include "routing/parameters.hpp"
-#include "routing/policies/policies.hpp"
 #include "routing/prefix_table.hpp"
+#include "routing/registry.hpp"
 #include "routing/router.hpp"
 
 namespace ridgeline::routing {
@@ -335,12 +334,12 @@ class Dynamo final : public Router {
 
 }  // namespace
 
-std::span<const Parameter> dynamo_parameters() {
-  return kDynamoParameters;
-}
-
-std::unique_ptr<Router> make_dynamo(const RouterSetup& setup) {
-  return std::make_unique<Dynamo>(setup);
-}
+extern const RouterEntry kDynamo{
+    .name = "dynamo",
+    .summary = "fewest blocks to compute and hold, less what it sent there before",
+    .source = "NVIDIA Dynamo 2a6da14 (August 2026), KV router without events",
+    .make = make_policy<Dynamo>,
+    .parameters = [] { return std::span<const Parameter>(kDynamoParameters); },
+};
 
 }  // namespace ridgeline::routing

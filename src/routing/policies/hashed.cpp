@@ -1,14 +1,12 @@
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "core/rng.hpp"
 #include "routing/connection.hpp"
 #include "routing/hash_ring.hpp"
-#include "routing/parameters.hpp"
-#include "routing/policies/policies.hpp"
 #include "routing/prefix_table.hpp"
+#include "routing/registry.hpp"
 #include "routing/router.hpp"
 
 namespace ridgeline::routing {
@@ -84,16 +82,26 @@ class PrefixHash final : public Router {
 
 }  // namespace
 
-std::unique_ptr<Router> make_ring_hash(const RouterSetup& /*setup*/) {
-  return std::make_unique<RingHash>();
-}
+extern const RouterEntry kRingHash{
+    .name = "ring-hash",
+    .summary = "the requests of a session stay with its instance on a ring of hashes",
+    .source = "Envoy ring_hash",
+    .make = make_policy<RingHash>,
+};
 
-std::unique_ptr<Router> make_maglev(const RouterSetup& /*setup*/) {
-  return std::make_unique<Maglev>();
-}
+extern const RouterEntry kMaglev{
+    .name = "maglev",
+    .summary = "the same by a table that all instances fill alike",
+    .source = "Envoy maglev; Eisenbud and others, NSDI 2016",
+    .make = make_policy<Maglev>,
+};
 
-std::unique_ptr<Router> make_sglang_prefix_hash(const RouterSetup& /*setup*/) {
-  return std::make_unique<PrefixHash>();
-}
+extern const RouterEntry kSglangPrefixHash{
+    .name = "sglang-prefix-hash",
+    .summary =
+        "the first 256 tokens choose; the next on a ring where that has 1.25 times its share",
+    .source = "SGLang gateway e8d57e7 (May 2026), prefix_hash",
+    .make = make_policy<PrefixHash>,
+};
 
 }  // namespace ridgeline::routing

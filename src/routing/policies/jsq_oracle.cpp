@@ -1,9 +1,6 @@
-#include <memory>
-
 #include "core/rng.hpp"
 #include "routing/choice.hpp"
-#include "routing/parameters.hpp"
-#include "routing/policies/policies.hpp"
+#include "routing/registry.hpp"
 #include "routing/router.hpp"
 
 namespace ridgeline::routing {
@@ -22,8 +19,13 @@ class JsqOracle final : public Router {
 
 }  // namespace
 
-std::unique_ptr<Router> make_jsq_oracle(const RouterSetup& /*setup*/) {
-  return std::make_unique<JsqOracle>();
-}
+extern const RouterEntry kJsqOracle{
+    .name = "jsq-oracle",
+    .summary =
+        "fewest requests at this instant, which no gateway knows: the bound for queue-length "
+        "policies",
+    .source = "join the shortest queue",
+    .make = make_policy<JsqOracle>,
+};
 
 }  // namespace ridgeline::routing

@@ -1,7 +1,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -12,8 +11,8 @@
 #include "routing/choice.hpp"
 #include "routing/kubernetes.hpp"
 #include "routing/parameters.hpp"
-#include "routing/policies/policies.hpp"
 #include "routing/prefix_table.hpp"
+#include "routing/registry.hpp"
 #include "routing/router.hpp"
 
 namespace ridgeline::routing {
@@ -117,12 +116,12 @@ class Kthena final : public Router {
 
 }  // namespace
 
-std::span<const Parameter> kthena_parameters() {
-  return kKthenaParameters;
-}
-
-std::unique_ptr<Router> make_kthena(const RouterSetup& setup) {
-  return std::make_unique<Kthena>(setup);
-}
+extern const RouterEntry kKthena{
+    .name = "kthena",
+    .summary = "few requests, free KV cache and prefixes that it sent, 0 to 100 each",
+    .source = "kthena 3cc0572 (August 2026)",
+    .make = make_policy<Kthena>,
+    .parameters = [] { return std::span<const Parameter>(kKthenaParameters); },
+};
 
 }  // namespace ridgeline::routing

@@ -9,7 +9,7 @@
 #include "core/rng.hpp"
 #include "routing/choice.hpp"
 #include "routing/parameters.hpp"
-#include "routing/policies/policies.hpp"
+#include "routing/registry.hpp"
 #include "routing/router.hpp"
 
 namespace ridgeline::routing {
@@ -77,16 +77,21 @@ class LeastRequest final : public Router {
   std::vector<std::size_t> drawn_;  ///< Scratch: places.
 };
 
-}  // namespace
-
-std::span<const Parameter> least_request_parameters() {
-  return kLeastRequestParameters;
-}
-
 std::unique_ptr<Router> make_least_request(const RouterSetup& setup) {
   return std::make_unique<LeastRequest>(
       setup.integer(kLeastRequestParameters, "choice_count"),
       setup.number(kLeastRequestParameters, "active_request_bias"));
 }
+
+}  // namespace
+
+extern const RouterEntry kLeastRequest{
+    .name = "least-request",
+    .summary = "fewest requests in flight by the gateway's own count, a draw among equals",
+    .source = "Envoy FULL_SCAN, NGINX least_conn",
+    .make = make_least_request,
+    .parameters = [] { return std::span<const Parameter>(kLeastRequestParameters); },
+    .weights = true,
+};
 
 }  // namespace ridgeline::routing

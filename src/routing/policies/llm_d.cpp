@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "routing/parameters.hpp"
-#include "routing/policies/policies.hpp"
 #include "routing/profile.hpp"
+#include "routing/registry.hpp"
 #include "routing/router.hpp"
 #include "routing/scorers/registry.hpp"
 
@@ -132,20 +132,6 @@ Profile with_prefix_cache(std::vector<NamedWeight> scorers, const RouterSetup& s
               static_cast<std::size_t>(setup.integer(table, "lruCapacityPerServer"))};
 }
 
-}  // namespace
-
-std::span<const Parameter> llm_d_parameters() {
-  return profile_parameters();
-}
-
-std::span<const Parameter> llm_d_sticky_parameters() {
-  return sticky_parameters();
-}
-
-std::span<const Parameter> llm_d_latency_parameters() {
-  return latency_parameters();
-}
-
 std::unique_ptr<Router> make_llm_d(const RouterSetup& setup) {
   return make_profile_router(
       with_prefix_cache({{.name = "queue-scorer", .weight = 2.0},
@@ -182,5 +168,64 @@ std::unique_ptr<Router> make_llm_d_latency(const RouterSetup& setup) {
                      .most_headroom = setup.word(table, "headroomSelectionStrategy") == "most"};
   return make_profile_router(std::move(profile), setup);
 }
+
+}  // namespace
+
+extern const RouterEntry kLlmD{
+    .name = "llm-d",
+    .summary = "prefixes that it sent 3, short queue 2, free KV cache 2",
+    .source = "llm-d-router ebab687 (August 2026), the loader's profile",
+    .make = make_llm_d,
+    .parameters = [] { return std::span<const Parameter>(profile_parameters()); },
+    .profile = true,
+};
+
+extern const RouterEntry kLlmD010{
+    .name = "llm-d@0.10",
+    .summary = "the same: a name without a version is the newest",
+    .source = "llm-d-router ebab687, after v0.10.0-rc.1",
+    .make = make_llm_d,
+    .parameters = [] { return std::span<const Parameter>(profile_parameters()); },
+    .profile = true,
+};
+
+extern const RouterEntry kGaie{
+    .name = "gaie",
+    .summary = "the same, under its former name",
+    .source = "Gateway API Inference Extension",
+    .make = make_llm_d,
+    .parameters = [] { return std::span<const Parameter>(profile_parameters()); },
+    .profile = true,
+};
+
+extern const RouterEntry kLlmDPrecise{
+    .name = "llm-d-precise",
+    .summary = "prefixes that KV events tell of 3, short queue 2, free KV cache 2",
+    .source = "llm-d-router ebab687, with its precise prefix cache",
+    .make = make_llm_d_precise,
+    .parameters = scorer_parameters,
+    .profile = true,
+};
+
+extern const RouterEntry kLlmDSticky{
+    .name = "llm-d-sticky",
+    .summary = "stays where most of the prompt was sent, else fewest tokens in flight",
+    .source = "llm-d-router ebab687, the guides' profile for long prompts",
+    .make = make_llm_d_sticky,
+    .parameters = [] { return std::span<const Parameter>(sticky_parameters()); },
+    .profile = true,
+};
+
+extern const RouterEntry kLlmDLatency{
+    .name = "llm-d-latency",
+    .summary =
+        "where it predicts targets to be met, by the time left to them; without targets the "
+        "soonest",
+    .source = "llm-d-router ebab687, predicted latency with its SLO filter",
+    .make = make_llm_d_latency,
+    .parameters = [] { return std::span<const Parameter>(latency_parameters()); },
+    .profile = true,
+    .predicts = true,
+};
 
 }  // namespace ridgeline::routing

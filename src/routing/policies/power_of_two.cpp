@@ -1,10 +1,10 @@
+// docs/guide/adding.md shows this policy whole: the one to read first.
+
 #include <cstddef>
-#include <memory>
 
 #include "core/rng.hpp"
 #include "routing/choice.hpp"
-#include "routing/parameters.hpp"
-#include "routing/policies/policies.hpp"
+#include "routing/registry.hpp"
 #include "routing/router.hpp"
 
 namespace ridgeline::routing {
@@ -34,8 +34,12 @@ class PowerOfTwo final : public Router {
 
 }  // namespace
 
-std::unique_ptr<Router> make_power_of_two(const RouterSetup& /*setup*/) {
-  return std::make_unique<PowerOfTwo>();
-}
+extern const RouterEntry kPowerOfTwo{
+    .name = "power-of-two",
+    .summary = "of two drawn, the one with fewer requests in flight by the gateway's own count",
+    .source = "Envoy choice_count 2, SGLang gateway",
+    .make = make_policy<PowerOfTwo>,
+    .weights = true,
+};
 
 }  // namespace ridgeline::routing

@@ -15,12 +15,15 @@
 #include "routing/choice.hpp"
 #include "routing/kubernetes.hpp"
 #include "routing/parameters.hpp"
-#include "routing/policies/policies.hpp"
 #include "routing/prefix_table.hpp"
+#include "routing/registry.hpp"
 #include "routing/request_rates.hpp"
 #include "routing/router.hpp"
 
 namespace ridgeline::routing {
+
+extern const RouterEntry kSession;  // session.cpp
+
 namespace {
 
 constexpr std::string_view kStackSource = "vLLM production-stack a6c01db (August 2026)";
@@ -75,7 +78,7 @@ class StackRoundRobin final : public Router {
 /// stands for the hash ring: both move only the sessions that must move.
 class StackSession final : public Router {
  public:
-  explicit StackSession(const RouterSetup& setup) : hashed_(make_session(setup)) {}
+  explicit StackSession(const RouterSetup& setup) : hashed_(kSession.make(setup)) {}
 
   [[nodiscard]] Needs needs() const override { return {}; }
   [[nodiscard]] Pick pick(const RouteInput& input, core::RngStream& draws) override {
@@ -135,20 +138,26 @@ class StackPrefixAware final : public Router {
 
 }  // namespace
 
-std::span<const Parameter> production_stack_prefix_parameters() {
-  return kStackParameters;
-}
+extern const RouterEntry kProductionStackRoundrobin{
+    .name = "production-stack-roundrobin",
+    .summary = "one after the other, with a turn for each set of instances",
+    .source = "vLLM production-stack a6c01db (August 2026)",
+    .make = make_policy<StackRoundRobin>,
+};
 
-std::unique_ptr<Router> make_production_stack_round_robin(const RouterSetup& /*setup*/) {
-  return std::make_unique<StackRoundRobin>();
-}
+extern const RouterEntry kProductionStackSession{
+    .name = "production-stack-session",
+    .summary = "the requests of a session stay; others go where the fewest went in the last minute",
+    .source = "vLLM production-stack a6c01db (August 2026)",
+    .make = make_policy<StackSession>,
+};
 
-std::unique_ptr<Router> make_production_stack_session(const RouterSetup& setup) {
-  return std::make_unique<StackSession>(setup);
-}
-
-std::unique_ptr<Router> make_production_stack_prefix(const RouterSetup& setup) {
-  return std::make_unique<StackPrefixAware>(setup);
-}
+extern const RouterEntry kProductionStackPrefixaware{
+    .name = "production-stack-prefixaware",
+    .summary = "any of those that were sent the longest beginning of the prompt",
+    .source = "vLLM production-stack a6c01db (August 2026)",
+    .make = make_policy<StackPrefixAware>,
+    .parameters = [] { return std::span<const Parameter>(kStackParameters); },
+};
 
 }  // namespace ridgeline::routing

@@ -12,7 +12,7 @@
 #include "routing/choice.hpp"
 #include "routing/connection.hpp"
 #include "routing/parameters.hpp"
-#include "routing/policies/policies.hpp"
+#include "routing/registry.hpp"
 #include "routing/router.hpp"
 
 namespace ridgeline::routing {
@@ -71,17 +71,22 @@ class RandomByConnection final : public Router {
   std::map<std::uint64_t, core::InstanceId> instances_;  ///< By connection.
 };
 
-}  // namespace
-
-std::span<const Parameter> random_parameters() {
-  return kRandomParameters;
-}
-
 std::unique_ptr<Router> make_random(const RouterSetup& setup) {
   if (setup.word(kRandomParameters, "affinity") == kConnection) {
     return std::make_unique<RandomByConnection>(setup.connections);
   }
   return std::make_unique<Random>();
 }
+
+}  // namespace
+
+extern const RouterEntry kRandom{
+    .name = "random",
+    .summary = "each with the same probability",
+    .source = "every proxy",
+    .make = make_random,
+    .parameters = [] { return std::span<const Parameter>(kRandomParameters); },
+    .weights = true,
+};
 
 }  // namespace ridgeline::routing

@@ -1,11 +1,9 @@
 #include <cstddef>
-#include <memory>
 #include <span>
 
 #include "core/rng.hpp"
 #include "routing/choice.hpp"
-#include "routing/parameters.hpp"
-#include "routing/policies/policies.hpp"
+#include "routing/registry.hpp"
 #include "routing/router.hpp"
 
 namespace ridgeline::routing {
@@ -40,8 +38,12 @@ class RandomTwo final : public Router {
 
 }  // namespace
 
-std::unique_ptr<Router> make_random_two(const RouterSetup& /*setup*/) {
-  return std::make_unique<RandomTwo>();
-}
+extern const RouterEntry kRandomTwo{
+    .name = "random-two",
+    .summary = "of two drawn by their weights, the one with fewer requests by its weight",
+    .source = "NGINX random two least_conn",
+    .make = make_policy<RandomTwo>,
+    .weights = true,
+};
 
 }  // namespace ridgeline::routing

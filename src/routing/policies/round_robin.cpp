@@ -1,13 +1,11 @@
 #include <algorithm>
 #include <cstddef>
-#include <memory>
 #include <span>
 #include <vector>
 
 #include "core/ids.hpp"
 #include "core/rng.hpp"
-#include "routing/parameters.hpp"
-#include "routing/policies/policies.hpp"
+#include "routing/registry.hpp"
 #include "routing/router.hpp"
 
 namespace ridgeline::routing {
@@ -51,8 +49,12 @@ class RoundRobin final : public Router {
 
 }  // namespace
 
-std::unique_ptr<Router> make_round_robin(const RouterSetup& /*setup*/) {
-  return std::make_unique<RoundRobin>();
-}
+extern const RouterEntry kRoundRobin{
+    .name = "round-robin",
+    .summary = "one after the other",
+    .source = "every proxy",
+    .make = make_policy<RoundRobin>,
+    .weights = true,
+};
 
 }  // namespace ridgeline::routing

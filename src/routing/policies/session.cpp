@@ -1,10 +1,8 @@
 #include <cstdint>
-#include <memory>
 
 #include "core/rng.hpp"
 #include "domain/request.hpp"
-#include "routing/parameters.hpp"
-#include "routing/policies/policies.hpp"
+#include "routing/registry.hpp"
 #include "routing/router.hpp"
 
 namespace ridgeline::routing {
@@ -38,8 +36,11 @@ class Session final : public Router {
 
 }  // namespace
 
-std::unique_ptr<Router> make_session(const RouterSetup& /*setup*/) {
-  return std::make_unique<Session>();
-}
+extern const RouterEntry kSession{
+    .name = "session",
+    .summary = "the requests of a session stay with one instance",
+    .source = "rendezvous hashing (Thaler, Ravishankar 1998)",
+    .make = make_policy<Session>,
+};
 
 }  // namespace ridgeline::routing

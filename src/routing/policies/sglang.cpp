@@ -2,7 +2,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -14,7 +13,7 @@
 #include "routing/cache_aware.hpp"
 #include "routing/character_tree.hpp"
 #include "routing/parameters.hpp"
-#include "routing/policies/policies.hpp"
+#include "routing/registry.hpp"
 #include "routing/router.hpp"
 
 namespace ridgeline::routing {
@@ -95,12 +94,12 @@ class Sglang final : public Router {
 
 }  // namespace
 
-std::span<const Parameter> sglang_parameters() {
-  return kSglangParameters;
-}
-
-std::unique_ptr<Router> make_sglang(const RouterSetup& setup) {
-  return std::make_unique<Sglang>(setup);
-}
+extern const RouterEntry kSglang{
+    .name = "sglang",
+    .summary = "where most of the prompt was sent, unless loads are far apart",
+    .source = "SGLang gateway e8d57e7 (May 2026), cache_aware",
+    .make = make_policy<Sglang>,
+    .parameters = [] { return std::span<const Parameter>(kSglangParameters); },
+};
 
 }  // namespace ridgeline::routing

@@ -1,12 +1,10 @@
 #include <algorithm>
 #include <cstddef>
-#include <memory>
 
 #include "core/ids.hpp"
 #include "core/rng.hpp"
 #include "routing/dp_balancer.hpp"
-#include "routing/parameters.hpp"
-#include "routing/policies/policies.hpp"
+#include "routing/registry.hpp"
 #include "routing/router.hpp"
 
 namespace ridgeline::routing {
@@ -43,8 +41,11 @@ class SglangDp final : public Router {
 
 }  // namespace
 
-std::unique_ptr<Router> make_sglang_dp(const RouterSetup& /*setup*/) {
-  return std::make_unique<SglangDp>();
-}
+extern const RouterEntry kSglangDp{
+    .name = "sglang-dp",
+    .summary = "fewest requests by the last report of each, its own picks added",
+    .source = "SGLang's data-parallel controller, total_requests, August 2026",
+    .make = make_policy<SglangDp>,
+};
 
 }  // namespace ridgeline::routing

@@ -10,7 +10,7 @@
 #include "core/time.hpp"
 #include "routing/dp_balancer.hpp"
 #include "routing/parameters.hpp"
-#include "routing/policies/policies.hpp"
+#include "routing/registry.hpp"
 #include "routing/router.hpp"
 
 namespace ridgeline::routing {
@@ -55,8 +55,6 @@ class VllmDp final : public Router {
   std::vector<core::SimTime> published_;  ///< By instance.
 };
 
-}  // namespace
-
 std::unique_ptr<Router> make_vllm_dp(const RouterSetup& setup) {
   return std::make_unique<VllmDp>(DpBalancer::Generation::kKvPressure, setup);
 }
@@ -66,5 +64,28 @@ std::unique_ptr<Router> make_vllm_dp_rotating(const RouterSetup& setup) {
 std::unique_ptr<Router> make_vllm_dp_fixed(const RouterSetup& setup) {
   return std::make_unique<VllmDp>(DpBalancer::Generation::kFixedStart, setup);
 }
+
+}  // namespace
+
+extern const RouterEntry kVllmDp{
+    .name = "vllm-dp",
+    .summary = "waiting and running with a penalty on full caches; its own picks count as waiting",
+    .source = "vLLM's data-parallel balancer, August 2026",
+    .make = make_vllm_dp,
+};
+
+extern const RouterEntry kVllmDpRotatingStart{
+    .name = "vllm-dp@rotating-start",
+    .summary = "4 waiting + running; the scan starts one further after each pick",
+    .source = "vLLM from #47420 (July 2026)",
+    .make = make_vllm_dp_rotating,
+};
+
+extern const RouterEntry kVllmDpFixedStart{
+    .name = "vllm-dp@fixed-start",
+    .summary = "4 waiting + running, from the first engine on",
+    .source = "vLLM to July 2026",
+    .make = make_vllm_dp_fixed,
+};
 
 }  // namespace ridgeline::routing

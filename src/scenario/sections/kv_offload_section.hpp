@@ -5,25 +5,24 @@
 #include <string>
 
 #include "core/time.hpp"
+#include "store/rules.hpp"
 
 namespace ridgeline::scenario {
 
 /// Section `cluster.kv_offload`: KV kept outside the GPUs, in the hosts' memory, on their disks,
 /// and in a store that all instances share.
 struct KvOffloadSection {
+  store::OffloadRules rules;
   std::optional<std::string> cpu_bytes_to_use;
   std::optional<std::int64_t> offload_block_size;
   std::optional<std::string> eviction_policy;
-  std::optional<std::int64_t> store_threshold;
   std::optional<bool> offload_prompt_only;
   std::optional<std::string> read_bandwidth;
   std::optional<std::string> write_bandwidth;
   std::optional<core::Duration> read_latency;
   std::optional<std::string> offload_sharing;
-  std::optional<std::int64_t> min_hit_blocks;
   std::optional<std::string> load_policy;
   std::optional<std::string> write_policy;
-  std::optional<bool> promote_on_hit;
   std::optional<std::string> disk_bytes_to_use;
   std::optional<std::string> disk_eviction_policy;
   std::optional<std::string> disk_read_bandwidth;

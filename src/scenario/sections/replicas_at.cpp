@@ -1,6 +1,5 @@
 #include "scenario/sections/replicas_at.hpp"
 
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "core/parse.hpp"
 #include "core/result.hpp"
 #include "core/text.hpp"
 #include "core/time.hpp"
@@ -43,10 +43,7 @@ std::optional<Entry> entry_of(const document::Node& item) {
       return std::nullopt;
     }
     at = time_value(text.substr(0, equals));
-    const char* const end = text.data() + text.size();
-    if (std::from_chars(text.data() + equals + 1, end, replicas).ptr != end) {
-      return std::nullopt;
-    }
+    replicas = core::parse_whole<std::int64_t>(text.substr(equals + 1)).value_or(-1);
   } else if (item.is_list() && item.items().size() == 2 &&
              item.items()[1].kind() == document::Node::Kind::kInteger) {
     at = time_value(item.items()[0]);
@@ -65,16 +62,15 @@ std::optional<scaling::CronLine> cron_entry(const document::Node& item) {
   }
   const std::string& text = item.as_string();
   const auto equals = text.find('=');
-  std::int64_t replicas = -1;
-  const char* const end = text.data() + text.size();
-  const char* number = equals == std::string::npos ? end : text.data() + equals + 1;
-  while (number != end && *number == ' ') {
-    ++number;
-  }
-  if (std::from_chars(number, end, replicas).ptr != end || replicas < 0) {
+  const auto number =
+      equals == std::string::npos ? equals : text.find_first_not_of(' ', equals + 1);
+  const auto replicas = number == std::string::npos
+                            ? std::nullopt
+                            : core::parse_whole<std::int64_t>(text.substr(number));
+  if (!replicas || *replicas < 0) {
     return std::nullopt;
   }
-  return scaling::cron_line(std::string_view(text).substr(0, equals), replicas);
+  return scaling::cron_line(std::string_view(text).substr(0, equals), *replicas);
 }
 
 }  // namespace

@@ -23,6 +23,8 @@
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 
+#include "core/text.hpp"
+
 namespace ridgeline::serve::net {
 namespace {
 
@@ -34,14 +36,6 @@ constexpr int kHeadersTooLarge = 431;
 /// Bytes of a chunk's line, and of its extensions alone.
 constexpr std::size_t kMostChunkLine = 2048;
 constexpr std::size_t kMostExtensions = 1024;
-
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return lower;
-}
 
 std::string_view view_of(boost::beast::string_view text) {
   return {text.data(), text.size()};
@@ -93,7 +87,7 @@ bool HttpParser::wants_continue() {
   if (said_continue_ || !parser_->is_header_done() || parser_->is_done()) {
     return false;
   }
-  said_continue_ = lower_case(view_of(parser_->get()[http::field::expect])) == "100-continue";
+  said_continue_ = core::lower_case(view_of(parser_->get()[http::field::expect])) == "100-continue";
   return said_continue_;
 }
 
@@ -157,7 +151,7 @@ HttpRequest HttpParser::take() {
     request.query = std::string(target.substr(question + 1));
   }
   for (const auto& field : message) {
-    request.headers.emplace_back(lower_case(view_of(field.name_string())),
+    request.headers.emplace_back(core::lower_case(view_of(field.name_string())),
                                  std::string(view_of(field.value())));
   }
   request.keep_alive = message.keep_alive();

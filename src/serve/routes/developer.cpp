@@ -1,14 +1,13 @@
-#include <charconv>
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/parse.hpp"
 #include "openai/answer_form.hpp"
 #include "openai/api_error.hpp"
 #include "openai/token_requests.hpp"
@@ -53,17 +52,14 @@ void answer_sleep(Emulator& emulator,
                   net::Connection& connection,
                   const net::HttpRequest& request) {
   constexpr int kDeepest = 2;
-  const std::string_view text = query_value(request.query, "level", "1");
-  int level = 0;
-  const char* const end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, level);
-  if (read.ec != std::errc() || read.ptr != end || level < 1 || level > kDeepest) {
+  const auto level = core::parse_whole<int>(query_value(request.query, "level", "1"));
+  if (!level || *level < 1 || *level > kDeepest) {
     emulator.answer_error(connection, openai::bad_request("level: expected 1 or 2", "query.level"));
     return;
   }
   PauseMode mode = PauseMode::kAbort;
   if (read_mode(emulator, connection, request.query, "abort", mode)) {
-    emulator.sleep(connection, mode, level);
+    emulator.sleep(connection, mode, *level);
   }
 }
 

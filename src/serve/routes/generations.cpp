@@ -1,13 +1,12 @@
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "core/parse.hpp"
 #include "openai/api.hpp"
 #include "openai/api_error.hpp"
 #include "openai/api_version.hpp"
@@ -46,18 +45,16 @@ void stream_kept_response(Emulator& emulator,
                           net::Connection& connection,
                           const net::HttpRequest& request) {
   constexpr std::int64_t kMostEvents = 1'000'000'000;  // No response has more.
-  std::int64_t after = -1;
-  const std::string_view text = query_value(request.query, "starting_after", "-1");
-  const char* const end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, after);
-  if (read.ec != std::errc() || read.ptr != end || after < -1) {
+  const auto after =
+      core::parse_whole<std::int64_t>(query_value(request.query, "starting_after", "-1"));
+  if (!after || *after < -1) {
     emulator.answer_error(connection,
                           openai::bad_request("starting_after: Input should be a valid integer",
                                               "query.starting_after"));
     return;
   }
   const std::string_view id = part_of("/v1/responses/*", request.path).value();
-  if (!emulator.follow_response(id, connection, std::min(after, kMostEvents) + 1)) {
+  if (!emulator.follow_response(id, connection, std::min(*after, kMostEvents) + 1)) {
     emulator.answer_error(connection, openai::refused(fmt::format("Unknown response_id: {}", id)));
   }
 }

@@ -2,18 +2,17 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "core/parse.hpp"
 #include "core/result.hpp"
 #include "core/text.hpp"
 #include "document/document.hpp"
@@ -98,11 +97,8 @@ bool read_bins(const document::Node& node,
   double total = 0.0;
   for (const auto& member :
        node.is_map() ? node.members() : std::vector<document::Node::Member>()) {
-    double value = 0.0;
-    const auto [end, error] =
-        std::from_chars(member.key.data(), member.key.data() + member.key.size(), value);
-    if (error != std::errc() || end != member.key.data() + member.key.size() || value < 0.0 ||
-        !member.value.is_number() || !(member.value.as_real() >= 0.0)) {
+    const auto value = core::parse_whole<double>(member.key);
+    if (!value || *value < 0.0 || !member.value.is_number() || !(member.value.as_real() >= 0.0)) {
       errors.push_back({.field = path,
                         .message = fmt::format("found {}: {}, expected a number and its weight",
                                                member.key,
@@ -110,7 +106,7 @@ bool read_bins(const document::Node& node,
                         .where = member.where});
       return false;
     }
-    law.values.push_back(value);
+    law.values.push_back(*value);
     law.weights.push_back(member.value.as_real());
     total += law.weights.back();
   }

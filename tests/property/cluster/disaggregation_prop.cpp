@@ -33,7 +33,6 @@
 #include "link/kv_link.hpp"
 #include "random_cluster.hpp"
 #include "routing/parameters.hpp"
-#include "routing/policies/policies.hpp"
 #include "routing/router.hpp"
 #include "scaling/registry.hpp"
 #include "support/disaggregated.hpp"
@@ -41,6 +40,7 @@
 #include "support/linear_model.hpp"
 #include "support/offloaded.hpp"
 #include "support/recording_sink.hpp"
+#include "support/routers.hpp"
 
 namespace ridgeline::cluster {
 namespace {
@@ -177,7 +177,8 @@ RandomHandOvers random_hand_overs(std::int64_t ranks = 1) {
   const bool counts = *rc::gen::arbitrary<bool>();
   all.setup = {
       .prefill_instances = ranks * *rc::gen::inRange<std::int64_t>(1, 4),
-      .prefill_router = counts ? routing::make_least_request : routing::make_round_robin,
+      .prefill_router =
+          counts ? routing::maker_of("least-request") : routing::maker_of("round-robin"),
       .times = all.times,
       .decider = disaggregation::make_prefix_based,
       .parameters = {.non_cached_tokens = core::Tokens(*rc::gen::inRange<std::int64_t>(1, 100))},

@@ -27,11 +27,11 @@
 #include "engine/profiles.hpp"
 #include "engine/server.hpp"
 #include "random_cluster.hpp"
-#include "routing/policies/policies.hpp"
 #include "support/drive.hpp"
 #include "support/linear_model.hpp"
 #include "support/offloaded.hpp"
 #include "support/recording_sink.hpp"
+#include "support/routers.hpp"
 
 namespace ridgeline::cluster {
 namespace {
@@ -183,7 +183,7 @@ Offloaded run(const RandomTiers& all, bool eager, bool jump) {
                     .core = eager ? engine::EngineCore::kReference : engine::EngineCore::kFast,
                     .jump = jump},
        .num_instances = all.instances,
-       .router = routing::make_least_request(),
+       .router = routing::maker_of("least-request")({}),
        .times = all.times,
        .seed = 7,
        .eager = eager,

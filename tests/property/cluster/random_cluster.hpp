@@ -125,11 +125,11 @@ inline cluster::OffloadOptions random_tiers(std::int64_t instances) {
   }
   offload.store_rate = *rc::gen::element<std::int64_t>(0, 3'000'000);
   offload.instances_per_host = *rc::gen::inRange<std::int64_t>(1, 3);
-  offload.promote_on_hit = *rc::gen::arbitrary<bool>();
+  offload.rules.promote_on_hit = *rc::gen::arbitrary<bool>();
   offload.write_back = *rc::gen::arbitrary<bool>();
   offload.stores_answers = *rc::gen::arbitrary<bool>();
-  offload.min_hit_blocks = *rc::gen::inRange<std::int64_t>(1, 4);
-  offload.store_threshold = *rc::gen::inRange<std::int64_t>(0, 3);
+  offload.rules.min_hit_blocks = *rc::gen::inRange<std::int64_t>(1, 4);
+  offload.rules.store_threshold = *rc::gen::inRange<std::int64_t>(0, 3);
   offload.sharing = *rc::gen::element(link::Sharing::kMaxMin, link::Sharing::kFifo);
   return offload;
 }

@@ -17,8 +17,8 @@
 #include "domain/prompt.hpp"
 #include "domain/request.hpp"
 #include "routing/parameters.hpp"
-#include "routing/policies/policies.hpp"
 #include "routing/router.hpp"
+#include "support/routers.hpp"
 
 namespace ridgeline::routing {
 namespace {
@@ -95,11 +95,12 @@ Pair random_pair() {
                      {.name = "blockSizeTokens", .value = document::Node::integer(tokens, {})}}};
   switch (*rc::gen::inRange(0, 3)) {
     case 0:
-      return {.fast = Driven(make_dynamo()), .plain = Driven(make_dynamo())};
+      return {.fast = Driven(maker_of("dynamo")({})), .plain = Driven(maker_of("dynamo")({}))};
     case 1:
-      return {.fast = Driven(make_llm_d(setup)), .plain = Driven(make_llm_d(setup))};
+      return {.fast = Driven(maker_of("llm-d")(setup)), .plain = Driven(maker_of("llm-d")(setup))};
     default:
-      return {.fast = Driven(make_llm_d_sticky(setup)), .plain = Driven(make_llm_d_sticky(setup))};
+      return {.fast = Driven(maker_of("llm-d-sticky")(setup)),
+              .plain = Driven(maker_of("llm-d-sticky")(setup))};
   }
 }
 

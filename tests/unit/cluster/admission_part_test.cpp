@@ -24,10 +24,10 @@
 #include "engine/instance.hpp"
 #include "engine/options.hpp"
 #include "engine/server.hpp"
-#include "routing/policies/policies.hpp"
 #include "support/drive.hpp"
 #include "support/linear_model.hpp"
 #include "support/recording_sink.hpp"
+#include "support/routers.hpp"
 
 namespace ridgeline::cluster {
 namespace {
@@ -68,7 +68,7 @@ class AdmissionOf : public testing::Test {
                      }});
     return std::make_unique<Cluster>(ClusterInputs{.instance = instance,
                                                    .num_instances = instances,
-                                                   .router = routing::make_least_request(),
+                                                   .router = routing::maker_of("least-request")({}),
                                                    .times = times,
                                                    .parts = std::move(parts)});
   }

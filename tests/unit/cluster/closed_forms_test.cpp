@@ -10,9 +10,9 @@
 #include "admission/settings.hpp"
 #include "core/time.hpp"
 #include "routing/parameters.hpp"
-#include "routing/policies/policies.hpp"
 #include "routing/router.hpp"
 #include "support/queueing.hpp"
+#include "support/routers.hpp"
 
 namespace ridgeline::cluster {
 namespace {
@@ -41,27 +41,27 @@ constexpr auto kDeterministic = Queueing::Service::kDeterministic;
 std::vector<ClosedForm> closed_forms() {
   using namespace routing;
   return {
-      {"Random4MD1", make_random, 4, kDeterministic, 0.5, 0.5, true},
-      {"Random4MD1", make_random, 4, kDeterministic, 0.8, 2.0, true},
-      {"Random4MD1", make_random, 4, kDeterministic, 0.9, 4.5, true},
-      {"RoundRobin2", make_round_robin, 2, kDeterministic, 0.5, 0.176741, true},
-      {"RoundRobin2", make_round_robin, 2, kDeterministic, 0.8, 0.903284, true},
-      {"RoundRobin2", make_round_robin, 2, kDeterministic, 0.9, 2.146923, true},
-      {"RoundRobin4", make_round_robin, 4, kDeterministic, 0.5, 0.049652, true},
-      {"RoundRobin4", make_round_robin, 4, kDeterministic, 0.8, 0.386095, true},
-      {"RoundRobin4", make_round_robin, 4, kDeterministic, 0.9, 0.999966, true},
-      {"RoundRobin8", make_round_robin, 8, kDeterministic, 0.5, 0.009321, true},
-      {"RoundRobin8", make_round_robin, 8, kDeterministic, 0.8, 0.151954, true},
-      {"RoundRobin8", make_round_robin, 8, kDeterministic, 0.9, 0.449973, true},
-      {"Random4MM1", make_random, 4, kExponential, 0.5, 2.0, false},
-      {"Random4MM1", make_random, 4, kExponential, 0.8, 5.0, false},
-      {"Random4MM1", make_random, 4, kExponential, 0.9, 10.0, false},
-      {"Shortest2", make_least_request, 2, kExponential, 0.5, 1.426321, false},
-      {"Shortest2", make_least_request, 2, kExponential, 0.8, 2.955737, false},
-      {"Shortest2", make_least_request, 2, kExponential, 0.9, 5.4749, false},
-      {"Shortest4", make_least_request, 4, kExponential, 0.5, 1.158151, false},
-      {"Shortest4", make_least_request, 4, kExponential, 0.8, 1.9531, false},
-      {"Oracle4", make_jsq_oracle, 4, kExponential, 0.8, 1.9531, false},
+      {"Random4MD1", routing::maker_of("random"), 4, kDeterministic, 0.5, 0.5, true},
+      {"Random4MD1", routing::maker_of("random"), 4, kDeterministic, 0.8, 2.0, true},
+      {"Random4MD1", routing::maker_of("random"), 4, kDeterministic, 0.9, 4.5, true},
+      {"RoundRobin2", routing::maker_of("round-robin"), 2, kDeterministic, 0.5, 0.176741, true},
+      {"RoundRobin2", routing::maker_of("round-robin"), 2, kDeterministic, 0.8, 0.903284, true},
+      {"RoundRobin2", routing::maker_of("round-robin"), 2, kDeterministic, 0.9, 2.146923, true},
+      {"RoundRobin4", routing::maker_of("round-robin"), 4, kDeterministic, 0.5, 0.049652, true},
+      {"RoundRobin4", routing::maker_of("round-robin"), 4, kDeterministic, 0.8, 0.386095, true},
+      {"RoundRobin4", routing::maker_of("round-robin"), 4, kDeterministic, 0.9, 0.999966, true},
+      {"RoundRobin8", routing::maker_of("round-robin"), 8, kDeterministic, 0.5, 0.009321, true},
+      {"RoundRobin8", routing::maker_of("round-robin"), 8, kDeterministic, 0.8, 0.151954, true},
+      {"RoundRobin8", routing::maker_of("round-robin"), 8, kDeterministic, 0.9, 0.449973, true},
+      {"Random4MM1", routing::maker_of("random"), 4, kExponential, 0.5, 2.0, false},
+      {"Random4MM1", routing::maker_of("random"), 4, kExponential, 0.8, 5.0, false},
+      {"Random4MM1", routing::maker_of("random"), 4, kExponential, 0.9, 10.0, false},
+      {"Shortest2", routing::maker_of("least-request"), 2, kExponential, 0.5, 1.426321, false},
+      {"Shortest2", routing::maker_of("least-request"), 2, kExponential, 0.8, 2.955737, false},
+      {"Shortest2", routing::maker_of("least-request"), 2, kExponential, 0.9, 5.4749, false},
+      {"Shortest4", routing::maker_of("least-request"), 4, kExponential, 0.5, 1.158151, false},
+      {"Shortest4", routing::maker_of("least-request"), 4, kExponential, 0.8, 1.9531, false},
+      {"Oracle4", routing::maker_of("jsq-oracle"), 4, kExponential, 0.8, 1.9531, false},
   };
 }
 
@@ -108,7 +108,7 @@ TEST_P(OneGatewayQueue, GivesErlangsResponseTime) {
   settings.request_ttl = core::Duration::max();
   settings.dispatch_tick_interval = core::Duration::microseconds(1);
   const char* drawn = std::getenv("RIDGELINE_CLOSED_FORMS_SEED");
-  const auto found = run_queueing({.router = routing::make_least_request,
+  const auto found = run_queueing({.router = routing::maker_of("least-request"),
                                    .servers = form.servers,
                                    .load = form.load,
                                    .requests = drawn == nullptr ? 40'000 : 1'000'000,
@@ -138,10 +138,11 @@ INSTANTIATE_TEST_SUITE_P(ClosedForms,
 /// Two choices of many servers: mean response of the limit of infinitely many (Mitzenmacher 1996,
 /// Vvedenskaya and others 1996). 100 servers are within two in a hundred of it.
 TEST(TwoChoices, OfAHundredServersAreNearTheLimit) {
-  const auto found =
-      run_queueing(
-          {.router = routing::make_power_of_two, .servers = 100, .load = 0.8, .requests = 60'000})
-          .response;
+  const auto found = run_queueing({.router = routing::maker_of("power-of-two"),
+                                   .servers = 100,
+                                   .load = 0.8,
+                                   .requests = 60'000})
+                         .response;
   EXPECT_NEAR(found.mean, 1.947363, 0.04 + 3.0 * found.deviation);
 }
 
@@ -156,9 +157,9 @@ TEST(StaleCounts, WorsenWithTheirAgeAndPassRandom) {
                          .times = {.notice_latency = core::Duration::seconds(delay_s)}})
         .response.mean;
   };
-  const double fresh = mean(routing::make_jsq_oracle, 0);
-  const double known = mean(routing::make_least_request, 0);
-  const double stale = mean(routing::make_least_request, 4);
+  const double fresh = mean(routing::maker_of("jsq-oracle"), 0);
+  const double known = mean(routing::maker_of("least-request"), 0);
+  const double stale = mean(routing::maker_of("least-request"), 4);
   EXPECT_NEAR(known, fresh, 0.05);
   EXPECT_GT(stale, 1.2 * known);
 }

@@ -13,8 +13,8 @@
 #include "core/time.hpp"
 #include "domain/record.hpp"
 #include "engine/server.hpp"
-#include "routing/policies/policies.hpp"
 #include "support/drive.hpp"
+#include "support/routers.hpp"
 
 namespace ridgeline::cluster {
 namespace {
@@ -22,7 +22,7 @@ namespace {
 using engine::Pause;
 
 TEST_F(ClusterOf, ARefusedRequestIsNotCountedAsInFlight) {
-  const auto two = cluster(2, routing::make_least_request());
+  const auto two = cluster(2, routing::maker_of("least-request")({}));
   two->submit(request(0, 0, 100'000));  // Longer than max_model_len.
   two->submit(request(1, 2000));
   EXPECT_EQ(two->advance(core::SimTime::never(), false, test::kNoBudget), Pause::kIdle);
@@ -71,7 +71,7 @@ TEST_F(ClusterOf, APartHoldsRequestsAndSendsThemAgain) {
                    .make = [](Fleet& fleet) { return std::make_unique<HoldsAndRepeats>(fleet); }});
   Cluster two({.instance = instance(sink_),
                .num_instances = 2,
-               .router = routing::make_least_request(),
+               .router = routing::maker_of("least-request")({}),
                .times = {.gateway_latency = core::Duration::microseconds(90)},
                .parts = std::move(parts)});
   two.submit(request(0, 0));

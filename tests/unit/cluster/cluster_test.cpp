@@ -13,8 +13,8 @@
 #include "domain/record.hpp"
 #include "domain/request.hpp"
 #include "engine/server.hpp"
-#include "routing/policies/policies.hpp"
 #include "support/drive.hpp"
+#include "support/routers.hpp"
 
 namespace ridgeline::cluster {
 namespace {
@@ -24,7 +24,7 @@ using engine::Pause;
 TEST_F(ClusterOf, OneInstanceIsThatInstance) {
   test::RecordingSink alone;
   engine::Instance one(instance(alone));
-  const auto many = cluster(1, routing::make_least_request());
+  const auto many = cluster(1, routing::maker_of("least-request")({}));
   for (std::uint32_t id = 0; id < 12; ++id) {
     one.submit(request(id, 900 * id));
     many->submit(request(id, 900 * id));
@@ -38,8 +38,9 @@ TEST_F(ClusterOf, OneInstanceIsThatInstance) {
 }
 
 TEST_F(ClusterOf, SendsEachRequestToOneInstanceAndKeepsItsArrival) {
-  const auto two = cluster(
-      2, routing::make_round_robin(), {.gateway_latency = core::Duration::microseconds(100)});
+  const auto two = cluster(2,
+                           routing::maker_of("round-robin")({}),
+                           {.gateway_latency = core::Duration::microseconds(100)});
   for (std::uint32_t id = 0; id < 4; ++id) {
     two->submit(request(id, 0));
   }
@@ -56,7 +57,7 @@ TEST_F(ClusterOf, SendsEachRequestToOneInstanceAndKeepsItsArrival) {
 }
 
 TEST_F(ClusterOf, AClosedLoopSeesTheFirstEndOfAnyInstance) {
-  const auto two = cluster(2, routing::make_least_request());
+  const auto two = cluster(2, routing::maker_of("least-request")({}));
   two->submit(request(0, 0));
   two->submit(request(1, 0));
   two->submit(request(2, 0));
@@ -75,7 +76,7 @@ TEST_F(ClusterOf, AClosedLoopSeesTheFirstEndOfAnyInstance) {
 }
 
 TEST_F(ClusterOf, AbortsWhereARequestIs) {
-  const auto two = cluster(2, routing::make_round_robin());
+  const auto two = cluster(2, routing::maker_of("round-robin")({}));
   two->submit(request(0, 0));
   two->submit(request(1, 0));
   two->submit(request(2, 3000));
@@ -92,7 +93,7 @@ TEST_F(ClusterOf, AbortsWhereARequestIs) {
 }
 
 TEST_F(ClusterOf, AnInterruptReportsWhatWasSent) {
-  const auto two = cluster(2, routing::make_round_robin());
+  const auto two = cluster(2, routing::maker_of("round-robin")({}));
   two->submit(request(0, 0));
   two->submit(request(1, 1000));
   two->submit(request(2, 9'000'000));
@@ -104,8 +105,9 @@ TEST_F(ClusterOf, AnInterruptReportsWhatWasSent) {
 }
 
 TEST_F(ClusterOf, AnInterruptReportsWhatIsOnItsWayToAnInstance) {
-  const auto two = cluster(
-      2, routing::make_round_robin(), {.gateway_latency = core::Duration::microseconds(900)});
+  const auto two = cluster(2,
+                           routing::maker_of("round-robin")({}),
+                           {.gateway_latency = core::Duration::microseconds(900)});
   two->submit(request(0, 0));
   two->submit(request(1, 2000));  // It arrives at 2,900 us.
   EXPECT_EQ(two->advance(us(2500), false, test::kNoBudget), Pause::kLimit);

@@ -12,8 +12,8 @@
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "engine/server.hpp"
-#include "routing/policies/policies.hpp"
 #include "support/drive.hpp"
+#include "support/routers.hpp"
 
 namespace ridgeline::cluster {
 namespace {
@@ -21,7 +21,7 @@ namespace {
 using engine::Pause;
 
 TEST_F(ClusterOf, GaugesAndTotalsAreSums) {
-  const auto two = cluster(2, routing::make_round_robin());
+  const auto two = cluster(2, routing::maker_of("round-robin")({}));
   for (std::uint32_t id = 0; id < 6; ++id) {
     two->submit(request(id, 0));
   }
@@ -54,7 +54,7 @@ TEST_F(ClusterOf, ARunInWhichNoRequestMovesEndsWithItsState) {
                    .make = [](Fleet& /*fleet*/) { return std::make_unique<KeepsAll>(); }});
   Cluster two({.instance = instance(sink_),
                .num_instances = 2,
-               .router = routing::make_least_request(),
+               .router = routing::maker_of("least-request")({}),
                .times = {},
                .parts = std::move(parts)});
   two.submit(request(0, 0));

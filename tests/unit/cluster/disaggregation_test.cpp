@@ -27,12 +27,12 @@
 #include "faults/fault.hpp"
 #include "faults/plan.hpp"
 #include "prefill_apart.hpp"
-#include "routing/policies/policies.hpp"
 #include "support/disaggregated.hpp"
 #include "support/drive.hpp"
 #include "support/linear_model.hpp"
 #include "support/queueing.hpp"
 #include "support/recording_sink.hpp"
+#include "support/routers.hpp"
 
 namespace ridgeline::cluster {
 namespace {
@@ -175,7 +175,7 @@ TEST(Tandem, PrefillAndDecodeAreTwoQueuesOneAfterTheOther) {
     std::vector<PartMaker> parts;
     parts.push_back(test::disaggregation_part(
         {.prefill_instances = 1,
-         .prefill_router = routing::make_round_robin,
+         .prefill_router = routing::maker_of("round-robin"),
          .decider = disaggregation::make_always,
          .transfer = {.topology = {.network_card = 1'000'000'000'000'000},
                       .bytes_per_block = 1,
@@ -187,7 +187,7 @@ TEST(Tandem, PrefillAndDecodeAreTwoQueuesOneAfterTheOther) {
                       .path = path,
                       .id = {}},
          .num_instances = 2,
-         .router = routing::make_round_robin(),
+         .router = routing::maker_of("round-robin")({}),
          .times = {},
          .parts = std::move(parts)});
     core::RngStream gaps(seed, 0, "gaps");

@@ -14,9 +14,9 @@
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/request.hpp"
-#include "routing/policies/policies.hpp"
 #include "routing/registry.hpp"
 #include "routing/router.hpp"
+#include "support/routers.hpp"
 
 namespace ridgeline::cluster {
 namespace {
@@ -47,7 +47,7 @@ class ByGauge final : public routing::Router {
 };
 
 TEST(Gateway, LearnsOfAnEndOneNoticeLatencyLater) {
-  Gateway gateway(routing::make_least_request(),
+  Gateway gateway(routing::maker_of("least-request")({}),
                   {.num_instances = 2},
                   {.notice_latency = core::Duration::milliseconds(5)},
                   0);
@@ -63,7 +63,7 @@ TEST(Gateway, LearnsOfAnEndOneNoticeLatencyLater) {
 }
 
 TEST(Gateway, CountsTokensUntilTheirFirstTokenAndTheirEnd) {
-  Gateway gateway(routing::make_least_request(), {.num_instances = 2}, {}, 0);
+  Gateway gateway(routing::maker_of("least-request")({}), {.num_instances = 2}, {}, 0);
   const auto sent = *gateway.route(asked(0, 300), ms(0));
   const std::size_t at = sent.instance.value();
   EXPECT_EQ(gateway.views()[at].own,
@@ -219,7 +219,8 @@ TEST(Gateway, LostEventsAreSentAgainOrForgotten) {
 }
 
 TEST(Gateway, ChoosesAmongTheReadyInstancesAlone) {
-  Gateway gateway(routing::make_round_robin(), {.num_instances = 3, .may_change = true}, {}, 0);
+  Gateway gateway(
+      routing::maker_of("round-robin")({}), {.num_instances = 3, .may_change = true}, {}, 0);
   gateway.set_ready(core::InstanceId(1), false, ms(1));
   for (std::uint32_t id = 0; id < 6; ++id) {
     EXPECT_NE(gateway.route(asked(id), ms(0))->instance, core::InstanceId(1));
@@ -232,7 +233,8 @@ TEST(Gateway, ChoosesAmongTheReadyInstancesAlone) {
 }
 
 TEST(Gateway, ARequestMayNameItsInstance) {
-  Gateway gateway(routing::make_least_request(), {.num_instances = 3, .may_change = true}, {}, 0);
+  Gateway gateway(
+      routing::maker_of("least-request")({}), {.num_instances = 3, .may_change = true}, {}, 0);
   auto request = asked(0);
   request.rank = 2;
   for (core::RequestId::Rep id = 0; id < 3; ++id) {
@@ -256,7 +258,7 @@ TEST(Gateway, WithOneInstanceNeedsToKnowNothing) {
 }
 
 TEST(Gateway, KeepsWhatSomethingElseReads) {
-  Gateway gateway(routing::make_round_robin(), {.num_instances = 2}, {}, 0);
+  Gateway gateway(routing::maker_of("round-robin")({}), {.num_instances = 2}, {}, 0);
   EXPECT_EQ(gateway.next_reading(true), core::SimTime::never());
   gateway.keep({.own = true, .gauges = true});
   EXPECT_EQ(gateway.next_reading(true), ms(25));
@@ -278,8 +280,8 @@ TEST(Gateway, KeepsWhatSomethingElseReads) {
 
 TEST(Gateway, SeveralCountEachTheirOwn) {
   Gateway::Routers routers;
-  routers.push_back(routing::make_least_request());
-  routers.push_back(routing::make_least_request());
+  routers.push_back(routing::maker_of("least-request")({}));
+  routers.push_back(routing::maker_of("least-request")({}));
   Gateway gateway(std::move(routers), {.num_instances = 2}, {}, 0, GatewaySplit::kSession);
   std::vector<Gateway::Counted> sent;
   std::int64_t of_second = 0;
@@ -304,8 +306,8 @@ TEST(Gateway, SeveralCountEachTheirOwn) {
 
 TEST(Gateway, AConnectionKeepsToItsGateway) {
   Gateway::Routers routers;
-  routers.push_back(routing::make_random());
-  routers.push_back(routing::make_random());
+  routers.push_back(routing::maker_of("random")({}));
+  routers.push_back(routing::maker_of("random")({}));
   Gateway gateway(std::move(routers), {.num_instances = 2}, {}, 0, GatewaySplit::kConnection, 5);
   std::vector<std::uint32_t> of_connection;
   std::int64_t of_second = 0;
@@ -329,7 +331,7 @@ TEST(Gateway, HandsOutEachDecision) {
       as_of = decision.known_as_of(decision.instances.front());
     }
   } sink;
-  Gateway gateway(routing::make_least_request(),
+  Gateway gateway(routing::maker_of("least-request")({}),
                   {.num_instances = 3},
                   {.notice_latency = core::Duration::milliseconds(2)},
                   0);

@@ -17,11 +17,11 @@
 #include "engine/instance.hpp"
 #include "engine/server.hpp"
 #include "routing/parameters.hpp"
-#include "routing/policies/policies.hpp"
 #include "routing/router.hpp"
 #include "store/policies/policies.hpp"
 #include "support/drive.hpp"
 #include "support/offloaded.hpp"
+#include "support/routers.hpp"
 #include "tiers.hpp"
 
 namespace ridgeline::cluster {
@@ -80,7 +80,7 @@ TEST_F(Tiers, ABlockOfATierIsSeveralOfTheEngine) {
 }
 
 TEST_F(Tiers, FewBlocksAreComputed) {
-  offload_.min_hit_blocks = 5;
+  offload_.rules.min_hit_blocks = 5;
   ask(0, 1, 64);
   ask(10'000, 2, 127);
   ask(30'000, 1, 64);
@@ -105,7 +105,7 @@ TEST_F(Tiers, WhatIsComputedSoonerIsNotLoaded) {
 
 /// vLLM's filter: a block is stored when it is wanted for the second time.
 TEST_F(Tiers, WhatIsWantedOnceIsNotStored) {
-  offload_.store_threshold = 2;
+  offload_.rules.store_threshold = 2;
   for (std::int64_t i = 0; i < 3; ++i) {
     ask(40'000 * i, 1, 64);
     ask(40'000 * i + 20'000, static_cast<std::uint64_t>(10 + i), 127);
@@ -213,7 +213,7 @@ TEST_F(Tiers, GatewaysLearnOfThemLate) {
                     .path = path_,
                     .id = {}},
        .num_instances = 2,
-       .router = routing::make_dynamo(setup),
+       .router = routing::maker_of("dynamo")(setup),
        .times = {.kv_events_delay = Duration::milliseconds(5)},
        .parts = std::move(parts)});
   cluster.submit(requests_.front());

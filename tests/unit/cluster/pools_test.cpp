@@ -21,10 +21,10 @@
 #include "engine/server.hpp"
 #include "engine/slowed_model.hpp"
 #include "routing/by_group.hpp"
-#include "routing/policies/policies.hpp"
 #include "support/drive.hpp"
 #include "support/linear_model.hpp"
 #include "support/recording_sink.hpp"
+#include "support/routers.hpp"
 
 namespace ridgeline::cluster {
 namespace {
@@ -48,7 +48,7 @@ class TwoPools : public testing::Test {
                       .path = path_,
                       .id = {}},
          .num_instances = 3,
-         .router = routing::make_by_group(2, [] { return routing::make_round_robin(); }),
+         .router = routing::make_by_group(2, [] { return routing::maker_of("round-robin")({}); }),
          .times = {},
          .pools = pools_,
          .groups = {.members = {{true, false}, {false, true}},

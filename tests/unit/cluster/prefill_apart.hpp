@@ -23,11 +23,11 @@
 #include "engine/options.hpp"
 #include "faults/fault.hpp"
 #include "faults/plan.hpp"
-#include "routing/policies/policies.hpp"
 #include "support/disaggregated.hpp"
 #include "support/drive.hpp"
 #include "support/linear_model.hpp"
 #include "support/recording_sink.hpp"
+#include "support/routers.hpp"
 
 namespace ridgeline::cluster {
 
@@ -78,7 +78,7 @@ class PrefillApart : public testing::Test {
                              .notice_latency = Duration::microseconds(50)};
     std::vector<PartMaker> parts;
     parts.push_back(test::disaggregation_part({.prefill_instances = 1,
-                                               .prefill_router = routing::make_round_robin,
+                                               .prefill_router = routing::maker_of("round-robin"),
                                                .times = times,
                                                .decider = disaggregation::make_always,
                                                .order = order_,
@@ -103,7 +103,7 @@ class PrefillApart : public testing::Test {
               .path = path_,
               .id = {}},
          .num_instances = 2,
-         .router = routing::make_least_request(),
+         .router = routing::maker_of("least-request")({}),
          .times = times,
          .parts = std::move(parts)});
     for (const domain::Request& one : requests) {

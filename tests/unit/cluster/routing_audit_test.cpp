@@ -9,15 +9,15 @@
 #include "core/rng.hpp"
 #include "core/units.hpp"
 #include "domain/request.hpp"
-#include "routing/policies/policies.hpp"
 #include "routing/router.hpp"
+#include "support/routers.hpp"
 
 namespace ridgeline::cluster {
 namespace {
 
 TEST(RoutingAudit, CountsWhatFreshViewsWouldHaveChosen) {
   RoutingAudit audit(
-      routing::make_least_request(),
+      routing::maker_of("least-request")({}),
       [](const domain::Request& /*request*/, core::InstanceId id, core::SimTime /*now*/) {
         return TrueState{.gauges = {}, .cached = core::Tokens(id.value() == 1 ? 64 : 0)};
       });

@@ -23,12 +23,12 @@
 #include "engine/server.hpp"
 #include "faults/fault.hpp"
 #include "faults/plan.hpp"
-#include "routing/policies/policies.hpp"
 #include "store/policies/policies.hpp"
 #include "support/drive.hpp"
 #include "support/linear_model.hpp"
 #include "support/offloaded.hpp"
 #include "support/recording_sink.hpp"
+#include "support/routers.hpp"
 
 namespace ridgeline::cluster {
 
@@ -98,7 +98,7 @@ class Tiers : public testing::Test {
               .path = path_,
               .id = {}},
          .num_instances = instances,
-         .router = routing::make_round_robin({}),
+         .router = routing::maker_of("round-robin")({}),
          .times = {},
          .parts = std::move(parts)});
     for (const domain::Request& one : requests_) {

@@ -15,6 +15,17 @@
 namespace ridgeline::core {
 namespace {
 
+TEST(LowerCase, ChangesLettersOfAsciiAlone) {
+  EXPECT_EQ(lower_case("H100-SXM \xC3\x84"), "h100-sxm \xC3\x84");
+}
+
+TEST(CsvCell, IsQuotedWhereItMustBe) {
+  EXPECT_EQ(csv_cell("plain text"), "plain text");
+  EXPECT_EQ(csv_cell("a,b"), "\"a,b\"");
+  EXPECT_EQ(csv_cell("say \"a\""), "\"say \"\"a\"\"\"");
+  EXPECT_EQ(csv_cell("two\nlines"), "\"two\nlines\"");
+}
+
 TEST(ValidUtf8Prefix, TakesEveryLengthOfSequence) {
   // One to four bytes: a, é, €, 😀.
   const std::string_view text = "a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80";

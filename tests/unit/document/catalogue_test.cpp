@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "core/result.hpp"
+#include "core/text.hpp"
 #include "document/document.hpp"
 #include "document/embedded_file.hpp"
 
@@ -18,7 +19,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 void read_fruit(const EmbeddedFile& file, Catalogue::Entry& entry) {
-  entry.names = {lower_case(entry.name), "the-" + lower_case(entry.name)};
+  entry.names = {core::lower_case(entry.name), "the-" + core::lower_case(entry.name)};
   entry.document = Node::string(std::string(file.text), {});
 }
 
@@ -30,7 +31,7 @@ Catalogue fruit() {
            .what = "a fruit",
            .extension = ".txt",
            .hint = "look around",
-           .plain = lower_case,
+           .plain = core::lower_case,
            .read = read_fruit},
           kFiles};
 }

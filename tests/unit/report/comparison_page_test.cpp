@@ -7,14 +7,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "document/node_builder.hpp"
 #include "figures/a_run.hpp"
 #include "report/html_report.hpp"
 #include "report/result_tree.hpp"
-#include "report/tree.hpp"
 #include "scenario/scenario.hpp"
 
 namespace ridgeline::report {
 namespace {
+
+using document::MapBuilder;
+using document::number_node;
 
 using ::testing::HasSubstr;
 using ::testing::Not;

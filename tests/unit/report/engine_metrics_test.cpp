@@ -3,10 +3,16 @@
 #include <gtest/gtest.h>
 
 #include "document/document.hpp"
-#include "report/tree.hpp"
+#include "document/node_builder.hpp"
 
 namespace ridgeline::report {
 namespace {
+
+using document::integer_node;
+using document::list_node;
+using document::MapBuilder;
+using document::number_node;
+using document::text_node;
 
 document::Node config_of(const char* version) {
   MapBuilder engine;

@@ -5,11 +5,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "document/node_builder.hpp"
 #include "report/page_script.hpp"
-#include "report/tree.hpp"
 
 namespace ridgeline::report {
 namespace {
+
+using document::text_node;
 
 using ::testing::HasSubstr;
 using ::testing::Not;

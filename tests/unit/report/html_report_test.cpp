@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "document/document.hpp"
+#include "document/node_path.hpp"
 #include "figures/a_run.hpp"
 #include "report/figures/figure.hpp"
 #include "report/result_json.hpp"
@@ -34,8 +35,8 @@ TEST(HtmlReport, EveryNumberIsTheTextOfItsKey) {
        match != std::sregex_iterator();
        ++match) {
     const std::string key = (*match)[1];
-    EXPECT_EQ((*match)[2], number_text(figures::at_path(testing::a_result(), key), key)) << key;
-    numbers += figures::at_path(testing::a_result(), key) != nullptr ? 1U : 0U;
+    EXPECT_EQ((*match)[2], number_text(at_path(testing::a_result(), key), key)) << key;
+    numbers += at_path(testing::a_result(), key) != nullptr ? 1U : 0U;
   }
   EXPECT_GE(numbers, 60U);
 }

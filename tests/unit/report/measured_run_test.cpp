@@ -18,7 +18,7 @@ TEST(MeasuredRun, HasWhatTheRecordHas) {
   record.completed_per_s = 5.0;     // The rate that the server kept up.
   const auto tree = measured_run_tree(record);
   EXPECT_EQ(figures::number_at(tree, "summary.ttft_ms.p99"), 51.0);
-  EXPECT_EQ(figures::at_path(tree, "summary.ttft_ms.p50"), nullptr);
+  EXPECT_EQ(at_path(tree, "summary.ttft_ms.p50"), nullptr);
   EXPECT_EQ(figures::number_at(tree, "summary.output_throughput"), 1200.0);
   EXPECT_EQ(figures::number_at(tree, "summary.request_throughput"), 4.0);
 }

@@ -39,23 +39,24 @@ std::string two(const std::string& answer) {
 
 TEST(PlanPage, SaysQuestionAnswerRowsAndWhatWasLeftOut) {
   const std::string page = plan_page(parsed(two(R"({"id":"a","headroom_pct":12})")));
-  EXPECT_THAT(page,
-              AllOf(HasSubstr("p99 TPOT \u2264 50 ms; least usd_per_hour, at least 90 % sure"),
-                    HasSubstr("id=\"answer\">1 \u00d7 h100 TP2 &lt;i&gt;</p>"),
-                    HasSubstr("<td>2</td><td>6.00</td><td>8 (7\u20139)</td><td>20 ms</td>"
-                              "<td>95 %</td>"),
-                    HasSubstr("too slow"),
-                    HasSubstr("<td>does not fit</td><td>3</td>"),
-                    HasSubstr("W-x: mind this"),
-                    HasSubstr("id=\"cost\""),
-                    HasSubstr("id=\"interactivity\"")));
+  EXPECT_THAT(
+      page,
+      AllOf(HasSubstr("p99 TPOT \u2264 50 ms; least usd_per_hour, at least 90 % sure"),
+            HasSubstr("id=\"answer\">1 \u00d7 h100 TP2 &lt;i&gt;</p>"),
+            HasSubstr("<td>2</td><td>6.00</td><td>8.00 (7.00\u20139.00)</td><td>20.0 ms</td>"
+                      "<td>95 %</td>"),
+            HasSubstr("too slow"),
+            HasSubstr("<td>does not fit</td><td>3</td>"),
+            HasSubstr("W-x: mind this"),
+            HasSubstr("id=\"cost\""),
+            HasSubstr("id=\"interactivity\"")));
   EXPECT_THAT(page, Not(HasSubstr("<i>")));
 }
 
 TEST(PlanPage, WhatIsABoundHasNoCertainty) {
   const std::string page = plan_page(parsed(two(R"({"id":"a"})")));
   EXPECT_THAT(page,
-              AllOf(HasSubstr("<td>no price</td><td>\u2264 12</td><td>\u2265 10 ms</td>"
+              AllOf(HasSubstr("<td>no price</td><td>\u2264 12.0</td><td>\u2265 10.0 ms</td>"
                               "<td>at best</td>"),
                     HasSubstr("At best: a bound, not an estimate: so.")));
   // The answer itself: nothing is said of how sure it is.
@@ -77,7 +78,7 @@ TEST(PlanPage, TheMostOfALoadIsNamedAndShown) {
       text.find(R"("p_feasible":0.95)"), 0, R"("recommended_load":{"output_tokens_per_s":234.0},)");
   EXPECT_THAT(plan_page(parsed(text)),
               AllOf(HasSubstr("; most output tokens per second, at least 90 % sure"),
-                    HasSubstr("<td>20 ms</td><td>234</td><td>95 %</td>")));
+                    HasSubstr("<td>20.0 ms</td><td>234</td><td>95 %</td>")));
 }
 
 TEST(PlanPage, WithoutAnAnswerItSaysWhy) {
@@ -93,9 +94,9 @@ TEST(PlanPage, AMixHasPools) {
       R"({"deployment":"h100 TP1","replicas":3,"gpus":3,"cost":3,"rate_rps":10,"shares":[1],)"
       R"("p_feasible":0.97,"slo":[{"value":20}]}]},"candidates":[]})"));
   EXPECT_THAT(page,
-              AllOf(HasSubstr("chat 10 req/s"),
+              AllOf(HasSubstr("chat 10.0 req/s"),
                     HasSubstr("<td>3 \u00d7 h100 TP1</td>"),
-                    HasSubstr("<td>20 ms</td><td>97 %</td>")));
+                    HasSubstr("<td>20.0 ms</td><td>97 %</td>")));
 }
 
 }  // namespace

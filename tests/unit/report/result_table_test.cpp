@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "example_result.hpp"
+#include "metrics/power_summary.hpp"
 #include "report/format.hpp"
 
 namespace ridgeline::report {
@@ -191,6 +192,20 @@ TEST(ResultTable, TextFromOutsideCannotDriveTheTerminal) {
   EXPECT_THAT(text, HasSubstr("evil?]0;title??name\n"));
   EXPECT_THAT(text, HasSubstr("warning W?: line?break"));
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
+}
+
+TEST(ResultTable, PowerIsARangeWhereTheGpuWasNotMeasured) {
+  auto result = example_result();
+  metrics::PowerSummary& power = result.summary.power.emplace();
+  power.mean = 450.4;
+  power.low = 400.0;
+  power.high = 500.0;
+  EXPECT_THAT(result_table(result, ascii(100)),
+              HasSubstr("power        450 W per GPU (400-500)\n"));
+  power.own_law = true;
+  power.joules_per_output_token = 0.25;
+  EXPECT_THAT(result_table(result, ascii(100)),
+              HasSubstr("power        450 W per GPU   0.250 J per output token\n"));
 }
 
 }  // namespace

@@ -1,14 +1,14 @@
 #include <gtest/gtest.h>
 
-#include "routing/policies/policies.hpp"
 #include "routing/router.hpp"
+#include "support/routers.hpp"
 #include "unit/routing/views.hpp"
 
 namespace ridgeline::routing {
 namespace {
 
 TEST(Aibrix, APromptReturnsUnlessItsInstanceIsMuchBusier) {
-  const auto router = make_aibrix();
+  const auto router = maker_of("aibrix")({});
   const auto even = test::views_with({1, 1, 1});
   const auto first = test::route_prompt(*router, even, 0, 7, 3200);
   EXPECT_EQ(test::route_prompt(*router, even, 1, 7, 3200), first);
@@ -19,7 +19,7 @@ TEST(Aibrix, APromptReturnsUnlessItsInstanceIsMuchBusier) {
 }
 
 TEST(Aibrix, WithoutAMatchTheLeastBusyGetsIt) {
-  const auto router = make_aibrix();
+  const auto router = maker_of("aibrix")({});
   EXPECT_EQ(test::route_prompt(*router, test::views_with({2, 0, 1}), 0, 7, 3200), 1U);
 }
 

@@ -3,15 +3,15 @@
 
 #include <gtest/gtest.h>
 
-#include "routing/policies/policies.hpp"
 #include "routing/router.hpp"
+#include "support/routers.hpp"
 #include "unit/routing/views.hpp"
 
 namespace ridgeline::routing {
 namespace {
 
 TEST(Blis, WeighsPrefixAsMuchAsLoad) {
-  const auto router = make_blis();
+  const auto router = maker_of("blis")({});
   auto views = test::views_with({0, 0});
   const std::uint32_t first = test::route_prompt(*router, views, 0, 7, 640);
   EXPECT_EQ(test::route_prompt(*router, views, 1, 7, 640), first);

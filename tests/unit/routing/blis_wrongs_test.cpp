@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "routing/parameters.hpp"
-#include "routing/policies/policies.hpp"
 #include "routing/router.hpp"
+#include "support/routers.hpp"
 #include "unit/routing/views.hpp"
 
 namespace ridgeline::routing {
@@ -18,7 +18,7 @@ namespace {
 TEST(BlisWrongs, W25RequestsInFlightCountOnce) {
   auto views = test::views_with({2, 3});
   views[0].gauges = {.waiting = 1, .running = 1};  // Two requests: four, if counted twice.
-  const auto router = make_least_request();
+  const auto router = maker_of("least-request")({});
   EXPECT_EQ(test::route(*router, views), 0U);
 }
 
@@ -41,10 +41,11 @@ std::vector<std::int64_t> between_readings(Router& router) {
 /// W76: a difference of one request must not send all arrivals to one instance until the next
 /// reading. What a router counts itself is fresh; the blis preset herds as its scorers do.
 TEST(BlisWrongs, W76ADifferenceOfOneDoesNotHerd) {
-  const auto fresh = make_llm_d({.scorers = {{.name = "active-request-scorer", .weight = 1.0}}});
+  const auto fresh =
+      maker_of("llm-d")({.scorers = {{.name = "active-request-scorer", .weight = 1.0}}});
   const auto spread = between_readings(*fresh);
   EXPECT_LE(*std::ranges::max_element(spread) - *std::ranges::min_element(spread), 1);
-  const auto scored = make_blis({.scorers = {{.name = "queue-depth", .weight = 1.0}}});
+  const auto scored = maker_of("blis")({.scorers = {{.name = "queue-depth", .weight = 1.0}}});
   EXPECT_EQ(between_readings(*scored), (std::vector<std::int64_t>{0, 0, 0, 16}));
 }
 

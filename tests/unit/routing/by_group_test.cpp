@@ -10,8 +10,8 @@
 #include "core/rng.hpp"
 #include "domain/prompt.hpp"
 #include "domain/request.hpp"
-#include "routing/policies/policies.hpp"
 #include "routing/router.hpp"
+#include "support/routers.hpp"
 #include "unit/routing/views.hpp"
 
 namespace ridgeline::routing {
@@ -34,7 +34,7 @@ std::uint32_t routed(Router& router,
 
 /// One turn for all would send every request of a group to the same instance here.
 TEST(ByGroup, KeepsATurnForEachGroup) {
-  const auto router = make_by_group(2, [] { return make_round_robin(); });
+  const auto router = make_by_group(2, [] { return maker_of("round-robin")({}); });
   const auto all = test::views_with({0, 0, 0, 0});
   const std::vector<InstanceView> first(all.begin(), all.begin() + 2);
   const std::vector<InstanceView> second(all.begin() + 2, all.end());

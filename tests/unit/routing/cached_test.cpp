@@ -1,14 +1,14 @@
 #include <gtest/gtest.h>
 
-#include "routing/policies/policies.hpp"
 #include "routing/router.hpp"
+#include "support/routers.hpp"
 #include "unit/routing/views.hpp"
 
 namespace ridgeline::routing {
 namespace {
 
 TEST(KvAware, FollowsUnlessTooMuchIsMissing) {
-  const auto router = make_production_stack_kvaware();
+  const auto router = maker_of("production-stack-kvaware")({});
   EXPECT_TRUE(router->needs().cache);
   auto views = test::views_with({9, 9, 0});
   views[1].cached_tokens = 1020;
@@ -19,7 +19,7 @@ TEST(KvAware, FollowsUnlessTooMuchIsMissing) {
 }
 
 TEST(SglangZmq, TakesTheLeastBusyOfTheLongestMatch) {
-  const auto router = make_sglang_zmq();
+  const auto router = maker_of("sglang-zmq")({});
   auto views = test::views_with({9, 5, 0, 5});
   views[0].cached_tokens = views[1].cached_tokens = views[3].cached_tokens = 400;
   EXPECT_EQ(test::route_prompt(*router, views, 0, 7, 980), 1U);
@@ -30,7 +30,7 @@ TEST(SglangZmq, TakesTheLeastBusyOfTheLongestMatch) {
 }
 
 TEST(LeastKvCache, TakesTheMostFreeCache) {
-  const auto router = make_aibrix_least_kv_cache();
+  const auto router = maker_of("aibrix-least-kv-cache")({});
   auto views = test::views_with({0, 9, 0});
   views[0].gauges.kv_usage = 0.5;
   views[1].gauges.kv_usage = 0.2;

@@ -11,15 +11,15 @@
 #include "domain/prompt.hpp"
 #include "domain/request.hpp"
 #include "routing/parameters.hpp"
-#include "routing/policies/policies.hpp"
 #include "routing/router.hpp"
+#include "support/routers.hpp"
 #include "unit/routing/views.hpp"
 
 namespace ridgeline::routing {
 namespace {
 
 TEST(Dynamo, WeighsOverlapAgainstBlocksInFlight) {
-  const auto router = make_dynamo();
+  const auto router = maker_of("dynamo")({});
   auto views = test::views_with({0, 0});
   const std::uint32_t first = test::route_prompt(*router, views, 0, 7, 640);
   // The shared 40 blocks are in flight there already: they count once.
@@ -36,7 +36,7 @@ TEST(Dynamo, WeighsOverlapAgainstBlocksInFlight) {
 std::uint32_t choose_by_tiers(const std::vector<InstanceView>& views,
                               const std::vector<TierTokens>& tiers,
                               const RouterSetup& setup = {}) {
-  const auto router = make_dynamo(setup);
+  const auto router = maker_of("dynamo")(setup);
   domain::RequestView request;
   request.id = core::RequestId(0);
   request.prompt_tokens = core::Tokens(640);
@@ -68,7 +68,7 @@ TEST(Dynamo, CreditsTiersOutsideTheGpus) {
 }
 
 TEST(Dynamo, ForgetsTheBlocksOfEndedRequests) {
-  const auto router = make_dynamo();
+  const auto router = maker_of("dynamo")({});
   const auto views = test::views_with({0, 0});
   const std::uint32_t first = test::route_prompt(*router, views, 0, 7, 640);
   // Another prompt goes to the other one, until the first has ended: then it is a draw.

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "core/ids.hpp"
-#include "routing/policies/policies.hpp"
 #include "routing/router.hpp"
+#include "support/routers.hpp"
 #include "unit/routing/views.hpp"
 
 namespace ridgeline::routing {
@@ -13,7 +13,7 @@ namespace {
 
 TEST(Hashed, SessionsStay) {
   const auto views = test::views_with({5, 0, 0, 0});
-  for (const auto& router : {make_ring_hash, make_maglev}) {
+  for (const auto& router : {maker_of("ring-hash"), maker_of("maglev")}) {
     const auto one = router({});
     std::vector<std::int64_t> counts(4);
     for (std::uint32_t session = 0; session < 400; ++session) {
@@ -29,7 +29,7 @@ TEST(Hashed, SessionsStay) {
 }
 
 TEST(PrefixHash, LeavesAnInstanceThatHasMoreThanItsShare) {
-  const auto router = make_sglang_prefix_hash();
+  const auto router = maker_of("sglang-prefix-hash")({});
   auto views = test::views_with({0, 0, 0, 0});
   const std::uint32_t own = test::route_prompt(*router, views, 0, 7, 600);
   EXPECT_EQ(test::route_prompt(*router, views, 1, 7, 600), own);

@@ -3,15 +3,15 @@
 
 #include <gtest/gtest.h>
 
-#include "routing/policies/policies.hpp"
 #include "routing/router.hpp"
+#include "support/routers.hpp"
 #include "unit/routing/views.hpp"
 
 namespace ridgeline::routing {
 namespace {
 
 TEST(Kthena, SumsWholeScores) {
-  const auto router = make_kthena();
+  const auto router = maker_of("kthena")({});
   auto views = test::views_with({4, 2, 4});
   views[1].gauges.kv_usage = 0.49;  // 50 of few requests and 51 of free cache
   views[2].gauges.kv_usage = 0.0;   // against 0 and 100.
@@ -23,7 +23,7 @@ TEST(Kthena, SumsWholeScores) {
 }
 
 TEST(Kthena, LeavesOutLongQueuesUnlessAllAreLong) {
-  const auto router = make_kthena();
+  const auto router = maker_of("kthena")({});
   auto views = test::views_with({0, 5});
   views[0].gauges.waiting = 10;
   views[1].gauges.running = 5;
@@ -33,7 +33,7 @@ TEST(Kthena, LeavesOutLongQueuesUnlessAllAreLong) {
 }
 
 TEST(Kthena, PromptsThatItSentCount) {
-  const auto router = make_kthena();
+  const auto router = maker_of("kthena")({});
   const auto views = test::views_with({0, 0, 0});
   const auto first = test::route_prompt(*router, views, 0, 7, 3200);
   EXPECT_EQ(test::route_prompt(*router, views, 1, 7, 3200), first);

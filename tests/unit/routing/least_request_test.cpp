@@ -6,15 +6,15 @@
 
 #include "core/ids.hpp"
 #include "document/document.hpp"
-#include "routing/policies/policies.hpp"
 #include "routing/router.hpp"
+#include "support/routers.hpp"
 #include "unit/routing/views.hpp"
 
 namespace ridgeline::routing {
 namespace {
 
 TEST(LeastRequest, TakesTheFewestAndDrawsUniformlyAmongEquals) {
-  const auto router = make_least_request();
+  const auto router = maker_of("least-request")({});
   const auto counts = test::counts_over_seeds(*router, test::views_with({2, 1, 5, 1}), 10'000);
   EXPECT_EQ(counts[0] + counts[2], 0.0);
   EXPECT_NEAR(counts[1], 5000, 200);  // Four standard deviations.
@@ -22,7 +22,7 @@ TEST(LeastRequest, TakesTheFewestAndDrawsUniformlyAmongEquals) {
 }
 
 TEST(LeastRequest, WeighsRequestsWithTheOneToCome) {
-  const auto router = make_least_request();
+  const auto router = maker_of("least-request")({});
   auto views = test::views_with({1, 4});
   views[1].weight = 3.0;
   EXPECT_EQ(test::route(*router, views), 1);  // 5/3 against 2.
@@ -34,7 +34,7 @@ TEST(LeastRequest, ItsBiasSaysHowMuchRequestsCountAgainstWeights) {
   auto views = test::views_with({1, 4});
   views[1].weight = 3.0;
   const auto with_bias = [](double bias) {
-    return make_least_request(
+    return maker_of("least-request")(
         {.parameters = {{.name = "active_request_bias", .value = document::Node::real(bias, {})}}});
   };
   EXPECT_EQ(test::route(*with_bias(0.0), views), 1);  // 1 against 1/3.
@@ -43,7 +43,7 @@ TEST(LeastRequest, ItsBiasSaysHowMuchRequestsCountAgainstWeights) {
 
 TEST(LeastRequest, ChoosesAmongSoManyDrawn) {
   const auto drawn = [](std::int64_t count) {
-    return make_least_request(
+    return maker_of("least-request")(
         {.parameters = {{.name = "choice_count", .value = document::Node::integer(count, {})}}});
   };
   // One of two drawn twice with probability 1/4: then it is the busier one.

@@ -11,16 +11,16 @@
 #include "document/document.hpp"
 #include "domain/request.hpp"
 #include "routing/parameters.hpp"
-#include "routing/policies/policies.hpp"
 #include "routing/predictor.hpp"
 #include "routing/router.hpp"
+#include "support/routers.hpp"
 #include "unit/routing/views.hpp"
 
 namespace ridgeline::routing {
 namespace {
 
 TEST(LlmD, WeighsPrefixAgainstLoad) {
-  const auto router = make_llm_d();
+  const auto router = maker_of("llm-d")({});
   auto views = test::views_with({0, 0, 0});
   const std::uint32_t first = test::route_prompt(*router, views, 0, 7, 640);
   // This beginning goes there again, 3 x 640/660 of it matched, while loads are equal ...
@@ -32,7 +32,7 @@ TEST(LlmD, WeighsPrefixAgainstLoad) {
 }
 
 TEST(LlmD, StickyStaysUntilItIsFarTooLate) {
-  const auto router = make_llm_d_sticky();
+  const auto router = maker_of("llm-d-sticky")({});
   auto views = test::views_with({0, 0});
   const std::uint32_t first = test::route_prompt(*router, views, 0, 7, 640);
   views[first].own.prefill_tokens = 280'000;
@@ -58,9 +58,9 @@ std::uint32_t pick_predicted(std::vector<Latency> latencies,
                              const LatencyTargets& targets,
                              std::vector<NamedValue> parameters = {}) {
   parameters.push_back({"epsilonExploreNeg", document::Node::real(0.0, {})});
-  const auto router =
-      make_llm_d_latency({.parameters = std::move(parameters),
-                          .predictor = std::make_shared<ToldPredictor>(std::move(latencies))});
+  const auto router = maker_of("llm-d-latency")(
+      {.parameters = std::move(parameters),
+       .predictor = std::make_shared<ToldPredictor>(std::move(latencies))});
   const auto views = test::views_with({1, 1, 1});
   domain::RequestView request;
   request.id = core::RequestId(0);
@@ -84,7 +84,7 @@ TEST(LlmDLatency, FillsWhereTheTargetsAreJustMet) {
 }
 
 TEST(LlmDLatency, NeedsWhatItsPredictorAsks) {
-  const auto router = make_llm_d_latency();
+  const auto router = maker_of("llm-d-latency")({});
   EXPECT_TRUE(router->needs().gauges && router->needs().first_token);
   // Without a predictor it goes by caches and queues: the second is full.
   auto views = test::views_with({0, 0});
@@ -93,7 +93,7 @@ TEST(LlmDLatency, NeedsWhatItsPredictorAsks) {
 }
 
 TEST(LlmDPrecise, GoesByWhatTheEventsTell) {
-  const auto router = make_llm_d_precise();
+  const auto router = maker_of("llm-d-precise")({});
   EXPECT_TRUE(router->needs().cache);
   auto views = test::views_with({0, 0, 0});
   views[2].cached_tokens = 160;

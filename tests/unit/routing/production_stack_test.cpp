@@ -5,15 +5,15 @@
 #include "core/ids.hpp"
 #include "document/document.hpp"
 #include "routing/parameters.hpp"
-#include "routing/policies/policies.hpp"
 #include "routing/router.hpp"
+#include "support/routers.hpp"
 #include "unit/routing/views.hpp"
 
 namespace ridgeline::routing {
 namespace {
 
 TEST(ProductionStack, EachSetOfInstancesHasItsTurn) {
-  const auto router = make_production_stack_round_robin();
+  const auto router = maker_of("production-stack-roundrobin")({});
   const auto all = test::views_with({0, 0, 0});
   EXPECT_EQ(test::route(*router, all), 0U);
   EXPECT_EQ(test::route(*router, {all[1], all[2]}), 1U);
@@ -22,7 +22,7 @@ TEST(ProductionStack, EachSetOfInstancesHasItsTurn) {
 }
 
 TEST(ProductionStack, SessionsStayAndOthersGoWhereFewWent) {
-  const auto router = make_production_stack_session();
+  const auto router = maker_of("production-stack-session")({});
   const auto views = test::views_with({0, 0, 0});
   const auto at = test::route(*router, views, 0, 0, core::SessionId(5));
   EXPECT_EQ(test::route(*router, views, 1, 0, core::SessionId(5)), at);
@@ -34,7 +34,7 @@ TEST(ProductionStack, SessionsStayAndOthersGoWhereFewWent) {
 }
 
 TEST(ProductionStack, TheLongestBeginningWins) {
-  const auto router = make_production_stack_prefix();
+  const auto router = maker_of("production-stack-prefixaware")({});
   const auto views = test::views_with({0, 0, 0, 0});
   const auto first = test::route_prompt(*router, views, 0, 7, 3200);
   for (std::uint32_t id = 1; id < 20; ++id) {
@@ -43,7 +43,7 @@ TEST(ProductionStack, TheLongestBeginningWins) {
 }
 
 TEST(ProductionStack, AShortMatchCountsForNothing) {
-  const auto router = make_production_stack_prefix(
+  const auto router = maker_of("production-stack-prefixaware")(
       {.parameters = {
            {.name = "prefix_min_match_length", .value = document::Node::integer(1'000'000, {})}}});
   const auto views = test::views_with({0, 0});

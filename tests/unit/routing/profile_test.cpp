@@ -10,7 +10,6 @@
 #include "domain/request.hpp"
 #include "routing/filter_registry.hpp"
 #include "routing/filters.hpp"
-#include "routing/policies/policies.hpp"
 #include "routing/router.hpp"
 #include "unit/routing/views.hpp"
 

@@ -7,15 +7,15 @@
 #include "core/ids.hpp"
 #include "document/document.hpp"
 #include "routing/parameters.hpp"
-#include "routing/policies/policies.hpp"
 #include "routing/router.hpp"
+#include "support/routers.hpp"
 #include "unit/routing/views.hpp"
 
 namespace ridgeline::routing {
 namespace {
 
 TEST(Random, IsUniformOverSeeds) {
-  const auto router = make_random();
+  const auto router = maker_of("random")({});
   // 10,000 draws of 4: a standard deviation is 43.
   for (const double count :
        test::counts_over_seeds(*router, test::views_with({9, 0, 0, 3}), 10'000)) {
@@ -25,7 +25,7 @@ TEST(Random, IsUniformOverSeeds) {
 }
 
 TEST(Random, TakesEachInProportionToItsWeight) {
-  const auto router = make_random();
+  const auto router = maker_of("random")({});
   // 10,000 draws: standard deviations of 40, 49 and 30.
   const auto counts =
       test::counts_over_seeds(*router, test::weighted_views({2.0, 6.0, 1.0, 1.0}), 10'000);
@@ -36,7 +36,7 @@ TEST(Random, TakesEachInProportionToItsWeight) {
 
 TEST(RandomByConnection, AConnectionStaysUntilItsInstanceIsGone) {
   const NamedValue affinity{.name = "affinity", .value = document::Node::string("connection", {})};
-  const auto router = make_random({.parameters = {affinity}, .connections = 100});
+  const auto router = maker_of("random")({.parameters = {affinity}, .connections = 100});
   const auto views = test::views_with({0, 0, 0, 0});
   std::vector<std::uint32_t> of_connection;
   std::vector<std::int64_t> counts(4);
@@ -61,7 +61,7 @@ TEST(RandomByConnection, AConnectionStaysUntilItsInstanceIsGone) {
 
 TEST(RandomByConnection, WithoutKeepAliveEveryRequestIsOne) {
   const NamedValue affinity{.name = "affinity", .value = document::Node::string("connection", {})};
-  const auto router = make_random({.parameters = {affinity}});
+  const auto router = maker_of("random")({.parameters = {affinity}});
   std::vector<std::int64_t> counts(2);
   for (std::uint32_t id = 0; id < 1000; ++id) {
     ++counts[test::route(*router, test::views_with({0, 0}), id, id)];

@@ -5,15 +5,15 @@
 #include <gtest/gtest.h>
 
 #include "core/ids.hpp"
-#include "routing/policies/policies.hpp"
 #include "routing/router.hpp"
+#include "support/routers.hpp"
 #include "unit/routing/views.hpp"
 
 namespace ridgeline::routing {
 namespace {
 
 TEST(RoundRobin, GoesAroundWhateverTheLoad) {
-  const auto router = make_round_robin();
+  const auto router = maker_of("round-robin")({});
   const auto views = test::views_with({9, 0, 0});
   std::vector<std::uint32_t> chosen;
   for (std::uint32_t id = 0; id < 7; ++id) {
@@ -25,7 +25,7 @@ TEST(RoundRobin, GoesAroundWhateverTheLoad) {
 
 /// The sequence that NGINX documents for weights 5, 1, 1.
 TEST(RoundRobin, TakesTurnsByWeightSmoothly) {
-  const auto router = make_round_robin();
+  const auto router = maker_of("round-robin")({});
   const auto views = test::weighted_views({5.0, 1.0, 1.0});
   std::vector<std::uint32_t> chosen;
   for (std::uint32_t id = 0; id < 8; ++id) {

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "core/ids.hpp"
-#include "routing/policies/policies.hpp"
 #include "routing/router.hpp"
+#include "support/routers.hpp"
 #include "unit/routing/views.hpp"
 
 namespace ridgeline::routing {
@@ -41,7 +41,7 @@ RouterSetup short_queue_and_session() {
 }
 
 TEST(SessionAffinity, OutweighsLoadFromTheSecondRequestOn) {
-  const auto router = make_llm_d(short_queue_and_session());
+  const auto router = maker_of("llm-d")(short_queue_and_session());
   const SessionId session(4);
   EXPECT_EQ(test::route(*router, test::views_with({3, 0, 3}), 0, 0, session), 1U);
   const auto busy_there = test::views_with({0, 9, 0});
@@ -53,7 +53,7 @@ TEST(SessionAffinity, OutweighsLoadFromTheSecondRequestOn) {
 }
 
 TEST(SessionAffinity, EndsWithItsInstance) {
-  const auto router = make_llm_d(short_queue_and_session());
+  const auto router = maker_of("llm-d")(short_queue_and_session());
   const SessionId session(4);
   EXPECT_EQ(test::route(*router, test::views_with({3, 0, 3}), 0, 0, session), 1U);
   router->on_gone(InstanceId(1));

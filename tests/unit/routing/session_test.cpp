@@ -5,15 +5,15 @@
 #include <gtest/gtest.h>
 
 #include "core/ids.hpp"
-#include "routing/policies/policies.hpp"
 #include "routing/router.hpp"
+#include "support/routers.hpp"
 #include "unit/routing/views.hpp"
 
 namespace ridgeline::routing {
 namespace {
 
 TEST(Session, StaysAndMovesOnlyToANewInstance) {
-  const auto router = make_session();
+  const auto router = maker_of("session")({});
   const auto four = test::views_with({9, 0, 0, 0});
   const auto five = test::views_with({9, 0, 0, 0, 0});
   std::vector<std::int64_t> counts(4);
@@ -28,7 +28,7 @@ TEST(Session, StaysAndMovesOnlyToANewInstance) {
 }
 
 TEST(Session, ARequestWithoutOneIsASessionByItself) {
-  const auto router = make_session();
+  const auto router = maker_of("session")({});
   const auto views = test::views_with({0, 0});
   std::vector<std::int64_t> counts(2);
   for (std::uint32_t id = 0; id < 1000; ++id) {

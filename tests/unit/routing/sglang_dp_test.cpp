@@ -1,15 +1,15 @@
 #include <gtest/gtest.h>
 
 #include "core/time.hpp"
-#include "routing/policies/policies.hpp"
 #include "routing/router.hpp"
+#include "support/routers.hpp"
 #include "unit/routing/views.hpp"
 
 namespace ridgeline::routing {
 namespace {
 
 TEST(SglangDp, AReportReplacesItsOwnPicks) {
-  const auto router = make_sglang_dp();
+  const auto router = maker_of("sglang-dp")({});
   auto views = test::views_with({0, 0});
   for (InstanceView& view : views) {
     view.gauges_as_of = core::SimTime::at(core::Duration::seconds(1));
@@ -23,7 +23,7 @@ TEST(SglangDp, AReportReplacesItsOwnPicks) {
 }
 
 TEST(SglangDp, LeavesOutWhatCannotBeChosen) {
-  const auto router = make_sglang_dp();
+  const auto router = maker_of("sglang-dp")({});
   const auto views = test::views_with({0, 0, 0});
   EXPECT_EQ(test::route(*router, {views[1], views[2]}), 1U);
 }

@@ -3,15 +3,15 @@
 
 #include <gtest/gtest.h>
 
-#include "routing/policies/policies.hpp"
 #include "routing/router.hpp"
+#include "support/routers.hpp"
 #include "unit/routing/views.hpp"
 
 namespace ridgeline::routing {
 namespace {
 
 TEST(Sglang, FollowsPromptsWhileLoadsAreAlike) {
-  const auto router = make_sglang();
+  const auto router = maker_of("sglang")({});
   EXPECT_EQ(test::route_prompt(*router, test::views_with({3, 2}), 0, 7, 640), 1);
   EXPECT_EQ(test::route_prompt(*router, test::views_with({2, 3}), 1, 7, 640), 1);
   EXPECT_EQ(test::route_prompt(*router, test::views_with({2, 70}), 2, 7, 640), 0);

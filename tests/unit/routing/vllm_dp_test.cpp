@@ -4,15 +4,15 @@
 #include <gtest/gtest.h>
 
 #include "core/time.hpp"
-#include "routing/policies/policies.hpp"
 #include "routing/router.hpp"
+#include "support/routers.hpp"
 #include "unit/routing/views.hpp"
 
 namespace ridgeline::routing {
 namespace {
 
 TEST(VllmDp, CountsPicksUntilTheNextPublication) {
-  const auto router = make_vllm_dp_fixed();
+  const auto router = maker_of("vllm-dp@fixed-start")({});
   auto views = test::views_with({0, 0});
   EXPECT_EQ(test::route(*router, views, 0), 0);
   EXPECT_EQ(test::route(*router, views, 1), 1);
@@ -26,10 +26,10 @@ TEST(VllmDp, CountsPicksUntilTheNextPublication) {
 
 TEST(VllmDp, LaterGenerationsStartOneFurtherAndSeeFullCaches) {
   const auto views = test::views_with({0, 0, 0});
-  const auto rotating = make_vllm_dp_rotating();
+  const auto rotating = maker_of("vllm-dp@rotating-start")({});
   EXPECT_EQ(test::route(*rotating, views, 0), 0);
   EXPECT_EQ(test::route(*rotating, views, 1), 1);
-  const auto newest = make_vllm_dp();
+  const auto newest = maker_of("vllm-dp")({});
   auto full = test::views_with({0, 0});
   full[0].gauges = {.waiting = 1, .running = 0, .kv_usage = 1.0};
   full[0].gauges_as_of = core::SimTime::at(core::Duration::seconds(1));

@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "core/result.hpp"
+#include "core/text.hpp"
 #include "document/embedded_file.hpp"
 #include "engine/serving.hpp"
 #include "evidence/validate/ablation.hpp"
@@ -357,7 +358,7 @@ std::string stated_in(std::string_view text) {
     comment = c == '\n' ? false : comment || c == '#';
     stated += comment ? ' ' : c;
   }
-  return lower_case(stated);
+  return core::lower_case(stated);
 }
 
 TEST(Validate, NoConstantIsKeyedByANetworkOrAnExperiment) {
@@ -382,7 +383,7 @@ TEST(Validate, NoConstantIsKeyedByANetworkOrAnExperiment) {
   for (const auto& file : files) {
     const std::string stated = stated_in(file.text);
     for (const auto& name : names) {
-      EXPECT_EQ(stated.find(lower_case(name)), std::string::npos)
+      EXPECT_EQ(stated.find(core::lower_case(name)), std::string::npos)
           << file.name << " has a constant for " << name;
     }
   }

@@ -87,7 +87,7 @@ class BurstGptWriter final : public TraceWriter {
   }
   void write(std::ostream& out, const Item& item) override {
     const auto label = [&](std::int32_t number, std::string_view otherwise) {
-      return number < 0 ? std::string(otherwise) : csv_cell(stream_->labels().name(number));
+      return number < 0 ? std::string(otherwise) : core::csv_cell(stream_->labels().name(number));
     };
     without_model_ += item.model < 0 ? 1 : 0;
     without_tenant_ += item.tenant < 0 ? 1 : 0;

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/text.hpp"
 #include "workload/item.hpp"
 #include "workload/item_stream.hpp"
 #include "workload/traces/format.hpp"
@@ -45,7 +46,7 @@ class SplitwiseCsvWriter final : public TraceWriter {
     // Type 2 is what the simulator calls an LLM request.
     out << fmt::format("{},2,{},{},1,{},{}\n",
                        count_++,
-                       item.tenant < 0 ? "0" : csv_cell(stream_->labels().name(item.tenant)),
+                       item.tenant < 0 ? "0" : core::csv_cell(stream_->labels().name(item.tenant)),
                        seconds_text(item.arrival),
                        item.input_tokens.value(),
                        item.output_tokens.value());

@@ -447,7 +447,7 @@ class TraceV2Writer final : public TraceWriter {
   }
   void write(std::ostream& out, const Item& item) override {
     const auto label = [&](std::int32_t number) {
-      return number < 0 ? std::string() : csv_cell(stream_->labels().name(number));
+      return number < 0 ? std::string() : core::csv_cell(stream_->labels().name(number));
     };
     const std::int64_t modal =
         item.image_tokens.value() + item.audio_tokens.value() + item.video_tokens.value();

@@ -175,18 +175,4 @@ RowStatus CsvRowParser::row(const TraceLine& line, TraceRow& row) {
   return split(line) ? read(line, cells_, row) : RowStatus::kBad;
 }
 
-std::string csv_cell(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
-    return std::string(text);
-  }
-  std::string quoted = "\"";
-  for (const char c : text) {
-    quoted += c;
-    if (c == '"') {
-      quoted += c;
-    }
-  }
-  return quoted + '"';
-}
-
 }  // namespace ridgeline::workload

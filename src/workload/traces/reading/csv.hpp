@@ -56,7 +56,4 @@ class CsvRowParser : public RowParser {
   TraceClock clock_;
 };
 
-/// A cell as CSV (RFC 4180): quoted where it must be.
-[[nodiscard]] std::string csv_cell(std::string_view text);
-
 }  // namespace ridgeline::workload

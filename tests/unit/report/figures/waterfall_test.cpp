@@ -6,6 +6,7 @@
 
 #include "a_run.hpp"
 #include "document/document.hpp"
+#include "document/node_path.hpp"
 #include "report/figures/figure.hpp"
 #include "report/format.hpp"
 

@@ -6,13 +6,13 @@
 
 #include "../figures/a_run.hpp"
 #include "document/document.hpp"
+#include "document/node_path.hpp"
 #include "report/figures/figure.hpp"
 #include "report/result_tree.hpp"
 
 namespace ridgeline::report {
 namespace {
 
-using figures::at_path;
 using figures::number_at;
 
 TEST(Findings, TheWorstStretchIsOfTheRun) {

@@ -310,6 +310,7 @@ bool Emulator::has(const Route& route, std::string_view path) const {
          settings_.version < route.until;
 }
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): moved, in a function of its own
 void Emulator::on_request(net::Connection& connection, net::HttpRequest request) {
   within_memory(connection, [&] { take_request(connection, std::move(request)); });
 }

@@ -76,7 +76,7 @@ core::Result<double> target_seconds(const document::Node& node) {
   if (const auto bare = bare_number(node)) {
     return core::fail(core::Error{.message = expected, .hint = in_both_units(*bare)});
   }
-  const auto seconds = seconds_with_unit(node, "500ms or 0.5s");
+  auto seconds = seconds_with_unit(node, "500ms or 0.5s");
   if (seconds && !(*seconds > 0.0)) {
     return core::fail(core::Error{.message = expected, .hint = "500ms"});
   }

@@ -311,10 +311,10 @@ bool Emulator::has(const Route& route, std::string_view path) const {
 }
 
 void Emulator::on_request(net::Connection& connection, net::HttpRequest request) {
-  within_memory(connection, [&] { take_request(connection, std::move(request)); });
+  within_memory(connection, [&] { take_request(connection, request); });
 }
 
-void Emulator::take_request(net::Connection& connection, net::HttpRequest request) {
+void Emulator::take_request(net::Connection& connection, const net::HttpRequest& request) {
   request_began_ = live::wall_now();
   request_came_ = clock_.at(connection.arrived());
   const bool is_of_page = !request.header("origin").empty();

@@ -164,7 +164,7 @@ class Emulator final : public net::Handler, public net::EventLoop::Work {
   [[nodiscard]] core::Result<void> open_kv_events();
   void pump();
   void begin_drain();
-  void take_request(net::Connection& connection, net::HttpRequest request);
+  void take_request(net::Connection& connection, const net::HttpRequest& request);
   void within_memory(net::Connection& connection, const std::function<void()>& take);
   void watch_log();
   void die_if_due();

@@ -41,13 +41,13 @@ struct BlockReuse {
   std::int64_t block_tokens = 0;
   std::int64_t blocks = 0;    ///< Blocks of all prompts; a last one that is not full counts.
   std::int64_t repeated = 0;  ///< Blocks that were in a prompt before.
-  std::int64_t working_set =
-      0;  ///< Different blocks, those of answers that prompts go on from too.
+  /// Different blocks, those of answers that prompts go on from too.
+  std::int64_t working_set = 0;
   /// repeated / blocks: the hit rate of a cache without end; nothing where no prompt says what it
   /// holds.
-  std::optional<double> ideal;
+  std::optional<double> ideal = {};
   /// Least recently used first out; powers of two up to the working set.
-  std::vector<CachePoint> by_cache_size;
+  std::vector<CachePoint> by_cache_size = {};
 };
 
 struct LabelCount {
@@ -57,32 +57,34 @@ struct LabelCount {
 
 /// A workload in numbers.
 struct TraceStats {
-  std::string format;
+  std::string format = {};
   std::int64_t requests = 0;
-  double duration_s = 0.0;             ///< First to last arrival.
-  std::optional<double> request_rate;  ///< requests / duration_s.
-  std::optional<double> peak_rate;     ///< Rate in the busiest window; not below request_rate.
+  double duration_s = 0.0;                  ///< First to last arrival.
+  std::optional<double> request_rate = {};  ///< requests / duration_s.
+  std::optional<double> peak_rate = {};     ///< Rate in the busiest window; not below request_rate.
   /// 1 / cv^2 of the gaps between arrivals: the shape of a gamma law with their moments, 1 for a
   /// Poisson process, less for bursts. Nothing for fewer than two gaps, or where they are equal but
   /// for rounding (a cv below 1 %): the rate is constant.
-  std::optional<double> burstiness;
-  std::optional<double> gap_cv;
-  TokenSpread input_tokens;
-  TokenSpread output_tokens;
+  std::optional<double> burstiness = {};
+  std::optional<double> gap_cv = {};
+  TokenSpread input_tokens = {};
+  TokenSpread output_tokens = {};
   std::int64_t total_input_tokens = 0;
   std::int64_t total_output_tokens = 0;
-  std::optional<double> length_correlation;  ///< Pearson's, input with output; nothing if constant.
+  std::optional<double> length_correlation =
+      {};  ///< Pearson's, input with output; nothing if constant.
   std::int64_t sessions = 0;
   double turns_per_session = 0.0;
-  std::optional<double> session_rate;  ///< Over the time from the first one's begin to the last's.
-  std::int64_t waiting = 0;            ///< Requests that wait for answers.
+  std::optional<double> session_rate =
+      {};                    ///< Over the time from the first one's begin to the last's.
+  std::int64_t waiting = 0;  ///< Requests that wait for answers.
   std::int64_t images = 0;
-  std::vector<LabelCount> models;
-  std::vector<LabelCount> tenants;
-  std::vector<LabelCount> slo_classes;
-  BlockReuse reuse;
-  std::vector<TraceWindow> windows;
-  core::Warnings warnings;
+  std::vector<LabelCount> models = {};
+  std::vector<LabelCount> tenants = {};
+  std::vector<LabelCount> slo_classes = {};
+  BlockReuse reuse = {};
+  std::vector<TraceWindow> windows = {};
+  core::Warnings warnings = {};
 };
 
 /// The block of prompts whose source has none: vLLM's.

@@ -11,8 +11,8 @@
 #include "lab/studies/ledger/ledger.hpp"
 #include "lab/studies/ledger/settle.hpp"
 #include "report/format.hpp"
-#include "report/table/grid.hpp"
 #include "report/palette.hpp"
+#include "report/table/grid.hpp"
 
 namespace ridgeline::report {
 

@@ -1,5 +1,7 @@
 #include "evidence/validate/record_reader.hpp"
 
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -7,6 +9,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "document/document.hpp"
 #include "evidence/validate/client_load.hpp"
@@ -44,20 +47,48 @@ void note_settings(const document::Node& node, const std::string& path, Evidence
   }
 }
 
+/// Keys of a load that are numbers above 0.
+constexpr auto kLoadNumbers = std::to_array<std::string_view>(
+    {"request_rate", "max_concurrency", "num_prompts", "input_len", "output_len", "prefix_len"});
+constexpr std::string_view kArrivals = "arrivals";
+
+/// What is wrong with a load; empty where nothing is. A key that is not read would be another load.
+std::string problem_of_load(const document::Node& load) {
+  for (const auto& member : load.members()) {
+    if (member.key == kArrivals) {
+      const std::string word = text_at(load, kArrivals);
+      if (word != "poisson" && word != "constant") {
+        return fmt::format("load.arrivals: found {}, expected poisson or constant",
+                           member.value.describe());
+      }
+    } else if (std::ranges::find(kLoadNumbers, member.key) == kLoadNumbers.end()) {
+      return fmt::format("load.{}: no such key, expected {} or one of {}",
+                         member.key,
+                         kArrivals,
+                         fmt::join(kLoadNumbers, ", "));
+    } else if (!(number_at(load, member.key).value_or(0.0) > 0.0)) {
+      return fmt::format(
+          "load.{}: found {}, expected a number above 0", member.key, member.value.describe());
+    }
+  }
+  for (const std::string_view key : {"num_prompts", "input_len", "output_len"}) {
+    if (load.find(key) == nullptr) {
+      return fmt::format("load.{} is missing", key);
+    }
+  }
+  return load.find("request_rate") != nullptr && load.find("max_concurrency") != nullptr
+             ? "load: found request_rate and max_concurrency, expected one of them"
+             : "";
+}
+
 void read_load(const document::Node& load, Evidence& evidence) {
   const double requests = number_at(load, "num_prompts").value_or(0.0);
   const auto rate = number_at(load, "request_rate");
-  const auto clients = number_at(load, "max_concurrency");
-  const std::string arrivals = text_at(load, "arrivals");
-  const bool is_even = arrivals == "constant";
-  if (!arrivals.empty() && arrivals != "poisson" && !is_even) {
-    evidence.problem =
-        fmt::format("load.arrivals: found \"{}\", expected poisson or constant", arrivals);
-  }
-  if (clients) {
+  if (const auto clients = number_at(load, "max_concurrency")) {
     evidence.closed_loop = true;
     evidence.stages.push_back(closed_load(requests, *clients));
-  } else if (rate && *rate > 0.0) {
+  } else if (rate) {
+    const bool is_even = text_at(load, kArrivals) == "constant";
     evidence.stages.push_back(open_load(
         requests, requests / *rate, is_even ? StageLoad::Kind::kEven : StageLoad::Kind::kRandom));
     evidence.offered_per_s = rate;
@@ -99,7 +130,9 @@ Evidence read_measured_record(const document::Node& record) {
         {"load", load},
         {"figures", figures}}) {
     if (evidence.problem.empty() && (node == nullptr || !node->is_map())) {
-      evidence.problem = fmt::format("{} is missing, expected a map", key);
+      evidence.problem = node == nullptr
+                             ? fmt::format("{} is missing, expected a map", key)
+                             : fmt::format("{}: found {}, expected a map", key, node->describe());
     }
   }
   if (!evidence.problem.empty()) {
@@ -110,6 +143,10 @@ Evidence read_measured_record(const document::Node& record) {
     // Degrees of parallelism are axes of the scores too.
     evidence.tensor_parallel = count_at(*engine, "tensor_parallel_size").value_or(1);
     evidence.pipeline_parallel = count_at(*engine, "pipeline_parallel_size").value_or(1);
+  }
+  if (std::string problem = problem_of_load(*load); !problem.empty()) {
+    evidence.problem = std::move(problem);
+    return evidence;
   }
   read_load(*load, evidence);
   std::vector<std::string> odd;

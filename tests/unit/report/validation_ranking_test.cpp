@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "document/json_writer.hpp"
 #include "evidence/validate/error_bands.hpp"
 #include "evidence/validate/ranking.hpp"
+#include "evidence/validate/validate.hpp"
+#include "evidence/validate/validation_tree.hpp"
 #include "report/palette.hpp"
+#include "report/result_json.hpp"
 
 namespace ridgeline::report {
 namespace {
@@ -54,6 +56,12 @@ TEST(ValidationRanking, TheTableHasRegretAndBrokenLimits) {
               ::testing::HasSubstr("| 95 to 100 | 40 | 97.0 | 80.0 | 7 | 85.0 |"));
 }
 
+std::string json_of(const evidence::validate::Ranking& ranking) {
+  evidence::validate::Validation validation;
+  validation.ranking = ranking;
+  return json_text(evidence::validate::validation_tree(validation));
+}
+
 TEST(ValidationRanking, SaysWhoseBandsJudgeAndWhatHasNone) {
   auto ranking = some_ranking();
   ranking.by = evidence::validate::CoverageBy::kShipped;
@@ -61,16 +69,13 @@ TEST(ValidationRanking, SaysWhoseBandsJudgeAndWhatHasNone) {
   const std::string text = ranking_text(ranking, plain());
   EXPECT_THAT(text, ::testing::HasSubstr("too few deployments for their own (20)"));
   EXPECT_THAT(text, ::testing::HasSubstr("3 points without one, never picked"));
-  document::JsonWriter json;
-  write_ranking(json, ranking);
-  EXPECT_THAT(json.text(), ::testing::HasSubstr("\"bands\": \"shipped\""));
+  EXPECT_THAT(json_of(ranking), ::testing::HasSubstr("\"bands\": \"shipped\""));
 }
 
 TEST(ValidationRanking, TheJsonHasAll) {
-  document::JsonWriter json;
-  write_ranking(json, some_ranking());
-  EXPECT_THAT(json.text(), ::testing::HasSubstr("\"violations_pct\": 5"));
-  EXPECT_THAT(json.text(), ::testing::HasSubstr("\"calibrated\": false"));
+  const std::string json = json_of(some_ranking());
+  EXPECT_THAT(json, ::testing::HasSubstr("\"violations_pct\": 5"));
+  EXPECT_THAT(json, ::testing::HasSubstr("\"calibrated\": false"));
 }
 
 }  // namespace

@@ -10,6 +10,8 @@
 #include <memory>
 #include <ostream>
 
+#include <fmt/format.h>
+
 #include "workload/item.hpp"
 #include "workload/item_stream.hpp"
 #include "workload/traces/format.hpp"

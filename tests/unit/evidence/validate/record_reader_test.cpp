@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -53,13 +54,32 @@ TEST(MeasuredRecord, ClientsThatWaitAreAClosedLoop) {
 TEST(MeasuredRecord, SaysWhatItLacks) {
   EXPECT_THAT(read(R"({"deployment": {}})").problem, HasSubstr("id is missing"));
   EXPECT_THAT(read(R"({"id": "a"})").problem, HasSubstr("deployment is missing"));
-  EXPECT_THAT(read(R"({"id": "a", "deployment": {}, "load": {}, "figures": {}})").problem,
-              HasSubstr("no latency"));
-  EXPECT_THAT(read(R"({"id": "a", "deployment": {"engine": {"x": []}}, "load": {},
-                       "figures": {"tpot_ms": {"mean": 9}}})")
+  EXPECT_THAT(read(R"({"id": "a", "deployment": 3})").problem,
+              HasSubstr("deployment: found 3, expected a map"));
+  EXPECT_THAT(read(R"({"id": "a", "deployment": {"engine": {"x": []}}, "load": {"num_prompts": 1,
+                       "input_len": 1, "output_len": 1}, "figures": {"tpot_ms": {"mean": 9}}})")
                   .problem,
               HasSubstr("deployment.engine.x"));
   EXPECT_EQ(read(R"({"id": "a", "workload": {}, "measured": {}})").problem, kNeedsLaboratory);
+}
+
+std::string problem_of(std::string_view load) {
+  return read(fmt::format(R"({{"id": "a", "deployment": {{}}, "load": {{{}}}, "figures": {{}}}})",
+                          load))
+      .problem;
+}
+
+TEST(MeasuredRecord, ALoadThatIsNotReadWholeIsRefused) {
+  const std::string whole = R"("num_prompts": 1, "input_len": 1, "output_len": 1)";
+  EXPECT_THAT(problem_of(whole), HasSubstr("no latency"));
+  EXPECT_THAT(problem_of(whole + R"(, "request_rat": 8)"), HasSubstr("load.request_rat: no such"));
+  EXPECT_THAT(problem_of(whole + R"(, "request_rate": "8")"),
+              HasSubstr("load.request_rate: found"));
+  EXPECT_THAT(problem_of(whole + R"(, "request_rate": -8)"), HasSubstr("a number above 0"));
+  EXPECT_THAT(problem_of(whole + R"(, "arrivals": "gamma")"), HasSubstr("load.arrivals: found"));
+  EXPECT_THAT(problem_of(R"("num_prompts": 1)"), HasSubstr("load.input_len is missing"));
+  EXPECT_THAT(problem_of(whole + R"(, "request_rate": 8, "max_concurrency": 2)"),
+              HasSubstr("expected one of them"));
 }
 
 }  // namespace

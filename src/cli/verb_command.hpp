@@ -79,7 +79,7 @@ class TerminalHost : public verbs::Host {
 
   const verbs::Verb& verb_;
   const Arguments& arguments_;
-  const Manners& manners_;
+  Manners manners_;
   Words words_;
   std::optional<ProgressDisplay> display_;
   std::optional<VerbOutputs> outputs_;

@@ -94,7 +94,7 @@ core::Result<Reply> convert(Request& request, Host& host) {
         .add("requests", document::integer_node(done.requests))
         .add("lost", document::texts_node(done.lost))
         .add("text", document::text_node(text))
-        .add("warnings", report::warnings_tree(done.warnings))
+        .add("warnings", done.warnings)
         .build();
   };
   return reply;

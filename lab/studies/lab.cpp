@@ -1,7 +1,6 @@
 #include "lab/studies/lab.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -11,6 +10,7 @@
 #include <fmt/core.h>
 
 #include "core/check.hpp"
+#include "core/parse.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
 #include "document/document.hpp"
@@ -190,9 +190,7 @@ document::Node statement(const char* id,
 double rounded(double value, int decimals) {
   // By way of the text, which is rounded exactly: scaling first would move values at a tie.
   const std::string text = fmt::format("{:.{}f}", value, decimals);
-  double result = value;
-  std::from_chars(text.data(), text.data() + text.size(), result);
-  return result;
+  return core::parse_whole<double>(text).value_or(value);
 }
 
 latency::ModelSetting constants(const char* set) {

@@ -1,20 +1,19 @@
 #include "cli/arguments.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "core/parse.hpp"
 #include "core/result.hpp"
 #include "core/shell_word.hpp"
 #include "document/reader.hpp"
@@ -282,15 +281,14 @@ core::Result<std::int64_t> read_count(const Arguments& arguments,
   if (text.empty()) {
     return otherwise;
   }
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < 1 || value > highest) {
+  const auto value = core::parse_whole<std::int64_t>(text);
+  if (!value || *value < 1 || *value > highest) {
     return core::fail(core::Error{
         .field = fmt::format("--{}", flag),
         .message = fmt::format("\"{}\" is out of range, expected 1 to {}", text, highest),
         .where = {.file = "command line"}});
   }
-  return value;
+  return *value;
 }
 
 core::Result<std::int64_t> read_jobs(const Arguments& arguments) {

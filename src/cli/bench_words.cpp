@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -17,6 +15,7 @@
 
 #include "cli/arguments.hpp"
 #include "cli/flag_rewriter.hpp"
+#include "core/parse.hpp"
 #include "core/result.hpp"
 #include "verbs/head_shapes.hpp"
 
@@ -195,10 +194,8 @@ class BenchWords final : FlagRewriter {
     if (!flag) {
       return;
     }
-    double ratio = 0.0;
-    const char* end = flag->value.data() + flag->value.size();
-    const auto [parsed, code] = std::from_chars(flag->value.data(), end, ratio);
-    if (code != std::errc() || parsed != end || !(ratio >= 0.0 && ratio < 1.0)) {
+    const double ratio = core::parse_whole<double>(flag->value).value_or(-1.0);
+    if (!(ratio >= 0.0 && ratio < 1.0)) {
       problem(flag->typed,
               fmt::format("found \"{}\", expected a number from 0 to below 1", flag->value));
       return;

@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <filesystem>
 #include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -17,6 +15,7 @@
 
 #include "cli/arguments.hpp"
 #include "cli/flag_rewriter.hpp"
+#include "core/parse.hpp"
 #include "core/result.hpp"
 #include "scenario/foreign_flags.hpp"
 #include "verbs/head_shapes.hpp"
@@ -83,10 +82,8 @@ class InferenceSimWords final : FlagRewriter {
     if (!flag) {
       return;
     }
-    std::int64_t ticks = 0;
-    const char* const end = flag->value.data() + flag->value.size();
-    const auto [parsed, code] = std::from_chars(flag->value.data(), end, ticks);
-    if (code != std::errc() || parsed != end || ticks <= 0) {
+    const std::int64_t ticks = core::parse_whole<std::int64_t>(flag->value).value_or(0);
+    if (ticks <= 0) {
       problem(flag->typed,
               fmt::format("found \"{}\", expected microseconds, a whole number", flag->value));
       return;

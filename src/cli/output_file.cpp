@@ -1,7 +1,6 @@
 #include "cli/output_file.hpp"
 
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <fcntl.h>
 #include <filesystem>
@@ -13,7 +12,6 @@
 #include <string_view>
 #include <sys/stat.h>
 #include <sys/types.h>
-#include <system_error>
 #include <unistd.h>
 #include <utility>
 
@@ -21,6 +19,7 @@
 #include <fmt/format.h>
 
 #include "cli/terminal.hpp"
+#include "core/parse.hpp"
 #include "core/result.hpp"
 #include "document/input_files.hpp"
 #include "document/temporary.hpp"
@@ -79,12 +78,8 @@ std::optional<int> named_descriptor(std::string_view path) {
     return STDERR_FILENO;
   }
   for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
-    int number = 0;
     if (path.starts_with(folder)) {
-      const std::string_view digits = path.substr(folder.size());
-      const auto [end, failure] =
-          std::from_chars(digits.data(), digits.data() + digits.size(), number);
-      if (failure == std::errc() && end == digits.data() + digits.size()) {
+      if (const auto number = core::parse_whole<int>(path.substr(folder.size()))) {
         return number;
       }
     }

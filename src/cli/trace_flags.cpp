@@ -1,17 +1,16 @@
 #include "cli/trace_flags.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
-#include <system_error>
 
 #include <fmt/format.h>
 
 #include "cli/arguments.hpp"
+#include "core/parse.hpp"
 #include "core/result.hpp"
 #include "core/text.hpp"
 #include "document/document.hpp"
@@ -70,10 +69,8 @@ core::Result<std::int64_t> whole_number(const Arguments& arguments,
                                         std::int64_t lowest,
                                         std::int64_t highest) {
   const std::string text = arguments.value(flag);
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < lowest ||
-      value > highest) {
+  const auto value = core::parse_whole<std::int64_t>(text);
+  if (!value || *value < lowest || *value > highest) {
     return core::fail(core::Error{.field = fmt::format("--{}", flag),
                                   .message = fmt::format("found {}, expected a whole number from "
                                                          "{} to {}",
@@ -82,7 +79,7 @@ core::Result<std::int64_t> whole_number(const Arguments& arguments,
                                                          highest),
                                   .where = {.file = "command line"}});
   }
-  return value;
+  return *value;
 }
 
 }  // namespace ridgeline::cli

@@ -1,19 +1,18 @@
 #include "deploy/flags.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "core/parse.hpp"
 #include "core/result.hpp"
 #include "core/shell_word.hpp"
 #include "deploy/layout.hpp"
@@ -348,26 +347,19 @@ void Dialect::put(std::span<const OptionValue> options,
 }
 
 std::optional<std::int64_t> read_count(std::string_view text) {
-  std::int64_t count = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, count);
-  return error == std::errc() && rest == end && count >= 0 ? std::optional(count) : std::nullopt;
+  const auto count = core::parse_whole<std::int64_t>(text);
+  return count && *count >= 0 ? count : std::nullopt;
 }
 
 Node typed_node(const scenario::Option& option, const Word& word) {
   const std::string& text = word.text;
   const std::string_view kind = option.kind();
   if (kind == "integer" || kind == "number") {
-    const char* const end = text.data() + text.size();
-    std::int64_t integer = 0;
-    if (const auto [rest, error] = std::from_chars(text.data(), end, integer);
-        error == std::errc() && rest == end) {
-      return Node::integer(integer, word.where);
+    if (const auto integer = core::parse_whole<std::int64_t>(text)) {
+      return Node::integer(*integer, word.where);
     }
-    double real = 0.0;
-    if (const auto [rest, error] = std::from_chars(text.data(), end, real);
-        error == std::errc() && rest == end) {
-      return Node::real(real, word.where);
+    if (const auto real = core::parse_whole<double>(text)) {
+      return Node::real(*real, word.where);
     }
   }
   return Node::string(text, word.where);

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -16,6 +14,7 @@
 #include <fmt/ranges.h>
 
 #include "accuracy/bands.hpp"
+#include "core/parse.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "document/node_builder.hpp"
@@ -536,11 +535,11 @@ class QuestionReader {
     if (!text) {
       return;
     }
-    const char* const end = text->data() + text->size();
-    const auto [stop, error] = std::from_chars(text->data(), end, out);
-    if (error != std::errc() || stop != end || out < 1 || out > kCounts.highest) {
+    const auto count = core::parse_whole<std::int64_t>(*text);
+    if (!count || *count < 1 || *count > kCounts.highest) {
       problem(flag, fmt::format("found \"{}\", expected a whole number from 1", *text));
     }
+    out = count.value_or(out);
   }
 
   void read_number(const char* flag,
@@ -551,11 +550,11 @@ class QuestionReader {
     if (!text) {
       return;
     }
-    const char* const end = text->data() + text->size();
-    const auto [stop, error] = std::from_chars(text->data(), end, out);
-    if (error != std::errc() || stop != end || !(out >= lowest && out <= highest)) {
+    const auto number = core::parse_whole<double>(*text);
+    if (!number || !(*number >= lowest && *number <= highest)) {
       problem(flag, fmt::format("found \"{}\", expected {} to {}", *text, lowest, highest));
     }
+    out = number.value_or(out);
   }
 
   /// The blocks of a plan beside its scenario.

@@ -1,7 +1,6 @@
 #include "sweep/axis_values.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "core/parse.hpp"
 #include "core/result.hpp"
 #include "core/text.hpp"
 #include "document/document.hpp"
@@ -77,9 +77,7 @@ void check_values(const scenario::Option* option, const Axis& axis, core::Errors
 
 double rounded(double value) {
   const std::string text = fmt::format("{:.{}g}", value, kRangeDigits);
-  double out = value;
-  std::from_chars(text.data(), text.data() + text.size(), out);
-  return out;
+  return core::parse_whole<double>(text).value_or(value);
 }
 
 /// `{from: 64, to: 512, factor: 2}`

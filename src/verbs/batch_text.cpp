@@ -1,18 +1,17 @@
 #include "verbs/batch_text.hpp"
 
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "core/parse.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
 #include "domain/step.hpp"
@@ -27,13 +26,8 @@ constexpr std::int64_t kMostSequences = 65'536;
 std::optional<std::int64_t> count(std::string_view text,
                                   std::int64_t lowest,
                                   std::int64_t highest) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < lowest ||
-      value > highest) {
-    return std::nullopt;
-  }
-  return value;
+  const auto value = core::parse_whole<std::int64_t>(text);
+  return value && *value >= lowest && *value <= highest ? value : std::nullopt;
 }
 
 /// One item without its count, and the count.

@@ -1,21 +1,18 @@
 #include "verbs/head_shapes.hpp"
 
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <system_error>
 
+#include "core/parse.hpp"
 #include "latency/measured/kernel_tables.hpp"
 
 namespace ridgeline::verbs {
 
 std::optional<std::int64_t> parse_positive(std::string_view text) {
   constexpr std::int64_t kLargest = std::int64_t{1} << 40;
-  std::int64_t value = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = code == std::errc() && end == text.data() + text.size();
-  return whole && value >= 1 && value <= kLargest ? std::optional(value) : std::nullopt;
+  const auto value = core::parse_whole<std::int64_t>(text);
+  return value && *value >= 1 && *value <= kLargest ? value : std::nullopt;
 }
 
 std::optional<latency::measured::HeadShape> parse_head_shape(std::string_view text) {

@@ -1,19 +1,18 @@
 #include "verbs/request.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "core/parse.hpp"
 #include "core/result.hpp"
 #include "core/text.hpp"
 #include "deploy/read.hpp"
@@ -25,13 +24,6 @@ namespace ridgeline::verbs {
 namespace {
 
 using document::Node;
-
-std::optional<std::int64_t> whole(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end == text.data() + text.size() ? std::optional(value)
-                                                                  : std::nullopt;
-}
 
 }  // namespace
 
@@ -115,7 +107,7 @@ std::int64_t Request::take_count(std::string_view key,
     return take_integer(key, otherwise, 1, highest);
   }
   const std::string text = take_text(key);
-  const auto value = whole(text);
+  const auto value = core::parse_whole<std::int64_t>(text);
   if (text.empty() || (value && *value >= 1 && *value <= highest)) {
     return value.value_or(otherwise);
   }
@@ -132,8 +124,8 @@ std::int64_t Request::take_integer(std::string_view key,
     return otherwise;
   }
   const auto number = value.kind() == Node::Kind::kInteger ? std::optional(value.as_integer())
-                      : is_words()                         ? whole(value.as_string())
-                                                           : std::nullopt;
+                      : is_words() ? core::parse_whole<std::int64_t>(value.as_string())
+                                   : std::nullopt;
   if (!number || *number < lowest || *number > highest) {
     const std::string found = is_words() ? core::quote(value.as_string()) : value.describe();
     core::Error error = problem(

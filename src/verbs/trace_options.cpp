@@ -1,17 +1,16 @@
 #include "verbs/trace_options.hpp"
 
-#include <charconv>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "core/parse.hpp"
 #include "core/result.hpp"
 #include "core/text.hpp"
 #include "core/time.hpp"
@@ -30,9 +29,8 @@ std::optional<core::Duration> take_time(Request& request, std::string_view key) 
   if (text.empty()) {
     return std::nullopt;
   }
-  double seconds = 0.0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (code != std::errc() || end != text.data() + text.size()) {
+  auto seconds = core::parse_whole<double>(text);
+  if (!seconds) {
     const auto parsed = document::parse_quantity(text, "seconds");
     if (!parsed) {
       const core::Error& error = parsed.error().front();
@@ -41,7 +39,7 @@ std::optional<core::Duration> take_time(Request& request, std::string_view key) 
     }
     seconds = *parsed;
   }
-  const auto time = core::Duration::from_seconds(seconds);
+  const auto time = core::Duration::from_seconds(*seconds);
   if (!time || *time < core::Duration() || *time > workload::kLatestArrival) {
     request.add(request.problem(key,
                                 fmt::format("{} is out of range, expected 0s to {}s",

@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "core/parse.hpp"
 #include "core/result.hpp"
 #include "core/text.hpp"
 #include "document/document.hpp"
@@ -68,10 +69,8 @@ const Node* step_into(const Node& from, std::string_view part) {
   if (!from.is_list()) {
     return nullptr;
   }
-  std::size_t index = 0;
-  const auto [end, failure] = std::from_chars(part.data(), part.data() + part.size(), index);
-  if (failure == std::errc() && end == part.data() + part.size()) {
-    return index < from.items().size() ? &from.items()[index] : nullptr;
+  if (const auto index = core::parse_whole<std::size_t>(part)) {
+    return *index < from.items().size() ? &from.items()[*index] : nullptr;
   }
   const auto found =
       std::ranges::find_if(from.items(), [&](const Node& item) { return is_meant(item, part); });

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -18,6 +17,7 @@
 
 #include "cli/arguments.hpp"
 #include "cli/trace_flags.hpp"
+#include "core/parse.hpp"
 #include "core/result.hpp"
 #include "core/text.hpp"
 #include "core/time.hpp"
@@ -57,14 +57,6 @@ std::int64_t most_connections() {
   getrlimit(RLIMIT_NOFILE, &limit);
   const std::uint64_t most = std::min<std::uint64_t>(limit.rlim_cur, kMostInFlight * 2);
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(most) - kOtherDescriptors);
-}
-
-std::optional<std::int64_t> whole_in(std::string_view text) {
-  std::int64_t number = 0;
-  const char* const end = text.data() + text.size();
-  return std::from_chars(text.data(), end, number).ptr == end && !text.empty()
-             ? std::optional(number)
-             : std::nullopt;
 }
 
 class Reader {
@@ -143,7 +135,7 @@ class Reader {
         count("max-in-flight", std::min(connections, kMostInFlight), connections);
     options.max_rate = count("max-rate", kDefaultRate, kHighestRate);
     const std::string use = arguments_.value("connections", "reuse");
-    if (const auto number = whole_in(use); number && *number > 0) {
+    if (const auto number = core::parse_whole<std::int64_t>(use); number && *number > 0) {
       options.max_in_flight = std::min(options.max_in_flight, *number);
     } else if (use != "reuse" && use != "new") {
       errors_.push_back(
@@ -158,7 +150,8 @@ class Reader {
 
   void warm_up() {
     const std::string text = arguments_.value("warmup", "0");
-    if (const auto number = whole_in(text); number && *number >= 0 && *number <= kMostWarmUp) {
+    if (const auto number = core::parse_whole<std::int64_t>(text);
+        number && *number >= 0 && *number <= kMostWarmUp) {
       words_.options.warm_up_requests = *number;
       return;
     }

@@ -1,10 +1,8 @@
 #include "cli/commands/plan_words.hpp"
 
-#include <charconv>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -12,6 +10,7 @@
 
 #include "cli/arguments.hpp"
 #include "cli/flag_rewriter.hpp"
+#include "core/parse.hpp"
 #include "core/result.hpp"
 #include "scenario/foreign_flags.hpp"
 
@@ -70,9 +69,9 @@ class AIConfiguratorWords final : FlagRewriter {
   }
 
   static bool read(const std::string& text, std::int64_t& out) {
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, out);
-    return error == std::errc() && stop == end;
+    const auto number = core::parse_whole<std::int64_t>(text);
+    out = number.value_or(out);
+    return number.has_value();
   }
 };
 

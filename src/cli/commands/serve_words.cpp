@@ -21,6 +21,7 @@
 #include "cli/arguments.hpp"
 #include "cli/commands/kv_events_words.hpp"
 #include "cli/common.hpp"
+#include "core/parse.hpp"
 #include "core/result.hpp"
 #include "core/sha256.hpp"
 #include "core/time.hpp"
@@ -39,11 +40,8 @@ namespace ridgeline::cli {
 namespace {
 
 std::optional<double> parse_real(std::string_view text) {
-  double number = 0.0;
-  const char* const end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, number);
-  return read.ec == std::errc() && read.ptr == end && std::isfinite(number) ? std::optional(number)
-                                                                            : std::nullopt;
+  const auto number = core::parse_whole<double>(text);
+  return number && std::isfinite(*number) ? number : std::nullopt;
 }
 
 /// Reads flags into settings; notes every problem.
@@ -88,19 +86,17 @@ class SettingsReader {
     if (given == nullptr) {
       return;
     }
-    std::int64_t number = 0;
-    const char* const end = given->value.data() + given->value.size();
-    const auto read = std::from_chars(given->value.data(), end, number);
-    if (read.ec != std::errc() || read.ptr != end || number < lowest || number > highest) {
+    const auto number = core::parse_whole<std::int64_t>(given->value);
+    if (!number || *number < lowest || *number > highest) {
       refuse(flag,
              fmt::format(
                  "found '{}', expected a number from {} to {}", given->value, lowest, highest));
       return;
     }
     if constexpr (std::is_integral_v<std::remove_cvref_t<decltype(value)>>) {
-      value = static_cast<std::remove_cvref_t<decltype(value)>>(number);
+      value = static_cast<std::remove_cvref_t<decltype(value)>>(*number);
     } else {
-      value = static_cast<typename std::remove_cvref_t<decltype(value)>::value_type>(number);
+      value = static_cast<typename std::remove_cvref_t<decltype(value)>::value_type>(*number);
     }
   }
 

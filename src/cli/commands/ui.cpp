@@ -1,11 +1,9 @@
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -18,6 +16,7 @@
 #include "cli/interrupt.hpp"
 #include "cli/output_file.hpp"
 #include "cli/ui_server.hpp"
+#include "core/parse.hpp"
 #include "core/result.hpp"
 #include "core/text.hpp"
 #include "document/document.hpp"
@@ -103,9 +102,8 @@ core::Result<std::filesystem::path> enter_root(const Arguments& arguments) {
 core::Result<int> port_of(const Arguments& arguments) {
   constexpr int kLastPort = 65535;
   const std::string text = arguments.value("listen");
-  int port = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-  if (error != std::errc() || end != text.data() + text.size() || port < 0 || port > kLastPort) {
+  const int port = core::parse_whole<int>(text).value_or(-1);
+  if (port < 0 || port > kLastPort) {
     return core::fail(
         core::Error{.field = "--listen",
                     .message = fmt::format("found \"{}\", expected a port, 0 to {}; 0: any "

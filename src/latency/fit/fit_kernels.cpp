@@ -20,6 +20,7 @@
 
 #include "core/math.hpp"
 #include "core/parallel.hpp"
+#include "core/parse.hpp"
 #include "core/rng.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/fit/least_squares.hpp"
@@ -64,9 +65,7 @@ std::vector<Row> drawn(const GpuRows& rows, std::size_t most) {
 /// As it will be written: four significant digits.
 double rounded(double value) {
   const std::string text = fmt::format("{:.4g}", value);
-  double result = value;
-  std::from_chars(text.data(), text.data() + text.size(), result);
-  return result;
+  return core::parse_whole<double>(text).value_or(value);
 }
 
 double quantile_of(std::vector<double>& values, double share) {

@@ -1,7 +1,6 @@
 #include "latency/measured/csv_columns.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -9,12 +8,12 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "core/parse.hpp"
 #include "core/result.hpp"
 #include "core/text.hpp"
 #include "document/reader.hpp"
@@ -56,11 +55,11 @@ bool is_word(std::string_view cell) {
 }
 
 std::optional<double> read_number(std::string_view cell, CellKind kind) {
-  double value = 0.0;
-  const auto [end, code] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-  if (code != std::errc() || end != cell.data() + cell.size() || !std::isfinite(value)) {
+  const auto number = core::parse_whole<double>(cell);
+  if (!number || !std::isfinite(*number)) {
     return std::nullopt;
   }
+  const double value = *number;
   if (kind == CellKind::kCount) {
     const bool whole = value >= 1.0 && value <= kLargestCount && std::floor(value) == value;
     return whole ? std::optional(value) : std::nullopt;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "core/ids.hpp"
+#include "core/parse.hpp"
 #include "core/result.hpp"
 #include "core/text.hpp"
 #include "core/time.hpp"
@@ -150,13 +150,11 @@ class FaultReader {
 
   template <class T>
   T number_of(std::string_view text) {
-    T value{};
-    const char* const end = text.data() + text.size();
-    const auto [reached, error] = std::from_chars(text.data(), end, value);
-    if (error != std::errc() || reached != end) {
+    const auto value = core::parse_whole<T>(text);
+    if (!value) {
       problem(fmt::format("found '{}', expected a number", text));
     }
-    return value;
+    return value.value_or(T{});
   }
 
   /// What follows `mark`, taken off the text.

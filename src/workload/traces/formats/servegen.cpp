@@ -4,7 +4,6 @@
 // dictionaries, per window of several hours. The rate is that of the trace; of the family's
 // parameters only the shape counts, because their fitted mean is not the rate's.
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -13,12 +12,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "core/parse.hpp"
 #include "core/result.hpp"
 #include "core/text.hpp"
 #include "core/time.hpp"
@@ -40,8 +39,9 @@ namespace {
 constexpr double kServeGenWindow = 600.0;  // seconds
 
 bool read_number(std::string_view text, double& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
+  const auto number = core::parse_whole<double>(text);
+  value = number.value_or(value);
+  return number.has_value();
 }
 
 /// A window of the trace file.

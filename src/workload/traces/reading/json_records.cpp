@@ -1,16 +1,15 @@
 #include "workload/traces/reading/json_records.hpp"
 
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 
 #include <fmt/format.h>
 
+#include "core/parse.hpp"
 #include "core/text.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
@@ -128,14 +127,12 @@ bool EpochClock::read(const TraceLine& line,
   // Whole units and what is behind the point apart: an epoch in picoseconds leaves int64.
   const std::size_t point = text.find('.');
   const std::string_view whole_text = text.substr(0, point);
-  std::int64_t whole = 0;
-  const auto [end, error] =
-      std::from_chars(whole_text.data(), whole_text.data() + whole_text.size(), whole);
   std::int64_t per_second = 1;
   for (int i = 0; i < unit.digits; ++i) {
     per_second *= 10;
   }
-  if (error != std::errc() || end != whole_text.data() + whole_text.size() || whole < 0) {
+  const std::int64_t whole = core::parse_whole<std::int64_t>(whole_text).value_or(-1);
+  if (whole < 0) {
     line.problem(column, text, core::quote(text), fmt::format("a number of {}", unit.name));
     return false;
   }

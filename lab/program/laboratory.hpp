@@ -10,7 +10,7 @@
 /// The program of the laboratory, `ridgeline-lab`.
 namespace ridgeline::laboratory {
 
-using namespace cli;
+using namespace cli;  // NOLINT(google-build-using-namespace): it is a program of the same kind
 
 /// Runs the words of a command line: a verb of the laboratory, or any verb of `ridgeline`, which
 /// then reads the laboratory's records too.

@@ -67,7 +67,7 @@ void add_engine(fuzz::Choices& choices, Overrides& all) {
     return names;
   }();
   static const std::vector<std::pair<std::string, std::vector<std::string>>> kSettings = {
-      {"latency.name", {"kernel-first", "v1", "v2-final"}},
+      {"latency.name", {"kernel-vllm", "v1", "v2-final"}},
       {"engine.max_num_seqs", {"1", "2", "7", "65536"}},
       {"engine.max_num_batched_tokens", {"1", "2", "17", "512", "8192", "1000000"}},
       {"engine.max_model_len", {"1", "17", "400", "5000"}},

@@ -13,7 +13,9 @@
 #include "evidence/validate/record_reader.hpp"
 #include "lab/pages/records.hpp"
 #include "lab/records/experiment_records.hpp"
+#include "lab/scoring/first_model.hpp"
 #include "lab/studies/measured_arms.hpp"
+#include "latency/step_time_model.hpp"
 #include "report/validation.hpp"
 
 namespace ridgeline::laboratory {
@@ -53,6 +55,7 @@ std::string first_page() {
 
 ExitCode run_words(Words words) {
   evidence::validate::use_record_reader(records::make_collection_reader);
+  latency::use_step_time_model(scoring::first_model());
   report::add_to_validations(report::records_sections);
   if (words.empty() || words.front() == "--help" || words.front() == "-h") {
     return put_out(first_page(), default_manners());

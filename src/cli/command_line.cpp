@@ -49,7 +49,7 @@ ExitCode run_command_line(std::span<const std::string> words) {
   }
   if (const verbs::Verb* const verb = verbs::find_verb(word);
       verb != nullptr && !verb->is_command()) {
-    return run_verb(*verb, rest);
+    return asks_for_laboratory(rest) ? run_laboratory(word, rest) : run_verb(*verb, rest);
   }
   if (is_laboratorys(word)) {
     return run_laboratory(word, rest);

@@ -15,12 +15,15 @@
 #include "core/result.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/record_reader.hpp"
+#include "latency/step_time_model.hpp"
 
 namespace ridgeline::cli {
 namespace {
 
 constexpr std::string_view kLaboratory = "ridgeline-lab";
 constexpr auto kLaboratoryVerbs = std::to_array<std::string_view>({"study", "conform", "records"});
+/// A step-time model that only the laboratory has: `--latency kernel-first`.
+constexpr std::string_view kLaboratoryModel = "kernel-first";
 /// How words of `records` begin that `validate` does not take.
 constexpr auto kRecordsWords = std::to_array<std::string_view>(
     {"--ablation", "--leave-out", "--ranking", "--coverage-left-out", "--bands-out"});
@@ -42,6 +45,13 @@ bool is_records_word(std::string word) {
 
 bool is_laboratorys(std::string_view word) {
   return std::ranges::find(kLaboratoryVerbs, word) != kLaboratoryVerbs.end();
+}
+
+bool asks_for_laboratory(std::span<const std::string> words) {
+  return latency::find_step_time_model(std::string(kLaboratoryModel)) == nullptr &&
+         std::ranges::any_of(words, [](const std::string& word) {
+           return word.find(kLaboratoryModel) != std::string::npos;
+         });
 }
 
 bool asks_for_records(std::string_view verb, std::span<const std::string> words) {

@@ -13,6 +13,9 @@ namespace ridgeline::cli {
 /// Whether a word is a verb of the laboratory's program, `ridgeline-lab`.
 [[nodiscard]] bool is_laboratorys(std::string_view word);
 
+/// Whether words name a step-time model that the laboratory has and this program has not.
+[[nodiscard]] bool asks_for_laboratory(std::span<const std::string> words);
+
 /// Whether words of `validate` are of the laboratory's `records`: rankings, ablations, what is left
 /// out.
 [[nodiscard]] bool asks_for_records(std::string_view verb, std::span<const std::string> words);

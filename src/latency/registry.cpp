@@ -22,12 +22,7 @@ std::vector<StepTimeModelEntry> all_models() {
       {.name = "kernel",
        .summary = "sum of per-kernel times from formulas fitted on measured kernels",
        .uses = {.constants = true, .settings = true},
-       .make = kernel::make_kernel_model},
-      {.name = "kernel-first",
-       .summary =
-           "kernel with its first published constants, frozen: the golden values hold for it",
-       .uses = {},
-       .make = kernel::make_first_kernel_model},
+       .make = [](const ModelInputs& inputs) { return kernel::make_kernel_model(inputs); }},
       {.name = "kernel-vllm",
        .summary =
            "kernel with vLLM's kernels, whatever the engine: what other engines' own are worth",
@@ -41,6 +36,11 @@ std::vector<StepTimeModelEntry> all_models() {
   for (auto& entry : roofline::entries()) {
     models.push_back(std::move(entry));
   }
+  return models;
+}
+
+std::vector<StepTimeModelEntry>& known_models() {
+  static std::vector<StepTimeModelEntry> models = all_models();
   return models;
 }
 
@@ -75,8 +75,11 @@ void settle_rounding(Explanation& explanation) {
 
 // One line per model; the first is the default.
 const std::vector<StepTimeModelEntry>& step_time_models() {
-  static const std::vector<StepTimeModelEntry> kModels = all_models();
-  return kModels;
+  return known_models();
+}
+
+void use_step_time_model(StepTimeModelEntry entry) {
+  known_models().push_back(std::move(entry));
 }
 
 const StepTimeModelEntry* find_step_time_model(const std::string& name) {

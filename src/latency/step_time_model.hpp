@@ -216,6 +216,8 @@ struct StepTimeModelEntry {
   std::function<core::Result<std::unique_ptr<StepTimeModel>>(const ModelInputs& inputs)> make;
 };
 [[nodiscard]] const std::vector<StepTimeModelEntry>& step_time_models();
+/// A further model. For main(), before anything is read.
+void use_step_time_model(StepTimeModelEntry entry);
 /// The model of that name, or nullptr.
 [[nodiscard]] const StepTimeModelEntry* find_step_time_model(const std::string& name);
 /// Unknown names list the nearest; options that the model does not read are refused.

@@ -43,7 +43,7 @@ def test_a_rate_of_output_that_is_given_has_no_band(ridgeline):
 
 
 def test_another_model_of_step_times_has_no_band(ridgeline):
-    ran = ridgeline(*RUN, "--gpu", "h100", "--latency", "kernel-first", "--format", "json")
+    ran = ridgeline(*RUN, "--gpu", "h100", "--latency", "kernel-vllm", "--format", "json")
     assert ran.returncode == 0, ran.stderr
     assert "expected_error" not in json.loads(ran.stdout)
 

@@ -407,24 +407,9 @@ def test_verbs_write_files_as_they_print(ridgeline, tmp_path):
         assert not (tmp_path / "out.csv").exists()
 
 
-@pytest.mark.parametrize(
-    ("network", "mixed_us", "decodes_us"),
-    [
-        ("llama-3.1-8b", 7515.222935, 2664.953369),
-        ("qwen3-30b-a3b", 11690.529408, 4338.435328),  # 128 experts.
-        ("mixtral-8x7b", 10906.191855, 4950.648662),
-        ("gpt-oss-120b", 12605.888801, 3283.783301),
-    ],
-)
-def test_kernel_first_is_frozen(ridgeline, network, mixed_us, decodes_us):
-    for words, expected in (("--decode 700x32 --prefill 0+512", mixed_us), ("--decode 1500x4", decodes_us)):
-        given = f"--model {network} --gpu h100 --tp 8 --latency kernel-first {words} --format json"
-        assert json_of(ridgeline("step", *given.split()))["step_us"] == expected
-
-
 def test_a_step_fits_a_terminal_of_80_columns(ridgeline):
     words = "--model deepseek-v3 --gpu h200 --tp 8 --decode 700x32 --prefill 0+512x3,100+7".split()
-    for more in ((), ("--compare", "kernel,kernel-first")):
+    for more in ((), ("--compare", "kernel,kernel-vllm")):
         shown = ridgeline("step", *words, *more, env={"COLUMNS": "80"})
         assert shown.returncode == 0, shown.stderr
         assert max(len(line) for line in shown.stdout.splitlines()) <= 80

@@ -258,7 +258,7 @@ def test_bash_completes(ridgeline):
     assert completed(ridgeline, "run", "--percentiles", "=", "sk") == ["sketch"]
     assert completed(ridgeline, "replay", "--trace", "req") == ["requests.csv"]
     assert completed(ridgeline, "run", "--seed", "") == []
-    assert completed(ridgeline, "run", "--latency", "kernel-f") == ["kernel-first"]
+    assert completed(ridgeline, "run", "--latency", "kernel-v") == ["kernel-vllm"]
     assert completed(ridgeline, "run", "--engine-version", "vllm@0.15") == ["vllm@0.15"]
     assert completed(ridgeline, "run", "--trace-tenant", "req") == []
     assert "models" in completed(ridgeline, "list", "")

@@ -209,3 +209,18 @@ def test_validate_with_such_a_flag_is_passed_on(ridgeline):
         lab = Path(BINARY).parent / "ridgeline-lab"
         shown = subprocess.run([lab, "report", saved, "--format", form], capture_output=True, text=True, check=True).stdout
         assert shown == direct, form
+
+
+@pytest.mark.parametrize(
+    ("network", "mixed_us", "decodes_us"),
+    [
+        ("llama-3.1-8b", 7515.222935, 2664.953369),
+        ("qwen3-30b-a3b", 11690.529408, 4338.435328),  # 128 experts.
+        ("mixtral-8x7b", 10906.191855, 4950.648662),
+        ("gpt-oss-120b", 12605.888801, 3283.783301),
+    ],
+)
+def test_kernel_first_is_frozen(ridgeline, network, mixed_us, decodes_us):
+    for words, expected in (("--decode 700x32 --prefill 0+512", mixed_us), ("--decode 1500x4", decodes_us)):
+        given = f"--model {network} --gpu h100 --tp 8 --latency kernel-first {words} --format json"
+        assert json.loads(ridgeline("step", *given.split()).stdout)["step_us"] == expected

@@ -473,9 +473,4 @@ const Constants& builtin_constants() {
   return kConstants;
 }
 
-const Constants& first_constants() {
-  static const Constants kConstants = embedded_constants("kernel_first.yaml");
-  return kConstants;
-}
-
 }  // namespace ridgeline::latency::kernel

@@ -292,8 +292,4 @@ struct Constants {
 /// The constants compiled into the binary (data/latency/kernel.yaml), read once.
 [[nodiscard]] const Constants& builtin_constants();
 
-/// The first published set (data/latency/kernel_first.yaml), frozen: another implementation's
-/// golden values hold for it.
-[[nodiscard]] const Constants& first_constants();
-
 }  // namespace ridgeline::latency::kernel

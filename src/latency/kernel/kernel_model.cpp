@@ -537,8 +537,10 @@ core::Result<std::unique_ptr<StepTimeModel>> make_speculative(const ModelInputs&
                                             speculation.levels);
 }
 
-core::Result<std::unique_ptr<StepTimeModel>> make_checked(const ModelInputs& inputs,
-                                                          const Constants& constants) {
+}  // namespace
+
+core::Result<std::unique_ptr<StepTimeModel>> make_kernel_model(const ModelInputs& inputs,
+                                                               const Constants& constants) {
   const model::Sharding& sharding = inputs.execution.sharding;
   if (auto cut = model::check_sharding(inputs.network, sharding); !cut) {
     return core::fail(std::move(cut).error());
@@ -559,28 +561,22 @@ core::Result<std::unique_ptr<StepTimeModel>> make_checked(const ModelInputs& inp
   return make_speculative(inputs, *chosen, *inputs.execution.speculation);
 }
 
-}  // namespace
-
 core::Result<std::unique_ptr<StepTimeModel>> make_kernel_model(const ModelInputs& inputs) {
   const std::string& file = inputs.options.constants;
   const Constants& own = constants_of_engine(inputs.execution.engine);
   if (file.empty()) {
-    return make_checked(inputs, own);
+    return make_kernel_model(inputs, own);
   }
   const auto constants = document::read_file(file).and_then(
       [&](const std::string& text) { return read_overlay(text, file, own); });
   if (!constants) {
     return core::fail(core::with_field(constants.error(), "latency.constants"));
   }
-  return make_checked(inputs, *constants);
+  return make_kernel_model(inputs, *constants);
 }
 
 core::Result<std::unique_ptr<StepTimeModel>> make_vllm_kernel_model(const ModelInputs& inputs) {
-  return make_checked(inputs, builtin_constants());
-}
-
-core::Result<std::unique_ptr<StepTimeModel>> make_first_kernel_model(const ModelInputs& inputs) {
-  return make_checked(inputs, first_constants());
+  return make_kernel_model(inputs, builtin_constants());
 }
 
 }  // namespace ridgeline::latency::kernel

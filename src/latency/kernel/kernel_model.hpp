@@ -157,9 +157,9 @@ class KernelModel final : public StepTimeModel {
 /// Refuses GPUs whose facts do not suffice and networks that cannot be cut so.
 [[nodiscard]] core::Result<std::unique_ptr<StepTimeModel>> make_kernel_model(
     const ModelInputs& inputs);
-/// The kernel model with the first published constants.
-[[nodiscard]] core::Result<std::unique_ptr<StepTimeModel>> make_first_kernel_model(
-    const ModelInputs& inputs);
+/// The kernel model with other constants than the engine's.
+[[nodiscard]] core::Result<std::unique_ptr<StepTimeModel>> make_kernel_model(
+    const ModelInputs& inputs, const Constants& constants);
 /// With the constants of vLLM's kernels, whatever the engine.
 [[nodiscard]] core::Result<std::unique_ptr<StepTimeModel>> make_vllm_kernel_model(
     const ModelInputs& inputs);

@@ -25,7 +25,7 @@ std::vector<scenario::Override> random_scenario() {
   std::vector<scenario::Override> all = {
       {"model", *element<std::string>("llama-3.1-8b", "gpt-oss-20b")},
       {"gpu", "h100"},
-      {"latency.name", *element<std::string>("kernel", "kernel-first")},
+      {"latency.name", *element<std::string>("kernel", "kernel-vllm")},
       {"engine.max_num_seqs", fmt::format("{}", *inRange(1, 6))},
       {"engine.num_gpu_blocks", "2000"},
       {"engine.max_model_len", "4096"},

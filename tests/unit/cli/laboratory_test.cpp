@@ -21,6 +21,11 @@ TEST(Laboratory, KnowsItsVerbsAndItsRecords) {
   EXPECT_TRUE(needs_laboratory(records));
 }
 
+TEST(Laboratory, KnowsAModelThatIsItsOwn) {
+  EXPECT_TRUE(asks_for_laboratory(std::vector<std::string>{"--compare", "kernel,kernel-first"}));
+  EXPECT_FALSE(asks_for_laboratory(std::vector<std::string>{"--latency", "kernel-vllm"}));
+}
+
 TEST(Laboratory, KnowsWordsOfValidateThatAreItsOwn) {
   const auto asks = [](std::string_view verb, const std::vector<std::string>& words) {
     return asks_for_records(verb, words);

@@ -8,12 +8,27 @@
 
 #include "core/time.hpp"
 #include "core/units.hpp"
+#include "document/document.hpp"
 #include "domain/step.hpp"
 #include "hardware/gpu_spec.hpp"
 #include "latency/kernel/constants.hpp"
 #include "latency/kernel/kernel_model.hpp"
 #include "latency/step_time_model.hpp"
 #include "model/model_spec.hpp"
+#include "support/paths.hpp"
+
+namespace ridgeline::latency::kernel {
+
+/// The first published constants, frozen: the golden values are of them.
+inline const Constants& first_constants() {
+  static const Constants kConstants = [] {
+    const auto file = test::source_dir() / "lab" / "data" / "kernel_first.yaml";
+    return read_constants(document::read_file(file.string()).value(), file.string()).value();
+  }();
+  return kConstants;
+}
+
+}  // namespace ridgeline::latency::kernel
 
 /// GPUs and networks built by hand, so that the model is tested apart from the catalogues.
 namespace ridgeline::latency::fixtures {

@@ -6,6 +6,8 @@
 
 #include "evidence/validate/prediction.hpp"
 #include "lab/scoring/evidence_words.hpp"
+#include "lab/scoring/first_model.hpp"
+#include "latency/step_time_model.hpp"
 
 namespace ridgeline::scoring {
 namespace {
@@ -32,6 +34,7 @@ Evidence one_loop() {
 }
 
 TEST(Ablation, TakesOneElementOutAtATime) {
+  latency::use_step_time_model(first_model());
   PredictOptions options;
   options.histories = 1;
   const auto rows = ablate({one_loop()}, options);

@@ -23,7 +23,7 @@ namespace {
 using testing::HasSubstr;
 
 std::string builtin_text() {
-  const auto path = test::source_dir() / "data" / "latency" / "kernel_first.yaml";
+  const auto path = test::source_dir() / "lab" / "data" / "kernel_first.yaml";
   return document::read_file(path.string()).value();
 }
 

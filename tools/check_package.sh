@@ -39,6 +39,16 @@ abi=$(sed -n 's/^#define RL_ABI //p' include/ridgeline.h)
    $(sed -n 's/^function //p' "cmake/abi/$abi.txt") ]] || fail "libridgeline.so shows other functions than cmake/abi/$abi.txt"
 python3 tools/third_party_notices.py --check "$root/usr/bin/ridgeline" "$lib/libridgeline.so"
 
+# The laboratory's program is a package of its own, which the other one runs where both are installed.
+readonly lab=("$out"/ridgeline-lab_*.deb)
+[[ -s ${lab[0]} ]] || fail "no package ridgeline-lab"
+[[ $(dpkg-deb -c "${lab[0]}" | grep -c '^-') == 1 ]] || fail "ridgeline-lab holds more than its program"
+[[ $(dpkg-deb -f "${lab[0]}" Depends) == *ridgeline* ]] || fail "ridgeline-lab does not depend on ridgeline"
+[[ $("$root/usr/bin/ridgeline" study list 2>&1) == *"./dev lab"* ]] || fail "ridgeline does not say what 'study' needs"
+dpkg -x "${lab[0]}" "$root"
+python3 tools/third_party_notices.py --check "$root/usr/bin/ridgeline-lab"
+[[ $("$root/usr/bin/ridgeline" study list) == *h29* ]] || fail "ridgeline does not run ridgeline-lab beside it"
+
 # From here on in the fresh root alone.
 readonly demo=(run --model llama-3.1-8b --gpu h100 --request-rate 8 --num-prompts 1000
                --input-len 512 --output-len 256 --seed 1 --slo-ttft 50ms --slo-tpot 10ms)
@@ -54,4 +64,4 @@ cmake -S examples/library -B "$out/example" -G Ninja -DCMAKE_PREFIX_PATH="$root/
 cmake --build "$out/example" >/dev/null || fail "the examples do not build by find_package"
 [[ $("$out/example/first_c" 2>/dev/null) == *"$readme_digest"* ]] || fail "the C example by find_package"
 "$out/example/first_cpp"
-printf 'check_package: %s holds what it should\n' "${deb[0]##*/}"
+printf 'check_package: %s and %s hold what they should\n' "${deb[0]##*/}" "${lab[0]##*/}"

@@ -11,8 +11,10 @@
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
 #include "evidence/validate/record_reader.hpp"
+#include "lab/pages/records.hpp"
 #include "lab/records/experiment_records.hpp"
 #include "lab/studies/measured_arms.hpp"
+#include "report/validation.hpp"
 
 namespace ridgeline::laboratory {
 namespace {
@@ -32,7 +34,7 @@ constexpr auto kVerbs = std::to_array<LaboratoryVerb>({
     {"conform", "compare with decisions recorded from vLLM and others", conform_command},
     {"records",
      "compare with collections of measured runs: rankings, ablations, what is left out",
-     validate_command},
+     records_command},
 });
 
 std::string first_page() {
@@ -51,6 +53,7 @@ std::string first_page() {
 
 ExitCode run_words(Words words) {
   evidence::validate::use_record_reader(records::make_collection_reader);
+  report::add_to_validations(report::records_sections);
   if (words.empty() || words.front() == "--help" || words.front() == "-h") {
     return put_out(first_page(), default_manners());
   }

@@ -19,5 +19,6 @@ using namespace cli;
 // One file each.
 [[nodiscard]] ExitCode study_command(Words words, studies::ArmPredictions& predictions);
 [[nodiscard]] ExitCode conform_command(Words words);
+[[nodiscard]] ExitCode records_command(Words words);
 
 }  // namespace ridgeline::laboratory

@@ -44,6 +44,9 @@ ExitCode run_command_line(std::span<const std::string> words) {
   if (word == "--version" || word == "-V") {
     return version_command(rest);
   }
+  if (asks_for_records(word, rest)) {
+    return run_laboratory("records", rest);
+  }
   if (const verbs::Verb* const verb = verbs::find_verb(word);
       verb != nullptr && !verb->is_command()) {
     return run_verb(*verb, rest);

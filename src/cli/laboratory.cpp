@@ -21,11 +21,31 @@ namespace {
 
 constexpr std::string_view kLaboratory = "ridgeline-lab";
 constexpr auto kLaboratoryVerbs = std::to_array<std::string_view>({"study", "conform", "records"});
+/// How words of `records` begin that `validate` does not take.
+constexpr auto kRecordsWords = std::to_array<std::string_view>(
+    {"--ablation", "--leave-out", "--ranking", "--coverage-left-out", "--bands-out"});
+/// Thresholds of a ranking: `--fail-over regret@0.9=2`.
+constexpr auto kRecordsThresholds = std::to_array<std::string_view>({"regret@", "violations@"});
+
+bool is_records_word(std::string word) {
+  if (std::ranges::any_of(kRecordsThresholds, [&](std::string_view threshold) {
+        return word.find(threshold) != std::string::npos;
+      })) {
+    return true;
+  }
+  word.resize(std::min(word.find('='), word.size()));
+  std::ranges::replace(word, '_', '-');
+  return std::ranges::find(kRecordsWords, word) != kRecordsWords.end();
+}
 
 }  // namespace
 
 bool is_laboratorys(std::string_view word) {
   return std::ranges::find(kLaboratoryVerbs, word) != kLaboratoryVerbs.end();
+}
+
+bool asks_for_records(std::string_view verb, std::span<const std::string> words) {
+  return verb == "validate" && std::ranges::any_of(words, is_records_word);
 }
 
 bool needs_laboratory(const std::vector<evidence::validate::Evidence>& records) {

@@ -13,6 +13,10 @@ namespace ridgeline::cli {
 /// Whether a word is a verb of the laboratory's program, `ridgeline-lab`.
 [[nodiscard]] bool is_laboratorys(std::string_view word);
 
+/// Whether words of `validate` are of the laboratory's `records`: rankings, ablations, what is left
+/// out.
+[[nodiscard]] bool asks_for_records(std::string_view verb, std::span<const std::string> words);
+
 /// Whether records are of the laboratory's collections, which this program does not read.
 [[nodiscard]] bool needs_laboratory(const std::vector<evidence::validate::Evidence>& records);
 

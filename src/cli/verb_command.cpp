@@ -224,9 +224,12 @@ void TerminalHost::warn(const core::Warning& warning) {
 
 std::optional<int> TerminalHost::hand_over(
     const std::vector<evidence::validate::Evidence>& records) {
-  return needs_laboratory(records)
-             ? std::optional(static_cast<int>(run_laboratory(verb_.name, words_)))
-             : std::nullopt;
+  if (!needs_laboratory(records)) {
+    return std::nullopt;
+  }
+  outputs_.reset();  // The other program writes the files.
+  artefacts_.clear();
+  return static_cast<int>(run_laboratory(verb_.name, words_));
 }
 
 bool TerminalHost::wants(std::string_view format) const {

@@ -9,7 +9,7 @@
 namespace ridgeline::engine {
 
 /// What one range takes, fitted on the first 300 requests of two servers of Mixtral (8x7B on four
-/// H100, 8x22B on eight; vLLM 0.15.1, published with inference-sim) by `validate --leave-out
+/// H100, 8x22B on eight; vLLM 0.15.1, published with inference-sim) by `records --leave-out
 /// first-use`, which says what it is worth on the other of the two (docs/accuracy.md).
 inline constexpr core::Duration kFirstUseStall = core::Duration::milliseconds(1'000);
 /// Ranges from one power of two to the next; fitted with the stall.

@@ -45,18 +45,6 @@ Column column(std::string title, std::string path, Format format = Format::kText
   return {.title = std::move(title), .path = std::move(path), .format = format};
 }
 
-/// "0.52 / 1.20": median and mean, of what stands at a key.
-Column pair_column(std::string title, const std::string& key) {
-  const auto cell = [key](const Node& row) {
-    const Node& pair = node_at(row, key);
-    return pair.is_null() ? std::string("-")
-                          : fmt::format("{:.2f} / {:.2f}",
-                                        number_at(pair, "median_abs_pct"),
-                                        number_at(pair, "mean_abs_pct"));
-  };
-  return {.title = std::move(title), .cell = cell, .right = true};
-}
-
 /// "89 / 93": by deployments and by records.
 Column inside_column(std::string title, const std::string& band) {
   const auto cell = [band](const Node& row) {
@@ -69,12 +57,6 @@ Column inside_column(std::string title, const std::string& band) {
 
 std::string place_of(const Node& score) {
   return text_at(score, "axis") + " " + text_at(score, "value");
-}
-std::string changed(const Node& row) {
-  return row.find("fitted") != nullptr
-             ? text_at(row, "fitted")
-             : fmt::format(
-                   "{} {:+.0f} %", text_at(row, "changed_most"), number_at(row, "changed_pct"));
 }
 std::string owner_of(const Node& row) {
   return node_at(row, "fitted").describe() == "true" ? "measured" : "unseen";
@@ -115,29 +97,6 @@ const TableView kStarts{
                 column("measured", "measured", Format::kSignificant),
                 column("predicted", "predicted", Format::kSignificant),
                 column("error, %", "error", Format::kSigned1)}};
-
-const TableView kAblation{.title = "What each element is worth",
-                          .about = "Median / mean of the absolute error of the mean.",
-                          .columns = {column("variant", "variant"),
-                                      column("records", "records", Format::kFixed0),
-                                      pair_column("e2e", "e2e"),
-                                      pair_column("ttft", "ttft"),
-                                      pair_column("tpot", "tpot")}};
-
-const TableView kLeftOut{
-    .title = "Left out",
-    .about =
-        "Median / mean of the absolute error of the mean; without it: with constants refitted "
-        "to all others' runs.",
-    .columns = {column("left out", "value"),
-                column("records", "records", Format::kFixed0),
-                pair_column("e2e", "e2e"),
-                pair_column("without it", "e2e_without"),
-                pair_column("ttft", "ttft"),
-                pair_column("without it", "ttft_without"),
-                pair_column("tpot", "tpot"),
-                pair_column("without it", "tpot_without"),
-                {.title = "changed most", .cell = changed, .on = kTerminal}}};
 
 const TableView kCoverage{
     .title = "Within the error bands",
@@ -504,25 +463,31 @@ std::string coverage_text(const Node& tree, Face face, const TextStyle& style) {
              : fmt::format("<h2>{}</h2>\n<p>None: {}.</p>\n", view.title, none);
 }
 
+AddSections& added_by() {
+  static AddSections add = nullptr;
+  return add;
+}
+
 }  // namespace
 
-std::string validation_text(const Node& tree,
-                            Face face,
-                            const TextStyle& style,
-                            const std::string& ranking) {
+void add_to_validations(AddSections add) {
+  added_by() = add;
+}
+
+std::string validation_text(const Node& tree, Face face, const TextStyle& style) {
   if (face == Face::kCsv) {
     return render(lines_view(), rows_of(lines_of(tree)), face, style);
   }
+  const AddedSections added =
+      added_by() == nullptr ? AddedSections{} : added_by()(tree, face, style);
   const Rows scores = score_rows(tree, face);
   std::string text =
       opening(tree, face) + (face == Face::kHtml ? section(kScores, scores, face, style)
                                                  : render(kScores, scores, face, style));
   const std::vector<Node> parts = starts(tree);
   text += section(kStarts, rows_of(parts), face, style) +
-          section(kPeers, peer_rows(tree, face), face, style) +
-          section(kAblation, rows_at(tree, "ablation"), face, style) +
-          section(kLeftOut, rows_at(tree, "left_out"), face, style) +
-          coverage_text(tree, face, style) + ranking;
+          section(kPeers, peer_rows(tree, face), face, style) + added.behind_peers +
+          coverage_text(tree, face, style) + added.behind_coverage;
   if (face == Face::kTerminal) {
     const core::Warnings warnings = document::warnings_of(node_at(tree, "warnings"));
     return text + outliers_text(tree, style) + not_scored_text(tree, style) +

@@ -29,7 +29,7 @@ struct Parameter {
     kText,          ///< `--to FORMAT`
     kWords,         ///< `--compare A,B`: a list of texts.
     kEach,          ///< A list of texts, from a flag that may be repeated.
-    kSwitch,        ///< `--ablation`: true or false.
+    kSwitch,        ///< `--coverage`: true or false.
     kFile,          ///< `--svg FILE`: where the command line writes the artefact `svg`. No key.
     kOpen,          ///< `-o FILE`: what Host::open() opens. No key.
     kScenarioFile,  ///< `-o FILE`, any number: the artefact `yaml` or `json`, by its name. No key.
@@ -142,7 +142,6 @@ enum class Own : std::uint8_t {
   kCompletions,
   kMan,
   kKernels,  ///< Says which commands it has: they are verbs of two words.
-  kValidate,
   kSweep,
   kObserve,
   kUi,

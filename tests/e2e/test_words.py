@@ -339,3 +339,11 @@ def test_a_file_that_comes_as_standard_input_is_not_replaced(ridgeline):
     done = in_shell(ridgeline, f'"$RIDGELINE" convert - --to mooncake -o {trace} < {trace}')
     assert done.returncode == 2 and "is read by this command" in done.stderr
     assert trace.read_text() == before
+
+
+def test_flags_of_the_laboratory_say_how_to_build_it(ridgeline):
+    alone = ridgeline.folder / "ridgeline"
+    shutil.copy(BINARY, alone)
+    for words in (("validate", "runs.jsonl", "--ranking"), ("study", "list")):
+        ran = subprocess.run([alone, *words], capture_output=True, text=True, check=False)
+        assert ran.returncode == 2 and "./dev lab" in ran.stderr, ran.stderr

@@ -27,8 +27,6 @@ Command command_of(verbs::Own own) {
       return man_command;
     case verbs::Own::kKernels:
       return kernels_command;
-    case verbs::Own::kValidate:
-      return validate_command;
     case verbs::Own::kSweep:
       return sweep_command;
     case verbs::Own::kObserve:

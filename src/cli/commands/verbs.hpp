@@ -23,7 +23,6 @@ ExitCode version_command(Words words);
 ExitCode completions_command(Words words);
 ExitCode man_command(Words words);
 ExitCode kernels_command(Words words);
-ExitCode validate_command(Words words);
 ExitCode sweep_command(Words words);
 ExitCode observe_command(Words words);
 ExitCode ui_command(Words words);

@@ -120,19 +120,6 @@ std::optional<WeightKind> kind_of_network(const std::string& network) {
   return spec ? std::optional(kind_of(*spec)) : std::nullopt;
 }
 
-std::string format_of(const Evidence& evidence) {
-  static constexpr std::array<const char*, 6> kNames = {
-      "32 bit", "16 bit", "FP8", "INT8", "FP4", "INT4"};
-  auto kind = weight_kind(evidence.weight_quantisation);
-  kind = kind ? kind : kind_of_network(evidence.model);
-  return kind ? kNames[static_cast<std::size_t>(*kind)] : "";
-}
-
-std::string network_of(const Evidence& evidence) {
-  const auto network = model::find_model(evidence.model);
-  return network ? network->name : evidence.model;
-}
-
 std::optional<std::string> sibling_of(const std::string& network, WeightKind kind) {
   const auto spec = model::find_model(network);
   if (!spec) {

@@ -20,13 +20,6 @@ enum class WeightKind : unsigned char { k32Bit, k16Bit, kFp8, kInt8, kFp4, kInt4
 /// for a network that is not known.
 [[nodiscard]] std::optional<WeightKind> kind_of_network(const std::string& network);
 
-/// The kind of weights that a record's server ran with: "16 bit", "FP8", ...; empty where that is
-/// not known.
-[[nodiscard]] std::string format_of(const Evidence& evidence);
-
-/// The catalogue's name of a record's network where it has one: one network has many names.
-[[nodiscard]] std::string network_of(const Evidence& evidence);
-
 /// The catalogue's network of the same shape whose weights are of that kind; of several the one
 /// whose name begins most like the network's. Nothing where there is none.
 [[nodiscard]] std::optional<std::string> sibling_of(const std::string& network, WeightKind kind);

@@ -6,26 +6,20 @@
 #include <vector>
 
 #include "core/result.hpp"
-#include "evidence/validate/ablation.hpp"
-#include "evidence/validate/error_bands.hpp"
+#include "evidence/validate/coverage.hpp"
 #include "evidence/validate/evidence.hpp"
-#include "evidence/validate/left_out_row.hpp"
 #include "evidence/validate/prediction.hpp"
-#include "evidence/validate/ranking.hpp"
 #include "evidence/validate/scores.hpp"
 
 namespace ridgeline::evidence::validate {
 
 /// Measurements and predictions side by side.
 struct Validation {
-  std::vector<ScoredRecord> records;  ///< Every record of every file, in order.
-  std::vector<ScoreRow> scores;
-  std::vector<PeerRow> peers;
-  core::Warnings warnings;  ///< What their models say of the tables that they read, once each.
-  std::vector<AblationRow> ablation;  ///< Where it was asked for, as the next.
-  std::vector<LeftOutRow> unseen;
-  std::optional<Ranking> ranking;
-  std::optional<Coverage> coverage;
+  std::vector<ScoredRecord> records = {};  ///< Every record of every file, in order.
+  std::vector<ScoreRow> scores = {};
+  std::vector<PeerRow> peers = {};
+  core::Warnings warnings = {};  ///< What their models say of the tables that they read, once each.
+  std::optional<Coverage> coverage = {};  ///< Where it was asked for.
 
   [[nodiscard]] std::int64_t count(Standing standing) const;
 };

@@ -14,7 +14,7 @@
 #include "accuracy/bands.hpp"
 #include "document/document.hpp"
 #include "document/node_builder.hpp"
-#include "evidence/validate/error_bands.hpp"
+#include "evidence/validate/coverage.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/prediction.hpp"
 #include "evidence/validate/scores.hpp"
@@ -167,37 +167,6 @@ Node outliers_node(const Validation& validation) {
   return list_node(std::move(outliers));
 }
 
-Node pair_node(const std::optional<ScoreRow>& row) {
-  return row ? MapBuilder()
-                   .add("median_abs_pct", row->median_abs)
-                   .add("mean_abs_pct", row->mean_abs)
-                   .build()
-             : Node();
-}
-
-Node ablation_node(const AblationRow& row) {
-  return MapBuilder()
-      .add("variant", row.variant)
-      .add("records", row.records)
-      .add("e2e", pair_node(row.e2e))
-      .add("ttft", pair_node(row.ttft))
-      .add("tpot", pair_node(row.tpot));
-}
-
-Node left_out_node(const LeftOutRow& row) {
-  MapBuilder map;
-  map.add("value", row.value).add("records", row.records);
-  for (std::size_t i = 0; i < row.seen.size(); ++i) {
-    constexpr std::array<std::string_view, 3> kNames = {"e2e", "ttft", "tpot"};
-    map.add(kNames[i], pair_node(row.seen[i]))
-        .add(fmt::format("{}_without", kNames[i]), pair_node(row.unseen[i]));
-  }
-  if (row.fitted.empty()) {
-    return map.add("changed_most", row.changed_most).add("changed_pct", row.largest_change_pct);
-  }
-  return map.add("fitted", row.fitted);
-}
-
 Node coverage_node(const CoverageRow& row) {
   return MapBuilder()
       .add("metric", accuracy::kMetricNames[static_cast<std::size_t>(row.metric)])
@@ -210,65 +179,6 @@ Node coverage_node(const CoverageRow& row) {
       .add("inside_p50_pct", row.inside_p50_pct)
       .add("inside_p50_records_pct", row.inside_p50_records_pct)
       .add("median_half_width_pct", row.median_half_width_pct);
-}
-
-void add_coverage(const Coverage& coverage, MapBuilder& map) {
-  map.add("coverage", list_of(coverage.rows, coverage_node));
-  if (!coverage.rows.empty()) {
-    return;
-  }
-  map.add("no_coverage",
-          coverage.by == CoverageBy::kShipped || coverage.deployments == 0
-              ? std::string("no record tells of a band's error")
-              : fmt::format("a band needs {} deployments of a kind beside the one that is left "
-                            "out; these records are of {}",
-                            accuracy::kFewestGroups,
-                            coverage.deployments));
-}
-
-Node ranking_row_node(const RankingRow& row) {
-  return MapBuilder()
-      .add("group", row.group)
-      .add("points", row.points)
-      .add("deployments", row.deployments)
-      .add("picks", row.picks)
-      .add("violations", row.violations)
-      .add("violations_pct", row.violations_pct())
-      .add("worst_over_pct", row.worst_over_pct)
-      .add("regret_mean_pct", row.mean_regret_pct)
-      .add("regret_p90_pct", row.p90_regret_pct)
-      .add("regret_max_pct", row.max_regret_pct)
-      .add("one_sided", row.one_sided);
-}
-
-Node ranking_node(const Ranking& ranking) {
-  return MapBuilder()
-      .add("tpot_limits_ms", list_of(kTpotLimits, document::number_node))
-      .add("ttft_limits_ms", list_of(kTtftLimits, document::number_node))
-      .add("by_confidence",
-           list_of(ranking.by_confidence,
-                   [](const RankingAt& at) -> Node {
-                     return MapBuilder()
-                         .add("confidence", at.confidence)
-                         .add("all", ranking_row_node(at.all))
-                         .add("groups", list_of(at.groups, ranking_row_node));
-                   }))
-      .add("calibration",
-           list_of(ranking.bins,
-                   [](const SureBin& bin) -> Node {
-                     return MapBuilder()
-                         .add("from", bin.from)
-                         .add("to", bin.to)
-                         .add("picks", bin.picks)
-                         .add("said", bin.said)
-                         .add("held", bin.held)
-                         .add("deployments", bin.deployments)
-                         .add("held_by_deployment", bin.held_by_deployment)
-                         .add("calibrated", bin.calibrated());
-                   }))
-      .add("small_groups", ranking.small_groups)
-      .add("bands", ranking.by == CoverageBy::kShipped ? "shipped" : "left_out")
-      .add("without_band", ranking.without_band);
 }
 
 }  // namespace
@@ -284,17 +194,11 @@ Node validation_tree(const Validation& validation) {
       .add("counts", counts)
       .add("scores", list_of(validation.scores, score_node))
       .add("peers", list_of(validation.peers, peer_node));
-  if (!validation.ablation.empty()) {
-    map.add("ablation", list_of(validation.ablation, ablation_node));
-  }
-  if (!validation.unseen.empty()) {
-    map.add("left_out", list_of(validation.unseen, left_out_node));
-  }
-  if (validation.coverage) {
-    add_coverage(*validation.coverage, map);
-  }
-  if (validation.ranking) {
-    map.add("ranking", ranking_node(*validation.ranking));
+  if (const auto& coverage = validation.coverage) {
+    map.add("coverage", list_of(coverage->rows, coverage_node));
+    if (!coverage->none.empty()) {
+      map.add("no_coverage", coverage->none);
+    }
   }
   return map.add("outliers", outliers_node(validation))
       .add("warnings", validation.warnings)

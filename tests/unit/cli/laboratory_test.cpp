@@ -1,5 +1,7 @@
 #include "cli/laboratory.hpp"
 
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -17,6 +19,17 @@ TEST(Laboratory, KnowsItsVerbsAndItsRecords) {
   EXPECT_FALSE(needs_laboratory(records));
   records[1].problem = evidence::validate::kNeedsLaboratory;
   EXPECT_TRUE(needs_laboratory(records));
+}
+
+TEST(Laboratory, KnowsWordsOfValidateThatAreItsOwn) {
+  const auto asks = [](std::string_view verb, const std::vector<std::string>& words) {
+    return asks_for_records(verb, words);
+  };
+  EXPECT_TRUE(asks("validate", {"runs.jsonl", "--ranking"}));
+  EXPECT_TRUE(asks("validate", {"--leave_out=gpu"}));
+  EXPECT_TRUE(asks("validate", {"--fail-over", "e2e=5,regret@0.5=1"}));
+  EXPECT_FALSE(asks("validate", {"--coverage", "--fail-over", "e2e=5"}));
+  EXPECT_FALSE(asks("calibrate", {"--ranking"}));
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "accuracy/bands.hpp"
-#include "evidence/validate/error_bands.hpp"
+#include "evidence/validate/coverage.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/scores.hpp"
 #include "evidence/validate/validate.hpp"
@@ -18,7 +18,6 @@ namespace ridgeline::report {
 namespace {
 
 using evidence::validate::Coverage;
-using evidence::validate::CoverageBy;
 using evidence::validate::Figure;
 using evidence::validate::Level;
 using evidence::validate::Validation;
@@ -67,20 +66,11 @@ TEST(ValidationText, HasTheBoundWhereTheFrontEndDecidesSomeRecord) {
   }
 }
 
-TEST(ValidationText, HasScoresPeersAndAblation) {
-  Validation validation = small_validation();
-  const std::string without = shown(validation, Face::kMarkdown);
+TEST(ValidationText, HasScoresAndPeers) {
+  const std::string without = shown(small_validation(), Face::kMarkdown);
   EXPECT_THAT(without, HasSubstr("| all | all | e2e | mean | 1 | 10.00 | 10.00 |"));
   EXPECT_THAT(without, HasSubstr("| other | e2e | mean | 1 | 50.0 | 50.0 | 10.00 |"));
   EXPECT_THAT(without, Not(HasSubstr("worth")));
-  validation.ablation.push_back({.variant = "no network",
-                                 .records = 2,
-                                 .e2e = evidence::validate::summarise_errors({-3.0, 5.0}),
-                                 .ttft = {},
-                                 .tpot = {}});
-  EXPECT_THAT(shown(validation, Face::kMarkdown),
-              HasSubstr("| no network | 2 | 4.00 / 4.00 | - | - |"));
-  EXPECT_THAT(shown(validation, Face::kTerminal), HasSubstr("no network"));
 }
 
 TEST(ValidationText, StartsStandPartByPart) {
@@ -104,9 +94,7 @@ TEST(ValidationText, StartsStandPartByPart) {
 
 TEST(ValidationText, EveryFaceHasTheRowsOfBands) {
   Validation validation = small_validation();
-  validation.coverage = Coverage{.by = CoverageBy::kLeftOut,
-                                 .deployments = 62,
-                                 .rows = {{.metric = accuracy::Metric::kTpot,
+  validation.coverage = Coverage{.rows = {{.metric = accuracy::Metric::kTpot,
                                            .slice = "vllm, closed",
                                            .fitted = false,
                                            .groups = 62,
@@ -125,13 +113,10 @@ TEST(ValidationText, EveryFaceHasTheRowsOfBands) {
 
 TEST(ValidationText, TooFewDeploymentsForBandsAreSaidEverywhere) {
   Validation validation = small_validation();
-  validation.coverage = Coverage{.by = CoverageBy::kLeftOut, .deployments = 4, .rows = {}};
+  validation.coverage = Coverage{.rows = {}, .none = "these records are of 4"};
   for (const Face face : kPeople) {
-    EXPECT_THAT(shown(validation, face), HasSubstr("a band needs 20 deployments"));
-    EXPECT_THAT(shown(validation, face), HasSubstr("these records are of 4"));
+    EXPECT_THAT(shown(validation, face), HasSubstr("one: these records are of 4"));
   }
-  validation.coverage = Coverage{};
-  EXPECT_THAT(shown(validation, Face::kTerminal), HasSubstr("none: no record tells"));
 }
 
 TEST(ValidationText, CsvQuotesAndHtmlEscapes) {

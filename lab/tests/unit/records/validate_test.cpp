@@ -17,7 +17,6 @@
 #include "core/text.hpp"
 #include "document/embedded_file.hpp"
 #include "engine/serving.hpp"
-#include "evidence/validate/ablation.hpp"
 #include "evidence/validate/deployment.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/loose_node.hpp"
@@ -330,24 +329,6 @@ TEST(Validate, ARecordThatNamesItsScriptHasThatDaysRecipe) {
   EXPECT_EQ(precision("2026-04-22", R"({"script": "a.sh"})"), "high");
   EXPECT_EQ(precision("2026-04-08", R"({"script": "a.sh"})"), "highest");
   EXPECT_EQ(precision("2026-04-22", "{}"), "highest");
-}
-
-TEST(Validate, AblationTakesOneElementOutAtATime) {
-  const auto evidence =
-      read_evidence(records_file({joined(closed_record("a", "meta-llama/Llama-2-7b-hf", "H100"))}))
-          .value();
-  const auto rows = ablate(evidence, options_of(1, 1));
-  ASSERT_GT(rows.size(), 5U);
-  EXPECT_EQ(rows.front().variant, "whole model");
-  for (const auto& row : rows) {
-    ASSERT_TRUE(row.ttft.has_value()) << row.variant;
-    EXPECT_EQ(row.ttft->n, 1) << row.variant;
-    // What only the client sees leaves the time between tokens alone.
-    if (row.variant == "no network") {
-      EXPECT_EQ(row.tpot->mean_abs, rows.front().tpot->mean_abs);
-      EXPECT_NE(row.ttft->mean_abs, rows.front().ttft->mean_abs);
-    }
-  }
 }
 
 /// A data file without its comments, in lower case.

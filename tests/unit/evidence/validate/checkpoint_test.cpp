@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "evidence/validate/evidence.hpp"
-
 namespace ridgeline::evidence::validate {
 namespace {
 
@@ -24,16 +22,6 @@ TEST(Checkpoint, TheSiblingHasTheShapeAndTheFormat) {
   EXPECT_EQ(sibling_of("deepseek-ai/DeepSeek-R1", WeightKind::kFp4), "deepseek-v3.1-nvfp4");
   EXPECT_EQ(sibling_of("mistralai/Mistral-Nemo-Instruct-2407", WeightKind::kFp4), std::nullopt);
   EXPECT_EQ(sibling_of("no such network", WeightKind::kFp4), std::nullopt);
-}
-
-TEST(Checkpoint, ARecordsPrecisionWinsOverItsNetworks) {
-  Evidence evidence;
-  evidence.model = "openai/gpt-oss-120b";
-  EXPECT_EQ(format_of(evidence), "FP4");
-  evidence.weight_quantisation = "fp8";
-  EXPECT_EQ(format_of(evidence), "FP8");
-  evidence = {};
-  EXPECT_EQ(format_of(evidence), "");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "evidence/validate/ranking.hpp"
+#include "lab/scoring/ranking.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,12 +16,13 @@
 
 #include "accuracy/bands.hpp"
 #include "core/math.hpp"
-#include "evidence/validate/error_bands.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/scores.hpp"
+#include "lab/scoring/evidence_words.hpp"
+#include "lab/scoring/left_out_bands.hpp"
 #include "statistics/quantiles.hpp"
 
-namespace ridgeline::evidence::validate {
+namespace ridgeline::scoring {
 namespace {
 
 struct Times {
@@ -84,12 +85,12 @@ class Ranker {
   explicit Ranker(const std::vector<ScoredRecord>& records) {
     const auto left_out = bands_left_out(records);
     if (std::ranges::all_of(left_out, [](const auto& pair) { return pair.second.bands.empty(); })) {
-      by_ = CoverageBy::kShipped;
+      by_ = BandsOf::kShipped;
     }
     for (const ScoredRecord& record : records) {
       if (record.prediction) {
         const accuracy::Question group = accuracy::group_of(record.prediction->likeness);
-        add(record, by_ == CoverageBy::kShipped ? accuracy::bands() : left_out.at(group));
+        add(record, by_ == BandsOf::kShipped ? accuracy::bands() : left_out.at(group));
       }
     }
   }
@@ -277,7 +278,7 @@ class Ranker {
 
   std::vector<Point> points_;
   std::vector<Group> groups_;
-  CoverageBy by_ = CoverageBy::kLeftOut;
+  BandsOf by_ = BandsOf::kLeftOut;
   std::array<Held, kSureBins> held_;
 };
 
@@ -307,4 +308,4 @@ Ranking rank(const std::vector<ScoredRecord>& records) {
   return Ranker(records).run();
 }
 
-}  // namespace ridgeline::evidence::validate
+}  // namespace ridgeline::scoring

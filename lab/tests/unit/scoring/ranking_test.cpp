@@ -1,4 +1,4 @@
-#include "evidence/validate/ranking.hpp"
+#include "lab/scoring/ranking.hpp"
 
 #include <string>
 #include <vector>
@@ -6,11 +6,10 @@
 #include <gtest/gtest.h>
 
 #include "accuracy/bands.hpp"
-#include "evidence/validate/error_bands.hpp"
-#include "evidence/validate/evidence.hpp"
-#include "evidence/validate/scores.hpp"
+#include "lab/scoring/evidence_words.hpp"
+#include "lab/scoring/left_out_bands.hpp"
 
-namespace ridgeline::evidence::validate {
+namespace ridgeline::scoring {
 namespace {
 
 /// A closed loop of 10 clients with answers of 101 tokens; the first token takes 100 ms on both
@@ -61,7 +60,7 @@ TEST(Ranking, ExactPredictionsCostNothing) {
   records.push_back(point("c", 1, 20.0, 1.0));
   const Ranking ranking = rank(records);
   EXPECT_EQ(ranking.small_groups, kOthers + 1);
-  EXPECT_EQ(ranking.by, CoverageBy::kLeftOut);
+  EXPECT_EQ(ranking.by, BandsOf::kLeftOut);
   ASSERT_EQ(ranking.by_confidence.size(), 2U);
   const RankingRow& all = ranking.by_confidence[0].all;
   EXPECT_EQ(all.points, 6);
@@ -138,7 +137,7 @@ TEST(Ranking, ADeploymentIsNotJudgedByItself) {
 TEST(Ranking, TooFewDeploymentsAreJudgedByTheBandsOfResults) {
   std::vector<ScoredRecord> records;
   add_group(records, "a", 1.0);
-  EXPECT_EQ(rank(records).by, CoverageBy::kShipped);
+  EXPECT_EQ(rank(records).by, BandsOf::kShipped);
   EXPECT_GT(rank(records).by_confidence[0].all.picks, 0);
 }
 
@@ -178,4 +177,4 @@ TEST(Ranking, PricesAreRelativeToAnH100) {
 }
 
 }  // namespace
-}  // namespace ridgeline::evidence::validate
+}  // namespace ridgeline::scoring

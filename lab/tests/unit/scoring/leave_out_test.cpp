@@ -1,4 +1,4 @@
-#include "evidence/calibrate/leave_out.hpp"
+#include "lab/scoring/leave_out.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -13,13 +13,8 @@
 #include "evidence/validate/measured_run.hpp"
 #include "evidence/validate/prediction.hpp"
 
-namespace ridgeline::evidence::calibrate {
+namespace ridgeline::scoring {
 namespace {
-
-using validate::Evidence;
-using validate::Figure;
-using validate::Level;
-using validate::PredictOptions;
 
 PredictOptions one_history(std::vector<scenario::Override> overrides = {}) {
   PredictOptions options;
@@ -40,10 +35,10 @@ std::vector<Evidence> loops_measured_with(const std::vector<scenario::Override>&
       evidence.engine_version = "vllm@0.11";
       evidence.server.max_num_seqs = 64;
       evidence.server.max_model_len = 4096;
-      evidence.input = {.law = validate::TokenCounts::Law::kFixed, .mean = 256};
-      evidence.output = {.law = validate::TokenCounts::Law::kFixed, .mean = 20};
-      validate::StageLoad stage;
-      stage.kind = validate::StageLoad::Kind::kClosed;
+      evidence.input = {.law = TokenCounts::Law::kFixed, .mean = 256};
+      evidence.output = {.law = TokenCounts::Law::kFixed, .mean = 20};
+      StageLoad stage;
+      stage.kind = StageLoad::Kind::kClosed;
       stage.name = "0";
       stage.requests = 2 * clients;
       stage.concurrency = clients;
@@ -52,8 +47,8 @@ std::vector<Evidence> loops_measured_with(const std::vector<scenario::Override>&
       all.push_back(std::move(evidence));
     }
   }
-  const auto runs = validate::group_runs(all);
-  const auto predictions = validate::predict(all, runs, one_history(truth));
+  const auto runs = group_runs(all);
+  const auto predictions = predict(all, runs, one_history(truth));
   for (std::size_t i = 0; i < all.size(); ++i) {
     all[i].measured = predictions[i].prediction.value().figures;
   }
@@ -101,4 +96,4 @@ TEST(LeaveOut, RefitsGapsAndTheRequestPath) {
 }
 
 }  // namespace
-}  // namespace ridgeline::evidence::calibrate
+}  // namespace ridgeline::scoring

@@ -5,11 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "evidence/validate/evidence.hpp"
 #include "evidence/validate/prediction.hpp"
-#include "evidence/validate/scores.hpp"
+#include "lab/scoring/evidence_words.hpp"
 
-namespace ridgeline::evidence::validate {
+namespace ridgeline::scoring {
 
 /// The errors with one element of the model taken out.
 struct AblationRow {
@@ -26,4 +25,4 @@ struct AblationRow {
 [[nodiscard]] std::vector<AblationRow> ablate(const std::vector<Evidence>& evidence,
                                               const PredictOptions& options);
 
-}  // namespace ridgeline::evidence::validate
+}  // namespace ridgeline::scoring

@@ -1,4 +1,4 @@
-#include "evidence/calibrate/first_use_fit.hpp"
+#include "lab/scoring/first_use_fit.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,19 +16,17 @@
 #include "core/math.hpp"
 #include "core/result.hpp"
 #include "evidence/calibrate/observations.hpp"
-#include "evidence/validate/checkpoint.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/prediction.hpp"
 #include "evidence/validate/scores.hpp"
+#include "lab/scoring/evidence_words.hpp"
+#include "lab/scoring/traits.hpp"
 #include "scenario/scenario.hpp"
 
-namespace ridgeline::evidence::calibrate {
+namespace ridgeline::scoring {
 namespace {
 
-using validate::Evidence;
-using validate::Figure;
-using validate::LeftOutRow;
-using validate::PredictOptions;
+using evidence::calibrate::Observations;
 
 /// What stalls show in; the time per token is what the first two leave.
 constexpr std::array<Figure, 2> kFitted = {Figure::kE2e, Figure::kTtft};
@@ -85,7 +83,7 @@ class FirstUseFit {
     }
     std::vector<std::string> networks;
     for (const auto& compared : observations_.all()) {
-      std::string network = validate::network_of(evidence_[compared.record]);
+      std::string network = network_of(evidence_[compared.record]);
       if (std::ranges::find(networks, network) == networks.end()) {
         networks.push_back(std::move(network));
       }
@@ -99,7 +97,7 @@ class FirstUseFit {
 
  private:
   [[nodiscard]] bool is_of(std::size_t observation, std::string_view network) const {
-    return validate::network_of(evidence_[observations_.all()[observation].record]) == network;
+    return network_of(evidence_[observations_.all()[observation].record]) == network;
   }
 
   /// Which of the candidates is best without a network; empty: on all.
@@ -137,8 +135,8 @@ class FirstUseFit {
         after.push_back(100.0 * residuals_[best][i]);
       }
       if (!before.empty()) {
-        row.seen[f] = validate::summarise_errors(std::move(before));
-        row.unseen[f] = validate::summarise_errors(std::move(after));
+        row.seen[f] = summarise_errors(std::move(before));
+        row.unseen[f] = summarise_errors(std::move(after));
         row.seen[f]->figure = kShown[f];
         row.unseen[f]->figure = kShown[f];
       }
@@ -160,9 +158,9 @@ core::Result<std::vector<LeftOutRow>> leave_out_first_uses(const std::vector<Evi
                                                            const PredictOptions& options) {
   std::vector<Evidence> first;
   std::ranges::copy_if(evidence, std::back_inserter(first), [](const Evidence& record) {
-    return record.stage.starts_with(validate::kFirstRequests);
+    return record.stage.starts_with(kFirstRequests);
   });
   return FirstUseFit(std::move(first), options).run();
 }
 
-}  // namespace ridgeline::evidence::calibrate
+}  // namespace ridgeline::scoring

@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "evidence/validate/error_bands.hpp"
-#include "evidence/validate/scores.hpp"
+#include "lab/scoring/evidence_words.hpp"
+#include "lab/scoring/left_out_bands.hpp"
 
 /// Measured ranking: whether predictions pick the deployment that measurements pick. Records of one
 /// network, precision and workload are a group of deployments (GPU, parallelism, clients) to choose
 /// from; a question is a pair of limits on the mean times; the choice is the cheapest deployment
 /// that is sure enough to meet both. What is scored is what the choice costs, not how ranks agree.
-namespace ridgeline::evidence::validate {
+namespace ridgeline::scoring {
 
 /// Groups of fewer points offer no choice.
 inline constexpr std::size_t kFewestPoints = 3;
@@ -68,7 +68,7 @@ struct RankingAt {
 };
 
 struct Ranking {
-  CoverageBy by = CoverageBy::kLeftOut;   ///< Whose bands say how sure a pick is.
+  BandsOf by = BandsOf::kLeftOut;         ///< Whose bands say how sure a pick is.
   std::vector<RankingAt> by_confidence;   ///< In the order of kConfidences.
   std::array<SureBin, kSureBins> bins{};  ///< Picks of all confidences.
   std::int64_t small_groups = 0;          ///< Groups of fewer than kFewestPoints: not asked about.
@@ -86,4 +86,4 @@ struct Ranking {
 /// what owners pay (InferenceX, April 2026). 1 where nothing is known.
 [[nodiscard]] double relative_price(const std::string& gpu);
 
-}  // namespace ridgeline::evidence::validate
+}  // namespace ridgeline::scoring

@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "core/result.hpp"
-#include "evidence/validate/evidence.hpp"
-#include "evidence/validate/left_out_row.hpp"
 #include "evidence/validate/prediction.hpp"
+#include "lab/scoring/evidence_words.hpp"
+#include "lab/scoring/left_out_row.hpp"
 
 /// How well the model does on networks and GPUs that its constants have not seen.
-namespace ridgeline::evidence::calibrate {
+namespace ridgeline::scoring {
 
 /// What is left out at a time.
 enum class LeaveOut : std::uint8_t { kNetwork, kGpu, kFormat, kFirstUse };
@@ -26,12 +26,11 @@ inline constexpr std::array<const char*, 4> kLeaveOutNames = {
 /// stays within a factor of two. Records beyond saturation are left out, and constants that
 /// `options` set stay. Of kFirstUse it is leave_out_first_uses (first_use_fit.hpp). Fails when
 /// nothing can be predicted.
-[[nodiscard]] core::Result<std::vector<validate::LeftOutRow>> leave_out(
-    const std::vector<validate::Evidence>& evidence,
-    LeaveOut axis,
-    const validate::PredictOptions& options);
+[[nodiscard]] core::Result<std::vector<LeftOutRow>> leave_out(const std::vector<Evidence>& evidence,
+                                                              LeaveOut axis,
+                                                              const PredictOptions& options);
 
 /// Names of the constants that are refitted, as flags of the command line know them.
 [[nodiscard]] std::vector<std::string> refitted_constants();
 
-}  // namespace ridgeline::evidence::calibrate
+}  // namespace ridgeline::scoring

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,16 +18,14 @@ namespace ridgeline::evidence::validate {
 [[nodiscard]] std::optional<double> band_error_pct(const ScoredRecord& record,
                                                    accuracy::Metric metric);
 
-/// The bands of the scored records: of deployments that taught the model its constants, and apart
-/// from these of those that did not (the third delivery's, unless they are among the former). By
-/// engine and loop, by each of engine, kind of layers and loop, and all; each of
-/// accuracy::kFewestGroups deployments or more.
-[[nodiscard]] accuracy::Bands error_bands(const std::vector<ScoredRecord>& records);
-
-/// By deployment of these records: the bands of all others, as if none of its records were there
-/// (constants may have been fitted on it all the same).
-[[nodiscard]] std::map<accuracy::Question, accuracy::Bands> bands_left_out(
-    const std::vector<ScoredRecord>& records);
+/// A record's error of one metric, and whose it is.
+struct ErrorPoint {
+  accuracy::Metric metric = accuracy::Metric::kTpot;
+  accuracy::Question question = {};
+  accuracy::Question group = {};  ///< Its deployment.
+  double percent = 0.0;
+};
+[[nodiscard]] std::vector<ErrorPoint> error_points(const std::vector<ScoredRecord>& records);
 
 /// How many truths lie within the bands that their predictions are shown with.
 struct CoverageRow {
@@ -43,14 +41,14 @@ struct CoverageRow {
   double median_half_width_pct = 0.0;  ///< Half width of p90, over the records.
 };
 
-/// By the bands that are compiled in, or by those of the other deployments of these records: each
-/// deployment in turn is left out (of the bands, not of the constants).
-enum class CoverageBy : bool { kShipped, kLeftOut };
 struct Coverage {
-  CoverageBy by = CoverageBy::kShipped;
-  std::int64_t deployments = 0;   ///< Whose records tell of a band's error.
   std::vector<CoverageRow> rows;  ///< Per metric, unseen first: all, then each band's.
+  std::string none = {};          ///< Why there are no rows.
 };
-[[nodiscard]] Coverage coverage(const std::vector<ScoredRecord>& records, CoverageBy by);
+/// By the bands that are compiled in.
+[[nodiscard]] Coverage coverage(const std::vector<ScoredRecord>& records);
+/// By the bands of each deployment.
+using BandsFor = std::function<const accuracy::Bands&(const accuracy::Question& group)>;
+[[nodiscard]] Coverage coverage(const std::vector<ErrorPoint>& points, const BandsFor& bands_for);
 
 }  // namespace ridgeline::evidence::validate

@@ -1,6 +1,5 @@
-#include "evidence/validate/error_bands.hpp"
+#include "lab/scoring/left_out_bands.hpp"
 
-#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -8,10 +7,10 @@
 #include <gtest/gtest.h>
 
 #include "accuracy/bands.hpp"
-#include "evidence/validate/evidence.hpp"
-#include "evidence/validate/scores.hpp"
+#include "evidence/validate/coverage.hpp"
+#include "lab/scoring/evidence_words.hpp"
 
-namespace ridgeline::evidence::validate {
+namespace ridgeline::scoring {
 namespace {
 
 /// Measured 100 ms a token, predicted with an error of so many percent. Of a family that came after
@@ -62,34 +61,9 @@ TEST(ErrorBands, DeploymentsThatTaughtTheModelAreApart) {
   }
 }
 
-TEST(ErrorBands, WhatSaysNothingOfThemIsLeftOut) {
-  ScoredRecord one = record(0, 5.0);
-  EXPECT_DOUBLE_EQ(band_error_pct(one, accuracy::Metric::kTpot).value_or(0.0), 5.0);
-  EXPECT_FALSE(band_error_pct(one, accuracy::Metric::kTtft));
-  const auto without = [&](auto change) {
-    ScoredRecord other = one;
-    change(other);
-    return band_error_pct(other, accuracy::Metric::kTpot);
-  };
-  EXPECT_FALSE(without([](auto& r) { r.evidence.fleet.emplace(); }));
-  EXPECT_FALSE(without([](auto& r) { r.evidence.old_engine = true; }));
-  EXPECT_FALSE(without([](auto& r) { r.evidence.guessed_load = true; }));
-  EXPECT_FALSE(without([](auto& r) { r.evidence.flags = {"do_not_score: in doubt"}; }));
-  EXPECT_FALSE(without([](auto& r) { r.prediction->bound = true; }));
-  EXPECT_FALSE(without([](auto& r) { r.standing = Standing::kSaturated; }));
-  // Tokens keep their time where the queue grows; first tokens do not.
-  EXPECT_TRUE(without([](auto& r) { r.prediction->overloaded = true; }));
-  one.evidence.measured.at(Figure::kTtft, Level::kP50) = 100.0;
-  one.prediction->figures.at(Figure::kTtft, Level::kP50) = 90.0;
-  EXPECT_DOUBLE_EQ(band_error_pct(one, accuracy::Metric::kTtft).value_or(0.0), -10.0);
-  one.prediction->overloaded = true;
-  EXPECT_FALSE(band_error_pct(one, accuracy::Metric::kTtft));
-}
-
 TEST(Coverage, OfDeploymentsLeftOutIsWhatTheBandsSay) {
-  const auto found = coverage(records_of(60), CoverageBy::kLeftOut);
+  const auto found = coverage_left_out(records_of(60));
   const auto& rows = found.rows;
-  EXPECT_EQ(found.deployments, 60);
   ASSERT_FALSE(rows.empty());
   EXPECT_EQ(rows.front().slice, "every slice");
   EXPECT_EQ(rows.front().groups, 60);
@@ -101,10 +75,10 @@ TEST(Coverage, OfDeploymentsLeftOutIsWhatTheBandsSay) {
 }
 
 TEST(Coverage, OneDeploymentLeftOutOfTwentyLeavesTooFew) {
-  const auto few = coverage(records_of(20), CoverageBy::kLeftOut);
+  const auto few = coverage_left_out(records_of(20));
   EXPECT_TRUE(few.rows.empty());
-  EXPECT_EQ(few.deployments, 20);
-  EXPECT_FALSE(coverage(records_of(21), CoverageBy::kLeftOut).rows.empty());
+  EXPECT_THAT(few.none, ::testing::HasSubstr("these records are of 20"));
+  EXPECT_FALSE(coverage_left_out(records_of(21)).rows.empty());
 }
 
 TEST(BandsLeftOut, AreWithoutTheDeploymentAndOfEveryOneThatIsPredicted) {
@@ -120,4 +94,4 @@ TEST(BandsLeftOut, AreWithoutTheDeploymentAndOfEveryOneThatIsPredicted) {
 }
 
 }  // namespace
-}  // namespace ridgeline::evidence::validate
+}  // namespace ridgeline::scoring

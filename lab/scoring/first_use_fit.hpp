@@ -3,11 +3,11 @@
 #include <vector>
 
 #include "core/result.hpp"
-#include "evidence/validate/evidence.hpp"
-#include "evidence/validate/left_out_row.hpp"
 #include "evidence/validate/prediction.hpp"
+#include "lab/scoring/evidence_words.hpp"
+#include "lab/scoring/left_out_row.hpp"
 
-namespace ridgeline::evidence::calibrate {
+namespace ridgeline::scoring {
 
 /// Looks for the stall and the ranges of engine::FirstUseStalls that predict servers' first
 /// requests best (the least mean absolute error of the mean end-to-end time and time to first
@@ -15,9 +15,9 @@ namespace ridgeline::evidence::calibrate {
 /// which then predicts the network's own. The first row is of the fit on all, its `value` is
 /// kNothingLeftOut; in every row `seen` is with the constants as they are. Without a network that
 /// stalls among the others no stall is found. Fails where no record is of first requests.
-[[nodiscard]] core::Result<std::vector<validate::LeftOutRow>> leave_out_first_uses(
-    const std::vector<validate::Evidence>& evidence, const validate::PredictOptions& options);
+[[nodiscard]] core::Result<std::vector<LeftOutRow>> leave_out_first_uses(
+    const std::vector<Evidence>& evidence, const PredictOptions& options);
 
 inline constexpr const char* kNothingLeftOut = "nothing";
 
-}  // namespace ridgeline::evidence::calibrate
+}  // namespace ridgeline::scoring

@@ -1,4 +1,4 @@
-#include "evidence/calibrate/leave_out.hpp"
+#include "lab/scoring/leave_out.hpp"
 
 #include <algorithm>
 #include <array>
@@ -14,24 +14,25 @@
 
 #include "core/result.hpp"
 #include "engine/serving.hpp"
-#include "evidence/calibrate/first_use_fit.hpp"
 #include "evidence/calibrate/least_squares.hpp"
 #include "evidence/calibrate/observations.hpp"
-#include "evidence/validate/checkpoint.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/prediction.hpp"
 #include "evidence/validate/scores.hpp"
 #include "hardware/gpu_spec.hpp"
+#include "lab/scoring/evidence_words.hpp"
+#include "lab/scoring/first_use_fit.hpp"
+#include "lab/scoring/traits.hpp"
 #include "latency/kernel/constants.hpp"
 #include "scenario/scenario.hpp"
 
-namespace ridgeline::evidence::calibrate {
+namespace ridgeline::scoring {
 namespace {
 
-using validate::Evidence;
-using validate::Figure;
-using validate::Level;
-using validate::PredictOptions;
+using evidence::calibrate::Observations;
+using evidence::calibrate::predict_with;
+using evidence::calibrate::Rows;
+using evidence::calibrate::solve_step;
 
 constexpr std::array<Figure, 3> kFigures = {Figure::kE2e, Figure::kTtft, Figure::kTpot};
 /// Derivatives are taken over this share of a constant.
@@ -94,10 +95,10 @@ std::vector<Refitted> all_refitted() {
 /// The catalogue's name where it has one: one network and one GPU have many names.
 std::string value_on(LeaveOut axis, const Evidence& evidence) {
   if (axis == LeaveOut::kNetwork) {
-    return validate::network_of(evidence);
+    return network_of(evidence);
   }
   if (axis == LeaveOut::kFormat) {
-    return validate::format_of(evidence);
+    return format_of(evidence);
   }
   const auto gpu = hardware::find_gpu(evidence.gpu);
   return gpu ? gpu->name : evidence.gpu;
@@ -121,7 +122,7 @@ class Refitter {
     });
   }
 
-  core::Result<std::vector<validate::LeftOutRow>> run() {
+  core::Result<std::vector<LeftOutRow>> run() {
     if (auto reason = observations_.find({}); !reason.empty()) {
       return core::fail(core::Error{.message = fmt::format("nothing to leave out: {}", reason)});
     }
@@ -134,7 +135,7 @@ class Refitter {
         values.push_back(std::move(value));
       }
     }
-    std::vector<validate::LeftOutRow> rows;
+    std::vector<LeftOutRow> rows;
     rows.reserve(values.size());
     for (const auto& value : values) {
       rows.push_back(without(value));
@@ -201,8 +202,8 @@ class Refitter {
     return factors;
   }
 
-  [[nodiscard]] validate::LeftOutRow without(const std::string& value) const {
-    validate::LeftOutRow row;
+  [[nodiscard]] LeftOutRow without(const std::string& value) const {
+    LeftOutRow row;
     row.value = value;
     const auto factors = factors_without(value);
     std::vector<scenario::Override> changes;
@@ -236,7 +237,7 @@ class Refitter {
         counted[place[compared.record]] = true;
         before.push_back(100.0 * residuals_[i]);
         if (const auto& prediction = unseen[place[compared.record]].prediction) {
-          if (const auto error = validate::error_pct(
+          if (const auto error = error_pct(
                   prediction->figures, evidence_[compared.record].measured, figure, Level::kMean)) {
             after.push_back(*error);
           }
@@ -251,8 +252,8 @@ class Refitter {
     return row;
   }
 
-  static validate::ScoreRow named(Figure figure, std::vector<double> errors) {
-    validate::ScoreRow row = validate::summarise_errors(std::move(errors));
+  static ScoreRow named(Figure figure, std::vector<double> errors) {
+    ScoreRow row = summarise_errors(std::move(errors));
     row.figure = figure;
     return row;
   }
@@ -268,9 +269,9 @@ class Refitter {
 
 }  // namespace
 
-core::Result<std::vector<validate::LeftOutRow>> leave_out(const std::vector<Evidence>& evidence,
-                                                          LeaveOut axis,
-                                                          const PredictOptions& options) {
+core::Result<std::vector<LeftOutRow>> leave_out(const std::vector<Evidence>& evidence,
+                                                LeaveOut axis,
+                                                const PredictOptions& options) {
   if (axis == LeaveOut::kFirstUse) {
     return leave_out_first_uses(evidence, options);
   }
@@ -285,4 +286,4 @@ std::vector<std::string> refitted_constants() {
   return names;
 }
 
-}  // namespace ridgeline::evidence::calibrate
+}  // namespace ridgeline::scoring

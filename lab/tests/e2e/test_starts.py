@@ -30,7 +30,7 @@ def needs(name):
 
 
 def validated(ridgeline, path, *flags, returncode=0):
-    ran = ridgeline("validate", path, "--format", "json", "--histories", 1, *flags)
+    ran = ridgeline("records", path, "--format", "json", "--histories", 1, *flags)
     assert ran.returncode == returncode, ran.stderr
     return json.loads(ran.stdout)
 
@@ -53,11 +53,11 @@ def test_a_start_is_scored_part_by_part(ridgeline):
     assert record["error_pct"]["torch_compile_s"]["mean"] == pytest.approx(100 * (15.5 * 32 / 36 / 14 - 1))
     assert any("download_s" in doubt for doubt in record["doubts"])
     assert {row["axis"] for row in result["scores"]} <= {"all", "family", "model", "gpu", "tp", "stage"}
-    table = ridgeline("validate", path)
+    table = ridgeline("records", path)
     assert "starts of servers" in table.stdout and "torch_compile_s" in table.stdout
     assert "of measured is not predicted: download_s" in table.stderr
-    assert ridgeline("validate", path, "--fail-over", "torch_compile_s=5").returncode == 0
-    assert ridgeline("validate", path, "--fail-over", "torch_compile_s=1").returncode == 99
+    assert ridgeline("records", path, "--fail-over", "torch_compile_s=5").returncode == 0
+    assert ridgeline("records", path, "--fail-over", "torch_compile_s=1").returncode == 99
 
 
 def test_a_start_without_a_known_network_says_why(ridgeline):
@@ -99,6 +99,6 @@ def test_stalls_are_fitted_without_each_network(ridgeline):
 def test_no_first_requests_are_an_error(ridgeline):
     path = ridgeline.folder / "runs.jsonl"
     path.write_text(json.dumps(START) + "\n")
-    ran = ridgeline("validate", path, "--leave-out", "first-use")
+    ran = ridgeline("records", path, "--leave-out", "first-use")
     assert ran.returncode == 2
     assert "no first requests to fit stalls on" in ran.stderr

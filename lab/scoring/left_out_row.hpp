@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "evidence/validate/scores.hpp"
+#include "lab/scoring/evidence_words.hpp"
 
-namespace ridgeline::evidence::validate {
+namespace ridgeline::scoring {
 
 /// One network or GPU, predicted with constants that were fitted to the runs of all others.
 struct LeftOutRow {
@@ -22,4 +22,4 @@ struct LeftOutRow {
   std::string fitted = {};          ///< Instead of the two, where constants were looked for anew.
 };
 
-}  // namespace ridgeline::evidence::validate
+}  // namespace ridgeline::scoring

@@ -1,4 +1,4 @@
-#include "evidence/validate/ablation.hpp"
+#include "lab/scoring/ablation.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -18,11 +18,12 @@
 #include "evidence/validate/measured_run.hpp"
 #include "evidence/validate/prediction.hpp"
 #include "evidence/validate/scores.hpp"
+#include "lab/scoring/evidence_words.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
 #include "scenario/scenario.hpp"
 
-namespace ridgeline::evidence::validate {
+namespace ridgeline::scoring {
 namespace {
 
 /// What a variant is chosen by: the record, its network, and the format of most of its weights.
@@ -203,4 +204,4 @@ std::vector<AblationRow> ablate(const std::vector<Evidence>& evidence,
   return rows;
 }
 
-}  // namespace ridgeline::evidence::validate
+}  // namespace ridgeline::scoring

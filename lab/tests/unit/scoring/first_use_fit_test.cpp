@@ -1,4 +1,4 @@
-#include "evidence/calibrate/first_use_fit.hpp"
+#include "lab/scoring/first_use_fit.hpp"
 
 #include <string>
 #include <utility>
@@ -11,11 +11,8 @@
 #include "evidence/validate/prediction.hpp"
 #include "scenario/scenario.hpp"
 
-namespace ridgeline::evidence::calibrate {
+namespace ridgeline::scoring {
 namespace {
-
-using validate::Evidence;
-using validate::PredictOptions;
 
 PredictOptions once(std::vector<scenario::Override> overrides = {}) {
   PredictOptions options;
@@ -38,17 +35,17 @@ std::vector<Evidence> first_requests(const std::vector<scenario::Override>& trut
     evidence.server.max_model_len = 4096;
     evidence.server.max_num_batched_tokens = 2048;
     evidence.input = {
-        .law = validate::TokenCounts::Law::kUniform, .mean = 900, .lowest = 600, .highest = 1200};
-    evidence.output = {.law = validate::TokenCounts::Law::kFixed, .mean = 20};
-    validate::StageLoad stage;
+        .law = TokenCounts::Law::kUniform, .mean = 900, .lowest = 600, .highest = 1200};
+    evidence.output = {.law = TokenCounts::Law::kFixed, .mean = 20};
+    StageLoad stage;
     stage.name = "0";
     stage.requests = 40;
     stage.duration_s = 40.0;
     evidence.stages = {stage};
     all.push_back(std::move(evidence));
   }
-  const auto runs = validate::group_runs(all);
-  const auto predictions = validate::predict(all, runs, once(truth));
+  const auto runs = group_runs(all);
+  const auto predictions = predict(all, runs, once(truth));
   for (std::size_t i = 0; i < all.size(); ++i) {
     all[i].measured = predictions[i].prediction.value().figures;
   }
@@ -90,4 +87,4 @@ TEST(FirstUseFit, OtherRecordsAreNoFirstRequests) {
 }
 
 }  // namespace
-}  // namespace ridgeline::evidence::calibrate
+}  // namespace ridgeline::scoring

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "document/document.hpp"
+#include "lab/scoring/findings.hpp"
+#include "report/palette.hpp"
+#include "report/table/table.hpp"
+#include "report/validation.hpp"
+
+namespace ridgeline::report {
+
+/// A validation's tree with what was found beside the scores.
+[[nodiscard]] document::Node records_tree(const document::Node& validation,
+                                          const scoring::Findings& findings);
+
+/// Its sections: ablation, what was left out, the ranking (which no page has).
+[[nodiscard]] AddedSections records_sections(const document::Node& tree,
+                                             Face face,
+                                             const TextStyle& style);
+
+}  // namespace ridgeline::report

@@ -49,7 +49,7 @@ CASES: list[tuple[str, list[str], dict[str, Any]]] = [
     ("kernels check", ["{folder}/none"], {"folder": "{folder}/none"}),
     ("calibrate", ["{folder}/none"], {"files": ["{folder}/none"]}),
     ("validate", ["{folder}/none"], {"files": ["{folder}/none"]}),
-    ("plan", [*FLAGS, "--slo-ttft", "500ms", "--effort", "quick"], {**QUESTION, "effort": "quick"}),
+    ("plan", ["{folder}/question.json", "--effort", "quick"], {**QUESTION, "effort": "quick"}),
     ("plan", FLAGS, {**SCENARIO, "workload": {"request_rate": 4, "input_len": 64, "output_len": 8}}),
     ("deploy", [*WORKLOAD, "--save-dir", "{folder}/out"], {**SCENARIO, "save_dir": "{folder}/out"}),
     ("deploy", WORKLOAD, SCENARIO),
@@ -61,15 +61,16 @@ def at(value: Any, folder: Path) -> Any:
 
 
 def bare(tree: Any) -> Any:
-    """A tree without what may differ between two runs."""
+    """A tree without what differs between two runs, or names the flag or the line that a value came from."""
     if isinstance(tree, dict):
-        return {key: bare(value) for key, value in tree.items() if key != "run_info"}
+        return {key: bare(value) for key, value in tree.items() if key not in {"run_info", "provenance"}}
     return [bare(item) for item in tree] if isinstance(tree, list) else tree
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("verbs")
+    (made / "question.json").write_text(json.dumps(QUESTION))
     (made / "trace.csv").write_text("arrival_s,input_tokens,output_tokens\n0,9,3\n1,9,3\n")
     subprocess.run([program(), "run", *WORKLOAD, "--steps-out", str(made / "steps.jsonl"), "-o", str(made / "run.json")],
                    check=True, capture_output=True)

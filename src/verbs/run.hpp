@@ -20,7 +20,7 @@ namespace ridgeline::verbs {
 struct Kept {
   std::int64_t requests = 0;  ///< The most requests of which a row is kept; 0: none.
   bool steps = false;
-  std::optional<std::size_t> series_windows;
+  std::optional<std::size_t> series_windows = {};
   bool shows_series = false;
 
   [[nodiscard]] bool any_rows() const { return requests > 0 || steps; }

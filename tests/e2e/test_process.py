@@ -206,7 +206,6 @@ TRACE = "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.68,374,44\
 @pytest.mark.parametrize(
     "flag, words",
     [
-        ("--svg", "trace in.csv --svg OUT"),
         ("--output", "convert in.csv --to mooncake -o OUT"),
         ("--requests-out", "replay --model llama-3.1-8b --gpu h100 --trace in.csv --requests-out OUT"),
         ("--steps-out", "replay --model llama-3.1-8b --gpu h100 --trace in.csv --steps-out OUT"),
@@ -223,6 +222,16 @@ def test_no_output_replaces_an_input(ridgeline, flag, words, name):
     assert done.stderr.startswith(f"error: {flag}: '{name}' is read by this command")
     assert path.read_text() == TRACE
     assert ridgeline.files() == {"in.csv", "soft.csv", "hard.csv"}
+
+
+@pytest.mark.parametrize("link", ["symlink_to", "hardlink_to"])
+def test_no_picture_replaces_the_trace_that_it_shows(ridgeline, link):
+    path = ridgeline.write("in.csv", TRACE)
+    getattr(ridgeline.folder / "picture.svg", link)(path)
+    done = ridgeline("trace", "in.csv", "--svg", "picture.svg")
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: --svg: 'picture.svg' is read by this command")
+    assert path.read_text() == TRACE
 
 
 def test_no_output_replaces_a_scenario_or_a_measured_file(ridgeline):

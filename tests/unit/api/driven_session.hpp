@@ -13,15 +13,15 @@ namespace ridgeline::api {
 
 inline constexpr const char* kDeployment = R"({"model": "llama-3.1-8b", "gpu": "h100"})";
 
-struct Answer {
+struct CAnswer {
   int code = 0;
   std::string json;
   document::Node tree;
 };
 
-inline Answer taken(int code, rl_result* result) {
+inline CAnswer taken(int code, rl_result* result) {
   std::size_t n = 0;
-  Answer answer{.code = code, .json = rl_json(result, &n), .tree = {}};
+  CAnswer answer{.code = code, .json = rl_json(result, &n), .tree = {}};
   rl_free(result);
   auto tree = document::parse_json(answer.json, "answer");
   EXPECT_TRUE(tree);
@@ -41,26 +41,26 @@ class Driven {
   Driven& operator=(const Driven&) = delete;
   ~Driven() { rl_session_free(session_); }
 
-  Answer call(const char* verb, const std::string& json = "{}") {
+  CAnswer call(const char* verb, const std::string& json = "{}") {
     rl_result* result = nullptr;
     const int code = rl_session_call(session_, verb, json.data(), json.size(), &result);
     return taken(code, result);
   }
-  Answer submit() { return call("submit", R"({"prompt_tokens": 100, "output_tokens": 4})"); }
+  CAnswer submit() { return call("submit", R"({"prompt_tokens": 100, "output_tokens": 4})"); }
 
-  Answer opened;
+  CAnswer opened;
 
  private:
   rl_session* session_ = nullptr;
 };
 
-inline std::int64_t count(const Answer& answer, const char* key) {
+inline std::int64_t count(const CAnswer& answer, const char* key) {
   return answer.tree.find(key)->as_integer();
 }
-inline std::size_t ended(const Answer& answer) {
+inline std::size_t ended(const CAnswer& answer) {
   return answer.tree.find("ended")->items().size();
 }
-inline std::string error(const Answer& answer) {
+inline std::string error(const CAnswer& answer) {
   EXPECT_EQ(answer.code, 2) << answer.json;
   const document::Node& first = answer.tree.find("errors")->items().front();
   return first.find("field")->as_string() + ": " + first.find("message")->as_string();

@@ -18,7 +18,7 @@ TEST(SessionApi, AnInterruptStopsBetweenInstants) {
   hooks.interrupt = &flag;
   Driven session(kDeployment, &hooks);
   session.submit();
-  const Answer stopped = session.call("run_until");
+  const CAnswer stopped = session.call("run_until");
   EXPECT_EQ(stopped.code, 130);
   EXPECT_EQ(ended(stopped), 0U);
 }

@@ -25,7 +25,7 @@ TEST(SteppedRun, StepsAreTheEnginesSteps) {
   EXPECT_EQ(count(session.submit(), "id"), 0);
   std::int64_t steps = 0;
   std::int64_t tokens = 0;
-  Answer last = session.call("observe");
+  CAnswer last = session.call("observe");
   while (!last.tree.find("next_s")->is_null()) {
     last = session.call("step");
     steps += count(last, "steps");
@@ -41,7 +41,7 @@ TEST(SteppedRun, ClientsThatWaitSendTheNextWhenOneHasEnded) {
   double before = -1.0;
   for (std::int64_t i = 0; i < 5; ++i) {
     EXPECT_EQ(count(session.submit(), "id"), i);
-    const Answer done = session.call("run_until", R"({"stop_at_request_end": true})");
+    const CAnswer done = session.call("run_until", R"({"stop_at_request_end": true})");
     ASSERT_EQ(ended(done), 1U) << done.json;
     EXPECT_EQ(done.tree.find("ended")->items().front().find("id")->as_integer(), i);
     EXPECT_GT(done.tree.find("now_s")->as_real(), before);
@@ -53,7 +53,7 @@ TEST(SteppedRun, ClientsThatWaitSendTheNextWhenOneHasEnded) {
 TEST(SteppedRun, TimeGoesAsFarAsItIsTold) {
   Driven session;
   session.submit();
-  const Answer none = session.call("run_until", R"({"until_s": 0.006})");
+  const CAnswer none = session.call("run_until", R"({"until_s": 0.006})");
   EXPECT_EQ(ended(none), 0U);
   EXPECT_DOUBLE_EQ(none.tree.find("now_s")->as_real(), 0.006);
   EXPECT_EQ(count(session.call("observe"), "running"), 1);
@@ -74,7 +74,7 @@ TEST(SteppedRun, ItsTraceReplaysToTheSameDigest) {
       session.call("abort", R"({"id": 21})");
     }
   }
-  const Answer whole = session.call("finish");
+  const CAnswer whole = session.call("finish");
   EXPECT_EQ(whole.code, 0);
   EXPECT_THAT(whole.json, HasSubstr("W-session"));
   const std::filesystem::path path =

@@ -11,8 +11,6 @@
 #include "cli/terminal.hpp"
 #include "core/result.hpp"
 #include "sim/simulation.hpp"
-#include "unit/workload/items.hpp"
-#include "workload/item.hpp"
 
 namespace ridgeline::cli {
 namespace {
@@ -53,15 +51,6 @@ TEST(Progress, SaysNothingBeforeItIsDue) {
     EXPECT_GE(display.wall_seconds(), 0.0);
   }
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
-}
-
-TEST(Progress, AShownStreamGivesTheSameItems) {
-  ProgressDisplay display(Mode::kNever, Terminal{});
-  const auto stream =
-      shown(workload::stream_of({workload::item_at(0.5), workload::item_at(2.0)}), display);
-  EXPECT_EQ(stream->size(),
-            workload::stream_of({workload::item_at(0.5), workload::item_at(2.0)})->size());
-  EXPECT_THAT(workload::arrivals_of(*stream), testing::ElementsAre(0.5, 2.0));
 }
 
 }  // namespace

@@ -2,11 +2,15 @@
 
 #include <string>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/time.hpp"
 #include "document/document.hpp"
+#include "unit/workload/items.hpp"
+#include "verbs/host.hpp"
 #include "verbs/request.hpp"
+#include "workload/item.hpp"
 #include "workload/traces/trace.hpp"
 
 namespace ridgeline::verbs {
@@ -41,6 +45,14 @@ TEST(TraceOptions, EachProblemNamesItsFlag) {
   EXPECT_EQ(request.errors().front().field, "--trace-sessions");
   EXPECT_EQ(request.errors().back().message,
             "found \"-1\", expected a whole number from 0 to 9007199254740992");
+}
+
+TEST(TraceOptions, AWatchedStreamGivesTheSameItems) {
+  Host host;
+  const auto stream =
+      watched(workload::stream_of({workload::item_at(0.5), workload::item_at(2.0)}), host);
+  EXPECT_EQ(stream->size(), 2);
+  EXPECT_THAT(workload::arrivals_of(*stream), testing::ElementsAre(0.5, 2.0));
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -134,19 +136,21 @@ bool holds(const Question& values, const Question& question) {
 
 /// In what a question differs from the nearest of these.
 std::vector<Axis> unlike(const std::vector<Question>& fitted, const Question& group) {
-  std::optional<std::vector<Axis>> least;
-  for (const Question& other : fitted) {
-    std::vector<Axis> differing;
-    for (std::size_t axis = 0; axis < kNumAxes; ++axis) {
-      if (group[axis] != other[axis]) {
-        differing.push_back(static_cast<Axis>(axis));
-      }
-    }
-    if (!least || differing.size() < least->size()) {
-      least = std::move(differing);
+  std::vector<Axis> differing;
+  if (fitted.empty()) {
+    return differing;
+  }
+  const auto distance = [&group](const Question& other) {
+    return std::inner_product(
+        group.begin(), group.end(), other.begin(), 0, std::plus<>(), std::not_equal_to<>());
+  };
+  const Question& nearest = *std::ranges::min_element(fitted, {}, distance);
+  for (std::size_t axis = 0; axis < kNumAxes; ++axis) {
+    if (group[axis] != nearest[axis]) {
+      differing.push_back(static_cast<Axis>(axis));
     }
   }
-  return least.value_or(std::vector<Axis>());
+  return differing;
 }
 
 /// Shares of measurements below log_ratios().

@@ -75,18 +75,22 @@ class Parser {
                  const std::string& typed,
                  const std::string& name,
                  const std::optional<std::string>& value) {
+    constexpr std::string_view kNot = "no-";
+    const std::string_view negated =
+        name.starts_with(kNot) ? std::string_view(name).substr(kNot.size()) : std::string_view();
     for (const auto& spec : specs) {
       if (spec.name == name) {
         take(spec, typed, value);
         return true;
       }
-      const bool is_foreign =
-          spec.takes == FlagSpec::Takes::kRefused || spec.takes == FlagSpec::Takes::kIgnored;
-      if (name == "no-" + spec.name && is_foreign) {
+      if (negated.empty() || spec.name != negated) {
+        continue;
+      }
+      if (spec.takes == FlagSpec::Takes::kRefused || spec.takes == FlagSpec::Takes::kIgnored) {
         take(spec, typed, value);
         return true;
       }
-      if (spec.takes == FlagSpec::Takes::kTruth && name == "no-" + spec.name) {
+      if (spec.takes == FlagSpec::Takes::kTruth) {
         if (value) {
           errors_.push_back(
               problem(typed, "takes no value", fmt::format("--{}={}", spec.name, *value)));

@@ -41,10 +41,11 @@ namespace {
 
 FlagSpec flag_of(const scenario::Option& option) {
   FlagSpec spec{.name = std::string(option.flag)};
+  const std::string_view kind = option.kind();
   if (option.is_switch()) {
     spec.takes = FlagSpec::Takes::kTruth;
   }
-  const bool is_number = option.kind() == "integer" || option.kind() == "number";
+  const bool is_number = kind == "integer" || kind == "number";
   spec.value = !option.choices.empty() ? fmt::format("{}", fmt::join(option.choices, "|"))
                : !option.unit.empty()  ? std::string(option.unit)
                : is_number             ? "N"
@@ -106,10 +107,12 @@ Opening*& wanted_opening() {
 
 std::vector<FlagSpec> scenario_flags(ScenarioPart part) {
   std::vector<FlagSpec> flags;
+  flags.reserve(2 * scenario::options().size());
   for (const auto& option : scenario::options()) {
+    const std::string_view section = option.section();
     const bool deployment = option.path == "model" || option.path == "gpu" ||
-                            option.section() == "latency" || option.section() == "engine";
-    const bool server = option.section() == "serving" || option.path == "request_path";
+                            section == "latency" || section == "engine";
+    const bool server = section == "serving" || option.path == "request_path";
     if (deployment || part == ScenarioPart::kWhole || (server && part == ScenarioPart::kServer)) {
       flags.push_back(flag_of(option));
     }

@@ -1,8 +1,10 @@
 #include "cli/program.hpp"
 
+#include <cstddef>
 #include <exception>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unistd.h>
 #include <vector>
 
@@ -19,7 +21,8 @@ namespace {
 
 /// Runs by the thousand (calibrate, plan, sweep) give back what they took: the allocator keeps that
 /// for the next one, where it would hand it to the system and fetch it again page by page. The
-/// values are those up to which glibc itself moves them.
+/// values are those up to which glibc itself moves them. One run alone has no next one, and gets
+/// its large tables as fresh pages, which cost nothing until they are written to.
 void keep_freed_memory() {
 #ifdef __GLIBC__
   constexpr int kMmapThreshold = 32 << 20;
@@ -32,13 +35,16 @@ void keep_freed_memory() {
 }  // namespace
 
 int run_program(int argc, char** argv, ExitCode (*run)(std::span<const std::string> words)) {
-  keep_freed_memory();
+  const std::span arguments(argv, static_cast<std::size_t>(argc));
+  if (argc < 2 || std::string_view(arguments[1]) != "run") {
+    keep_freed_memory();
+  }
   hold_standard_descriptors();
   ignore_broken_pipes();
   handle_faults();
   handle_signals();
   try {
-    const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
+    const std::vector<std::string> words(arguments.begin() + (argc > 0 ? 1 : 0), arguments.end());
     return static_cast<int>(run(words));
   } catch (const std::exception& problem) {
     static_cast<void>(write_all(

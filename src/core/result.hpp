@@ -1,6 +1,9 @@
 #pragma once
 
+#include <concepts>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,11 +18,39 @@ enum class ErrorCode {
   kInternal,    ///< Our fault.
 };
 
+/// The name of an input. Each value of a document carries it, so that copies share one text.
+class FileName {
+ public:
+  FileName() = default;
+  // Implicit: a location names its file as any text is named.
+  FileName(std::string name)  // NOLINT(google-explicit-constructor)
+      : name_(name.empty() ? nullptr : std::make_shared<const std::string>(std::move(name))) {}
+  FileName(std::string_view name)  // NOLINT(google-explicit-constructor)
+      : FileName(std::string(name)) {}
+  FileName(const char* name)  // NOLINT(google-explicit-constructor)
+      : FileName(std::string(name)) {}
+
+  [[nodiscard]] bool empty() const { return name_ == nullptr; }
+  [[nodiscard]] const std::string& text() const {
+    static const std::string kNone;
+    return name_ == nullptr ? kNone : *name_;
+  }
+  operator const std::string&() const { return text(); }  // NOLINT(google-explicit-constructor)
+  operator std::string_view() const { return text(); }    // NOLINT(google-explicit-constructor)
+  template <std::convertible_to<std::string_view> T>
+  friend bool operator==(const FileName& a, const T& b) {
+    return std::string_view(a) == std::string_view(b);
+  }
+
+ private:
+  std::shared_ptr<const std::string> name_;
+};
+
 /// Where in a user's input something was found.
 struct Location {
-  std::string file = {};  ///< Path as the user gave it, "command line", or empty.
-  int line = 0;           ///< From 1; 0 when unknown.
-  int column = 0;         ///< From 1; 0 when unknown.
+  FileName file = {};  ///< Path as the user gave it, "command line", or empty.
+  int line = 0;        ///< From 1; 0 when unknown.
+  int column = 0;      ///< From 1; 0 when unknown.
 };
 
 /// One problem, in one line for a person: what was found, what was expected, and what would help.

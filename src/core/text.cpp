@@ -238,26 +238,33 @@ double times_power_of_ten(double value, int exponent) {
 }
 
 TextPositions::TextPositions(std::string_view text) : text_(text) {
-  checkpoints_.reserve(text.size() / kCheckpointStride + 1);
-  Position position;
-  for (std::size_t at = 0; at <= text.size(); ++at) {
-    if (at % kCheckpointStride == 0) {
-      checkpoints_.push_back(position);
-    }
-    if (at < text.size()) {
-      advance(position, text[at]);
-    }
+  unsigned bits = 0;  // Not a search that ends early: this reads many characters at once.
+  for (const char c : text) {
+    bits |= static_cast<unsigned char>(c);
   }
+  is_plain_ = bits < 0x80 && text.find('\n') == std::string_view::npos;
 }
 
-TextPositions::Position TextPositions::at(std::size_t offset) const {
+TextPositions::Position TextPositions::at(std::size_t offset) {
   const std::size_t end = std::min(offset, text_.size());
-  const std::size_t checkpoint = end / kCheckpointStride;
-  Position position = checkpoints_[checkpoint];
-  for (std::size_t at = checkpoint * kCheckpointStride; at < end; ++at) {
-    advance(position, text_[at]);
+  if (is_plain_) {
+    return {.column = static_cast<int>(end) + 1};
   }
-  return position;
+  if (end < last_) {
+    const std::size_t checkpoint = end / kCheckpointStride;
+    last_ = checkpoint * kCheckpointStride;
+    last_position_ = checkpoints_[checkpoint];
+  }
+  while (last_ < end) {
+    if (last_ == checkpoints_.size() * kCheckpointStride) {
+      checkpoints_.push_back(last_position_);
+    }
+    const std::size_t stop = std::min(end, (last_ / kCheckpointStride + 1) * kCheckpointStride);
+    for (; last_ < stop; ++last_) {
+      advance(last_position_, text_[last_]);
+    }
+  }
+  return last_position_;
 }
 
 std::string system_message(int code) {

@@ -51,8 +51,8 @@ std::string plural(std::string_view noun, Count count) {
 /// Values that are not finite stay.
 double times_power_of_ten(double value, int exponent);
 
-/// Turns byte offsets of a text into lines and columns. Building it reads the text once; a look-up
-/// costs the same anywhere in the text, however long its lines are.
+/// Turns byte offsets of a text into lines and columns. Offsets that ascend read the text once in
+/// all; one before the last costs the same anywhere in the text, however long its lines are.
 class TextPositions {
  public:
   struct Position {
@@ -64,11 +64,14 @@ class TextPositions {
   explicit TextPositions(std::string_view text);
 
   /// Offsets past the end count as the end.
-  [[nodiscard]] Position at(std::size_t offset) const;
+  [[nodiscard]] Position at(std::size_t offset);
 
  private:
   std::string_view text_;
-  std::vector<Position> checkpoints_;
+  bool is_plain_;                      ///< One line of ASCII: columns are offsets.
+  std::vector<Position> checkpoints_;  ///< Every so many bytes of what has been read.
+  std::size_t last_ = 0;
+  Position last_position_;
 };
 
 /// What the system says of an errno: "No such file or directory".

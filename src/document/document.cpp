@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/check.hpp"
@@ -14,89 +15,81 @@
 namespace ridgeline::document {
 
 Node Node::boolean(bool value, core::Location where) {
-  Node node(Kind::kBool, std::move(where));
-  node.bool_ = value;
-  return node;
+  return {value, std::move(where)};
 }
 
 Node Node::integer(std::int64_t value, core::Location where) {
-  Node node(Kind::kInteger, std::move(where));
-  node.integer_ = value;
-  return node;
+  return {value, std::move(where)};
 }
 
 Node Node::real(double value, core::Location where) {
-  Node node(Kind::kReal, std::move(where));
-  node.real_ = value;
-  return node;
+  return {value, std::move(where)};
 }
 
 Node Node::string(std::string value, core::Location where) {
-  Node node(Kind::kString, std::move(where));
-  node.string_ = std::move(value);
-  return node;
+  return {std::move(value), std::move(where)};
 }
 
 Node Node::list(std::vector<Node> items, core::Location where) {
-  Node node(Kind::kList, std::move(where));
-  node.items_ = std::move(items);
-  return node;
+  return {std::move(items), std::move(where)};
 }
 
 Node Node::map(std::vector<Member> members, core::Location where) {
-  Node node(Kind::kMap, std::move(where));
-  node.members_ = std::move(members);
-  return node;
+  return {std::move(members), std::move(where)};
+}
+
+template <class T>
+const T& Node::held() const {
+  const T* const value = std::get_if<T>(&value_);
+  RIDGELINE_CHECK(value != nullptr, describe());
+  return *value;
 }
 
 bool Node::as_bool() const {
-  RIDGELINE_CHECK(kind_ == Kind::kBool, describe());
-  return bool_;
+  return held<bool>();
 }
 
 std::int64_t Node::as_integer() const {
-  RIDGELINE_CHECK(kind_ == Kind::kInteger, describe());
-  return integer_;
+  return held<std::int64_t>();
 }
 
 double Node::as_real() const {
-  RIDGELINE_CHECK(is_number(), describe());
-  return kind_ == Kind::kInteger ? static_cast<double>(integer_) : real_;
+  const auto* const integer = std::get_if<std::int64_t>(&value_);
+  return integer == nullptr ? held<double>() : static_cast<double>(*integer);
 }
 
 const std::string& Node::as_string() const {
-  RIDGELINE_CHECK(kind_ == Kind::kString, describe());
-  return string_;
+  return held<std::string>();
 }
 
 const std::vector<Node>& Node::items() const {
-  RIDGELINE_CHECK(kind_ == Kind::kList, describe());
-  return items_;
+  return held<std::vector<Node>>();
 }
 
 const std::vector<Node::Member>& Node::members() const {
-  RIDGELINE_CHECK(kind_ == Kind::kMap, describe());
-  return members_;
+  return held<std::vector<Member>>();
 }
 
 const Node* Node::find(std::string_view key) const {
-  const auto found = std::find_if(
-      members_.begin(), members_.end(), [key](const Member& member) { return member.key == key; });
-  return found == members_.end() ? nullptr : &found->value;
+  if (!is_map()) {
+    return nullptr;
+  }
+  const auto found = std::ranges::find(members(), key, &Member::key);
+  return found == members().end() ? nullptr : &found->value;
 }
 
 std::string Node::describe() const {
-  switch (kind_) {
+  switch (kind()) {
     case Kind::kNull:
       return "null";
     case Kind::kBool:
-      return bool_ ? "true" : "false";
+      return as_bool() ? "true" : "false";
     case Kind::kInteger:
-      return std::to_string(integer_);
+      return std::to_string(as_integer());
     case Kind::kReal:
-      return core::shortest(real_);
+      return core::shortest(as_real());
     case Kind::kString:
-      return core::quote(string_);
+      return core::quote(as_string());
     case Kind::kList:
       return "a list";
     case Kind::kMap:

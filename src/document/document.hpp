@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/result.hpp"
@@ -16,7 +17,15 @@ namespace ridgeline::document {
 /// duplicate keys: the reader (document/reader.hpp) refuses those, and can say where both are.
 class Node {
  public:
-  enum class Kind : std::uint8_t { kNull, kBool, kInteger, kReal, kString, kList, kMap };
+  enum class Kind : std::uint8_t {
+    kNull,
+    kBool,
+    kInteger,
+    kReal,
+    kString,
+    kList,
+    kMap
+  };  // As Value.
   struct Member;
 
   Node() = default;
@@ -28,12 +37,12 @@ class Node {
   static Node list(std::vector<Node> items, core::Location where);
   static Node map(std::vector<Member> members, core::Location where);
 
-  [[nodiscard]] Kind kind() const { return kind_; }
-  [[nodiscard]] bool is_null() const { return kind_ == Kind::kNull; }
-  [[nodiscard]] bool is_map() const { return kind_ == Kind::kMap; }
-  [[nodiscard]] bool is_list() const { return kind_ == Kind::kList; }
-  [[nodiscard]] bool is_string() const { return kind_ == Kind::kString; }
-  [[nodiscard]] bool is_number() const { return kind_ == Kind::kInteger || kind_ == Kind::kReal; }
+  [[nodiscard]] Kind kind() const { return static_cast<Kind>(value_.index()); }
+  [[nodiscard]] bool is_null() const { return kind() == Kind::kNull; }
+  [[nodiscard]] bool is_map() const { return kind() == Kind::kMap; }
+  [[nodiscard]] bool is_list() const { return kind() == Kind::kList; }
+  [[nodiscard]] bool is_string() const { return kind() == Kind::kString; }
+  [[nodiscard]] bool is_number() const { return kind() == Kind::kInteger || kind() == Kind::kReal; }
 
   /// Each requires the matching kind (checked); as_real also takes integers.
   [[nodiscard]] bool as_bool() const;
@@ -50,15 +59,20 @@ class Node {
   [[nodiscard]] std::string describe() const;
 
  private:
-  Node(Kind kind, core::Location where);
+  /// In the order of Kind.
+  using Value = std::variant<std::monostate,
+                             bool,
+                             std::int64_t,
+                             double,
+                             std::string,
+                             std::vector<Node>,
+                             std::vector<Member>>;
 
-  Kind kind_ = Kind::kNull;
-  bool bool_ = false;
-  std::int64_t integer_ = 0;
-  double real_ = 0.0;
-  std::string string_;
-  std::vector<Node> items_;
-  std::vector<Member> members_;
+  Node(Value value, core::Location where);
+  template <class T>
+  [[nodiscard]] const T& held() const;
+
+  Value value_;
   core::Location where_;
 };
 
@@ -70,9 +84,10 @@ struct Node::Member {
 
 // Not inside the class: there Member is still incomplete, and with it every constructor and
 // destructor of Node.
-inline Node::Node(Kind kind, core::Location where) : kind_(kind), where_(std::move(where)) {}
+inline Node::Node(Value value, core::Location where)
+    : value_(std::move(value)), where_(std::move(where)) {}
 inline Node Node::null(core::Location where) {
-  return {Kind::kNull, std::move(where)};
+  return {Value(), std::move(where)};
 }
 
 /// Limits against hostile input. YAML has a lower one of its own: yaml-cpp takes some 250 bytes of

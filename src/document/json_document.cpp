@@ -22,6 +22,7 @@ namespace {
 
 namespace ondemand = simdjson::ondemand;
 
+constexpr std::size_t kFewMembers = 4;  ///< Most maps have as many, and grow to them one by one.
 constexpr std::string_view kSpace = " \t\r\n";  // RFC 8259, section 2
 constexpr std::string_view kExpectedValue = "a value";
 constexpr std::string_view kExpectedInList = "',' or ']'";
@@ -165,6 +166,7 @@ class JsonReader {
     if (value.get_array().get(array) != simdjson::SUCCESS) {
       return unexpected(document, kExpectedInList);
     }
+    core::Location where = location(at);
     std::vector<Node> items;
     for (auto element : array) {
       ondemand::value item;
@@ -181,7 +183,7 @@ class JsonReader {
       }
       items.push_back(*std::move(read));
     }
-    return Node::list(std::move(items), location(at));
+    return Node::list(std::move(items), std::move(where));
   }
 
   core::Result<Node> read_map(ondemand::document& document,
@@ -192,7 +194,9 @@ class JsonReader {
     if (value.get_object().get(object) != simdjson::SUCCESS) {
       return unexpected(document, kExpectedInMap);
     }
+    core::Location where = location(at);
     std::vector<Node::Member> members;
+    members.reserve(kFewMembers);
     for (auto element : object) {
       ondemand::field field;
       if (std::move(element).get(field) != simdjson::SUCCESS) {
@@ -207,15 +211,16 @@ class JsonReader {
       if (is_one_of(options_.stepped_over, name)) {
         continue;
       }
+      core::Location key_where = location(key_at);
       ends_only_ = is_one_of(options_.ends_of, name);
       core::Result<Node> read = read_value(document, field.value(), depth + 1);
       ends_only_ = false;
       if (!read) {
         return read;
       }
-      members.push_back({std::move(name), *std::move(read), location(key_at)});
+      members.push_back({std::move(name), *std::move(read), std::move(key_where)});
     }
-    return Node::map(std::move(members), location(at));
+    return Node::map(std::move(members), std::move(where));
   }
 
   /// `Source` is the document when it is one scalar, else a value.
@@ -331,7 +336,7 @@ class JsonReader {
     return static_cast<std::size_t>(at - text_.data());
   }
 
-  [[nodiscard]] core::Location location(std::size_t at) const {
+  core::Location location(std::size_t at) {
     const auto position = positions_.at(at);
     return {.file = file_, .line = position.line, .column = position.column};
   }
@@ -343,7 +348,7 @@ class JsonReader {
   simdjson::padded_string padded_;
   std::string_view text_;
   core::TextPositions positions_;
-  const std::string& file_;
+  core::FileName file_;
   const JsonOptions& options_;
   ondemand::parser parser_;
   std::size_t nodes_ = 0;

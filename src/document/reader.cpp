@@ -135,7 +135,9 @@ ObjectReader::ObjectReader(const Node& node,
     : node_(&node), path_(std::move(path)), errors_(&errors), unknown_(unknown) {
   if (!node.is_map()) {
     errors_->push_back({.field = path_, .message = expected("a map", node), .where = node.where()});
+    return;
   }
+  asked_.reserve(node.members().size());
 }
 
 std::string ObjectReader::path_of(std::string_view key) const {
@@ -172,8 +174,9 @@ std::optional<bool> ObjectReader::boolean(std::string_view key) {
 }
 
 template <class T>
-std::optional<T> ObjectReader::number(std::string_view key, const Range<T>& range) {
-  const Node* const found = take(key);
+std::optional<T> ObjectReader::number(std::string_view key,
+                                      const Node* found,
+                                      const Range<T>& range) {
   if (found == nullptr) {
     return std::nullopt;
   }
@@ -213,11 +216,11 @@ std::optional<std::vector<T>> ObjectReader::numbers(std::string_view key, const 
 }
 
 std::optional<std::int64_t> ObjectReader::integer(std::string_view key, Range<std::int64_t> range) {
-  return number(key, range);
+  return number(key, take(key), range);
 }
 
 std::optional<double> ObjectReader::real(std::string_view key, Range<double> range) {
-  return number(key, range);
+  return number(key, take(key), range);
 }
 
 std::optional<std::vector<std::int64_t>> ObjectReader::integers(std::string_view key,
@@ -230,7 +233,10 @@ std::optional<std::vector<double>> ObjectReader::reals(std::string_view key, Ran
 }
 
 std::optional<std::string> ObjectReader::string(std::string_view key) {
-  const Node* const found = take(key);
+  return string(key, take(key));
+}
+
+std::optional<std::string> ObjectReader::string(std::string_view key, const Node* found) {
   if (found == nullptr) {
     return std::nullopt;
   }
@@ -257,7 +263,12 @@ std::optional<std::string> ObjectReader::choice(std::string_view key,
 }
 
 std::optional<double> ObjectReader::quantity(std::string_view key, std::string_view unit_kind) {
-  const Node* const found = take(key);
+  return quantity(key, take(key), unit_kind);
+}
+
+std::optional<double> ObjectReader::quantity(std::string_view key,
+                                             const Node* found,
+                                             std::string_view unit_kind) {
   if (found == nullptr) {
     return std::nullopt;
   }
@@ -278,31 +289,29 @@ const Node* ObjectReader::node(std::string_view key) {
   return take(key);
 }
 
-void ObjectReader::require(std::string_view key, std::string_view what) {
+const Node* ObjectReader::take_required(std::string_view key, std::string_view what) {
+  const Node* const found = take(key);
   // A node that is no map was reported as such.
-  if (node_->is_map() && take(key) == nullptr) {
+  if (found == nullptr && node_->is_map()) {
     problem(key, fmt::format("is missing, expected {}", what));
   }
+  return found;
 }
 
 std::int64_t ObjectReader::required_integer(std::string_view key, Range<std::int64_t> range) {
-  require(key, "an integer");
-  return integer(key, range).value_or(0);
+  return number(key, take_required(key, "an integer"), range).value_or(0);
 }
 
 double ObjectReader::required_real(std::string_view key, Range<double> range) {
-  require(key, "a number");
-  return real(key, range).value_or(0.0);
+  return number(key, take_required(key, "a number"), range).value_or(0.0);
 }
 
 std::string ObjectReader::required_string(std::string_view key) {
-  require(key, "text");
-  return string(key).value_or(std::string());
+  return string(key, take_required(key, "text")).value_or(std::string());
 }
 
 double ObjectReader::required_quantity(std::string_view key, std::string_view unit_kind) {
-  require(key, "a number with a unit");
-  return quantity(key, unit_kind).value_or(0.0);
+  return quantity(key, take_required(key, "a number with a unit"), unit_kind).value_or(0.0);
 }
 
 void ObjectReader::finish() {
@@ -311,15 +320,19 @@ void ObjectReader::finish() {
   }
   const auto& members = node_->members();
   std::size_t unknown = 0;
-  std::vector<std::size_t> known;
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    if (std::find(asked_.begin(), asked_.end(), members[i].key) != asked_.end()) {
-      known.push_back(i);
+  std::vector<bool> is_there(asked_.size());
+  bool has_duplicates = false;
+  for (const Node::Member& member : members) {
+    const auto asked = std::find(asked_.begin(), asked_.end(), member.key);
+    if (asked != asked_.end()) {
+      const auto key = static_cast<std::size_t>(asked - asked_.begin());
+      has_duplicates = has_duplicates || is_there[key];
+      is_there[key] = true;
     } else if (unknown_ == Unknown::kRefuse && ++unknown <= kMostAlike) {
-      errors_->push_back({.field = path_of(members[i].key),
+      errors_->push_back({.field = path_of(member.key),
                           .message = "unknown key",
-                          .where = members[i].where,
-                          .hint = name_hint(members[i].key, asked_)});
+                          .where = member.where,
+                          .hint = name_hint(member.key, asked_)});
     }
   }
   if (unknown > kMostAlike) {
@@ -327,12 +340,20 @@ void ObjectReader::finish() {
                         .message = fmt::format("{} more unknown keys", unknown - kMostAlike),
                         .where = node_->where()});
   }
-  note_duplicates(std::move(known));
+  if (has_duplicates) {
+    note_duplicates();
+  }
 }
 
 /// Neighbours after a sort by key and place are duplicates of each other, the earlier one first.
-void ObjectReader::note_duplicates(std::vector<std::size_t> indices) {
+void ObjectReader::note_duplicates() {
   const auto& members = node_->members();
+  std::vector<std::size_t> indices;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (std::find(asked_.begin(), asked_.end(), members[i].key) != asked_.end()) {
+      indices.push_back(i);
+    }
+  }
   std::sort(indices.begin(), indices.end(), [&members](std::size_t a, std::size_t b) {
     const int order = members[a].key.compare(members[b].key);
     return order != 0 ? order < 0 : a < b;

@@ -74,13 +74,17 @@ class ObjectReader {
 
  private:
   const Node* take(std::string_view key);
+  /// As take(), and notes a missing key and what it should have held.
+  const Node* take_required(std::string_view key, std::string_view what);
   template <class T>
-  std::optional<T> number(std::string_view key, const Range<T>& range);
+  std::optional<T> number(std::string_view key, const Node* found, const Range<T>& range);
+  std::optional<std::string> string(std::string_view key, const Node* found);
+  std::optional<double> quantity(std::string_view key,
+                                 const Node* found,
+                                 std::string_view unit_kind);
   template <class T>
   std::optional<std::vector<T>> numbers(std::string_view key, const Range<T>& range);
-  /// Notes a missing key, and what it should have held.
-  void require(std::string_view key, std::string_view what);
-  void note_duplicates(std::vector<std::size_t> indices);
+  void note_duplicates();
 
   const Node* node_;
   std::string path_;

@@ -28,6 +28,9 @@ namespace {
 constexpr std::string_view kPlainTag = "?";
 constexpr std::string_view kQuotedTag = "!";
 
+/// A control character that JSON allows in a string, and YAML nowhere.
+constexpr char kDelete = 0x7F;
+
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
@@ -321,14 +324,14 @@ class TreeBuilder final : public YAML::EventHandler {
     return mark.pos < 0 ? 0 : static_cast<std::size_t>(mark.pos);
   }
 
-  [[nodiscard]] core::Location location(const YAML::Mark& mark) const {
+  core::Location location(const YAML::Mark& mark) {
     const auto position = positions_.at(offset(mark));
     return {.file = file_, .line = position.line, .column = position.column};
   }
 
   std::string_view text_;
   core::TextPositions positions_;
-  const std::string& file_;
+  core::FileName file_;
   std::optional<core::Error> problem_;
   std::vector<Frame> frames_;
   Node root_;
@@ -388,7 +391,7 @@ void note_exception(TreeBuilder& builder, const YAML::Exception& exception, std:
 std::size_t first_control_character(std::string_view text) {
   const auto found = std::find_if(text.begin(), text.end(), [](char c) {
     const auto byte = static_cast<unsigned char>(c);
-    return (byte < 0x20 && c != '\t' && c != '\n' && c != '\r') || byte == 0x7F;
+    return (byte < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == kDelete;
   });
   return static_cast<std::size_t>(found - text.begin());
 }
@@ -413,18 +416,20 @@ core::Result<Node> parse_yaml(std::string_view text, const std::string& file) {
                     .hint = fmt::format("JSON may take {}", kMaxDocumentBytes)});
   }
   text = core::without_byte_order_mark(text);
+  // JSON is YAML, too, and read some thirty times as fast, but for one character. What is not JSON
+  // gets YAML's messages.
+  if (const std::size_t start = text.find_first_not_of(" \t\r\n");
+      start != std::string_view::npos && (text[start] == '{' || text[start] == '[') &&
+      text.find(kDelete) == std::string_view::npos) {
+    if (auto json = parse_json(text, file)) {
+      return json;
+    }
+  }
   if (const std::size_t valid = core::valid_utf8_prefix(text); valid < text.size()) {
     return fail_at(text.substr(0, valid), valid, file, "invalid UTF-8");
   }
   if (const std::size_t at = first_control_character(text); at < text.size()) {
     return fail_at(text, at, file, "a control character, which YAML does not allow");
-  }
-  // JSON is YAML, too, and read some thirty times as fast. What is not JSON gets YAML's messages.
-  if (const std::size_t start = text.find_first_not_of(" \t\r\n");
-      start != std::string_view::npos && (text[start] == '{' || text[start] == '[')) {
-    if (auto json = parse_json(text, file)) {
-      return json;
-    }
   }
   TreeBuilder builder(text, file);
   try {

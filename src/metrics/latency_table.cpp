@@ -24,8 +24,8 @@ enum List : std::uint8_t {
   kClientTpot,
   kClientE2e,
   kServerTtft,
-  kServerTpot,
   kServerE2e,
+  kServerTpot,  ///< Where it is not the client's.
   kNumLists,
 };
 
@@ -65,7 +65,9 @@ void LatencyTable::show(const std::function<void(ListBlocks)>& visit) const {
     const std::span<const std::int64_t> gaps = columns[kGaps];
     const std::size_t with_gaps = mean_gaps(columns[kRest], gaps, made[kClientTpot]);
     lists[kClientTpot] = {made[kClientTpot].data(), with_gaps};
-    mean_gaps({server_rest.data(), size}, gaps, made[kServerTpot]);
+    if (has_rest_leads_) {
+      mean_gaps({server_rest.data(), size}, gaps, made[kServerTpot]);
+    }
     lists[kServerTpot] = {made[kServerTpot].data(), with_gaps};
     lists[kQueueTimes] = columns[kQueueTime];
     lists[kClientTtft] = columns[kTtft];
@@ -78,8 +80,9 @@ LatencyTable::Distributions LatencyTable::distributions_ms(QuantileCurves* curve
       kClientTtft, kClientTpot, kClientE2e, kQueueTimes};
   std::array<FineCounts, kNumLatencies> counts;
   bool counted = curves == nullptr;
+  const std::size_t num_lists = has_rest_leads_ ? kNumLists : kServerTpot;
   const auto all = metrics::distributions_ms(
-      kNumLists, static_cast<std::int64_t>(table_.size()), [&](const auto& visit) {
+      num_lists, static_cast<std::int64_t>(table_.size()), [&](const auto& visit) {
         show([&](ListBlocks blocks) {
           for (std::size_t i = 0; !counted && i < kCurves.size(); ++i) {
             counts[i].add(blocks[kCurves[i]]);
@@ -95,7 +98,9 @@ LatencyTable::Distributions LatencyTable::distributions_ms(QuantileCurves* curve
   }
   return {.queue_time = all[kQueueTimes],
           .client = {.ttft = all[kClientTtft], .tpot = all[kClientTpot], .e2e = all[kClientE2e]},
-          .server = {.ttft = all[kServerTtft], .tpot = all[kServerTpot], .e2e = all[kServerE2e]}};
+          .server = {.ttft = all[kServerTtft],
+                     .tpot = all[has_rest_leads_ ? kServerTpot : kClientTpot],
+                     .e2e = all[kServerE2e]}};
 }
 
 }  // namespace ridgeline::metrics

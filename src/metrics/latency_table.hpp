@@ -26,6 +26,7 @@ class LatencyTable {
     RIDGELINE_CHECK(record.first_scheduled >= record.queued, "a request scheduled before its time");
     const core::Duration client_rest = latency.client_e2e - latency.client_ttft;
     const core::Duration server_rest = latency.server_e2e - latency.server_ttft;
+    has_rest_leads_ = has_rest_leads_ || client_rest != server_rest;
     table_.push_back({(record.first_scheduled - record.queued).count(),
                       latency.client_ttft.count(),
                       client_rest.count(),
@@ -63,6 +64,7 @@ class LatencyTable {
   void show(const std::function<void(ListBlocks)>& visit) const;
 
   IntegerTable<kNumColumns> table_;
+  bool has_rest_leads_ = false;  ///< Without any, the time per token is the same on both clocks.
 };
 
 }  // namespace ridgeline::metrics

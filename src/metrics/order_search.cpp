@@ -35,8 +35,10 @@ constexpr double kDeviations = 2.5;
 
 SystematicSample::SystematicSample(std::int64_t count) {
   if (count > kFewestSampled) {
-    stride_ = count / std::clamp(count / kValuesPerSampled, kFewestSampled, kMostSampled);
+    const std::int64_t wanted = std::clamp(count / kValuesPerSampled, kFewestSampled, kMostSampled);
+    stride_ = count / wanted;
     next_ = stride_ / 2;
+    values_.reserve(static_cast<std::size_t>(count / stride_ + 1));
   }
 }
 
@@ -136,6 +138,9 @@ void OrderSearch::arrange() {
           static_cast<unsigned>(std::bit_width(statistics::distance(range.low, range.high)));
       range.shift = bits > kCellBits ? bits - kCellBits : 0;
       range.cells.resize(range.cell_of(range.high) + 1);
+    } else {
+      // With room for a sample that has too few of them.
+      range.kept.reserve(static_cast<std::size_t>(range.expected + range.expected / 8));
     }
   }
 }

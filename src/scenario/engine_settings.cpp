@@ -87,12 +87,6 @@ NamedOptions make_setting_options() {
           }};
 }
 
-/// The entry that a version names; vLLM's where it names none.
-const engine::SchedulerEntry& entry_of(const EngineSection& section) {
-  const auto choice = engine::find_engine(section.version);
-  return choice ? *choice->engine : engine::schedulers().front();
-}
-
 /// vLLM's keys for the same purpose as a key of some engine, or that key of its own.
 std::vector<std::string_view> purposes_of(std::string_view key) {
   std::vector<std::string_view> purposes = {key};
@@ -115,7 +109,7 @@ std::string own_word(const engine::SchedulerEntry& chosen, std::string_view key)
   std::vector<std::string> keys;
   if (chosen.own == nullptr) {
     for (const Option& option : options()) {
-      if (option.section() == "engine" && applies(option, EngineSection())) {
+      if (option.section() == "engine" && applies(option, chosen)) {
         keys.emplace_back(option.key());
       }
     }
@@ -243,11 +237,19 @@ std::span<const Option> engine_setting_options() {
   return kOptions.all();
 }
 
+const engine::SchedulerEntry& entry_of(const EngineSection& section) {
+  const auto choice = engine::find_engine(section.version);
+  return choice ? *choice->engine : engine::schedulers().front();
+}
+
 bool applies(const Option& option, const EngineSection& engine) {
+  return applies(option, entry_of(engine));
+}
+
+bool applies(const Option& option, const engine::SchedulerEntry& chosen) {
   if (option.section() != "engine" || std::ranges::find(kShared, option.key()) != kShared.end()) {
     return true;
   }
-  const engine::SchedulerEntry& chosen = entry_of(engine);
   if (has_too(chosen, option.key()) || has_setting(chosen, option.key())) {
     return true;
   }
@@ -273,7 +275,7 @@ void check_engine_settings(Findings& findings) {
     findings.problem(kOfVllmsFleets, fmt::format("is not modelled for {} yet", chosen.name));
   }
   for (const Option& option : options()) {
-    if (applies(option, section) || !findings.given(option.path)) {
+    if (!findings.given(option.path) || applies(option, chosen)) {
       continue;
     }
     findings.problem(

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "engine/engine_plan.hpp"
+#include "engine/schedulers.hpp"
 #include "scenario/findings.hpp"
 #include "scenario/options.hpp"
 #include "scenario/resolution.hpp"
@@ -19,6 +20,10 @@ namespace ridgeline::scenario {
 /// Whether an option means something beside the engine that the section names: false for settings
 /// of another engine. Options outside the section `engine` always do.
 [[nodiscard]] bool applies(const Option& option, const EngineSection& engine);
+/// For many options of one section, whose version is then read once.
+[[nodiscard]] bool applies(const Option& option, const engine::SchedulerEntry& chosen);
+/// The engine that a version names; vLLM where it names none.
+[[nodiscard]] const engine::SchedulerEntry& entry_of(const EngineSection& section);
 
 /// Whether a setting has the value that its engine's table gives it.
 [[nodiscard]] bool is_standard(const Option& option, const Scenario& scenario);

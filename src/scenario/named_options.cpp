@@ -1,7 +1,6 @@
 #include "scenario/named_options.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -29,16 +28,20 @@ std::string example_of(const document::Parameter& parameter) {
 }  // namespace
 
 std::string flag_word(std::string_view name) {
+  const auto upper = [&](std::size_t at) {
+    return at < name.size() && name[at] >= 'A' && name[at] <= 'Z';
+  };
   std::string word;
+  word.reserve(name.size() + 4);
   for (std::size_t i = 0; i < name.size(); ++i) {
-    const auto upper = [&](std::size_t at) {
-      return at < name.size() && std::isupper(static_cast<unsigned char>(name[at])) != 0;
-    };
-    const bool begins =
-        upper(i) && i > 0 && (!upper(i - 1) || (i + 1 < name.size() && !upper(i + 1)));
-    word += begins ? "-" : "";
-    word +=
-        name[i] == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(name[i])));
+    if (!upper(i)) {
+      word += name[i] == '_' ? '-' : name[i];
+      continue;
+    }
+    if (i > 0 && (!upper(i - 1) || (i + 1 < name.size() && !upper(i + 1)))) {
+      word += '-';
+    }
+    word += static_cast<char>(name[i] - 'A' + 'a');
   }
   return word;
 }
@@ -57,8 +60,12 @@ NamedOptions::NamedOptions(std::string_view section,
                           .example = example_of(parameter)});
         known = texts_.end() - 1;
       }
-      known->unset += fmt::format(
-          "{}{}: {}", known->unset.empty() ? "" : ", ", table.name, parameter.default_text());
+      if (!known->unset.empty()) {
+        known->unset += ", ";
+      }
+      known->unset += table.name;
+      known->unset += ": ";
+      known->unset += parameter.default_text();
     }
   }
   for (const Texts& texts : texts_) {

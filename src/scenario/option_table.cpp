@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -439,7 +440,10 @@ constexpr auto kRunOptions = std::to_array<Option>({
 // clang-format on
 
 std::vector<Option> all_options() {
-  std::vector<Option> all(kServedOptions.begin(), kServedOptions.end());
+  constexpr std::size_t kEnough = 512;  // Moving the table as it grows costs as much as making it.
+  std::vector<Option> all;
+  all.reserve(kEnough);
+  all.assign(kServedOptions.begin(), kServedOptions.end());
   // Behind the engine's own.
   const auto behind = std::find_if(all.rbegin(), all.rend(), [](const Option& option) {
                         return option.section() == "engine";

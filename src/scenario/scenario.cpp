@@ -20,6 +20,7 @@
 #include "document/document.hpp"
 #include "document/node_builder.hpp"
 #include "document/reader.hpp"
+#include "engine/schedulers.hpp"
 #include "latency/step_time_model.hpp"
 #include "scenario/engine_settings.hpp"
 #include "scenario/nested_members.hpp"
@@ -57,8 +58,11 @@ class Loader {
   void read_section(const std::string& path,
                     const document::Node& node,
                     Provenance::Origin origin) {
-    const std::string_view key = naming_key(path);
-    if (node.is_string() && !key.empty()) {
+    if (node.is_map() && node.members().empty()) {
+      return;
+    }
+    const std::string_view key = node.is_string() ? naming_key(path) : std::string_view();
+    if (!key.empty()) {
       const document::Node named = document::Node::map(
           {{.key = std::string(key), .value = node, .where = node.where()}}, node.where());
       read_section(path, named, origin);
@@ -260,15 +264,16 @@ const char* name(Provenance::Origin origin) {
 }
 
 const Provenance& provenance_of(const std::vector<Provenance>& provenance, std::string_view path) {
-  const auto found = std::ranges::find(provenance, path, &Provenance::path);
-  RIDGELINE_CHECK(found != provenance.end(), path);
-  return *found;
+  const Option* const option = find_option(path);
+  RIDGELINE_CHECK(option != nullptr && provenance.size() == options().size(), path);
+  return provenance[static_cast<std::size_t>(option - options().data())];
 }
 
 core::Result<LoadedScenario> read_scenario(const document::Node& document,
                                            const std::vector<Override>& overrides,
                                            Purpose purpose) {
   Loader loader;
+  loader.loaded.provenance.reserve(options().size());
   for (const auto& option : options()) {
     loader.loaded.provenance.push_back({.path = std::string(option.path)});
   }
@@ -324,9 +329,10 @@ core::Result<LoadedScenario> load_scenario(const std::optional<std::string>& fil
 
 document::Node to_node(const Scenario& scenario) {
   NestedMembers top;
+  const engine::SchedulerEntry& engine = entry_of(scenario.deployment.engine);
   for (const auto& option : options()) {
     const bool of_pools = option.path == "cluster.instances" && scenario.run.cluster.pools;
-    if (of_pools || !applies(option, scenario.deployment.engine)) {
+    if (of_pools || !applies(option, engine)) {
       continue;
     }
     if (auto value = value_node(option, scenario); !value.is_null()) {

@@ -47,7 +47,7 @@ Evidence unreadable(std::string problem) {
 /// Where a line has NaN or Infinity, in columns.
 std::set<int> columns_without_number(std::string_view record) {
   std::set<int> columns;
-  const core::TextPositions positions(record);
+  core::TextPositions positions(record);
   for (const std::string_view token : {"NaN", "Infinity"}) {
     for (std::size_t at = record.find(token); at != std::string_view::npos;
          at = record.find(token, at + token.size())) {

@@ -163,7 +163,7 @@ TEST(Shortest, ReadsBackTheSame) {
 }
 
 TEST(TextPositions, CountsLinesAndCharacters) {
-  const TextPositions positions("ab\n\xC3\xA9x\n");
+  TextPositions positions("ab\n\xC3\xA9x\n");
   EXPECT_EQ(positions.at(0).line, 1);
   EXPECT_EQ(positions.at(0).column, 1);
   EXPECT_EQ(positions.at(2).column, 3);  // the line break itself
@@ -180,7 +180,7 @@ TEST(TextPositions, AgreesWithACountFromTheStartOnLongText) {
   for (int i = 0; i < 500; ++i) {
     text += i % 37 == 0 ? "\n" : (i % 5 == 0 ? "\xE2\x82\xAC" : "x");
   }
-  const TextPositions positions(text);
+  TextPositions positions(text);
   int line = 1;
   int column = 1;
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -198,8 +198,29 @@ TEST(TextPositions, AgreesWithACountFromTheStartOnLongText) {
   }
 }
 
+TEST(TextPositions, AskedInAnyOrder) {
+  // Line k + 1 is k letters long, before its break: it begins at k (k + 1) / 2.
+  std::string text;
+  for (std::size_t k = 0; k < 40; ++k) {
+    text += std::string(k, 'x') + "\n";
+  }
+  TextPositions positions(text);
+  for (const int k : {39, 3, 30, 3, 0, 12, 39, 11}) {
+    const auto position = positions.at(static_cast<std::size_t>(k * (k + 1) / 2 + k / 2));
+    EXPECT_EQ(position.line, k + 1);
+    EXPECT_EQ(position.column, k / 2 + 1);
+  }
+}
+
+TEST(TextPositions, InOneLineOfAsciiColumnsAreOffsets) {
+  TextPositions positions("{\"a\": 1}");
+  EXPECT_EQ(positions.at(5).line, 1);
+  EXPECT_EQ(positions.at(5).column, 6);
+  EXPECT_EQ(positions.at(100).column, 9);  // The end.
+}
+
 TEST(TextPositions, HoldsForAnEmptyText) {
-  const TextPositions positions("");
+  TextPositions positions("");
   EXPECT_EQ(positions.at(0).line, 1);
   EXPECT_EQ(positions.at(7).column, 1);
 }

@@ -202,6 +202,8 @@ TEST(ParseYaml, RefusesControlCharactersAndInvalidUtf8) {
   using namespace std::string_view_literals;
   // yaml-cpp takes the byte 4 for the end of the text, and zeros for UTF-16.
   EXPECT_EQ(read("a: 1\nb: \x04\nc: 1"), "f:2:4: a control character, which YAML does not allow");
+  // JSON allows that one.
+  EXPECT_EQ(read("{\"a\": \"b\x7F\"}"), "f:1:9: a control character, which YAML does not allow");
   EXPECT_EQ(read("a\0: 1"sv), "f:1:2: a control character, which YAML does not allow");
   EXPECT_EQ(read("\xFF\xFE"
                  "a\0"sv),

@@ -57,6 +57,23 @@ TEST(LatencyTable, BothClocksFollowFromOne) {
   EXPECT_DOUBLE_EQ(mean_of(server.tpot), (1.9 + 2.95) / 2.0);
 }
 
+TEST(LatencyTable, ClocksThatDifferInTheFirstTokenAloneAgreeInTheRest) {
+  LatencyTable table;
+  domain::RequestRecord record;
+  record.output_tokens = core::Tokens(11);
+  table.add(record,
+            {.client_ttft = table_ms(12),
+             .client_e2e = table_ms(32),
+             .server_ttft = table_ms(10),
+             .server_e2e = table_ms(30),
+             .client_end = {}});
+  const auto [queue_time, client, server] = table.distributions_ms();
+  EXPECT_DOUBLE_EQ(mean_of(client.tpot), 2.0);  // Ten gaps: 20 / 10 ms.
+  EXPECT_DOUBLE_EQ(mean_of(server.tpot), 2.0);
+  EXPECT_DOUBLE_EQ(mean_of(server.ttft), 10.0);
+  EXPECT_DOUBLE_EQ(mean_of(server.e2e), 30.0);
+}
+
 TEST(LatencyTable, QuantilesOfBothClocks) {
   LatencyTable table;
   add_row(table, 1, 30, 90, 4, 21);  // As above: 60 / 20 = 3 ms for the client, 59 / 20 = 2.95 ms.

@@ -1,5 +1,5 @@
 """Watches the engines that Ridgeline models: what a release changed of the functions that our rules cite, and which
-defaults it has. `./dev engines` runs it; docs/internals/engines.md says when."""
+defaults it has. `./dev engines` runs it; docs/guide/adding.md says when."""
 
 import argparse
 import difflib
@@ -102,7 +102,7 @@ def check(engine: Engine, version: str, base: str | None, with_diff: bool) -> in
 
 
 def record(engine: Engine, versions: list[str]) -> int:
-    """Oldest last: what an old release has elsewhere is known by its hash in the next newer one."""
+    """Newest first: what an older release has elsewhere is known by its hash in the next newer one."""
     last = engine.record.before(max(versions, key=order))
     newer: dict[Place, Seen | None] = engine.record.seen[last] if last else {}
     for version in sorted(versions, key=order, reverse=True):

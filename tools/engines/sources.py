@@ -70,11 +70,11 @@ class Undocumented(ast.NodeTransformer):
         return node
 
 
-def canonical(node: object) -> str:
+def canonical(node: object, left_out: tuple[str, ...] = ()) -> str:
     """A syntax tree as text that is the same in every version of Python: empty parts and marks of the reader are left out."""
     if isinstance(node, ast.AST):
         parts = (f"{name}={canonical(value)}" for name, value in ast.iter_fields(node)
-                 if name not in ("ctx", "kind", "type_comment") and value is not None and value != [])
+                 if name not in ("ctx", "kind", "type_comment", *left_out) and value is not None and value != [])
         return f"{type(node).__name__}({','.join(parts)})"
     if isinstance(node, list):
         return f"[{','.join(map(canonical, node))}]"
@@ -83,8 +83,7 @@ def canonical(node: object) -> str:
 
 def digest(node: ast.stmt) -> str:
     """Of a definition without its name, so that a new name is seen as one. 12 digits are enough for some hundred."""
-    parts = (f"{field}={canonical(value)}" for field, value in ast.iter_fields(node) if field not in ("name", "target", "targets"))
-    return hashlib.sha256(f"{type(node).__name__}({','.join(parts)})".encode()).hexdigest()[:12]
+    return hashlib.sha256(canonical(node, ("name", "target", "targets")).encode()).hexdigest()[:12]
 
 
 class Package:

@@ -30,7 +30,7 @@
 #include "engine/instance.hpp"
 #include "engine/instance_group.hpp"
 #include "engine/leg.hpp"
-#include "engine/loop/lock_step.hpp"
+#include "engine/loop/rank_steps.hpp"
 #include "engine/server.hpp"
 #include "routing/router.hpp"
 

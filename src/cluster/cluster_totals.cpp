@@ -17,7 +17,7 @@
 #include "engine/engine.hpp"
 #include "engine/instance.hpp"
 #include "engine/instance_group.hpp"
-#include "engine/loop/lock_step.hpp"
+#include "engine/loop/rank_steps.hpp"
 
 namespace ridgeline::cluster {
 namespace {

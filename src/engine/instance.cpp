@@ -17,6 +17,7 @@
 #include "engine/engine.hpp"
 #include "engine/leg.hpp"
 #include "engine/loop/step_loop.hpp"
+#include "engine/loop/step_scheduler.hpp"
 #include "engine/options.hpp"
 #include "engine/schedulers.hpp"
 #include "engine/server.hpp"

@@ -1,13 +1,18 @@
 #include "engine/instance_group.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "core/check.hpp"
 #include "core/time.hpp"
 #include "engine/instance.hpp"
+#include "engine/loop/lock_step.hpp"
+#include "engine/loop/rank_agreement.hpp"
+#include "engine/loop/rank_steps.hpp"
 #include "engine/loop/step_loop.hpp"
 #include "engine/schedulers.hpp"
 #include "engine/server.hpp"
@@ -16,7 +21,7 @@ namespace ridgeline::engine {
 
 InstanceGroup::InstanceGroup(std::vector<Instance*> members)
     : members_(std::move(members)),
-      ranks_(
+      ranks_(std::make_unique<LockStep>(
           [&] {
             std::vector<StepLoop*> ranks;
             for (const Instance* const member : members_) {
@@ -27,7 +32,15 @@ InstanceGroup::InstanceGroup(std::vector<Instance*> members)
             return ranks;
           }(),
           scheduler_of(members_.front()->rank_->options()).ranks_agree_every,
-          make_rank_agreement(members_.front()->rank_->options())) {}
+          make_rank_agreement(members_.front()->rank_->options()))) {}
+
+InstanceGroup::InstanceGroup(InstanceGroup&&) noexcept = default;
+InstanceGroup& InstanceGroup::operator=(InstanceGroup&&) noexcept = default;
+InstanceGroup::~InstanceGroup() = default;
+
+const RankSteps& InstanceGroup::steps_of(std::size_t rank) const {
+  return ranks_->steps_of(rank);
+}
 
 core::SimTime InstanceGroup::next_handover() const {
   core::SimTime next = core::SimTime::never();
@@ -59,7 +72,7 @@ Pause InstanceGroup::advance(core::SimTime limit,
   while (true) {
     const core::SimTime handover = next_handover();
     const Pause pause =
-        ranks_.advance(std::min(limit, handover), pause_at_completion, max_segments);
+        ranks_->advance(std::min(limit, handover), pause_at_completion, max_segments);
     if (pause != Pause::kLimit && pause != Pause::kIdle) {
       return pause;
     }

@@ -10,11 +10,12 @@
 #include "core/result.hpp"
 #include "engine/engine.hpp"
 #include "engine/engine_plan.hpp"
-#include "engine/loop/rank_agreement.hpp"
-#include "engine/loop/step_scheduler.hpp"
 #include "engine/options.hpp"
 
 namespace ridgeline::engine {
+
+class RankAgreement;
+class StepScheduler;
 
 /// One line of the registry (engine/schedulers.cpp): a scheduling policy.
 struct SchedulerEntry {

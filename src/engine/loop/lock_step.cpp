@@ -41,6 +41,7 @@ LockStep::LockStep(std::vector<StepLoop*> ranks,
                   "the stages of a pipeline are not in lock-step");
   for (const StepLoop* const rank : ranks_) {
     schedulers_.push_back(rank->scheduler_.get());
+    rank->scheduler_->decodes().gather(false);  // Steps without a request are dummies here.
   }
 }
 
@@ -122,7 +123,7 @@ Pause LockStep::advance(core::SimTime limit, bool pause_at_completion, std::int6
 /// horizon.
 bool LockStep::fill_pipeline(core::SimTime now) {
   for (StepLoop* const rank : ranks_) {
-    rank->hold_blocks_until(now, rank->scheduler_->counts().used_blocks);
+    rank->hold_blocks_until(now, rank->scheduler_->used_blocks());
     rank->schedule_due_ = false;
   }
   while (ranks_.front()->num_in_flight_ < depth_ && form_parts()) {
@@ -216,7 +217,7 @@ bool LockStep::complete_oldest() {
   bool has_finished = false;
   for (StepLoop* const rank : ranks_) {
     if (const InFlight& oldest = rank->in_flight(0); oldest.step.empty()) {
-      rank->hold_blocks_until(oldest.end, rank->scheduler_->counts().used_blocks);
+      rank->hold_blocks_until(oldest.end, rank->scheduler_->used_blocks());
       rank->retire_oldest();
     } else {
       has_finished = rank->complete_oldest() || has_finished;

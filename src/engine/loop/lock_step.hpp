@@ -10,17 +10,12 @@
 #include "domain/step.hpp"
 #include "engine/loop/pace.hpp"
 #include "engine/loop/rank_agreement.hpp"
+#include "engine/loop/rank_steps.hpp"
 #include "engine/loop/step_loop.hpp"
 #include "engine/loop/step_scheduler.hpp"
 #include "engine/server.hpp"
 
 namespace ridgeline::engine {
-
-/// What a rank of a group did in its steps, besides its EngineTotals.
-struct RankSteps {
-  std::int64_t dummy_steps = 0;  ///< Steps without a request.
-  core::Duration waited;         ///< Sum over steps: for the rank that took longest.
-};
 
 /// Data-parallel ranks whose experts are cut over all of them: each has its own scheduler and KV
 /// cache, and no step ends before all have brought their tokens to the experts and back. So a step

@@ -117,7 +117,7 @@ void LockStep::take_dummies(StepLoop& rank, QuietPart& part) {
   const core::Duration busy = part.run.pace->length(rounds);
   dummies.add(domain::Bottleneck::kOverhead, busy - dummies.gpu());
   rank.count(dummies, busy, rounds);
-  rank.hold_blocks(part.run, rank.scheduler_->counts().used_blocks, {});
+  rank.hold_blocks(part.run, rank.scheduler_->used_blocks(), {});
   rank.move_steps(part.run);
   rank.totals_.jumped_steps += rounds;
 }

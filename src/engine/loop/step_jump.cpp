@@ -36,7 +36,8 @@ core::SimTime StepLoop::QuietRun::end_of(std::int64_t n) const {
 
 /// Takes as many rounds at once as are quiet and end before `limit`; false where there is none.
 bool StepLoop::jump(core::SimTime limit) {
-  QuietRun run;
+  QuietRun& run = run_;
+  run.clear();
   if (!is_quiet(run)) {
     return false;
   }
@@ -76,15 +77,25 @@ void StepLoop::start_run(QuietRun& run) {
   run.delay = delays_forming_ ? run.mask : core::Duration();
 }
 
+/// When the requests of a step in flight that repeats itself had their last token.
+core::SimTime StepLoop::last_token_of(const InFlight& step) const {
+  return step.members.count > 0 ? scheduler_->decodes().last_end()
+                                : step.step.front().sequence->last_token;
+}
+
 /// Does the rounds of a run, whose times are known and counted.
 void StepLoop::take_rounds(QuietRun& run) {
-  std::vector<ScheduledStep*> steps;
+  ring_.clear();
   for (std::size_t place = 0; place < depth_; ++place) {
-    steps.push_back(&in_flight(place).step);
+    ring_.push_back(&in_flight(place).step);
   }
   report_gaps(run);
-  const std::int64_t used = scheduler_->counts().used_blocks;
-  hold_blocks(run, used, scheduler_->advance_quiet(steps, run.rounds));
+  const std::int64_t used = scheduler_->used_blocks();
+  const bool has_members = !scheduler_->decodes().empty();
+  hold_blocks(run, used, scheduler_->advance_quiet(ring_, run.rounds));
+  if (has_members) {
+    scheduler_->decodes().set_last_end(run.end_of(run.rounds));
+  }
   for (const domain::StepRecord& record : run.log) {
     inputs_.sink.on_steps(record);
   }
@@ -106,6 +117,16 @@ bool StepLoop::is_quiet(QuietRun& run) {
   const std::int64_t quiet = scheduler_->quiet_steps();
   if (quiet == 0) {
     return false;
+  }
+  if (const std::int64_t members = scheduler_->decodes().count(); members > 0) {
+    for (std::size_t place = 0; place < depth_; ++place) {
+      if (!in_flight(place).step.empty() || in_flight(place).members.count != members) {
+        return false;
+      }
+    }
+    run.steps_per_request = static_cast<std::int64_t>(depth_);
+    run.most = std::min(quiet, scheduler_->decodes().steps_left());
+    return run.most > 0;
   }
   std::int64_t parts = 0;
   std::int64_t tokens = std::numeric_limits<std::int64_t>::max();  // That each may still be given.
@@ -144,25 +165,11 @@ void StepLoop::jump_with_drafts(core::SimTime limit, std::int64_t rounds) {
     hand_out_tokens();
     scheduler_->advance_round(in_flight(0).step, tokens_);
     totals_.peak_used_blocks =
-        std::max(totals_.peak_used_blocks, core::Blocks(scheduler_->counts().used_blocks));
+        std::max(totals_.peak_used_blocks, core::Blocks(scheduler_->used_blocks()));
     retire_oldest();
     past_horizon_ = !launch(in_flight(num_in_flight_));
     ++totals_.jumped_steps;
   }
-}
-
-/// The model's line through a context, asked for once; nullptr if it has none there.
-const domain::AffineStep* StepLoop::line_at(std::int64_t decodes, core::Tokens context) {
-  const auto index = static_cast<std::size_t>(decodes);
-  if (index >= lines_.size()) {
-    lines_.resize(index + 1);
-  }
-  auto& line = lines_[index];
-  const auto holds = [&] { return line && context >= line->lowest && context <= line->highest; };
-  if (!holds()) {
-    line = inputs_.model.affine(decodes, context);
-  }
-  return holds() ? &*line : nullptr;
 }
 
 /// The run as one row of the step log.
@@ -195,11 +202,11 @@ std::optional<StepLoop::OnLine> StepLoop::on_line(const QuietRun& run) {
     return std::nullopt;
   }
   const InFlight& newest = in_flight(depth_ - 1);
-  const auto decodes = static_cast<std::int64_t>(newest.step.size());
+  const std::int64_t decodes = newest.num_requests();
   const core::Tokens context =
       newest.context + core::Tokens(decodes) - inputs_.model.spared_context(run.shared_context);
   const domain::AffineStep* const line =
-      context >= core::Tokens(0) ? line_at(decodes, context) : nullptr;
+      context >= core::Tokens(0) ? times_.line(decodes, context) : nullptr;
   if (line == nullptr) {
     return std::nullopt;
   }
@@ -268,7 +275,7 @@ void StepLoop::plan_step_by_step(core::SimTime limit, QuietRun& run) {
       }
       decode_lengths_.emplace_back(part.num_computed_tokens + further);
     }
-    const auto decodes = static_cast<std::int64_t>(before.step.size());
+    const std::int64_t decodes = before.num_requests();
     const domain::StepBatch batch{
         .num_decodes = decodes,
         .decode_context = before.context + core::Tokens(decodes * further),
@@ -290,9 +297,10 @@ void StepLoop::plan_step_by_step(core::SimTime limit, QuietRun& run) {
 
 /// Reports for each round the time since the requests of its step had their last token.
 void StepLoop::report_gaps(const QuietRun& run) {
-  std::vector<core::SimTime> last;  // Last token of each step in flight.
+  std::vector<core::SimTime>& last = last_tokens_;  // Last token of each step in flight.
+  last.clear();
   for (std::size_t place = 0; place < depth_; ++place) {
-    last.push_back(in_flight(place).step.front().sequence->last_token);
+    last.push_back(last_token_of(in_flight(place)));
   }
   const bool one_composition = run.steps_per_request == static_cast<std::int64_t>(depth_);
   const std::int64_t singly =
@@ -300,11 +308,10 @@ void StepLoop::report_gaps(const QuietRun& run) {
   for (std::int64_t round = 0; round < singly; ++round) {
     const std::size_t place = static_cast<std::size_t>(round) % depth_;
     const core::SimTime end = run.end_of(round + 1);
-    inputs_.sink.on_token_gaps(
-        {.gap = end - last[place],
-         .growth = {},
-         .count = 1,
-         .requests = static_cast<std::int64_t>(in_flight(place).step.size())});
+    inputs_.sink.on_token_gaps({.gap = end - last[place],
+                                .growth = {},
+                                .count = 1,
+                                .requests = in_flight(place).num_requests()});
     if (one_composition) {
       std::fill(last.begin(), last.end(), end);
     } else {
@@ -315,7 +322,7 @@ void StepLoop::report_gaps(const QuietRun& run) {
     inputs_.sink.on_token_gaps({.gap = run.pace->period,
                                 .growth = run.pace->growth,
                                 .count = run.rounds - singly,
-                                .requests = static_cast<std::int64_t>(in_flight(0).step.size())});
+                                .requests = in_flight(0).num_requests()});
   }
 }
 
@@ -354,8 +361,10 @@ void StepLoop::move_steps(const QuietRun& run) {
       part.sequence->num_delivered_tokens += times;
       part.sequence->last_token = std::max(part.sequence->last_token, last);
     }
-    step.context +=
-        core::Tokens(static_cast<std::int64_t>(step.step.size()) * run.steps_per_request * times);
+    const std::int64_t further = run.steps_per_request * times;
+    step.members.context += core::Tokens(step.members.count * further);
+    step.members.number += further;
+    step.context += core::Tokens(step.num_requests() * run.steps_per_request * times);
   }
   for (std::size_t ahead = 0; ahead < depth_; ++ahead) {
     const std::int64_t number = run.rounds + static_cast<std::int64_t>(ahead);

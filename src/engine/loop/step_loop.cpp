@@ -32,6 +32,8 @@ namespace ridgeline::engine {
 StepLoop::StepLoop(const EngineInputs& inputs, std::unique_ptr<StepScheduler> scheduler, bool jump)
     : inputs_(inputs),
       scheduler_(std::move(scheduler)),
+      times_(inputs.model,
+             jump && !inputs.model.needs_decode_lengths() && inputs.options.pipeline_depth == 0),
       keeps_history_(inputs.kv_history.kept > core::Duration()),
       jump_(jump && inputs.tokens == nullptr && inputs.kv_events == nullptr && !keeps_history_),
       needs_decode_lengths_(inputs.model.needs_decode_lengths()),
@@ -46,6 +48,7 @@ StepLoop::StepLoop(const EngineInputs& inputs, std::unique_ptr<StepScheduler> sc
   if (inputs.kv_events != nullptr) {
     scheduler_->tell_kv_events(*inputs.kv_events);
   }
+  scheduler_->decodes().gather(jump_ && !needs_decode_lengths_ && scheduler_->can_gather());
 }
 
 void StepLoop::submit(const domain::Request& request, core::SimTime queued) {
@@ -94,21 +97,21 @@ void StepLoop::release_grammars() {
 /// Something changed at `at`: a step may be formed, unless one is in flight.
 void StepLoop::wake(core::SimTime at) {
   if (num_in_flight_ == 0 && !schedule_due_) {
-    hold_blocks_until(at, scheduler_->counts().used_blocks);
+    hold_blocks_until(at, scheduler_->used_blocks());
     schedule_due_ = true;
   }
 }
 
 void StepLoop::finish_load(LoadId id, core::SimTime at, bool arrived) {
   RIDGELINE_CHECK(at >= now_, "KV arrived in the past");
-  hold_blocks_until(at, scheduler_->counts().used_blocks);
+  hold_blocks_until(at, scheduler_->used_blocks());
   scheduler_at(at).finish_load(id, arrived);
   wake(at);
 }
 
 void StepLoop::release_blocks(core::RequestId id, core::SimTime at) {
   RIDGELINE_CHECK(at >= now_, "blocks released in the past");
-  hold_blocks_until(at, scheduler_->counts().used_blocks);
+  hold_blocks_until(at, scheduler_->used_blocks());
   scheduler_at(at).release_blocks(id);
   wake(at);
 }
@@ -118,12 +121,14 @@ void StepLoop::connect(KvConnector& connector) {
   connector_ = &connector;
   scheduler_->connect(connector);
   jump_ = jump_ && !connector.stores_answers();
+  scheduler_->decodes().gather(jump_ && scheduler_->decodes().gathers());
 }
 
 void StepLoop::abort(core::RequestId id, core::SimTime at) {
   RIDGELINE_CHECK(at >= now_, "request aborted in the past");
-  hold_blocks_until(at, scheduler_->counts().used_blocks);
+  hold_blocks_until(at, scheduler_->used_blocks());
   if (const SequencePtr sequence = scheduler_at(at).abort(id); sequence != nullptr) {
+    take_leavers();
     report_end(sequence, domain::Outcome::kAborted);
     std::erase_if(compiling_, [&](const auto& wait) { return wait.second == sequence; });
   }
@@ -174,7 +179,7 @@ Pause StepLoop::advance(core::SimTime limit, bool pause_at_completion, std::int6
         return Pause::kLimit;
       }
       if (masks_until_ > now_) {
-        hold_blocks_until(masks_until_, scheduler_->counts().used_blocks);
+        hold_blocks_until(masks_until_, scheduler_->used_blocks());
       }
       schedule_due_ = false;
       past_horizon_ = !fill_pipeline();
@@ -243,7 +248,7 @@ bool StepLoop::fill_pipeline() {
 bool StepLoop::form(InFlight& next) {
   release_grammars();
   while (true) {
-    const std::int64_t preemptions = scheduler_->counts().preemptions;
+    const std::int64_t preemptions = scheduler_->num_preemptions();
     scheduler_at(now_).schedule(next.step);
     for (const LoadStart& load : scheduler_->load_starts()) {
       inputs_.loads->on_load_start(load, now_);
@@ -251,14 +256,44 @@ bool StepLoop::form(InFlight& next) {
     for (const SequencePtr& sequence : scheduler_->take_failed()) {
       report_end(sequence, domain::Outcome::kAborted);
     }
-    const SchedulerCounts counts = scheduler_->counts();
-    totals_.peak_used_blocks = std::max(totals_.peak_used_blocks, core::Blocks(counts.used_blocks));
-    if (!next.step.empty()) {
+    totals_.peak_used_blocks =
+        std::max(totals_.peak_used_blocks, core::Blocks(scheduler_->used_blocks()));
+    take_leavers();
+    next.members = scheduler_->decodes().in_step();
+    if (next.num_requests() > 0) {
+      scheduler_->decodes().form();
       return true;
     }
-    if (num_in_flight_ > 0 || counts.preemptions == preemptions) {
+    if (num_in_flight_ > 0 || scheduler_->num_preemptions() == preemptions) {
       return false;
     }
+  }
+}
+
+/// Members of the scheduler's set that have left it stand in the steps in flight by themselves, as
+/// if they had never been in it.
+void StepLoop::take_leavers() {
+  if (!scheduler_->decodes().has_leavers()) {
+    return;
+  }
+  const std::vector<DecodeSet::Leaver> leavers = scheduler_->decodes().take_leavers();
+  for (std::size_t place = 0; place < num_in_flight_; ++place) {
+    InFlight& in = in_flight(place);
+    const std::int64_t number = in.members.number;
+    for (const DecodeSet::Leaver& leaver : leavers) {
+      if (number < leaver.joined) {
+        continue;
+      }
+      const std::int64_t computed = leaver.base + number;
+      --in.members.count;
+      in.members.context -= core::Tokens(computed);
+      in.step.push_back({.sequence = leaver.sequence,
+                         .num_computed_tokens = computed,
+                         .num_scheduled_tokens = 1,
+                         .samples = true,
+                         .place = leaver.place});
+    }
+    std::ranges::sort(in.step, {}, &ScheduledSequence::place);
   }
 }
 
@@ -266,10 +301,11 @@ bool StepLoop::form(InFlight& next) {
 domain::StepBatch StepLoop::batch_of(InFlight& next) {
   prefills_.clear();
   decode_lengths_.clear();
-  next.context = {};
+  next.context = next.members.context;
   next.is_decodes = true;
   next.mask = mask_of(next.step);
   domain::StepBatch batch;
+  batch.num_decodes = next.members.count;
   for (const ScheduledSequence& part : next.step) {
     next.is_decodes = next.is_decodes && !part.is_prefill &&
                       part.num_drafts == inputs_.options.num_speculative_tokens;
@@ -315,7 +351,7 @@ StepLoop::Priced StepLoop::price(const domain::StepBatch& batch,
                                  core::Duration mask,
                                  core::SimTime now,
                                  core::SimTime newest_end) {
-  domain::StepTime time = inputs_.model.predict(batch);
+  domain::StepTime time = times_.of(batch);
   const core::Duration stall =
       batch.prefills.empty() ? core::Duration() : first_use_.take(batch.num_tokens());
   time.add(domain::Bottleneck::kOverhead, stall);
@@ -350,8 +386,7 @@ void StepLoop::count(const domain::StepTime& time, core::Duration busy, std::int
 /// Puts a step in flight; false where it would end after the horizon.
 bool StepLoop::launch(InFlight& next) {
   const domain::StepBatch batch = batch_of(next);
-  const Priced priced =
-      price(batch, static_cast<std::int64_t>(next.step.size()), next.mask, now_, newest_end());
+  const Priced priced = price(batch, next.num_requests(), next.mask, now_, newest_end());
   if (priced.end > inputs_.horizon) {
     return false;
   }
@@ -360,14 +395,13 @@ bool StepLoop::launch(InFlight& next) {
 }
 
 void StepLoop::put_in_flight(InFlight& next, const domain::StepBatch& batch, const Priced& priced) {
-  if (inputs_.options.log_steps && !next.step.empty()) {
-    inputs_.sink.on_steps(
-        domain::StepRecord::of_one(totals_.steps,
-                                   batch,
-                                   priced.start,
-                                   priced.end - priced.start,
-                                   priced.time,
-                                   core::Blocks(scheduler_->counts().used_blocks)));
+  if (inputs_.options.log_steps && next.num_requests() > 0) {
+    inputs_.sink.on_steps(domain::StepRecord::of_one(totals_.steps,
+                                                     batch,
+                                                     priced.start,
+                                                     priced.end - priced.start,
+                                                     priced.time,
+                                                     core::Blocks(scheduler_->used_blocks())));
   }
   count(priced.time, priced.end - priced.start, 1);
   next.end = priced.end;
@@ -394,9 +428,9 @@ void StepLoop::report_prefills(const ScheduledStep& step, const Priced& priced) 
 /// The oldest step ends: its tokens reach the clients.
 void StepLoop::hand_out_tokens() {
   const InFlight& oldest = in_flight(0);
-  hold_blocks_until(oldest.end, scheduler_->counts().used_blocks);
+  hold_blocks_until(oldest.end, scheduler_->used_blocks());
   draw_tokens(oldest.step);
-  deliver(oldest.step);
+  deliver(oldest);
   hand_over_gaps();
   hand_over_tokens();
   if (steps_without_tokens_ == kMostStepsWithoutTokens) {
@@ -415,7 +449,10 @@ void StepLoop::retire_oldest() {
 }
 
 bool StepLoop::complete_oldest() {
+  scheduler_->retire_decodes();
+  take_leavers();
   hand_out_tokens();
+  scheduler_->decodes().end(in_flight(0).members, now_);
   const std::vector<SequencePtr> finished = scheduler_at(now_).update(in_flight(0).step, tokens_);
   for (const SequencePtr& sequence : finished) {
     report_end(sequence, sequence->outcome_at_stop);
@@ -447,8 +484,13 @@ void StepLoop::draw_tokens(const ScheduledStep& step) {
 
 /// The step's tokens go to the clients, but for those behind a request's end: the first a gap after
 /// the one before, the others (drafts that were accepted) with it.
-void StepLoop::deliver(const ScheduledStep& step) {
+void StepLoop::deliver(const InFlight& ended) {
+  const ScheduledStep& step = ended.step;
   ++steps_without_tokens_;
+  if (ended.members.count > 0) {
+    steps_without_tokens_ = 0;
+    add_gaps(ended.members.count, now_ - scheduler_->decodes().last_end());
+  }
   for (std::size_t i = 0; i < step.size(); ++i) {
     Sequence& sequence = *step[i].sequence;
     const std::int64_t delivered =
@@ -523,7 +565,7 @@ void StepLoop::drop_all() {
 }
 
 void StepLoop::fail_all(core::SimTime at) {
-  hold_blocks_until(at, scheduler_->counts().used_blocks);
+  hold_blocks_until(at, scheduler_->used_blocks());
   num_in_flight_ = 0;
   schedule_due_ = false;
   compiling_.clear();
@@ -544,7 +586,7 @@ void StepLoop::stall(core::SimTime from, core::SimTime until) {
   if (masks_until_ > from) {
     masks_until_ = core::SimTime::saturating_sum(masks_until_, delay);
   }
-  hold_blocks_until(until, scheduler_->counts().used_blocks);
+  hold_blocks_until(until, scheduler_->used_blocks());
 }
 
 }  // namespace ridgeline::engine

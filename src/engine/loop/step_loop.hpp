@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/ids.hpp"
@@ -22,8 +24,10 @@
 #include "engine/kv_connector.hpp"
 #include "engine/kv_look.hpp"
 #include "engine/leg.hpp"
+#include "engine/loop/decode_set.hpp"
 #include "engine/loop/pace.hpp"
 #include "engine/loop/step_scheduler.hpp"
+#include "engine/loop/step_times.hpp"
 #include "engine/options.hpp"
 #include "engine/pipeline.hpp"
 
@@ -52,7 +56,7 @@ class StepLoop final : public Engine {
   void drop_all() override;
   void fail_all(core::SimTime at) override;
   void stall(core::SimTime from, core::SimTime until) override;
-  void forget_step_times() override { lines_.clear(); }
+  void forget_step_times() override { times_.forget(); }
 
   [[nodiscard]] core::SimTime now() const override { return now_; }
   [[nodiscard]] core::SimTime next_instant() const override;
@@ -72,12 +76,15 @@ class StepLoop final : public Engine {
   /// A step on its way through the GPU.
   struct InFlight {
     ScheduledStep step;
+    DecodeSet::InStep members;  ///< What it has of the scheduler's DecodeSet, besides.
     core::SimTime end;
     bool is_decodes = false;  ///< Each request decodes one token, behind all its drafts.
     core::Tokens context;     ///< Context of its decodes, before the step.
     core::Duration mask;      ///< Host time of its grammar masks.
     /// Requests that left while it was the newest step in flight: it, or one before it, names them.
     std::vector<SequencePtr> left;
+
+    [[nodiscard]] std::int64_t num_requests() const { return members.count + std::ssize(step); }
   };
   /// What a step takes, and when it ends.
   struct Priced {
@@ -102,6 +109,17 @@ class StepLoop final : public Engine {
     std::vector<core::SimTime> ends;
     std::optional<Pace> pace;  ///< Pace of the steps formed, where they are on a line.
     std::vector<domain::StepRecord> log;
+
+    /// As new, in the memory that it has.
+    void clear() {
+      std::vector<core::SimTime> own_ends = std::move(ends);
+      std::vector<domain::StepRecord> own_log = std::move(log);
+      *this = QuietRun();
+      own_ends.clear();
+      own_log.clear();
+      ends = std::move(own_ends);
+      log = std::move(own_log);
+    }
 
     /// When the n-th step from the oldest in flight on ends, counted from 1.
     [[nodiscard]] core::SimTime end_of(std::int64_t n) const;
@@ -150,11 +168,13 @@ class StepLoop final : public Engine {
                              core::SimTime now,
                              core::SimTime newest_end);
   void count(const domain::StepTime& time, core::Duration busy, std::int64_t steps);
+  void take_leavers();
+  [[nodiscard]] core::SimTime last_token_of(const InFlight& step) const;
   void hand_out_tokens();
   void retire_oldest();
   bool complete_oldest();
   void draw_tokens(const ScheduledStep& step);
-  void deliver(const ScheduledStep& step);
+  void deliver(const InFlight& ended);
   void add_gaps(std::int64_t tokens, core::Duration gap);
   void hand_over_tokens();
   void hand_over_gaps();
@@ -165,7 +185,6 @@ class StepLoop final : public Engine {
   [[nodiscard]] bool jump(core::SimTime limit);
   [[nodiscard]] bool is_quiet(QuietRun& run);
   void jump_with_drafts(core::SimTime limit, std::int64_t rounds);
-  [[nodiscard]] const domain::AffineStep* line_at(std::int64_t decodes, core::Tokens context);
   void start_run(QuietRun& run);
   [[nodiscard]] std::optional<OnLine> on_line(const QuietRun& run);
   void cut_at(core::SimTime limit, QuietRun& run);
@@ -179,6 +198,7 @@ class StepLoop final : public Engine {
 
   EngineInputs inputs_;
   std::unique_ptr<StepScheduler> scheduler_;
+  StepTimes times_;
   KvConnector* connector_ = nullptr;
   bool keeps_history_;  ///< EngineInputs::kv_history.
   bool jump_;
@@ -187,6 +207,9 @@ class StepLoop final : public Engine {
   std::size_t depth_;
   std::vector<InFlight> steps_;  ///< A ring of as many as may be in flight.
   FirstUse first_use_;
+  QuietRun run_;                      ///< The jump that is taken; kept for its memory, as are ...
+  std::vector<ScheduledStep*> ring_;  ///< ... the parts of the steps in flight, ...
+  std::vector<core::SimTime> last_tokens_;  ///< ... and when their requests had a token.
   std::size_t oldest_ = 0;
   std::size_t num_in_flight_ = 0;
   Pipeline pipeline_;
@@ -205,7 +228,6 @@ class StepLoop final : public Engine {
   std::vector<std::int64_t> tokens_;              ///< That come out of the step that ends.
   std::vector<domain::TokenGaps> gaps_;           ///< Before the tokens of that step.
   std::vector<domain::TokenEvent> token_events_;  ///< That step's, for EngineInputs::tokens.
-  std::vector<std::optional<domain::AffineStep>> lines_;  ///< The model's last, by decodes.
 };
 
 }  // namespace ridgeline::engine

@@ -16,6 +16,7 @@
 #include "engine/kv_events.hpp"
 #include "engine/kv_look.hpp"
 #include "engine/leg.hpp"
+#include "engine/loop/decode_set.hpp"
 
 namespace ridgeline::engine {
 
@@ -43,6 +44,10 @@ struct Sequence {
   bool drops_tokens = false;  ///< The scheduler took it back: what steps in flight sample for it is
                               ///< thrown away.
 
+  std::int64_t place = 0;  ///< Requests of a step stand in the order of their places, where some
+                           ///< are members of a DecodeSet.
+  Decoding decoding;
+
   /// Completes the record.
   void end(domain::Outcome outcome);
 };
@@ -55,13 +60,15 @@ struct ScheduledSequence {
   std::int64_t num_scheduled_tokens = 0;
   std::int64_t num_drafts = 0;  ///< Drafts to be verified among the scheduled tokens.
   bool is_prefill = false;
-  bool samples = false;  ///< Its last known token is processed: at least one token comes out.
+  bool samples = false;    ///< Its last known token is processed: at least one token comes out.
+  std::int64_t place = 0;  ///< Sequence::place when the step was formed.
 
   /// One token behind those of the prompt, and no drafts.
   [[nodiscard]] bool is_decode() const { return !is_prefill && num_drafts == 0; }
 };
 
-/// The requests of one step, in order.
+/// The requests of one step, in order; but for the members of the scheduler's DecodeSet, of which
+/// each has a token in it besides.
 using ScheduledStep = std::vector<ScheduledSequence>;
 
 /// What a scheduler counts.
@@ -115,7 +122,8 @@ class StepScheduler {
   /// The client of a request gives up: it leaves, with its blocks. nullptr where none of that id is
   /// inside. What steps in flight compute for it is thrown away.
   virtual SequencePtr abort(core::RequestId id) = 0;
-  /// Forms the next step. `step` is overwritten; empty where there is nothing to run.
+  /// Forms the next step. `step` is overwritten; empty where there is nothing to run but the
+  /// members of decodes() (DecodeSet::in_step).
   virtual void schedule(ScheduledStep& step) = 0;
   /// The requests that the last schedule() ended because they can never go on, in order; they are
   /// handed over once.
@@ -127,6 +135,9 @@ class StepScheduler {
   /// Everything still inside, running requests first; the scheduler forgets it.
   virtual std::vector<SequencePtr> drain() = 0;
   [[nodiscard]] virtual SchedulerCounts counts() const = 0;
+  /// Two of the counts, asked for several times a step.
+  [[nodiscard]] virtual std::int64_t used_blocks() const { return counts().used_blocks; }
+  [[nodiscard]] virtual std::int64_t num_preemptions() const { return counts().preemptions; }
   /// Sum of the prompt lengths of the waiting requests.
   [[nodiscard]] virtual core::Tokens queued_prompt_tokens() const = 0;
   /// As Engine::cached_prefix(), now or as Engine::cached_prefix_at(). Here: nothing is cached.
@@ -153,6 +164,19 @@ class StepScheduler {
   /// step.
   [[nodiscard]] virtual std::int64_t quiet_steps() const { return 0; }
 
+  /// Requests that the scheduler keeps as sums. None where it does not know how to, or where the
+  /// loop asked for none (DecodeSet::gather).
+  [[nodiscard]] DecodeSet& decodes() { return decodes_; }
+  [[nodiscard]] const DecodeSet& decodes() const { return decodes_; }
+  /// Whether it ever keeps some.
+  [[nodiscard]] virtual bool can_gather() const { return false; }
+  /// The oldest step is about to end: members leave that should before.
+  void retire_decodes() {
+    while (Sequence* const sequence = decodes_.due_to_leave()) {
+      leave_decodes(*sequence);
+    }
+  }
+
   /// Does one quiet round: update(step, tokens), then schedule(step). Here: by these two, which is
   /// right for any policy.
   virtual void advance_round(ScheduledStep& step, std::span<const std::int64_t> tokens);
@@ -164,6 +188,15 @@ class StepScheduler {
   /// another number of blocks is in use, in order. Here: by advance_round().
   virtual std::vector<BlockChange> advance_quiet(std::span<ScheduledStep* const> in_flight,
                                                  std::int64_t rounds);
+
+ protected:
+  /// A member leaves, with its counters as of now.
+  virtual void leave_decodes(Sequence& sequence) {
+    decodes_.settle(sequence);
+    decodes_.remove(sequence);
+  }
+
+  DecodeSet decodes_;
 };
 
 }  // namespace ridgeline::engine

@@ -17,30 +17,43 @@
 
 namespace ridgeline::engine::sglang {
 
-/// Pages that a token more of each takes.
-std::int64_t Scheduler::pages_for_decode(const RequestList& requests) const {
-  return std::ranges::count_if(requests, [this](const RequestPtr& request) {
-    return request->kv_len % settings_.page_size == 0;
-  });
+/// Pages that a token more of each running request takes.
+std::int64_t Scheduler::pages_for_decode() const {
+  return phases_.in(decodes_.next_step()) +
+         std::ranges::count_if(running_.singles, [this](const RequestPtr& request) {
+           return request->kv_len % settings_.page_size == 0;
+         });
 }
 
 /// pages_for_decode() as SGLang's check reckons it: 0.5.5 goes by the tokens that are known, which
 /// lag behind by one where a step in flight holds the request, and takes that to be so for all.
-std::int64_t Scheduler::pages_expected(const RequestList& requests) const {
+std::int64_t Scheduler::pages_expected() const {
   if (settings_.rules.keeps_delayed_token || settings_.page_size == 1) {
-    return pages_for_decode(requests);
+    return pages_for_decode();
   }
-  return std::ranges::count_if(requests, [this](const RequestPtr& request) {
-    return (request->num_tokens() - (settings_.overlap ? 0 : 1)) % settings_.page_size == 0;
-  });
+  const std::int64_t delayed = settings_.overlap ? 0 : 1;
+  // A member has a token in each step in flight, and one that is known but not computed.
+  const std::int64_t in_flight = decodes_.next_step() - decodes_.oldest_step();
+  return phases_.in(decodes_.next_step() + 1 - in_flight - delayed) +
+         std::ranges::count_if(running_.singles, [&](const RequestPtr& request) {
+           return (request->num_tokens() - delayed) % settings_.page_size == 0;
+         });
 }
 
-bool Scheduler::check_decode_memory(const RequestList& requests) {
-  const std::int64_t tokens = pages_expected(requests) * settings_.page_size;
+bool Scheduler::check_decode_memory() {
+  const std::int64_t tokens = pages_expected() * settings_.page_size;
   make_room(tokens);
   const std::int64_t evictable = settings_.disable_radix_cache ? 0 : tree_.evictable();
   return free_tokens() >= tokens &&
-         free_tokens() + evictable >= pages_for_decode(requests) * settings_.page_size;
+         free_tokens() + evictable >= pages_for_decode() * settings_.page_size;
+}
+
+void Scheduler::drop_finished() {
+  if (std::exchange(running_.some_finished, false)) {
+    const auto is_finished = [](const RequestPtr& request) { return request->is_finished; };
+    std::erase_if(running_.requests, is_finished);
+    std::erase_if(running_.singles, is_finished);
+  }
 }
 
 void Scheduler::form_decode(ScheduledStep& step) {
@@ -49,12 +62,12 @@ void Scheduler::form_decode(ScheduledStep& step) {
     return;
   }
   const auto before = running.size();
-  std::erase_if(running, [](const RequestPtr& request) { return request->is_finished; });
+  drop_finished();
   if (running.empty()) {
     running_.is_full = false;
     return;
   }
-  if (check_decode_memory(running)) {
+  if (check_decode_memory()) {
     ratio_ = std::max(ratio_ - ratio_decay_, min_ratio_);
   } else {
     retract();
@@ -71,20 +84,92 @@ void Scheduler::form_decode(ScheduledStep& step) {
 /// A token of each running request joins the step.
 void Scheduler::put_decodes(ScheduledStep& step) {
   make_room(std::ssize(running_.requests) * settings_.page_size);
-  for (const RequestPtr& request : running_.requests) {
+  if (!decodes_.empty()) {
+    decodes_.put_in_step();
+    free_pages_ -= phases_.in(decodes_.next_step());
+    RIDGELINE_CHECK(free_pages_ >= 0, "the pool gives no page that it has not");
+  }
+  for (const RequestPtr& request : running_.singles) {
     step.push_back({.sequence = request.get(),
                     .num_computed_tokens = request->kv_len,
                     .num_scheduled_tokens = 1,
                     .num_drafts = 0,
                     .is_prefill = false,
-                    .samples = true});
+                    .samples = true,
+                    .place = request->place});
     extend_kv(*request, 1);
   }
+}
+
+/// Requests of a step of decodes from which nothing but tokens is to come for a while become
+/// members.
+void Scheduler::gather(const ScheduledStep& step) {
+  // Where pages are about to run out, requests would leave again at once.
+  if (step.empty() ||
+      free_pages_ + evictable() / settings_.page_size < std::ssize(running_.requests)) {
+    return;
+  }
+  const std::int64_t first = decodes_.next_step() + 1;
+  for (const ScheduledSequence& part : step) {
+    auto& request = static_cast<Sequence&>(*part.sequence);
+    // Once step s has ended, base + s + 2 tokens are known.
+    const std::int64_t base = request.kv_len - first;
+    const std::int64_t until = request.num_prompt_tokens + request.stop_after - base - 2;
+    constexpr std::int64_t kWorthwhile = 2;
+    if (request.num_delivered_tokens == request.outputs && until >= first + kWorthwhile) {
+      decodes_.add(request, request.kv_len, first, until);
+      phases_.add(base);
+    }
+  }
+  std::erase_if(running_.singles,
+                [](const RequestPtr& request) { return request->decoding.is_member; });
+}
+
+/// A member's counters are as of now.
+void Scheduler::settle(Sequence& request) {
+  const DecodeSet::Progress steps = decodes_.settle(request);
+  request.kv_len += steps.formed;
+  request.outputs += steps.ended;
+}
+
+void Scheduler::settle_members() {
+  for (const RequestPtr& request : running_.requests) {
+    if (request->decoding.is_member) {
+      settle(*request);
+    }
+  }
+}
+
+void Scheduler::stop_gathering(Sequence& request) {
+  settle(request);
+  decodes_.remove(request);
+  phases_.remove(request.decoding.base);
+}
+
+/// There are no members any more.
+void Scheduler::dissolve_members() {
+  for (const RequestPtr& request : running_.requests) {
+    if (request->decoding.is_member) {
+      stop_gathering(*request);
+    }
+  }
+  running_.singles = running_.requests;
+  decodes_.leave_out_of_step();
+}
+
+void Scheduler::leave_decodes(engine::Sequence& request) {
+  auto& own = static_cast<Sequence&>(request);
+  stop_gathering(own);
+  const auto behind = std::ranges::find_if(
+      running_.singles, [&](const RequestPtr& other) { return other->place > own.place; });
+  const auto at = std::ranges::find(running_.requests, &own, &RequestPtr::get);
+  running_.singles.insert(behind, *at);
 }
 
 /// The pool cannot give the next tokens: running requests go back to the queue until it can
 /// (retract_decode).
 void Scheduler::retract() {
+  dissolve_members();
   RequestList& running = running_.requests;
   const bool by_priority = settings_.retraction_policy == RetractionPolicy::kPriority;
   std::ranges::stable_sort(running, [&](const RequestPtr& a, const RequestPtr& b) {
@@ -95,17 +180,23 @@ void Scheduler::retract() {
     return std::pair(a->outputs, -a->num_prompt_tokens) >
            std::pair(b->outputs, -b->num_prompt_tokens);
   });
+  running_.singles = running;
   bool is_first = true;
-  while (running.size() > 1 && (is_first || !check_decode_memory(running))) {
+  while (running.size() > 1 && (is_first || !check_decode_memory())) {
     is_first = false;
     const RequestPtr victim = running.back();
     running.pop_back();
+    running_.singles.pop_back();
     retract_one(victim, std::ssize(running));
     enter(victim);
   }
-  if (running.size() == 1 && !check_decode_memory(running)) {
+  if (running.size() == 1 && !check_decode_memory()) {
     fail(running.front());
     running.clear();
+    running_.singles.clear();
+  }
+  for (const RequestPtr& request : running) {
+    request->place = num_placed_++;
   }
   std::int64_t outputs = settings_.retract_decode_steps * std::ssize(running);
   std::int64_t most = 1;
@@ -144,11 +235,17 @@ std::int64_t Scheduler::quiet_steps() const {
   if (!inbox_.empty()) {
     rounds = settings_.scheduler_recv_interval - receive_counter_ - 1;
   }
-  for (const RequestPtr& request : running) {
+  if (decodes_.gathers() && !running_.singles.empty()) {
+    return 0;
+  }
+  for (const RequestPtr& request : running_.singles) {
     if (request->is_finished) {
       return 0;
     }
     rounds = std::min(rounds, request->stop_after - request->outputs - 1);
+  }
+  if (!decodes_.empty()) {
+    rounds = std::min(rounds, decodes_.steps_left());
   }
   // The pool gives a page to each, and evicts where it has none: no request is taken back.
   const std::int64_t room =
@@ -163,7 +260,12 @@ std::vector<BlockChange> Scheduler::advance_quiet(std::span<ScheduledStep* const
   const std::int64_t count = std::ssize(running_.requests);
   // How many of the requests take a page in each round of `page` in turn.
   std::vector<std::int64_t> takers(static_cast<std::size_t>(page), 0);
-  for (const RequestPtr& request : running_.requests) {
+  const std::int64_t next = decodes_.next_step();
+  for (std::int64_t round = 0; round < std::min(page, rounds); ++round) {
+    takers[static_cast<std::size_t>(round)] = phases_.in(next + round);
+  }
+  decodes_.go_to(next + rounds, decodes_.oldest_step() + rounds);
+  for (const RequestPtr& request : running_.singles) {
     const std::int64_t round = (page - request->kv_len % page) % page;
     ++takers[static_cast<std::size_t>(round)];
     request->kv_len += rounds;

@@ -97,6 +97,7 @@ void Scheduler::cache_unfinished(Sequence& request, bool is_chunk) {
 /// A request has ended: prompt and outputs that have KV enter the tree, the rest is freed.
 void Scheduler::cache_finished(Sequence& request) {
   request.is_finished = true;
+  running_.some_finished = true;
   const bool keeps_all = settings_.rules.keeps_delayed_token;
   const std::int64_t kept =
       keeps_all ? std::min(request.kv_len, request.num_tokens()) : request.num_tokens() - 1;

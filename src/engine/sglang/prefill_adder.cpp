@@ -252,6 +252,7 @@ bool PrefillAdder::preempt_for(const Sequence& request) {
     preempted_.push_back(one);
   }
   running = std::move(kept);
+  scheduler_.running_.singles = running;
   return true;
 }
 

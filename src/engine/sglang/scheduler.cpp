@@ -46,6 +46,7 @@ const Options& settings_of(const EngineOptions& options) {
 Scheduler::Scheduler(const EngineOptions& options)
     : settings_(settings_of(options)),
       seed_(options.acceptance_seed),
+      has_stages_(options.pipeline_depth > 0),
       tree_(settings_.page_size, settings_.radix_eviction_policy),
       free_pages_(settings_.max_total_num_tokens / settings_.page_size),
       init_ratio_(
@@ -54,6 +55,7 @@ Scheduler::Scheduler(const EngineOptions& options)
       ratio_decay_((init_ratio_ - min_ratio_) /
                    static_cast<double>(settings_.new_token_ratio_decay_steps)),
       ratio_(init_ratio_),
+      phases_(settings_.page_size),
       draws_(seed_, 0, "engine.sglang.schedule-policy") {}
 
 /// Prompt and output together that the server lets a request have.
@@ -142,15 +144,15 @@ void Scheduler::schedule(ScheduledStep& step) {
   std::int64_t empty = 0;
   do {
     iterate(step);
-    empty += step.empty() && inbox_.empty() ? 1 : 0;
-  } while (step.empty() && in_flight_ == 0 &&
+    empty += is_empty(step) && inbox_.empty() ? 1 : 0;
+  } while (is_empty(step) && in_flight_ == 0 &&
            (!inbox_.empty() || (!waiting_.empty() && empty < kStuck)));
 }
 
 void Scheduler::iterate(ScheduledStep& step) {
   const bool follows_batch = last_.mode != Mode::kNone;
   choose(step);
-  if (step.empty() && !(settings_.overlap && follows_batch)) {
+  if (is_empty(step) && !(settings_.overlap && follows_batch)) {
     reset_when_idle();
   }
 }
@@ -158,6 +160,7 @@ void Scheduler::iterate(ScheduledStep& step) {
 /// An iteration without idle housekeeping.
 void Scheduler::choose(ScheduledStep& step) {
   step.clear();
+  decodes_.leave_out_of_step();
   iteration_.mode = Mode::kNone;
   iteration_.received.clear();
   iteration_.retracted.clear();
@@ -169,7 +172,10 @@ void Scheduler::choose(ScheduledStep& step) {
   }
   last_.mode = iteration_.mode;
   iteration_.new_token_ratio = ratio_;
-  in_flight_ += step.empty() ? 0 : 1;
+  in_flight_ += is_empty(step) ? 0 : 1;
+  if (decodes_.gathers() && iteration_.mode == Mode::kDecode) {
+    gather(step);
+  }
 }
 
 /// Idle housekeeping (self_check_during_idle).
@@ -196,10 +202,12 @@ void Scheduler::merge_last() {
       running_.is_full = false;
     }
     if (!batch.empty() && running_.requests.empty()) {
-      // The batch takes the place of the running one: a latch that was set is lost.
-      running_ = {.requests = std::move(batch), .is_full = false};
-    } else {
-      running_.requests.insert(running_.requests.end(), batch.begin(), batch.end());
+      running_.is_full = false;  // The batch takes the place of the running one, without its latch.
+    }
+    for (const RequestPtr& request : batch) {
+      request->place = num_placed_++;
+      running_.requests.push_back(request);
+      running_.singles.push_back(request);
     }
   }
   last_ = {};
@@ -225,6 +233,7 @@ bool Scheduler::form_prefill(ScheduledStep& step) {
   if (!prefill_is_due()) {
     return false;
   }
+  settle_members();
   sort_waiting(waiting_, settings_, settings_.disable_radix_cache ? nullptr : &tree_, draws_);
   PrefillAdder adder(*this, settings_.enable_mixed_chunk ? std::ssize(running_.requests) : 0);
   if (chunked_ != nullptr) {
@@ -310,8 +319,8 @@ void Scheduler::launch_prefill(PrefillAdder& adder, ScheduledStep& step) {
 
 /// The running requests join a prefill with a token each.
 void Scheduler::mix_with_running(ScheduledStep& step) {
-  std::erase_if(running_.requests, [](const RequestPtr& one) { return one->is_finished; });
-  const std::int64_t needed = pages_for_decode(running_.requests) * settings_.page_size;
+  drop_finished();
+  const std::int64_t needed = pages_for_decode() * settings_.page_size;
   // SGLang looks at no memory here and ends where there is none; here they wait for the prefill.
   if (running_.requests.empty() || free_tokens() + evictable() < needed) {
     return;
@@ -321,6 +330,7 @@ void Scheduler::mix_with_running(ScheduledStep& step) {
   RequestList& batch = last_.requests;
   batch.insert(batch.end(), running_.requests.begin(), running_.requests.end());
   running_.requests.clear();
+  running_.singles.clear();
 }
 
 std::vector<engine::SequencePtr> Scheduler::update(const ScheduledStep& step,
@@ -387,6 +397,9 @@ engine::SequencePtr Scheduler::abort(core::RequestId id) {
     if (request->record.id != id) {
       continue;
     }
+    if (request->decoding.is_member) {
+      leave_decodes(*request);
+    }
     const bool waits = std::erase(waiting_, request) + std::erase(inbox_, request) > 0;
     if (waits) {
       queued_prompt_tokens_ -= request->num_prompt_tokens;
@@ -396,6 +409,7 @@ engine::SequencePtr Scheduler::abort(core::RequestId id) {
     } else {
       release(*request);
       request->is_finished = true;
+      running_.some_finished = true;
       if (request == chunked_) {
         chunked_ = nullptr;
       }
@@ -407,6 +421,7 @@ engine::SequencePtr Scheduler::abort(core::RequestId id) {
 
 std::vector<engine::SequencePtr> Scheduler::drain() {
   const RequestList all = inside();
+  dissolve_members();
   for (const RequestPtr& request : all) {
     release(*request);
     request->is_finished = true;

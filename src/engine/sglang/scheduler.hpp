@@ -10,6 +10,7 @@
 #include "core/units.hpp"
 #include "domain/request.hpp"
 #include "engine/kv_look.hpp"
+#include "engine/loop/decode_set.hpp"
 #include "engine/loop/step_scheduler.hpp"
 #include "engine/options.hpp"
 #include "engine/sglang/options.hpp"
@@ -41,11 +42,20 @@ class Scheduler final : public StepScheduler {
   engine::SequencePtr add(const domain::Request& request) override;
   engine::SequencePtr abort(core::RequestId id) override;
   void schedule(ScheduledStep& step) override;
+  /// Members decode together, so that a mixed step or a preemption would have to tell them apart.
+  [[nodiscard]] bool can_gather() const override {
+    return !settings_.enable_mixed_chunk && !settings_.preempts() && !has_stages_;
+  }
   std::vector<engine::SequencePtr> take_failed() override;
   std::vector<engine::SequencePtr> update(const ScheduledStep& step,
                                           std::span<const std::int64_t> tokens) override;
   std::vector<engine::SequencePtr> drain() override;
   [[nodiscard]] SchedulerCounts counts() const override;
+  [[nodiscard]] std::int64_t used_blocks() const override {
+    const std::int64_t all = settings_.max_total_num_tokens / settings_.page_size;
+    return all - free_pages_ - evictable() / settings_.page_size;
+  }
+  [[nodiscard]] std::int64_t num_preemptions() const override { return num_retractions_; }
   [[nodiscard]] core::Tokens queued_prompt_tokens() const override;
   [[nodiscard]] core::Tokens cached_prefix(const domain::Request& request,
                                            std::optional<KvLook> look) override;
@@ -85,8 +95,10 @@ class Scheduler final : public StepScheduler {
 
   /// A batch that goes on from step to step, with the latch that stops prefills.
   struct Running {
-    RequestList requests;
+    RequestList requests;  ///< Members of the DecodeSet included.
     bool is_full = false;
+    RequestList singles = {};    ///< Those that are no members, in the same order.
+    bool some_finished = false;  ///< Some singles have ended.
   };
   /// The batch of the last iteration.
   struct Last {
@@ -106,11 +118,21 @@ class Scheduler final : public StepScheduler {
   void mix_with_running(ScheduledStep& step);
   void form_decode(ScheduledStep& step);
   void put_decodes(ScheduledStep& step);
+  [[nodiscard]] bool is_empty(const ScheduledStep& step) const {
+    return step.empty() && decodes_.in_step().count == 0;
+  }
+  void drop_finished();
+  void gather(const ScheduledStep& step);
+  void settle(Sequence& request);
+  void settle_members();
+  void dissolve_members();
+  void stop_gathering(Sequence& request);
+  void leave_decodes(engine::Sequence& request) override;
   void reset_when_idle();
 
-  [[nodiscard]] std::int64_t pages_for_decode(const RequestList& requests) const;
-  [[nodiscard]] std::int64_t pages_expected(const RequestList& requests) const;
-  [[nodiscard]] bool check_decode_memory(const RequestList& requests);
+  [[nodiscard]] std::int64_t pages_for_decode() const;
+  [[nodiscard]] std::int64_t pages_expected() const;
+  [[nodiscard]] bool check_decode_memory();
   void retract();
   void retract_one(const RequestPtr& request, std::int64_t remaining);
   void fail(const RequestPtr& request);
@@ -139,6 +161,7 @@ class Scheduler final : public StepScheduler {
 
   Options settings_;
   std::uint64_t seed_;
+  bool has_stages_;  ///< It is a pipeline.
   RadixCache tree_;
   std::int64_t free_pages_;
   double init_ratio_;
@@ -149,6 +172,8 @@ class Scheduler final : public StepScheduler {
   WaitingQueue waiting_;
   Running running_;
   Last last_;
+  BlockPhases phases_;  ///< When members take a page.
+  std::int64_t num_placed_ = 0;
   RequestPtr chunked_;  ///< In mid-prompt.
   Iteration iteration_;
   RequestList failed_;

@@ -6,12 +6,13 @@
 
 namespace ridgeline::engine::tensorrt_llm {
 
-void BatchWait::apply(MicroBatch& batch) {
+void BatchWait::apply(MicroBatch& batch, std::int64_t members) {
   // With no generation beside them, contexts would wait for nothing.
-  if (batch.contexts.empty() || batch.generations.empty()) {
+  const std::int64_t generations = std::ssize(batch.generations) + members;
+  if (batch.contexts.empty() || generations == 0) {
     return;
   }
-  std::int64_t tokens = std::ssize(batch.generations) * tokens_per_step_;
+  std::int64_t tokens = generations * tokens_per_step_;
   for (const ContextChunk& context : batch.contexts) {
     tokens += context.sequence->context_tokens;  // Whole prompts, chunked or found or not.
   }

@@ -17,8 +17,8 @@ class BatchWait {
         enough_tokens_(enough_tokens),
         tokens_per_step_(tokens_per_step) {}
 
-  /// Takes the contexts out of a step that waits.
-  void apply(MicroBatch& batch);
+  /// Takes the contexts out of a step that waits; it has `members` generations besides.
+  void apply(MicroBatch& batch, std::int64_t members = 0);
 
  private:
   std::int64_t most_iterations_;

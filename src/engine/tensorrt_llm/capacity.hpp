@@ -14,24 +14,29 @@ namespace ridgeline::engine::tensorrt_llm {
 /// (_torch/pyexecutor/scheduler/scheduler.py) and CapacityScheduler (capacityScheduler.cpp), which
 /// agree.
 struct CapacityInputs {
-  std::span<const SequencePtr> active;  ///< In the order of their arrival.
+  std::span<Sequence* const> active;  ///< In the order of their arrival.
   const KvCache& kv;
   std::int64_t max_requests = 0;
   std::int64_t lookahead_steps = 1;  ///< Whose blocks maximum utilisation asks for.
   std::int64_t tokens_per_step = 1;  ///< Tokens that a generation takes: the next, and drafts.
   bool skips_duplicate_prefixes = false;
+  /// Generations that are not among the active ones, and blocks that they still take.
+  std::int64_t num_members = 0;
+  std::int64_t blocks_of_members = 0;
 };
 
 /// The requests that have blocks for the next step, in order; and those that lose theirs.
 struct Selection {
   std::vector<Sequence*> fitting;
   std::vector<Sequence*> paused;
+  std::int64_t num_members = 0;  ///< CapacityInputs::num_members: all of them fit.
 
   void clear() {
     fitting.clear();
     paused.clear();
+    num_members = 0;
   }
-  [[nodiscard]] std::int64_t size() const { return std::ssize(fitting); }
+  [[nodiscard]] std::int64_t size() const { return std::ssize(fitting) + num_members; }
 };
 
 using CapacityScheduler = void (*)(const CapacityInputs& inputs, Selection& selection);

@@ -10,7 +10,7 @@ DuplicatePrefixes::DuplicatePrefixes(const CapacityInputs& inputs) : inputs_(inp
   if (!inputs.skips_duplicate_prefixes) {
     return;
   }
-  for (const SequencePtr& sequence : inputs.active) {
+  for (const Sequence* const sequence : inputs.active) {
     if (!sequence->is_started_context()) {
       continue;
     }

@@ -9,14 +9,14 @@ void guaranteed_no_evict(const CapacityInputs& inputs, Selection& selection) {
   Reservation blocks(inputs.kv);
   keep_generations(inputs, selection, blocks);
   DuplicatePrefixes prefixes(inputs);
-  for (const SequencePtr& sequence : inputs.active) {
+  for (Sequence* const sequence : inputs.active) {
     if (!sequence->is_context() || prefixes.holds_back(*sequence)) {
       continue;
     }
     if (selection.size() >= inputs.max_requests || !blocks.try_take(*sequence)) {
       return;
     }
-    selection.fitting.push_back(sequence.get());
+    selection.fitting.push_back(sequence);
   }
 }
 

@@ -68,7 +68,7 @@ void max_utilization(const CapacityInputs& inputs, Selection& selection) {
       return;
     }
     --end;
-    selection.paused.push_back(inputs.active[end].get());
+    selection.paused.push_back(inputs.active[end]);
     blocks.give_back(*inputs.active[end]);
   }
 }

@@ -13,6 +13,7 @@ class Reservation {
  public:
   explicit Reservation(const KvCache& kv) : kv_(kv), left_(kv.num_free()) {}
 
+  void take_blocks(std::int64_t blocks) { left_ -= blocks; }
   /// Promises a generation what it still needs.
   void take(const Sequence& generation) { left_ -= kv_.blocks_to_completion(generation); }
   /// Promises a context its blocks; false where there are fewer left.
@@ -34,12 +35,14 @@ class Reservation {
 inline void keep_generations(const CapacityInputs& inputs,
                              Selection& selection,
                              Reservation& blocks) {
-  for (const SequencePtr& sequence : inputs.active) {
+  selection.num_members = inputs.num_members;
+  blocks.take_blocks(inputs.blocks_of_members);
+  for (Sequence* const sequence : inputs.active) {
     if (selection.size() >= inputs.max_requests) {
       return;
     }
     if (!sequence->is_context()) {
-      selection.fitting.push_back(sequence.get());
+      selection.fitting.push_back(sequence);
       blocks.take(*sequence);
     }
   }

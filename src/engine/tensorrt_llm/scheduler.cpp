@@ -25,6 +25,9 @@
 namespace ridgeline::engine::tensorrt_llm {
 namespace {
 
+/// Contexts stand before all generations of a step.
+constexpr std::int64_t kContextsFirst = std::int64_t{1} << 62;
+
 /// Without the block that EngineOptions counts for vLLM's null block.
 KvCacheLimits kv_limits(const EngineOptions& options, const Settings& settings) {
   return {.num_blocks = options.num_gpu_blocks.value() - 1,
@@ -93,7 +96,9 @@ engine::SequencePtr Scheduler::add(const domain::Request& request) {
 void Scheduler::activate() {
   for (; num_running() < most_active_ && !waiting_.empty(); waiting_.pop_front()) {
     waiting_.front()->is_active = true;
+    waiting_.front()->place = num_activated_++;
     running_.push_back(waiting_.front());
+    singles_.push_back(waiting_.front().get());
   }
 }
 
@@ -102,14 +107,19 @@ void Scheduler::choose() {
   has_changed_ = false;
   activate();
   selection_.clear();
-  select_({.active = running_,
+  select_({.active = singles_,
            .kv = kv_,
            .max_requests = most_active_,
            .lookahead_steps = lookahead_steps_,
            .tokens_per_step = limits_.tokens_per_step,
-           .skips_duplicate_prefixes = skips_duplicate_prefixes_},
+           .skips_duplicate_prefixes = skips_duplicate_prefixes_,
+           .num_members = decodes_.count(),
+           .blocks_of_members = blocks_of_members_},
           selection_);
-  form_micro_batch(selection_.fitting, kv_, limits_, batch_);
+  MicroBatchLimits limits = limits_;  // What members leave of a step.
+  limits.max_batch_size -= decodes_.count();
+  limits.max_num_tokens -= decodes_.count() * tokens_per_step();
+  form_micro_batch(selection_.fitting, kv_, limits, batch_);
   for (Sequence* const sequence : selection_.paused) {
     pause(*sequence);
   }
@@ -138,13 +148,17 @@ void Scheduler::schedule(ScheduledStep& step) {
     }
   } else if (!is_proposed_) {
     choose();
-    batch_wait_.apply(batch_);
+    batch_wait_.apply(batch_, decodes_.count());
   }
   is_proposed_ = false;
+  decodes_.put_in_step();
   launch_contexts(step);
   make_room_for_generations();
   for (Sequence* const sequence : batch_.generations) {
     launch_generation(*sequence, step);
+  }
+  if (decodes_.gathers()) {
+    gather(step);
   }
 }
 
@@ -175,8 +189,8 @@ void Scheduler::set_context(Sequence& sequence) const {
 /// A context may find less than the micro-batch scheduler saw, where one before it took the blocks:
 /// it then computes more, or waits for the next step where the budget has no room for that.
 void Scheduler::launch_contexts(ScheduledStep& step) {
-  std::int64_t room =
-      limits_.max_num_tokens - std::ssize(batch_.generations) * limits_.tokens_per_step;
+  std::int64_t room = limits_.max_num_tokens -
+                      (std::ssize(batch_.generations) + decodes_.count()) * limits_.tokens_per_step;
   for (const ContextChunk& context : batch_.contexts) {
     room -= context.tokens;
   }
@@ -226,7 +240,8 @@ void Scheduler::launch(const ContextChunk& context, ScheduledStep& step) {
                   .num_scheduled_tokens = tokens,
                   .num_drafts = 0,
                   .is_prefill = true,
-                  .samples = samples});
+                  .samples = samples,
+                  .place = sequence.place - kContextsFirst});
   sequence.position += tokens;
   ++sequence.parts_in_flight;
   sequence.tokens_in_flight += samples ? 1 : 0;
@@ -237,9 +252,13 @@ void Scheduler::make_room_for_generations() {
   const auto needed = [&](const Sequence& sequence) {
     return std::min(sequence.kv_tokens + tokens_per_step(), sequence.most_tokens());
   };
+  const auto extend = [this](engine::Sequence& member) { extend_member(member); };
+  turns_.begin(decodes_.next_step());
   for (Sequence* const sequence : batch_.generations) {
+    turns_.take_before(sequence->place, extend);
     kv_.extend(*sequence, needed(*sequence));
   }
+  turns_.take_before(num_activated_, extend);
   if (tokens_per_step() == 1) {
     return;
   }
@@ -269,7 +288,8 @@ void Scheduler::launch_generation(Sequence& sequence, ScheduledStep& step) {
                   .num_scheduled_tokens = tokens_per_step(),
                   .num_drafts = options_.num_speculative_tokens,
                   .is_prefill = false,
-                  .samples = samples});
+                  .samples = samples,
+                  .place = sequence.place});
   sequence.repeats = std::max<std::int64_t>(sequence.repeats - 1, 0);
   sequence.kv_tokens += tokens_per_step();
   ++sequence.parts_in_flight;
@@ -311,11 +331,11 @@ std::vector<engine::SequencePtr> Scheduler::update(const ScheduledStep& step,
     }
   }
   std::vector<engine::SequencePtr> left(ended.size());
-  const std::vector<RequestPtr> active = ended.empty() ? std::vector<RequestPtr>() : running_;
-  for (const RequestPtr& sequence : active) {
-    if (const auto at = std::ranges::find(ended, sequence.get()); at != ended.end()) {
-      left[static_cast<std::size_t>(at - ended.begin())] = remove(*sequence);
-    }
+  std::vector<Sequence*> in_order = ended;
+  std::ranges::sort(in_order, {}, &Sequence::place);
+  for (Sequence* const sequence : in_order) {
+    const auto at = std::ranges::find(ended, sequence);
+    left[static_cast<std::size_t>(at - ended.begin())] = remove(*sequence);
   }
   return left;
 }
@@ -337,6 +357,10 @@ void Scheduler::release(Sequence& sequence) {
 }
 
 Scheduler::RequestPtr Scheduler::remove(Sequence& sequence) {
+  if (sequence.decoding.is_member) {
+    leave_decodes(sequence);
+  }
+  std::erase(singles_, &sequence);
   has_changed_ = true;
   sequence.has_left = true;
   if (sequence.holds_blocks) {

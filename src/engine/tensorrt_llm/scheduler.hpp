@@ -10,6 +10,7 @@
 #include "core/units.hpp"
 #include "domain/request.hpp"
 #include "engine/kv_look.hpp"
+#include "engine/loop/member_turns.hpp"
 #include "engine/loop/queue_scheduler.hpp"
 #include "engine/loop/step_scheduler.hpp"
 #include "engine/options.hpp"
@@ -35,9 +36,17 @@ class Scheduler final : public QueueScheduler<Sequence> {
 
   engine::SequencePtr add(const domain::Request& request) override;
   void schedule(ScheduledStep& step) override;
+  /// Where a generation that has come in has its blocks for sure, and a token of each step.
+  [[nodiscard]] bool can_gather() const override {
+    return reserves_ && !is_rank_ && options_.num_speculative_tokens == 0 && !options_.grammars &&
+           options_.pipeline_depth == 0 && most_active_ <= limits_.max_num_tokens;
+  }
   std::vector<engine::SequencePtr> update(const ScheduledStep& step,
                                           std::span<const std::int64_t> tokens) override;
   [[nodiscard]] SchedulerCounts counts() const override;
+  [[nodiscard]] std::int64_t used_blocks() const override {
+    return kv_.num_blocks() - kv_.num_free();
+  }
   [[nodiscard]] core::Tokens queued_prompt_tokens() const override;
   [[nodiscard]] core::Tokens cached_prefix(const domain::Request& request,
                                            std::optional<KvLook> look) override;
@@ -68,14 +77,15 @@ class Scheduler final : public QueueScheduler<Sequence> {
   void launch(const ContextChunk& context, ScheduledStep& step);
   void launch_generation(Sequence& sequence, ScheduledStep& step);
   void make_room_for_generations();
+  void extend_member(engine::Sequence& member);
+  void gather(const ScheduledStep& step);
+  void leave_decodes(engine::Sequence& sequence) override;
   [[nodiscard]] std::int64_t spare_blocks() const;
   bool take_tokens(Sequence& sequence, const ScheduledSequence& part, std::int64_t tokens) override;
   RequestPtr remove(Sequence& sequence) override;
   void take_back(Sequence& sequence, std::int64_t drafts);
   void release(Sequence& sequence);
   [[nodiscard]] std::int64_t tokens_per_step() const { return 1 + options_.num_speculative_tokens; }
-  [[nodiscard]] std::int64_t quiet_tokens(const Sequence& sequence) const;
-  [[nodiscard]] std::int64_t blocks_taken(std::int64_t tokens) const;
 
   EngineOptions options_;
   KvCache kv_;
@@ -90,9 +100,13 @@ class Scheduler final : public QueueScheduler<Sequence> {
   bool is_rank_;
   Selection selection_;
   MicroBatch batch_;
-  bool is_proposed_ = false;      ///< The next schedule() launches what is chosen.
-  bool has_changed_ = false;      ///< The next pass may select others than the last.
-  std::int64_t num_started_ = 0;  ///< Active requests that hold blocks.
+  std::vector<Sequence*> singles_;  ///< Active requests that are no members, in order.
+  std::int64_t num_activated_ = 0;
+  std::int64_t blocks_of_members_ = 0;  ///< That they still take.
+  MemberTurns turns_;                   ///< When members take a block.
+  bool is_proposed_ = false;            ///< The next schedule() launches what is chosen.
+  bool has_changed_ = false;            ///< The next pass may select others than the last.
+  std::int64_t num_started_ = 0;        ///< Active requests that hold blocks.
   std::int64_t num_pauses_ = 0;
   std::int64_t prefix_queries_ = 0;  ///< Tokens.
   std::int64_t prefix_hits_ = 0;

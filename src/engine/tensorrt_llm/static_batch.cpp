@@ -10,11 +10,11 @@ void static_batch(const CapacityInputs& inputs, Selection& selection) {
   if (selection.size() > 0) {
     return;
   }
-  for (const SequencePtr& context : inputs.active) {
+  for (Sequence* const context : inputs.active) {
     if (selection.size() >= inputs.max_requests || !blocks.try_take(*context)) {
       return;
     }
-    selection.fitting.push_back(context.get());
+    selection.fitting.push_back(context);
   }
 }
 

@@ -204,8 +204,29 @@ CachedPrefix BlockManager::find_common(const BlockHashes& hashes, std::int64_t m
   return prefix;
 }
 
+/// A request's hashes are made up to the last place that is asked for.
+void BlockManager::begin_lookups() {
+  struct Chain {
+    TokenSequence tokens;
+    std::vector<std::uint64_t> hashes;
+  };
+  std::map<core::RequestId, Chain> chains;
+  pool_.begin_lookups([&](const FreeBlock& block) {
+    const BlockOwner& owner = block.owner;
+    const auto chain =
+        chains.try_emplace(owner.request, TokenSequence(owner.request, owner.prompt_tokens)).first;
+    auto& [tokens, hashes] = chain->second;
+    while (hashes.size() <= block.place) {
+      const auto begin = static_cast<std::int64_t>(hashes.size()) * block_size_;
+      hashes.push_back(tokens.hash_block(
+          hashes.empty() ? owner.lora : hashes.back(), begin, begin + block_size_));
+    }
+    return hashes[block.place];
+  });
+}
+
 CachedPrefix BlockManager::find_prefix(const BlockHashes& hashes, std::int64_t most) const {
-  if (!enable_prefix_caching_) {
+  if (!enable_prefix_caching_ || !pool_.has_lookups()) {
     return {.num_blocks = 0, .groups = std::vector<BlockTable>(windows_.size())};
   }
   CachedPrefix prefix =
@@ -440,6 +461,7 @@ void BlockManager::move_windows(BlockTables& tables,
            .first = table.num_first,
            .num_hashed = tables.num_hashed,
            .hashes = hashes,
+           .owner = tables.owner,
            .group = group},
           false,
           [&](std::int64_t block) { return stays_findable(tables, group, block); });
@@ -460,6 +482,7 @@ void BlockManager::release(BlockTables& tables, const BlockHashes& hashes) {
            .first = table.num_first,
            .num_hashed = tables.num_hashed,
            .hashes = hashes,
+           .owner = tables.owner,
            .group = group},
           frees_in_order_,
           [&](std::int64_t block) { return stays_findable(tables, group, block); });

@@ -14,6 +14,7 @@
 #include "engine/vllm/plain/block_hashes.hpp"
 #include "engine/vllm/plain/content.hpp"
 #include "engine/vllm/plain/kv_cache.hpp"
+#include "engine/vllm/plain/unsought_blocks.hpp"
 
 namespace ridgeline::engine::vllm::plain {
 
@@ -58,6 +59,7 @@ struct BlockTables {
   /// In blocks: where windows keep what is before them findable, if not everywhere.
   std::int64_t last_aligned = 0;  ///< A look-up of its prompt ends there at the latest.
   std::int64_t junction = 0;      ///< Where it left what full attention had cached.
+  BlockOwner owner = {};
 };
 
 /// A cached prefix: for each group the blocks of its first `num_blocks` blocks, as far as they are
@@ -116,8 +118,8 @@ class BlockManager {
   }
   void release(BlockTables& tables, const BlockHashes& hashes);
   /// From now on a request may find a block that another has, or had. Call hold() for the tables of
-  /// all requests inside.
-  void begin_lookups() { pool_.begin_lookups(); }
+  /// all requests inside. Until then, hashes of what they hold need not be made.
+  void begin_lookups();
   /// As StepScheduler::tell_kv_events().
   void tell_kv_events(KvEventSink& sink) {
     events_ = &sink;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "core/ids.hpp"
 #include "domain/request.hpp"
 
 namespace ridgeline::engine::vllm::plain {
@@ -37,6 +38,13 @@ TokenSequence::TokenSequence(const domain::Request& request)
   add(domain::output_content(request.id),
       prompt,
       std::numeric_limits<std::int64_t>::max() - prompt);
+}
+
+TokenSequence::TokenSequence(core::RequestId request, std::int64_t prompt_tokens) {
+  add(domain::unique_content(request), 0, prompt_tokens);
+  add(domain::output_content(request),
+      prompt_tokens,
+      std::numeric_limits<std::int64_t>::max() - prompt_tokens);
 }
 
 void TokenSequence::add(std::uint64_t content, std::int64_t begin, std::int64_t length) {

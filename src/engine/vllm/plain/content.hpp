@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/ids.hpp"
 #include "domain/prompt.hpp"
 #include "domain/request.hpp"
 
@@ -39,6 +40,8 @@ namespace ridgeline::engine::vllm::plain {
 class TokenSequence {
  public:
   explicit TokenSequence(const domain::Request& request);
+  /// The sequence of a request whose prompt states no content.
+  TokenSequence(core::RequestId request, std::int64_t prompt_tokens);
 
   /// Equal for two requests exactly where both the content and the place in it are.
   [[nodiscard]] std::uint64_t operator[](std::int64_t position) const {

@@ -26,7 +26,7 @@ constexpr std::size_t kFirstBuckets = 1024;
 KvCache::KvCache(const Options& options)
     : options_(options), unsought_(num_usable()), num_free_(num_usable()) {}
 
-void KvCache::begin_lookups() {
+void KvCache::begin_lookups(const HashOf& hash_of) {
   RIDGELINE_CHECK(!has_lookups_, "look-ups begin once");
   has_lookups_ = true;
   const UnsoughtBlocks unsought = std::exchange(unsought_, UnsoughtBlocks(0));
@@ -50,7 +50,7 @@ void KvCache::begin_lookups() {
     const FreeBlock& free = unsought.queue()[i];
     append(free.id);
     if (free.is_hashed) {
-      set_hash(free.id, free.hash, free.group);
+      set_hash(free.id, free.has_hash ? free.hash : hash_of(free), free.group);
     }
   }
   link(last, kNullBlock);

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -67,8 +68,10 @@ class KvCache {
 
   [[nodiscard]] bool has_lookups() const { return has_lookups_; }
   /// From now on blocks are looked up. Call hold() for each block that a request has, and
-  /// set_hash() for each that is full.
-  void begin_lookups();
+  /// set_hash() for each that is full. `hash_of` makes the hashes of free blocks that have none
+  /// yet.
+  using HashOf = std::function<std::uint64_t(const FreeBlock& block)>;
+  void begin_lookups(const HashOf& hash_of = {});
   void hold(core::BlockId block) { blocks_[block].references = 1; }
   /// Before begin_lookups(): a request gives back a part of its table. In order: the first block is
   /// reused first, not the deepest.

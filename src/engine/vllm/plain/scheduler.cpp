@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <tuple>
 #include <utility>
@@ -71,12 +72,15 @@ Scheduler::Scheduler(const EngineOptions& options)
 }
 
 engine::SequencePtr Scheduler::add_leg(const domain::Request& request, const Leg& leg) {
-  const Sequence sequence(request, options_.max_model_len);
-  return can_ever_run(sequence) ? take(request, leg) : nullptr;
+  auto sequence = std::make_shared<Sequence>(request, options_.max_model_len);
+  return can_ever_run(*sequence) ? take(std::move(sequence), leg) : nullptr;
 }
 
 SequencePtr Scheduler::take(const domain::Request& request, const Leg& leg) {
-  auto sequence = std::make_shared<Sequence>(request, options_.max_model_len);
+  return take(std::make_shared<Sequence>(request, options_.max_model_len), leg);
+}
+
+SequencePtr Scheduler::take(SequencePtr sequence, const Leg& leg) {
   sequence->num_remote_tokens = leg.remote_tokens.value();
   sequence->loads_remote = leg.loads;
   sequence->holds_blocks = leg.holds_blocks;
@@ -94,12 +98,25 @@ void Scheduler::begin_lookups() {
   if (!options_.enable_prefix_caching || kv_cache().has_lookups()) {
     return;
   }
-  manager_.begin_lookups();
   for (const SequencePtr& sequence : running_) {
-    manager_.hold(sequence->blocks, sequence->block_hashes);
+    if (sequence->decoding.is_member) {
+      settle(*sequence);
+    }
+  }
+  manager_.begin_lookups();
+  const auto hold = [this](Sequence& sequence) {
+    extend_hash_chain(sequence);
+    manager_.hold(sequence.blocks, sequence.block_hashes);
+  };
+  for (const SequencePtr& sequence : running_) {
+    hold(*sequence);
+    if (sequence->decoding.is_member) {  // Full blocks are entered in time from now on.
+      turns_.remove(*sequence);
+      turns_.add(*sequence, decodes_.next_step() + tokens_until_event(*sequence) - 1);
+    }
   }
   for (const auto& [id, held] : holding_) {
-    manager_.hold(held.sequence->blocks, held.sequence->block_hashes);
+    hold(*held.sequence);
   }
 }
 
@@ -160,11 +177,15 @@ void Scheduler::schedule(ScheduledStep& step) {
   input_budget_ = options_.max_num_batched_tokens.value();
   preempted_.clear();
   load_starts_.clear();
+  schedule_members();
   schedule_running(step);
   if (preempted_.empty() && has_waiting()) {
     schedule_waiting(step);
   }
   choose_drafts(step);
+  if (decodes_.gathers()) {
+    gather(step);
+  }
 }
 
 /// Tokens that a running request has not computed yet, within its own limits.
@@ -218,18 +239,20 @@ bool Scheduler::last_token_in_flight(const Sequence& sequence) const {
 }
 
 void Scheduler::schedule_running(ScheduledStep& step) {
-  for (std::size_t i = 0; i < running_.size() && has_budget(); ++i) {
-    Sequence& sequence = *running_[i];
+  for (std::size_t i = 0; i < singles_.size() && has_budget(); ++i) {
+    Sequence& sequence = *singles_[i];
     const std::int64_t tokens = tokens_to_run(sequence);
     if (tokens <= 0 || last_token_in_flight(sequence)) {
       continue;  // Everything of it is in flight; younger requests may overtake.
     }
+    extend_members_before(sequence.place);
     if (!extend(sequence, tokens, lookahead_) && !make_room(sequence, tokens, step, i)) {
       return;
     }
     spend(tokens);
     put(step, sequence, tokens);
   }
+  extend_members_before(std::numeric_limits<std::int64_t>::max());
 }
 
 /// The request that gives way: the last admitted, or the worst in the order of priority.
@@ -274,8 +297,9 @@ bool Scheduler::make_room(Sequence& sequence,
       return true;
     }
     const std::size_t place = choose_victim();
-    const SequencePtr victim = running_[place];
+    const SequencePtr victim = running_[place];  // There are no members now.
     running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(place));
+    singles_.erase(singles_.begin() + static_cast<std::ptrdiff_t>(place));
     const Withdrawn withdrawn = withdraw(*victim, step);
     const bool steps_back = options_.profile.cursor_follows_every_victim ||
                             (withdrawn.was_scheduled && options_.profile.victim_returns_budget);
@@ -424,7 +448,8 @@ void Scheduler::put(ScheduledStep& step, Sequence& sequence, std::int64_t tokens
                   .num_scheduled_tokens = tokens,
                   .num_drafts = drafts,
                   .is_prefill = before < sequence.prefill_end,
-                  .samples = samples});
+                  .samples = samples,
+                  .place = sequence.place});
   count_in_flight(step.back());
 }
 
@@ -467,6 +492,10 @@ void Scheduler::take_back(const ScheduledSequence& part) const {
 
 /// With its blocks, unless it holds them.
 SequencePtr Scheduler::remove(Sequence& sequence) {
+  if (sequence.decoding.is_member) {
+    leave_decodes(sequence);
+  }
+  std::erase(singles_, &sequence);
   SequencePtr removed = QueueScheduler::remove(sequence);
   if (removed == nullptr) {
     removed = take_out(skipped_, sequence);
@@ -532,6 +561,9 @@ core::Tokens Scheduler::cached_prefix(const domain::Request& request, std::optio
   if (sequence.states_content) {
     begin_lookups();
   }
+  if (!kv_cache().has_lookups()) {
+    return {};
+  }
   extend_hash_chain(sequence);
   const std::int64_t block_size = manager_.block_size();
   const std::int64_t most = (sequence.num_prompt_tokens - 1) / block_size;
@@ -564,7 +596,9 @@ void Scheduler::hash_full_blocks(Sequence& sequence, std::int64_t tokens) {
        known < (sequence.num_hashes_made + 1) * manager_.block_size())) {
     return;
   }
-  extend_hash_chain(sequence);
+  if (kv_cache().has_lookups()) {
+    extend_hash_chain(sequence);
+  }
   manager_.hash_full_blocks(sequence.record.id, sequence.blocks, sequence.block_hashes, known);
   while (known >= (sequence.num_hashes_made + 1) * manager_.block_size()) {
     ++sequence.num_hashes_made;

@@ -14,6 +14,7 @@
 #include "engine/kv_connector.hpp"
 #include "engine/kv_look.hpp"
 #include "engine/leg.hpp"
+#include "engine/loop/member_turns.hpp"
 #include "engine/loop/queue_scheduler.hpp"
 #include "engine/loop/step_scheduler.hpp"
 #include "engine/options.hpp"
@@ -92,7 +93,10 @@ class Scheduler final : public QueueScheduler<Sequence> {
   std::vector<engine::SequencePtr> drain() override;
   /// Running requests first, then waiting ones unless a request was preempted.
   void schedule(ScheduledStep& step) override;
+  [[nodiscard]] bool can_gather() const override;
   [[nodiscard]] SchedulerCounts counts() const override;
+  [[nodiscard]] std::int64_t used_blocks() const override { return kv_cache().num_used(); }
+  [[nodiscard]] std::int64_t num_preemptions() const override { return num_preemptions_; }
   [[nodiscard]] core::Tokens cached_prefix(const domain::Request& request,
                                            std::optional<KvLook> look) override;
   void keep_kv_changes(const KvHistory& history) override;
@@ -105,6 +109,7 @@ class Scheduler final : public QueueScheduler<Sequence> {
 
   /// As add_leg(), unchecked: also of a request that could never run.
   SequencePtr take(const domain::Request& request, const Leg& leg);
+  SequencePtr take(SequencePtr sequence, const Leg& leg);
   void drop(const SequencePtr& sequence) override;
   /// The requests whose KV is on the way, those that were aborted meanwhile included.
   [[nodiscard]] const std::map<LoadId, SequencePtr>& loading() const { return loading_; }
@@ -147,6 +152,18 @@ class Scheduler final : public QueueScheduler<Sequence> {
   };
 
   [[nodiscard]] std::int64_t earlier_states() const;
+  void schedule_members();
+  [[nodiscard]] bool members_fit() const;
+  void extend_member(engine::Sequence& member);
+  void extend_members_before(std::int64_t place) {
+    turns_.take_before(place, [this](engine::Sequence& member) { extend_member(member); });
+  }
+  void gather(const ScheduledStep& step);
+  [[nodiscard]] std::int64_t last_quiet_step(const Sequence& sequence, std::int64_t first) const;
+  void settle(Sequence& sequence);
+  void leave_decodes(engine::Sequence& sequence) override;
+  void stop_gathering(Sequence& sequence);
+  [[nodiscard]] std::int64_t quiet_steps_of_members() const;
   void schedule_running(ScheduledStep& step);
   void schedule_waiting(ScheduledStep& step);
   [[nodiscard]] bool has_waiting() const { return !waiting_.empty() || !skipped_.empty(); }
@@ -242,6 +259,9 @@ class Scheduler final : public QueueScheduler<Sequence> {
   std::int64_t input_budget_ = 0;       ///< Input positions left in it.
   std::vector<SequencePtr> preempted_;
   std::int64_t num_preemptions_ = 0;
+  std::vector<Sequence*> singles_;  ///< Running requests that are no members, in order.
+  std::int64_t num_admitted_ = 0;
+  MemberTurns turns_;  ///< When members' blocks change.
   PrefixStatistics statistics_;
 };
 

@@ -25,10 +25,17 @@ bool is_one_of(const std::vector<core::LoraId>& adapters, core::LoraId adapter) 
 /// The distinct adapters of the running requests in a step that preempted none.
 void Scheduler::note_adapters(const ScheduledStep& step) {
   adapters_.clear();
+  const auto note = [&](const Sequence& sequence) {
+    if (sequence.lora.valid() && !is_one_of(adapters_, sequence.lora)) {
+      adapters_.push_back(sequence.lora);
+    }
+  };
   for (const ScheduledSequence& scheduled : step) {
-    const core::LoraId adapter = static_cast<const Sequence&>(*scheduled.sequence).lora;
-    if (adapter.valid() && !is_one_of(adapters_, adapter)) {
-      adapters_.push_back(adapter);
+    note(static_cast<const Sequence&>(*scheduled.sequence));
+  }
+  for (const SequencePtr& sequence : running_) {
+    if (sequence->decoding.is_member) {
+      note(*sequence);
     }
   }
 }
@@ -82,7 +89,7 @@ std::int64_t Scheduler::watermark_blocks() const {
 /// Blocks that running requests still need for the tokens they have, beyond those they hold.
 std::int64_t Scheduler::blocks_of_running_prefills() const {
   std::int64_t blocks = 0;
-  for (const auto& sequence : running_) {
+  for (const Sequence* const sequence : singles_) {  // Members have blocks for what they have.
     if (sequence->num_computed_tokens < sequence->num_tokens()) {
       blocks +=
           manager_.blocks_needed(sequence->blocks,
@@ -143,7 +150,7 @@ Scheduler::Admission Scheduler::plan(Sequence& sequence) {
     admission.cached = sequence.num_computed_tokens;
     admission.lookahead = drafting;
   } else {
-    if (options_.enable_prefix_caching) {
+    if (kv_cache().has_lookups() && options_.enable_prefix_caching) {
       extend_hash_chain(sequence);
     }
     if (sequence.num_hashes_made == 0) {
@@ -249,6 +256,9 @@ Scheduler::Verdict Scheduler::try_admit(const SequencePtr& sequence, ScheduledSt
 
 void Scheduler::adopt(Sequence& sequence, CachedPrefix prefix) {
   manager_.adopt(sequence.blocks, std::move(prefix), sequence.block_hashes, sequence.tokens);
+  sequence.blocks.owner = {.request = sequence.record.id,
+                           .prompt_tokens = static_cast<std::uint32_t>(sequence.num_prompt_tokens),
+                           .lora = sequence.lora.value()};
   sequence.blocks.last_aligned = (sequence.num_prompt_tokens - 1) / manager_.block_size();
   manager_.reserve(sequence.blocks, sequence.num_prompt_tokens + sequence.stop_after);
 }
@@ -342,6 +352,8 @@ void Scheduler::admit(const SequencePtr& sequence,
   RIDGELINE_CHECK(extend(*sequence, admission.tokens, admission.lookahead),
                   "admission counted too few blocks");
   running_.push_back(sequence);
+  singles_.push_back(sequence.get());
+  sequence->place = num_admitted_++;
   if (options_.max_loras > 0 && sequence->lora.valid() && !is_one_of(adapters_, sequence->lora)) {
     adapters_.push_back(sequence->lora);
   }

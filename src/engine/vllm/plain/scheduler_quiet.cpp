@@ -42,6 +42,9 @@ std::int64_t Scheduler::quiet_steps() const {
       (num_waiting() > on_their_way && seats_left)) {
     return 0;
   }
+  if (decodes_.gathers()) {
+    return quiet_steps_of_members();
+  }
   std::int64_t tokens = std::numeric_limits<std::int64_t>::max();
   for (const SequencePtr& sequence : running_) {
     tokens = std::min(tokens, quiet_tokens(*sequence));
@@ -92,8 +95,10 @@ std::int64_t Scheduler::tokens_until_event(const Sequence& sequence) const {
   const std::int64_t lag = steps_per_request_ - 1;  // Steps in flight when the next is formed.
   const std::int64_t kept = options_.profile.windows_keep_steps_in_flight ? lag : 0;
   const BlockTables& blocks = sequence.blocks;
-  const std::int64_t computed = std::min(
-      {blocks.tokens_held, blocks.hashed_below + lag - 1, blocks.windows_rest_below + kept});
+  std::int64_t computed = std::min(blocks.tokens_held, blocks.windows_rest_below + kept);
+  if (kv_cache().has_lookups() || !sequence.decoding.is_member) {  // Else settle() enters them.
+    computed = std::min(computed, blocks.hashed_below + lag - 1);
+  }
   return std::max<std::int64_t>(computed - sequence.num_computed_tokens + 1, 1);
 }
 
@@ -111,6 +116,13 @@ void Scheduler::advance_round(ScheduledStep& step, std::span<const std::int64_t>
 std::vector<BlockChange> Scheduler::advance_quiet(std::span<ScheduledStep* const> in_flight,
                                                   std::int64_t rounds) {
   preempted_alone_ = is_stuck_ = false;  // Each step brings tokens.
+  if (decodes_.gathers()) {
+    return turns_.take_rounds(
+        decodes_,
+        rounds,
+        [this](engine::Sequence& member) { extend_member(member); },
+        [this] { return kv_cache().num_used(); });
+  }
   // A request is in every step in flight, or in one of them.
   const auto depth = static_cast<std::int64_t>(in_flight.size());
   const std::int64_t compositions = depth / steps_per_request_;

@@ -13,12 +13,23 @@
 
 namespace ridgeline::engine::vllm::plain {
 
+/// Whose blocks they are, as far as their hashes follow from it: of a request whose prompt states
+/// no content, and the adapter that it runs with.
+struct BlockOwner {
+  core::RequestId request;
+  std::uint32_t prompt_tokens = 0;
+  core::LoraId::Rep lora = 0;
+};
+
 /// A free block and what it holds.
 struct FreeBlock {
   core::BlockId id;
   std::uint16_t group = 0;
   bool is_hashed = false;  ///< A look-up could find it, under its hash and group.
+  bool has_hash = false;   ///< The hash has been made; else it follows from owner and place.
   std::uint64_t hash = 0;
+  std::uint32_t place = 0;  ///< In the owner's table.
+  BlockOwner owner;
 };
 
 /// Consecutive blocks of one request's table that are given back.
@@ -26,7 +37,8 @@ struct TablePart {
   std::span<const core::BlockId> blocks;
   std::int64_t first = 0;       ///< Place of the first of them in the table.
   std::int64_t num_hashed = 0;  ///< Full blocks of the table, whose hashes these are.
-  const BlockHashes& hashes;
+  const BlockHashes& hashes;    ///< As far as they have been made.
+  BlockOwner owner;
   std::size_t group = 0;
 };
 
@@ -81,7 +93,11 @@ class UnsoughtBlocks {
         free.id = id_at(i);
         free.group = static_cast<std::uint16_t>(part.group);
         free.is_hashed = hashed;
-        free.hash = hashed ? part.hashes[static_cast<std::size_t>(part.first + i)] : 0;
+        const auto place = static_cast<std::size_t>(part.first + i);
+        free.has_hash = place < part.hashes.size();
+        free.hash = hashed && free.has_hash ? part.hashes[place] : 0;
+        free.place = static_cast<std::uint32_t>(place);
+        free.owner = part.owner;
       }
     }
   }

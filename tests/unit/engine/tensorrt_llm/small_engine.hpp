@@ -95,7 +95,8 @@ class ActiveRequests {
                               std::int64_t max_requests = 8,
                               std::int64_t lookahead_steps = 1) const {
     Selection selection;
-    scheduler({.active = active_,
+    const std::vector<Sequence*> active = all();
+    scheduler({.active = active,
                .kv = kv_,
                .max_requests = max_requests,
                .lookahead_steps = lookahead_steps,

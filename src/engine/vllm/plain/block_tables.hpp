@@ -100,6 +100,14 @@ class BlockManager {
   bool extend(BlockTables& tables, std::int64_t tokens) {
     return tokens <= tables.tokens_held || take_blocks(tables, tokens);
   }
+  /// Gives the request the blocks that it was promised (KvCache::promise) for so many tokens. There
+  /// is one group.
+  void claim(BlockTables& tables, std::int64_t tokens) {
+    if (const std::int64_t missing = blocks_missing(tables, tokens); missing > 0) {
+      pool_.claim(missing, tables.groups.front().blocks);
+      tables.tokens_held += missing * block_size_;
+    }
+  }
   /// Blocks that extend() takes from the pool, or more where states are kept.
   [[nodiscard]] std::int64_t blocks_to_extend(const BlockTables& tables,
                                               std::int64_t tokens) const {

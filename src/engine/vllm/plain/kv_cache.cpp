@@ -27,7 +27,8 @@ KvCache::KvCache(const Options& options)
     : options_(options), unsought_(num_usable()), num_free_(num_usable()) {}
 
 void KvCache::begin_lookups(const HashOf& hash_of) {
-  RIDGELINE_CHECK(!has_lookups_, "look-ups begin once");
+  RIDGELINE_CHECK(!has_lookups_ && num_promised_ == 0 && promised_.empty(),
+                  "look-ups begin once, when all blocks have names");
   has_lookups_ = true;
   const UnsoughtBlocks unsought = std::exchange(unsought_, UnsoughtBlocks(0));
   // One more stands in the free list for itself and all behind it.

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/ids.hpp"
@@ -77,8 +78,23 @@ class KvCache {
   /// reused first, not the deepest.
   template <class StaysFindable>
   void release_unsought(const TablePart& part, bool in_order, StaysFindable stays_findable) {
+    name_promised();  // They were the first to be reused when they were promised.
     unsought_.give_back(part, in_order, options_.free_unhashed_first, stays_findable);
     num_free_ += std::ssize(part.blocks);
+  }
+
+  /// Before begin_lookups(): so many blocks are taken, whichever they are; claim() names them
+  /// later.
+  void promise(std::int64_t count) {
+    num_free_ -= count;
+    num_promised_ += count;
+  }
+  /// Puts so many promised blocks behind those of a table.
+  void claim(std::int64_t count, std::vector<core::BlockId>& table) {
+    name_promised();
+    const auto first = promised_.end() - count;
+    table.insert(table.end(), first, promised_.end());
+    promised_.erase(first, promised_.end());
   }
 
   /// From now on changes are noted, so that find_at() knows what was there so long ago. Before any
@@ -152,6 +168,11 @@ class KvCache {
   [[nodiscard]] static bool is_free(const Block& block) {
     return block.references == 0 || (block.row != nullptr && block.row->holders == 0);
   }
+  void name_promised() {
+    if (num_promised_ > 0) {
+      unsought_.take(std::exchange(num_promised_, 0), promised_);
+    }
+  }
   void set_num_buckets(std::size_t buckets);
   void grow();
   [[nodiscard]] std::size_t bucket_of(std::uint64_t hash, std::size_t group) const;
@@ -169,7 +190,9 @@ class KvCache {
 
   Options options_;
   bool has_lookups_ = false;
-  UnsoughtBlocks unsought_;  ///< Until then; empty afterwards.
+  UnsoughtBlocks unsought_;              ///< Until then; empty afterwards.
+  std::int64_t num_promised_ = 0;        ///< Promised blocks that are still in the free list.
+  std::vector<core::BlockId> promised_;  ///< Those that are not, and that none has claimed.
   /// Those that were ever used, and one more as long as there is one: it stands in the free list
   /// for itself and all behind it.
   core::IndexVector<Block, core::BlockId> blocks_;

@@ -65,7 +65,8 @@ Scheduler::Scheduler(const EngineOptions& options)
                      (options.profile.keeps_last_position_free ? 1 : 0)),
       lookahead_(lookahead_slots(options)),
       draft_slots_(input_slots(options)),
-      manager_(options) {
+      manager_(options),
+      phases_(options.block_size.value()) {
   if (keeps_states_) {
     begin_lookups();  // The blocks without a state would be in the way of those that none seeks.
   }
@@ -111,6 +112,9 @@ void Scheduler::begin_lookups() {
   for (const SequencePtr& sequence : running_) {
     hold(*sequence);
     if (sequence->decoding.is_member) {  // Full blocks are entered in time from now on.
+      if (has_one_full_cache_) {
+        phases_.remove(sequence->decoding.base);
+      }
       turns_.remove(*sequence);
       turns_.add(*sequence, decodes_.next_step() + tokens_until_event(*sequence) - 1);
     }

@@ -163,6 +163,11 @@ class Scheduler final : public QueueScheduler<Sequence> {
   void settle(Sequence& sequence);
   void leave_decodes(engine::Sequence& sequence) override;
   void stop_gathering(Sequence& sequence);
+  std::vector<BlockChange> count_rounds(std::int64_t rounds);
+  /// Members' blocks are counts: of one kind, and none of them can be found.
+  [[nodiscard]] bool counts_blocks() const {
+    return has_one_full_cache_ && !kv_cache().has_lookups();
+  }
   [[nodiscard]] std::int64_t quiet_steps_of_members() const;
   void schedule_running(ScheduledStep& step);
   void schedule_waiting(ScheduledStep& step);
@@ -261,7 +266,8 @@ class Scheduler final : public QueueScheduler<Sequence> {
   std::int64_t num_preemptions_ = 0;
   std::vector<Sequence*> singles_;  ///< Running requests that are no members, in order.
   std::int64_t num_admitted_ = 0;
-  MemberTurns turns_;  ///< When members' blocks change.
+  MemberTurns turns_;   ///< When members' blocks change; or, as long as none is looked up, ...
+  BlockPhases phases_;  ///< ... when they begin one: which one is known when they are settled.
   PrefixStatistics statistics_;
 };
 

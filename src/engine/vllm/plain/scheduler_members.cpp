@@ -37,6 +37,9 @@ void Scheduler::schedule_members() {
   } else {
     decodes_.put_in_step();
     spend(decodes_.count());
+    if (const std::int64_t begun = phases_.in(decodes_.next_step()); begun > 0) {
+      manager_.pool().promise(begun);
+    }
   }
   turns_.begin(decodes_.next_step());
 }
@@ -46,6 +49,7 @@ void Scheduler::schedule_members() {
 bool Scheduler::members_fit() const {
   std::int64_t tokens = decodes_.count();
   std::int64_t blocks =
+      phases_.in(decodes_.next_step()) +
       turns_.most_in(decodes_.next_step()) * static_cast<std::int64_t>(manager_.num_groups());
   const std::int64_t budget = std::min(budget_, input_budget_);
   if (tokens > budget) {
@@ -101,8 +105,15 @@ void Scheduler::gather(const ScheduledStep& step) {
     if (until < first + kWorthwhile) {
       continue;
     }
+    RIDGELINE_CHECK(
+        sequence.blocks.tokens_held < sequence.num_computed_tokens + manager_.block_size(),
+        "a request that decodes has no block too many");
     decodes_.add(sequence, sequence.num_computed_tokens, first, until);
-    turns_.add(sequence, first + tokens_until_event(sequence) - 1);
+    if (counts_blocks()) {
+      phases_.add(sequence.decoding.base);
+    } else {
+      turns_.add(sequence, first + tokens_until_event(sequence) - 1);
+    }
     joined = true;
   }
   if (joined) {
@@ -130,6 +141,9 @@ void Scheduler::settle(Sequence& sequence) {
   sequence.num_output_tokens += steps.ended;
   sequence.num_in_flight_tokens += steps.formed - steps.ended;
   sequence.num_placeholders += options_.async_scheduling ? steps.formed - steps.ended : 0;
+  if (counts_blocks()) {
+    manager_.claim(sequence.blocks, sequence.num_computed_tokens);
+  }
   if (!kv_cache().has_lookups()) {
     // No step was looked at for the blocks that it filled: as the newest left it.
     hash_full_blocks(sequence, sequence.num_computed_tokens - (steps_per_request_ - 1));
@@ -140,7 +154,11 @@ void Scheduler::settle(Sequence& sequence) {
 void Scheduler::stop_gathering(Sequence& sequence) {
   settle(sequence);
   decodes_.remove(sequence);
-  turns_.remove(sequence);
+  if (counts_blocks()) {
+    phases_.remove(sequence.decoding.base);
+  } else {
+    turns_.remove(sequence);
+  }
 }
 
 void Scheduler::leave_decodes(engine::Sequence& sequence) {
@@ -166,8 +184,10 @@ std::int64_t Scheduler::quiet_steps_of_members() const {
     std::int64_t blocks = 0;
     for (const SequencePtr& sequence : running_) {
       const std::int64_t computed = sequence->decoding.base + decodes_.next_step();
-      blocks += manager_.blocks_to_extend(
-          sequence->blocks, std::min(computed + steps, options_.max_model_len.value()));
+      const std::int64_t end = std::min(computed + steps, options_.max_model_len.value());
+      const std::int64_t size = manager_.block_size();
+      blocks += counts_blocks() ? (end + size - 1) / size - (computed + size - 1) / size
+                                : manager_.blocks_to_extend(sequence->blocks, end);
     }
     if (blocks <= free) {
       break;
@@ -175,6 +195,21 @@ std::int64_t Scheduler::quiet_steps_of_members() const {
     steps /= 2;
   }
   return steps;
+}
+
+/// Rounds of members whose blocks are counts.
+std::vector<BlockChange> Scheduler::count_rounds(std::int64_t rounds) {
+  std::vector<BlockChange> changes;
+  changes.reserve(static_cast<std::size_t>(std::min(rounds, 2 * decodes_.count())));
+  const std::int64_t next = decodes_.next_step();
+  for (std::int64_t round = 0; round < rounds; ++round) {
+    if (const std::int64_t begun = phases_.in(next + round); begun > 0) {
+      manager_.pool().promise(begun);
+      changes.push_back({.step = round, .used_blocks = kv_cache().num_used()});
+    }
+  }
+  decodes_.go_to(next + rounds, decodes_.oldest_step() + rounds);
+  return changes;
 }
 
 }  // namespace ridgeline::engine::vllm::plain

@@ -117,6 +117,9 @@ std::vector<BlockChange> Scheduler::advance_quiet(std::span<ScheduledStep* const
                                                   std::int64_t rounds) {
   preempted_alone_ = is_stuck_ = false;  // Each step brings tokens.
   if (decodes_.gathers()) {
+    if (counts_blocks()) {
+      return count_rounds(rounds);
+    }
     return turns_.take_rounds(
         decodes_,
         rounds,

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "core/statistics/quantiles.hpp"
 #include "document/document.hpp"
 #include "document/node_builder.hpp"
 #include "domain/record.hpp"
@@ -19,7 +20,6 @@
 #include "report/client_results.hpp"
 #include "report/result_json.hpp"
 #include "report/run_result.hpp"
-#include "statistics/quantiles.hpp"
 
 namespace ridgeline::report {
 namespace {

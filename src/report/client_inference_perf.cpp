@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "core/statistics/quantiles.hpp"
 #include "document/document.hpp"
 #include "document/json_writer.hpp"
 #include "document/node_builder.hpp"
@@ -22,7 +23,6 @@
 #include "report/client_results.hpp"
 #include "report/result_json.hpp"
 #include "report/run_result.hpp"
-#include "statistics/quantiles.hpp"
 
 namespace ridgeline::report {
 namespace {

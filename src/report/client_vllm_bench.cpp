@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include "core/statistics/quantiles.hpp"
 #include "document/document.hpp"
 #include "document/json_writer.hpp"
 #include "document/node_builder.hpp"
@@ -24,7 +25,6 @@
 #include "report/client_files.hpp"
 #include "report/client_results.hpp"
 #include "report/run_result.hpp"
-#include "statistics/quantiles.hpp"
 
 namespace ridgeline::report {
 namespace {

@@ -12,9 +12,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "accuracy/bands.hpp"
 #include "document/document.hpp"
 #include "document/node_builder.hpp"
+#include "latency/accuracy/bands.hpp"
 #include "report/format.hpp"
 #include "report/palette.hpp"
 #include "report/text_lines.hpp"

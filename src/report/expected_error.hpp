@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "accuracy/bands.hpp"
 #include "document/document.hpp"
+#include "latency/accuracy/bands.hpp"
 #include "report/format.hpp"
 #include "report/palette.hpp"
 #include "report/text_lines.hpp"

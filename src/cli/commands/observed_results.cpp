@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/statistics/quantiles.hpp"
 #include "domain/record.hpp"
 #include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
@@ -17,7 +18,6 @@
 #include "report/run_result.hpp"
 #include "report/version.hpp"
 #include "scenario/scenario.hpp"
-#include "statistics/quantiles.hpp"
 
 namespace ridgeline::cli {
 namespace {

@@ -11,11 +11,11 @@
 
 #include <fmt/format.h>
 
-#include "accuracy/bands.hpp"
 #include "core/result.hpp"
 #include "document/json_writer.hpp"
 #include "evidence/calibrate/alternatives.hpp"
 #include "evidence/calibrate/calibrate.hpp"
+#include "latency/accuracy/bands.hpp"
 
 namespace ridgeline::report {
 namespace {

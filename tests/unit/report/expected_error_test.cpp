@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "accuracy/bands.hpp"
+#include "latency/accuracy/bands.hpp"
 #include "report/palette.hpp"
 
 namespace ridgeline::report {

@@ -325,7 +325,7 @@ def test_a_gpu_with_other_facts_than_its_name_stands_for_is_marked(ridgeline):
     assert warned("name: h100\nbase: h100\n", "--set", "hardware.mem_bandwidth=1TB/s") == [changed]
     odd = warned("name: h100\nbase: h100\nmem_bandwidth: 5.0GB/s\n")
     assert odd[1] == (
-        "W-odd-gpu", "hardware.mem_bandwidth is 5 GB/s, GPUs of the catalogue have 300 GB/s to 8000 GB/s")
+        "W-odd-gpu", "hardware.mem_bandwidth is 5 GB/s, GPUs of the catalogue have 273 GB/s to 8000 GB/s")
 
 
 def test_a_key_with_the_unit_of_the_json_is_understood(ridgeline):

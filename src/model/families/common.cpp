@@ -148,6 +148,18 @@ std::vector<bool> sliding_layers(ConfigReader& config,
   return sliding;
 }
 
+std::vector<bool> listed_sparse_layers(ConfigReader& config,
+                                       const Dimensions& dimensions,
+                                       std::vector<bool> absent) {
+  static constexpr std::array<std::string_view, 2> kTypes = {"dense", "sparse"};
+  const std::vector<std::size_t> types =
+      per_layer_words(config, "mlp_layer_types", dimensions.num_layers, kTypes);
+  for (std::size_t layer = 0; layer < types.size(); ++layer) {
+    absent[layer] = types[layer] == 1;
+  }
+  return absent;
+}
+
 std::vector<LayerGroup> grouped(const std::vector<LayerGroup>& layers) {
   std::vector<LayerGroup> groups;
   for (const LayerGroup& layer : layers) {

@@ -55,6 +55,10 @@ AttentionSpec read_latent_attention(ConfigReader& config);
 RecurrentSpec kimi_delta(std::int64_t heads, std::int64_t head_dim, std::int64_t conv_kernel);
 /// Which layers have experts, by `first_k_dense_replace` and `moe_layer_freq`.
 std::vector<bool> sparse_layers(ConfigReader& config, const Dimensions& dimensions);
+/// Which layers have experts, by the words of `mlp_layer_types`; `absent` where the file has none.
+std::vector<bool> listed_sparse_layers(ConfigReader& config,
+                                       const Dimensions& dimensions,
+                                       std::vector<bool> absent);
 
 /// Refuses a sliding window shorter than the longest sequence, and `layer_types` other than full
 /// attention. For families whose files say it with `sliding_window` alone; `absent` is the family's

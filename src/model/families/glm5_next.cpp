@@ -15,11 +15,10 @@ namespace ridgeline::model {
 namespace {
 
 /// "indexed_attention" is what transformers writes for "deepseek_sparse_attention".
-constexpr std::array<std::string_view, 3> kMixers = {
+constexpr std::array<std::string_view, 3> kAttentionTypes = {
     "linear_attention", "deepseek_sparse_attention", "indexed_attention"};
-constexpr std::array<std::string_view, 2> kFfns = {"dense", "sparse"};
 
-RecurrentSpec read_delta(ConfigReader& config) {
+RecurrentSpec read_factored_delta(ConfigReader& config) {
   const document::Node* node = config.node("linear_attn_config");
   if (node == nullptr || !node->is_map()) {
     config.problem("linear_attn_config", "is missing, expected a map");
@@ -47,15 +46,14 @@ std::vector<LayerGroup> glm5_next_layers(ConfigReader& config, const Dimensions&
   if (latent.sparse && config.boolean("index_kpool_compress", false)) {
     latent.sparse->pool = config.required_integer("index_kpool", kHeads);
   }
-  const RecurrentSpec delta = read_delta(config);
+  const RecurrentSpec delta = read_factored_delta(config);
   MoeFfn moe = read_experts_with_shared(config, "n_routed_experts");
   moe.router_bias = true;
   const DenseFfn dense = read_dense_ffn(config);
   const std::vector<std::size_t> mixers =
-      per_layer_words(config, "layer_types", dimensions.num_layers, kMixers);
-  const std::vector<std::size_t> ffns =
-      per_layer_words(config, "mlp_layer_types", dimensions.num_layers, kFfns);
-  const std::vector<bool> is_moe = sparse_layers(config, dimensions);
+      per_layer_words(config, "layer_types", dimensions.num_layers, kAttentionTypes);
+  const std::vector<bool> is_moe =
+      listed_sparse_layers(config, dimensions, sparse_layers(config, dimensions));
   if (mixers.empty()) {
     config.problem("layer_types", "is missing, expected a list of layers");
     return {};
@@ -67,7 +65,7 @@ std::vector<LayerGroup> glm5_next_layers(ConfigReader& config, const Dimensions&
       layer.attention = AttentionSpec{};
       layer.recurrent = delta;
     }
-    if (ffns.empty() ? !is_moe[i] : ffns[i] == 0) {
+    if (!is_moe[i]) {
       layer.ffn = dense;
     }
     layers.push_back(layer);

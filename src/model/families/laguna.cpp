@@ -1,7 +1,5 @@
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 #include "document/document.hpp"
@@ -12,8 +10,6 @@
 
 namespace ridgeline::model {
 namespace {
-
-constexpr std::array<std::string_view, 2> kFfns = {"dense", "sparse"};
 
 /// `gating`: true and "per-head" are one gate for each head, "per-element" one for each channel.
 void read_gate(ConfigReader& config, AttentionSpec& attention) {
@@ -46,17 +42,19 @@ std::vector<LayerGroup> laguna_layers(ConfigReader& config, const Dimensions& di
   const DenseFfn dense = read_dense_ffn(config);
   const std::vector<std::int64_t> heads =
       per_layer(config, "num_attention_heads_per_layer", dimensions.num_layers, kHeads);
-  const std::vector<std::size_t> ffns =
-      per_layer_words(config, "mlp_layer_types", dimensions.num_layers, kFfns);
   const std::vector<bool> sliding = sliding_layers(config, dimensions);
+  std::vector<bool> is_moe(sliding.size(), true);
+  if (!is_moe.empty()) {
+    is_moe.front() = false;  // Without a list the first layer alone is dense.
+  }
+  is_moe = listed_sparse_layers(config, dimensions, is_moe);
   const std::int64_t window = config.integer("sliding_window", kPositions).value_or(0);
   std::vector<LayerGroup> layers;
   for (std::size_t i = 0; i < sliding.size(); ++i) {
     LayerGroup layer{.count = 1, .attention = attention, .ffn = moe};
     layer.attention.heads = heads.empty() ? attention.heads : heads[i];
     layer.attention.window = sliding[i] ? window : 0;
-    // Without a list the first layer is dense.
-    if (ffns.empty() ? i == 0 : ffns[i] == 0) {
+    if (!is_moe[i]) {
       layer.ffn = dense;
     }
     layers.push_back(layer);

@@ -16,7 +16,7 @@
 namespace ridgeline::model {
 namespace {
 
-constexpr std::array<std::string_view, 2> kMixers = {"conv", "full_attention"};
+constexpr std::array<std::string_view, 2> kOperators = {"conv", "full_attention"};
 
 RecurrentSpec read_convolution(ConfigReader& config, const Dimensions& dimensions) {
   return {.kind = RecurrentSpec::Kind::kShortConv,
@@ -29,7 +29,7 @@ RecurrentSpec read_convolution(ConfigReader& config, const Dimensions& dimension
 /// Layers with attention: those of `layer_types`, or of `full_attn_idxs`.
 std::vector<bool> attention_layers(ConfigReader& config, const Dimensions& dimensions) {
   const std::vector<std::size_t> types =
-      per_layer_words(config, "layer_types", dimensions.num_layers, kMixers);
+      per_layer_words(config, "layer_types", dimensions.num_layers, kOperators);
   const std::vector<std::int64_t> listed =
       config.integers("full_attn_idxs", {0, std::max<std::int64_t>(0, dimensions.num_layers - 1)});
   std::vector<bool> attends(static_cast<std::size_t>(dimensions.num_layers), false);

@@ -73,11 +73,6 @@ std::string significant(double value) {
   return value >= 1e-4 ? fmt::format("{:.3g}", value) : fmt::format("{:.2e}", value);
 }
 
-double microseconds(core::Seconds time) {
-  constexpr int kMicro = 6;
-  return core::times_power_of_ten(time.value(), kMicro);
-}
-
 std::string percent(double share) {
   const double value = share * 100.0;
   if (value == 0.0 || value >= 99.95) {

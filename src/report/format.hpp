@@ -5,7 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include "core/units.hpp"
 
 namespace ridgeline::report {
 
@@ -18,10 +17,6 @@ namespace ridgeline::report {
 /// Three or four significant digits, as a person reads them: "0.412", "6.84", "24.1", "182", "2
 /// 104". Integers keep all their digits; what is too small for that is written as 1.23e-07.
 [[nodiscard]] std::string significant(double value);
-
-/// The microseconds of a time as its shortest decimal has them: 0.000123 s are 123 us, where
-/// multiplying gives 122.99999999999999.
-[[nodiscard]] double microseconds(core::Seconds time);
 
 /// A share from 0 to 1 as a percentage: "97.8 %", "100 %".
 [[nodiscard]] std::string percent(double share);

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "document/basis.hpp"
 #include "document/document.hpp"
 #include "report/figures/figure.hpp"
 #include "report/figures/front.hpp"
@@ -20,7 +21,6 @@
 #include "report/leaves.hpp"
 #include "report/scale.hpp"
 #include "report/svg.hpp"
-#include "scenario/accuracy_question.hpp"
 
 namespace ridgeline::report {
 namespace {
@@ -88,7 +88,9 @@ std::string best_html(const Found& found) {
   for (const double speed : kSpeeds) {
     const Choice* best = nullptr;
     for (const Choice& choice : found.choices) {
-      const auto worth = [](const Choice& one) { return std::pair(!one.is_bound, one.served); };
+      const auto worth = [](const Choice& one) {
+        return std::pair(!one.is_bound, one.served);
+      };
       if (choice.speed >= speed && (best == nullptr || worth(choice) > worth(*best))) {
         best = &choice;
       }
@@ -173,9 +175,9 @@ std::string sweep_page(const std::vector<Node>& rows, std::string_view file) {
       continue;
     }
     const double tpot = number_at(*result, "tpot_ms.p50");
-    const bool is_bound = text_at(*result, "basis") == scenario::kBoundWords;
+    const bool is_bound = text_at(*result, "basis") == document::kBoundWords;
     found.choices.push_back(
-        {.label = is_bound ? fmt::format("{}, {}", label, scenario::kBoundWords) : label,
+        {.label = is_bound ? fmt::format("{}, {}", label, document::kBoundWords) : label,
          .gpu = text_at(*point, "gpu"),
          .speed = tpot > 0.0 ? kMillisecondsPerSecond / tpot : 0.0,
          .e2e_ms = number_at(*result, "e2e_ms.p50"),

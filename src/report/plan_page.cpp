@@ -120,7 +120,7 @@ std::string table(const std::vector<std::string>& head, Texts rows) {
       text = xml_escaped(text);
     }
   }
-  return report::table_html(head, rows);
+  return table_html(head, rows);
 }
 
 /// Warnings, and what was done.

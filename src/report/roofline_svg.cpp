@@ -15,8 +15,6 @@
 
 #include "core/check.hpp"
 #include "core/math.hpp"
-#include "core/units.hpp"
-#include "latency/step_time_model.hpp"
 #include "report/format.hpp"
 #include "report/label_layout.hpp"
 #include "report/svg.hpp"
@@ -86,7 +84,7 @@ Axis make_axis(double lowest, double highest, double start, double end) {
 
 /// An operator with a place on the chart.
 struct RooflinePoint {
-  const latency::OperatorTime* part = nullptr;
+  const RooflinePart* part = nullptr;
   double intensity = 0.0;
   double achieved = 0.0;  ///< FLOP per second.
   double share = 0.0;     ///< Share of the step's time.
@@ -201,12 +199,12 @@ std::string mark_svg(double x, double y, double r, std::string_view phase) {
 
 class Chart {
  public:
-  Chart(const Roofline& roofline, const latency::Explanation& explanation)
+  Chart(const Roofline& roofline, const std::vector<RooflinePart>& parts)
       : roofline_(roofline), layout_(kPlot) {
-    RIDGELINE_CHECK(!roofline.peaks.empty() && roofline.peaks.front().peak.value() > 0.0 &&
-                        roofline.bandwidth.value() > 0.0,
-                    "a roofline needs a peak and a bandwidth");
-    collect(explanation);
+    RIDGELINE_CHECK(
+        !roofline.peaks.empty() && roofline.peaks.front().peak > 0.0 && roofline.bandwidth > 0.0,
+        "a roofline needs a peak and a bandwidth");
+    collect(parts);
     scale();
   }
 
@@ -223,20 +221,20 @@ class Chart {
   }
 
  private:
-  void collect(const latency::Explanation& explanation) {
+  void collect(const std::vector<RooflinePart>& parts) {
     double total = 0.0;
-    for (const auto& part : explanation.parts) {
-      total += std::max(part.time.value(), 0.0);
+    for (const auto& part : parts) {
+      total += std::max(part.seconds, 0.0);
     }
-    for (const auto& part : explanation.parts) {
-      if (part.flops.value() > 0.0 && part.bytes.value() > 0.0 && part.time.value() > 0.0) {
+    for (const auto& part : parts) {
+      if (part.flops > 0.0 && part.bytes > 0.0 && part.seconds > 0.0) {
         points_.push_back({.part = &part,
-                           .intensity = part.flops.value() / part.bytes.value(),
-                           .achieved = part.flops.value() / part.time.value(),
-                           .share = part.time.value() / total});
+                           .intensity = part.flops / part.bytes,
+                           .achieved = part.flops / part.seconds,
+                           .share = part.seconds / total});
       } else {
         unplaced_.push_back(&part);
-        unplaced_share_ += total > 0.0 ? std::max(part.time.value(), 0.0) / total : 0.0;
+        unplaced_share_ += total > 0.0 ? std::max(part.seconds, 0.0) / total : 0.0;
       }
     }
     std::stable_sort(
@@ -249,8 +247,8 @@ class Chart {
     const auto& peaks = roofline_.peaks;
     double least_x = ridge_of(peaks.front());
     double most_x = ridge_of(peaks.back());
-    double least_y = peaks.front().peak.value();
-    double most_y = peaks.back().peak.value();
+    double least_y = peaks.front().peak;
+    double most_y = peaks.back().peak;
     for (const RooflinePoint& point : points_) {
       least_x = std::min(least_x, point.intensity);
       most_x = std::max(most_x, point.intensity);
@@ -297,8 +295,8 @@ class Chart {
   }
 
   /// FLOP per byte at which a roof's slope meets its peak.
-  [[nodiscard]] double ridge_of(const latency::kernel::FormatPeak& format) const {
-    return format.peak.value() / roofline_.bandwidth.value();
+  [[nodiscard]] double ridge_of(const RooflinePeak& format) const {
+    return format.peak / roofline_.bandwidth;
   }
 
   /// The slope of the memory from the edge of the plot up, and from it a ceiling per format to the
@@ -307,7 +305,7 @@ class Chart {
   [[nodiscard]] std::string roof() {
     std::string svg;
     for (const auto& format : roofline_.peaks) {
-      corners_.push_back({.x = x_.pixel(ridge_of(format)), .y = y_.pixel(format.peak.value())});
+      corners_.push_back({.x = x_.pixel(ridge_of(format)), .y = y_.pixel(format.peak)});
     }
     const double decades = std::min((corners_.front().x - kPlot.left) / x_.pixels_per_decade(),
                                     (kPlot.bottom - corners_.front().y) / y_.pixels_per_decade());
@@ -337,12 +335,12 @@ class Chart {
     const Corner& first = corners_.front();
     std::string svg =
         label({.x = (2.0 * foot_.x + first.x) / 3.0, .y = (2.0 * foot_.y + first.y) / 3.0},
-              {"memory " + with_prefix(roofline_.bandwidth.value()) + "B/s"},
+              {"memory " + with_prefix(roofline_.bandwidth) + "B/s"},
               "quiet");
     for (std::size_t i = 0; i < corners_.size(); ++i) {
       const auto& format = roofline_.peaks[i];
       svg += label({.x = std::max(kPlot.right - kFromEdge, corners_[i].x), .y = corners_[i].y},
-                   {format.format + " peak " + with_prefix(format.peak.value()) + "FLOP/s"},
+                   {format.format + " peak " + with_prefix(format.peak) + "FLOP/s"},
                    "quiet");
       svg += label({.x = corners_[i].x, .y = kPlot.bottom - kAboveAxis},
                    {fmt::format("{} ridge {:.3g} FLOP/byte", format.format, ridge_of(format))},
@@ -453,7 +451,7 @@ class Chart {
   const Roofline& roofline_;
   LabelLayout layout_;
   std::vector<RooflinePoint> points_;
-  std::vector<const latency::OperatorTime*> unplaced_;
+  std::vector<const RooflinePart*> unplaced_;
   double unplaced_share_ = 0.0;
   Axis x_;
   Axis y_;
@@ -463,7 +461,7 @@ class Chart {
 
 }  // namespace
 
-std::string roofline_svg(const Roofline& roofline, const latency::Explanation& explanation) {
+std::string roofline_svg(const Roofline& roofline, const std::vector<RooflinePart>& parts) {
   return fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
       "viewBox=\"0 0 {0:.0f} {1:.0f}\" role=\"img\" class=\"roofline\">\n<title>{2}</title>\n"
@@ -471,11 +469,11 @@ std::string roofline_svg(const Roofline& roofline, const latency::Explanation& e
       kWidth,
       kHeight,
       xml_escaped(roofline.title),
-      Chart(roofline, explanation).marks());
+      Chart(roofline, parts).marks());
 }
 
-std::string roofline_marks(const Roofline& roofline, const latency::Explanation& explanation) {
-  return "<g class=\"roofline\">\n" + Chart(roofline, explanation).marks() + "</g>\n";
+std::string roofline_marks(const Roofline& roofline, const std::vector<RooflinePart>& parts) {
+  return "<g class=\"roofline\">\n" + Chart(roofline, parts).marks() + "</g>\n";
 }
 
 }  // namespace ridgeline::report

@@ -3,18 +3,29 @@
 #include <string>
 #include <vector>
 
-#include "core/units.hpp"
-#include "latency/kernel/formats_in_use.hpp"
-#include "latency/step_time_model.hpp"
-
 namespace ridgeline::report {
+
+/// An operator of a step.
+struct RooflinePart {
+  std::string name;
+  std::string phase;  ///< "decode", "prefill"; of both: another.
+  double flops = 0.0;
+  double bytes = 0.0;
+  double seconds = 0.0;
+};
+
+/// The peak of a number format in FLOP per second.
+struct RooflinePeak {
+  std::string format;
+  double peak = 0.0;
+};
 
 /// The ceilings of a roofline and what it is about.
 struct Roofline {
-  std::string title;     ///< "llama-3.1-8b on H100: 64 decodes, kernel model"
-  std::string subtitle;  ///< May be empty.
-  std::vector<latency::kernel::FormatPeak> peaks;  ///< Formats in use, ascending.
-  core::BytesPerSecond bandwidth;
+  std::string title;                ///< "llama-3.1-8b on H100: 64 decodes, kernel model"
+  std::string subtitle;             ///< May be empty.
+  std::vector<RooflinePeak> peaks;  ///< Formats in use, ascending.
+  double bandwidth = 0.0;           ///< Bytes per second.
   std::string shares = "share of the step's time";  ///< What the marks' areas are.
 };
 
@@ -28,9 +39,9 @@ inline constexpr double kRooflineHeight = 600.0;
 /// have no place there and are named below. Self-contained, no scripts, readable on light and dark
 /// pages. There is a peak; peaks and bandwidth must be positive.
 [[nodiscard]] std::string roofline_svg(const Roofline& roofline,
-                                       const latency::Explanation& explanation);
+                                       const std::vector<RooflinePart>& parts);
 /// The roofline as an element of a picture of that size.
 [[nodiscard]] std::string roofline_marks(const Roofline& roofline,
-                                         const latency::Explanation& explanation);
+                                         const std::vector<RooflinePart>& parts);
 
 }  // namespace ridgeline::report

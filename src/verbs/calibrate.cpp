@@ -12,7 +12,7 @@
 #include "evidence/calibrate/alternatives.hpp"
 #include "evidence/calibrate/server_file.hpp"
 #include "report/palette.hpp"
-#include "report/results/calibration.hpp"
+#include "verbs/calibrate_view.hpp"
 #include "verbs/measured_files.hpp"
 #include "verbs/registry.hpp"
 #include "verbs/verb.hpp"
@@ -49,16 +49,15 @@ document::Node tree_with_server(const FoundServer& found) {
     return document::parse_json(json, "calibration").value_or(document::Node());
   };
   std::vector<document::Node::Member> members =
-      parsed(report::calibration_json(found.calibration, found.alternatives)).members();
+      parsed(calibration_json(found.calibration, found.alternatives)).members();
   document::Node server;
   if (found.calibration.kernels_match()) {
     server = parsed(evidence::calibrate::server_json(found.calibration));
   } else {
-    members.push_back(
-        {.key = "mismatch",
-         .value = document::text_node(
-             report::calibration_mismatch(found.calibration, found.alternatives).message),
-         .where = {}});
+    members.push_back({.key = "mismatch",
+                       .value = document::text_node(
+                           calibration_mismatch(found.calibration, found.alternatives).message),
+                       .where = {}});
   }
   members.push_back({.key = "scenario", .value = std::move(server), .where = {}});
   return document::Node::map(std::move(members), {});
@@ -68,24 +67,24 @@ Reply reply_of(const Found<FoundServer>& found, bool with_server) {
   const Calibration& calibration = found->calibration;
   Reply reply{.views = {{"table",
                          [found](const report::TextStyle&) {
-                           return report::calibration_table(found->calibration);
+                           return calibration_table(found->calibration);
                          }},
                         {"json",
                          [found](const report::TextStyle&) {
-                           return report::calibration_json(found->calibration, found->alternatives);
+                           return calibration_json(found->calibration, found->alternatives);
                          }}},
-              .warnings = report::calibration_warnings(calibration)};
+              .warnings = calibration_warnings(calibration)};
   if (with_server) {
     reply.tree = [found] { return tree_with_server(*found); };
   }
   if (!calibration.kernels_match()) {
     // Constants of another server's are not written.
     reply.code = kThreshold;
-    reply.errors.push_back(report::calibration_mismatch(calibration, found->alternatives));
+    reply.errors.push_back(calibration_mismatch(calibration, found->alternatives));
     return reply;
   }
   if (calibration.left() > evidence::calibrate::kLeftInDoubt) {
-    reply.warnings.push_back(report::calibration_doubt(calibration, found->alternatives));
+    reply.warnings.push_back(calibration_doubt(calibration, found->alternatives));
   }
   reply.artefacts["yaml"] = [found] {
     return evidence::calibrate::server_yaml(found->calibration);

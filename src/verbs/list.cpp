@@ -8,14 +8,14 @@
 
 #include "core/result.hpp"
 #include "report/palette.hpp"
-#include "report/results/choices.hpp"
+#include "verbs/list_choices.hpp"
 #include "verbs/registry.hpp"
 #include "verbs/verb.hpp"
 
 namespace ridgeline::verbs {
 namespace {
 
-std::string as_table(const std::vector<report::Choice>& entries, const report::TextStyle& style) {
+std::string as_table(const std::vector<Choice>& entries, const report::TextStyle& style) {
   std::size_t width = 0;
   for (const auto& entry : entries) {
     width = std::max(width, entry.name.size());
@@ -41,7 +41,7 @@ core::Result<Reply> list(Request& request, Host& host) {
   if (!request.errors().empty()) {
     return core::fail(request.errors());
   }
-  const auto kind = report::find_choice_kind(words);
+  const auto kind = find_choice_kind(words);
   if (!kind) {
     return core::fail(kind.error());
   }
@@ -57,7 +57,7 @@ core::Result<Reply> list(Request& request, Host& host) {
     return core::fail(entries.error());
   }
   const auto found = shared(std::move(*entries));
-  return Reply{.tree = tree_of(found, report::choices_tree),
+  return Reply{.tree = tree_of(found, choices_tree),
                .views = {{"table", view_of(found, as_table)}}};
 }
 

@@ -3,7 +3,7 @@
 
 #include "core/result.hpp"
 #include "model/networks_in_folder.hpp"
-#include "report/results/networks.hpp"
+#include "verbs/list_networks.hpp"
 #include "verbs/registry.hpp"
 #include "verbs/verb.hpp"
 
@@ -15,9 +15,9 @@ core::Result<Reply> list_folder(const std::string& folder) {
     return core::fail(std::move(networks).error());
   }
   const auto found = shared(std::move(*networks));
-  return Reply{.tree = tree_of(found, report::networks_tree),
-               .views = {{"table", view_of(found, report::networks_table)},
-                         {"markdown", view_of(found, report::networks_markdown)}}};
+  return Reply{.tree = tree_of(found, networks_tree),
+               .views = {{"table", view_of(found, networks_table)},
+                         {"markdown", view_of(found, networks_markdown)}}};
 }
 
 }  // namespace ridgeline::verbs

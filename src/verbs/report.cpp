@@ -7,16 +7,16 @@
 
 #include "core/result.hpp"
 #include "document/document.hpp"
+#include "document/node_json.hpp"
 #include "report/comparison_page.hpp"
 #include "report/figures/figure.hpp"
 #include "report/front_page.hpp"
 #include "report/html_report.hpp"
 #include "report/palette.hpp"
-#include "report/result_json.hpp"
 #include "report/saved_result.hpp"
-#include "report/saved_views.hpp"
 #include "verbs/registry.hpp"
 #include "verbs/report_inputs.hpp"
+#include "verbs/saved_views.hpp"
 #include "verbs/verb.hpp"
 
 namespace ridgeline::verbs {
@@ -41,7 +41,7 @@ document::Node result_of(const ReportInputs& inputs) {
 }
 
 std::string line_of(const ReportInputs& inputs) {
-  return report::json_line(result_of(inputs));
+  return document::json_line(result_of(inputs));
 }
 
 std::vector<report::figures::Figure> figures_of(const ReportInputs& inputs) {

@@ -8,8 +8,9 @@
 
 #include "core/result.hpp"
 #include "document/input_files.hpp"
-#include "report/step_log.hpp"
+#include "sim/logs/step_log.hpp"
 #include "verbs/registry.hpp"
+#include "verbs/steps_view.hpp"
 #include "verbs/verb.hpp"
 #include "workload/traces/reading/byte_input.hpp"
 #include "workload/traces/reading/line_reader.hpp"
@@ -17,7 +18,7 @@
 namespace ridgeline::verbs {
 namespace {
 
-core::Result<report::StepSummary> summarise(const std::vector<std::string>& files) {
+core::Result<sim::StepSummary> summarise(const std::vector<std::string>& files) {
   if (files.size() != 1) {
     return core::fail(
         {.message = fmt::format("expected one step log, found {}", files.size()),
@@ -27,8 +28,8 @@ core::Result<report::StepSummary> summarise(const std::vector<std::string>& file
   const std::string& path = files.front();
   return document::open_file(path).and_then([&](std::ifstream file) {
     auto input = workload::make_plain_input(std::make_unique<std::ifstream>(std::move(file)));
-    return report::summarise_step_log(workload::LineReader(workload::unpacked(std::move(input))),
-                                      path);
+    return sim::summarise_step_log(workload::LineReader(workload::unpacked(std::move(input))),
+                                   path);
   });
 }
 
@@ -43,9 +44,12 @@ core::Result<Reply> steps(Request& request, Host& /*host*/) {
     return core::fail(std::move(summary).error());
   }
   const auto found = shared(std::move(*summary));
-  return Reply{.tree = tree_of(found, report::summary_tree),
-               .views = {{"table", view_of(found, report::summary_table)},
-                         {"folded", view_of(found, report::folded_stacks)}}};
+  return Reply{.tree = tree_of(found, sim::summary_tree),
+               .views = {{"table",
+                          [found](const report::TextStyle& style) {
+                            return steps_table(sim::summary_tree(*found), style);
+                          }},
+                         {"folded", view_of(found, sim::folded_stacks)}}};
 }
 
 }  // namespace

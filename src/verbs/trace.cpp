@@ -7,9 +7,9 @@
 
 #include "core/result.hpp"
 #include "core/units.hpp"
-#include "report/trace_report.hpp"
 #include "verbs/registry.hpp"
 #include "verbs/trace_options.hpp"
+#include "verbs/trace_view.hpp"
 #include "verbs/verb.hpp"
 #include "workload/trace_stats.hpp"
 #include "workload/trace_tree.hpp"
@@ -43,10 +43,10 @@ core::Result<Reply> trace(Request& request, Host& host) {
   const auto found = shared(std::move(*stats));
   Reply reply{.tree = tree_of(found, workload::trace_tree),
               .views = {{"table", [found](const report::TextStyle& style) {
-                           return report::trace_table(workload::trace_tree(*found), style);
+                           return trace_table(workload::trace_tree(*found), style);
                          }}}};
   reply.artefacts["svg"] = [found, name = std::filesystem::path(file).filename().string()] {
-    return report::trace_svg(*found, name);
+    return trace_svg(*found, name);
   };
   return reply;
 }

@@ -11,9 +11,9 @@
 
 #include "core/result.hpp"
 #include "document/document.hpp"
+#include "document/node_json.hpp"
 #include "report/format.hpp"
 #include "report/palette.hpp"
-#include "report/result_json.hpp"
 #include "report/text_lines.hpp"
 
 namespace ridgeline::verbs {
@@ -21,7 +21,7 @@ namespace ridgeline::verbs {
 std::optional<std::string> Reply::text(std::string_view format,
                                        const report::TextStyle& style) const {
   if (format == "json" && tree) {
-    return report::json_text(tree());
+    return document::json_text(tree());
   }
   const auto view = views.find(format);
   return view == views.end() ? std::nullopt : std::optional(view->second(style));

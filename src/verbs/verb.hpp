@@ -15,10 +15,10 @@
 #include "document/document.hpp"
 #include "report/figures/figure.hpp"
 #include "report/palette.hpp"
-#include "report/run_result.hpp"
 #include "scenario/scenario.hpp"
 #include "verbs/host.hpp"
 #include "verbs/request.hpp"
+#include "verbs/run/run_result.hpp"
 
 namespace ridgeline::verbs {
 
@@ -85,7 +85,7 @@ struct Reply {
   std::function<std::vector<report::figures::Figure>()> figures = {};
   /// Texts beside the answer, by the key of the flag that names a file for one: `svg` is a picture.
   std::map<std::string, std::function<std::string()>, std::less<>> artefacts = {};
-  std::shared_ptr<const report::RunResult> run = {};  ///< The whole result of one run.
+  std::shared_ptr<const RunResult> run = {};  ///< The whole result of one run.
 
   /// The answer in any format of the verb; nothing in another.
   [[nodiscard]] std::optional<std::string> text(std::string_view format,

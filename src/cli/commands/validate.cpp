@@ -24,16 +24,16 @@
 #include "cli/verb_outputs.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
+#include "document/node_json.hpp"
 #include "evidence/calibrate/leave_out.hpp"
 #include "evidence/validate/error_bands.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/validation_tree.hpp"
 #include "report/palette.hpp"
-#include "report/result_json.hpp"
 #include "report/table/table.hpp"
-#include "report/validation.hpp"
-#include "report/validation_ranking.hpp"
 #include "verbs/measured_files.hpp"
+#include "verbs/validate_ranking.hpp"
+#include "verbs/validate_view.hpp"
 #include "verbs/verb.hpp"
 
 namespace ridgeline::cli {
@@ -242,15 +242,15 @@ std::string rendered(const Validation& validation,
                      const report::TextStyle& style) {
   const document::Node tree = evidence::validate::validation_tree(validation);
   if (format == "json") {
-    return report::json_text(tree);
+    return document::json_text(tree);
   }
   const report::Face face = report::face_of(format);
   const std::string ranking =
       !validation.ranking               ? ""
-      : face == report::Face::kTerminal ? report::ranking_text(*validation.ranking, style)
-      : face == report::Face::kMarkdown ? report::ranking_markdown(*validation.ranking)
+      : face == report::Face::kTerminal ? verbs::ranking_text(*validation.ranking, style)
+      : face == report::Face::kMarkdown ? verbs::ranking_markdown(*validation.ranking)
                                         : "";
-  return report::validation_text(tree, face, style, ranking);
+  return verbs::validation_text(tree, face, style, ranking);
 }
 
 struct Asked {

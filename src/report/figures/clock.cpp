@@ -8,7 +8,6 @@
 
 #include "document/document.hpp"
 #include "document/node_path.hpp"
-#include "metrics/series.hpp"
 #include "report/figures/figure.hpp"
 #include "report/figures/heat_lane.hpp"
 #include "report/figures/lanes.hpp"
@@ -101,7 +100,7 @@ std::vector<double> means_of(const std::vector<double>& values, std::size_t rows
 /// As many rows as a reader looks at, each of all windows up to the next one.
 void fill_table(const document::Node& result, Figure& figure) {
   constexpr std::size_t kRows = 32;
-  constexpr std::size_t kOfHistogram = metrics::Series::kWindowsPerHistogram;
+  constexpr std::size_t kOfHistogram = 8;  ///< Windows of one histogram of latencies.
   const double window = number_at(result, "series.window_s");
   const std::size_t windows = numbers_at(result, "series.rates.arrivals").size();
   const std::size_t histograms = (windows - 1) / (kRows * kOfHistogram) + 1;

@@ -5,13 +5,12 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
-#include "core/units.hpp"
 #include "document/document.hpp"
 #include "document/node_path.hpp"
-#include "latency/step_time_model.hpp"
 #include "report/figures/figure.hpp"
 #include "report/format.hpp"
 #include "report/roofline_svg.hpp"
@@ -22,25 +21,24 @@ namespace {
 /// The operators of a step of `mean_steps`, all of one phase.
 void add_operators(const document::Node& step,
                    std::string_view phase,
-                   latency::Explanation& explanation,
+                   std::vector<RooflinePart>& parts_drawn,
                    Figure& figure) {
   const document::Node* const parts = step.find("parts");
   for (std::size_t i = 0; parts != nullptr && i < parts->items().size(); ++i) {
     const document::Node& part = parts->items()[i];
     const document::Node* const name = part.find("operator");
-    latency::OperatorTime one;
-    one.name = name != nullptr && name->is_string() ? name->as_string() : "";
-    one.phase = phase;
-    one.flops = core::Flops(number_at(part, "flops"));
-    one.bytes = core::Bytes(number_at(part, "bytes"));
-    one.time = core::Seconds(number_at(part, "us") / 1e6);
-    if (one.flops.value() > 0.0 && one.bytes.value() > 0.0 && one.time.value() > 0.0) {
+    RooflinePart one{.name = name != nullptr && name->is_string() ? name->as_string() : "",
+                     .phase = std::string(phase),
+                     .flops = number_at(part, "flops"),
+                     .bytes = number_at(part, "bytes"),
+                     .seconds = number_at(part, "us") / 1e6};
+    if (one.flops > 0.0 && one.bytes > 0.0 && one.seconds > 0.0) {
       figure.rows.push_back({std::string(phase),
                              one.name,
-                             significant(one.flops.value() / one.bytes.value()),
-                             significant(one.flops.value() / one.time.value() / 1e12)});
+                             significant(one.flops / one.bytes),
+                             significant(one.flops / one.seconds / 1e12)});
     }
-    explanation.parts.push_back(std::move(one));
+    parts_drawn.push_back(std::move(one));
   }
 }
 
@@ -52,24 +50,24 @@ Figure roofline_of(const document::Node& result, std::string_view steps, Figure 
   Roofline roofline{.title = "",
                     .subtitle = "",
                     .peaks = {},
-                    .bandwidth = core::BytesPerSecond(number_at(result, "mean_steps.bytes_per_s")),
+                    .bandwidth = number_at(result, "mean_steps.bytes_per_s"),
                     .shares = "share of the two steps' time"};
   const document::Node* const roofs = at_path(result, "mean_steps.roofs");
-  if (roofs == nullptr || !roofs->is_map() || roofline.bandwidth.value() <= 0.0) {
+  if (roofs == nullptr || !roofs->is_map() || roofline.bandwidth <= 0.0) {
     return figure;
   }
   for (const auto& member : roofs->members()) {
     const double peak = member.value.is_number() ? member.value.as_real() : 0.0;
     if (peak > 0.0) {
-      roofline.peaks.push_back({.format = member.key, .peak = core::FlopsPerSecond(peak)});
+      roofline.peaks.push_back({.format = member.key, .peak = peak});
     }
   }
-  std::ranges::stable_sort(roofline.peaks, {}, [](const auto& peak) { return peak.peak.value(); });
-  latency::Explanation explanation;
+  std::ranges::stable_sort(roofline.peaks, {}, &RooflinePeak::peak);
+  std::vector<RooflinePart> parts;
   for (const auto& [key, phase] : kSteps) {
     if (const document::Node* const step = at_path(result, fmt::format("{}.{}", steps, key));
         step != nullptr && step->is_map()) {
-      add_operators(*step, phase, explanation, figure);
+      add_operators(*step, phase, parts, figure);
     }
   }
   if (roofline.peaks.empty() || figure.rows.empty()) {
@@ -77,7 +75,7 @@ Figure roofline_of(const document::Node& result, std::string_view steps, Figure 
   }
   figure.width = kRooflineWidth;
   figure.height = kRooflineHeight;
-  figure.marks = roofline_marks(roofline, explanation);
+  figure.marks = roofline_marks(roofline, parts);
   figure.description =
       fmt::format("{} operators of a decode step and a prompt under {}.",
                   figure.rows.size(),

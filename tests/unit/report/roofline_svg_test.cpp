@@ -6,8 +6,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/units.hpp"
-#include "latency/step_time_model.hpp"
 #include "xml_check.hpp"
 
 namespace ridgeline::report {
@@ -18,32 +16,28 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using testing::xml_problem;
 
-latency::OperatorTime part(const std::string& name,
+RooflinePart part(const std::string& name,
                            const std::string& phase,
                            double flops,
                            double bytes,
                            double microseconds) {
-  latency::OperatorTime time;
-  time.name = name;
-  time.phase = phase;
-  time.flops = core::Flops(flops);
-  time.bytes = core::Bytes(bytes);
-  time.time = core::microseconds(microseconds);
-  return time;
+  return {.name = name,
+          .phase = phase,
+          .flops = flops,
+          .bytes = bytes,
+          .seconds = microseconds * 1e-6};
 }
 
 /// A device whose ridge point is 1e15 / 1e13 = 100 FLOP per byte.
 Roofline device() {
   return {.title = "a network on a GPU",
           .subtitle = "64 decodes",
-          .peaks = {{.format = "bf16", .peak = core::FlopsPerSecond(1e15)}},
-          .bandwidth = core::BytesPerSecond(1e13)};
+          .peaks = {{.format = "bf16", .peak = 1e15}},
+          .bandwidth = 1e13};
 }
 
-std::string drawn(std::vector<latency::OperatorTime> parts) {
-  latency::Explanation explanation;
-  explanation.parts = std::move(parts);
-  return roofline_svg(device(), explanation);
+std::string drawn(const std::vector<RooflinePart>& parts) {
+  return roofline_svg(device(), parts);
 }
 
 struct Place {
@@ -105,10 +99,8 @@ TEST(RooflineSvg, AnOperatorAtPeakLiesOnTheFlat) {
 /// whose ridge is at 2e15 / 1e13 = 200 FLOP per byte.
 TEST(RooflineSvg, EveryFormatHasItsRoof) {
   Roofline both = device();
-  both.peaks.push_back({.format = "fp8", .peak = core::FlopsPerSecond(2e15)});
-  latency::Explanation explanation;
-  explanation.parts = {part("gemm", "decode", 1.5e13, 1e10, 10000.0)};
-  const std::string svg = roofline_svg(both, explanation);
+  both.peaks.push_back({.format = "fp8", .peak = 2e15});
+  const std::string svg = roofline_svg(both, {part("gemm", "decode", 1.5e13, 1e10, 10000.0)});
   EXPECT_EQ(xml_problem(svg), "");
   EXPECT_THAT(svg, HasSubstr("bf16 ridge 100 FLOP/byte"));
   EXPECT_THAT(svg, HasSubstr("fp8 ridge 200 FLOP/byte"));
@@ -129,8 +121,8 @@ TEST(RooflineSvg, NamesWhatHasNoPlace) {
   EXPECT_THAT(svg, HasSubstr("not drawn, no arithmetic (25.0 % of the time): allreduce, gap"));
 }
 
-std::vector<latency::OperatorTime> equal_parts(int count) {
-  std::vector<latency::OperatorTime> parts;
+std::vector<RooflinePart> equal_parts(int count) {
+  std::vector<RooflinePart> parts;
   for (int i = 0; i < count; ++i) {
     parts.push_back(part("gemm_" + std::to_string(i), "step", 1e12, 1e10, 2000.0));
   }

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/result.hpp"
+#include "evidence/calibrate/alternatives.hpp"
+#include "evidence/calibrate/calibrate.hpp"
+
+namespace ridgeline::verbs {
+
+/// A server's fitted constants in microseconds, and the errors before and after in percent.
+[[nodiscard]] std::string calibration_table(const evidence::calibrate::Calibration& calibration);
+/// The fit for programs, with records that were not used, and other flags that would fit better.
+[[nodiscard]] std::string calibration_json(
+    const evidence::calibrate::Calibration& calibration,
+    const std::vector<evidence::calibrate::Alternative>& alternatives);
+
+/// Records that are not fitted, constants at a bound, and a host's time that is too long.
+[[nodiscard]] core::Warnings calibration_warnings(
+    const evidence::calibrate::Calibration& calibration);
+/// Why the kernels do not match the measured server (Calibration::kernels_match), and the flags
+/// that would.
+[[nodiscard]] core::Error calibration_mismatch(
+    const evidence::calibrate::Calibration& calibration,
+    const std::vector<evidence::calibrate::Alternative>& alternatives);
+/// That they may not, where the error left is above evidence::calibrate::kLeftInDoubt.
+[[nodiscard]] core::Warning calibration_doubt(
+    const evidence::calibrate::Calibration& calibration,
+    const std::vector<evidence::calibrate::Alternative>& alternatives);
+
+}  // namespace ridgeline::verbs

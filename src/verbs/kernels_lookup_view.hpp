@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "latency/measured/lookup_question.hpp"
+
+namespace ridgeline::verbs {
+
+/// One look-up in measured tables, for a person. Latency in microseconds.
+[[nodiscard]] std::string kernel_lookup_table(const latency::measured::LookupAnswer& answer);
+/// One look-up, for programs.
+[[nodiscard]] std::string kernel_lookup_json(const latency::measured::LookupAnswer& answer);
+
+}  // namespace ridgeline::verbs

@@ -1,0 +1,34 @@
+#include "report/figures/compare.hpp"
+
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "unit/verbs/run/a_run.hpp"
+#include "verbs/run/result_tree.hpp"
+
+namespace ridgeline::report::figures {
+namespace {
+
+TEST(Compare, LinesLieOverEachOther) {
+  const auto other = result_tree(verbs::testing::a_run({{"seed", "2"}}));
+  const std::vector<OneOf> runs = {{.name = "one", .result = &verbs::testing::a_result()},
+                                   {.name = "two", .result = &other, .measured = true}};
+  const Figure curves = compared_distributions(runs);
+  EXPECT_EQ(verbs::testing::count(curves.marks, "<path class=\"la\""), 4);  // Three panels and the key.
+  EXPECT_EQ(verbs::testing::count(curves.marks, "<path class=\"lb measured\""), 4);
+  EXPECT_EQ(curves.rows.size(), 6U);
+  const Figure lanes = compared_clock(runs);
+  EXPECT_EQ(verbs::testing::count(lanes.marks, "<path class=\"la\""), 4);
+}
+
+TEST(Compare, WithoutSeriesThereIsNoClock) {
+  RunResult run = verbs::testing::a_run();
+  run.series.reset();
+  const auto tree = result_tree(run);
+  EXPECT_TRUE(compared_clock({{.name = "a", .result = &tree}}).marks.empty());
+  EXPECT_FALSE(compared_distributions({{.name = "a", .result = &tree}}).marks.empty());
+}
+
+}  // namespace
+}  // namespace ridgeline::report::figures

@@ -22,7 +22,7 @@
 #include "document/document.hpp"
 #include "document/node_builder.hpp"
 #include "document/node_json.hpp"
-#include "report/figures/figure.hpp"
+#include "report/chart/figure.hpp"
 #include "ridgeline.h"
 #include "ridgeline/error.hpp"
 #include "ridgeline/ridgeline.hpp"

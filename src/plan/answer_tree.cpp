@@ -58,7 +58,7 @@ Node target_node(const Target& target) {
       map.add(std::string(metrics::kMetricNames[i]) + "_ms", target.limits[i]->to_milliseconds());
     }
   }
-  return map.build();
+  return map.add("metric", target.name()).add("text", target.text());
 }
 
 Node slo_node(const Answer& answer, const PlanCandidate& candidate) {
@@ -150,6 +150,15 @@ Node certificate_node(const PlanCandidate& candidate) {
       .add("holds", candidate.certificate->holds);
 }
 
+/// Shares of the busy time.
+Node bottlenecks_node(const PlanCandidate& candidate) {
+  MapBuilder map;
+  for (std::size_t i = 0; i < domain::kNumBottlenecks; ++i) {
+    map.add(domain::kBottleneckNames[i], candidate.bottlenecks[i]);
+  }
+  return map;
+}
+
 Node ids_node(const Answer& answer, const std::vector<std::size_t>& which) {
   std::vector<Node> items;
   for (const std::size_t i : which) {
@@ -167,6 +176,7 @@ Node candidate_node(const Answer& answer, const PlanCandidate& candidate) {
   map.add("id", candidate.id)
       .add("deployment", deployment_node(candidate))
       .add("gpus", candidate.replicas * candidate.gpus_per_replica)
+      .add("gpus_per_replica", candidate.gpus_per_replica)
       .add("usd_per_hour", candidate.cost.usd_per_hour)
       .add("usd_per_mtok", candidate.cost.usd_per_mtok)
       .add("usd_per_total_mtok", candidate.cost.usd_per_total_mtok)
@@ -187,6 +197,7 @@ Node candidate_node(const Answer& answer, const PlanCandidate& candidate) {
            candidate.binding ? text_node(answer.question.slo.targets[*candidate.binding].name())
                              : Node::null({}))
       .add("certificate", certificate_node(candidate))
+      .add("time_by_bottleneck", bottlenecks_node(candidate))
       .add("unstable", candidate.unstable)
       .add("bound", candidate.is_bound() ? text_node(candidate.bound) : Node::null({}))
       .add("expected_error", accuracy::expected_errors_tree(candidate.expected_errors))
@@ -216,6 +227,7 @@ Node question_node(const Answer& answer) {
            answer.question.most_of ? std::nullopt : std::optional(answer.load))
       .add("maximize", answer.question.most_of ? text_node("throughput") : Node::null({}))
       .add("session_rate", answer.session_rate)
+      .add("spare_replicas", answer.question.limits.spare_replicas)
       .add("slo", list_of(answer.question.slo.targets, target_node))
       .add("confidence", answer.question.confidence)
       .add("objective", list_node(std::move(objectives)));
@@ -303,6 +315,7 @@ Node answer_node(const Answer& answer, const std::vector<std::string>& files) {
   map.add("id", answer.pick ? text_node(answer.candidates[*answer.pick].id) : Node::null({}))
       .add("expected_regret_pct",
            is_sure ? std::optional(answer.expected_regret_pct) : std::nullopt)
+      .add("load", answer.load)
       .add("headroom_pct", answer.pick ? std::optional(answer.headroom_pct) : std::nullopt)
       .add("amplification", answer.amplification)
       .add("cheaper", cheaper_node(answer))
@@ -341,8 +354,8 @@ Node plan_config_node(const Node& scenario, const Node& space, std::string_view 
 }
 
 Node answer_tree(const Answer& answer,
-                        const PlanRunInfo& info,
-                        const std::vector<std::string>& files) {
+                 const PlanRunInfo& info,
+                 const std::vector<std::string>& files) {
   std::vector<Node> candidates;
   for (const PlanCandidate& candidate : answer.candidates) {
     candidates.push_back(candidate_node(answer, candidate));

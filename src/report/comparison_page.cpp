@@ -17,13 +17,13 @@
 #include "document/document.hpp"
 #include "document/node_builder.hpp"
 #include "document/node_path.hpp"
-#include "report/figures/compare.hpp"
-#include "report/figures/figure.hpp"
+#include "report/chart/compare.hpp"
+#include "report/chart/figure.hpp"
+#include "report/chart/svg.hpp"
 #include "report/format.hpp"
 #include "report/html_page.hpp"
 #include "report/html_report.hpp"
 #include "report/leaves.hpp"
-#include "report/svg.hpp"
 
 namespace ridgeline::report {
 namespace {

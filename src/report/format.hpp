@@ -5,7 +5,6 @@
 #include <string>
 #include <string_view>
 
-
 namespace ridgeline::report {
 
 /// An integer with its thousands set apart by spaces: 43200 is "43 200".
@@ -38,7 +37,8 @@ struct TimeUnit {
 [[nodiscard]] std::string pad_right(std::string_view text, std::size_t width);
 
 /// Text from outside (names, paths) made safe to print on one line: control characters become '?',
-/// and with `ascii` every other character beyond ASCII too.
+/// and with `ascii` every other character beyond ASCII too, but for
+/// signs of ours like \u00d7 and \u2264, which have a spelling.
 [[nodiscard]] std::string printable(std::string_view text, bool ascii);
 
 /// A text inside a table of Markdown.

@@ -13,14 +13,14 @@
 
 #include "document/basis.hpp"
 #include "document/document.hpp"
-#include "report/figures/figure.hpp"
-#include "report/figures/front.hpp"
-#include "report/figures/sweep_pictures.hpp"
+#include "report/chart/figure.hpp"
+#include "report/chart/front.hpp"
+#include "report/chart/svg.hpp"
+#include "report/chart/sweep_pictures.hpp"
 #include "report/format.hpp"
 #include "report/html_page.hpp"
 #include "report/leaves.hpp"
 #include "report/scale.hpp"
-#include "report/svg.hpp"
 
 namespace ridgeline::report {
 namespace {
@@ -88,9 +88,7 @@ std::string best_html(const Found& found) {
   for (const double speed : kSpeeds) {
     const Choice* best = nullptr;
     for (const Choice& choice : found.choices) {
-      const auto worth = [](const Choice& one) {
-        return std::pair(!one.is_bound, one.served);
-      };
+      const auto worth = [](const Choice& one) { return std::pair(!one.is_bound, one.served); };
       if (choice.speed >= speed && (best == nullptr || worth(choice) > worth(*best))) {
         best = &choice;
       }

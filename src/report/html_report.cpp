@@ -15,12 +15,13 @@
 #include "document/document.hpp"
 #include "document/node_builder.hpp"
 #include "document/node_path.hpp"
-#include "report/figures/figure.hpp"
+#include "report/chart/figure.hpp"
+#include "report/chart/svg.hpp"
 #include "report/finding.hpp"
 #include "report/format.hpp"
 #include "report/html_page.hpp"
 #include "report/saved_result.hpp"
-#include "report/svg.hpp"
+#include "report/table/table.hpp"
 
 namespace ridgeline::report {
 namespace {
@@ -325,9 +326,20 @@ std::string html_report(const Node& result, const PageWords& words) {
 
 PageWords words_of(const Node& result, std::string_view file) {
   PageWords words;
-  words.headline =
-      fmt::format("{} on {}", text_at(result, "config.model"), text_at(result, "config.gpu"));
-  words.command = fmt::format("ridgeline run {}", file);
+  for (const Node* piece : rows_at(result, "headline")) {
+    words.headline += (words.headline.empty() ? "" : " \u00b7 ") + piece->as_string();
+  }
+  if (words.headline.empty()) {
+    words.headline =
+        fmt::format("{} on {}", text_at(result, "config.model"), text_at(result, "config.gpu"));
+  }
+  words.command = text_at(result, "command");
+  if (words.command.empty() && !file.empty()) {
+    words.command = fmt::format("ridgeline run {}", file);
+  }
+  for (const auto& [path, value, where] : members_at(result, "stated")) {
+    words.stated.emplace_back(path, value.as_string());
+  }
   return words;
 }
 

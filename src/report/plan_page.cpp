@@ -13,13 +13,13 @@
 
 #include "document/document.hpp"
 #include "document/node_path.hpp"
-#include "report/figures/figure.hpp"
-#include "report/figures/front.hpp"
+#include "report/chart/figure.hpp"
+#include "report/chart/front.hpp"
+#include "report/chart/svg.hpp"
 #include "report/format.hpp"
 #include "report/html_page.hpp"
 #include "report/leaves.hpp"
 #include "report/scale.hpp"
-#include "report/svg.hpp"
 #include "report/table/table.hpp"
 
 namespace ridgeline::report {

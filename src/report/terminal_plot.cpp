@@ -14,8 +14,8 @@
 #include "core/math.hpp"
 #include "document/document.hpp"
 #include "document/node_path.hpp"
-#include "report/figures/figure.hpp"
-#include "report/figures/lanes.hpp"
+#include "report/chart/figure.hpp"
+#include "report/chart/lanes.hpp"
 #include "report/format.hpp"
 #include "report/palette.hpp"
 

@@ -1,51 +1,65 @@
 #include "verbs/calibrate_view.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include "accuracy/bands.hpp"
 #include "core/result.hpp"
-#include "document/json_writer.hpp"
+#include "document/document.hpp"
+#include "document/node_builder.hpp"
+#include "document/node_path.hpp"
 #include "evidence/calibrate/alternatives.hpp"
 #include "evidence/calibrate/calibrate.hpp"
+#include "report/chart/figure.hpp"
+#include "report/html_page.hpp"
+#include "report/table/sheet.hpp"
+#include "report/table/table.hpp"
 
 namespace ridgeline::verbs {
 namespace {
 
+using document::Node;
 using evidence::calibrate::Alternative;
 using evidence::calibrate::Calibration;
-using evidence::calibrate::FitErrors;
+using report::figures::number_at;
 
 /// What stands for a figure that needs several records.
 constexpr const char* kOneRecord = "\u2013: one record";
 
-void write_errors(document::JsonWriter& json, std::string_view name, const FitErrors& errors) {
-  json.key(name).begin_object();
-  json.member("median_abs_pct", errors.median);
-  json.member("mean_abs_pct", errors.mean);
-  json.end_object();
+std::string interval_of(const Node& fitted) {
+  const Node& lowest = node_at(fitted, "lowest");
+  const Node& highest = node_at(fitted, "highest");
+  return (lowest.is_number() && highest.is_number()
+              ? fmt::format("{:.2f} to {:.2f}", lowest.as_real(), highest.as_real())
+              : std::string(kOneRecord)) +
+         (node_at(fitted, "at_bound").describe() == "true" ? "  at its bound" : "");
 }
 
-void write_or_null(document::JsonWriter& json, std::string_view name, std::optional<double> value) {
-  json.key(name);
-  if (value) {
-    json.value(*value);
-  } else {
-    json.null();
-  }
-}
+const report::TableView kFitted{
+    .columns = {
+        {.title = "constant", .path = "name", .width = 22},
+        {.title = "before, us", .path = "before", .format = report::Format::kFixed2, .width = 11},
+        {.title = "fitted, us", .path = "value", .format = report::Format::kFixed2, .width = 11},
+        {.title = "90 % interval", .cell = interval_of}}};
 
-const char* metric_name(const accuracy::Band& band) {
-  return accuracy::kMetricNames[static_cast<std::size_t>(band.metric)];
-}
+const report::TableView kFitErrors{
+    .columns = {{.title = "absolute error, %", .path = "name", .width = 24},
+                {.title = "median",
+                 .path = "of.median_abs_pct",
+                 .format = report::Format::kFixed2,
+                 .width = 7},
+                {.title = "mean",
+                 .path = "of.mean_abs_pct",
+                 .format = report::Format::kFixed2,
+                 .width = 7}}};
 
 std::string left_text(const Calibration& calibration, double expected) {
   return fmt::format(
@@ -90,122 +104,47 @@ std::string bounds_mismatch(const Calibration& calibration) {
 
 }  // namespace
 
-std::string calibration_table(const Calibration& calibration) {
-  std::string text = fmt::format(
-      "{:<22} {:>12} {:>12}  {}\n", "constant", "before, us", "fitted, us", "90 % interval");
-  for (const auto& fitted : calibration.fitted) {
-    text += fmt::format("{:<22} {:>12.2f} {:>12.2f}  {}{}\n",
-                        fitted.parameter.name,
-                        fitted.before,
-                        fitted.value,
-                        fitted.lowest && fitted.highest
-                            ? fmt::format("{:.2f} to {:.2f}", *fitted.lowest, *fitted.highest)
-                            : kOneRecord,
-                        fitted.at_bound ? "  at its bound" : "");
+report::Sheet calibration_sheet(const Node& tree) {
+  constexpr std::size_t kConstant = 23;
+  constexpr std::size_t kErrors = 25;
+  report::Sheet sheet("Calibration");
+  sheet.table(kFitted, report::rows_at(tree, "fitted"));
+  for (const Node* left : report::rows_at(tree, "left_out")) {
+    sheet.row("not fitted: " + report::text_at(*left, "reason"),
+              report::text_at(*left, "name"),
+              kConstant);
   }
-  for (const auto& left : calibration.left_out) {
-    text += fmt::format("{:<22} not fitted: {}\n", left.name, left.reason);
-  }
-  text += fmt::format("\n{:<24} {:>8} {:>8}\n", "absolute error, %", "median", "mean");
-  const auto line = [&](std::string_view name, const FitErrors& errors) {
-    text += fmt::format("{:<24} {:>8.2f} {:>8.2f}\n", name, errors.median, errors.mean);
-  };
-  if (!calibration.unused.empty()) {
-    text += fmt::format(
-        "{:<24} {} of {} records, the others are not below saturation or not predicted\n",
-        "fitted to",
-        calibration.records,
-        calibration.records + static_cast<std::int64_t>(calibration.unused.size()));
-  }
-  line("before", calibration.before);
-  line("after", calibration.after);
-  if (calibration.cross_validated) {
-    line("on records left out", *calibration.cross_validated);
-    text += "\n";
-  } else {
-    text += fmt::format("{:<24} {:>8}\n", "on records left out", kOneRecord);
-  }
-  for (const accuracy::Band& band : calibration.own.bands) {
-    text += fmt::format("nine in ten {} predicted {:+.1f} to {:+.1f} % off ({} records)\n",
-                        metric_name(band),
-                        band.p90.low,
-                        band.p90.high,
-                        band.records);
-  }
-  return text;
-}
-
-std::string calibration_json(const Calibration& calibration,
-                             const std::vector<Alternative>& alternatives) {
-  document::JsonWriter json;
-  json.begin_object();
-  json.member("server", calibration.server.text());
-  json.member("records", calibration.records);
-  json.member("figures", calibration.figures);
-  json.key("fitted").begin_array();
-  for (const auto& fitted : calibration.fitted) {
-    json.begin_object();
-    json.member("name", fitted.parameter.name);
-    json.member("unit", fitted.parameter.is_factor ? "" : "us");
-    json.member("before", fitted.before);
-    json.member("value", fitted.value);
-    write_or_null(json, "lowest", fitted.lowest);
-    write_or_null(json, "highest", fitted.highest);
-    json.member("at_bound", fitted.at_bound);
-    json.end_object();
-  }
-  json.end_array();
-  json.key("left_out").begin_array();
-  for (const auto& left : calibration.left_out) {
-    json.begin_object();
-    json.member("name", left.name);
-    json.member("reason", left.reason);
-    json.end_object();
-  }
-  json.end_array();
-  json.key("unused_records").begin_array();
-  for (const auto& record : calibration.unused) {
-    json.begin_object();
-    json.member("name", record.name);
-    json.member("standing", record.standing);
-    json.member("reason", record.reason);
-    json.end_object();
-  }
-  json.end_array();
-  write_errors(json, "before", calibration.before);
-  write_errors(json, "after", calibration.after);
-  if (calibration.cross_validated) {
-    write_errors(json, "cross_validated", *calibration.cross_validated);
-  } else {
-    json.key("cross_validated").null();
-  }
-  json.key("bands").begin_array();
-  for (const accuracy::Band& band : calibration.own.bands) {
-    json.begin_object();
-    json.member("metric", metric_name(band));
-    for (const auto& [name, range] :
-         {std::pair("p50_pct", band.p50), std::pair("p90_pct", band.p90)}) {
-      json.key(name).begin_object();
-      json.member("low", range.low);
-      json.member("high", range.high);
-      json.end_object();
+  std::vector<Node> errors;
+  for (const auto& [key, name] : {std::pair("before", "before"),
+                                  std::pair("after", "after"),
+                                  std::pair("cross_validated", "on records left out")}) {
+    if (const Node& of = node_at(tree, key); of.is_map()) {
+      errors.push_back(document::MapBuilder().add("name", name).add("of", of));
     }
-    json.member("records", band.records);
-    json.end_object();
   }
-  json.end_array();
-  json.member("left_pct", calibration.left());
-  write_or_null(json, "left_without_bounds_pct", calibration.left_without_bounds);
-  json.key("alternatives").begin_array();
-  for (const auto& alternative : alternatives) {
-    json.begin_object();
-    json.member("flag", alternative.flag);
-    json.member("left_pct", alternative.left);
-    json.end_object();
+  sheet.gap().table(kFitErrors, std::move(errors));
+  if (node_at(tree, "cross_validated").is_null()) {
+    sheet.row(kOneRecord, "on records left out", kErrors);
+  } else {
+    sheet.gap();
   }
-  json.end_array();
-  json.end_object();
-  return json.text() + "\n";
+  const auto unused = static_cast<std::int64_t>(report::rows_at(tree, "unused_records").size());
+  if (unused > 0) {
+    const std::int64_t used = std::llround(number_at(tree, "records"));
+    sheet.row(fmt::format("{} of {} records, the others are not below saturation or not predicted",
+                          used,
+                          used + unused),
+              "fitted to",
+              kErrors);
+  }
+  for (const Node* band : report::rows_at(tree, "bands")) {
+    sheet.row(fmt::format("nine in ten {} predicted {:+.1f} to {:+.1f} % off ({} records)",
+                          report::text_at(*band, "metric"),
+                          number_at(*band, "p90_pct.low"),
+                          number_at(*band, "p90_pct.high"),
+                          number_at(*band, "records")));
+  }
+  return sheet;
 }
 
 core::Warnings calibration_warnings(const Calibration& calibration) {

@@ -1,20 +1,18 @@
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "core/result.hpp"
+#include "document/document.hpp"
 #include "evidence/calibrate/alternatives.hpp"
 #include "evidence/calibrate/calibrate.hpp"
+#include "report/table/sheet.hpp"
 
 namespace ridgeline::verbs {
 
-/// A server's fitted constants in microseconds, and the errors before and after in percent.
-[[nodiscard]] std::string calibration_table(const evidence::calibrate::Calibration& calibration);
-/// The fit for programs, with records that were not used, and other flags that would fit better.
-[[nodiscard]] std::string calibration_json(
-    const evidence::calibrate::Calibration& calibration,
-    const std::vector<evidence::calibrate::Alternative>& alternatives);
+/// The tree of a calibration as it is shown: a server's fitted constants in microseconds, and the
+/// errors before and after in percent.
+[[nodiscard]] report::Sheet calibration_sheet(const document::Node& tree);
 
 /// Records that are not fitted, constants at a bound, and a host's time that is too long.
 [[nodiscard]] core::Warnings calibration_warnings(

@@ -23,8 +23,8 @@ core::Result<Reply> kernels_check(Request& request, Host& /*host*/) {
   return Reply{.code = !found->refused.empty()     ? exit_code(found->refused)
                        : has_contradiction(*found) ? kDiffers
                                                    : 0,
-               .views = {{"table", view_of(found, kernel_check_table)},
-                         {"json", view_of(found, kernel_check_json)}},
+               .tree = tree_of(found, kernel_check_tree),
+               .views = {{"table", view_of(found, kernel_check_table)}},
                .errors = found->refused};
 }
 

@@ -11,12 +11,18 @@
 
 #include "core/result.hpp"
 #include "core/text.hpp"
-#include "document/json_writer.hpp"
+#include "document/document.hpp"
+#include "document/node_builder.hpp"
 #include "latency/measured/check.hpp"
+#include "report/table/sheet.hpp"
+#include "report/table/table.hpp"
 
 namespace ridgeline::verbs {
 namespace {
 
+using document::list_of;
+using document::MapBuilder;
+using document::Node;
 using latency::measured::KernelCheck;
 using latency::measured::TableCheck;
 
@@ -108,109 +114,82 @@ std::string kernel_check_table(const TableCheck& check) {
     text += "\nheads and the catalogue networks that have them\n";
   }
   for (const auto& served : check.served) {
-    text += fmt::format(
-        "  {} {:<12} {}\n",
-        served.gpu,
-        served.shape,
-        served.networks.empty() ? "none" : fmt::format("{}", fmt::join(served.networks, ", ")));
+    constexpr std::size_t kShape = 12;
+    text += report::Sheet("Heads")
+                .row(served.networks.empty() ? "none"
+                                             : fmt::format("{}", fmt::join(served.networks, ", ")),
+                     fmt::format("  {} {}", served.gpu, served.shape),
+                     served.gpu.size() + kShape + 4)
+                .render(report::Face::kTerminal, {});
   }
   return text;
 }
 
 namespace {
 
-void write_convention(document::JsonWriter& json, const latency::measured::Convention& convention) {
-  json.begin_object();
-  json.member("flops", convention.name);
-  const auto number = [&](const char* key, double value) {
-    // Where every MFU rounds to 0 the peak has no upper end.
-    std::isfinite(value) ? json.member(key, value) : json.key(key).null();
-  };
-  number("peak_tflops", convention.peak.middle());
-  number("peak_low_tflops", convention.peak.low);
-  number("peak_high_tflops", convention.peak.high);
-  json.member("agreeing_rows", convention.agreeing);
-  json.member("data_sheets", convention.data_sheets);
+Node convention_tree(const latency::measured::Convention& convention) {
+  MapBuilder map;
+  // Where every MFU rounds to 0 the peak has no upper end: null.
+  map.add("flops", convention.name)
+      .add("peak_tflops", convention.peak.middle())
+      .add("peak_low_tflops", convention.peak.low)
+      .add("peak_high_tflops", convention.peak.high)
+      .add("agreeing_rows", convention.agreeing)
+      .add("data_sheets", convention.data_sheets);
   if (const auto& row = convention.beating) {
-    json.key("beats_the_gpu").begin_object();
-    json.member("file", row->file);
-    json.member("line", row->line);
-    json.member("row", row->what);
-    json.member("tflops", row->tflops);
-    json.member("peak_tflops", row->most_tflops);
-    json.end_object();
+    map.add("beats_the_gpu",
+            MapBuilder()
+                .add("file", row->file)
+                .add("line", row->line)
+                .add("row", row->what)
+                .add("tflops", row->tflops)
+                .add("peak_tflops", row->most_tflops));
   }
-  json.end_object();
+  return map;
 }
 
-void write_kernel(document::JsonWriter& json, const latency::measured::KernelCheck& kernel) {
-  json.begin_object();
-  json.member("gpu", kernel.gpu);
-  json.member("kernel", kernel.kernel);
-  json.member("files", kernel.files);
-  json.member("rows", kernel.rows);
+Node kernel_tree(const KernelCheck& kernel) {
+  MapBuilder map;
+  map.add("gpu", kernel.gpu)
+      .add("kernel", kernel.kernel)
+      .add("files", kernel.files)
+      .add("rows", kernel.rows);
   if (!kernel.convention.name.empty()) {
-    json.key("convention");
-    write_convention(json, kernel.convention);
+    map.add("convention", convention_tree(kernel.convention));
   }
-  json.key("other").begin_array();
-  for (const auto& other : kernel.other) {
-    write_convention(json, other);
-  }
-  json.end_array();
+  map.add("other", list_of(kernel.other, convention_tree));
   if (kernel.median_error) {
-    json.member("left_out_median_error", *kernel.median_error);
-    json.member("left_out_p90_error", kernel.p90_error.value_or(0.0));
+    map.add("left_out_median_error", *kernel.median_error)
+        .add("left_out_p90_error", kernel.p90_error.value_or(0.0));
   }
-  json.member("largest_change", kernel.largest_change - 1.0);
-  json.member("largest_change_at", kernel.largest_change_at);
-  json.end_object();
+  return map.add("largest_change", kernel.largest_change - 1.0)
+      .add("largest_change_at", kernel.largest_change_at);
 }
 
 }  // namespace
 
-std::string kernel_check_json(const TableCheck& check) {
-  document::JsonWriter json;
-  json.begin_object();
-  json.key("kernels").begin_array();
-  for (const auto& kernel : check.kernels) {
-    write_kernel(json, kernel);
-  }
-  json.end_array();
-  json.key("findings").begin_array();
-  for (const auto& finding : check.findings) {
-    json.begin_object();
-    json.member("code", finding.code);
-    json.member("file", finding.file);
-    json.member("line", finding.line);
-    json.member("message", finding.message);
-    json.end_object();
-  }
-  json.end_array();
-  json.key("networks").begin_array();
-  for (const auto& served : check.served) {
-    json.begin_object();
-    json.member("gpu", served.gpu);
-    json.member("heads", served.shape);
-    json.key("models").begin_array();
-    for (const auto& name : served.networks) {
-      json.value(name);
-    }
-    json.end_array();
-    json.end_object();
-  }
-  json.end_array();
-  json.key("refused").begin_array();
-  for (const auto& error : check.refused) {
-    json.begin_object();
-    json.member("file", error.where.file);
-    json.member("line", error.where.line);
-    json.member("message", core::to_string(error));
-    json.end_object();
-  }
-  json.end_array();
-  json.end_object();
-  return json.text() + "\n";
+Node kernel_check_tree(const TableCheck& check) {
+  const auto finding = [](const auto& one) -> Node {
+    return MapBuilder()
+        .add("code", one.code)
+        .add("file", one.file)
+        .add("line", one.line)
+        .add("message", one.message);
+  };
+  const auto served = [](const auto& one) -> Node {
+    return MapBuilder().add("gpu", one.gpu).add("heads", one.shape).add("models", one.networks);
+  };
+  const auto refused = [](const core::Error& error) -> Node {
+    return MapBuilder()
+        .add("file", error.where.file)
+        .add("line", error.where.line)
+        .add("message", core::to_string(error));
+  };
+  return MapBuilder()
+      .add("kernels", list_of(check.kernels, kernel_tree))
+      .add("findings", list_of(check.findings, finding))
+      .add("networks", list_of(check.served, served))
+      .add("refused", list_of(check.refused, refused));
 }
 
 bool has_contradiction(const TableCheck& check) {

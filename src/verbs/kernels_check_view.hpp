@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "document/document.hpp"
 #include "latency/measured/check.hpp"
 
 namespace ridgeline::verbs {
@@ -11,7 +12,7 @@ namespace ridgeline::verbs {
 [[nodiscard]] std::string kernel_check_table(const latency::measured::TableCheck& check);
 /// The check for programs: {kernels[], findings[], networks[], refused[]}. Peaks in TFLOP/s; errors
 /// and changes as shares.
-[[nodiscard]] std::string kernel_check_json(const latency::measured::TableCheck& check);
+[[nodiscard]] document::Node kernel_check_tree(const latency::measured::TableCheck& check);
 /// Whether a table contradicts itself.
 [[nodiscard]] bool has_contradiction(const latency::measured::TableCheck& check);
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "document/document.hpp"
 #include "latency/fit/fit_kernels.hpp"
 #include "report/palette.hpp"
 
@@ -13,6 +14,6 @@ namespace ridgeline::verbs {
 [[nodiscard]] std::string kernel_fit_table(const std::vector<latency::fit::OperatorFit>& fits,
                                            const report::TextStyle& style);
 /// The fits for programs, with the constants: {fits[]}. Errors as shares.
-[[nodiscard]] std::string kernel_fit_json(const std::vector<latency::fit::OperatorFit>& fits);
+[[nodiscard]] document::Node kernel_fit_tree(const std::vector<latency::fit::OperatorFit>& fits);
 
 }  // namespace ridgeline::verbs

@@ -147,8 +147,8 @@ core::Result<Reply> kernels_lookup(Request& request, Host& /*host*/) {
     answer->line = 0;
   }
   const auto found = shared(std::move(*answer));
-  return Reply{.views = {{"table", view_of(found, kernel_lookup_table)},
-                         {"json", view_of(found, kernel_lookup_json)}}};
+  return Reply{.tree = tree_of(found, kernel_lookup_tree),
+               .views = {{"table", view_of(found, kernel_lookup_table)}}};
 }
 
 }  // namespace

@@ -5,7 +5,8 @@
 #include <fmt/format.h>
 
 #include "core/text.hpp"
-#include "document/json_writer.hpp"
+#include "document/document.hpp"
+#include "document/node_builder.hpp"
 #include "latency/measured/lookup.hpp"
 #include "latency/measured/lookup_question.hpp"
 
@@ -55,25 +56,22 @@ std::string kernel_lookup_table(const LookupAnswer& answer) {
   return text;
 }
 
-std::string kernel_lookup_json(const LookupAnswer& answer) {
-  document::JsonWriter json;
-  json.begin_object();
-  json.member("target", answer.target);
-  json.member("row", answer.row);
-  json.member("file", answer.file);
-  json.member("line", answer.line);
-  json.member("made", answer.made);
-  json.member("missing", answer.missing);
-  json.member("distance", answer.lookup.distance);
-  json.member("heads_distance", answer.heads_distance);
-  json.member("tp_distance", answer.tp_distance);
-  json.member("mfu", answer.lookup.mfu);
-  json.member("outcome", outcome_text(answer.lookup.outcome));
-  json.member("outside", answer.lookup.outside);
-  json.member("row_mfu", answer.row_mfu);
-  json.member("latency_us", answer.row_latency_us);
-  json.end_object();
-  return json.text() + "\n";
+document::Node kernel_lookup_tree(const LookupAnswer& answer) {
+  return document::MapBuilder()
+      .add("target", answer.target)
+      .add("row", answer.row)
+      .add("file", answer.file)
+      .add("line", answer.line)
+      .add("made", answer.made)
+      .add("missing", answer.missing)
+      .add("distance", answer.lookup.distance)
+      .add("heads_distance", answer.heads_distance)
+      .add("tp_distance", answer.tp_distance)
+      .add("mfu", answer.lookup.mfu)
+      .add("outcome", outcome_text(answer.lookup.outcome))
+      .add("outside", answer.lookup.outside)
+      .add("row_mfu", answer.row_mfu)
+      .add("latency_us", answer.row_latency_us);
 }
 
 }  // namespace ridgeline::verbs

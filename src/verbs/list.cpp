@@ -8,6 +8,8 @@
 
 #include "core/result.hpp"
 #include "report/palette.hpp"
+#include "report/table/sheet.hpp"
+#include "report/table/table.hpp"
 #include "verbs/list_choices.hpp"
 #include "verbs/registry.hpp"
 #include "verbs/verb.hpp"
@@ -20,11 +22,11 @@ std::string as_table(const std::vector<Choice>& entries, const report::TextStyle
   for (const auto& entry : entries) {
     width = std::max(width, entry.name.size());
   }
-  std::string text;
+  report::Sheet sheet("Choices");
   for (const auto& entry : entries) {
-    text += fmt::format("{:<{}}  {}\n", entry.name, width, entry.summary);
+    sheet.row(entry.summary, entry.name, width + 2);
   }
-  return fitted(text, style.width);
+  return fitted(sheet.render(report::Face::kTerminal, style), style.width);
 }
 
 core::Error without_folder(std::string field) {

@@ -1,23 +1,21 @@
 #include "verbs/list_networks.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
-#include <iterator>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "core/result.hpp"
-#include "core/units.hpp"
 #include "document/document.hpp"
 #include "document/node_builder.hpp"
+#include "document/node_path.hpp"
 #include "model/model_spec.hpp"
 #include "model/networks_in_folder.hpp"
+#include "report/palette.hpp"
+#include "report/table/table.hpp"
 
 namespace ridgeline::verbs {
 namespace {
@@ -27,87 +25,52 @@ using document::MapBuilder;
 using document::number_node;
 using document::text_node;
 
-/// What a table says of a network, column by column.
-constexpr std::size_t kNetworkColumns = 7;
-using Cells = std::array<std::string, kNetworkColumns>;
-constexpr std::array<std::string_view, kNetworkColumns> kNetworkTitles = {
-    "network",
-    "family",
-    "parameters, B",
-    "active, B",
-    "weights, GiB",
-    "cache per token, KiB",
-    "state per sequence, MiB"};
-
-Cells cells_of(const model::FoundNetwork& found) {
-  const model::ModelSpec& network = *found.network;
-  constexpr double kGiga = 1e9;
-  constexpr double kKibi = 1024.0;
-  return {
-      found.name,
-      network.family,
-      fmt::format("{:.2f}", model::total_parameters(network) / kGiga),
-      fmt::format("{:.2f}", model::active_parameters(network) / kGiga),
-      fmt::format("{:.2f}", core::as_gibibytes(model::weight_bytes_per_rank(network, {}))),
-      fmt::format("{:.6g}", model::kv_bytes_per_token_per_rank(network, {}).value() / kKibi),
-      fmt::format("{:.4g}", model::state_bytes_per_rank(network, {}).value() / (kKibi * kKibi))};
-}
-
 std::string reason(const model::FoundNetwork& found) {
   const core::Error& error = found.network.error().front();
   return error.field.empty() ? error.message : fmt::format("{}: {}", error.field, error.message);
 }
 
-std::string counts(const std::vector<model::FoundNetwork>& networks) {
-  const auto read =
-      std::count_if(networks.begin(), networks.end(), [](const model::FoundNetwork& found) {
-        return found.network.has_value();
-      });
-  return fmt::format("{} read, {} refused", read, std::ssize(networks) - read);
+/// A number of so many significant digits.
+report::Column digits(std::string title, std::string path, double scale, int most) {
+  const auto cell = [path = std::move(path), scale, most](const document::Node& row) {
+    const document::Node& value = node_at(row, path);
+    return value.is_number() ? fmt::format("{:.{}g}", value.as_real() / scale, most) : "\u2013";
+  };
+  return {.title = std::move(title), .cell = cell, .right = true};
+}
+
+report::TableView networks_view(bool has_refused) {
+  constexpr double kKibi = 1024.0;
+  using enum report::Format;
+  report::TableView view{
+      .columns = {
+          {.title = "network", .path = "name"},
+          {.title = "family", .path = "family"},
+          {.title = "parameters, B", .path = "parameters_total", .format = kFixed2, .scale = 1e-9},
+          {.title = "active, B", .path = "parameters_active", .format = kFixed2, .scale = 1e-9},
+          {.title = "weights, GiB",
+           .path = "weight_bytes",
+           .format = kFixed2,
+           .scale = 1.0 / (kKibi * kKibi * kKibi)},
+          digits("cache per token, KiB", "kv_bytes_per_token", kKibi, 6),
+          digits("state per sequence, MiB", "state_bytes_per_sequence", kKibi * kKibi, 4)}};
+  if (has_refused) {
+    view.columns.push_back({.title = "refused", .path = "refused"});
+  }
+  return view;
 }
 
 }  // namespace
 
-std::string networks_table(const std::vector<model::FoundNetwork>& networks) {
-  std::array<std::size_t, kNetworkColumns> widths{};
-  std::vector<Cells> rows;
-  for (std::size_t i = 0; i < kNetworkColumns; ++i) {
-    widths[i] = kNetworkTitles[i].size();
-  }
-  for (const model::FoundNetwork& found : networks) {
-    rows.push_back(found.network ? cells_of(found) : Cells{found.name});
-    for (std::size_t i = 0; i < kNetworkColumns; ++i) {
-      widths[i] = std::max(widths[i], rows.back()[i].size());
-    }
-  }
-  std::string text;
-  const auto line = [&](const auto& cells) {
-    text += fmt::format("{:<{}}  {:<{}}", cells[0], widths[0], cells[1], widths[1]);
-    for (std::size_t i = 2; i < kNetworkColumns; ++i) {
-      text += fmt::format("  {:>{}}", cells[i], widths[i]);
-    }
-    text += '\n';
-  };
-  line(kNetworkTitles);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (networks[i].network) {
-      line(rows[i]);
-    } else {
-      text += fmt::format("{:<{}}  refused: {}\n", rows[i][0], widths[0], reason(networks[i]));
-    }
-  }
-  return text + counts(networks) + '\n';
-}
-
-std::string networks_markdown(const std::vector<model::FoundNetwork>& networks) {
-  std::string text =
-      fmt::format("| {} |\n|---|---|---|---|---|---|---|\n", fmt::join(kNetworkTitles, " | "));
-  for (const model::FoundNetwork& found : networks) {
-    text += found.network
-                ? fmt::format("| {} |\n", fmt::join(cells_of(found), " | "))
-                : fmt::format("| {} | refused: {} | | | | | |\n", found.name, reason(found));
-  }
-  return text + '\n' + counts(networks) + '\n';
+std::string networks_text(const document::Node& networks,
+                          report::Face face,
+                          const report::TextStyle& style) {
+  const report::Rows rows = report::rows_of(networks.items());
+  const auto refused = std::ranges::count_if(
+      rows, [](const document::Node* row) { return node_at(*row, "refused").is_string(); });
+  return report::render(networks_view(refused > 0), rows, face, style) +
+         (face == report::Face::kMarkdown ? "\n" : "") +
+         fmt::format("{} read, {} refused\n", std::ssize(rows) - refused, refused);
 }
 
 document::Node networks_tree(const std::vector<model::FoundNetwork>& networks) {

@@ -28,6 +28,8 @@
 #include "plan/question.hpp"
 #include "report/palette.hpp"
 #include "report/plan_page.hpp"
+#include "report/table/sheet.hpp"
+#include "report/table/table.hpp"
 #include "scenario/scenario.hpp"
 #include "verbs/clock.hpp"
 #include "verbs/plan_files.hpp"
@@ -209,12 +211,11 @@ core::Result<Saved> files_of(const plan::Answer& answer, const PlanJob& job) {
   return saved;
 }
 
-/// The answer as a table, its tree or its page.
-Reply reply_with(const std::function<document::Node()>& tree, Reply::View table) {
-  return {.tree = tree,
-          .views = {{"table", std::move(table)}, {"html", [tree](const report::TextStyle&) {
-                                                    return report::plan_page(tree());
-                                                  }}}};
+/// The answer's tree, and its page.
+Reply reply_with(const std::function<document::Node()>& tree) {
+  return {
+      .tree = tree,
+      .views = {{"html", [tree](const report::TextStyle&) { return report::plan_page(tree()); }}}};
 }
 
 plan::PlanOptions options_of(const PlanJob& job, Host& host) {
@@ -260,9 +261,10 @@ core::Result<Reply> plan_of_classes(const PlanJob& job,
   }
   const plan::PlanRunInfo info{
       .wall_time_s = clock.seconds(), .core_seconds = core_seconds(), .jobs = job.jobs};
-  Reply reply = reply_with(
-      [answer, info, files] { return plan::mix_tree(*answer, info, files); },
-      [answer, files](const report::TextStyle& style) { return mix_table(*answer, style, files); });
+  Reply reply = reply_with([answer, info, files] { return plan::mix_tree(*answer, info, files); });
+  reply.views["table"] = [answer, files](const report::TextStyle& style) {
+    return mix_table(*answer, style, files);
+  };
   reply.code = !errors.empty()           ? exit_code(errors)
                : answer->partial         ? host.stopped()
                : answer->failure.empty() ? 0
@@ -290,13 +292,14 @@ Reply only_text(const Request& request, const Reply::View& text) {
 core::Result<Reply> explained(const Found<plan::Answer>& answer,
                               const std::string& id,
                               const Request& request) {
-  if (!plan_explanation(*answer, id, {})) {
+  const auto sheet = plan_explanation(plan::answer_tree(*answer, {}), id);
+  if (!sheet) {
     return core::fail(request.problem("explain",
                                       fmt::format("no deployment of this plan is \"{}\"", id),
                                       "ids stand in --format json; 1 is the best"));
   }
-  return only_text(request, [answer, id](const report::TextStyle& style) {
-    return *plan_explanation(*answer, id, style);
+  return only_text(request, [sheet](const report::TextStyle& style) {
+    return sheet->render(report::Face::kTerminal, style);
   });
 }
 
@@ -347,13 +350,11 @@ core::Result<Reply> plan_of_one(const PlanJob& job, const Request& request, Host
     }
     return reply;
   }
-  Reply reply =
-      job.measure
-          ? measurements_of(answer, job, request)
-          : reply_with([answer, info, files] { return plan::answer_tree(*answer, info, files); },
-                       [answer, files](const report::TextStyle& style) {
-                         return plan_table(*answer, style, files);
-                       });
+  const auto tree = [answer, info, files] { return plan::answer_tree(*answer, info, files); };
+  Reply reply = job.measure ? measurements_of(answer, job, request) : reply_with(tree);
+  if (!job.measure) {
+    add_views(reply, tree, plan_sheet);
+  }
   reply.artefacts["svg"] = [answer] { return plan_svg(*answer); };
   reply.code = unsaved.empty() ? code_of(*answer, host) : exit_code(unsaved);
   reply.errors = std::move(unsaved);
@@ -472,7 +473,7 @@ Verb plan_verb() {
           "with the best so far.",
       .scenario = ScenarioPart::kWhole,
       .parameters = std::move(parameters),
-      .formats = {"table", "json", "html"},
+      .formats = sheet_formats(),
       .has_parts = true,
       .run = plan_deployment};
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -15,36 +16,26 @@
 #include "metrics/slo.hpp"
 #include "plan/answer.hpp"
 #include "plan/cost.hpp"
-#include "report/figures/marks.hpp"
+#include "report/chart/figure.hpp"
+#include "report/chart/marks.hpp"
 #include "report/scale.hpp"
-#include "report/svg.hpp"
 
 namespace ridgeline::verbs {
 namespace {
 
 using plan::PlanCandidate;
+using report::figures::Canvas;
+using report::figures::kPlotRight;
+using report::figures::Scale;
+using report::figures::Shape;
+using report::figures::Spot;
 
 constexpr double kPictureHeight = 600.0;
 constexpr double kPlotLeft = 88.0;
-constexpr double kPlotRight = 932.0;
 constexpr double kPlotTop = 96.0;
 constexpr double kPlotBottom = 536.0;
-constexpr double kMarkRadius = 5.0;   ///< Radius.
+constexpr double kMarkRadius = 5.0;
 constexpr double kRingRadius = 10.0;  ///< Around the pick.
-constexpr int kAxisTicks = 6;
-
-constexpr std::string_view kPlanStyle = R"(
-.page{fill:#ffffff}.frame{fill:none;stroke:#8c959f}.grid{stroke:#d8dee4;stroke-width:1}
-text{font:12px system-ui,'Segoe UI',Helvetica,Arial,'DejaVu Sans',sans-serif;fill:#1f2328}
-.title{font-size:16px;font-weight:600}.quiet{fill:#59636e}
-.front{fill:none;stroke:#1f2328;stroke-width:1.5}.whisker{stroke:#59636e;stroke-width:1}
-.certified{fill:#0969da;stroke:#ffffff}.simulated{fill:#ffffff;stroke:#0969da;stroke-width:1.5}
-.fluid{stroke:#59636e;stroke-opacity:.6}.ring{fill:none;stroke:#bc4c00;stroke-width:2}
-@media (prefers-color-scheme:dark){
-.page{fill:#0d1117}.frame{stroke:#656c76}.grid{stroke:#262c36}text{fill:#e6edf3}.quiet{fill:#9198a1}
-.front{stroke:#e6edf3}.whisker{stroke:#9198a1}.certified{fill:#4493f8;stroke:#0d1117}
-.simulated{fill:#0d1117;stroke:#4493f8}.fluid{stroke:#9198a1}.ring{stroke:#f0883e}}
-)";
 
 /// A deployment with its place.
 struct PlanPoint {
@@ -121,66 +112,16 @@ std::optional<PlanPoint> point_of(const plan::Answer& answer, const PlanCandidat
   return point;
 }
 
-/// From zero to a round number above the largest value.
-class PlanAxis {
- public:
-  PlanAxis(double largest, double start, double end) : start_(start), end_(end) {
-    const double least = std::max(largest, 1e-9) / (kAxisTicks - 1);
-    double power = 1.0;
-    while (power > least) {
-      power /= 10.0;
-    }
-    while (power * 10.0 <= least) {
-      power *= 10.0;
-    }
-    step_ = power * (least <= 2.0 * power ? 2.0 : least <= 5.0 * power ? 5.0 : 10.0);
-    ticks_ = static_cast<int>(std::ceil(largest * 1.05 / step_));
-    ticks_ = std::max(1, ticks_);
-  }
-
-  [[nodiscard]] double pixel(double value) const {
-    return start_ + (end_ - start_) * value / (step_ * ticks_);
-  }
-  [[nodiscard]] int ticks() const { return ticks_; }
-  [[nodiscard]] double tick(int i) const { return step_ * i; }
-
- private:
-  double start_;
-  double end_;
-  double step_ = 1.0;
-  int ticks_ = 1;
-};
-
-std::string text_at(
-    double x, double y, std::string_view anchor, std::string_view style, std::string_view text) {
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" class=\"{}\">{}</text>\n",
-                     x,
-                     y,
-                     anchor,
-                     style,
-                     report::xml_escaped(text));
-}
-
-std::string line_at(double x1, double y1, double x2, double y2, std::string_view style) {
-  return fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" class=\"{}\"/>",
-                     x1,
-                     y1,
-                     x2,
-                     y2,
-                     style);
-}
-
 /// What a mark looks like: a disc, a circle, or a cross where no run was made.
-std::string mark_at(double x, double y, plan::Stage stage) {
-  if (stage == plan::Stage::kFluid) {
-    return line_at(x - kMarkRadius, y - kMarkRadius, x + kMarkRadius, y + kMarkRadius, "fluid") +
-           line_at(x - kMarkRadius, y + kMarkRadius, x + kMarkRadius, y - kMarkRadius, "fluid");
-  }
-  return fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\" class=\"{}\"/>",
-                     x,
-                     y,
-                     kMarkRadius,
-                     stage == plan::Stage::kCertified ? "certified" : "simulated");
+void draw_mark(plan::Stage stage, Spot at, std::string_view hint, Canvas& canvas) {
+  const bool is_run = stage != plan::Stage::kFluid;
+  canvas.mark(is_run ? Shape::kDisc : Shape::kCross,
+              at,
+              kMarkRadius,
+              stage == plan::Stage::kCertified ? "fa"
+              : is_run                         ? "open"
+                                               : "cross",
+              hint);
 }
 
 std::string mark_title(const plan::Answer& answer, const PlanPoint& point) {
@@ -206,148 +147,111 @@ std::string mark_title(const plan::Answer& answer, const PlanPoint& point) {
   return text;
 }
 
-class PlanDrawing {
- public:
-  explicit PlanDrawing(const plan::Answer& answer) : answer_(answer) {
-    for (std::size_t i = 0; i < answer.candidates.size(); ++i) {
-      if (auto point = point_of(answer, answer.candidates[i])) {
-        point->is_pick = answer.pick == i;
-        points_.push_back(*point);
-      }
+void draw_heading(const plan::Answer& answer, Canvas& canvas) {
+  std::string targets;
+  for (const auto& target : answer.question.slo.targets) {
+    targets += (targets.empty() ? "" : ", ") + target.text();
+  }
+  canvas.text({.x = kPlotLeft, .y = 30.0},
+              "start",
+              "title",
+              fmt::format("{}: {}", answer.workload, targets));
+  constexpr double kLegend = 72.0;
+  constexpr double kWidth = 90.0;
+  constexpr double kMiddle = 4.0;  // Half of what a letter is high.
+  double at = kPlotLeft + kMarkRadius;
+  for (const auto& [stage, name] : {std::pair(plan::Stage::kCertified, "certified"),
+                                    std::pair(plan::Stage::kSimulated, "simulated"),
+                                    std::pair(plan::Stage::kFluid, "estimated")}) {
+    draw_mark(stage, {.x = at, .y = kLegend - kMiddle}, "", canvas);
+    canvas.text({.x = at + 2.0 * kMarkRadius, .y = kLegend}, "start", "quiet", name);
+    at += kWidth;
+  }
+  canvas.text({.x = at, .y = kLegend},
+              "start",
+              "quiet",
+              "ring: the answer; bars: 80 %; line: the cheapest");
+}
+
+/// A line through the simulated points that serve more than any cheaper one.
+void draw_front(const std::vector<PlanPoint>& points,
+                const Scale& x,
+                const Scale& y,
+                Canvas& canvas) {
+  std::vector<const PlanPoint*> order;
+  for (const PlanPoint& point : points) {
+    if (point.candidate->stage != plan::Stage::kFluid) {
+      order.push_back(&point);
     }
   }
-
-  std::string draw() {
-    double most_cost = 0.0;
-    double most_served = is_per_token(answer_) ? 0.0 : answer_.load;
-    for (const PlanPoint& point : points_) {
-      most_cost = std::max(most_cost, point.cost);
-      most_served = std::max(most_served, point.high);
+  std::ranges::stable_sort(order, [](const PlanPoint* a, const PlanPoint* b) {
+    return a->cost != b->cost ? a->cost < b->cost : a->served > b->served;
+  });
+  std::vector<Spot> spots;
+  double best = 0.0;
+  for (const PlanPoint* point : order) {
+    if (point->served > best) {
+      const double at = x.pixel(point->cost);
+      spots.push_back({.x = at, .y = spots.empty() ? kPlotBottom : spots.back().y});
+      spots.push_back({.x = at, .y = y.pixel(point->served)});
+      best = point->served;
     }
-    const PlanAxis x(most_cost, kPlotLeft, kPlotRight);
-    const PlanAxis y(most_served, kPlotBottom, kPlotTop);
-    std::string svg = fmt::format(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" "
-        "width=\"{0:.0f}\" "
-        "height=\"{1:.0f}\" role=\"img\">\n<style>{2}</style>\n<rect class=\"page\" "
-        "width=\"{0:.0f}\" height=\"{1:.0f}\"/>\n",
-        report::figures::kPictureWidth,
-        kPictureHeight,
-        kPlanStyle);
-    svg += heading();
-    svg += axes(x, y);
-    svg += front(x, y);
-    for (const PlanPoint& point : points_) {
-      svg += mark(point, x, y);
-    }
-    return svg + "</svg>\n";
   }
-
- private:
-  [[nodiscard]] std::string heading() const {
-    std::string targets;
-    for (const auto& target : answer_.question.slo.targets) {
-      targets += (targets.empty() ? "" : ", ") + target.text();
-    }
-    constexpr double kLegend = 72.0;
-    constexpr double kMiddle = 4.0;  // Half of what a letter is high.
-    std::string svg = text_at(
-        kPlotLeft, 30.0, "start", "title", fmt::format("{}: {}", answer_.workload, targets));
-    double at = kPlotLeft + kMarkRadius;
-    const auto legend = [&](plan::Stage stage, std::string_view text, double width) {
-      svg += mark_at(at, kLegend - kMiddle, stage) + "\n";
-      svg += text_at(at + 2.0 * kMarkRadius, kLegend, "start", "quiet", text);
-      at += width;
-    };
-    legend(plan::Stage::kCertified, "certified", 90.0);
-    legend(plan::Stage::kSimulated, "simulated", 90.0);
-    legend(plan::Stage::kFluid, "estimated", 90.0);
-    svg += text_at(
-        at, kLegend, "start", "quiet", "ring: the answer; bars: 80 %; line: the cheapest");
-    return svg;
+  if (!spots.empty()) {
+    spots.push_back({.x = kPlotRight, .y = spots.back().y});
+    canvas.path(spots, "frame");
   }
+}
 
-  [[nodiscard]] std::string axes(const PlanAxis& x, const PlanAxis& y) const {
-    std::string svg;
-    for (int i = 0; i <= x.ticks(); ++i) {
-      const double at = x.pixel(x.tick(i));
-      svg += line_at(at, kPlotTop, at, kPlotBottom, "grid") + "\n";
-      svg += text_at(
-          at, kPlotBottom + 18.0, "middle", "quiet", fmt::format("{:.4g}", x.tick(i)));
-    }
-    for (int i = 0; i <= y.ticks(); ++i) {
-      const double at = y.pixel(y.tick(i));
-      svg += line_at(kPlotLeft, at, kPlotRight, at, "grid") + "\n";
-      svg += text_at(
-          kPlotLeft - 8.0, at + 4.0, "end", "quiet", fmt::format("{:.4g}", y.tick(i)));
-    }
-    svg += text_at(
-        (kPlotLeft + kPlotRight) / 2.0, kPlotBottom + 44.0, "middle", "", cost_unit(answer_));
-    svg += text_at(kPlotLeft,
-                           kPlotTop - 8.0,
-                           "start",
-                           "",
-                           is_per_token(answer_) ? "tokens per second of one user"
-                           : answer_.is_closed_loop
-                               ? "clients within the targets, all replicas"
-                               : "requests per second within the targets, all replicas");
-    return svg;
+void draw_point(const plan::Answer& answer,
+                const PlanPoint& point,
+                const Scale& x,
+                const Scale& y,
+                Canvas& canvas) {
+  const Spot at{.x = x.pixel(point.cost), .y = y.pixel(point.served)};
+  if (point.high > point.low) {
+    canvas.line(
+        {.x = at.x, .y = y.pixel(point.low)}, {.x = at.x, .y = y.pixel(point.high)}, "whisker");
   }
-
-  /// Line through the simulated points that serve more than any cheaper one.
-  [[nodiscard]] std::string front(const PlanAxis& x, const PlanAxis& y) const {
-    std::vector<const PlanPoint*> order;
-    for (const PlanPoint& point : points_) {
-      if (point.candidate->stage != plan::Stage::kFluid) {
-        order.push_back(&point);
-      }
-    }
-    std::ranges::stable_sort(order, [](const PlanPoint* a, const PlanPoint* b) {
-      return a->cost != b->cost ? a->cost < b->cost : a->served > b->served;
-    });
-    std::string path;
-    double best = 0.0;
-    for (const PlanPoint* point : order) {
-      if (point->served > best) {
-        path += path.empty() ? fmt::format("M{:.1f} {:.1f}", x.pixel(point->cost), kPlotBottom)
-                             : fmt::format("H{:.1f}", x.pixel(point->cost));
-        path += fmt::format("V{:.1f}", y.pixel(point->served));
-        best = point->served;
-      }
-    }
-    return path.empty()
-               ? path
-               : fmt::format("<path class=\"front\" d=\"{}H{:.1f}\"/>\n", path, kPlotRight);
+  draw_mark(point.candidate->stage, at, mark_title(answer, point), canvas);
+  if (point.is_pick) {
+    canvas.mark(Shape::kDisc, at, kRingRadius, "ring");
   }
-
-  [[nodiscard]] std::string mark(const PlanPoint& point,
-                                 const PlanAxis& x,
-                                 const PlanAxis& y) const {
-    const double at_x = x.pixel(point.cost);
-    const double at_y = y.pixel(point.served);
-    std::string svg =
-        fmt::format("<g><title>{}</title>", report::xml_escaped(mark_title(answer_, point)));
-    if (point.high > point.low) {
-      svg += line_at(at_x, y.pixel(point.low), at_x, y.pixel(point.high), "whisker");
-    }
-    svg += mark_at(at_x, at_y, point.candidate->stage);
-    if (point.is_pick) {
-      svg += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\" class=\"ring\"/>",
-                         at_x,
-                         at_y,
-                         kRingRadius);
-    }
-    return svg + "</g>\n";
-  }
-
-  const plan::Answer& answer_;
-  std::vector<PlanPoint> points_;
-};
+}
 
 }  // namespace
 
 std::string plan_svg(const plan::Answer& answer) {
-  return PlanDrawing(answer).draw();
+  std::vector<PlanPoint> points;
+  double most_cost = 0.0;
+  double most_served = is_per_token(answer) ? 0.0 : answer.load;
+  for (std::size_t i = 0; i < answer.candidates.size(); ++i) {
+    if (auto point = point_of(answer, answer.candidates[i])) {
+      point->is_pick = answer.pick == i;
+      most_cost = std::max(most_cost, point->cost);
+      most_served = std::max(most_served, point->high);
+      points.push_back(*point);
+    }
+  }
+  Canvas canvas(report::figures::kPictureWidth, kPictureHeight);
+  draw_heading(answer, canvas);
+  const Scale x = Scale::from_zero(most_cost, kPlotLeft, kPlotRight);
+  const Scale y = Scale::from_zero(most_served, kPlotBottom, kPlotTop);
+  canvas.axis_below(x, kPlotBottom, kPlotTop, cost_unit(answer));
+  canvas.axis_left(y, kPlotLeft, kPlotRight);
+  canvas.text({.x = kPlotLeft, .y = kPlotTop - 8.0},
+              "start",
+              "",
+              is_per_token(answer)    ? "tokens per second of one user"
+              : answer.is_closed_loop ? "clients within the targets, all replicas"
+                                      : "requests per second within the targets, all replicas");
+  draw_front(points, x, y, canvas);
+  for (const PlanPoint& point : points) {
+    draw_point(answer, point, x, y, canvas);
+  }
+  report::figures::Figure figure{.id = "plan", .title = answer.workload};
+  figure.draw(canvas);
+  return standalone_svg(figure);
 }
 
 }  // namespace ridgeline::verbs

@@ -7,132 +7,173 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "accuracy/bands.hpp"
 #include "core/text.hpp"
-#include "domain/step.hpp"
-#include "metrics/slo.hpp"
-#include "plan/answer.hpp"
-#include "plan/cost.hpp"
-#include "plan/target.hpp"
+#include "document/document.hpp"
+#include "document/node_builder.hpp"
+#include "document/node_path.hpp"
+#include "plan/doubt.hpp"
+#include "report/chart/figure.hpp"
 #include "report/format.hpp"
-#include "report/palette.hpp"
-#include "report/table/grid.hpp"
-#include "report/text_lines.hpp"
-#include "report/warning_lines.hpp"
+#include "report/html_page.hpp"
+#include "report/table/sheet.hpp"
+#include "report/table/table.hpp"
 #include "verbs/run/expected_error.hpp"
 
 namespace ridgeline::verbs {
 namespace {
 
-using plan::Answer;
-using plan::Objective;
-using plan::PlanCandidate;
+using document::MapBuilder;
+using document::Node;
+using report::grouped;
+using report::percent;
+using report::significant;
+using report::text_at;
+using report::figures::number_at;
 
 /// An effect below this, in percent of capacity per percent of a step's time, is none.
 constexpr double kWorthSaying = 0.05;
-constexpr std::size_t kTopicWidth = 7;  ///< Width of "search" and the other topics.
+constexpr std::size_t kTopic = 8;  ///< Columns of "search" and the other topics.
 
-/// "3 × h200 TP2", and "3+1 × h200 TP2" where one is spare.
-std::string times(const Answer& answer,
-                  std::int64_t replicas,
-                  const std::string& label,
-                  bool ascii) {
-  const std::int64_t serving = answer.serving(replicas);
-  const std::string spare =
-      replicas > serving ? fmt::format("+{}", replicas - serving) : std::string();
-  return fmt::format("{}{} {} {}", serving, spare, ascii ? "x" : "×", label);
+bool is_known(const Node& tree, std::string_view path) {
+  return !node_at(tree, path).is_null();
 }
-
-std::string objective_text(Objective objective) {
-  constexpr std::array kTexts = {
-      "fewest GPUs", "least USD/h", "least USD/M output", "least watts", "least J/token"};
-  return kTexts[static_cast<std::size_t>(objective)];
+std::int64_t count_of(const Node& tree, std::string_view path) {
+  return std::llround(number_at(tree, path));
 }
-
-/// The objectives that need a column of their own: GPUs and USD/h have theirs.
-std::vector<Objective> shown_objectives(const Answer& answer) {
-  std::vector<Objective> shown;
-  for (const Objective objective : answer.question.objectives) {
-    if (objective != Objective::kGpus && objective != Objective::kUsdPerHour) {
-      shown.push_back(objective);
-    }
+std::vector<std::string> texts_of(const Node& tree, std::string_view path) {
+  std::vector<std::string> texts;
+  for (const Node* text : report::rows_at(tree, path)) {
+    texts.push_back(report::cell_text(text, report::Format::kText));
   }
-  return shown;
+  return texts;
 }
 
-std::string unit_of(Objective objective) {
-  constexpr std::array kUnits = {"GPUs", "USD/h", "USD/M output (in + out)", "W", "J/token"};
-  return kUnits[static_cast<std::size_t>(objective)];
+/// What the rows of an answer have in common.
+class Plan {
+ public:
+  explicit Plan(const Node& answer) : answer_(answer), question_(node_at(answer, "question")) {}
+
+  [[nodiscard]] const Node& question() const { return question_; }
+  [[nodiscard]] bool is_most() const { return is_known(question_, "maximize"); }
+  [[nodiscard]] bool is_closed_loop() const { return question_.find("clients") != nullptr; }
+  [[nodiscard]] report::Rows candidates() const { return report::rows_at(answer_, "candidates"); }
+  [[nodiscard]] report::Rows targets() const { return report::rows_at(question_, "slo"); }
+
+  [[nodiscard]] const Node* find(std::string_view id) const {
+    const report::Rows all = candidates();
+    const auto found =
+        std::ranges::find_if(all, [&](const Node* one) { return text_at(*one, "id") == id; });
+    return found == all.end() ? nullptr : *found;
+  }
+  /// The best, in their order.
+  [[nodiscard]] report::Rows ranking() const {
+    report::Rows ranked;
+    for (const std::string& id : texts_of(answer_, "ranking")) {
+      if (const Node* const one = find(id); one != nullptr) {
+        ranked.push_back(one);
+      }
+    }
+    return ranked;
+  }
+  /// Replicas that serve the load: spare ones are left out.
+  [[nodiscard]] std::int64_t serving(std::int64_t replicas) const {
+    return std::max<std::int64_t>(1, replicas - count_of(question_, "spare_replicas"));
+  }
+  /// "3 × h200 TP2", and "3+1 × h200 TP2" where one is spare.
+  [[nodiscard]] std::string times(const Node& candidate, std::int64_t replicas) const {
+    const std::int64_t used = serving(replicas);
+    const std::string spare = replicas > used ? fmt::format("+{}", replicas - used) : std::string();
+    return fmt::format("{}{} × {}", used, spare, text_at(candidate, "deployment.label"));
+  }
+  /// The objectives that need a column of their own: GPUs and USD/h have theirs.
+  [[nodiscard]] std::vector<std::string> shown_objectives() const {
+    std::vector<std::string> shown = texts_of(question_, "objective");
+    std::erase_if(shown,
+                  [](const std::string& name) { return name == "gpus" || name == "usd_per_hour"; });
+    return shown;
+  }
+  [[nodiscard]] bool has_price() const {
+    return std::ranges::any_of(candidates(),
+                               [](const Node* one) { return is_known(*one, "usd_per_hour"); });
+  }
+  /// Capacity of the serving replicas, without spare ones; for bounds, the limit that it does not
+  /// exceed.
+  [[nodiscard]] std::string capacity(const Node& candidate, std::int64_t replicas) const {
+    const Node& one = node_at(candidate, "replica_capacity");
+    if (one.is_null()) {
+      return "";
+    }
+    const auto all = [&](std::string_view end) {
+      return significant(number_at(one, end) * static_cast<double>(serving(replicas)));
+    };
+    return is_known(candidate, "bound")
+               ? fmt::format("≤ {}", all("value"))
+               : fmt::format("{} ({}–{})", all("value"), all("lo"), all("hi"));
+  }
+
+ private:
+  const Node& answer_;
+  const Node& question_;
+};
+
+struct ObjectiveWords {
+  std::string_view name;
+  std::string_view text;
+  std::string_view unit;
+  std::string_view path;  ///< Its value in the tree of a candidate.
+};
+constexpr std::array<ObjectiveWords, 5> kObjectives = {
+    {{.name = "gpus", .text = "fewest GPUs", .unit = "GPUs", .path = "gpus"},
+     {.name = "usd_per_hour", .text = "least USD/h", .unit = "USD/h", .path = "usd_per_hour"},
+     {.name = "usd_per_mtok",
+      .text = "least USD/M output",
+      .unit = "USD/M output (in + out)",
+      .path = "usd_per_mtok"},
+     {.name = "watts", .text = "least watts", .unit = "W", .path = "watts.value"},
+     {.name = "joules_per_token",
+      .text = "least J/token",
+      .unit = "J/token",
+      .path = "joules_per_token.value"}}};
+
+const ObjectiveWords& words_of(std::string_view objective) {
+  const auto* const found = std::ranges::find(kObjectives, objective, &ObjectiveWords::name);
+  return found == kObjectives.end() ? kObjectives.front() : *found;
 }
 
-std::string headline(const Answer& answer, bool ascii) {
-  std::vector<std::string> parts;
+std::string headline_of(const Plan& plan) {
   std::vector<std::string> models;
-  for (const PlanCandidate& candidate : answer.candidates) {
-    if (std::ranges::find(models, candidate.model) == models.end()) {
-      models.push_back(candidate.model);
+  for (const Node* candidate : plan.candidates()) {
+    std::string model = text_at(*candidate, "deployment.model");
+    if (std::ranges::find(models, model) == models.end()) {
+      models.push_back(std::move(model));
     }
   }
-  if (!models.empty()) {
-    parts.push_back(fmt::format("{}", fmt::join(models, ", ")));
-  }
-  parts.push_back(answer.workload);
   std::vector<std::string> targets;
-  for (const plan::Target& target : answer.question.slo.targets) {
-    std::string text = target.text();
-    if (const auto at = text.find("<="); !ascii && at != std::string::npos) {
+  for (const Node* target : plan.targets()) {
+    std::string text = text_at(*target, "text");
+    if (const auto at = text.find("<="); at != std::string::npos) {
       text.replace(at, 2, "≤");
     }
     targets.push_back(std::move(text));
   }
-  parts.push_back(fmt::format("{}", fmt::join(targets, ", ")));
-  std::vector<std::string> objectives;
-  for (const Objective objective : answer.question.objectives) {
-    objectives.push_back(answer.question.most_of ? "most output tokens/s"
-                                                 : objective_text(objective));
+  std::vector<std::string_view> objectives;
+  for (const std::string& objective : texts_of(plan.question(), "objective")) {
+    objectives.push_back(plan.is_most() ? "most output tokens/s" : words_of(objective).text);
   }
-  parts.push_back(fmt::format("{} at {} {:.3g} %",
-                              fmt::join(objectives, " and "),
-                              ascii ? ">=" : "≥",
-                              answer.question.confidence * 100.0));
-  return fmt::format("{}", fmt::join(parts, "; "));
-}
-
-/// Capacity of the serving replicas, without spare ones; for bounds, the limit that it does not
-/// exceed.
-std::string capacity_text(const PlanCandidate& candidate, std::int64_t replicas, bool ascii) {
-  if (!candidate.capacity) {
-    return "";
-  }
-  const auto serving = static_cast<double>(replicas);
-  if (candidate.is_bound()) {
-    return fmt::format(
-        "{} {}", ascii ? "<=" : "≤", report::significant(candidate.capacity->value * serving));
-  }
-  return fmt::format("{} ({}{}{})",
-                     report::significant(candidate.capacity->value * serving),
-                     report::significant(candidate.capacity->lo * serving),
-                     ascii ? "-" : "–",
-                     report::significant(candidate.capacity->hi * serving));
-}
-
-std::string value_text(const PlanCandidate& candidate, std::size_t target, bool ascii) {
-  if (target >= candidate.targets.size() || !candidate.targets[target].value_ms) {
-    return target < candidate.targets.size()
-               ? report::percent(candidate.targets[target].exceed_share) + " over"
-               : "";
-  }
-  return fmt::format("{}{} ms",
-                     !candidate.is_bound() ? ""
-                     : ascii               ? ">= "
-                                           : "≥ ",
-                     report::significant(candidate.targets[target].value_ms->value));
+  return fmt::format("{}{}{}; {}; {} at ≥ {:.3g} %",
+                     fmt::join(models, ", "),
+                     models.empty() ? "" : "; ",
+                     text_at(plan.question(), "workload"),
+                     fmt::join(targets, ", "),
+                     fmt::join(objectives, " and "),
+                     number_at(plan.question(), "confidence") * 100.0);
 }
 
 std::string sure_text(double p) {
@@ -141,20 +182,203 @@ std::string sure_text(double p) {
   return fmt::format("{:.0f} %", std::floor(p * 100.0 + kRounding));
 }
 
-/// How sure a deployment is; nothing is, of which bounds alone are known.
-std::string sure_text(const PlanCandidate& candidate) {
-  return candidate.is_bound() ? "at best" : sure_text(candidate.p_feasible);
+/// What is said of a target: its value, or the share of the requests over it.
+std::string value_text(const Node& candidate, const report::Rows& results, std::size_t target) {
+  if (target >= results.size()) {
+    return "";
+  }
+  return is_known(*results[target], "value")
+             ? fmt::format("{}{} ms",
+                           is_known(candidate, "bound") ? "≥ " : "",
+                           significant(number_at(*results[target], "value")))
+             : percent(number_at(*results[target], "exceed_share")) + " over";
+}
+
+/// The columns of an answer: what is best at the least cost, or yields most.
+report::TableView deployments_view(const Plan& plan) {
+  report::TableView view{.columns = {{.title = "", .path = "place", .right = true},
+                                     {.title = "deployment", .path = "deployment", .shrink = 1},
+                                     {.title = "GPUs", .path = "gpus", .right = true}}};
+  const auto add = [&](std::string title, std::string path) {
+    view.columns.push_back({.title = std::move(title), .path = std::move(path), .right = true});
+  };
+  if (plan.has_price()) {
+    add("USD/h", "usd_per_hour");
+  }
+  if (plan.is_most()) {  // "capacity" is in the next column's unit; tok/s are output tokens.
+    add("capacity", "capacity");
+    if (plan.is_closed_loop()) {
+      add("clients", "clients");
+    }
+    add("req/s", "requests_per_s");
+    add("tok/s", "output_tokens_per_s");
+  } else {
+    for (const std::string& objective : plan.shown_objectives()) {
+      add(std::string(words_of(objective).unit), objective);
+    }
+    add(plan.is_closed_loop() ? "capacity clients" : "capacity req/s", "capacity");
+  }
+  for (std::size_t i = 0; i < plan.targets().size(); ++i) {
+    const Node& target = *plan.targets()[i];
+    const std::string statistic = text_at(target, "statistic");
+    add(statistic == "attainment" ? statistic
+                                  : fmt::format("{} {}", statistic, text_at(target, "metric")),
+        fmt::format("target {}", i + 1));
+  }
+  add("sure", "sure");
+  return view;
+}
+
+Node deployment_row(const Plan& plan, std::size_t place, const Node& candidate) {
+  const std::int64_t replicas = count_of(candidate, "deployment.replicas");
+  MapBuilder row;
+  row.add("place", fmt::format("{}", place))
+      .add("deployment", plan.times(candidate, replicas))
+      .add("gpus", fmt::format("{}", count_of(candidate, "gpus")))
+      .add("usd_per_hour",
+           is_known(candidate, "usd_per_hour")
+               ? fmt::format("{:.2f}", number_at(candidate, "usd_per_hour"))
+               : "no price");
+  for (const std::string& objective : plan.shown_objectives()) {
+    const std::string_view path = words_of(objective).path;
+    std::string text = is_known(candidate, path) ? significant(number_at(candidate, path)) : "";
+    if (objective == "usd_per_mtok" && is_known(candidate, "usd_per_total_mtok")) {
+      text += fmt::format(" ({})", significant(number_at(candidate, "usd_per_total_mtok")));
+    }
+    row.add(objective, text);
+  }
+  row.add("capacity", plan.capacity(candidate, replicas))
+      .add("clients", fmt::format("{:.0f}", number_at(candidate, "recommended_load.clients")))
+      .add("requests_per_s", significant(number_at(candidate, "recommended_load.requests_per_s")))
+      .add("output_tokens_per_s",
+           grouped(count_of(candidate, "recommended_load.output_tokens_per_s")));
+  const report::Rows results = report::rows_at(candidate, "slo");
+  for (std::size_t i = 0; i < plan.targets().size(); ++i) {
+    row.add(fmt::format("target {}", i + 1), value_text(candidate, results, i));
+  }
+  return row.add(
+      "sure",
+      is_known(candidate, "bound") ? "at best" : sure_text(number_at(candidate, "p_feasible")));
+}
+
+/// What costs less than the first and is not sure enough: a row without a place. Its cost, load and
+/// latencies are known of the first's number of replicas alone.
+std::optional<Node> cheaper_row(const Plan& plan, const Node& chance) {
+  const Node* const candidate = plan.find(text_at(chance, "id"));
+  if (candidate == nullptr) {
+    return std::nullopt;
+  }
+  const std::int64_t replicas = count_of(chance, "replicas");
+  const double own = std::max(number_at(*candidate, "deployment.replicas"), 1.0);
+  MapBuilder row;
+  row.add("place", "–")
+      .add("deployment", plan.times(*candidate, replicas))
+      .add("gpus", fmt::format("{}", replicas * count_of(*candidate, "gpus_per_replica")))
+      .add("usd_per_hour",
+           fmt::format("{:.2f}",
+                       number_at(*candidate, "usd_per_hour") / own * static_cast<double>(replicas)))
+      .add("capacity", plan.capacity(*candidate, replicas))
+      .add("sure", sure_text(number_at(chance, "p_feasible")));
+  return row;
+}
+
+std::string why_text(const Node& answer, const Node& pick) {
+  constexpr double kWorthNaming = 0.05;
+  std::vector<std::string> shares;
+  for (const auto& [name, share, where] : members_at(pick, "time_by_bottleneck")) {
+    if (share.is_number() && share.as_real() >= kWorthNaming) {
+      shares.push_back(fmt::format("{} {}", name, percent(share.as_real())));
+    }
+  }
+  const std::string binding = text_at(pick, "binding");
+  return fmt::format(
+      "1: {}; {} binds first; {:.0f} % headroom{}; {} of {} windows of {} requests meet every "
+      "target",
+      fmt::join(shares, ", "),
+      binding.empty() ? "utilisation" : binding,
+      number_at(answer, "answer.headroom_pct"),
+      is_known(pick, "bound") ? " at best" : "",
+      count_of(pick, "certificate.passed"),
+      count_of(pick, "certificate.windows"),
+      grouped(count_of(pick, "certificate.window_requests")));
+}
+
+std::string sure_line(const Node& answer, const Node& pick) {
+  if (is_known(pick, "bound")) {
+    return fmt::format("nothing is: 1 is {}, and --accept-bounds ranks it as if it were one",
+                       text_at(pick, "bound"));
+  }
+  std::string text = fmt::format(
+      "1 suffices with {}{}; with {} no other deployment would have been better; expected regret "
+      "{} %",
+      sure_text(number_at(pick, "p_feasible")),
+      is_known(answer, "answer.cheaper") ? " (for less: the last row)" : "",
+      sure_text(number_at(pick, "p_best")),
+      significant(number_at(answer, "answer.expected_regret_pct")));
+  if (const double effect = number_at(answer, "answer.amplification"); effect >= kWorthSaying) {
+    text += fmt::format("; a step 1 % slower costs {:.2g} % of capacity", effect);
+  }
+  const report::Rows measurements = report::rows_at(answer, "measure");
+  const double changes =
+      measurements.empty() ? 0.0 : number_at(*measurements.front(), "changes_answer_probability");
+  return text + (changes < plan::kWorthMeasuring
+                     ? std::string("; nothing worth measuring")
+                     : fmt::format("; measure next: {} (changes the answer with {})",
+                                   text_at(*measurements.front(), "what"),
+                                   sure_text(changes)));
+}
+
+/// The line for the recommended load.
+std::string most_line(const Plan& plan, const Node& answer, const Node& pick) {
+  const auto load = [&](double value) {
+    return plan.is_closed_loop() ? fmt::format("{:.0f}", value) : significant(value);
+  };
+  const auto serving = static_cast<double>(plan.serving(count_of(pick, "deployment.replicas")));
+  return fmt::format("1 keeps within the targets at {} {} with {}; as predicted up to {}",
+                     load(number_at(answer, "answer.load")),
+                     plan.is_closed_loop() ? "clients" : "req/s",
+                     sure_text(number_at(pick, "p_feasible")),
+                     load(number_at(pick, "replica_capacity.value") * serving));
+}
+
+std::string searched_text(const Node& answer) {
+  const Node& search = node_at(answer, "search");
+  std::vector<std::string> parts;
+  const auto add = [&](std::int64_t count, std::string_view what) {
+    if (count > 0) {
+      parts.push_back(fmt::format("{} {}", grouped(count), what));
+    }
+  };
+  for (const Node* rejection : report::rows_at(answer, "rejected")) {
+    const std::string reason = text_at(*rejection, "reason");
+    const std::int64_t count = count_of(*rejection, "count");
+    add(count, reason == "does not fit" && count != 1 ? "do not fit" : reason);
+  }
+  const std::int64_t certified = count_of(search, "by_stage.certified");
+  add(count_of(search, "by_stage.bound"), "bounded away");
+  add(count_of(search, "by_stage.fluid"), "by fluid estimate");
+  add(count_of(search, "by_stage.simulated") + certified, "simulated");
+  add(certified, "of these certified");
+  const std::int64_t points = count_of(search, "points");
+  return fmt::format("{} {}: {}; {} simulated{}",
+                     grouped(points),
+                     core::plural("point", points),
+                     fmt::join(parts, ", "),
+                     report::counted(count_of(search, "requests_simulated"), "request"),
+                     node_at(search, "limited").describe() == "true"
+                         ? ", no more by the effort: the best so far"
+                         : "");
 }
 
 /// Which rows are bounds, and why.
-std::string bounds_text(const Answer& answer) {
+std::string bounds_text(const report::Rows& ranking) {
   std::vector<std::pair<std::string, std::vector<std::size_t>>> rows;
-  for (std::size_t i = 0; i < answer.ranking.size(); ++i) {
-    const std::string& bound = answer.candidates[answer.ranking[i]].bound;
+  for (std::size_t i = 0; i < ranking.size(); ++i) {
+    const std::string bound = text_at(*ranking[i], "bound");
     if (bound.empty()) {
       continue;
     }
-    const auto known = std::ranges::find(rows, bound, &decltype(rows)::value_type::first);
+    const auto known = std::ranges::find(rows, bound, [](const auto& row) { return row.first; });
     (known == rows.end() ? rows.emplace_back(bound, std::vector<std::size_t>()) : *known)
         .second.push_back(i + 1);
   }
@@ -165,229 +389,14 @@ std::string bounds_text(const Answer& answer) {
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-bool has_price(const Answer& answer) {
-  return std::ranges::any_of(answer.candidates, [](const PlanCandidate& candidate) {
-    return candidate.cost.usd_per_hour.has_value();
-  });
-}
-
-/// What costs less than the first and is not sure enough: a row without a place.
-std::vector<std::string> cheaper_cells(const Answer& answer, const report::TextStyle& style) {
-  const plan::CheaperChance& chance = *answer.cheaper;
-  const PlanCandidate& candidate = answer.candidates[chance.candidate];
-  std::vector<std::string> cells = {
-      style.ascii ? "-" : "–",
-      times(answer, chance.replicas, candidate.label, style.ascii),
-      fmt::format("{}", chance.replicas * candidate.gpus_per_replica)};
-  if (has_price(answer)) {
-    const double each = candidate.cost.usd_per_hour.value_or(0.0) /
-                        static_cast<double>(std::max<std::int64_t>(1, candidate.replicas));
-    cells.push_back(fmt::format("{:.2f}", each * static_cast<double>(chance.replicas)));
-  }
-  // Known of the first's number of replicas alone: the load of each is another here.
-  cells.insert(cells.end(), shown_objectives(answer).size(), "");
-  cells.push_back(capacity_text(candidate, answer.serving(chance.replicas), style.ascii));
-  cells.insert(cells.end(), answer.question.slo.targets.size(), "");
-  cells.push_back(sure_text(chance.p_feasible));
-  return cells;
-}
-
-/// A column per target: "p99 TTFT".
-void add_targets(const Answer& answer, std::vector<report::Grid::Column>& columns) {
-  for (const plan::Target& target : answer.question.slo.targets) {
-    columns.push_back(
-        {.title =
-             target.is_attainment
-                 ? "attainment"
-                 : fmt::format("{} {}",
-                               metrics::kStatisticNames[static_cast<std::size_t>(target.statistic)],
-                               target.name())});
-  }
-}
-
-/// Place, deployment, GPUs and, where there are prices, what they cost.
-std::vector<std::string> first_cells(const Answer& answer,
-                                     std::size_t place,
-                                     const PlanCandidate& candidate,
-                                     const report::TextStyle& style) {
-  std::vector<std::string> cells = {
-      fmt::format("{}", place + 1),
-      times(answer, candidate.replicas, candidate.label, style.ascii),
-      fmt::format("{}", candidate.replicas * candidate.gpus_per_replica)};
-  if (has_price(answer)) {
-    cells.push_back(candidate.cost.usd_per_hour
-                        ? fmt::format("{:.2f}", *candidate.cost.usd_per_hour)
-                        : "no price");
-  }
-  return cells;
-}
-
-void add_result_cells(const Answer& answer,
-                      const PlanCandidate& candidate,
-                      const report::TextStyle& style,
-                      std::vector<std::string>& cells) {
-  for (std::size_t target = 0; target < answer.question.slo.targets.size(); ++target) {
-    cells.push_back(value_text(candidate, target, style.ascii));
-  }
-  cells.push_back(sure_text(candidate));
-}
-
-/// What is best at the least cost, or yields most.
-std::string grid_of(const Answer& answer, const report::TextStyle& style) {
-  const bool is_most = answer.question.most_of.has_value();
-  std::vector<report::Grid::Column> columns = {
-      {.title = ""}, {.title = "deployment", .left = true}, {.title = "GPUs"}};
-  if (has_price(answer)) {
-    columns.push_back({.title = "USD/h"});
-  }
-  const std::vector<Objective> objectives =
-      is_most ? std::vector<Objective>{} : shown_objectives(answer);
-  for (const Objective objective : objectives) {
-    columns.push_back({.title = unit_of(objective)});
-  }
-  if (is_most) {  // "capacity" is in the next column's unit; tok/s are output tokens.
-    columns.push_back({.title = "capacity"});
-    if (answer.is_closed_loop) {
-      columns.push_back({.title = "clients"});
-    }
-    columns.insert(columns.end(), {{.title = "req/s"}, {.title = "tok/s"}});
-  } else {
-    columns.push_back({.title = answer.is_closed_loop ? "capacity clients" : "capacity req/s"});
-  }
-  add_targets(answer, columns);
-  columns.push_back({.title = "sure"});
-  report::Grid grid(std::move(columns));
-  for (std::size_t i = 0; i < answer.ranking.size(); ++i) {
-    const PlanCandidate& candidate = answer.candidates[answer.ranking[i]];
-    std::vector<std::string> cells = first_cells(answer, i, candidate, style);
-    for (const Objective objective : objectives) {
-      const auto value = candidate.cost.of(objective);
-      cells.push_back(value ? report::significant(*value) : "");
-      if (objective == Objective::kUsdPerMtok && candidate.cost.usd_per_total_mtok) {
-        cells.back() +=
-            fmt::format(" ({})", report::significant(*candidate.cost.usd_per_total_mtok));
-      }
-    }
-    cells.push_back(capacity_text(candidate, answer.serving(candidate.replicas), style.ascii));
-    if (is_most) {
-      const plan::RunLoad at = candidate.at.value_or(plan::RunLoad{});
-      if (answer.is_closed_loop) {
-        cells.push_back(fmt::format("{:.0f}", at.load));
-      }
-      cells.push_back(report::significant(at.requests_per_second));
-      cells.push_back(report::grouped(std::llround(at.output_tokens_per_second)));
-    }
-    add_result_cells(answer, candidate, style, cells);
-    grid.add(std::move(cells));
-  }
-  if (answer.cheaper) {
-    grid.add(cheaper_cells(answer, style));
-  }
-  constexpr std::array<std::size_t, 1> kShrinkable = {1};
-  return grid.render(style, kShrinkable);
-}
-
-std::string line(const char* label, const std::string& text, const report::TextStyle& style) {
-  report::LineLayout layout = report::sentence_layout(style);
-  layout.indent = kTopicWidth + 1;
-  layout.separator = " ";
-  return report::wrapped(report::pad_right(label, kTopicWidth) + " ", report::words(text), layout);
-}
-
-std::string why_text(const Answer& answer, const PlanCandidate& pick) {
-  std::vector<std::string> shares;
-  for (std::size_t i = 0; i < domain::kNumBottlenecks; ++i) {
-    constexpr double kWorthNaming = 0.05;
-    if (pick.bottlenecks[i] >= kWorthNaming) {
-      shares.push_back(
-          fmt::format("{} {}", domain::kBottleneckNames[i], report::percent(pick.bottlenecks[i])));
-    }
-  }
-  const std::string binding =
-      pick.binding ? answer.question.slo.targets[*pick.binding].name() + " binds first"
-                   : "utilisation binds first";
-  return fmt::format(
-      "1: {}; {}; {:.0f} % headroom{}; {} of {} windows of {} requests meet every "
-      "target",
-      fmt::join(shares, ", "),
-      binding,
-      answer.headroom_pct,
-      pick.is_bound() ? " at best" : "",
-      pick.certificate ? pick.certificate->passed : 0,
-      pick.certificate ? pick.certificate->windows : 0,
-      pick.certificate ? report::grouped(pick.certificate->window_requests) : "0");
-}
-
-std::string sure_line(const Answer& answer, const PlanCandidate& pick) {
-  if (pick.is_bound()) {
-    return fmt::format("nothing is: 1 is {}, and --accept-bounds ranks it as if it were one",
-                       pick.bound);
-  }
-  std::string text = fmt::format(
-      "1 suffices with {}{}; with {} no other deployment would have been better; expected regret "
-      "{} %",
-      sure_text(pick.p_feasible),
-      answer.cheaper ? " (for less: the last row)" : "",
-      sure_text(pick.p_best),
-      report::significant(answer.expected_regret_pct));
-  if (answer.amplification && *answer.amplification >= kWorthSaying) {
-    text += fmt::format("; a step 1 % slower costs {:.2g} % of capacity", *answer.amplification);
-  }
-  if (answer.measurements.empty() ||
-      answer.measurements.front().changes_answer < plan::kWorthMeasuring) {
-    text += "; nothing worth measuring";
-  } else {
-    const plan::MeasurementValue& best = answer.measurements.front();
-    text += fmt::format("; measure next: {} (changes the answer with {})",
-                        best.what,
-                        sure_text(best.changes_answer));
-  }
-  return text;
-}
-
-/// The line for the recommended load.
-std::string most_line(const Answer& answer, const PlanCandidate& pick) {
-  const double serving = static_cast<double>(answer.serving(pick.replicas));
-  const auto load = [&](double value) {
-    return answer.is_closed_loop ? fmt::format("{:.0f}", value) : report::significant(value);
-  };
-  return fmt::format("1 keeps within the targets at {} {} with {}; as predicted up to {}",
-                     load(answer.load),
-                     answer.is_closed_loop ? "clients" : "req/s",
-                     sure_text(pick.p_feasible),
-                     load(pick.capacity->value * serving));
-}
-
-std::string searched_text(const Answer& answer) {
-  const plan::SearchCounts& search = answer.search;
-  std::vector<std::string> parts;
-  const auto add = [&](std::int64_t count, const std::string& what) {
-    if (count > 0) {
-      parts.push_back(fmt::format("{} {}", report::grouped(count), what));
-    }
-  };
-  for (const plan::Rejection& rejection : answer.rejected) {
-    add(rejection.count, rejection.counted_reason());
-  }
-  add(search.bounded, "bounded away");
-  add(search.by_fluid, "by fluid estimate");
-  add(search.simulated, "simulated");
-  add(search.certified, "of these certified");
-  return fmt::format("{} {}: {}; {} simulated{}",
-                     report::grouped(search.points),
-                     core::plural("point", search.points),
-                     fmt::join(parts, ", "),
-                     report::counted(search.requests_simulated, "request"),
-                     search.limited ? ", no more by the effort: the best so far" : "");
-}
-
 /// Deployments that have the numbers of a row.
-std::string twins_text(const Answer& answer) {
+std::string twins_text(const Plan& plan, const report::Rows& ranking) {
   std::vector<std::string> parts;
-  for (std::size_t i = 0; i < answer.ranking.size(); ++i) {
+  for (std::size_t i = 0; i < ranking.size(); ++i) {
     std::vector<std::string> twins;
-    for (const std::size_t twin : answer.candidates[answer.ranking[i]].twins) {
-      twins.push_back(answer.candidates[twin].label);
+    for (const std::string& id : texts_of(*ranking[i], "twins")) {
+      const Node* const twin = plan.find(id);
+      twins.push_back(twin == nullptr ? id : text_at(*twin, "deployment.label"));
     }
     if (!twins.empty()) {
       parts.push_back(fmt::format("{} has the numbers of {}", i + 1, fmt::join(twins, ", ")));
@@ -396,149 +405,160 @@ std::string twins_text(const Answer& answer) {
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-std::string price_text(const Answer& answer) {
+std::string price_text(const Node& answer) {
   std::vector<std::string> parts;
-  for (const plan::BreakEven& even : answer.breakevens) {
-    std::string text =
-        fmt::format("1 stays best until {} costs {:.2f} x {}", even.gpu, even.ratio, even.against);
-    if (even.now) {
-      text += fmt::format(" (now {:.2f})", *even.now);
-    }
-    parts.push_back(std::move(text));
+  for (const Node* even : report::rows_at(answer, "breakeven")) {
+    parts.push_back(fmt::format("1 stays best until {} costs {:.2f} x {}{}",
+                                text_at(*even, "gpu"),
+                                number_at(*even, "ratio"),
+                                text_at(*even, "against"),
+                                is_known(*even, "now")
+                                    ? fmt::format(" (now {:.2f})", number_at(*even, "now"))
+                                    : std::string()));
   }
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-std::string failure_text(const Answer& answer, const report::TextStyle& style) {
-  report::LineLayout layout = report::sentence_layout(style);
-  layout.separator = " ";
-  std::string text = report::wrapped("", report::words(answer.failure), layout);
-  for (const std::string& nearest : answer.nearest) {
-    text += line("nearest", nearest, style);
+/// A topic's sentence; nothing for an empty one.
+void add_topic(std::string topic, const std::string& text, report::Sheet& sheet) {
+  if (!text.empty()) {
+    sheet.sentence(text, std::move(topic), kTopic);
   }
-  return text;
+}
+
+void add_pick(const Plan& plan, const Node& answer, const Node& pick, report::Sheet& sheet) {
+  add_topic("why", why_text(answer, pick), sheet);
+  add_topic("sure",
+            plan.is_most() && !is_known(pick, "bound") ? most_line(plan, answer, pick)
+                                                       : sure_line(answer, pick),
+            sheet);
+  MapBuilder latencies;
+  for (const auto& [metric, band, where] : members_at(pick, "expected_error")) {
+    if (metric != "output_throughput") {
+      latencies.add(metric, band);
+    }
+  }
+  sheet.line(expected_error_words(latencies.build()), "error", kTopic);
+  add_topic("price", price_text(answer), sheet);
+}
+
+/// How often its windows meet the targets, and how sure that makes it.
+void add_certificate(const Plan& plan, const Node& one, report::Sheet& sheet) {
+  if (!is_known(one, "certificate")) {
+    return;
+  }
+  add_topic(
+      "windows",
+      fmt::format("{} of {} meet every target with {}; with 95 % confidence at least "
+                  "{:.0f} %",
+                  count_of(one, "certificate.passed"),
+                  count_of(one, "certificate.windows"),
+                  report::counted(plan.serving(count_of(one, "deployment.replicas")), "replica"),
+                  number_at(one, "certificate.at_least") * 100.0),
+      sheet);
+  if (!is_known(one, "bound")) {
+    add_topic("sure",
+              fmt::format("suffices with {}; with {} no other deployment would have been better",
+                          sure_text(number_at(one, "p_feasible")),
+                          sure_text(number_at(one, "p_best"))),
+              sheet);
+  }
 }
 
 }  // namespace
 
-std::string plan_table(const Answer& answer,
-                       const report::TextStyle& style,
-                       const std::vector<std::string>& files) {
-  report::LineLayout layout = report::sentence_layout(style);
-  layout.separator = " ";
-  std::string text =
-      report::wrapped("", report::words(headline(answer, style.ascii)), layout) + "\n";
-  if (answer.partial) {
-    text += "Interrupted: the best so far.\n\n";
+report::Sheet plan_sheet(const Node& answer) {
+  const Plan plan(answer);
+  const report::Rows ranking = plan.ranking();
+  report::Sheet sheet("Plan");
+  sheet.sentence(headline_of(plan)).gap();
+  if (node_at(answer, "partial").describe() == "true") {
+    sheet.row("Interrupted: the best so far.").gap();
   }
-  if (!answer.ranking.empty()) {
-    text += grid_of(answer, style) + "\n";
+  if (!ranking.empty()) {
+    std::vector<Node> rows;
+    for (std::size_t i = 0; i < ranking.size(); ++i) {
+      rows.push_back(deployment_row(plan, i + 1, *ranking[i]));
+    }
+    if (auto cheaper = cheaper_row(plan, node_at(answer, "answer.cheaper"))) {
+      rows.push_back(*std::move(cheaper));
+    }
+    report::TableView view = deployments_view(plan);
+    view.missing = "";
+    sheet.table(std::move(view), std::move(rows)).gap();
   }
-  if (answer.pick) {
-    const PlanCandidate& pick = answer.candidates[*answer.pick];
-    text += line("why", why_text(answer, pick), style);
-    text += line("sure",
-                 answer.question.most_of && !pick.is_bound() ? most_line(answer, pick)
-                                                             : sure_line(answer, pick),
-                 style);
-    std::vector<accuracy::ExpectedError> errors = pick.expected_errors;
-    std::erase_if(errors, [](const accuracy::ExpectedError& error) {
-      return error.band.metric == accuracy::Metric::kOutputThroughput;
-    });
-    if (const auto pieces = expected_error_pieces(errors, style); !pieces.empty()) {
-      report::LineLayout of_pieces = report::sentence_layout(style);
-      of_pieces.indent = kTopicWidth + 1;
-      text += report::wrapped(report::pad_right("error", kTopicWidth) + " ", pieces, of_pieces);
-    }
-    if (!answer.breakevens.empty()) {
-      text += line("price", price_text(answer), style);
-    }
+  if (const Node* const pick = plan.find(text_at(answer, "answer.id")); pick != nullptr) {
+    add_pick(plan, answer, *pick, sheet);
   } else {
-    text += failure_text(answer, style);
-  }
-  if (const std::string bounds = bounds_text(answer); !bounds.empty()) {
-    text += line("bounds", bounds, style);
-  }
-  if (const std::string twins = twins_text(answer); !twins.empty()) {
-    text += line("same", twins, style);
-  }
-  text += line("search", searched_text(answer), style);
-  if (!files.empty()) {
-    text += "\n";
-    for (const std::string& file : files) {
-      text += report::printable(file, style.ascii) + "\n";
+    sheet.sentence(text_at(answer, "answer.failure"));
+    for (const std::string& nearest : texts_of(answer, "answer.nearest")) {
+      add_topic("nearest", nearest, sheet);
     }
   }
-  if (!answer.warnings.empty()) {
-    text += "\n" + report::warning_lines(answer.warnings, style);
+  add_topic("bounds", bounds_text(ranking), sheet);
+  add_topic("same", twins_text(plan, ranking), sheet);
+  add_topic("search", searched_text(answer), sheet);
+  const std::vector<std::string> files = texts_of(answer, "answer.files");
+  if (!files.empty()) {
+    sheet.gap();
   }
-  return text;
+  for (const std::string& file : files) {
+    sheet.row(file);
+  }
+  const core::Warnings warnings = document::warnings_of(node_at(answer, "warnings"));
+  return std::move(warnings.empty() ? sheet : sheet.gap().warnings(warnings));
 }
 
-std::optional<std::string> plan_explanation(const Answer& answer,
-                                            const std::string& id,
-                                            const report::TextStyle& style) {
-  const PlanCandidate* found = nullptr;
-  for (std::size_t i = 0; i < answer.ranking.size(); ++i) {
+std::optional<report::Sheet> plan_explanation(const Node& answer, const std::string& id) {
+  const Plan plan(answer);
+  const Node* found = nullptr;
+  const report::Rows ranking = plan.ranking();
+  for (std::size_t i = 0; i < ranking.size(); ++i) {
     if (id == fmt::format("{}", i + 1)) {
-      found = &answer.candidates[answer.ranking[i]];
+      found = ranking[i];
     }
   }
-  for (const PlanCandidate& candidate : answer.candidates) {
-    if (found == nullptr && (candidate.id.starts_with(id) || candidate.label == id)) {
-      found = &candidate;
+  for (const Node* candidate : plan.candidates()) {
+    if (found == nullptr && (text_at(*candidate, "id").starts_with(id) ||
+                             text_at(*candidate, "deployment.label") == id)) {
+      found = candidate;
     }
   }
   if (found == nullptr) {
     return std::nullopt;
   }
-  const PlanCandidate& one = *found;
-  std::string text = fmt::format("{}  {} on {}\n", one.id, one.label, one.model);
-  text += line("GPUs", fmt::format("{} a replica", one.gpus_per_replica), style);
-  text +=
-      line("bound", fmt::format("at most {} a replica", report::significant(one.most_rate)), style);
-  if (one.fluid_capacity > 0.0) {
-    text += line("fluid",
-                 fmt::format("{} a replica, in means", report::significant(one.fluid_capacity)),
-                 style);
+  const Node& one = *found;
+  const auto number = [&](std::string_view path) { return significant(number_at(one, path)); };
+  report::Sheet sheet("Deployment");
+  sheet.row(fmt::format("{}  {} on {}",
+                        text_at(one, "id"),
+                        text_at(one, "deployment.label"),
+                        text_at(one, "deployment.model")));
+  add_topic("GPUs", fmt::format("{} a replica", count_of(one, "gpus_per_replica")), sheet);
+  add_topic("bound", fmt::format("at most {} a replica", number("most_rps")), sheet);
+  if (number_at(one, "fluid_rps") > 0.0) {
+    add_topic("fluid", fmt::format("{} a replica, in means", number("fluid_rps")), sheet);
   }
-  if (one.capacity) {
-    text += line("runs",
-                 fmt::format("{} a replica within the targets (80 %: {} to {}; sampling {:.1f} %, "
-                             "model {:.1f} %)",
-                             report::significant(one.capacity->value),
-                             report::significant(one.capacity->lo),
-                             report::significant(one.capacity->hi),
-                             one.sampling_sd * 100.0,
-                             one.model_sd * 100.0),
-                 style);
+  if (is_known(one, "replica_capacity")) {
+    add_topic("runs",
+              fmt::format("{} a replica within the targets (80 %: {} to {}; sampling {:.1f} %, "
+                          "model {:.1f} %)",
+                          number("replica_capacity.value"),
+                          number("replica_capacity.lo"),
+                          number("replica_capacity.hi"),
+                          number_at(one, "replica_capacity.sampling_pct"),
+                          number_at(one, "replica_capacity.model_pct")),
+              sheet);
   }
-  if (one.is_bound()) {
-    text += line("at best", one.bound, style);
-  }
-  if (one.certificate) {
-    text += line("windows",
-                 fmt::format("{} of {} meet every target with {}; with 95 % confidence at "
-                             "least {:.0f} %",
-                             one.certificate->passed,
-                             one.certificate->windows,
-                             report::counted(answer.serving(one.replicas), "replica"),
-                             one.certificate->at_least * 100.0),
-                 style);
-  }
-  if (one.certificate && !one.is_bound()) {
-    text += line("sure",
-                 fmt::format("suffices with {}; with {} no other deployment would have been better",
-                             sure_text(one.p_feasible),
-                             sure_text(one.p_best)),
-                 style);
-  }
-  text += line("fate",
-               one.dropped_stage.empty()
-                   ? std::string("kept to the end")
-                   : fmt::format("dropped ({}): {}", one.dropped_stage, one.dropped_reason),
-               style);
-  return text;
+  add_topic("at best", text_at(one, "bound"), sheet);
+  add_certificate(plan, one, sheet);
+  add_topic("fate",
+            is_known(one, "dropped") ? fmt::format("dropped ({}): {}",
+                                                   text_at(one, "dropped.stage"),
+                                                   text_at(one, "dropped.reason"))
+                                     : std::string("kept to the end"),
+            sheet);
+  return sheet;
 }
 
 }  // namespace ridgeline::verbs

@@ -15,7 +15,7 @@
 #include "core/result.hpp"
 #include "engine/instance.hpp"
 #include "metrics/timeline.hpp"
-#include "report/figures/figure.hpp"
+#include "report/chart/figure.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
 #include "sim/simulation.hpp"

@@ -7,8 +7,8 @@
 #include "core/result.hpp"
 #include "latency/kernel/formats_in_use.hpp"
 #include "latency/step_time_model.hpp"
+#include "report/chart/roofline_svg.hpp"
 #include "report/palette.hpp"
-#include "report/roofline_svg.hpp"
 #include "scenario/scenario.hpp"
 #include "verbs/batch_text.hpp"
 #include "verbs/priced_step.hpp"
@@ -62,10 +62,7 @@ core::Result<Reply> step(Request& request, Host& /*host*/) {
   }
   const auto steps = shared(std::move(*priced));
   Reply reply{.tree = [steps, compared] { return steps_tree(*steps, compared); }};
-  reply.views["table"] = [steps, compared](const report::TextStyle& style) {
-    return compared ? comparison_table(reports_of(*steps), style)
-                    : step_table(steps->front().report, style);
-  };
+  add_views(reply, reply.tree, step_sheet);
   reply.artefacts["svg"] = [steps] { return picture_of(steps->front()); };
   return reply;
 }
@@ -99,7 +96,7 @@ Verb step_verb() {
                           .help = "Draws the operators under the GPU's roofline"},
                          scenario_parameters(),
                          output_parameter()},
-          .formats = {"table", "json"},
+          .formats = sheet_formats(),
           .run = step};
 }
 

@@ -10,7 +10,7 @@
 #include "domain/step.hpp"
 #include "latency/roofline/charged_attention.hpp"
 #include "latency/step_time_model.hpp"
-#include "report/palette.hpp"
+#include "report/table/sheet.hpp"
 
 namespace ridgeline::verbs {
 
@@ -31,16 +31,15 @@ struct StepReport {
 /// [{operator, phase, shape, calls, flops, bytes, us, bottleneck, source, distance}, ...]
 [[nodiscard]] document::Node parts_tree(const std::vector<latency::OperatorTime>& parts);
 
-/// {schema_version, model, step_us, bottleneck, cpu_us, time_by_bottleneck, parts[], hidden[],
-/// rounding_us, charged_attention, config, warnings}. The parts' `us` and rounding_us sum to
-/// step_us.
+/// {schema_version, model, headline[], step_us, bottleneck, cpu_us, time_by_bottleneck, parts[],
+/// hidden[], rounding_us, charged_attention, config, warnings}. The parts' `us` and rounding_us sum
+/// to step_us.
 [[nodiscard]] document::Node step_tree(const StepReport& report);
-[[nodiscard]] std::string step_table(const StepReport& report, const report::TextStyle& style);
 
-/// Several models on one batch, side by side: {schema_version, models: [step, ...]}. Ratios in the
-/// table are to the first.
+/// Several models on one batch: {schema_version, models: [step, ...]}.
 [[nodiscard]] document::Node comparison_tree(std::span<const StepReport> reports);
-[[nodiscard]] std::string comparison_table(std::span<const StepReport> reports,
-                                           const report::TextStyle& style);
+
+/// Either tree as it is shown. Ratios are to the first model.
+[[nodiscard]] report::Sheet step_sheet(const document::Node& tree);
 
 }  // namespace ridgeline::verbs

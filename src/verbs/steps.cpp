@@ -44,12 +44,10 @@ core::Result<Reply> steps(Request& request, Host& /*host*/) {
     return core::fail(std::move(summary).error());
   }
   const auto found = shared(std::move(*summary));
-  return Reply{.tree = tree_of(found, sim::summary_tree),
-               .views = {{"table",
-                          [found](const report::TextStyle& style) {
-                            return steps_table(sim::summary_tree(*found), style);
-                          }},
-                         {"folded", view_of(found, sim::folded_stacks)}}};
+  Reply reply{.tree = tree_of(found, sim::summary_tree),
+              .views = {{"folded", view_of(found, sim::folded_stacks)}}};
+  add_views(reply, reply.tree, steps_sheet);
+  return reply;
 }
 
 }  // namespace
@@ -65,7 +63,7 @@ Verb steps_verb() {
           "for flame graphs: a line \"phase;operator;bottleneck microseconds\" per stack.",
       .words = "file",
       .parameters = {output_parameter()},
-      .formats = {"table", "json", "folded"},
+      .formats = {"table", "json", "folded", "markdown", "html", "csv"},
       .run = steps};
 }
 

@@ -1,13 +1,11 @@
 #pragma once
 
-#include <string>
-
 #include "document/document.hpp"
-#include "report/palette.hpp"
+#include "report/table/sheet.hpp"
 
 namespace ridgeline::verbs {
 
 /// Where the time of a step log went, from the tree of its summary.
-[[nodiscard]] std::string steps_table(const document::Node& tree, const report::TextStyle& style);
+[[nodiscard]] report::Sheet steps_sheet(const document::Node& tree);
 
 }  // namespace ridgeline::verbs

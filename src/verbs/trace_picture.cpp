@@ -1,198 +1,152 @@
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
-#include "report/figures/marks.hpp"
+#include "document/document.hpp"
+#include "document/node_path.hpp"
+#include "report/chart/figure.hpp"
+#include "report/chart/marks.hpp"
 #include "report/format.hpp"
-#include "report/svg.hpp"
+#include "report/table/table.hpp"
 #include "verbs/trace_view.hpp"
-#include "workload/trace_stats.hpp"
 
 namespace ridgeline::verbs {
 namespace {
 
+using document::Node;
+using report::figures::Canvas;
+using report::figures::number_at;
+using report::figures::Scale;
+
 constexpr double kPanelHeight = 150.0;
+constexpr double kPanelStep = 215.0;
 constexpr double kPanelLeft = 80.0;
 constexpr double kPanelRight = 930.0;
-constexpr double kFirstTop = 70.0;
-constexpr double kPanelStep = 215.0;
 
-constexpr std::string_view kTraceStyle = R"(
-.page{fill:#ffffff}.frame{fill:none;stroke:#8c959f}.bar{fill:#0969da}.out{fill:#bc4c00}
-.line{fill:none;stroke:#8250df;stroke-width:2}
-text{font:12px system-ui,'Segoe UI',Helvetica,Arial,'DejaVu Sans',sans-serif;fill:#1f2328}
-.title{font-size:16px;font-weight:600}.quiet{fill:#59636e}
-@media (prefers-color-scheme:dark){
-.page{fill:#0d1117}.frame{stroke:#656c76}text{fill:#e6edf3}.quiet{fill:#9198a1}
-.bar{fill:#4493f8}.out{fill:#f0883e}.line{stroke:#ab7df8}}
-)";
-
-/// A picture among others on the page.
+/// A picture among others below each other, with values from the bottom up.
 struct Panel {
-  std::string title;
-  std::string lowest = {};   ///< What the axis says at its left end,
-  std::string highest = {};  ///< at its right end,
-  std::string top = {};      ///< and at its top.
+  Canvas& canvas;
+  double top;
+  double highest;
+
+  [[nodiscard]] double bottom() const { return top + kPanelHeight; }
+  [[nodiscard]] Scale y() const {
+    return {.low = 0.0, .high = highest > 0.0 ? highest : 1.0, .start = bottom(), .end = top};
+  }
+  /// Its frame: what it shows, and what the axes say at their ends.
+  void frame(const std::string& title,
+             std::string_view first = {},
+             std::string_view last = {},
+             std::string_view most = {}) const {
+    canvas.text({.x = kPanelLeft, .y = top - 10.0}, "start", "", title);
+    canvas.bar({.x = kPanelLeft, .y = top}, {.x = kPanelRight, .y = bottom()}, "frame");
+    canvas.text({.x = kPanelLeft, .y = bottom() + 16.0}, "start", "quiet", first);
+    canvas.text({.x = kPanelRight, .y = bottom() + 16.0}, "end", "quiet", last);
+    canvas.text({.x = kPanelLeft - 6.0, .y = top + 12.0}, "end", "quiet", most);
+  }
+  /// Bars side by side, each so much of its place.
+  void bars(const std::vector<double>& values, double share, std::string_view css_class) const {
+    const double step = (kPanelRight - kPanelLeft) / static_cast<double>(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double left = kPanelLeft + step * (static_cast<double>(i) + (1.0 - share) / 2.0);
+      canvas.bar({.x = left, .y = y().pixel(values[i])},
+                 {.x = left + step * share, .y = bottom()},
+                 css_class);
+    }
+  }
 };
 
-double panel_top(int number) {
-  return kFirstTop + kPanelStep * number;
-}
-
-std::string frame(const Panel& panel, int number) {
-  const double top = panel_top(number);
-  const double bottom = top + kPanelHeight;
-  std::string svg = fmt::format("<text x=\"{}\" y=\"{}\">{}</text>\n",
-                                kPanelLeft,
-                                top - 10.0,
-                                report::xml_escaped(panel.title));
-  svg += fmt::format("<rect class=\"frame\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n",
-                     kPanelLeft,
-                     top,
-                     kPanelRight - kPanelLeft,
-                     kPanelHeight);
-  svg += fmt::format("<text class=\"quiet\" x=\"{}\" y=\"{}\">{}</text>\n",
-                     kPanelLeft,
-                     bottom + 16.0,
-                     report::xml_escaped(panel.lowest));
-  svg += fmt::format("<text class=\"quiet\" x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n",
-                     kPanelRight,
-                     bottom + 16.0,
-                     report::xml_escaped(panel.highest));
-  svg += fmt::format("<text class=\"quiet\" x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n",
-                     kPanelLeft - 6.0,
-                     top + 12.0,
-                     report::xml_escaped(panel.top));
-  return svg;
-}
-
-std::string bars(const std::vector<double>& values,
-                 double highest,
-                 int number,
-                 double width_share,
-                 double offset_share,
-                 std::string_view style) {
-  std::string svg;
-  const double step = (kPanelRight - kPanelLeft) / static_cast<double>(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const double height = highest > 0.0 ? kPanelHeight * values[i] / highest : 0.0;
-    svg += fmt::format(
-        "<rect class=\"{}\" x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\"/>\n",
-        style,
-        kPanelLeft + step * (static_cast<double>(i) + offset_share),
-        panel_top(number) + kPanelHeight - height,
-        step * width_share,
-        height);
-  }
-  return svg;
-}
-
-std::string rate_panel(const workload::TraceStats& stats, int number) {
+void draw_rate(const report::Rows& windows, double top, Canvas& canvas) {
+  constexpr double kShare = 0.92;
+  const double width = windows.size() > 1 ? number_at(*windows[1], "start_s") : 1.0;
   std::vector<double> rates;
-  const double width = stats.windows.size() > 1 ? stats.windows[1].start_s : 1.0;
-  for (const auto& window : stats.windows) {
-    rates.push_back(static_cast<double>(window.requests) / width);
+  for (const Node* window : windows) {
+    rates.push_back(number_at(*window, "requests") / width);
   }
-  const double highest = *std::ranges::max_element(rates);
-  return frame({.title = "requests per second over time",
-                .lowest = "0 s",
-                .highest = report::human_duration(width * static_cast<double>(rates.size())),
-                .top = report::significant(highest)},
-               number) +
-         bars(rates, highest, number, 0.92, 0.04, "bar");
+  const double highest = rates.empty() ? 0.0 : *std::ranges::max_element(rates);
+  const Panel panel{.canvas = canvas, .top = top, .highest = highest};
+  panel.frame("requests per second over time",
+              "0 s",
+              report::human_duration(width * static_cast<double>(rates.size())),
+              report::significant(highest));
+  panel.bars(rates, kShare, "fa");
 }
 
 /// One bar per statistic, each with its name below and its value above.
-std::string length_panel(std::string_view what,
-                         const workload::TokenSpread& spread,
-                         int number,
-                         std::string_view style) {
-  const std::vector<std::pair<std::string_view, double>> values = {{"mean", spread.mean},
-                                                                   {"p50", spread.p50},
-                                                                   {"p90", spread.p90},
-                                                                   {"p99", spread.p99},
-                                                                   {"max", spread.max}};
-  std::vector<double> heights;
-  for (const auto& [name, value] : values) {
-    heights.push_back(value);
+void draw_lengths(const Node& trace,
+                  std::string_view what,
+                  double top,
+                  std::string_view css_class,
+                  Canvas& canvas) {
+  constexpr double kHeadroom = 1.15;  // Above the highest bar, for its value.
+  constexpr double kShare = 0.5;
+  const std::vector<std::string_view> names = {"mean", "p50", "p90", "p99", "max"};
+  const Node& spread = node_at(trace, fmt::format("{}_tokens", what));
+  std::vector<double> values;
+  for (const std::string_view name : names) {
+    values.push_back(number_at(spread, name));
   }
-  // Room above the highest bar for its value.
-  constexpr double kHeadroom = 1.15;
-  const double top = spread.max * kHeadroom;
-  constexpr double kBarShare = 0.5;
-  std::string svg = frame({.title = fmt::format("{} tokens per request", what)}, number);
-  svg += bars(heights, top, number, kBarShare, (1.0 - kBarShare) / 2.0, style);
-  const double step = (kPanelRight - kPanelLeft) / static_cast<double>(values.size());
-  const double bottom = panel_top(number) + kPanelHeight;
-  const auto label = [&](double x, double y, std::string_view name, std::string_view text) {
-    svg += fmt::format(
-        "<text class=\"{}\" x=\"{:.2f}\" y=\"{:.2f}\" "
-        "text-anchor=\"middle\">{}</text>\n",
-        name,
-        x,
-        y,
-        text);
-  };
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const auto& [name, value] = values[i];
+  const Panel panel{.canvas = canvas, .top = top, .highest = values.back() * kHeadroom};
+  panel.frame(fmt::format("{} tokens per request", what));
+  panel.bars(values, kShare, css_class);
+  const double step = (kPanelRight - kPanelLeft) / static_cast<double>(names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) {
     const double middle = kPanelLeft + step * (static_cast<double>(i) + 0.5);
-    const double height = top > 0.0 ? kPanelHeight * value / top : 0.0;
-    label(middle, bottom + 16.0, "quiet", name);
-    label(middle, bottom - height - 5.0, "value", report::significant(value));
+    canvas.text({.x = middle, .y = panel.bottom() + 16.0}, "middle", "quiet", names[i]);
+    canvas.text({.x = middle, .y = panel.y().pixel(values[i]) - 5.0},
+                "middle",
+                "",
+                report::significant(values[i]));
   }
-  return svg;
 }
 
-std::string reuse_panel(const workload::BlockReuse& reuse, int number) {
-  if (reuse.by_cache_size.empty()) {
-    return {};
+void draw_reuse(const report::Rows& sizes, double top, Canvas& canvas) {
+  const auto last = static_cast<double>(std::max<std::size_t>(sizes.size() - 1, 1));
+  const Scale x{.low = 0.0, .high = last, .start = kPanelLeft, .end = kPanelRight};
+  const Panel panel{.canvas = canvas, .top = top, .highest = 1.0};
+  const auto tokens = [](const Node* size) {
+    return report::cell_text(at_path(*size, "tokens"), report::Format::kCount);
+  };
+  panel.frame("share of prompt blocks that a prefix cache finds, by its size in tokens (doubling)",
+              tokens(sizes.front()),
+              tokens(sizes.back()),
+              "100 %");
+  std::vector<report::figures::Spot> spots;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    spots.push_back({.x = x.pixel(static_cast<double>(i)),
+                     .y = panel.y().pixel(number_at(*sizes[i], "hit_rate"))});
   }
-  std::string points;
-  const double step = (kPanelRight - kPanelLeft) /
-                      std::max(static_cast<double>(reuse.by_cache_size.size() - 1), 1.0);
-  for (std::size_t i = 0; i < reuse.by_cache_size.size(); ++i) {
-    points +=
-        fmt::format("{:.2f},{:.2f} ",
-                    kPanelLeft + step * static_cast<double>(i),
-                    panel_top(number) + kPanelHeight * (1.0 - reuse.by_cache_size[i].hit_rate));
-  }
-  return frame({.title = "share of prompt blocks that a prefix cache finds, by its size in tokens "
-                         "(doubling)",
-                .lowest = report::grouped(reuse.by_cache_size.front().tokens),
-                .highest = report::grouped(reuse.by_cache_size.back().tokens),
-                .top = "100 %"},
-               number) +
-         fmt::format("<polyline class=\"line\" points=\"{}\"/>\n", points);
+  canvas.path(spots, "la");
 }
 
 }  // namespace
 
-std::string trace_svg(const workload::TraceStats& stats, const std::string& name) {
-  const int panels = stats.reuse.by_cache_size.empty() ? 3 : 4;
-  const double height = kFirstTop + kPanelStep * panels - 30.0;
-  std::string svg = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" width=\"{}\" "
-      "height=\"{}\">\n<style>{}</style>\n<rect class=\"page\" width=\"100%\" height=\"100%\"/>\n",
-      report::figures::kPictureWidth,
-      height,
-      report::figures::kPictureWidth,
-      height,
-      kTraceStyle);
-  svg += fmt::format("<text class=\"title\" x=\"{}\" y=\"30\">{}: {} in {}</text>\n",
-                     kPanelLeft,
-                     report::xml_escaped(name),
-                     report::counted(stats.requests, "request"),
-                     report::human_duration(stats.duration_s));
-  svg += rate_panel(stats, 0);
-  svg += length_panel("input", stats.input_tokens, 1, "bar");
-  svg += length_panel("output", stats.output_tokens, 2, "out");
-  svg += reuse_panel(stats.reuse, 3);
-  return svg + "</svg>\n";
+std::string trace_svg(const Node& trace, const std::string& name) {
+  constexpr double kFirst = 70.0;
+  const report::Rows sizes = report::rows_at(trace, "block_reuse.by_cache_size");
+  Canvas canvas(report::figures::kPictureWidth,
+                kFirst + kPanelStep * (sizes.empty() ? 3.0 : 4.0) - 30.0);
+  const std::string title = fmt::format(
+      "{}: {} in {}",
+      name,
+      report::counted(static_cast<std::int64_t>(number_at(trace, "requests")), "request"),
+      report::human_duration(number_at(trace, "duration_s")));
+  canvas.text({.x = kPanelLeft, .y = 30.0}, "start", "title", title);
+  draw_rate(report::rows_at(trace, "rate_over_time"), kFirst, canvas);
+  draw_lengths(trace, "input", kFirst + kPanelStep, "fa", canvas);
+  draw_lengths(trace, "output", kFirst + 2.0 * kPanelStep, "fb", canvas);
+  if (!sizes.empty()) {
+    draw_reuse(sizes, kFirst + 3.0 * kPanelStep, canvas);
+  }
+  report::figures::Figure figure{.id = "trace", .title = title};
+  figure.draw(canvas);
+  return standalone_svg(figure);
 }
 
 }  // namespace ridgeline::verbs

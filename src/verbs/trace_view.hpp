@@ -3,15 +3,13 @@
 #include <string>
 
 #include "document/document.hpp"
-#include "report/palette.hpp"
-#include "workload/trace_stats.hpp"
+#include "report/table/sheet.hpp"
 
 namespace ridgeline::verbs {
 
-/// What workload::trace_tree() holds, on one screen.
-[[nodiscard]] std::string trace_table(const document::Node& trace, const report::TextStyle& style);
-
-/// The trace drawn: requests and tokens over time.
-[[nodiscard]] std::string trace_svg(const workload::TraceStats& stats, const std::string& name);
+/// A described trace as it is shown, from its tree.
+[[nodiscard]] report::Sheet trace_sheet(const document::Node& trace);
+/// The trace as a picture: rate over time, lengths, and what a prefix cache finds.
+[[nodiscard]] std::string trace_svg(const document::Node& trace, const std::string& name);
 
 }  // namespace ridgeline::verbs

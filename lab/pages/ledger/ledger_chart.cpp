@@ -13,7 +13,7 @@
 #include "document/document.hpp"
 #include "lab/studies/ledger/ledger.hpp"
 #include "lab/studies/ledger/settle.hpp"
-#include "report/svg.hpp"
+#include "report/chart/svg.hpp"
 
 namespace ridgeline::report {
 namespace {

@@ -11,32 +11,16 @@
 
 #include "core/result.hpp"
 #include "document/document.hpp"
+#include "report/chart/svg.hpp"
 #include "report/format.hpp"
 #include "report/html_page.hpp"
 #include "report/palette.hpp"
-#include "report/svg.hpp"
 #include "report/table/table.hpp"
 #include "report/text_lines.hpp"
 #include "report/warning_lines.hpp"
 
 namespace ridgeline::report {
 namespace {
-
-std::string_view colour_of(Tone tone, const Palette& palette) {
-  switch (tone) {
-    case Tone::kGood:
-      return palette.good;
-    case Tone::kWarn:
-      return palette.warn;
-    case Tone::kBad:
-      return palette.bad;
-    case Tone::kDim:
-      return palette.dim;
-    case Tone::kPlain:
-      break;
-  }
-  return {};
-}
 
 /// Words on a page, where they wrap by themselves.
 std::string joined(const std::vector<Sheet::Words>& words, std::string_view between) {
@@ -54,18 +38,23 @@ Sheet& Sheet::add(Part part) {
   return *this;
 }
 
-Sheet& Sheet::line(std::vector<Words> words, std::string label) {
-  return words.empty() ? *this : add({.label = std::move(label), .words = std::move(words)});
+Sheet& Sheet::line(std::vector<Words> words, std::string label, std::size_t width) {
+  return words.empty()
+             ? *this
+             : add({.label = std::move(label), .width = width, .words = std::move(words)});
 }
-Sheet& Sheet::line(const std::vector<std::string>& texts, std::string label) {
+Sheet& Sheet::line(const std::vector<std::string>& texts, std::string label, std::size_t width) {
   std::vector<Words> words;
   for (const std::string& text : texts) {
     words.push_back({.text = text});
   }
-  return line(std::move(words), std::move(label));
+  return line(std::move(words), std::move(label), width);
 }
-Sheet& Sheet::sentence(std::string text) {
-  return add({.is_sentence = true, .words = {{.text = std::move(text)}}});
+Sheet& Sheet::sentence(std::string text, std::string label, std::size_t width) {
+  return add({.label = std::move(label),
+              .width = width,
+              .is_sentence = true,
+              .words = {{.text = std::move(text)}}});
 }
 Sheet& Sheet::row(std::string text, std::string label, std::size_t width) {
   return add({.kind = Kind::kRow,
@@ -117,20 +106,24 @@ std::string Sheet::on_terminal(const Part& part, const TextStyle& style) {
       break;
   }
   LineLayout layout = sentence_layout(style);
+  const bool is_labelled = !part.label.empty();
+  layout.indent = is_labelled ? part.width : layout.indent;
+  std::vector<Piece> pieces;
   if (part.is_sentence) {
     layout.separator = " ";
-    return wrapped("", report::words(printable(first, style.ascii)), layout);
+    pieces = report::words(printable(first, style.ascii));
+    const std::size_t room =
+        std::max(layout.width, static_cast<std::size_t>(std::max(style.width, 0)));
+    for (Piece& piece : pieces) {
+      piece.text = shortened(piece.text, room - layout.indent, style.ascii);
+    }
+  } else {
+    for (const Words& one : part.words) {
+      pieces.push_back(
+          {.text = printable(one.text, style.ascii), .colour = style.palette.of(one.tone)});
+    }
   }
-  std::vector<Piece> pieces;
-  for (const Words& one : part.words) {
-    pieces.push_back(
-        {.text = printable(one.text, style.ascii), .colour = colour_of(one.tone, style.palette)});
-  }
-  if (part.label.empty()) {
-    return wrapped("", pieces, layout);
-  }
-  layout.indent = kLabel;
-  return wrapped(pad_right(part.label, kLabel), pieces, layout);
+  return wrapped(is_labelled ? pad_right(part.label, part.width) : "", pieces, layout);
 }
 
 std::string Sheet::on_page(const Part& part, Face face, const TextStyle& style) {

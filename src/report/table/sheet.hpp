@@ -14,8 +14,6 @@
 
 namespace ridgeline::report {
 
-enum class Tone : std::uint8_t { kPlain, kGood, kWarn, kBad, kDim };
-
 /// What is shown of a result, said once: lines and tables in their order. It comes out as text for
 /// a terminal, as Markdown, as a page, or as CSV, which has its main table alone.
 class Sheet {
@@ -31,10 +29,12 @@ class Sheet {
   explicit Sheet(std::string title) : title_(std::move(title)) {}
 
   /// Words side by side, as many on a line as fit; behind a label, wrapped beside it.
-  Sheet& line(std::vector<Words> words, std::string label = {});
-  Sheet& line(const std::vector<std::string>& texts, std::string label = {});
-  /// A sentence, wrapped between its words.
-  Sheet& sentence(std::string text);
+  Sheet& line(std::vector<Words> words, std::string label = {}, std::size_t width = kLabel);
+  Sheet& line(const std::vector<std::string>& texts,
+              std::string label = {},
+              std::size_t width = kLabel);
+  /// A sentence, wrapped between its words; behind a label, beside it.
+  Sheet& sentence(std::string text, std::string label = {}, std::size_t width = 0);
   /// Text that is never wrapped, behind a label of so many columns.
   Sheet& row(std::string text, std::string label = {}, std::size_t width = 0);
   /// On terminals alone: an empty line, and text as it stands.

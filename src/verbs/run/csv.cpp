@@ -7,7 +7,7 @@
 
 #include "core/text.hpp"
 #include "document/document.hpp"
-#include "metrics/summary_tree.hpp"
+#include "document/node_path.hpp"
 #include "scenario/options.hpp"
 #include "verbs/run/result_tree.hpp"
 #include "verbs/run/run_result.hpp"
@@ -55,20 +55,29 @@ struct Table {
 
 }  // namespace
 
-std::string summary_csv(const RunResult& result) {
+std::string run_csv(const document::Node& result) {
   Table table;
-  table.add("", metrics::summary_tree(result.summary));
+  table.add("", node_at(result, "summary"));
   // Every file has these columns: empty where one rank is the whole deployment.
-  const document::Node deployment = deployment_tree(result.deployment.value_or(Deployment{}));
-  for (const auto& member : deployment.members()) {
-    table.add_cell("deployment." + member.key, result.deployment ? field_of(member.value) : "");
+  const document::Node* const deployment = result.find("deployment");
+  const document::Node names = deployment_tree({});
+  for (const auto& member : names.members()) {
+    table.add_cell("deployment." + member.key,
+                   deployment != nullptr ? field_of(node_at(*deployment, member.key)) : "");
   }
-  for (const auto& [path, value] : result.settings) {
-    table.add_cell("config." + path,
+  const document::Node& config = node_at(result, "config");
+  const auto add_setting = [&](std::string_view path) {
+    const document::Node& value = node_at(config, path);
+    table.add_cell(fmt::format("config.{}", path),
                    value.is_map() ? core::csv_cell(scenario::flow_text(value)) : field_of(value));
+  };
+  for (const scenario::Option& option : scenario::options()) {
+    add_setting(option.path);
   }
+  add_setting("latency.set");
+  add_setting("set");
   table.names += ",digest\n";
-  table.values += "," + core::csv_cell(result.digest) + "\n";
+  table.values += "," + field_of(node_at(result, "digest")) + "\n";
   return table.names + table.values;
 }
 

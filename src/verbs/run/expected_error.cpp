@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,76 +12,73 @@
 #include <fmt/ranges.h>
 
 #include "accuracy/bands.hpp"
-#include "accuracy/error_tree.hpp"
 #include "document/document.hpp"
-#include "document/node_builder.hpp"
-#include "report/format.hpp"
-#include "report/palette.hpp"
-#include "report/text_lines.hpp"
+#include "document/node_path.hpp"
+#include "report/chart/figure.hpp"
+#include "report/html_page.hpp"
+#include "report/table/table.hpp"
 
 namespace ridgeline::verbs {
 namespace {
 
-using document::list_node;
-using document::MapBuilder;
-using document::text_node;
+using document::Node;
+using report::figures::number_at;
 
 /// Ends of bands that are narrower, in percent, have a decimal.
 constexpr double kNarrow = 2.0;
 
-std::string signed_range_text(const accuracy::Range& range, bool ascii) {
-  const int digits = range.half_width() < kNarrow ? 1 : 0;
+std::string signed_range_text(const Node& range) {
+  const double low = number_at(range, "low");
+  const double high = number_at(range, "high");
+  const int digits = (high - low) / 2.0 < kNarrow ? 1 : 0;
   const auto signed_text = [&](double percent) {
-    return fmt::format(
-        "{}{:.{}f}", percent < 0.0 ? (ascii ? "-" : "\u2212") : "+", std::abs(percent), digits);
+    return fmt::format("{}{:.{}f}", percent < 0.0 ? "\u2212" : "+", std::abs(percent), digits);
   };
-  return fmt::format(
-      "{}{}{} %", signed_text(range.low), ascii ? " to " : "\u2026", signed_text(range.high));
+  return fmt::format("{}\u2026{} %", signed_text(low), signed_text(high));
 }
 
 /// "39 unseen deployments (vllm)", "4 measurements of this server"
-std::string band_words(const accuracy::Band& band) {
-  if (band.slice == accuracy::kOwnSlice) {
-    return fmt::format("{} measurements of {}", band.records, band.slice);
+std::string band_words(const Node& band) {
+  const std::string slice = report::text_at(band, "slice");
+  if (slice == accuracy::kOwnSlice) {
+    return fmt::format("{} measurements of {}", number_at(band, "records"), slice);
   }
   return fmt::format("{} {} deployments{}",
-                     band.groups,
-                     band.fitted ? "measured" : "unseen",
-                     band.slice == "all" ? "" : fmt::format(" ({})", band.slice));
+                     number_at(band, "groups"),
+                     node_at(band, "fitted").describe() == "true" ? "measured" : "unseen",
+                     slice == "all" ? "" : fmt::format(" ({})", slice));
 }
 
 }  // namespace
 
-std::vector<report::Piece> expected_error_pieces(const std::vector<accuracy::ExpectedError>& errors,
-                                                 const report::TextStyle& style) {
-  constexpr std::array<std::pair<accuracy::Metric, std::string_view>, 3> kShown = {
-      {{accuracy::Metric::kTpot, "TPOT"},
-       {accuracy::Metric::kTtft, "TTFT"},
-       {accuracy::Metric::kOutputThroughput, "output"}}};
-  std::vector<report::Piece> pieces;
+std::vector<std::string> expected_error_words(const Node& errors) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kShown = {
+      {{"tpot", "TPOT"}, {"ttft", "TTFT"}, {"output_throughput", "output"}}};
+  std::vector<std::string> words;
   for (const auto& [metric, name] : kShown) {
-    const auto error =
-        std::ranges::find(errors, metric, [](const accuracy::ExpectedError& candidate) {
-          return candidate.band.metric;
-        });
-    if (error != errors.end()) {
-      pieces.push_back({.text = fmt::format("{} {} (90 %), {} (half), as {}",
-                                            name,
-                                            signed_range_text(error->band.p90, style.ascii),
-                                            signed_range_text(error->band.p50, style.ascii),
-                                            band_words(error->band))});
+    if (const Node* const band = errors.find(metric); band != nullptr) {
+      words.push_back(fmt::format("{} {} (90 %), {} (half), as {}",
+                                  name,
+                                  signed_range_text(node_at(*band, "p90_pct")),
+                                  signed_range_text(node_at(*band, "p50_pct")),
+                                  band_words(*band)));
     }
   }
-  if (!pieces.empty()) {
-    pieces.push_back({.text = "above 0: predicted too high"});
+  if (!words.empty()) {
+    words.emplace_back("above 0: predicted too high");
   }
-  if (!errors.empty() && !errors.front().unknown.empty()) {
-    std::vector<std::string> unlike = accuracy::unlike_names(errors.front());
+  std::vector<std::string> unlike;
+  if (errors.is_map() && !errors.members().empty()) {
+    for (const Node* name : report::rows_at(errors.members().front().value, "unknown")) {
+      unlike.push_back(name->as_string());
+    }
+  }
+  if (!unlike.empty()) {
     std::ranges::replace(unlike, "deployment", "network or layout");
-    pieces.push_back({.text = fmt::format("never measured; the nearest that was has another {}",
-                                          fmt::join(unlike, ", "))});
+    words.push_back(fmt::format("never measured; the nearest that was has another {}",
+                                fmt::join(unlike, ", ")));
   }
-  return pieces;
+  return words;
 }
 
 }  // namespace ridgeline::verbs

@@ -36,23 +36,6 @@
 namespace ridgeline::verbs {
 namespace {
 
-/// Every setting of a scenario by its path; `config` is the scenario as a document.
-std::vector<std::pair<std::string, document::Node>> settings_of(const scenario::Scenario& scenario,
-                                                                const document::Node& config) {
-  std::vector<std::pair<std::string, document::Node>> settings;
-  for (const auto& option : scenario::options()) {
-    settings.emplace_back(option.path, scenario::value_node(option, scenario));
-  }
-  // What is no option: maps of changes.
-  const auto member = [](const document::Node* map) {
-    const document::Node* set = map == nullptr ? nullptr : map->find("set");
-    return set == nullptr ? document::Node() : *set;
-  };
-  settings.emplace_back("latency.set", member(config.find("latency")));
-  settings.emplace_back("set", member(&config));
-  return settings;
-}
-
 /// The bands of the run's own server, where it was measured under such a load.
 std::vector<accuracy::Band> own_bands_of(const scenario::Deployment& deployment,
                                          const accuracy::Question& question,
@@ -109,7 +92,6 @@ RunResult run_result(const scenario::Resolved& resolved,
   result.stated = stated_settings(resolved);
   const scenario::Scenario scenario = resolved.scenario();
   result.config = scenario::to_node(scenario);
-  result.settings = settings_of(scenario, result.config);
   result.summary = outcome.summary;
   result.series = std::move(outcome.series);
   if (result.series) {

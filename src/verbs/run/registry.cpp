@@ -11,15 +11,15 @@
 
 #include "core/result.hpp"
 #include "document/reader.hpp"
+#include "report/chart/terminal_svg.hpp"
 #include "report/html_report.hpp"
 #include "report/palette.hpp"
-#include "report/terminal_svg.hpp"
+#include "report/table/table.hpp"
 #include "verbs/run/csv.hpp"
-#include "verbs/run/markdown.hpp"
 #include "verbs/run/result_json.hpp"
-#include "verbs/run/result_table.hpp"
 #include "verbs/run/result_tree.hpp"
 #include "verbs/run/run_result.hpp"
+#include "verbs/run/run_view.hpp"
 
 namespace ridgeline::verbs {
 namespace {
@@ -31,21 +31,22 @@ std::string render_ndjson(const RunResult& result, const report::TextStyle&) {
   return result_ndjson(result);
 }
 std::string render_csv(const RunResult& result, const report::TextStyle&) {
-  return summary_csv(result);
+  return run_csv(result_tree(result, SeriesIn::kNothing));
 }
-std::string render_markdown(const RunResult& result, const report::TextStyle&) {
-  return summary_markdown(result);
+std::string render_table(const RunResult& result, const report::TextStyle& style) {
+  return run_text(result_tree(result), report::Face::kTerminal, style);
+}
+std::string render_markdown(const RunResult& result, const report::TextStyle& style) {
+  return run_text(result_tree(result), report::Face::kMarkdown, style);
 }
 std::string render_page(const RunResult& result, const report::TextStyle&) {
-  return report::html_report(result_tree(result),
-                             {.headline = fmt::format("{}", fmt::join(result.headline, " \u00b7 ")),
-                              .command = result.command,
-                              .stated = result.stated});
+  const document::Node tree = result_tree(result);
+  return report::html_report(tree, report::words_of(tree, ""));
 }
 std::string render_picture(const RunResult& result, const report::TextStyle&) {
   const report::TextStyle window{
       .width = 100, .ascii = false, .palette = report::Palette::ansi(), .saved_to = {}};
-  return report::terminal_svg(result_table(result, window), "ridgeline");
+  return report::terminal_svg(render_table(result, window), "ridgeline");
 }
 std::string render_nothing(const RunResult&, const report::TextStyle&) {
   return {};
@@ -74,7 +75,7 @@ core::Error unknown(std::string message,
 
 const std::vector<Exporter>& exporters() {
   static const std::vector<Exporter> kExporters = {
-      {"table", "one screen for a person", {".txt"}, result_table},
+      {"table", "one screen for a person", {".txt"}, render_table},
       {"json", "the whole result, indented", {".json"}, render_json},
       {"ndjson", "the whole result on one line", {".ndjson", ".jsonl"}, render_ndjson},
       {"csv", "the summary and every setting as a header and a row", {".csv"}, render_csv},

@@ -38,6 +38,14 @@ document::Node run_info_tree(const RunInfo& info) {
       .add("simulated_per_wall", info.simulated_per_wall);
 }
 
+document::Node stated_tree(const std::vector<std::pair<std::string, std::string>>& stated) {
+  MapBuilder map;
+  for (const auto& [path, value] : stated) {
+    map.add(path, value);
+  }
+  return map;
+}
+
 /// Absent numbers of run_info whose reason is the run's, not the machine's: warnings must not
 /// differ between two runs.
 void run_info_missing(const RunResult& result, core::Warnings& warnings) {
@@ -105,6 +113,9 @@ document::Node result_tree(const RunResult& result, SeriesIn series) {
   MapBuilder map;
   map.add("schema_version", kResultSchemaVersion)
       .add("run_info", run_info_tree(result.run_info))
+      .add("headline", result.headline)
+      .add("command", document::text_or_null(result.command))
+      .add("stated", stated_tree(result.stated))
       .add("config", config)
       .add("summary", summary);
   const bool has_series = result.series && series != SeriesIn::kNothing;

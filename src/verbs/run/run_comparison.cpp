@@ -1,9 +1,7 @@
 #include "verbs/run/run_comparison.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,14 +14,14 @@
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "document/node_builder.hpp"
-#include "domain/step.hpp"
-#include "metrics/slo.hpp"
-#include "metrics/summary.hpp"
+#include "document/node_path.hpp"
+#include "report/chart/figure.hpp"
 #include "report/format.hpp"
+#include "report/html_page.hpp"
 #include "report/palette.hpp"
-#include "report/table/grid.hpp"
-#include "report/text_lines.hpp"
-#include "report/warning_lines.hpp"
+#include "report/table/sheet.hpp"
+#include "report/table/table.hpp"
+#include "verbs/compared_table.hpp"
 #include "verbs/run/registry.hpp"
 #include "verbs/run/result_tree.hpp"
 #include "verbs/run/run_result.hpp"
@@ -32,59 +30,10 @@ namespace ridgeline::verbs {
 namespace {
 
 using document::MapBuilder;
+using document::Node;
+using report::figures::number_at;
 
 constexpr std::int64_t kRunComparisonSchemaVersion = 1;
-constexpr const char* kAbsent = "-";
-
-/// A latency that is compared.
-struct LatencyRow {
-  const char* name;
-  metrics::Metric metric;
-  metrics::Statistic statistic;
-};
-constexpr auto kLatencyRows = std::to_array<LatencyRow>({
-    {"TTFT mean", metrics::Metric::kTtft, metrics::Statistic::kMean},
-    {"TTFT p99", metrics::Metric::kTtft, metrics::Statistic::kP99},
-    {"TPOT mean", metrics::Metric::kTpot, metrics::Statistic::kMean},
-    {"TPOT p99", metrics::Metric::kTpot, metrics::Statistic::kP99},
-    {"E2E mean", metrics::Metric::kE2e, metrics::Statistic::kMean},
-    {"E2E p99", metrics::Metric::kE2e, metrics::Statistic::kP99},
-});
-
-std::optional<double> latency_ms(const RunResult& result, const LatencyRow& row) {
-  const auto& distribution = result.summary.client.of(row.metric);
-  return distribution ? std::optional(distribution->of(row.statistic)) : std::nullopt;
-}
-
-std::string number_or_absent(std::optional<double> value) {
-  return value ? report::significant(*value) : kAbsent;
-}
-
-/// What held most of the engine's busy time, and how much.
-std::string bottleneck_text(const metrics::Summary& summary) {
-  if (summary.busy == core::Duration()) {
-    return kAbsent;
-  }
-  const auto most = std::ranges::max_element(summary.time_by_bottleneck);
-  const double share = most->to_seconds() / summary.busy.to_seconds();
-  return fmt::format(
-      "{} {}",
-      domain::kBottleneckNames[static_cast<std::size_t>(most - summary.time_by_bottleneck.begin())],
-      report::percent(share));
-}
-
-template <class Cell>
-void add_row(report::Grid& grid,
-             std::string name,
-             std::string unit,
-             std::span<const ComparedRun> runs,
-             const Cell& cell) {
-  std::vector<std::string> cells = {std::move(name), std::move(unit)};
-  for (const ComparedRun& run : runs) {
-    cells.push_back(cell(run.result));
-  }
-  grid.add(std::move(cells));
-}
 
 /// The headline without the model, which differs.
 std::string title_of(const RunResult& result) {
@@ -110,40 +59,60 @@ core::Warnings warnings_of(std::span<const ComparedRun> runs) {
   return all;
 }
 
+std::string number_or_absent(const Node& model, std::string_view path) {
+  const Node* const value = at_path(model, path);
+  return value != nullptr && value->is_number() ? report::significant(value->as_real()) : "-";
+}
+
+/// What held most of the engine's busy time, and how much.
+std::string bottleneck_text(const Node& model) {
+  const double busy = number_at(model, "summary.busy_s");
+  const auto kinds = members_at(model, "summary.time_by_bottleneck");
+  const auto most = std::ranges::max_element(
+      kinds, {}, [](const Node::Member& kind) { return kind.value.as_real(); });
+  return busy > 0.0 && most != kinds.end()
+             ? fmt::format("{} {}", most->key, report::percent(most->value.as_real() / busy))
+             : "-";
+}
+
 }  // namespace
 
 std::string run_comparison_table(std::span<const ComparedRun> runs,
                                  const report::TextStyle& style) {
   RIDGELINE_CHECK(!runs.empty(), "nothing to compare");
-  std::vector<report::Grid::Column> columns = {{"", true}, {"", true}};
+  const Node tree = run_comparison_tree(runs);
+  std::vector<std::string> names;
   for (const ComparedRun& run : runs) {
-    columns.push_back({run.model});
+    names.push_back(run.model);
   }
-  report::Grid grid(std::move(columns));
-  for (const LatencyRow& row : kLatencyRows) {
-    add_row(grid, row.name, "ms", runs, [&](const RunResult& result) {
-      return number_or_absent(latency_ms(result, row));
+  ComparedTable table("", "", names, report::rows_at(tree, "models"));
+  const auto add = [&](std::string_view name, std::string_view unit, std::string path) {
+    table.add(name, unit, [path = std::move(path)](const Node& model) {
+      return number_or_absent(model, path);
     });
+  };
+  for (const char* const latency : {"ttft", "tpot", "e2e"}) {
+    for (const char* const statistic : {"mean", "p99"}) {
+      add(fmt::format("{} {}", report::upper(latency), statistic),
+          "ms",
+          fmt::format("summary.{}_ms.{}", latency, statistic));
+    }
   }
-  const auto first = latency_ms(runs.front().result, kLatencyRows[4]);
-  add_row(grid, "E2E ratio", "", runs, [&](const RunResult& result) {
-    const auto mine = latency_ms(result, kLatencyRows[4]);
-    return mine && first && *first > 0.0 ? report::significant(*mine / *first) : kAbsent;
+  const double first = number_at(*report::rows_at(tree, "models").front(), "summary.e2e_ms.mean");
+  table.add("E2E ratio", "", [&](const Node& model) {
+    const double mine = number_at(model, "summary.e2e_ms.mean");
+    return mine > 0.0 && first > 0.0 ? report::significant(mine / first) : "-";
   });
-  add_row(grid, "throughput", "req/s", runs, [](const RunResult& result) {
-    return number_or_absent(result.summary.request_throughput);
+  add("throughput", "req/s", "summary.request_throughput");
+  add("output", "tok/s", "summary.output_throughput");
+  table.add("completed", "", [](const Node& model) {
+    return report::cell_text(at_path(model, "summary.completed"), report::Format::kCount);
   });
-  add_row(grid, "output", "tok/s", runs, [](const RunResult& result) {
-    return number_or_absent(result.summary.output_throughput);
-  });
-  add_row(grid, "completed", "", runs, [](const RunResult& result) {
-    return report::grouped(result.summary.completed);
-  });
-  add_row(grid, "bottleneck", "", runs, [](const RunResult& result) {
-    return bottleneck_text(result.summary);
-  });
-  return report::printable(title_of(runs.front().result), style.ascii) + "\n\n" +
-         grid.render(style) + report::warning_lines(warnings_of(runs), style);
+  table.add("bottleneck", "", bottleneck_text);
+  report::Sheet sheet("Runs by several models");
+  sheet.row(title_of(runs.front().result)).gap();
+  table.add_to(sheet);
+  return sheet.warnings(warnings_of(runs)).render(report::Face::kTerminal, style);
 }
 
 document::Node run_comparison_tree(std::span<const ComparedRun> runs) {

@@ -53,9 +53,6 @@ struct RunResult {
   std::vector<std::pair<std::string, std::string>> stated = {};
   RunInfo run_info;
   document::Node config;  ///< The fully resolved scenario.
-  /// Every setting by its path, in the order of the option table; null where it holds none. The
-  /// same paths in every result, so that rows of several runs have the same columns.
-  std::vector<std::pair<std::string, document::Node>> settings;
   metrics::Summary summary;
   std::optional<metrics::Series> series;  ///< Where it was asked for.
   /// Where it was: what a reader asks first (results/findings.hpp), a decode step and a prompt's

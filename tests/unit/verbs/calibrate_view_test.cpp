@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "core/result.hpp"
+#include "document/node_json.hpp"
 #include "evidence/calibrate/calibrate.hpp"
+#include "evidence/calibrate/calibration_tree.hpp"
+#include "report/table/table.hpp"
 
 namespace ridgeline::verbs {
 namespace {
@@ -25,9 +28,10 @@ evidence::calibrate::Calibration one_constant(double before, double value) {
 
 TEST(CalibrationReport, TableAndJsonHoldTheConstant) {
   const auto calibration = one_constant(100.0, 150.0);
-  EXPECT_THAT(calibration_table(calibration),
+  const auto tree = evidence::calibrate::calibration_tree(calibration, {});
+  EXPECT_THAT(calibration_sheet(tree).render(report::Face::kTerminal, {}),
               ::testing::ContainsRegex("host_step_time +100.00 +150.00"));
-  EXPECT_THAT(calibration_json(calibration, {}), ::testing::HasSubstr("\"value\": 150"));
+  EXPECT_THAT(document::json_text(tree), ::testing::HasSubstr("\"value\": 150"));
 }
 
 TEST(CalibrationReport, WarnsOfAHostThatTakesTooLong) {

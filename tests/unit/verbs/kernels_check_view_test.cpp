@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "document/node_json.hpp"
 #include "latency/measured/check.hpp"
 
 namespace ridgeline::verbs {
@@ -26,7 +27,8 @@ TEST(KernelCheckReport, FindingsAreGroupedAndAnInfinitePeakIsNull) {
   EXPECT_THAT(kernel_check_table(check), ::testing::HasSubstr("h100 gemm: 2 rows in 1 file\n"));
   EXPECT_THAT(kernel_check_table(check),
               ::testing::HasSubstr("impossible-row (1)\n  data.csv:7: MFU 2\n"));
-  EXPECT_THAT(kernel_check_json(check), ::testing::HasSubstr("\"peak_high_tflops\": null"));
+  EXPECT_THAT(document::json_text(kernel_check_tree(check)),
+              ::testing::HasSubstr("\"peak_high_tflops\": null"));
 }
 
 TEST(KernelCheckReport, SaysWhosePeakItIsAndWhatAWayOfCountingWouldBeat) {
@@ -47,7 +49,8 @@ TEST(KernelCheckReport, SaysWhosePeakItIsAndWhatAWayOfCountingWouldBeat) {
   EXPECT_THAT(kernel_check_table(check),
               ::testing::HasSubstr("cannot be 296 TFLOP/s, FLOPs: dense; length 8192 would be 1425 "
                                    "TFLOP/s, above the 989.5 of h100"));
-  EXPECT_THAT(kernel_check_json(check), ::testing::HasSubstr("\"row\": \"length 8192\""));
+  EXPECT_THAT(document::json_text(kernel_check_tree(check)),
+              ::testing::HasSubstr("\"row\": \"length 8192\""));
 }
 
 }  // namespace

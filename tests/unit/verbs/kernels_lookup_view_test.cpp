@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "document/node_json.hpp"
 #include "latency/measured/lookup_question.hpp"
 
 namespace ridgeline::verbs {
@@ -19,7 +20,7 @@ TEST(KernelLookupReport, SaysWhatStandsIn) {
   const std::string text = kernel_lookup_table(answer);
   EXPECT_THAT(text, ::testing::HasSubstr("32-8-128.csv: decode.csv stands in"));
   EXPECT_THAT(text, ::testing::HasSubstr("heads     2 away"));
-  EXPECT_THAT(kernel_lookup_json(answer),
+  EXPECT_THAT(document::json_text(kernel_lookup_tree(answer)),
               ::testing::HasSubstr("\"outcome\": \"the table says 0: another row stands in\""));
 }
 

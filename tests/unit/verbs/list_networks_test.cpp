@@ -18,11 +18,11 @@ TEST(NetworksReport, ARefusedNetworkStandsWithItsReason) {
       {.name = "good", .network = model::find_model("llama-3.1-8b")},
       {.name = "bad",
        .network = core::fail(core::Error{.field = "model_type", .message = "is missing"})}};
-  EXPECT_THAT(networks_table(networks),
-              ::testing::EndsWith("bad      refused: model_type: is missing\n1 read, 1 refused\n"));
-  EXPECT_THAT(networks_markdown(networks),
-              ::testing::HasSubstr("| bad | refused: model_type: is missing | | | | | |\n"));
   const document::Node tree = networks_tree(networks);
+  EXPECT_THAT(networks_text(tree, report::Face::kTerminal, {}),
+              ::testing::EndsWith("  model_type: is missing\n1 read, 1 refused\n"));
+  EXPECT_THAT(networks_text(tree, report::Face::kMarkdown, {}),
+              ::testing::HasSubstr("| \u2013 | model_type: is missing |\n"));
   EXPECT_TRUE(tree.items()[0].find("refused")->is_null());
   EXPECT_TRUE(tree.items()[1].find("weight_bytes")->is_null());
 }

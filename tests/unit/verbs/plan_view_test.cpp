@@ -6,9 +6,10 @@
 #include <gtest/gtest.h>
 
 #include "plan/answer.hpp"
+#include "plan/answer_tree.hpp"
 #include "plan/cost.hpp"
 #include "plan/target.hpp"
-#include "report/palette.hpp"
+#include "report/table/table.hpp"
 
 namespace ridgeline::verbs {
 namespace {
@@ -16,6 +17,10 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
+
+std::string plan_table(const plan::Answer& answer) {
+  return plan_sheet(plan::answer_tree(answer, {})).render(report::Face::kTerminal, {});
+}
 
 plan::Answer answer(plan::Objective objective) {
   plan::Answer found;
@@ -36,14 +41,14 @@ plan::Answer answer(plan::Objective objective) {
 }
 
 TEST(PlanTable, ShowsTheNumberThatItRanksBy) {
-  EXPECT_THAT(plan_table(answer(plan::Objective::kJoulesPerToken), {}, {}),
+  EXPECT_THAT(plan_table(answer(plan::Objective::kJoulesPerToken)),
               AllOf(HasSubstr("J/token  "),
                     HasSubstr("0.321"),
                     HasSubstr("least J/token at"),
                     Not(HasSubstr("cheapest"))));
-  EXPECT_THAT(plan_table(answer(plan::Objective::kWatts), {}, {}),
+  EXPECT_THAT(plan_table(answer(plan::Objective::kWatts)),
               AllOf(HasSubstr("987"), HasSubstr("least watts at"), Not(HasSubstr("0.321"))));
-  EXPECT_THAT(plan_table(answer(plan::Objective::kGpus), {}, {}),
+  EXPECT_THAT(plan_table(answer(plan::Objective::kGpus)),
               AllOf(HasSubstr("fewest GPUs at"), Not(HasSubstr("987")), Not(HasSubstr("0.321"))));
 }
 

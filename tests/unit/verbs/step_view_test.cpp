@@ -25,6 +25,10 @@ report::TextStyle plain_style(int width) {
   return style;
 }
 
+std::string step_table(const StepReport& report, const report::TextStyle& style) {
+  return step_sheet(step_tree(report)).render(report::Face::kTerminal, style);
+}
+
 using core::Duration;
 using domain::Bottleneck;
 using ::testing::HasSubstr;
@@ -139,12 +143,12 @@ TEST(StepTable, ShowsEachPart) {
             "llama-3.1-8b on h100   64 decodes\n"
             "step 100 us   memory 60.5 %   host 250 us   model kernel\n"
             "\n"
-            "operator   phase    shape         calls    us   share  FLOP/B  bottleneck  source\n"
+            "operator   phase    shape         calls    us   share  FLOP/B  bottleneck\n"
             "qkv_proj   step     64x4096x6144     32  60.0  60.0 %    3.00  memory\n"
-            "attention  prefill  64x4096x6144     32  30.0  30.0 %    3.00  compute     "
-            "table.csv (0.250 away)\n"
+            "attention  prefill  64x4096x6144     32  30.0  30.0 %    3.00  compute\n"
             "gaps       step     64x4096x6144     32  9.50   9.5 %       -  overhead\n"
-            "source where none is named: kernel\n"
+            "source: kernel\n"
+            "source of attention: table.csv (0.250 away)\n"
             "rounding 0.500 us\n");
 }
 
@@ -215,7 +219,7 @@ TEST(Comparison, PutsModelsSideBySide) {
   reports[1].explanation.parts = {part("qkv_proj", "step", 50.0, Bottleneck::kCompute),
                                   part("qkv_proj", "step", 50.0, Bottleneck::kCompute),
                                   part("lm_head", "step", 50.0, Bottleneck::kCompute)};
-  EXPECT_EQ(comparison_table(reports, step_style(100)),
+  EXPECT_EQ(step_sheet(comparison_tree(reports)).render(report::Face::kTerminal, step_style(100)),
             "llama-3.1-8b on h100   64 decodes\n"
             "\n"
             "us          phase    kernel       v1\n"
@@ -232,7 +236,6 @@ TEST(Comparison, PutsModelsSideBySide) {
 }
 
 TEST(Comparison, OfNothingIsNothing) {
-  EXPECT_EQ(comparison_table({}, step_style(100)), "");
   EXPECT_TRUE(comparison_tree({}).find("models")->items().empty());
 }
 

@@ -1,5 +1,7 @@
 #include "verbs/steps_view.hpp"
 
+#include <string>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +22,7 @@ TEST(StepsView, NamesWhatTookTheTime) {
     "table_lookups": 2, "hit_rate": 0.0, "miss_rate": 1.0, "farthest_miss": 3.0})",
                                          "summary");
   ASSERT_TRUE(tree);
-  const std::string text = steps_table(*tree, {});
+  const std::string text = steps_sheet(*tree).render(report::Face::kTerminal, {});
   EXPECT_THAT(text, HasSubstr("3 steps in 2 records, busy 1.50 ms"));
   EXPECT_THAT(text, HasSubstr("ridge crossings: 1 from memory to compute, 1 back"));
   EXPECT_THAT(text, HasSubstr("2 look-ups: 0 % hits, 100 % without a row of its own"));

@@ -26,12 +26,13 @@ workload::TraceStats two_sizes() {
 }
 
 TEST(TraceTable, SaysWhatTheTreeHolds) {
-  const std::string text = trace_table(workload::trace_tree(two_sizes()), {});
+  const std::string text =
+      trace_sheet(workload::trace_tree(two_sizes())).render(report::Face::kTerminal, {});
   EXPECT_THAT(text, HasSubstr("mooncake: 1 200 requests in 1 m 00 s\n"));
   EXPECT_THAT(text, HasSubstr("rate          20.0 req/s, \u2013 at its peak"));
   EXPECT_THAT(text, HasSubstr("input            1 234"));
   EXPECT_THAT(text, HasSubstr("prefix reuse  50.0 % of 5 000 blocks of 16 tokens at best"));
-  EXPECT_THAT(text, HasSubstr("32 tokens of cache find 49.5 %"));
+  EXPECT_THAT(text, HasSubstr("              32  49.5 %"));
   EXPECT_THAT(text, HasSubstr("tenants       gold 1 000, batch 200\n"));
   EXPECT_THAT(text, Not(HasSubstr("sessions")));
 }

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "evidence/validate/evidence.hpp"
-#include "report/figures/figure.hpp"
+#include "report/chart/figure.hpp"
 
 namespace ridgeline::evidence::validate {
 namespace {

@@ -13,7 +13,7 @@
 #include "verbs/clients/client_results.hpp"
 #include "verbs/run/run_result.hpp"
 
-namespace ridgeline::verbs::testing {
+namespace ridgeline::verbs::fixtures {
 
 /// Two requests: last tokens after 1 s and 1 s, closed 3 s later, first tokens after 0.25 s and 1
 /// s, 4 and 1 tokens. Steps end each 0.25 s from 2.25 s on.
@@ -67,4 +67,4 @@ inline double number_at(const document::Node& tree, const std::vector<std::strin
   return node->as_real();
 }
 
-}  // namespace ridgeline::verbs::testing
+}  // namespace ridgeline::verbs::fixtures

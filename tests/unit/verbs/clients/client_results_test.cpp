@@ -19,11 +19,11 @@
 namespace ridgeline::verbs {
 namespace {
 
+using fixtures::rendered;
+using fixtures::two_requests;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::rendered;
-using testing::two_requests;
 
 TEST(ClientResults, ValidateAgainstTheirSchemas) {
   const auto results = two_requests();
@@ -36,9 +36,10 @@ TEST(ClientResults, ValidateAgainstTheirSchemas) {
     const auto schema = document::parse_json(file->text, std::string(file->name));
     ASSERT_TRUE(schema.has_value());
     const std::string name(format.name);
-    const document::Node tree = rendered(name.c_str(), testing::example_result(), results);
+    const document::Node tree = rendered(name.c_str(), fixtures::example_result(), results);
     EXPECT_THAT(report::testing::SchemaCheck(*schema).problems(tree), IsEmpty()) << format.name;
-    EXPECT_THAT(report::testing::SchemaCheck(*schema).problems(rendered(name.c_str(), {}, {})), IsEmpty())
+    EXPECT_THAT(report::testing::SchemaCheck(*schema).problems(rendered(name.c_str(), {}, {})),
+                IsEmpty())
         << format.name;
   }
 }
@@ -58,7 +59,7 @@ TEST(ClientResults, UnknownClientsNameTheNearest) {
 // With 5 requests to 2 ranks the first rank has three, 0, 2 and 4: they stand for 0 to 4.
 TEST(ClientResults, OfOneRankStandForAllRanks) {
   ClientResults results = two_requests();
-  RunResult result = testing::example_result();
+  RunResult result = fixtures::example_result();
   result.summary.duration_s = 4.0;
   result.summary.completed = 2;
   result.summary.request_throughput = 0.5;

@@ -1,15 +1,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "unit/verbs/run/a_run.hpp"
-#include "report/figures/figure.hpp"
+#include "report/chart/figure.hpp"
 #include "report/format.hpp"
+#include "unit/verbs/run/a_run.hpp"
 
 namespace ridgeline::report::figures {
 namespace {
 
 TEST(Attainment, SharesAreTheSummarys) {
-  const auto& result = verbs::testing::a_result();
+  const auto& result = verbs::fixtures::a_result();
   const Figure figure = attainment(result);
   ASSERT_EQ(figure.rows.size(), 3U);  // All, TTFT, TPOT.
   EXPECT_EQ(figure.rows[0][2], percent(number_at(result, "summary.good_share")));
@@ -18,9 +18,9 @@ TEST(Attainment, SharesAreTheSummarys) {
 }
 
 TEST(Attainment, WithoutTargetsThereIsNone) {
-  RunResult run = verbs::testing::a_run();
+  verbs::RunResult run = verbs::fixtures::a_run();
   run.series->slo = {};
-  EXPECT_TRUE(attainment(result_tree(run)).marks.empty());
+  EXPECT_TRUE(attainment(verbs::result_tree(run)).marks.empty());
 }
 
 }  // namespace

@@ -7,9 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "report/chart/figure.hpp"
+#include "report/chart/lanes.hpp"
 #include "unit/verbs/run/a_run.hpp"
-#include "report/figures/figure.hpp"
-#include "report/figures/lanes.hpp"
 
 namespace ridgeline::report::figures {
 namespace {
@@ -44,7 +44,7 @@ Spot highest_of(const std::string& marks, const std::string& css_class) {
 }
 
 TEST(Clock, TheGreatestBatchIsDrawnWhereItWas) {
-  const auto& result = verbs::testing::a_result();
+  const auto& result = verbs::fixtures::a_result();
   const Figure figure = clock(result);
   const auto greatest = numbers_at(result, "series.gauges.running.max");
   const auto place = std::ranges::max_element(greatest) - greatest.begin();
@@ -61,12 +61,12 @@ TEST(Clock, TheGreatestBatchIsDrawnWhereItWas) {
 }
 
 TEST(Clock, SaysWhenMostRan) {
-  EXPECT_THAT(clock(verbs::testing::a_result()).description,
+  EXPECT_THAT(clock(verbs::fixtures::a_result()).description,
               ::testing::ContainsRegex("Requests running: on average at most [0-9.]+, [0-9.]+ s"));
 }
 
 TEST(Clock, ItsTableHasEveryRequestInARow) {
-  const auto& result = verbs::testing::a_result();
+  const auto& result = verbs::fixtures::a_result();
   const Figure figure = clock(result);
   const double p99 = number_at(result, "summary.ttft_ms.p99");
   double greatest = 0.0;

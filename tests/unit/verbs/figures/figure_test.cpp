@@ -1,4 +1,4 @@
-#include "report/figures/figure.hpp"
+#include "report/chart/figure.hpp"
 
 #include <string>
 #include <vector>
@@ -16,8 +16,8 @@ using ::testing::Not;
 using ::testing::SizeIs;
 
 TEST(Figures, EachHasWordsATableAndMarks) {
-  const auto all = all_figures(verbs::testing::a_result());
-  EXPECT_THAT(all, SizeIs(worst_differs(verbs::testing::a_result()) ? 9 : 8));
+  const auto all = all_figures(verbs::fixtures::a_result());
+  EXPECT_THAT(all, SizeIs(worst_differs(verbs::fixtures::a_result()) ? 9 : 8));
   for (const Figure& figure : all) {
     EXPECT_FALSE(figure.title.empty()) << figure.id;
     EXPECT_FALSE(figure.description.empty()) << figure.id;
@@ -33,7 +33,7 @@ TEST(Figures, EachHasWordsATableAndMarks) {
 }
 
 TEST(Figures, AFileOfItsOwnHasItsColours) {
-  const Figure figure = distributions(verbs::testing::a_result());
+  const Figure figure = distributions(verbs::fixtures::a_result());
   EXPECT_THAT(std::string(figure_style()), HasSubstr("--a:#0072b2"));
   EXPECT_THAT(inline_svg(figure), Not(HasSubstr("#0072b2")));
   EXPECT_THAT(inline_svg(figure), HasSubstr("aria-labelledby=\"distributions-t distributions-d\""));
@@ -42,7 +42,7 @@ TEST(Figures, AFileOfItsOwnHasItsColours) {
 // Renderers beside browsers know no variables, and pass over media queries: plain colours stand
 // before those.
 TEST(Figures, AFileOfItsOwnIsPlain) {
-  for (const Figure& figure : all_figures(verbs::testing::a_result())) {
+  for (const Figure& figure : all_figures(verbs::fixtures::a_result())) {
     const std::string svg = standalone_svg(figure);
     EXPECT_THAT(svg, Not(HasSubstr("var("))) << figure.id;
     EXPECT_LT(svg.find(".fig .page{fill:#ffffff}"), svg.find("@media")) << figure.id;
@@ -53,17 +53,17 @@ TEST(Figures, AFileOfItsOwnIsPlain) {
 }
 
 TEST(Figures, AResultWithoutSeriesHasNone) {
-  RunResult run = verbs::testing::a_run();
+  verbs::RunResult run = verbs::fixtures::a_run();
   run.series.reset();
   run.mean_steps.reset();
   run.gpu_memory.reset();
-  EXPECT_TRUE(all_figures(result_tree(run)).empty());
+  EXPECT_TRUE(all_figures(verbs::result_tree(run)).empty());
 }
 
 TEST(Figures, PathsLeadThroughTheTree) {
-  EXPECT_GT(number_at(verbs::testing::a_result(), "summary.ttft_ms.p99"), 0.0);
-  EXPECT_EQ(number_at(verbs::testing::a_result(), "summary.nothing.p99", 7.0), 7.0);
-  EXPECT_TRUE(numbers_at(verbs::testing::a_result(), "summary").empty());
+  EXPECT_GT(number_at(verbs::fixtures::a_result(), "summary.ttft_ms.p99"), 0.0);
+  EXPECT_EQ(number_at(verbs::fixtures::a_result(), "summary.nothing.p99", 7.0), 7.0);
+  EXPECT_TRUE(numbers_at(verbs::fixtures::a_result(), "summary").empty());
 }
 
 }  // namespace

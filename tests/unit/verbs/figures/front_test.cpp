@@ -1,4 +1,4 @@
-#include "report/figures/front.hpp"
+#include "report/chart/front.hpp"
 
 #include <vector>
 
@@ -24,7 +24,7 @@ TEST(Front, IsOfEachGpuApart) {
 TEST(Front, DrawsDominatedPointsToo) {
   const Figure figure = front(kPoints, {.id = "f", .x_name = "x", .y_name = "y"});
   EXPECT_EQ(figure.rows.size(), 3U);
-  EXPECT_EQ(verbs::testing::count(figure.marks, "<title>"), 5);
+  EXPECT_EQ(verbs::fixtures::count(figure.marks, "<title>"), 5);
 }
 
 TEST(Front, PointsWithoutANumberAreLeftOut) {

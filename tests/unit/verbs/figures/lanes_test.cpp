@@ -1,23 +1,23 @@
-#include "report/figures/lanes.hpp"
+#include "report/chart/lanes.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "report/chart/figure.hpp"
 #include "unit/verbs/run/a_run.hpp"
-#include "report/figures/figure.hpp"
 
 namespace ridgeline::report::figures {
 namespace {
 
 TEST(Lanes, StandBelowEachOther) {
-  Lanes lanes(verbs::testing::a_result(), {50.0, 30.0});
+  Lanes lanes(verbs::fixtures::a_result(), {50.0, 30.0});
   EXPECT_LT(lanes.top(0), lanes.bottom(0));
   EXPECT_LT(lanes.bottom(0), lanes.top(1));
   EXPECT_LT(lanes.bottom(1), lanes.canvas().height());
 }
 
 TEST(Lanes, TheLastWindowEndsWithTheRun) {
-  const auto& result = verbs::testing::a_result();
+  const auto& result = verbs::fixtures::a_result();
   double sum = 0.0;
   for (const double length : window_lengths(result)) {
     sum += length;
@@ -35,7 +35,7 @@ TEST(Lanes, LongAxesCountMinutesAndHours) {
 }
 
 TEST(Lanes, RatesArePerSecond) {
-  const auto& result = verbs::testing::a_result();
+  const auto& result = verbs::fixtures::a_result();
   const auto rates = per_second(result, "series.rates.arrivals");
   const auto lengths = window_lengths(result);
   double requests = 0.0;

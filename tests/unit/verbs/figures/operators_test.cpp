@@ -1,14 +1,14 @@
 #include <gtest/gtest.h>
 
-#include "unit/verbs/run/a_run.hpp"
 #include "document/node_path.hpp"
-#include "report/figures/figure.hpp"
+#include "report/chart/figure.hpp"
+#include "unit/verbs/run/a_run.hpp"
 
 namespace ridgeline::report::figures {
 namespace {
 
 TEST(Operators, NamesEveryOneInItsTable) {
-  const auto& result = verbs::testing::a_result();
+  const auto& result = verbs::fixtures::a_result();
   const Figure figure = operators(result);
   const auto parts = document::at_path(result, "mean_steps.decode.parts")->items().size() +
                      document::at_path(result, "mean_steps.prompt.parts")->items().size();

@@ -1,15 +1,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "unit/verbs/run/a_run.hpp"
-#include "report/figures/figure.hpp"
+#include "report/chart/figure.hpp"
 #include "report/format.hpp"
+#include "unit/verbs/run/a_run.hpp"
 
 namespace ridgeline::report::figures {
 namespace {
 
 TEST(TimeSplit, SecondsAreTheSummarys) {
-  const auto& result = verbs::testing::a_result();
+  const auto& result = verbs::fixtures::a_result();
   const Figure figure = time_split(result);
   for (const auto& row : figure.rows) {
     if (row[0] != "idle") {

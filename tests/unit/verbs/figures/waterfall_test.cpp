@@ -4,17 +4,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "unit/verbs/run/a_run.hpp"
 #include "document/document.hpp"
 #include "document/node_path.hpp"
-#include "report/figures/figure.hpp"
+#include "report/chart/figure.hpp"
 #include "report/format.hpp"
+#include "unit/verbs/run/a_run.hpp"
 
 namespace ridgeline::report::figures {
 namespace {
 
 TEST(Waterfall, BeginsWithTheLongestTtft) {
-  const auto& result = verbs::testing::a_result();
+  const auto& result = verbs::fixtures::a_result();
   const Figure figure = waterfall(result);
   const auto* const worst = at_path(result, "series.requests.worst_ttft");
   ASSERT_NE(worst, nullptr);
@@ -24,7 +24,7 @@ TEST(Waterfall, BeginsWithTheLongestTtft) {
   const double longest =
       number_at(at_path(result, "series.requests.worst_e2e")->items().front(), "e2e_ms");
   EXPECT_THAT(figure.description, ::testing::HasSubstr(significant(longest) + " ms"));
-  EXPECT_GE(verbs::testing::count(figure.marks, "<rect class=\"fa\""), 24 + 1);  // And the key.
+  EXPECT_GE(verbs::fixtures::count(figure.marks, "<rect class=\"fa\""), 24 + 1);  // And the key.
 }
 
 }  // namespace

@@ -8,9 +8,9 @@
 #include <gtest/gtest.h>
 
 #include "document/node_builder.hpp"
-#include "unit/verbs/run/a_run.hpp"
 #include "report/html_report.hpp"
 #include "scenario/scenario.hpp"
+#include "unit/verbs/run/a_run.hpp"
 #include "verbs/run/result_tree.hpp"
 
 namespace ridgeline::report {
@@ -23,8 +23,8 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 std::vector<PageRun> two(const std::vector<scenario::Override>& more) {
-  return {{.name = "base.json", .result = verbs::testing::a_result()},
-          {.name = "<b>other</b>", .result = verbs::result_tree(verbs::testing::a_run(more))}};
+  return {{.name = "base.json", .result = verbs::fixtures::a_result()},
+          {.name = "<b>other</b>", .result = verbs::result_tree(verbs::fixtures::a_run(more))}};
 }
 
 TEST(ComparisonPage, SaysWhatDiffersAndNothingElse) {

@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 TEST(Finding, SaysWhyATargetWasMissedAndWhen) {
-  const auto result = verbs::result_tree(verbs::testing::a_run({{"slo.ttft", "1ms"}}));
+  const auto result = verbs::result_tree(verbs::fixtures::a_run({{"slo.ttft", "1ms"}}));
   const std::string html = finding_html(result);
   EXPECT_THAT(html, HasSubstr("missed their targets: more requests ran at once"));
   EXPECT_THAT(html, HasSubstr("Worst second, from <span data-key=\"findings.worst.from_s\">"));
@@ -25,7 +25,7 @@ TEST(Finding, SaysWhyATargetWasMissedAndWhen) {
 
 TEST(Finding, NamesTheBusiestTimeWhereNoneWasMissed) {
   const auto result =
-      verbs::result_tree(verbs::testing::a_run({{"slo.ttft", "100s"}, {"slo.tpot", "100s"}}));
+      verbs::result_tree(verbs::fixtures::a_run({{"slo.ttft", "100s"}, {"slo.tpot", "100s"}}));
   const std::string html = finding_html(result);
   EXPECT_THAT(html, HasSubstr("Busiest second, "));
   EXPECT_THAT(html, Not(HasSubstr("missed")));

@@ -11,9 +11,9 @@
 #include "document/document.hpp"
 #include "document/node_json.hpp"
 #include "document/node_path.hpp"
-#include "unit/verbs/run/a_run.hpp"
-#include "report/figures/figure.hpp"
+#include "report/chart/figure.hpp"
 #include "report/saved_result.hpp"
+#include "unit/verbs/run/a_run.hpp"
 #include "verbs/run/registry.hpp"
 #include "verbs/run/result_tree.hpp"
 
@@ -28,7 +28,7 @@ std::string html_report(const verbs::RunResult& result) {
 }
 
 const std::string& a_page() {
-  static const std::string kPage = html_report(verbs::testing::a_run());
+  static const std::string kPage = html_report(verbs::fixtures::a_run());
   return kPage;
 }
 
@@ -40,8 +40,8 @@ TEST(HtmlReport, EveryNumberIsTheTextOfItsKey) {
        match != std::sregex_iterator();
        ++match) {
     const std::string key = (*match)[1];
-    EXPECT_EQ((*match)[2], number_text(at_path(verbs::testing::a_result(), key), key)) << key;
-    numbers += at_path(verbs::testing::a_result(), key) != nullptr ? 1U : 0U;
+    EXPECT_EQ((*match)[2], number_text(at_path(verbs::fixtures::a_result(), key), key)) << key;
+    numbers += at_path(verbs::fixtures::a_result(), key) != nullptr ? 1U : 0U;
   }
   EXPECT_GE(numbers, 60U);
 }
@@ -49,7 +49,7 @@ TEST(HtmlReport, EveryNumberIsTheTextOfItsKey) {
 TEST(HtmlReport, HoldsTheResult) {
   const auto back = result_in_page(a_page(), "run.html");
   ASSERT_TRUE(back.has_value());
-  EXPECT_EQ(document::json_text(*back), document::json_text(verbs::testing::a_result()));
+  EXPECT_EQ(document::json_text(*back), document::json_text(verbs::fixtures::a_result()));
 }
 
 TEST(HtmlReport, AsksForNothing) {
@@ -67,7 +67,7 @@ TEST(HtmlReport, AsksForNothing) {
 }
 
 TEST(HtmlReport, TextsOfOthersAreText) {
-  verbs::RunResult run = verbs::testing::a_run();
+  verbs::RunResult run = verbs::fixtures::a_run();
   run.headline = {"<img onerror=alert(1)>"};
   run.warnings.push_back({.code = "W", .message = "</script><b>", .hint = {}});
   const std::string page = html_report(run);
@@ -82,9 +82,10 @@ TEST(HtmlReport, TheVerdictComesFirst) {
   const std::string& page = a_page();
   EXPECT_LT(page.find("class=\"verdict\""), page.find("class=\"cards\""));
   EXPECT_THAT(page, HasSubstr("TTFT p99"));
-  verbs::RunResult run = verbs::testing::a_run({{"slo.ttft", "1ms"}});
+  verbs::RunResult run = verbs::fixtures::a_run({{"slo.ttft", "1ms"}});
   EXPECT_THAT(html_report(run), HasSubstr("<b>MISSED</b> TTFT p99"));
-  EXPECT_THAT(html_report(verbs::testing::a_run({{"slo.ttft", "100s"}})), HasSubstr("<b>MET</b> TTFT"));
+  EXPECT_THAT(html_report(verbs::fixtures::a_run({{"slo.ttft", "100s"}})),
+              HasSubstr("<b>MET</b> TTFT"));
 }
 
 TEST(HtmlReport, SaysInstantsAsDurationsAndSharesAsPercent) {
@@ -95,13 +96,13 @@ TEST(HtmlReport, SaysInstantsAsDurationsAndSharesAsPercent) {
 
 TEST(HtmlReport, SaysTheErrorToExpect) {
   EXPECT_THAT(a_page(), HasSubstr("data-key=\"expected_error.ttft.p90_pct.low\""));
-  verbs::RunResult run = verbs::testing::a_run();
+  verbs::RunResult run = verbs::fixtures::a_run();
   run.expected_errors.clear();
   EXPECT_THAT(html_report(run), HasSubstr("No measured run is like this one."));
 }
 
 TEST(HtmlReport, OnlyTheRunInfoDiffersBetweenTwoRuns) {
-  verbs::RunResult other = verbs::testing::a_run();
+  verbs::RunResult other = verbs::fixtures::a_run();
   other.run_info.wall_time_s = 99.0;
   const std::string one = a_page();
   const std::string two = html_report(other);
@@ -118,7 +119,7 @@ TEST(HtmlReport, SaysTheCommandThatRepeatsIt) {
 }
 
 TEST(HtmlReport, ReadsResultsOfOtherFiles) {
-  const PageWords words = words_of(verbs::testing::a_result(), "run.json");
+  const PageWords words = words_of(verbs::fixtures::a_result(), "run.json");
   EXPECT_EQ(words.headline, "llama-3.1-8b on h100");
   EXPECT_EQ(words.command, "ridgeline run run.json");
   const auto none = result_in_page("<!doctype html>\n<p>hello", "other.html");

@@ -13,8 +13,8 @@
 
 #include "document/document.hpp"
 #include "domain/label_set.hpp"
-#include "unit/verbs/run/example_result.hpp"
 #include "unit/report/schema_check.hpp"
+#include "unit/verbs/run/example_result.hpp"
 #include "verbs/run/result_json.hpp"
 #include "verbs/run/run_result.hpp"
 #include "verbs/step_view.hpp"
@@ -22,9 +22,9 @@
 namespace ridgeline::report {
 namespace {
 
-using verbs::testing::example_result;
-using verbs::testing::rejected_result;
 using testing::SchemaCheck;
+using verbs::fixtures::example_result;
+using verbs::fixtures::rejected_result;
 
 std::string_view schema_text(std::string_view name) {
   for (const auto& file : schema_files()) {
@@ -36,8 +36,7 @@ std::string_view schema_text(std::string_view name) {
 }
 
 document::Node schema(std::string_view name) {
-  return document::parse_json(schema_text(name), std::string(name))
-      .value_or(document::Node());
+  return document::parse_json(schema_text(name), std::string(name)).value_or(document::Node());
 }
 
 std::vector<verbs::RunResult> examples() {
@@ -51,7 +50,7 @@ std::vector<verbs::RunResult> examples() {
     group.label = label;
     grouped.summary.groups.push_back(group);
     group.name = "a";
-    group.ttft_ms = verbs::testing::ramp(3.0);
+    group.ttft_ms = verbs::fixtures::ramp(3.0);
     group.goodput = 2.0;
     group.good_share = 0.5;
     grouped.summary.groups.push_back(group);

@@ -7,8 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "unit/verbs/run/a_run.hpp"
 #include "report/palette.hpp"
+#include "unit/verbs/run/a_run.hpp"
 #include "verbs/run/result_tree.hpp"
 
 namespace ridgeline::report {
@@ -28,7 +28,7 @@ TEST(Sparkline, IsAsHighAsItsValues) {
 TEST(TerminalPlot, HasALinePerQuestion) {
   TextStyle style;
   style.ascii = true;
-  const std::string plot = terminal_plot(verbs::result_tree(verbs::testing::a_run()), style);
+  const std::string plot = terminal_plot(verbs::result_tree(verbs::fixtures::a_run()), style);
   for (const char* const name : {"TTFT ms", "TPOT ms", "running", "waiting", "KV %", "0 s"}) {
     EXPECT_THAT(plot, HasSubstr(name));
   }
@@ -57,15 +57,16 @@ TEST(TallBars, FillFromBelow) {
 TEST(TerminalPlot, TallTakesFourLinesEach) {
   TextStyle style;
   style.ascii = true;
-  const std::string line = terminal_plot(verbs::result_tree(verbs::testing::a_run()), style);
-  const std::string tall = terminal_plot(verbs::result_tree(verbs::testing::a_run()), style, PlotHeight::kTall);
+  const std::string line = terminal_plot(verbs::result_tree(verbs::fixtures::a_run()), style);
+  const std::string tall =
+      terminal_plot(verbs::result_tree(verbs::fixtures::a_run()), style, PlotHeight::kTall);
   const auto lines = [](const std::string& text) { return std::ranges::count(text, '\n'); };
   EXPECT_EQ(lines(tall) - 1, 4 * (lines(line) - 1));  // The axis stands once.
   EXPECT_THAT(tall, HasSubstr("target 50.0"));
 }
 
 TEST(TerminalPlot, WithoutSeriesThereIsNone) {
-  verbs::RunResult run = verbs::testing::a_run();
+  verbs::RunResult run = verbs::fixtures::a_run();
   run.series.reset();
   EXPECT_EQ(terminal_plot(verbs::result_tree(run), {}), "");
 }

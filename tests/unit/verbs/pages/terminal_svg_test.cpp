@@ -1,23 +1,25 @@
-#include "report/terminal_svg.hpp"
+#include "report/chart/terminal_svg.hpp"
 
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "unit/verbs/run/example_result.hpp"
 #include "report/palette.hpp"
-#include "verbs/run/result_table.hpp"
+#include "report/table/table.hpp"
 #include "unit/report/xml_check.hpp"
+#include "unit/verbs/run/example_result.hpp"
+#include "verbs/run/result_tree.hpp"
+#include "verbs/run/run_view.hpp"
 
 namespace ridgeline::report {
 namespace {
 
 using testing::attribute;
-using verbs::testing::example_result;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using testing::xml_problem;
+using verbs::fixtures::example_result;
 
 std::size_t count(const std::string& text, const std::string& what) {
   std::size_t times = 0;
@@ -31,7 +33,8 @@ TEST(TerminalSvg, ShowsEveryLineInItsColours) {
   TextStyle style;
   style.palette = Palette::ansi();
   const std::string svg =
-      terminal_svg(verbs::result_table(example_result(), style), "$ ridgeline run");
+      terminal_svg(verbs::run_text(verbs::result_tree(example_result()), Face::kTerminal, style),
+                   "$ ridgeline run");
   EXPECT_EQ(xml_problem(svg), "");
   EXPECT_THAT(svg, HasSubstr("<tspan class=\"good\">ok</tspan>"));
   EXPECT_THAT(svg, HasSubstr("<tspan class=\"bad\">missed</tspan>"));

@@ -15,7 +15,7 @@
 #include "verbs/run/run_result.hpp"
 #include "workload/source.hpp"
 
-namespace ridgeline::verbs::testing {
+namespace ridgeline::verbs::fixtures {
 
 /// A small run with its series; `more` settings win.
 inline RunResult a_run(const std::vector<scenario::Override>& more = {}) {
@@ -57,4 +57,4 @@ inline int count(const std::string& text, const std::string& part) {
   return number;
 }
 
-}  // namespace ridgeline::verbs::testing
+}  // namespace ridgeline::verbs::fixtures

@@ -7,12 +7,13 @@
 #include <gtest/gtest.h>
 
 #include "unit/verbs/run/example_result.hpp"
+#include "verbs/run/result_tree.hpp"
 
 namespace ridgeline::verbs {
 namespace {
 
-using testing::example_result;
-using testing::rejected_result;
+using fixtures::example_result;
+using fixtures::rejected_result;
 
 /// Name and value of each column; the examples need no quotes.
 std::vector<std::pair<std::string, std::string>> columns(const std::string& csv) {
@@ -48,7 +49,7 @@ std::string cell(const std::string& csv, const std::string& name) {
 }
 
 TEST(SummaryCsv, IsAHeaderAndARow) {
-  const std::string csv = summary_csv(example_result());
+  const std::string csv = run_csv(result_tree(example_result()));
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 2);
   EXPECT_EQ(csv.back(), '\n');
   EXPECT_EQ(columns(csv).front().first, "completed");
@@ -56,7 +57,7 @@ TEST(SummaryCsv, IsAHeaderAndARow) {
 }
 
 TEST(SummaryCsv, JoinsNestedKeysWithDots) {
-  const std::string csv = summary_csv(example_result());
+  const std::string csv = run_csv(result_tree(example_result()));
   EXPECT_EQ(cell(csv, "completed"), "1000");
   EXPECT_EQ(cell(csv, "failed.rejected"), "3");
   EXPECT_EQ(cell(csv, "tpot_ms.mean"), "24.25");
@@ -68,22 +69,24 @@ TEST(SummaryCsv, JoinsNestedKeysWithDots) {
 TEST(SummaryCsv, HoldsEverySettingSoThatRowsDiffer) {
   RunResult result = example_result();
   const core::Location nowhere;
-  result.settings = {{"model", document::Node::string("a,b", nowhere)},
-                     {"engine.max_num_seqs", document::Node()},
-                     {"set",
-                      document::Node::map({{.key = "model.num_hidden_layers",
-                                            .value = document::Node::integer(4, nowhere),
-                                            .where = nowhere}},
-                                          nowhere)}};
-  const std::string csv = summary_csv(result);
-  EXPECT_TRUE(csv.find(",config.model,config.engine.max_num_seqs,config.set,digest\n") !=
-              std::string::npos)
-      << csv;
-  EXPECT_TRUE(csv.ends_with(",\"a,b\",,{model.num_hidden_layers: 4},9f3c17aa\n")) << csv;
+  result.config = document::Node::map(
+      {{.key = "model", .value = document::Node::string("a,b", nowhere), .where = nowhere},
+       {.key = "set",
+        .value = document::Node::map({{.key = "model.num_hidden_layers",
+                                       .value = document::Node::integer(4, nowhere),
+                                       .where = nowhere}},
+                                     nowhere),
+        .where = nowhere}},
+      nowhere);
+  const std::string csv = run_csv(result_tree(result));
+  EXPECT_TRUE(csv.find(",config.model,") != std::string::npos) << csv;
+  EXPECT_TRUE(csv.find(",config.engine.max_num_seqs,") != std::string::npos) << csv;
+  EXPECT_TRUE(csv.find(",\"a,b\",") != std::string::npos) << csv;
+  EXPECT_TRUE(csv.ends_with(",{model.num_hidden_layers: 4},9f3c17aa\n")) << csv;
 }
 
 TEST(SummaryCsv, LeavesAbsentNumbersEmpty) {
-  const std::string csv = summary_csv(rejected_result(2));
+  const std::string csv = run_csv(result_tree(rejected_result(2)));
   EXPECT_EQ(cell(csv, "duration_s"), "");
   EXPECT_EQ(cell(csv, "ttft_ms.p99"), "");
   EXPECT_EQ(cell(csv, "failed.rejected"), "2");
@@ -92,18 +95,18 @@ TEST(SummaryCsv, LeavesAbsentNumbersEmpty) {
 TEST(SummaryCsv, QuotesWhatNeedsIt) {
   RunResult result = example_result();
   result.digest = "a,\"b\"\n";
-  const std::string csv = summary_csv(result);
+  const std::string csv = run_csv(result_tree(result));
   EXPECT_TRUE(csv.ends_with(",\"a,\"\"b\"\"\n\"\n")) << csv;
 }
 
 // Rows with one rank and with several go into one table.
 TEST(SummaryCsv, HasTheDeploymentsColumnsInEveryRow) {
   RunResult result = example_result();
-  const std::string one = summary_csv(result);
+  const std::string one = run_csv(result_tree(result));
   result.deployment.emplace();
   result.deployment->data_parallel_size = 8;
   result.deployment->request_throughput = 12.5;
-  const std::string eight = summary_csv(result);
+  const std::string eight = run_csv(result_tree(result));
   EXPECT_EQ(one.substr(0, one.find('\n')), eight.substr(0, eight.find('\n')));
   EXPECT_EQ(cell(one, "deployment.request_throughput"), "");
   EXPECT_EQ(cell(eight, "deployment.request_throughput"), "12.5");

@@ -5,7 +5,7 @@
 #include "document/document.hpp"
 #include "verbs/run/run_result.hpp"
 
-namespace ridgeline::verbs::testing {
+namespace ridgeline::verbs::fixtures {
 
 /// A distribution whose seven statistics are base + 0, 1, ..., 6 in the order of
 /// metrics::Statistic.
@@ -82,4 +82,4 @@ inline RunResult rejected_result(std::int64_t requests) {
   return result;
 }
 
-}  // namespace ridgeline::verbs::testing
+}  // namespace ridgeline::verbs::fixtures

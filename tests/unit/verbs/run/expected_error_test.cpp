@@ -7,15 +7,17 @@
 
 #include "accuracy/bands.hpp"
 #include "accuracy/error_tree.hpp"
-#include "report/palette.hpp"
+#include "report/format.hpp"
 
 namespace ridgeline::verbs {
 namespace {
 
-report::TextStyle plain() {
-  report::TextStyle style;
-  style.ascii = true;
-  return style;
+std::vector<std::string> words_of(const std::vector<accuracy::ExpectedError>& errors) {
+  std::vector<std::string> words;
+  for (const std::string& one : expected_error_words(accuracy::expected_errors_tree(errors))) {
+    words.push_back(report::printable(one, true));
+  }
+  return words;
 }
 
 accuracy::Band some_band(bool fitted) {
@@ -31,36 +33,32 @@ accuracy::Band some_band(bool fitted) {
 
 TEST(ExpectedError, NamesTheDeploymentsThatItIsFromAndWhatWasNeverMeasured) {
   const accuracy::Band unseen = some_band(false);
-  const auto pieces = expected_error_pieces(
-      {{.band = unseen, .unknown = {accuracy::Axis::kGpu, accuracy::Axis::kDeployment}}}, plain());
+  const auto pieces =
+      words_of({{.band = unseen, .unknown = {accuracy::Axis::kGpu, accuracy::Axis::kDeployment}}});
   ASSERT_EQ(pieces.size(), 3U);
-  EXPECT_EQ(pieces[0].text,
-            "TPOT -58 to +64 % (90 %), -20 to +7 % (half), as 41 unseen deployments (vllm)");
-  EXPECT_EQ(pieces[1].text, "above 0: predicted too high");
-  EXPECT_EQ(pieces[2].text,
-            "never measured; the nearest that was has another gpu, network or layout");
+  EXPECT_EQ(pieces[0], "TPOT -58..+64 % (90 %), -20..+7 % (half), as 41 unseen deployments (vllm)");
+  EXPECT_EQ(pieces[1], "above 0: predicted too high");
+  EXPECT_EQ(pieces[2], "never measured; the nearest that was has another gpu, network or layout");
   const accuracy::Band fitted = some_band(true);
-  const auto known = expected_error_pieces({{.band = fitted, .unknown = {}}}, plain());
+  const auto known = words_of({{.band = fitted, .unknown = {}}});
   ASSERT_EQ(known.size(), 2U);
-  EXPECT_EQ(known[0].text,
-            "TPOT -58 to +64 % (90 %), -20 to +7 % (half), as 41 measured deployments");
-  EXPECT_TRUE(expected_error_pieces({}, plain()).empty());
+  EXPECT_EQ(known[0], "TPOT -58..+64 % (90 %), -20..+7 % (half), as 41 measured deployments");
+  EXPECT_TRUE(words_of({}).empty());
 }
 
 TEST(ExpectedError, NarrowBandsOfTheServerItselfHaveADecimal) {
-  const auto own = expected_error_pieces({{.band = {.slice = accuracy::kOwnSlice,
-                                                    .values = {},
-                                                    .metric = accuracy::Metric::kTpot,
-                                                    .fitted = true,
-                                                    .groups = 1,
-                                                    .records = 4,
-                                                    .p50 = {.low = -0.34, .high = 0.21},
-                                                    .p90 = {.low = -1.2, .high = 0.9}},
-                                           .unknown = {}}},
-                                         plain());
+  const auto own = words_of({{.band = {.slice = accuracy::kOwnSlice,
+                                       .values = {},
+                                       .metric = accuracy::Metric::kTpot,
+                                       .fitted = true,
+                                       .groups = 1,
+                                       .records = 4,
+                                       .p50 = {.low = -0.34, .high = 0.21},
+                                       .p90 = {.low = -1.2, .high = 0.9}},
+                              .unknown = {}}});
   ASSERT_EQ(own.size(), 2U);
-  EXPECT_EQ(own[0].text,
-            "TPOT -1.2 to +0.9 % (90 %), -0.3 to +0.2 % (half), as 4 measurements of this server");
+  EXPECT_EQ(own[0],
+            "TPOT -1.2..+0.9 % (90 %), -0.3..+0.2 % (half), as 4 measurements of this server");
 }
 
 TEST(ExpectedError, TheTreeHasEveryMetric) {

@@ -4,10 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include "unit/verbs/run/a_run.hpp"
 #include "document/document.hpp"
 #include "document/node_path.hpp"
-#include "report/figures/figure.hpp"
+#include "report/chart/figure.hpp"
+#include "unit/verbs/run/a_run.hpp"
 #include "verbs/run/result_tree.hpp"
 
 namespace ridgeline::verbs {
@@ -16,7 +16,7 @@ namespace {
 using report::figures::number_at;
 
 TEST(Findings, TheWorstStretchIsOfTheRun) {
-  const auto result = result_tree(testing::a_run({{"slo.ttft", "1ms"}}));
+  const auto result = result_tree(fixtures::a_run({{"slo.ttft", "1ms"}}));
   const double length =
       number_at(result, "findings.worst.to_s") - number_at(result, "findings.worst.from_s");
   EXPECT_NEAR(length, 1.0, number_at(result, "series.window_s"));
@@ -27,7 +27,7 @@ TEST(Findings, TheWorstStretchIsOfTheRun) {
 }
 
 TEST(Findings, NoSecondHasMoreMisses) {
-  const auto result = result_tree(testing::a_run({{"slo.ttft", "1ms"}}));
+  const auto result = result_tree(fixtures::a_run({{"slo.ttft", "1ms"}}));
   const auto requests = report::figures::numbers_at(result, "series.slo.requests");
   const auto good = report::figures::numbers_at(result, "series.slo.good");
   const auto length = static_cast<std::size_t>(1.0 / number_at(result, "series.window_s") + 0.5);
@@ -41,14 +41,14 @@ TEST(Findings, NoSecondHasMoreMisses) {
 }
 
 TEST(Findings, WhereNoneMissedItIsTheBusiest) {
-  const auto result = result_tree(testing::a_run({{"slo.ttft", "100s"}, {"slo.tpot", "100s"}}));
+  const auto result = result_tree(fixtures::a_run({{"slo.ttft", "100s"}, {"slo.tpot", "100s"}}));
   EXPECT_EQ(number_at(result, "findings.whole.missed"), 0.0);
   EXPECT_GE(number_at(result, "findings.worst.running"),
             number_at(result, "findings.whole.running"));
 }
 
 TEST(Findings, AShortRunHasNoWorstStretch) {
-  const auto result = result_tree(testing::a_run({{"workload.num_prompts", "5"}}));
+  const auto result = result_tree(fixtures::a_run({{"workload.num_prompts", "5"}}));
   EXPECT_TRUE(at_path(result, "findings.worst")->is_null());
 }
 

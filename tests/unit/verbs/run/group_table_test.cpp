@@ -1,5 +1,3 @@
-#include "verbs/run/group_table.hpp"
-
 #include <cstddef>
 #include <string>
 
@@ -7,9 +5,13 @@
 #include <gtest/gtest.h>
 
 #include "domain/label_set.hpp"
-#include "unit/verbs/run/example_result.hpp"
 #include "metrics/summary.hpp"
+#include "metrics/summary_tree.hpp"
 #include "report/palette.hpp"
+#include "report/table/sheet.hpp"
+#include "report/table/table.hpp"
+#include "unit/verbs/run/example_result.hpp"
+#include "verbs/run/run_view.hpp"
 
 namespace ridgeline::verbs {
 namespace {
@@ -23,17 +25,23 @@ metrics::GroupSummary group(std::string name, std::int64_t requests, double base
   group.name = std::move(name);
   group.requests = requests;
   group.completed = requests;
-  group.ttft_ms = testing::ramp(base);
+  group.ttft_ms = fixtures::ramp(base);
   group.good_share = 0.5;
   return group;
 }
 
 metrics::Summary summary_of(std::size_t groups) {
-  metrics::Summary summary = testing::example_result().summary;
+  metrics::Summary summary = fixtures::example_result().summary;
   for (std::size_t i = 0; i < groups; ++i) {
     summary.groups.push_back(group("tenant-" + std::to_string(i), 100, 10.0));
   }
   return summary;
+}
+
+std::string group_tables(const metrics::Summary& summary, const report::TextStyle& style) {
+  report::Sheet sheet("Groups");
+  add_groups(metrics::summary_tree(summary), sheet);
+  return sheet.render(report::Face::kTerminal, style);
 }
 
 TEST(GroupTable, HasTheColumnsThatFit) {

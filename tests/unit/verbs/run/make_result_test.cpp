@@ -48,7 +48,6 @@ TEST(RunResultOf, TellsHowFastAndHowMuchWasJumped) {
   EXPECT_EQ(result.run_info.jumped_share, 0.75);
   EXPECT_EQ(result.digest, "d");
   EXPECT_EQ(result.config.find("model")->as_string(), "llama-3.1-8b");
-  EXPECT_EQ(result.settings.front().first, "model");
 }
 
 TEST(RunResultOf, NothingAnsweredIsAnError) {

@@ -4,10 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include "unit/verbs/run/a_run.hpp"
 #include "document/document.hpp"
 #include "document/node_path.hpp"
-#include "report/figures/figure.hpp"
+#include "report/chart/figure.hpp"
+#include "unit/verbs/run/a_run.hpp"
 #include "verbs/run/result_tree.hpp"
 
 namespace ridgeline::verbs {
@@ -17,7 +17,7 @@ using report::figures::number_at;
 
 TEST(MeanSteps, PartsOfAStepAreItsTime) {
   for (const char* const step : {"mean_steps.decode", "mean_steps.prompt"}) {
-    const document::Node* const node = at_path(testing::a_result(), step);
+    const document::Node* const node = at_path(fixtures::a_result(), step);
     ASSERT_NE(node, nullptr);
     double sum = 0.0;
     for (const document::Node& part : node->find("parts")->items()) {
@@ -28,7 +28,7 @@ TEST(MeanSteps, PartsOfAStepAreItsTime) {
 }
 
 TEST(MeanSteps, BatchesAreTheRunsMeans) {
-  const auto& result = testing::a_result();
+  const auto& result = fixtures::a_result();
   EXPECT_EQ(number_at(result, "mean_steps.prompt.prompt_tokens"), 512.0);
   const double requests = number_at(result, "mean_steps.decode.requests");
   EXPECT_GE(requests, 1.0);
@@ -39,13 +39,13 @@ TEST(MeanSteps, BatchesAreTheRunsMeans) {
 }
 
 TEST(MeanSteps, ARunOfSingleTokensHasNoDecode) {
-  const auto tree = result_tree(testing::a_run({{"workload.output_len", "1"}}));
+  const auto tree = result_tree(fixtures::a_run({{"workload.output_len", "1"}}));
   EXPECT_TRUE(at_path(tree, "mean_steps.decode")->is_null());
   EXPECT_TRUE(at_path(tree, "mean_steps.prompt")->is_map());
 }
 
 TEST(GpuMemory, PartsAreWhatIsUsable) {
-  const document::Node* const memory = at_path(testing::a_result(), "gpu_memory");
+  const document::Node* const memory = at_path(fixtures::a_result(), "gpu_memory");
   ASSERT_NE(memory, nullptr);
   double sum = 0.0;
   for (const auto& member : memory->members()) {
@@ -56,7 +56,7 @@ TEST(GpuMemory, PartsAreWhatIsUsable) {
   EXPECT_NEAR(sum, number_at(*memory, "usable_gib"), 1e-6);
   EXPECT_GT(number_at(*memory, "weights_gib"), 14.0);
   for (const char* const engine : {"sglang", "tensorrt-llm"}) {
-    const auto tree = result_tree(testing::a_run({{"engine.version", engine}}));
+    const auto tree = result_tree(fixtures::a_run({{"engine.version", engine}}));
     EXPECT_GT(number_at(tree, "gpu_memory.kv_cache_gib"), 1.0) << engine;
     EXPECT_GE(number_at(tree, "gpu_memory.other_gib"), 0.0) << engine;
   }

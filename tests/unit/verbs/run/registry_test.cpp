@@ -9,11 +9,12 @@
 #include "unit/verbs/run/example_result.hpp"
 #include "verbs/run/csv.hpp"
 #include "verbs/run/result_json.hpp"
+#include "verbs/run/result_tree.hpp"
 
 namespace ridgeline::verbs {
 namespace {
 
-using testing::example_result;
+using fixtures::example_result;
 using ::testing::HasSubstr;
 
 std::string rendered(const std::string& name) {
@@ -40,9 +41,9 @@ TEST(Exporters, HaveNamesAndExtensionsOfTheirOwn) {
 TEST(Exporters, RenderWhatTheyAreCalled) {
   EXPECT_EQ(rendered("json"), result_json(example_result()));
   EXPECT_EQ(rendered("ndjson"), result_ndjson(example_result()));
-  EXPECT_EQ(rendered("csv"), summary_csv(example_result()));
+  EXPECT_EQ(rendered("csv"), run_csv(result_tree(example_result())));
   EXPECT_THAT(rendered("table"), HasSubstr("TTFT      ms      182"));
-  EXPECT_THAT(rendered("markdown"), HasSubstr("| TTFT | 182 |"));
+  EXPECT_THAT(rendered("markdown"), HasSubstr("| TTFT | ms | 182 |"));
   EXPECT_THAT(
       rendered("svg"),
       ::testing::AllOf(::testing::StartsWith("<svg "), HasSubstr("TTFT"), HasSubstr("</svg>")));

@@ -10,6 +10,9 @@
 #include <gtest/gtest.h>
 
 #include "document/document.hpp"
+#include "document/node_json.hpp"
+#include "metrics/series_tree.hpp"
+#include "unit/verbs/run/a_run.hpp"
 #include "unit/verbs/run/example_result.hpp"
 #include "verbs/run/result_tree.hpp"
 #include "verbs/run/run_result.hpp"
@@ -17,10 +20,10 @@
 namespace ridgeline::verbs {
 namespace {
 
+using fixtures::example_result;
+using fixtures::rejected_result;
 using ::testing::ElementsAre;
-using testing::example_result;
 using ::testing::HasSubstr;
-using testing::rejected_result;
 
 std::vector<std::string> keys(const document::Node& map) {
   std::vector<std::string> names;
@@ -55,10 +58,26 @@ bool warns_of(const document::Node& result, const std::string& field) {
   });
 }
 
+TEST(ResultJson, WritesASeriesAsItsTree) {
+  const RunResult result = fixtures::a_run();
+  ASSERT_TRUE(result.series);
+  const document::Node tree = parsed(result);
+  EXPECT_EQ(document::json_line(at(tree, "series")),
+            document::json_line(metrics::series_tree(*result.series)));
+}
+
 TEST(ResultJson, KeepsTheOrderOfItsKeys) {
   const document::Node result = parsed(example_result());
   EXPECT_THAT(keys(result),
-              ElementsAre("schema_version", "run_info", "config", "summary", "warnings", "digest"));
+              ElementsAre("schema_version",
+                          "run_info",
+                          "headline",
+                          "command",
+                          "stated",
+                          "config",
+                          "summary",
+                          "warnings",
+                          "digest"));
   EXPECT_THAT(keys(at(result, "summary")),
               ElementsAre("completed",
                           "length_capped",

@@ -16,10 +16,10 @@ using ::testing::HasSubstr;
 
 /// The second has no answer that was timed.
 std::vector<ComparedRun> two_runs() {
-  std::vector<ComparedRun> runs = {{.model = "kernel", .result = testing::example_result()},
-                                   {.model = "v1", .result = testing::example_result()}};
+  std::vector<ComparedRun> runs = {{.model = "kernel", .result = fixtures::example_result()},
+                                   {.model = "v1", .result = fixtures::example_result()}};
   runs[1].result.headline[0] += ", step times by v1";
-  runs[1].result.summary.client.by_metric[3] = testing::ramp(13680.0);
+  runs[1].result.summary.client.by_metric[3] = fixtures::ramp(13680.0);
   runs[1].result.summary.client.by_metric[0].reset();
   return runs;
 }

@@ -36,7 +36,7 @@ ADAPTERS = {
     "xxhash.h": ("src/core/digest.cpp",),
     # libstdc++'s stream over an open descriptor.
     "ext/": ("src/cli/output_file.cpp",),
-    "protozero/pbf_writer.hpp": ("src/report/perfetto.cpp",),
+    "protozero/pbf_writer.hpp": ("src/sim/logs/perfetto.cpp",),
     "zlib.h": ("src/document/gzip.cpp", "src/document/gzip_writer.cpp"),
     "zstd.h": ("src/workload/traces/reading/zstd_input.cpp",),
     "curl/": ("src/observe/http_client.cpp",),

@@ -401,10 +401,10 @@ def test_verbs_write_files_as_they_print(ridgeline, tmp_path):
         assert (tmp_path / "out.txt").read_text() == shown.stdout
         assert (tmp_path / "out.json").read_text() == ridgeline(*words, "--format", "json").stdout
         assert ridgeline(*words, "--format", "json", "-o", "-").stdout == (tmp_path / "out.json").read_text()
-        refused = ridgeline(*words, "-o", "out.csv")
+        refused = ridgeline(*words, "-o", "out.svg")
         assert refused.returncode == 2
-        assert "found 'out.csv', expected a name that ends in one of .txt, .json" in refused.stderr
-        assert not (tmp_path / "out.csv").exists()
+        assert "found 'out.svg', expected a name that ends in one of .txt, .json" in refused.stderr
+        assert not (tmp_path / "out.svg").exists()
 
 
 def test_a_step_fits_a_terminal_of_80_columns(ridgeline):

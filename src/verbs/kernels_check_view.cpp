@@ -181,7 +181,7 @@ Node kernel_check_tree(const TableCheck& check) {
   };
   const auto refused = [](const core::Error& error) -> Node {
     return MapBuilder()
-        .add("file", error.where.file)
+        .add("file", error.where.file.text())
         .add("line", error.where.line)
         .add("message", core::to_string(error));
   };

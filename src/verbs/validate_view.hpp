@@ -14,8 +14,8 @@ struct AddedSections {
   std::string behind_coverage = {};
 };
 using AddSections = AddedSections (*)(const document::Node& tree,
-                                      Face face,
-                                      const TextStyle& style);
+                                      report::Face face,
+                                      const report::TextStyle& style);
 /// From now on validations have these too: a program that adds to their trees says so at its start.
 void add_to_validations(AddSections add);
 

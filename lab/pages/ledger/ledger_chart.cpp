@@ -37,7 +37,7 @@ std::string label_of(const Node& node) {
 }
 
 /// Values of one column, where a row has a number there.
-std::vector<std::optional<double>> verbs::column(const std::vector<Node>& rows, std::size_t index) {
+std::vector<std::optional<double>> column(const std::vector<Node>& rows, std::size_t index) {
   std::vector<std::optional<double>> values;
   for (const Node& row : rows) {
     const Node& cell = row.items()[index];
@@ -155,7 +155,7 @@ std::string ledger_chart(const studies::SettledClaim& found) {
     }
     drawn.push_back(static_cast<std::size_t>(place));
     for (const auto& rows : {table.rows, found.rows}) {
-      for (const auto& value : verbs::column(rows, drawn.back())) {
+      for (const auto& value : column(rows, drawn.back())) {
         top = std::max(top, value.value_or(0.0));
       }
     }
@@ -176,8 +176,8 @@ std::string ledger_chart(const studies::SettledClaim& found) {
         i,
         at + 12.0,
         xml_escaped(name));
-    marks += chart.line(verbs::column(found.rows, drawn[i]), i) +
-             chart.rings(verbs::column(table.rows, drawn[i]), i);
+    marks += chart.line(column(found.rows, drawn[i]), i) +
+             chart.rings(column(table.rows, drawn[i]), i);
   }
   return fmt::format(
       "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\"><text x=\"4\" y=\"14\" "

@@ -73,7 +73,8 @@ const std::array<KnownView, 7> kViews = {
 const SavedView* view_of(const Node& saved) {
   // Several models on one batch are known by the first.
   const report::Rows models = report::rows_at(saved, "models");
-  const Node& tree = models.empty() ? saved : *models.front();
+  const bool is_several = !models.empty() && models.front()->find("parts") != nullptr;
+  const Node& tree = is_several ? *models.front() : saved;
   const auto known = std::ranges::find_if(kViews, [&](const KnownView& one) {
     return std::ranges::all_of(one.keys,
                                [&](std::string_view key) { return tree.find(key) != nullptr; });

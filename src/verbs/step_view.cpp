@@ -124,7 +124,7 @@ void add_parts(report::Sheet& sheet, const Node& tree, std::string_view path, st
                 const double bytes = number_at(*part, "bytes");
                 const double flops = number_at(*part, "flops");
                 MapBuilder row;
-                for (const auto& [key, value, where] : part->members()) {
+                for (const auto& [key, value, where] : members_at(*part, "")) {
                   row.add(key, key == "source" ? text_node(source_text(*part)) : value);
                 }
                 const double us = number_at(*part, "us");

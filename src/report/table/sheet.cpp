@@ -22,6 +22,18 @@
 namespace ridgeline::report {
 namespace {
 
+/// Text of a paragraph of Markdown: nothing in it is markup.
+std::string plain(std::string_view text) {
+  std::string escaped;
+  for (const char c : printable(text, false)) {
+    if (std::string_view("\\`*_[]<>|#").find(c) != std::string_view::npos) {
+      escaped += '\\';
+    }
+    escaped += c;
+  }
+  return escaped;
+}
+
 /// Words on a page, where they wrap by themselves.
 std::string joined(const std::vector<Sheet::Words>& words, std::string_view between) {
   std::string text;
@@ -142,13 +154,13 @@ std::string Sheet::on_page(const Part& part, Face face, const TextStyle& style) 
       return html ? fmt::format("<p><b>{}</b> {}</p>\n",
                                 xml_escaped(part.label),
                                 xml_escaped(part.words.front().text))
-                  : fmt::format("- **{}** {}\n", part.label, part.words.front().text);
+                  : fmt::format("- **{}** {}\n", plain(part.label), plain(part.words.front().text));
     case Kind::kLine:
     case Kind::kRow:
       break;
   }
   const std::string text = label + joined(part.words, ", ");
-  return html ? fmt::format("<p>{}</p>\n", xml_escaped(text)) : text + "\n\n";
+  return html ? fmt::format("<p>{}</p>\n", xml_escaped(text)) : plain(text) + "\n\n";
 }
 
 std::string Sheet::render(Face face, const TextStyle& style) const {

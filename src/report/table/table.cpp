@@ -93,7 +93,7 @@ std::string spelt(const std::string& text,
       return column.most > 0 ? shortened(safe, column.most, style.ascii) : safe;
     }
     case Face::kMarkdown:
-      return markdown_cell(text);
+      return markdown_cell(printable(text, false));
     case Face::kHtml:
       return xml_escaped(text);
     case Face::kCsv:

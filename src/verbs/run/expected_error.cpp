@@ -70,7 +70,7 @@ std::vector<std::string> expected_error_words(const Node& errors) {
   std::vector<std::string> unlike;
   if (errors.is_map() && !errors.members().empty()) {
     for (const Node* name : report::rows_at(errors.members().front().value, "unknown")) {
-      unlike.push_back(name->as_string());
+      unlike.push_back(report::cell_text(name, report::Format::kText));
     }
   }
   if (!unlike.empty()) {

@@ -120,8 +120,9 @@ TEST(HtmlReport, SaysTheCommandThatRepeatsIt) {
 
 TEST(HtmlReport, ReadsResultsOfOtherFiles) {
   const PageWords words = words_of(verbs::fixtures::a_result(), "run.json");
-  EXPECT_EQ(words.headline, "llama-3.1-8b on h100");
-  EXPECT_EQ(words.command, "ridgeline run run.json");
+  EXPECT_THAT(words.headline, ::testing::StartsWith("llama-3.1-8b on h100 \u00b7 "));
+  EXPECT_THAT(words.command, ::testing::StartsWith("ridgeline run --model llama-3.1-8b"));
+  EXPECT_EQ(words_of(document::Node(), "old.json").command, "ridgeline run old.json");
   const auto none = result_in_page("<!doctype html>\n<p>hello", "other.html");
   ASSERT_FALSE(none.has_value());
   EXPECT_EQ(none.error().front().where.file, "other.html");

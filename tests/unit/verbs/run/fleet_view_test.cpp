@@ -162,6 +162,7 @@ TEST(OperationsLines, SayWhatHappened) {
 TEST(OperationsLines, SayHowAnUpdateWent) {
   metrics::OperationsSummary all;
   all.updates = test::two_updates();
+  all.retries.emplace();
   const std::string text = table_of([&](auto& fleet) { fleet.operations = all; });
   EXPECT_THAT(text,
               HasSubstr("update       4 of 4 instances replaced from 60.0 s on, over after "));

@@ -208,7 +208,7 @@ TEST(ResultTable, IsMarkdownToo) {
   EXPECT_THAT(text, HasSubstr("llama-3.1-8b on h100, 8 req/s (Poisson), seed 1\n"));
   EXPECT_THAT(text, HasSubstr("| TPOT | ms | 24.2 | 26.2 | 27.2 | 29.2 | 30.2 |"));
   EXPECT_THAT(text, HasSubstr("KV cache: peak 91.4 %, mean 50.0 %"));
-  EXPECT_THAT(text, HasSubstr("- **W-max-model-len** a | b"));
+  EXPECT_THAT(text, HasSubstr("- **W-max-model-len** a \\| b"));
 }
 
 TEST(ResultTable, PowerIsARangeWhereTheGpuWasNotMeasured) {

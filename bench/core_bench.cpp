@@ -15,10 +15,10 @@
 #include "core/event_queue.hpp"
 #include "core/math.hpp"
 #include "core/rng.hpp"
+#include "core/statistics/moments.hpp"
+#include "core/statistics/quantile_sketch.hpp"
+#include "core/statistics/quantiles.hpp"
 #include "core/time.hpp"
-#include "statistics/moments.hpp"
-#include "statistics/quantile_sketch.hpp"
-#include "statistics/quantiles.hpp"
 
 namespace {
 

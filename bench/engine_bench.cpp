@@ -15,10 +15,10 @@
 #include "engine/options.hpp"
 #include "engine/vllm/fast/finish_ring.hpp"
 #include "engine/vllm/fast/prefix_cache.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/kernel/constants.hpp"
 #include "latency/kernel/kernel_model.hpp"
 #include "latency/step_time_model.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 
 namespace {

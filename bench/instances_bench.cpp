@@ -17,10 +17,10 @@
 #include "domain/request.hpp"
 #include "engine/instance.hpp"
 #include "engine/options.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/kernel/constants.hpp"
 #include "latency/kernel/kernel_model.hpp"
 #include "latency/step_time_model.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 
 namespace {

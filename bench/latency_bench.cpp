@@ -9,7 +9,6 @@
 
 #include "core/units.hpp"
 #include "domain/step.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/kernel/constants.hpp"
 #include "latency/kernel/kernel_model.hpp"
 #include "latency/measured/kernel_tables.hpp"
@@ -18,6 +17,7 @@
 #include "latency/measured/measured_kernels.hpp"
 #include "latency/step_time_model.hpp"
 #include "latency/table/table_model.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 
 namespace {

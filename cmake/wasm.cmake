@@ -23,12 +23,13 @@ target_compile_definitions(simdjson PUBLIC SIMDJSON_EXCEPTIONS=0)
 add_library(simdjson::simdjson ALIAS simdjson)
 
 # What needs files, threads or measurements: whole layers, and in others the files that serve these layers.
-set(RIDGELINE_LAYERS_LEFT_OUT sweep plan deploy evidence live)
+set(RIDGELINE_LAYERS_LEFT_OUT sweep plan deploy evidence)
 set(RIDGELINE_FILES_LEFT_OUT
     "api/(arrow|library|session_api|stepped_run|tree)[.]cpp$"
     "core/system_library[.]cpp$"
     "document/(gzip_writer|save|temporary|yaml_writer)[.]cpp$"
     "latency/fit/"
+    "sim/live/"
     "report/(comparison_page|front_page|plan_page)[.]cpp$"
     "sim/logs/"
     "verbs/clients/"

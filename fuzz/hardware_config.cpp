@@ -9,8 +9,8 @@
 #include "core/result.hpp"
 #include "core/text.hpp"
 #include "document/document.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/roofline/constants.hpp"
+#include "model/hardware/gpu_spec.hpp"
 
 namespace {
 

@@ -15,7 +15,7 @@
 #include "core/check.hpp"
 #include "core/result.hpp"
 #include "engine/profiles.hpp"
-#include "hardware/gpu_spec.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/check.hpp"
-#include "text/tokenizer.hpp"
+#include "openai/text/tokenizer.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view all(reinterpret_cast<const char*>(data), size);

@@ -30,7 +30,7 @@ ADAPTERS = {
     "fmt/": ("src/*", "lab/*"),
     "tl/expected.hpp": ("src/core/result.hpp", "src/openai/api_error.hpp"),
     "yaml-cpp/": ("src/document/yaml_document.cpp",),
-    "simdjson.h": ("src/document/json_document.cpp", "src/openai/*", "src/text/tokenizer_file.cpp"),
+    "simdjson.h": ("src/document/json_document.cpp", "src/openai/*", "src/openai/text/tokenizer_file.cpp"),
     "boost/": ("src/serve/net/http_parser.cpp",),
     "tsl/": ("src/engine/vllm/fast/prefix_cache.cpp",),
     "xxhash.h": ("src/core/digest.cpp",),
@@ -54,7 +54,7 @@ PLATFORM_FILES = (
     "src/verbs/run.cpp",
     "src/api/c_api.cpp",
     "src/metrics/byte_slabs.cpp",
-    "src/live/arrival_log.cpp",
+    "src/sim/live/arrival_log.cpp",
     "src/openai/arrival_time.hpp",
     "src/serve/net/*",
 )
@@ -95,7 +95,7 @@ BANS = (
         r"\b(system_clock|steady_clock|high_resolution_clock|gettimeofday|clock_gettime|utc_clock)\b"
         r"|(?<![\w.>])(std::|::)(time|clock)\s*\(",
         "simulated time only; the wall clock is for progress, run_info and servers",
-        ("src/cli/*", "src/verbs/clock.hpp", "src/observe/run_clock.hpp", "src/openai/arrival_time.hpp", "src/live/clock.*"),
+        ("src/cli/*", "src/verbs/clock.hpp", "src/observe/run_clock.hpp", "src/openai/arrival_time.hpp", "src/sim/live/clock.*"),
     ),
     Ban(
         r"\b(random_device|mt19937(_64)?|minstd_rand0?|default_random_engine|knuth_b|ranlux\w+)\b"
@@ -667,7 +667,7 @@ PADDING_FILES = (
     "src/report/terminal_plot.cpp",
     "src/report/run_changes.cpp",
     "src/cli/*",
-    "src/live/arrival_log.cpp",
+    "src/sim/live/arrival_log.cpp",
     "src/observe/summary.cpp",
     "src/verbs/explain_table.cpp",
     "src/verbs/plan_measurements.cpp",

@@ -12,7 +12,6 @@
 
 #include <fmt/format.h>
 
-#include "accuracy/bands.hpp"
 #include "document/document.hpp"
 #include "document/node_builder.hpp"
 #include "document/node_path.hpp"
@@ -22,6 +21,7 @@
 #include "lab/scoring/left_out_bands.hpp"
 #include "lab/scoring/left_out_row.hpp"
 #include "lab/scoring/ranking.hpp"
+#include "latency/accuracy/bands.hpp"
 #include "report/chart/figure.hpp"
 #include "report/format.hpp"
 #include "report/html_page.hpp"

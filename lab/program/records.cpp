@@ -12,7 +12,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "accuracy/bands.hpp"
 #include "cli/verb_command.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
@@ -27,6 +26,7 @@
 #include "lab/scoring/left_out_bands.hpp"
 #include "lab/scoring/ranking.hpp"
 #include "lab/scoring/ranking_limit.hpp"
+#include "latency/accuracy/bands.hpp"
 #include "verbs/host.hpp"
 #include "verbs/measured_files.hpp"
 #include "verbs/registry.hpp"

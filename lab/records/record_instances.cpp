@@ -13,11 +13,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cluster/link/presets.hpp"
 #include "document/document.hpp"
 #include "lab/records/evidence_words.hpp"
 #include "lab/records/ladder.hpp"
 #include "lab/records/record_identity.hpp"
-#include "link/presets.hpp"
 
 namespace ridgeline::records {
 namespace {

@@ -12,13 +12,13 @@
 
 #include <fmt/format.h>
 
-#include "accuracy/bands.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/loose_node.hpp"
 #include "evidence/validate/measured_run.hpp"
 #include "evidence/validate/prediction.hpp"
 #include "evidence/validate/scores.hpp"
 #include "lab/scoring/evidence_words.hpp"
+#include "latency/accuracy/bands.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
 #include "scenario/scenario.hpp"

@@ -19,11 +19,11 @@
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/prediction.hpp"
 #include "evidence/validate/scores.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "lab/scoring/evidence_words.hpp"
 #include "lab/scoring/first_use_fit.hpp"
 #include "lab/scoring/traits.hpp"
 #include "latency/kernel/constants.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "scenario/scenario.hpp"
 
 namespace ridgeline::scoring {

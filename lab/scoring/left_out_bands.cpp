@@ -13,10 +13,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "accuracy/bands.hpp"
 #include "evidence/validate/coverage.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/scores.hpp"
+#include "latency/accuracy/bands.hpp"
 
 namespace ridgeline::scoring {
 namespace {

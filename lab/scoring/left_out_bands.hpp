@@ -3,9 +3,9 @@
 #include <map>
 #include <vector>
 
-#include "accuracy/bands.hpp"
 #include "evidence/validate/coverage.hpp"
 #include "lab/scoring/evidence_words.hpp"
+#include "latency/accuracy/bands.hpp"
 
 namespace ridgeline::scoring {
 

@@ -14,13 +14,13 @@
 
 #include <fmt/format.h>
 
-#include "accuracy/bands.hpp"
 #include "core/math.hpp"
+#include "core/statistics/quantiles.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/scores.hpp"
 #include "lab/scoring/evidence_words.hpp"
 #include "lab/scoring/left_out_bands.hpp"
-#include "statistics/quantiles.hpp"
+#include "latency/accuracy/bands.hpp"
 
 namespace ridgeline::scoring {
 namespace {

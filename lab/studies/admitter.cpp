@@ -17,6 +17,7 @@
 #include "core/parallel.hpp"
 #include "core/result.hpp"
 #include "core/rng.hpp"
+#include "core/statistics/quantiles.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/record.hpp"
@@ -26,7 +27,6 @@
 #include "lab/studies/registry.hpp"
 #include "lab/studies/study.hpp"
 #include "metrics/request_metrics.hpp"
-#include "statistics/quantiles.hpp"
 #include "workload/source.hpp"
 
 namespace ridgeline::studies {

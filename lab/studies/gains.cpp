@@ -14,12 +14,12 @@
 #include <fmt/core.h>
 
 #include "core/rng.hpp"
+#include "core/statistics/quantiles.hpp"
 #include "document/document.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "lab/studies/lab.hpp"
 #include "lab/studies/measured_arms.hpp"
 #include "lab/studies/study.hpp"
-#include "statistics/quantiles.hpp"
 
 namespace ridgeline::studies {
 namespace {

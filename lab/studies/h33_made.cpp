@@ -10,7 +10,6 @@
 #include "core/result.hpp"
 #include "core/units.hpp"
 #include "domain/step.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "lab/studies/h33_answers.hpp"
 #include "lab/studies/lab.hpp"
 #include "lab/studies/study.hpp"
@@ -21,6 +20,7 @@
 #include "latency/roofline/network.hpp"
 #include "latency/roofline/switches.hpp"
 #include "latency/roofline/table_mfu.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 
 namespace ridgeline::studies::h33 {

@@ -15,11 +15,11 @@
 #include "core/units.hpp"
 #include "document/document.hpp"
 #include "domain/step.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "lab/studies/lab.hpp"
 #include "lab/studies/registry.hpp"
 #include "lab/studies/study.hpp"
 #include "latency/step_time_model.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
 

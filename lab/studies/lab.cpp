@@ -15,7 +15,6 @@
 #include "core/units.hpp"
 #include "document/document.hpp"
 #include "domain/step.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "lab/studies/study.hpp"
 #include "latency/measured/kernel_tables.hpp"
 #include "latency/measured/shared_tables.hpp"
@@ -23,6 +22,7 @@
 #include "latency/roofline/step_cost.hpp"
 #include "latency/roofline/switches.hpp"
 #include "latency/step_time_model.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 
 namespace ridgeline::studies {

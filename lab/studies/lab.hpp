@@ -10,13 +10,13 @@
 #include "core/units.hpp"
 #include "document/document.hpp"
 #include "domain/step.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "lab/studies/study.hpp"
 #include "latency/measured/kernel_tables.hpp"
 #include "latency/measured/shared_tables.hpp"
 #include "latency/roofline/roofline_model.hpp"
 #include "latency/roofline/step_cost.hpp"
 #include "latency/step_time_model.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 
 namespace ridgeline::studies {

@@ -11,6 +11,7 @@
 
 #include "core/check.hpp"
 #include "core/result.hpp"
+#include "core/statistics/quantiles.hpp"
 #include "core/time.hpp"
 #include "domain/record.hpp"
 #include "lab/records/campaign.hpp"
@@ -18,7 +19,6 @@
 #include "lab/studies/fleet_run.hpp"
 #include "metrics/request_metrics.hpp"
 #include "scenario/scenario.hpp"
-#include "statistics/quantiles.hpp"
 
 namespace ridgeline::studies {
 namespace {

@@ -16,13 +16,13 @@
 #include "core/units.hpp"
 #include "domain/step.hpp"
 #include "evidence/validate/evidence.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "lab/studies/gains.hpp"
 #include "lab/studies/lab.hpp"
 #include "lab/studies/measured_arms.hpp"
 #include "lab/studies/registry.hpp"
 #include "lab/studies/study.hpp"
 #include "latency/step_time_model.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 
 namespace ridgeline::studies {

@@ -22,12 +22,12 @@
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "document/json_writer.hpp"
-#include "live/clock.hpp"
 #include "report/chart/figure.hpp"
 #include "serve/net/connection.hpp"
 #include "serve/net/event_loop.hpp"
 #include "serve/net/http_parser.hpp"
 #include "serve/net/listener.hpp"
+#include "sim/live/clock.hpp"
 
 namespace ridgeline::cli {
 namespace {

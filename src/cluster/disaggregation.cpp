@@ -6,17 +6,17 @@
 #include <optional>
 #include <utility>
 
+#include "cluster/disaggregation/registry.hpp"
 #include "cluster/gateway.hpp"
+#include "cluster/link/kv_link.hpp"
 #include "cluster/part.hpp"
 #include "core/check.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
-#include "disaggregation/registry.hpp"
 #include "domain/record.hpp"
 #include "domain/request.hpp"
 #include "engine/leg.hpp"
-#include "link/kv_link.hpp"
 
 namespace ridgeline::cluster {
 

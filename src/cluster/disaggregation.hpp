@@ -11,19 +11,19 @@
 #include <utility>
 #include <vector>
 
+#include "cluster/disaggregation/decider.hpp"
+#include "cluster/disaggregation/registry.hpp"
 #include "cluster/gateway.hpp"
+#include "cluster/link/kv_link.hpp"
+#include "cluster/link/topology.hpp"
 #include "cluster/part.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
 #include "core/time_sum.hpp"
 #include "core/units.hpp"
-#include "disaggregation/decider.hpp"
-#include "disaggregation/registry.hpp"
 #include "domain/record.hpp"
 #include "domain/request.hpp"
 #include "engine/leg.hpp"
-#include "link/kv_link.hpp"
-#include "link/topology.hpp"
 #include "routing/router.hpp"
 
 namespace ridgeline::cluster {

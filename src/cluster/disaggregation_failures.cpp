@@ -6,11 +6,11 @@
 
 #include "cluster/disaggregation.hpp"
 #include "cluster/gateway.hpp"
+#include "cluster/link/kv_link.hpp"
 #include "cluster/part.hpp"
 #include "core/ids.hpp"
 #include "core/int128.hpp"
 #include "core/time.hpp"
-#include "link/kv_link.hpp"
 
 namespace ridgeline::cluster {
 

@@ -12,7 +12,10 @@
 
 #include "cluster/gateway.hpp"
 #include "cluster/kv_offload_connector.hpp"
+#include "cluster/link/kv_link.hpp"
 #include "cluster/part.hpp"
+#include "cluster/store/eviction.hpp"
+#include "cluster/store/tier.hpp"
 #include "core/check.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
@@ -21,10 +24,7 @@
 #include "domain/step.hpp"
 #include "engine/kv_connector.hpp"
 #include "engine/prefix_hashes.hpp"
-#include "link/kv_link.hpp"
 #include "routing/router.hpp"
-#include "store/eviction.hpp"
-#include "store/tier.hpp"
 
 namespace ridgeline::cluster {
 namespace {

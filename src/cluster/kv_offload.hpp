@@ -13,7 +13,11 @@
 #include <vector>
 
 #include "cluster/gateway.hpp"
+#include "cluster/link/kv_link.hpp"
 #include "cluster/part.hpp"
+#include "cluster/store/eviction.hpp"
+#include "cluster/store/rules.hpp"
+#include "cluster/store/tier.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
 #include "core/time_sum.hpp"
@@ -21,11 +25,7 @@
 #include "domain/request.hpp"
 #include "engine/kv_connector.hpp"
 #include "latency/step_time_model.hpp"
-#include "link/kv_link.hpp"
 #include "routing/router.hpp"
-#include "store/eviction.hpp"
-#include "store/rules.hpp"
-#include "store/tier.hpp"
 
 namespace ridgeline::cluster {
 

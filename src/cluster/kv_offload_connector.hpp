@@ -9,12 +9,12 @@
 #include <utility>
 
 #include "cluster/kv_offload.hpp"
+#include "cluster/store/eviction.hpp"
+#include "cluster/store/tier.hpp"
 #include "core/ids.hpp"
 #include "core/key_map.hpp"
 #include "core/time.hpp"
 #include "engine/kv_connector.hpp"
-#include "store/eviction.hpp"
-#include "store/tier.hpp"
 
 namespace ridgeline::cluster {
 

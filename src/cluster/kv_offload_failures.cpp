@@ -5,11 +5,11 @@
 #include "cluster/kv_offload.hpp"
 #include "cluster/kv_offload_connector.hpp"
 #include "cluster/part.hpp"
+#include "cluster/store/eviction.hpp"
+#include "cluster/store/tier.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
 #include "engine/instance.hpp"
-#include "store/eviction.hpp"
-#include "store/tier.hpp"
 
 namespace ridgeline::cluster {
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "cluster/faults/fault.hpp"
 #include "cluster/gateway.hpp"
 #include "cluster/part.hpp"
 #include "core/check.hpp"
@@ -18,7 +19,6 @@
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/record.hpp"
-#include "faults/fault.hpp"
 #include "scaling/cold_start.hpp"
 #include "scaling/victim.hpp"
 

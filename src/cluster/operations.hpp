@@ -13,15 +13,15 @@
 #include <utility>
 #include <vector>
 
+#include "cluster/faults/fault.hpp"
+#include "cluster/faults/health_check.hpp"
+#include "cluster/faults/plan.hpp"
+#include "cluster/faults/retry.hpp"
 #include "cluster/lifecycle.hpp"
 #include "cluster/part.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
 #include "domain/record.hpp"
-#include "faults/fault.hpp"
-#include "faults/health_check.hpp"
-#include "faults/plan.hpp"
-#include "faults/retry.hpp"
 #include "routing/router.hpp"
 #include "scaling/cold_start.hpp"
 #include "scaling/rolling_update.hpp"

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "cluster/faults/fault.hpp"
 #include "cluster/gateway.hpp"
 #include "cluster/lifecycle.hpp"
 #include "cluster/operations.hpp"
@@ -13,7 +14,6 @@
 #include "core/time.hpp"
 #include "domain/record.hpp"
 #include "engine/instance.hpp"
-#include "faults/fault.hpp"
 
 namespace ridgeline::cluster {
 

@@ -25,7 +25,7 @@
 #include "document/catalogue.hpp"
 #include "document/document.hpp"
 #include "engine/schedulers.hpp"
-#include "hardware/gpu_spec.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/network_id.hpp"
 #include "scenario/deployment.hpp"
 #include "scenario/digest.hpp"

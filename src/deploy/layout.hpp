@@ -9,7 +9,7 @@
 
 #include "core/result.hpp"
 #include "document/document.hpp"
-#include "hardware/gpu_spec.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "scenario/deployment.hpp"
 #include "scenario/resolve.hpp"
 

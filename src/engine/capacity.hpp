@@ -7,7 +7,7 @@
 #include "core/units.hpp"
 #include "engine/options.hpp"
 #include "engine/profiles.hpp"
-#include "hardware/gpu_spec.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
 

@@ -11,7 +11,7 @@
 #include "document/parameter.hpp"
 #include "engine/capacity.hpp"
 #include "engine/options.hpp"
-#include "hardware/gpu_spec.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
 

@@ -13,8 +13,8 @@
 #include "document/document.hpp"
 #include "domain/draft_level.hpp"
 #include "domain/step.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/lookup_log.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
 

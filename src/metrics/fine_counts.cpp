@@ -9,12 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include "core/statistics/moments.hpp"
+#include "core/statistics/quantile_sketch.hpp"
 #include "core/time.hpp"
 #include "metrics/order_search.hpp"
 #include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
-#include "statistics/moments.hpp"
-#include "statistics/quantile_sketch.hpp"
 
 namespace ridgeline::metrics {
 

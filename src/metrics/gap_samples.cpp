@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "core/check.hpp"
+#include "core/statistics/moments.hpp"
+#include "core/statistics/quantile_sketch.hpp"
 #include "metrics/fine_counts.hpp"
 #include "metrics/order_search.hpp"
 #include "metrics/samples.hpp"
 #include "metrics/summary.hpp"
-#include "statistics/moments.hpp"
-#include "statistics/quantile_sketch.hpp"
 
 namespace ridgeline::metrics {
 

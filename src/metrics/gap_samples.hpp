@@ -5,12 +5,12 @@
 #include <optional>
 #include <vector>
 
+#include "core/statistics/moments.hpp"
+#include "core/statistics/quantile_sketch.hpp"
 #include "domain/record.hpp"
 #include "metrics/integer_table.hpp"
 #include "metrics/samples.hpp"
 #include "metrics/summary.hpp"
-#include "statistics/moments.hpp"
-#include "statistics/quantile_sketch.hpp"
 
 namespace ridgeline::metrics {
 

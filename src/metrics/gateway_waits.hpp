@@ -4,10 +4,10 @@
 #include <optional>
 #include <vector>
 
+#include "core/statistics/quantile_sketch.hpp"
 #include "core/time.hpp"
 #include "metrics/samples.hpp"
 #include "metrics/summary.hpp"
-#include "statistics/quantile_sketch.hpp"
 
 namespace ridgeline::metrics {
 

@@ -8,8 +8,8 @@
 #include <span>
 
 #include "core/check.hpp"
+#include "core/statistics/overflow.hpp"
 #include "metrics/byte_slabs.hpp"
-#include "statistics/overflow.hpp"
 
 namespace ridgeline::metrics {
 namespace {

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "core/check.hpp"
+#include "core/statistics/overflow.hpp"
+#include "core/statistics/quantiles.hpp"
 #include "metrics/integer_table.hpp"
-#include "statistics/overflow.hpp"
-#include "statistics/quantiles.hpp"
 
 namespace ridgeline::metrics {
 namespace {

@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
+#include "core/statistics/moments.hpp"
+#include "core/statistics/quantiles.hpp"
 #include "metrics/integer_table.hpp"
-#include "statistics/moments.hpp"
-#include "statistics/quantiles.hpp"
 
 namespace ridgeline::metrics {
 

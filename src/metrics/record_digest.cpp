@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/digest.hpp"
-#include "statistics/moments.hpp"
+#include "core/statistics/moments.hpp"
 
 namespace ridgeline::metrics {
 

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "core/int128.hpp"
+#include "core/statistics/moments.hpp"
 #include "domain/record.hpp"
-#include "statistics/moments.hpp"
 
 namespace ridgeline::metrics {
 

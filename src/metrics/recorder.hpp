@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/result.hpp"
+#include "core/statistics/queue_growth.hpp"
 #include "core/time.hpp"
 #include "domain/label_set.hpp"
 #include "domain/record.hpp"
@@ -27,7 +28,6 @@
 #include "metrics/tenant_table.hpp"
 #include "metrics/timeline.hpp"
 #include "metrics/work_done.hpp"
-#include "statistics/queue_growth.hpp"
 
 namespace ridgeline::metrics {
 

@@ -2,12 +2,12 @@
 
 #include <optional>
 
+#include "core/statistics/quantile_sketch.hpp"
 #include "core/time.hpp"
 #include "metrics/fine_counts.hpp"
 #include "metrics/latency_table.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/samples.hpp"
-#include "statistics/quantile_sketch.hpp"
 
 namespace ridgeline::metrics {
 namespace {

@@ -1,11 +1,11 @@
 #pragma once
 
+#include "core/statistics/quantile_sketch.hpp"
 #include "domain/record.hpp"
 #include "metrics/fine_counts.hpp"
 #include "metrics/latency_table.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/samples.hpp"
-#include "statistics/quantile_sketch.hpp"
 
 namespace ridgeline::metrics {
 

@@ -8,11 +8,11 @@
 #include <span>
 #include <vector>
 
+#include "core/statistics/moments.hpp"
+#include "core/statistics/quantile_sketch.hpp"
 #include "metrics/order_search.hpp"
 #include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
-#include "statistics/moments.hpp"
-#include "statistics/quantile_sketch.hpp"
 
 namespace ridgeline::metrics {
 namespace {

@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "core/int128.hpp"
+#include "core/statistics/quantile_buckets.hpp"
 #include "core/time.hpp"
 #include "domain/record.hpp"
 #include "domain/step.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/slo.hpp"
-#include "statistics/quantile_buckets.hpp"
 
 namespace ridgeline::metrics {
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/result.hpp"
+#include "core/statistics/queue_growth.hpp"
 #include "core/time.hpp"
 #include "core/time_sum.hpp"
 #include "core/units.hpp"
@@ -22,7 +23,6 @@
 #include "metrics/operations_summary.hpp"
 #include "metrics/power_summary.hpp"
 #include "metrics/slo.hpp"
-#include "statistics/queue_growth.hpp"
 
 namespace ridgeline::metrics {
 

@@ -11,7 +11,7 @@
 #include "document/json_writer.hpp"
 #include "domain/prompt.hpp"
 #include "domain/request.hpp"
-#include "text/words.hpp"
+#include "openai/text/words.hpp"
 
 namespace ridgeline::observe {
 namespace {

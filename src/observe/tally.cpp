@@ -11,10 +11,10 @@
 
 #include <fmt/format.h>
 
+#include "core/statistics/quantiles.hpp"
 #include "core/time.hpp"
 #include "observe/record.hpp"
 #include "observe/stop_rules.hpp"
-#include "statistics/quantiles.hpp"
 
 namespace ridgeline::observe {
 namespace {

@@ -13,8 +13,8 @@
 
 #include "core/text.hpp"
 #include "openai/prompt_builder.hpp"
-#include "text/tokenizer.hpp"
-#include "text/words.hpp"
+#include "openai/text/tokenizer.hpp"
+#include "openai/text/words.hpp"
 
 namespace ridgeline::openai {
 namespace {

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "text/pieces.hpp"
-#include "text/tokenizer.hpp"
+#include "openai/text/pieces.hpp"
+#include "openai/text/tokenizer.hpp"
 
 namespace ridgeline::openai {
 

@@ -15,7 +15,7 @@
 #include "openai/api.hpp"
 #include "openai/api_version.hpp"
 #include "openai/stream_events.hpp"
-#include "text/tokenizer.hpp"
+#include "openai/text/tokenizer.hpp"
 
 namespace ridgeline::openai {
 namespace {

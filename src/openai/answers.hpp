@@ -10,7 +10,7 @@
 #include "openai/answer_text.hpp"
 #include "openai/api_version.hpp"
 #include "openai/stream_events.hpp"
-#include "text/tokenizer.hpp"
+#include "openai/text/tokenizer.hpp"
 
 namespace ridgeline::openai {
 

@@ -13,9 +13,9 @@
 #include "domain/request.hpp"
 #include "openai/answer_text.hpp"
 #include "openai/request.hpp"
-#include "text/chat_tokens.hpp"
-#include "text/pieces.hpp"
-#include "text/tokenizer.hpp"
+#include "openai/text/chat_tokens.hpp"
+#include "openai/text/pieces.hpp"
+#include "openai/text/tokenizer.hpp"
 
 namespace ridgeline::openai {
 namespace {

@@ -12,8 +12,8 @@
 #include "core/units.hpp"
 #include "domain/prompt.hpp"
 #include "openai/request.hpp"
-#include "text/chat_tokens.hpp"
-#include "text/tokenizer.hpp"
+#include "openai/text/chat_tokens.hpp"
+#include "openai/text/tokenizer.hpp"
 
 namespace ridgeline::openai {
 

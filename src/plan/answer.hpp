@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "accuracy/bands.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "domain/step.hpp"
+#include "latency/accuracy/bands.hpp"
 #include "plan/cost.hpp"
 #include "plan/doubt.hpp"
 #include "plan/question.hpp"

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "accuracy/error_tree.hpp"
 #include "core/version.hpp"
 #include "document/document.hpp"
 #include "document/node_builder.hpp"
 #include "domain/step.hpp"
+#include "latency/accuracy/error_tree.hpp"
 #include "metrics/slo.hpp"
 #include "plan/answer.hpp"
 #include "plan/cost.hpp"

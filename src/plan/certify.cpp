@@ -15,6 +15,7 @@
 
 #include "core/math.hpp"
 #include "core/result.hpp"
+#include "core/statistics/quantile_sketch.hpp"
 #include "core/time.hpp"
 #include "domain/record.hpp"
 #include "metrics/request_metrics.hpp"
@@ -25,7 +26,6 @@
 #include "plan/target.hpp"
 #include "scenario/resolve.hpp"
 #include "sim/simulation.hpp"
-#include "statistics/quantile_sketch.hpp"
 
 namespace ridgeline::plan {
 namespace {

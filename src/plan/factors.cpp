@@ -15,7 +15,6 @@
 
 #include <fmt/format.h>
 
-#include "accuracy/bands.hpp"
 #include "core/distributions.hpp"
 #include "core/math.hpp"
 #include "core/shell_word.hpp"
@@ -23,6 +22,7 @@
 #include "core/units.hpp"
 #include "domain/step.hpp"
 #include "engine/serving.hpp"
+#include "latency/accuracy/bands.hpp"
 #include "metrics/slo.hpp"
 #include "model/model_spec.hpp"
 #include "model/network_id.hpp"

@@ -15,12 +15,12 @@
 
 #include <fmt/format.h>
 
-#include "accuracy/bands.hpp"
 #include "core/distributions.hpp"
 #include "core/math.hpp"
 #include "core/parallel.hpp"
 #include "core/result.hpp"
 #include "core/text.hpp"
+#include "latency/accuracy/bands.hpp"
 #include "plan/answer.hpp"
 #include "plan/certify.hpp"
 #include "plan/cost.hpp"

@@ -10,7 +10,7 @@
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "document/reader.hpp"
-#include "hardware/gpu_spec.hpp"
+#include "model/hardware/gpu_spec.hpp"
 
 namespace ridgeline::plan {
 namespace {

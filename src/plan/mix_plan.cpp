@@ -10,12 +10,12 @@
 
 #include <fmt/format.h>
 
-#include "accuracy/bands.hpp"
 #include "core/digest.hpp"
 #include "core/distributions.hpp"
 #include "core/math.hpp"
 #include "core/parallel.hpp"
 #include "document/basis.hpp"
+#include "latency/accuracy/bands.hpp"
 #include "plan/capacity.hpp"
 #include "plan/certify.hpp"
 #include "plan/linear_doubt.hpp"

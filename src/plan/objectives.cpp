@@ -10,7 +10,7 @@
 
 #include "core/result.hpp"
 #include "document/document.hpp"
-#include "hardware/gpu_spec.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "plan/cost.hpp"
 #include "plan/members.hpp"
 #include "plan/question.hpp"

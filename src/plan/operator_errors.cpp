@@ -9,13 +9,13 @@
 
 #include <fmt/format.h>
 
-#include "accuracy/bands.hpp"
 #include "core/check.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "document/embedded_file.hpp"
 #include "document/reader.hpp"
-#include "hardware/gpu_spec.hpp"
+#include "latency/accuracy/bands.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "plan/linear_doubt.hpp"
 #include "plan/operator_class.hpp"
 

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "core/result.hpp"
-#include "hardware/gpu_spec.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "plan/operator_class.hpp"
 
 namespace ridgeline::plan {

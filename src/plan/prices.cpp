@@ -18,7 +18,7 @@
 #include "document/document.hpp"
 #include "document/input_files.hpp"
 #include "document/reader.hpp"
-#include "hardware/gpu_spec.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "plan/data_files.hpp"
 
 namespace ridgeline::plan {

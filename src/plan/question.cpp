@@ -13,14 +13,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "accuracy/bands.hpp"
 #include "core/parse.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "document/node_builder.hpp"
 #include "document/reader.hpp"
 #include "engine/schedulers.hpp"
-#include "hardware/gpu_spec.hpp"
+#include "latency/accuracy/bands.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 #include "plan/engines.hpp"
 #include "plan/limits.hpp"

@@ -11,7 +11,7 @@
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "document/document.hpp"
-#include "hardware/gpu_spec.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "plan/aim.hpp"
 #include "plan/classes.hpp"
 #include "plan/cost.hpp"

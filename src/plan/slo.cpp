@@ -13,7 +13,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "accuracy/bands.hpp"
 #include "core/check.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
@@ -21,6 +20,7 @@
 #include "document/document.hpp"
 #include "document/embedded_file.hpp"
 #include "document/reader.hpp"
+#include "latency/accuracy/bands.hpp"
 #include "metrics/slo.hpp"
 #include "plan/data_files.hpp"
 #include "plan/refusals.hpp"

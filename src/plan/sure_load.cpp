@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "accuracy/bands.hpp"
 #include "core/distributions.hpp"
 #include "core/math.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
+#include "latency/accuracy/bands.hpp"
 #include "metrics/slo.hpp"
 #include "plan/answer.hpp"
 #include "plan/capacity.hpp"

@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "accuracy/bands.hpp"
 #include "core/result.hpp"
+#include "latency/accuracy/bands.hpp"
 #include "plan/answer.hpp"
 #include "plan/capacity.hpp"
 #include "plan/target.hpp"

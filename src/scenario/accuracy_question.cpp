@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "accuracy/bands.hpp"
 #include "document/basis.hpp"
+#include "latency/accuracy/bands.hpp"
 #include "model/operators.hpp"
 #include "model/weight_format.hpp"
 #include "scenario/deployment.hpp"

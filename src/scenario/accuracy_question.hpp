@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "accuracy/bands.hpp"
+#include "latency/accuracy/bands.hpp"
 #include "scenario/deployment.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"

@@ -15,8 +15,8 @@
 
 #include "core/units.hpp"
 #include "engine/capacity.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "model/catalogue.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
 

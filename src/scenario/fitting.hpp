@@ -4,7 +4,7 @@
 
 #include "core/units.hpp"
 #include "engine/capacity.hpp"
-#include "hardware/gpu_spec.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 
 namespace ridgeline::scenario {

@@ -7,10 +7,10 @@
 
 #include <fmt/format.h>
 
-#include "hardware/gpu_spec.hpp"
 #include "latency/kernel/all_reduce.hpp"
 #include "latency/kernel/quantised_rows.hpp"
 #include "latency/step_time_model.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
 #include "model/pass.hpp"

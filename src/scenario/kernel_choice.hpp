@@ -1,8 +1,8 @@
 #pragma once
 
 #include "engine/profiles.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/step_time_model.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 #include "scenario/resolution.hpp"
 #include "scenario/scenario.hpp"

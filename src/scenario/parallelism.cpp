@@ -11,7 +11,7 @@
 #include "engine/capacity.hpp"
 #include "engine/engine_plan.hpp"
 #include "engine/options.hpp"
-#include "hardware/gpu_spec.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
 #include "scenario/engine_settings.hpp"

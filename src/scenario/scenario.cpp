@@ -13,7 +13,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "accuracy/bands.hpp"
 #include "core/check.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
@@ -21,6 +20,7 @@
 #include "document/node_builder.hpp"
 #include "document/reader.hpp"
 #include "engine/schedulers.hpp"
+#include "latency/accuracy/bands.hpp"
 #include "latency/step_time_model.hpp"
 #include "scenario/engine_settings.hpp"
 #include "scenario/nested_members.hpp"

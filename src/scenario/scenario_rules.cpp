@@ -10,7 +10,7 @@
 
 #include "core/result.hpp"
 #include "engine/schedulers.hpp"
-#include "hardware/gpu_spec.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 #include "scenario/engine_settings.hpp"
 #include "scenario/findings.hpp"

@@ -23,9 +23,6 @@
 #include "core/sha256.hpp"
 #include "core/time.hpp"
 #include "engine/instance.hpp"
-#include "live/arrival_log.hpp"
-#include "live/clock.hpp"
-#include "live/session.hpp"
 #include "openai/api.hpp"
 #include "openai/api_error.hpp"
 #include "openai/message_form.hpp"
@@ -47,6 +44,9 @@
 #include "serve/routes/routes.hpp"
 #include "serve/server_metrics.hpp"
 #include "serve/settings.hpp"
+#include "sim/live/arrival_log.hpp"
+#include "sim/live/clock.hpp"
+#include "sim/live/session.hpp"
 #include "sim/operations.hpp"
 
 namespace ridgeline::serve {

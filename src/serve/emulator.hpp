@@ -13,8 +13,6 @@
 #include <vector>
 
 #include "core/result.hpp"
-#include "live/clock.hpp"
-#include "live/session.hpp"
 #include "openai/api.hpp"
 #include "openai/api_error.hpp"
 #include "openai/request.hpp"
@@ -28,6 +26,8 @@
 #include "serve/response_store.hpp"
 #include "serve/server_metrics.hpp"
 #include "serve/settings.hpp"
+#include "sim/live/clock.hpp"
+#include "sim/live/session.hpp"
 #include "sim/simulation.hpp"
 
 namespace ridgeline::serve {

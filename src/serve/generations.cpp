@@ -20,8 +20,6 @@
 #include "domain/token_sink.hpp"
 #include "engine/frontend.hpp"
 #include "engine/options.hpp"
-#include "live/clock.hpp"
-#include "live/session.hpp"
 #include "openai/answer_text.hpp"
 #include "openai/answers.hpp"
 #include "openai/api_error.hpp"
@@ -30,6 +28,8 @@
 #include "serve/generation.hpp"
 #include "serve/server_metrics.hpp"
 #include "serve/settings.hpp"
+#include "sim/live/clock.hpp"
+#include "sim/live/session.hpp"
 
 namespace ridgeline::serve {
 namespace {

@@ -18,8 +18,6 @@
 #include "domain/token_sink.hpp"
 #include "engine/frontend.hpp"
 #include "engine/options.hpp"
-#include "live/clock.hpp"
-#include "live/session.hpp"
 #include "openai/api_error.hpp"
 #include "serve/answer_writer.hpp"
 #include "serve/generation.hpp"
@@ -29,6 +27,8 @@
 #include "serve/response_store.hpp"
 #include "serve/server_metrics.hpp"
 #include "serve/settings.hpp"
+#include "sim/live/clock.hpp"
+#include "sim/live/session.hpp"
 
 namespace ridgeline::serve {
 

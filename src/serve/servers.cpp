@@ -11,12 +11,12 @@
 #include <fmt/format.h>
 
 #include "core/result.hpp"
-#include "live/clock.hpp"
 #include "scenario/resolve.hpp"
 #include "serve/emulator.hpp"
 #include "serve/memory_reserve.hpp"
 #include "serve/net/event_loop.hpp"
 #include "serve/settings.hpp"
+#include "sim/live/clock.hpp"
 
 namespace ridgeline::serve {
 namespace {

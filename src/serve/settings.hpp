@@ -13,12 +13,12 @@
 #include "core/time.hpp"
 #include "openai/api_version.hpp"
 #include "openai/request.hpp"
+#include "openai/text/chat_tokens.hpp"
+#include "openai/text/tokenizer.hpp"
 #include "serve/event_socket.hpp"
 #include "serve/fault.hpp"
 #include "serve/net/event_loop.hpp"
 #include "serve/net/listener.hpp"
-#include "text/chat_tokens.hpp"
-#include "text/tokenizer.hpp"
 #include "workload/options.hpp"
 
 namespace ridgeline::serve {

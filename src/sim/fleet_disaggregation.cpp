@@ -12,11 +12,11 @@
 
 #include "cluster/disaggregation.hpp"
 #include "cluster/gateway.hpp"
+#include "cluster/link/kv_link.hpp"
 #include "cluster/part.hpp"
 #include "core/check.hpp"
 #include "core/time.hpp"
 #include "core/time_sum.hpp"
-#include "link/kv_link.hpp"
 #include "metrics/summary.hpp"
 #include "routing/registry.hpp"
 #include "routing/router.hpp"

@@ -10,11 +10,12 @@
 #include <vector>
 
 #include "cluster/kv_offload.hpp"
+#include "cluster/link/kv_link.hpp"
 #include "cluster/part.hpp"
+#include "cluster/store/eviction.hpp"
 #include "core/check.hpp"
 #include "core/units.hpp"
 #include "latency/step_time_model.hpp"
-#include "link/kv_link.hpp"
 #include "metrics/offload_summary.hpp"
 #include "metrics/summary.hpp"
 #include "scenario/deployment.hpp"
@@ -22,7 +23,6 @@
 #include "scenario/scenario.hpp"
 #include "scenario/sections/kv_offload.hpp"
 #include "sim/fleet_pools.hpp"
-#include "store/eviction.hpp"
 
 namespace ridgeline::sim {
 namespace {

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "cluster/cluster.hpp"
+#include "cluster/faults/fault.hpp"
+#include "cluster/faults/plan.hpp"
 #include "cluster/operations.hpp"
 #include "cluster/part.hpp"
 #include "cluster/pools.hpp"
@@ -21,8 +23,6 @@
 #include "core/int128.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
-#include "faults/fault.hpp"
-#include "faults/plan.hpp"
 #include "metrics/operations_summary.hpp"
 #include "metrics/summary.hpp"
 #include "model/operators.hpp"

@@ -18,7 +18,7 @@
 #include "core/text.hpp"
 #include "document/document.hpp"
 #include "document/reader.hpp"
-#include "hardware/gpu_spec.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 #include "scenario/option_reader.hpp"
 #include "scenario/options.hpp"

@@ -15,7 +15,7 @@
 #include "document/document.hpp"
 #include "document/reader.hpp"
 #include "engine/capacity.hpp"
-#include "hardware/gpu_spec.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
 #include "scenario/options.hpp"

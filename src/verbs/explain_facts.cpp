@@ -8,7 +8,7 @@
 #include "core/units.hpp"
 #include "engine/capacity.hpp"
 #include "engine/options.hpp"
-#include "hardware/gpu_spec.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "scenario/deployment.hpp"
 #include "scenario/length.hpp"
 #include "scenario/scenario.hpp"

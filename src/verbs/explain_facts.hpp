@@ -5,7 +5,7 @@
 
 #include "core/units.hpp"
 #include "engine/capacity.hpp"
-#include "hardware/gpu_spec.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/operators.hpp"
 #include "scenario/deployment.hpp"
 #include "scenario/scenario.hpp"

@@ -8,11 +8,11 @@
 
 #include "core/result.hpp"
 #include "core/text.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/measured/kernel_tables.hpp"
 #include "latency/measured/lookup.hpp"
 #include "latency/measured/lookup_question.hpp"
 #include "latency/measured/make_tables.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "verbs/head_shapes.hpp"
 #include "verbs/kernels_lookup_view.hpp"
 #include "verbs/registry.hpp"

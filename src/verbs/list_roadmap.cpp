@@ -12,7 +12,7 @@
 #include "core/result.hpp"
 #include "document/node_builder.hpp"
 #include "engine/schedulers.hpp"
-#include "hardware/gpu_spec.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 #include "scenario/options.hpp"
 #include "verbs/list_choices.hpp"

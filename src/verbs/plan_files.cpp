@@ -19,7 +19,7 @@
 #include "deploy/registry.hpp"
 #include "document/node_builder.hpp"
 #include "document/save.hpp"
-#include "hardware/gpu_spec.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "plan/answer.hpp"
 #include "plan/mix_plan.hpp"
 #include "plan/points.hpp"

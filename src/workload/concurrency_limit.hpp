@@ -7,9 +7,9 @@
 #include "core/ids.hpp"
 #include "core/result.hpp"
 #include "core/ring.hpp"
+#include "core/statistics/queue_growth.hpp"
 #include "core/time.hpp"
 #include "domain/request.hpp"
-#include "statistics/queue_growth.hpp"
 #include "workload/source.hpp"
 
 namespace ridgeline::workload {

@@ -6,8 +6,8 @@
 #include <map>
 #include <vector>
 
-#include "statistics/moments.hpp"
-#include "statistics/quantiles.hpp"
+#include "core/statistics/moments.hpp"
+#include "core/statistics/quantiles.hpp"
 
 namespace ridgeline::workload {
 

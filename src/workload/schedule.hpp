@@ -12,8 +12,8 @@
 
 #include "core/ids.hpp"
 #include "core/result.hpp"
+#include "core/statistics/queue_growth.hpp"
 #include "core/time.hpp"
-#include "statistics/queue_growth.hpp"
 #include "workload/item.hpp"
 #include "workload/item_stream.hpp"
 #include "workload/prompt_mapper.hpp"

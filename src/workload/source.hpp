@@ -6,10 +6,10 @@
 
 #include "core/ids.hpp"
 #include "core/result.hpp"
+#include "core/statistics/queue_growth.hpp"
 #include "core/time.hpp"
 #include "domain/label_set.hpp"
 #include "domain/request.hpp"
-#include "statistics/queue_growth.hpp"
 #include "workload/carried.hpp"
 #include "workload/item.hpp"
 

@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "core/result.hpp"
+#include "core/statistics/moments.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/chain.hpp"
 #include "domain/request.hpp"
-#include "statistics/moments.hpp"
 #include "workload/item.hpp"
 #include "workload/item_stream.hpp"
 #include "workload/length_counts.hpp"

@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "cluster/disaggregation.hpp"
+#include "cluster/disaggregation/decider.hpp"
+#include "cluster/disaggregation/deciders/deciders.hpp"
+#include "cluster/disaggregation/registry.hpp"
 #include "cluster/gateway.hpp"
 #include "cluster/part.hpp"
-#include "disaggregation/decider.hpp"
-#include "disaggregation/deciders/deciders.hpp"
-#include "disaggregation/registry.hpp"
 #include "routing/parameters.hpp"
 #include "routing/router.hpp"
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "cluster/disaggregation/deciders/deciders.hpp"
 #include "core/units.hpp"
-#include "disaggregation/deciders/deciders.hpp"
 #include "lab/conform/decisions/decision_case.hpp"
 #include "lab/conform/decisions/part.hpp"
 #include "lab/conform/decisions/systems.hpp"

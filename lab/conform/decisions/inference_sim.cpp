@@ -8,9 +8,9 @@
 
 #include "admission/rules.hpp"
 #include "admission/token_bucket.hpp"
+#include "cluster/disaggregation/deciders/deciders.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
-#include "disaggregation/deciders/deciders.hpp"
 #include "lab/conform/decisions/decision_case.hpp"
 #include "lab/conform/decisions/part.hpp"
 #include "lab/conform/decisions/systems.hpp"

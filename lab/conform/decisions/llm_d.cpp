@@ -12,8 +12,8 @@
 #include <fmt/format.h>
 
 #include "admission/rules.hpp"
+#include "cluster/disaggregation/deciders/deciders.hpp"
 #include "core/units.hpp"
-#include "disaggregation/deciders/deciders.hpp"
 #include "lab/conform/decisions/decision_case.hpp"
 #include "lab/conform/decisions/part.hpp"
 #include "lab/conform/decisions/systems.hpp"

@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "core/statistics/quantiles.hpp"
 #include "core/version.hpp"
 #include "domain/record.hpp"
 #include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
 #include "observe/record.hpp"
 #include "scenario/scenario.hpp"
-#include "statistics/quantiles.hpp"
 #include "verbs/clients/client_results.hpp"
 #include "verbs/run/run_result.hpp"
 

@@ -29,12 +29,12 @@
 #include "document/reader.hpp"
 #include "openai/api_version.hpp"
 #include "openai/prompt_builder.hpp"
+#include "openai/text/chat_tokens.hpp"
+#include "openai/text/tokenizer.hpp"
 #include "scenario/deployment.hpp"
 #include "scenario/resolve.hpp"
 #include "serve/fault.hpp"
 #include "serve/settings.hpp"
-#include "text/chat_tokens.hpp"
-#include "text/tokenizer.hpp"
 
 namespace ridgeline::cli {
 namespace {

@@ -24,7 +24,7 @@
 #include "engine/options.hpp"
 #include "engine/sglang/options.hpp"
 #include "engine/sglang/settings.hpp"
-#include "hardware/gpu_spec.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "evidence/calibrate/calibrate.hpp"
 #include "evidence/validate/evidence.hpp"
-#include "hardware/gpu_spec.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "scenario/scenario.hpp"
 
 namespace ridgeline::evidence::calibrate {

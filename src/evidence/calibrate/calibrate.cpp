@@ -13,7 +13,6 @@
 
 #include <fmt/format.h>
 
-#include "accuracy/bands.hpp"
 #include "core/result.hpp"
 #include "evidence/calibrate/determined.hpp"
 #include "evidence/calibrate/least_squares.hpp"
@@ -23,6 +22,7 @@
 #include "evidence/calibrate/uncertainty.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/prediction.hpp"
+#include "latency/accuracy/bands.hpp"
 #include "scenario/scenario.hpp"
 
 namespace ridgeline::evidence::calibrate {

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "accuracy/bands.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "evidence/validate/evidence.hpp"
+#include "latency/accuracy/bands.hpp"
 #include "scenario/scenario.hpp"
 
 /// The few times of a server that differ from machine to machine (host, network, API server),

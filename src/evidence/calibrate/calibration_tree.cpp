@@ -3,11 +3,11 @@
 #include <cstddef>
 #include <vector>
 
-#include "accuracy/bands.hpp"
 #include "document/document.hpp"
 #include "document/node_builder.hpp"
 #include "evidence/calibrate/alternatives.hpp"
 #include "evidence/calibrate/calibrate.hpp"
+#include "latency/accuracy/bands.hpp"
 
 namespace ridgeline::evidence::calibrate {
 namespace {

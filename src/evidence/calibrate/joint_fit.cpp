@@ -11,11 +11,11 @@
 
 #include "core/distributions.hpp"
 #include "core/math.hpp"
+#include "core/statistics/student.hpp"
 #include "evidence/calibrate/least_squares.hpp"
 #include "evidence/calibrate/observations.hpp"
 #include "evidence/calibrate/parameters.hpp"
 #include "evidence/validate/evidence.hpp"
-#include "statistics/student.hpp"
 
 namespace ridgeline::evidence::calibrate {
 namespace {

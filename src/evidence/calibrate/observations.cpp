@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
-#include "accuracy/bands.hpp"
 #include "core/math.hpp"
+#include "core/statistics/quantiles.hpp"
 #include "core/units.hpp"
 #include "evidence/calibrate/calibrate.hpp"
 #include "evidence/validate/deployment.hpp"
@@ -18,11 +18,11 @@
 #include "evidence/validate/measured_run.hpp"
 #include "evidence/validate/prediction.hpp"
 #include "evidence/validate/scores.hpp"
-#include "hardware/gpu_spec.hpp"
+#include "latency/accuracy/bands.hpp"
 #include "latency/kernel/constants.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "scenario/deployment.hpp"
 #include "scenario/scenario.hpp"
-#include "statistics/quantiles.hpp"
 
 namespace ridgeline::evidence::calibrate {
 namespace {

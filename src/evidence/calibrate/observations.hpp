@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "accuracy/bands.hpp"
 #include "evidence/calibrate/calibrate.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/prediction.hpp"
+#include "latency/accuracy/bands.hpp"
 #include "scenario/scenario.hpp"
 
 namespace ridgeline::evidence::calibrate {

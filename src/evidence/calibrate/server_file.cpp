@@ -12,7 +12,6 @@
 
 #include <fmt/format.h>
 
-#include "accuracy/bands.hpp"
 #include "document/document.hpp"
 #include "document/json_writer.hpp"
 #include "document/node_builder.hpp"
@@ -20,6 +19,7 @@
 #include "evidence/calibrate/calibrate.hpp"
 #include "evidence/validate/deployment.hpp"
 #include "evidence/validate/evidence.hpp"
+#include "latency/accuracy/bands.hpp"
 #include "scenario/options.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"

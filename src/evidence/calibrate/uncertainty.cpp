@@ -10,15 +10,15 @@
 #include <utility>
 #include <vector>
 
-#include "accuracy/bands.hpp"
 #include "core/math.hpp"
+#include "core/statistics/student.hpp"
 #include "evidence/calibrate/calibrate.hpp"
 #include "evidence/calibrate/joint_fit.hpp"
 #include "evidence/calibrate/least_squares.hpp"
 #include "evidence/calibrate/observations.hpp"
 #include "evidence/calibrate/parameters.hpp"
 #include "evidence/validate/evidence.hpp"
-#include "statistics/student.hpp"
+#include "latency/accuracy/bands.hpp"
 
 namespace ridgeline::evidence::calibrate {
 namespace {

@@ -2,11 +2,11 @@
 
 #include <vector>
 
-#include "accuracy/bands.hpp"
 #include "evidence/calibrate/calibrate.hpp"
 #include "evidence/calibrate/least_squares.hpp"
 #include "evidence/calibrate/observations.hpp"
 #include "evidence/calibrate/parameters.hpp"
+#include "latency/accuracy/bands.hpp"
 
 /// How well a fit is known.
 namespace ridgeline::evidence::calibrate {

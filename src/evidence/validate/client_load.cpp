@@ -13,12 +13,12 @@
 #include <fmt/format.h>
 
 #include "core/result.hpp"
+#include "core/statistics/quantiles.hpp"
 #include "document/document.hpp"
 #include "document/node_path.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/evidence_limits.hpp"
 #include "evidence/validate/loose_node.hpp"
-#include "statistics/quantiles.hpp"
 
 namespace ridgeline::evidence::validate {
 namespace {

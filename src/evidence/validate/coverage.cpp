@@ -11,10 +11,10 @@
 #include <tuple>
 #include <vector>
 
-#include "accuracy/bands.hpp"
+#include "core/statistics/quantiles.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/scores.hpp"
-#include "statistics/quantiles.hpp"
+#include "latency/accuracy/bands.hpp"
 
 namespace ridgeline::evidence::validate {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "accuracy/bands.hpp"
 #include "evidence/validate/scores.hpp"
+#include "latency/accuracy/bands.hpp"
 
 namespace ridgeline::evidence::validate {
 

@@ -11,8 +11,8 @@
 #include "document/document.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/loose_node.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/power/power_law.hpp"
+#include "model/hardware/gpu_spec.hpp"
 
 namespace ridgeline::evidence::validate {
 

@@ -19,6 +19,8 @@
 #include "core/math.hpp"
 #include "core/parallel.hpp"
 #include "core/result.hpp"
+#include "core/statistics/moments.hpp"
+#include "core/statistics/quantiles.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/record.hpp"
@@ -42,8 +44,6 @@
 #include "scenario/resolve.hpp"
 #include "sim/front_end.hpp"
 #include "sim/simulation.hpp"
-#include "statistics/moments.hpp"
-#include "statistics/quantiles.hpp"
 
 namespace ridgeline::evidence::validate {
 namespace {

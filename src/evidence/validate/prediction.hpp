@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "accuracy/bands.hpp"
 #include "core/result.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/measured_run.hpp"
+#include "latency/accuracy/bands.hpp"
 #include "scenario/scenario.hpp"
 
 namespace ridgeline::evidence::validate {

@@ -14,11 +14,11 @@
 #include <fmt/format.h>
 
 #include "core/check.hpp"
+#include "core/statistics/quantiles.hpp"
 #include "evidence/validate/client_load.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/loose_node.hpp"
 #include "evidence/validate/prediction.hpp"
-#include "statistics/quantiles.hpp"
 
 namespace ridgeline::evidence::validate {
 namespace {

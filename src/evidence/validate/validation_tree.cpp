@@ -11,7 +11,6 @@
 
 #include <fmt/format.h>
 
-#include "accuracy/bands.hpp"
 #include "document/document.hpp"
 #include "document/node_builder.hpp"
 #include "evidence/validate/coverage.hpp"
@@ -19,6 +18,7 @@
 #include "evidence/validate/prediction.hpp"
 #include "evidence/validate/scores.hpp"
 #include "evidence/validate/validate.hpp"
+#include "latency/accuracy/bands.hpp"
 
 namespace ridgeline::evidence::validate {
 namespace {

@@ -22,10 +22,10 @@
 #include "core/parallel.hpp"
 #include "core/parse.hpp"
 #include "core/rng.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/fit/least_squares.hpp"
 #include "latency/fit/operators.hpp"
 #include "latency/fit/samples.hpp"
+#include "model/hardware/gpu_spec.hpp"
 
 namespace ridgeline::latency::fit {
 namespace {

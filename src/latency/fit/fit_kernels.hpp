@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "hardware/gpu_spec.hpp"
 #include "latency/fit/operators.hpp"
 #include "latency/fit/samples.hpp"
+#include "model/hardware/gpu_spec.hpp"
 
 namespace ridgeline::latency::fit {
 

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/units.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/fit/samples.hpp"
 #include "latency/kernel/all_reduce.hpp"
 #include "latency/kernel/constants.hpp"
@@ -17,6 +16,7 @@
 #include "latency/kernel/expert_gemm.hpp"
 #include "latency/kernel/gemm.hpp"
 #include "latency/kernel/prefill_attention.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/operators.hpp"
 
 namespace ridgeline::latency::fit {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "core/units.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/fit/samples.hpp"
 #include "latency/kernel/constants.hpp"
+#include "model/hardware/gpu_spec.hpp"
 
 namespace ridgeline::latency::fit {
 

@@ -16,9 +16,9 @@
 
 #include "core/result.hpp"
 #include "document/gzip.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/fit/samples.hpp"
 #include "latency/fit/table_rows.hpp"
+#include "model/hardware/gpu_spec.hpp"
 
 namespace ridgeline::latency::fit {
 namespace {

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "core/units.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/kernel/decode_attention.hpp"
 #include "latency/kernel/gemm.hpp"
 #include "latency/kernel/prefill_attention.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/operators.hpp"
 
 namespace ridgeline::latency::fit {

@@ -4,10 +4,10 @@
 
 #include "core/units.hpp"
 #include "domain/step.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/kernel/all_reduce.hpp"
 #include "latency/kernel/constants.hpp"
 #include "latency/kernel/cost.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/operators.hpp"
 
 namespace ridgeline::latency::kernel {

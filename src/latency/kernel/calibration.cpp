@@ -12,11 +12,11 @@
 #include "core/check.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/kernel/all_reduce.hpp"
 #include "latency/kernel/constants.hpp"
 #include "latency/kernel/cost.hpp"
 #include "latency/kernel/datasheet_column.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/operators.hpp"
 
 namespace ridgeline::latency::kernel {

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "hardware/gpu_spec.hpp"
 #include "latency/kernel/constants.hpp"
 #include "latency/kernel/cost.hpp"
 #include "latency/kernel/decode_attention.hpp"
 #include "latency/kernel/prefill_attention.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/operators.hpp"
 
 namespace ridgeline::latency::kernel {

@@ -7,13 +7,13 @@
 #include "core/result.hpp"
 #include "core/units.hpp"
 #include "domain/step.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/kernel/calibration.hpp"
 #include "latency/kernel/constants.hpp"
 #include "latency/kernel/cost.hpp"
 #include "latency/kernel/kernel_model.hpp"
 #include "latency/lookup_log.hpp"
 #include "latency/step_time_model.hpp"
+#include "model/hardware/gpu_spec.hpp"
 
 namespace ridgeline::latency::kernel {
 

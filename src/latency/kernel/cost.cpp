@@ -7,7 +7,7 @@
 #include "core/math.hpp"
 #include "core/units.hpp"
 #include "domain/step.hpp"
-#include "hardware/gpu_spec.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/operators.hpp"
 
 namespace ridgeline::latency::kernel {

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "hardware/gpu_spec.hpp"
 #include "latency/kernel/constants.hpp"
 #include "latency/kernel/cost.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/operators.hpp"
 
 namespace ridgeline::latency::kernel {

@@ -4,8 +4,8 @@
 #include <variant>
 #include <vector>
 
-#include "hardware/gpu_spec.hpp"
 #include "latency/kernel/cost.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
 

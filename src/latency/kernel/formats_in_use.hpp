@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/units.hpp"
-#include "hardware/gpu_spec.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 
 namespace ridgeline::latency::kernel {

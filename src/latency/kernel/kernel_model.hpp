@@ -12,7 +12,6 @@
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/step.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/kernel/calibration.hpp"
 #include "latency/kernel/constants.hpp"
 #include "latency/kernel/decode_attention.hpp"
@@ -21,6 +20,7 @@
 #include "latency/kernel/prefill_attention.hpp"
 #include "latency/lookup_log.hpp"
 #include "latency/step_time_model.hpp"
+#include "model/hardware/gpu_spec.hpp"
 
 namespace ridgeline::latency::kernel {
 

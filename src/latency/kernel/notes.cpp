@@ -9,9 +9,9 @@
 
 #include "core/result.hpp"
 #include "document/reader.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/kernel/calibration.hpp"
 #include "latency/kernel/cost.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
 

@@ -16,7 +16,6 @@
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/step.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/kernel/all_reduce.hpp"
 #include "latency/kernel/all_to_all.hpp"
 #include "latency/kernel/calibration.hpp"
@@ -32,6 +31,7 @@
 #include "latency/kernel/quantised_rows.hpp"
 #include "latency/kernel/recurrence.hpp"
 #include "latency/kernel/sampling.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
 

@@ -10,12 +10,12 @@
 
 #include "core/time.hpp"
 #include "domain/step.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/kernel/calibration.hpp"
 #include "latency/kernel/cost.hpp"
 #include "latency/kernel/decode_attention.hpp"
 #include "latency/kernel/measured_attention.hpp"
 #include "latency/kernel/prefill_attention.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
 

@@ -6,10 +6,10 @@
 #include <variant>
 
 #include "core/math.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/kernel/all_reduce.hpp"
 #include "latency/kernel/cost.hpp"
 #include "latency/step_time_model.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/operators.hpp"
 
 namespace ridgeline::latency::kernel {

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "hardware/gpu_spec.hpp"
 #include "latency/step_time_model.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/operators.hpp"
 
 /// Products whose rows the kernel before them writes quantised.

@@ -5,12 +5,12 @@
 
 #include "core/units.hpp"
 #include "domain/step.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/kernel/constants.hpp"
 #include "latency/kernel/cost.hpp"
 #include "latency/kernel/decode_attention.hpp"
 #include "latency/kernel/line_cost.hpp"
 #include "latency/kernel/prefill_attention.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/operators.hpp"
 
 namespace ridgeline::latency::kernel {

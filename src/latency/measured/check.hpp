@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/result.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/measured/peaks.hpp"
+#include "model/hardware/gpu_spec.hpp"
 
 namespace ridgeline::latency::measured {
 

@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
-#include "hardware/gpu_spec.hpp"
 #include "latency/measured/peaks.hpp"
+#include "model/hardware/gpu_spec.hpp"
 
 namespace ridgeline::latency::measured {
 namespace {

@@ -15,7 +15,6 @@
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "domain/step.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/kernel/calibration.hpp"
 #include "latency/kernel/constants.hpp"
 #include "latency/kernel/cost.hpp"
@@ -24,6 +23,7 @@
 #include "latency/kernel/prefill_attention.hpp"
 #include "latency/measured/kernel_tables.hpp"
 #include "latency/measured/measured_kernels.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/operators.hpp"
 
 namespace ridgeline::latency::measured {

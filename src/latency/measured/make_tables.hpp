@@ -7,8 +7,8 @@
 
 #include "core/result.hpp"
 #include "document/save.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/measured/kernel_tables.hpp"
+#include "model/hardware/gpu_spec.hpp"
 
 namespace ridgeline::latency::measured {
 

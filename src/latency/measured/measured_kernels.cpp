@@ -10,10 +10,10 @@
 #include <fmt/format.h>
 
 #include "core/result.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/measured/kernel_tables.hpp"
 #include "latency/measured/operator_tables.hpp"
 #include "latency/measured/table_notes.hpp"
+#include "model/hardware/gpu_spec.hpp"
 
 namespace ridgeline::latency::measured {
 namespace {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/result.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/measured/kernel_tables.hpp"
+#include "model/hardware/gpu_spec.hpp"
 
 namespace ridgeline::latency::measured {
 

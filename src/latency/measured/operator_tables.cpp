@@ -20,10 +20,10 @@
 
 #include "core/result.hpp"
 #include "document/gzip.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/measured/csv_columns.hpp"
 #include "latency/measured/kernel_tables.hpp"
 #include "latency/measured/measured_kernels.hpp"
+#include "model/hardware/gpu_spec.hpp"
 
 namespace ridgeline::latency::measured {
 namespace {

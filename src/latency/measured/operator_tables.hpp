@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "core/result.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/measured/measured_kernels.hpp"
+#include "model/hardware/gpu_spec.hpp"
 
 namespace ridgeline::latency::measured {
 

@@ -9,10 +9,10 @@
 
 #include "core/result.hpp"
 #include "core/text.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/measured/contradictions.hpp"
 #include "latency/measured/kernel_tables.hpp"
 #include "latency/measured/operator_tables.hpp"
+#include "model/hardware/gpu_spec.hpp"
 
 namespace ridgeline::latency::measured {
 

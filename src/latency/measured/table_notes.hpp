@@ -3,8 +3,8 @@
 #include <string>
 
 #include "core/result.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/measured/kernel_tables.hpp"
+#include "model/hardware/gpu_spec.hpp"
 
 namespace ridgeline::latency::measured {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/check.hpp"
-#include "hardware/gpu_spec.hpp"
+#include "model/hardware/gpu_spec.hpp"
 
 namespace ridgeline::latency {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/units.hpp"
-#include "hardware/gpu_spec.hpp"
+#include "model/hardware/gpu_spec.hpp"
 
 /// What a GPU draws, by how much of it is in use.
 namespace ridgeline::latency {

@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "core/units.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/power/power_law.hpp"
 #include "latency/step_time_model.hpp"
+#include "model/hardware/gpu_spec.hpp"
 
 namespace ridgeline::latency {
 

@@ -9,7 +9,6 @@
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "document/reader.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/measured/lookup.hpp"
 #include "latency/measured/table_notes.hpp"
 #include "latency/roofline/constants.hpp"
@@ -17,6 +16,7 @@
 #include "latency/roofline/setting_names.hpp"
 #include "latency/roofline/switches.hpp"
 #include "latency/step_time_model.hpp"
+#include "model/hardware/gpu_spec.hpp"
 
 namespace ridgeline::latency::roofline {
 namespace {

@@ -15,10 +15,10 @@
 #include "document/document.hpp"
 #include "document/embedded_file.hpp"
 #include "document/reader.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/constant_files.hpp"
 #include "latency/roofline/setting_names.hpp"
 #include "latency/step_time_model.hpp"
+#include "model/hardware/gpu_spec.hpp"
 
 namespace ridgeline::latency::roofline {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "core/result.hpp"
 #include "document/document.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/step_time_model.hpp"
+#include "model/hardware/gpu_spec.hpp"
 
 namespace ridgeline::latency::roofline {
 

@@ -17,7 +17,6 @@
 #include "core/units.hpp"
 #include "document/document.hpp"
 #include "domain/step.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/lookup_log.hpp"
 #include "latency/measured/kernel_tables.hpp"
 #include "latency/measured/shared_tables.hpp"
@@ -28,6 +27,7 @@
 #include "latency/roofline/switches.hpp"
 #include "latency/roofline/table_mfu.hpp"
 #include "latency/step_time_model.hpp"
+#include "model/hardware/gpu_spec.hpp"
 
 namespace ridgeline::latency::roofline {
 namespace {

@@ -8,7 +8,6 @@
 
 #include "core/result.hpp"
 #include "domain/step.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/lookup_log.hpp"
 #include "latency/roofline/constant_mfu.hpp"
 #include "latency/roofline/constants.hpp"
@@ -17,6 +16,7 @@
 #include "latency/roofline/switches.hpp"
 #include "latency/roofline/table_mfu.hpp"
 #include "latency/step_time_model.hpp"
+#include "model/hardware/gpu_spec.hpp"
 
 namespace ridgeline::latency::roofline {
 

@@ -10,10 +10,10 @@
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/step.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/kernel/measured_attention.hpp"
 #include "latency/measured/measured_kernels.hpp"
 #include "latency/measured/surfaces.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/operators.hpp"
 
 namespace ridgeline::latency::table {

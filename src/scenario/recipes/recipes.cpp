@@ -20,7 +20,7 @@
 #include "document/parameter.hpp"
 #include "document/reader.hpp"
 #include "engine/schedulers.hpp"
-#include "hardware/gpu_spec.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 #include "scenario/engine_settings.hpp"
 #include "scenario/recipes/formula.hpp"

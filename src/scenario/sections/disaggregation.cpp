@@ -11,10 +11,10 @@
 
 #include <fmt/format.h>
 
+#include "cluster/disaggregation/deciders/deciders.hpp"
+#include "cluster/disaggregation/registry.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
-#include "disaggregation/deciders/deciders.hpp"
-#include "disaggregation/registry.hpp"
 #include "routing/registry.hpp"
 #include "routing/router.hpp"
 #include "scenario/findings.hpp"

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
+#include "cluster/disaggregation/decider.hpp"
+#include "cluster/disaggregation/registry.hpp"
 #include "core/result.hpp"
-#include "disaggregation/decider.hpp"
-#include "disaggregation/registry.hpp"
 
 namespace ridgeline::scenario {
 

@@ -8,11 +8,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cluster/faults/fault.hpp"
+#include "cluster/faults/plan.hpp"
 #include "core/article.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
-#include "faults/fault.hpp"
-#include "faults/plan.hpp"
 #include "routing/registry.hpp"
 #include "routing/router.hpp"
 #include "scenario/engine_settings.hpp"

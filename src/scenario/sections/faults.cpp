@@ -14,6 +14,8 @@
 
 #include <fmt/format.h>
 
+#include "cluster/faults/fault.hpp"
+#include "cluster/faults/plan.hpp"
 #include "core/ids.hpp"
 #include "core/parse.hpp"
 #include "core/result.hpp"
@@ -21,8 +23,6 @@
 #include "core/time.hpp"
 #include "document/document.hpp"
 #include "document/reader.hpp"
-#include "faults/fault.hpp"
-#include "faults/plan.hpp"
 #include "scenario/options.hpp"
 #include "scenario/scenario.hpp"
 #include "scenario/sections/sections.hpp"

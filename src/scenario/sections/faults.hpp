@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "cluster/faults/plan.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "document/document.hpp"
-#include "faults/plan.hpp"
 
 namespace ridgeline::scenario {
 

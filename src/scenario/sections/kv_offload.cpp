@@ -13,11 +13,11 @@
 
 #include <fmt/format.h>
 
+#include "cluster/link/kv_link.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "document/reader.hpp"
 #include "engine/options.hpp"
-#include "link/kv_link.hpp"
 #include "scenario/deployment.hpp"
 #include "scenario/engine_settings.hpp"
 #include "scenario/findings.hpp"

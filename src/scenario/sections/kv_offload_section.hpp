@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "cluster/store/rules.hpp"
 #include "core/time.hpp"
-#include "store/rules.hpp"
 
 namespace ridgeline::scenario {
 

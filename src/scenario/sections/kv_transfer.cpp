@@ -14,11 +14,11 @@
 
 #include <fmt/format.h>
 
+#include "cluster/disaggregation/registry.hpp"
+#include "cluster/link/kv_link.hpp"
+#include "cluster/link/presets.hpp"
 #include "core/result.hpp"
-#include "disaggregation/registry.hpp"
 #include "document/reader.hpp"
-#include "link/kv_link.hpp"
-#include "link/presets.hpp"
 #include "routing/router.hpp"
 #include "scenario/findings.hpp"
 #include "scenario/options.hpp"

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "cluster/disaggregation/registry.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
-#include "disaggregation/registry.hpp"
 #include "routing/router.hpp"
 
 namespace ridgeline::scenario {

@@ -13,9 +13,9 @@
 
 #include <fmt/format.h>
 
-#include "live/clock.hpp"
 #include "openai/arrival_time.hpp"
 #include "serve/net/http_parser.hpp"
+#include "sim/live/clock.hpp"
 
 namespace ridgeline::serve::net {
 namespace {

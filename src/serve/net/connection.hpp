@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "live/clock.hpp"
 #include "serve/net/http_parser.hpp"
+#include "sim/live/clock.hpp"
 
 namespace ridgeline::serve::net {
 

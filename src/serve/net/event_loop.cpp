@@ -21,9 +21,9 @@
 
 #include "core/result.hpp"
 #include "core/text.hpp"
-#include "live/clock.hpp"
 #include "serve/net/connection.hpp"
 #include "serve/net/listener.hpp"
+#include "sim/live/clock.hpp"
 
 namespace ridgeline::serve::net {
 namespace {

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "core/result.hpp"
-#include "live/clock.hpp"
 #include "serve/net/connection.hpp"
 #include "serve/net/http_parser.hpp"
 #include "serve/net/listener.hpp"
+#include "sim/live/clock.hpp"
 
 namespace ridgeline::serve::net {
 

@@ -9,13 +9,13 @@
 #include "openai/answer_text.hpp"
 #include "openai/answers.hpp"
 #include "openai/request.hpp"
+#include "openai/text/chat_tokens.hpp"
+#include "openai/text/tokenizer.hpp"
 #include "openai/token_requests.hpp"
 #include "serve/emulator.hpp"
 #include "serve/net/connection.hpp"
 #include "serve/net/http_parser.hpp"
 #include "serve/routes/routes.hpp"
-#include "text/chat_tokens.hpp"
-#include "text/tokenizer.hpp"
 
 namespace ridgeline::serve {
 namespace {

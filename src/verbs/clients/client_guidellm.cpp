@@ -11,12 +11,12 @@
 
 #include <fmt/format.h>
 
+#include "core/statistics/quantiles.hpp"
 #include "document/document.hpp"
 #include "document/node_builder.hpp"
 #include "document/node_json.hpp"
 #include "domain/record.hpp"
 #include "metrics/summary.hpp"
-#include "statistics/quantiles.hpp"
 #include "verbs/clients/client_files.hpp"
 #include "verbs/clients/client_results.hpp"
 #include "verbs/run/run_result.hpp"

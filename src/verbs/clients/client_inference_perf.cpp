@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "core/statistics/quantiles.hpp"
 #include "document/document.hpp"
 #include "document/json_writer.hpp"
 #include "document/node_builder.hpp"
@@ -19,7 +20,6 @@
 #include "domain/record.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/summary.hpp"
-#include "statistics/quantiles.hpp"
 #include "verbs/clients/client_files.hpp"
 #include "verbs/clients/client_results.hpp"
 #include "verbs/run/run_result.hpp"

@@ -11,9 +11,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "accuracy/bands.hpp"
 #include "document/document.hpp"
 #include "document/node_path.hpp"
+#include "latency/accuracy/bands.hpp"
 #include "report/chart/figure.hpp"
 #include "report/html_page.hpp"
 #include "report/table/table.hpp"

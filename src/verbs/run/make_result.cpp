@@ -11,12 +11,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "accuracy/bands.hpp"
 #include "core/math.hpp"
 #include "core/result.hpp"
 #include "core/version.hpp"
 #include "document/document.hpp"
 #include "domain/record.hpp"
+#include "latency/accuracy/bands.hpp"
 #include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
 #include "report/format.hpp"

@@ -9,10 +9,10 @@
 
 #include <fmt/format.h>
 
-#include "accuracy/error_tree.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "document/node_builder.hpp"
+#include "latency/accuracy/error_tree.hpp"
 #include "metrics/series_tree.hpp"
 #include "metrics/summary_tree.hpp"
 #include "verbs/run/engine_metrics.hpp"

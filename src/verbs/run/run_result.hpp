@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "accuracy/bands.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
+#include "latency/accuracy/bands.hpp"
 #include "metrics/series.hpp"
 #include "metrics/summary.hpp"
 

@@ -13,6 +13,8 @@
 #include <rapidcheck/gtest.h>
 
 #include "cluster/cluster.hpp"
+#include "cluster/faults/fault.hpp"
+#include "cluster/faults/plan.hpp"
 #include "cluster/kv_offload.hpp"
 #include "cluster/operations.hpp"
 #include "cluster/part.hpp"
@@ -26,8 +28,6 @@
 #include "engine/options.hpp"
 #include "engine/profiles.hpp"
 #include "engine/server.hpp"
-#include "faults/fault.hpp"
-#include "faults/plan.hpp"
 #include "random_cluster.hpp"
 #include "routing/by_group.hpp"
 #include "routing/registry.hpp"

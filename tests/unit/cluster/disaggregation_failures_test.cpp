@@ -4,13 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include "cluster/disaggregation/registry.hpp"
+#include "cluster/faults/fault.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
-#include "disaggregation/registry.hpp"
 #include "domain/record.hpp"
 #include "domain/request.hpp"
-#include "faults/fault.hpp"
 #include "prefill_apart.hpp"
 
 namespace ridgeline::cluster {

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "cluster/disaggregation/registry.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
-#include "disaggregation/registry.hpp"
 #include "domain/record.hpp"
 #include "engine/profiles.hpp"
 #include "prefill_apart.hpp"

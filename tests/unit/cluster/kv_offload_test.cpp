@@ -10,6 +10,7 @@
 
 #include "cluster/cluster.hpp"
 #include "cluster/part.hpp"
+#include "cluster/store/policies/policies.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
@@ -18,7 +19,6 @@
 #include "engine/server.hpp"
 #include "routing/parameters.hpp"
 #include "routing/router.hpp"
-#include "store/policies/policies.hpp"
 #include "support/drive.hpp"
 #include "support/offloaded.hpp"
 #include "support/routers.hpp"

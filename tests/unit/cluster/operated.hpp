@@ -10,6 +10,8 @@
 #include <gtest/gtest.h>
 
 #include "cluster/cluster.hpp"
+#include "cluster/faults/fault.hpp"
+#include "cluster/faults/plan.hpp"
 #include "cluster/gateway.hpp"
 #include "cluster/lifecycle.hpp"
 #include "cluster/operations.hpp"
@@ -22,8 +24,6 @@
 #include "domain/request.hpp"
 #include "engine/instance.hpp"
 #include "engine/options.hpp"
-#include "faults/fault.hpp"
-#include "faults/plan.hpp"
 #include "routing/registry.hpp"
 #include "routing/router.hpp"
 #include "scaling/policies/policies.hpp"

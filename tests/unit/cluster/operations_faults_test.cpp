@@ -2,13 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "cluster/faults/fault.hpp"
+#include "cluster/faults/plan.hpp"
 #include "cluster/operations.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/record.hpp"
-#include "faults/fault.hpp"
-#include "faults/plan.hpp"
 #include "operated.hpp"
 
 namespace ridgeline::cluster {

@@ -10,9 +10,12 @@
 #include <gtest/gtest.h>
 
 #include "cluster/cluster.hpp"
+#include "cluster/faults/fault.hpp"
+#include "cluster/faults/plan.hpp"
 #include "cluster/kv_offload.hpp"
 #include "cluster/operations.hpp"
 #include "cluster/part.hpp"
+#include "cluster/store/policies/policies.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
@@ -21,9 +24,6 @@
 #include "engine/instance.hpp"
 #include "engine/options.hpp"
 #include "engine/server.hpp"
-#include "faults/fault.hpp"
-#include "faults/plan.hpp"
-#include "store/policies/policies.hpp"
 #include "support/drive.hpp"
 #include "support/linear_model.hpp"
 #include "support/offloaded.hpp"

@@ -12,7 +12,7 @@
 #include "domain/request.hpp"
 #include "engine/options.hpp"
 #include "engine/profiles.hpp"
-#include "hardware/gpu_spec.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 #include "support/drive.hpp"
 #include "support/linear_model.hpp"

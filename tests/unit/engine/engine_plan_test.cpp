@@ -10,7 +10,7 @@
 #include "document/document.hpp"
 #include "document/parameter.hpp"
 #include "engine/tensorrt_llm/options.hpp"
-#include "hardware/gpu_spec.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 
 namespace ridgeline::engine {

@@ -10,10 +10,10 @@
 #include "core/units.hpp"
 #include "document/document.hpp"
 #include "domain/step.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/kernel/constants.hpp"
 #include "latency/kernel/kernel_model.hpp"
 #include "latency/step_time_model.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 #include "support/paths.hpp"
 

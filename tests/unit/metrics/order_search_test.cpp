@@ -11,8 +11,8 @@
 #include <gtest/gtest.h>
 
 #include "core/rng.hpp"
-#include "statistics/moments.hpp"
-#include "statistics/quantiles.hpp"
+#include "core/statistics/moments.hpp"
+#include "core/statistics/quantiles.hpp"
 #include "unit/metrics/searched_quantiles.hpp"
 
 namespace ridgeline::metrics {

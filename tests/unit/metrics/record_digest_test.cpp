@@ -9,11 +9,11 @@
 
 #include <gtest/gtest.h>
 
+#include "core/statistics/moments.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/record.hpp"
 #include "records.hpp"
-#include "statistics/moments.hpp"
 
 namespace ridgeline::metrics {
 namespace {

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/statistics/queue_growth.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/record.hpp"
@@ -18,7 +19,6 @@
 #include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
 #include "records.hpp"
-#include "statistics/queue_growth.hpp"
 
 namespace ridgeline::metrics {
 namespace {

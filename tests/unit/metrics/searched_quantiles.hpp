@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
+#include "core/statistics/moments.hpp"
 #include "metrics/integer_table.hpp"
 #include "metrics/order_search.hpp"
-#include "statistics/moments.hpp"
 
 namespace ridgeline::metrics::testing {
 

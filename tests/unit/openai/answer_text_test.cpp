@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "core/rng.hpp"
-#include "text/pieces.hpp"
+#include "openai/text/pieces.hpp"
 
 namespace ridgeline::openai {
 namespace {

@@ -13,7 +13,7 @@
 #include "core/units.hpp"
 #include "domain/prompt.hpp"
 #include "domain/request.hpp"
-#include "text/chat_tokens.hpp"
+#include "openai/text/chat_tokens.hpp"
 
 namespace ridgeline::openai {
 namespace {

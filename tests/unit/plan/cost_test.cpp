@@ -10,8 +10,8 @@
 
 #include "core/result.hpp"
 #include "document/document.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "metrics/power_summary.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "scenario/deployment.hpp"
 #include "scenario/resolve.hpp"
 

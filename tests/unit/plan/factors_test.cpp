@@ -10,8 +10,8 @@
 
 #include <gtest/gtest.h>
 
-#include "accuracy/bands.hpp"
 #include "core/time.hpp"
+#include "latency/accuracy/bands.hpp"
 #include "metrics/slo.hpp"
 #include "plan/demand.hpp"
 #include "plan/doubt.hpp"

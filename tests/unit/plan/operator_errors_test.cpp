@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "hardware/gpu_spec.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "plan/linear_doubt.hpp"
 #include "plan/operator_class.hpp"
 

@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "accuracy/bands.hpp"
 #include "core/time.hpp"
+#include "latency/accuracy/bands.hpp"
 #include "metrics/slo.hpp"
 #include "plan/capacity.hpp"
 #include "plan/target.hpp"

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "core/units.hpp"
-#include "hardware/gpu_spec.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 
 namespace ridgeline::scenario {

@@ -9,11 +9,11 @@
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/step.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/step_time_model.hpp"
 #include "metrics/power_summary.hpp"
 #include "metrics/summary.hpp"
 #include "metrics/work_done.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "scenario/deployment.hpp"
 #include "scenario/resolve.hpp"
 

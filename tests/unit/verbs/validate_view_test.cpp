@@ -5,12 +5,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "accuracy/bands.hpp"
 #include "evidence/validate/coverage.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/scores.hpp"
 #include "evidence/validate/validate.hpp"
 #include "evidence/validate/validation_tree.hpp"
+#include "latency/accuracy/bands.hpp"
 #include "report/table/table.hpp"
 #include "support/small_validation.hpp"
 

@@ -6,9 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "accuracy/bands.hpp"
 #include "evidence/validate/coverage.hpp"
 #include "lab/scoring/evidence_words.hpp"
+#include "latency/accuracy/bands.hpp"
 
 namespace ridgeline::scoring {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <gtest/gtest.h>
 
-#include "accuracy/bands.hpp"
 #include "lab/scoring/evidence_words.hpp"
 #include "lab/scoring/left_out_bands.hpp"
+#include "latency/accuracy/bands.hpp"
 
 namespace ridgeline::scoring {
 namespace {

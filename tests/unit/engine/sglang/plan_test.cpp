@@ -12,7 +12,7 @@
 #include "engine/engine_plan.hpp"
 #include "engine/sglang/options.hpp"
 #include "engine/sglang/settings.hpp"
-#include "hardware/gpu_spec.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 
 namespace ridgeline::engine::sglang {

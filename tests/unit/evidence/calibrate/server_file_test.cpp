@@ -8,12 +8,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "accuracy/bands.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "document/document.hpp"
 #include "evidence/calibrate/calibrate.hpp"
 #include "evidence/validate/evidence.hpp"
+#include "latency/accuracy/bands.hpp"
 #include "scenario/options.hpp"
 #include "scenario/scenario.hpp"
 

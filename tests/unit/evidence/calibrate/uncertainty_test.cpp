@@ -6,11 +6,11 @@
 
 #include <gtest/gtest.h>
 
-#include "accuracy/bands.hpp"
 #include "evidence/calibrate/calibrate.hpp"
 #include "evidence/calibrate/least_squares.hpp"
 #include "evidence/calibrate/observations.hpp"
 #include "evidence/calibrate/parameters.hpp"
+#include "latency/accuracy/bands.hpp"
 #include "unit/evidence/calibrate/measured_loops.hpp"
 
 namespace ridgeline::evidence::calibrate {

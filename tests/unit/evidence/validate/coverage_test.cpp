@@ -7,9 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "accuracy/bands.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/scores.hpp"
+#include "latency/accuracy/bands.hpp"
 
 namespace ridgeline::evidence::validate {
 namespace {

@@ -12,8 +12,8 @@
 #include "core/result.hpp"
 #include "core/units.hpp"
 #include "document/document.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/kernel/calibration.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "support/paths.hpp"
 #include "unit/latency/kernel_fixtures.hpp"
 

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "core/units.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/kernel/constants.hpp"
+#include "model/hardware/gpu_spec.hpp"
 
 namespace ridgeline::latency::kernel {
 namespace {

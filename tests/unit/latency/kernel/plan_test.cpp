@@ -11,9 +11,9 @@
 
 #include "core/time.hpp"
 #include "core/units.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/kernel/calibration.hpp"
 #include "latency/kernel/constants.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 #include "unit/latency/kernel_fixtures.hpp"
 

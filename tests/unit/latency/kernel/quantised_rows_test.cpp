@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "hardware/gpu_spec.hpp"
 #include "latency/step_time_model.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/operators.hpp"
 
 namespace ridgeline::latency::kernel {

@@ -11,7 +11,6 @@
 #include <gtest/gtest.h>
 
 #include "document/document.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/kernel/calibration.hpp"
 #include "latency/kernel/constants.hpp"
 #include "latency/kernel/cost.hpp"
@@ -20,6 +19,7 @@
 #include "latency/kernel/prefill_attention.hpp"
 #include "latency/measured/expert_tables.hpp"
 #include "latency/measured/kernel_tables.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/operators.hpp"
 #include "support/paths.hpp"
 #include "unit/latency/kernel_fixtures.hpp"

@@ -8,7 +8,6 @@
 
 #include "core/result.hpp"
 #include "document/document.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/kernel/calibration.hpp"
 #include "latency/kernel/constants.hpp"
 #include "latency/kernel/kernel_model.hpp"
@@ -16,6 +15,7 @@
 #include "latency/kernel/settings.hpp"
 #include "latency/lookup_log.hpp"
 #include "latency/step_time_model.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 #include "unit/latency/kernel_fixtures.hpp"
 

@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "hardware/gpu_spec.hpp"
 #include "latency/measured/check.hpp"
 #include "latency/measured/lookup.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "unit/latency/measured/table_files.hpp"
 
 namespace ridgeline::latency::measured {

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "hardware/gpu_spec.hpp"
 #include "latency/measured/kernel_tables.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "unit/latency/measured/table_files.hpp"
 
 namespace ridgeline::latency::measured {

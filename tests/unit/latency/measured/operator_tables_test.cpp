@@ -6,8 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "hardware/gpu_spec.hpp"
 #include "latency/measured/check_operators.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "support/paths.hpp"
 #include "unit/latency/measured/table_files.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "hardware/gpu_spec.hpp"
+#include "model/hardware/gpu_spec.hpp"
 
 namespace ridgeline::latency {
 namespace {

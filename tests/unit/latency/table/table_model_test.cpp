@@ -14,11 +14,11 @@
 
 #include "core/units.hpp"
 #include "domain/step.hpp"
-#include "hardware/gpu_spec.hpp"
 #include "latency/lookup_log.hpp"
 #include "latency/measured/make_tables.hpp"
 #include "latency/step_time_model.hpp"
 #include "latency/table/table_attention.hpp"
+#include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 #include "unit/latency/measured/table_files.hpp"
 

@@ -7,10 +7,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cluster/faults/fault.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
 #include "document/document.hpp"
-#include "faults/fault.hpp"
 
 namespace ridgeline::scenario {
 namespace {

@@ -6,9 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cluster/store/eviction.hpp"
 #include "scenario/options.hpp"
 #include "scenario/sections/kv_offload_section.hpp"
-#include "store/eviction.hpp"
 
 namespace ridgeline::scenario {
 namespace {

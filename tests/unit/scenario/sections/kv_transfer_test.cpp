@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cluster/disaggregation/registry.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
-#include "disaggregation/registry.hpp"
 #include "scenario/sections/disaggregation.hpp"
 
 namespace ridgeline::scenario {

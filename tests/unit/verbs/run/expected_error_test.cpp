@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "accuracy/bands.hpp"
-#include "accuracy/error_tree.hpp"
+#include "latency/accuracy/bands.hpp"
+#include "latency/accuracy/error_tree.hpp"
 #include "report/format.hpp"
 
 namespace ridgeline::verbs {

@@ -23,7 +23,7 @@ namespace ridgeline::api {
 namespace {
 
 core::Result<document::Node> read_call(std::string_view json) {
-  const auto parsed = document::parse_json(json.empty() ? "{}" : json, "");
+  auto parsed = document::parse_json(json.empty() ? "{}" : json, "");
   if (!parsed) {
     return parsed;
   }

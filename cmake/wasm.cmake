@@ -30,9 +30,11 @@ set(RIDGELINE_FILES_LEFT_OUT
     "document/(gzip_writer|save|temporary|yaml_writer)[.]cpp$"
     "latency/fit/"
     "sim/live/"
-    "report/(client_|comparison_page|decision_log|front_page|measured_run|perfetto|plan_|request_log)"
-    "report/(run_comparison|saved_views|step_log|trace_report|trace_svg|validation)"
-    "report/results/(calibration|kernel_|networks)"
+    "report/(comparison_page|front_page|plan_page)[.]cpp$"
+    "sim/logs/"
+    "verbs/clients/"
+    "verbs/(list_networks|saved_views)[.]cpp$"
+    "verbs/run/run_comparison[.]cpp$"
     "verbs/(calibrate|compared_runs|convert|deploy|kernels_|list_folder|measured_files|plan|report|steps|sweep|trace|validate)")
 
 # ridgeline_choose_for_wasm(<sources> <layer>): without what is left out. A file of wasm/src takes the place of the

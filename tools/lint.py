@@ -36,7 +36,7 @@ ADAPTERS = {
     "xxhash.h": ("src/core/digest.cpp",),
     # libstdc++'s stream over an open descriptor.
     "ext/": ("src/cli/output_file.cpp",),
-    "protozero/pbf_writer.hpp": ("src/report/perfetto.cpp",),
+    "protozero/pbf_writer.hpp": ("src/sim/logs/perfetto.cpp",),
     "zlib.h": ("src/document/gzip.cpp", "src/document/gzip_writer.cpp"),
     "zstd.h": ("src/workload/traces/reading/zstd_input.cpp",),
     "curl/": ("src/observe/http_client.cpp",),
@@ -657,6 +657,35 @@ def num_members(code: str, start: int) -> int:
     return count
 
 
+# One pen for pictures, one for tables: what looks like either elsewhere in src.
+PICTURE = re.compile(r"<(?:svg|rect)\b|#[0-9a-f]{6}\b")
+PADDING = re.compile(r"\{:[<>]|\bpad_right\(")
+# Help texts, logs and lines that no table holds yet: the list only gets shorter.
+PADDING_FILES = (
+    "src/report/table/*",
+    "src/report/format.?pp",
+    "src/report/terminal_plot.cpp",
+    "src/report/run_changes.cpp",
+    "src/cli/*",
+    "src/sim/live/arrival_log.cpp",
+    "src/observe/summary.cpp",
+    "src/verbs/explain_table.cpp",
+    "src/verbs/plan_measurements.cpp",
+    "src/verbs/validate_*.cpp",
+)
+
+
+def check_pens(tree: Tree) -> Iterator[Finding]:
+    """Pictures are drawn in src/report/chart, columns are laid out in src/report/table."""
+    for path in tree.below("src/", ".hpp", ".cpp"):
+        pens = [(PICTURE, "drawn by hand; use report/chart")] if not path.startswith("src/report/chart/") else []
+        if not matches(path, PADDING_FILES):
+            pens.append((PADDING, "padded by hand; declare a report::TableView or a report::Sheet"))
+        for pattern, why in pens:
+            for match in pattern.finditer(tree.text(path)):
+                yield Finding(path, line_of(tree.text(path), match.start()), "pens", f"{match.group()}: {why}")
+
+
 def check_members(tree: Tree) -> Iterator[Finding]:
     """Classes of a size that one keeps in mind. tools/class_exceptions.txt lists those that are larger, `source  class`;
     its first line says how many they are, and that number only falls."""
@@ -698,6 +727,7 @@ RULES: tuple[Callable[[Tree], Iterator[Finding]], ...] = (
     check_packages,
     check_text,
     check_functions,
+    check_pens,
     check_members,
 )
 

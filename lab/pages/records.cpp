@@ -22,7 +22,7 @@
 #include "lab/scoring/left_out_row.hpp"
 #include "lab/scoring/ranking.hpp"
 #include "latency/accuracy/bands.hpp"
-#include "report/figures/figure.hpp"
+#include "report/chart/figure.hpp"
 #include "report/format.hpp"
 #include "report/html_page.hpp"
 #include "report/palette.hpp"
@@ -297,7 +297,7 @@ Node records_tree(const Node& validation, const scoring::Findings& findings) {
   return Node::map(std::move(members), {});
 }
 
-AddedSections records_sections(const Node& tree, Face face, const TextStyle& style) {
+verbs::AddedSections records_sections(const Node& tree, Face face, const TextStyle& style) {
   const Node& ranking = node_at(tree, "ranking");
   return {.behind_peers = section(kAblation, rows_at(tree, "ablation"), face, style) +
                           section(kLeftOut, rows_at(tree, "left_out"), face, style),

@@ -4,7 +4,7 @@
 #include "lab/scoring/findings.hpp"
 #include "report/palette.hpp"
 #include "report/table/table.hpp"
-#include "report/validation.hpp"
+#include "verbs/validate_view.hpp"
 
 namespace ridgeline::report {
 
@@ -13,7 +13,7 @@ namespace ridgeline::report {
                                           const scoring::Findings& findings);
 
 /// Its sections: ablation, what was left out, the ranking (which no page has).
-[[nodiscard]] AddedSections records_sections(const document::Node& tree,
+[[nodiscard]] verbs::AddedSections records_sections(const document::Node& tree,
                                              Face face,
                                              const TextStyle& style);
 

@@ -16,7 +16,7 @@
 #include "lab/scoring/first_model.hpp"
 #include "lab/studies/measured_arms.hpp"
 #include "latency/step_time_model.hpp"
-#include "report/validation.hpp"
+#include "verbs/validate_view.hpp"
 
 namespace ridgeline::laboratory {
 namespace {
@@ -56,7 +56,7 @@ std::string first_page() {
 ExitCode run_words(Words words) {
   evidence::validate::use_record_reader(records::make_collection_reader);
   latency::use_step_time_model(scoring::first_model());
-  report::add_to_validations(report::records_sections);
+  verbs::add_to_validations(report::records_sections);
   if (words.empty() || words.front() == "--help" || words.front() == "-h") {
     return put_out(first_page(), default_manners());
   }

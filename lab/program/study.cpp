@@ -18,12 +18,12 @@
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "document/node_builder.hpp"
+#include "document/node_json.hpp"
 #include "lab/pages/study_report.hpp"
 #include "lab/program/laboratory.hpp"
 #include "lab/program/study_ledger.hpp"
 #include "lab/studies/measured_arms.hpp"
 #include "report/palette.hpp"
-#include "report/result_json.hpp"
 
 namespace ridgeline::laboratory {
 namespace {
@@ -75,7 +75,7 @@ std::string study_list_json() {
                        .add("claim", document::text_node(study.claim))
                        .build());
   }
-  return report::json_text(document::list_node(std::move(list)));
+  return document::json_text(document::list_node(std::move(list)));
 }
 
 core::Error study_usage(std::string message) {
@@ -143,8 +143,8 @@ ExitCode show_studies(const std::vector<const studies::Study*>& asked,
   return outputs->put_out(
       [&](std::string_view format, const report::TextStyle&) {
         if (format == "json") {
-          return report::json_text(reports.size() == 1 ? report::study_tree(reports.front())
-                                                       : report::studies_tree(reports));
+          return document::json_text(reports.size() == 1 ? report::study_tree(reports.front())
+                                                         : report::studies_tree(reports));
         }
         std::string text;
         for (const auto& report : reports) {

@@ -14,12 +14,12 @@
 #include "cli/verb_outputs.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
+#include "document/node_json.hpp"
 #include "lab/pages/ledger/ledger_report.hpp"
 #include "lab/program/laboratory.hpp"
 #include "lab/studies/ledger/ledger.hpp"
 #include "lab/studies/ledger/settle.hpp"
 #include "lab/studies/measured_arms.hpp"
-#include "report/result_json.hpp"
 
 namespace ridgeline::laboratory {
 namespace {
@@ -50,7 +50,7 @@ std::string rendered(const studies::Settlement& settled,
                      std::string_view format,
                      const report::TextStyle& style) {
   if (format == "json") {
-    return report::json_text(report::ledger_tree(settled));
+    return document::json_text(report::ledger_tree(settled));
   }
   if (format == "markdown") {
     return report::ledger_markdown(settled);

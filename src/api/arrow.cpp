@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "api/tables.hpp"
-#include "report/version.hpp"
+#include "core/version.hpp"
 #include "ridgeline.h"
 
 namespace ridgeline::api {
@@ -92,7 +92,7 @@ const char* format_of(int type) {
 void fill_schema(ArrowSchema& schema, const Table& table, const std::string& digest) {
   auto parts = std::make_unique<SchemaParts>();
   const std::pair<std::string, std::string> whole[] = {
-      {"ridgeline.version", std::string(report::version())}, {"digest", digest}};
+      {"ridgeline.version", std::string(core::version())}, {"digest", digest}};
   parts->metadata = packed(whole);
   parts->children.resize(table.columns().size());
   for (std::size_t i = 0; i < table.columns().size(); ++i) {

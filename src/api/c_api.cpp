@@ -18,11 +18,11 @@
 #include "api/call.hpp"
 #include "api/guard.hpp"
 #include "api/tables.hpp"
+#include "core/version.hpp"
 #include "document/document.hpp"
 #include "document/node_builder.hpp"
-#include "report/figures/figure.hpp"
-#include "report/result_json.hpp"
-#include "report/version.hpp"
+#include "document/node_json.hpp"
+#include "report/chart/figure.hpp"
 #include "ridgeline.h"
 #include "ridgeline/error.hpp"
 #include "ridgeline/ridgeline.hpp"
@@ -62,7 +62,7 @@ std::string list_of_figures(rl_result& result) {
   if (result.answer.reply.artefacts.contains(kPicture)) {
     add(result.verb, "", "");
   }
-  return report::json_text(document::list_node(std::move(items)));
+  return document::json_text(document::list_node(std::move(items)));
 }
 
 std::optional<std::string> figure_of(rl_result& result, std::string_view name) {
@@ -116,7 +116,7 @@ int rl_abi(void) {
 }
 
 const char* rl_version(void) {
-  static const std::string kText(ridgeline::report::version());
+  static const std::string kText(ridgeline::core::version());
   return kText.c_str();
 }
 

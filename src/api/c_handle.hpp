@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "api/call.hpp"
-#include "report/figures/figure.hpp"
+#include "report/chart/figure.hpp"
 
 /// What C holds by its address alone. What is asked for later is made once and kept.
 struct rl_result {

@@ -15,7 +15,7 @@
 #include "api/host.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
-#include "report/result_json.hpp"
+#include "document/node_json.hpp"
 #include "verbs/request.hpp"
 #include "verbs/verb.hpp"
 
@@ -23,7 +23,7 @@ namespace ridgeline::api {
 namespace {
 
 core::Result<document::Node> read_call(std::string_view json) {
-  const auto parsed = document::parse_json(json.empty() ? "{}" : json, "");
+  auto parsed = document::parse_json(json.empty() ? "{}" : json, "");
   if (!parsed) {
     return parsed;
   }
@@ -51,7 +51,7 @@ core::Error no_such_verb(std::string_view name) {
 
 Answer answer_of(verbs::Reply reply, std::shared_ptr<const KeptTables> tables) {
   const bool is_empty = !reply.tree && reply.views.empty();
-  std::string json = is_empty ? report::json_text(errors_tree(reply.errors))
+  std::string json = is_empty ? document::json_text(errors_tree(reply.errors))
                               : reply.text("json", {}).value_or("{}");
   const int code = reply.code;
   return {.code = code,
@@ -72,7 +72,7 @@ Answer answer_to(std::string_view json,
   });
   return answer ? std::move(*answer)
                 : Answer{.code = verbs::exit_code(answer.error()),
-                         .json = report::json_text(errors_tree(answer.error()))};
+                         .json = document::json_text(errors_tree(answer.error()))};
 }
 
 Answer call(std::string_view verb,

@@ -18,12 +18,12 @@
 #include "metrics/request_metrics.hpp"
 #include "metrics/summary.hpp"
 #include "plan/planner.hpp"
-#include "report/run_result.hpp"
 #include "ridgeline/ridgeline.hpp"
 #include "sim/simulation.hpp"
 #include "sweep/runner.hpp"
 #include "verbs/request.hpp"
 #include "verbs/run.hpp"
+#include "verbs/run/run_result.hpp"
 
 namespace ridgeline::api {
 namespace {
@@ -147,7 +147,7 @@ core::Result<void> CallHost::begin(const verbs::Run& run) {
   return {};
 }
 
-void CallHost::end(core::Result<report::RunResult>& result) {
+void CallHost::end(core::Result<verbs::RunResult>& result) {
   if (policies_ && policies_->failure()) {
     result = core::fail(*policies_->failure());
   } else if (policies_ && result) {

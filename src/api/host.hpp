@@ -11,7 +11,6 @@
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "metrics/listeners.hpp"
-#include "report/run_result.hpp"
 #include "ridgeline.h"
 #include "ridgeline/ridgeline.hpp"
 #include "sim/simulation.hpp"
@@ -19,6 +18,7 @@
 #include "verbs/host.hpp"
 #include "verbs/request.hpp"
 #include "verbs/run.hpp"
+#include "verbs/run/run_result.hpp"
 
 namespace ridgeline::api {
 
@@ -37,7 +37,7 @@ class CallHost final : public verbs::Host {
 
   void take(verbs::Request& request) override;
   [[nodiscard]] core::Result<void> begin(const verbs::Run& run) override;
-  void end(core::Result<report::RunResult>& result) override;
+  void end(core::Result<verbs::RunResult>& result) override;
 
   [[nodiscard]] std::unique_ptr<Watch> watch(Work work) override;
   [[nodiscard]] const std::atomic<bool>& stop() const override { return stop_; }

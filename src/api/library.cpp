@@ -11,19 +11,19 @@
 #include "api/guard.hpp"
 #include "api/host.hpp"
 #include "core/result.hpp"
+#include "core/version.hpp"
 #include "document/document.hpp"
-#include "report/result_tree.hpp"
-#include "report/results/explanation.hpp"
-#include "report/results/run.hpp"
-#include "report/version.hpp"
 #include "ridgeline/ridgeline.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
 #include "verbs/batch_text.hpp"
+#include "verbs/explain_view.hpp"
 #include "verbs/host.hpp"
 #include "verbs/priced_step.hpp"
 #include "verbs/request.hpp"
 #include "verbs/run.hpp"
+#include "verbs/run/make_result.hpp"
+#include "verbs/run/result_tree.hpp"
 #include "verbs/verb.hpp"
 
 namespace ridgeline {
@@ -90,7 +90,7 @@ Expected<Scenario> loaded(core::Result<scenario::LoadedScenario> result) {
 }  // namespace
 
 std::string version() {
-  return std::string(report::version());
+  return std::string(core::version());
 }
 
 Scenario::Scenario(std::shared_ptr<const scenario::LoadedScenario> loaded)
@@ -161,7 +161,7 @@ Expected<Tree> ResolvedScenario::explanation() const {
   if (!resolved_) {
     return empty_object("resolved scenario");
   }
-  return made([&] { return report::explanation_tree(*resolved_); });
+  return made([&] { return verbs::explanation_tree(*resolved_); });
 }
 
 Expected<RunResult> ResolvedScenario::run(const Hooks& hooks) const {
@@ -174,9 +174,9 @@ Expected<RunResult> ResolvedScenario::run(const Hooks& hooks) const {
     if (!found) {
       return core::fail(found.error());
     }
-    return RunResult(shared(report::result_tree(*found)),
+    return RunResult(shared(verbs::result_tree(*found)),
                      found->partial,
-                     !report::unanswered(*resolved_, found->summary));
+                     !verbs::unanswered(*resolved_, found->summary));
   });
   if (!result) {
     return api::public_errors(result.error());

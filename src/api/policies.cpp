@@ -20,11 +20,11 @@
 #include "document/document.hpp"
 #include "domain/step.hpp"
 #include "latency/step_time_model.hpp"
-#include "report/run_result.hpp"
 #include "ridgeline.h"
 #include "routing/router.hpp"
 #include "scaling/scaler.hpp"
 #include "sim/simulation.hpp"
+#include "verbs/run/run_result.hpp"
 
 namespace ridgeline::api {
 namespace {
@@ -393,7 +393,7 @@ sim::HostParts HostPolicies::parts() {
   return parts;
 }
 
-void HostPolicies::tell(const document::Node& said, report::RunResult& result) const {
+void HostPolicies::tell(const document::Node& said, verbs::RunResult& result) const {
   struct Place {
     const char* policy;
     const char* path;

@@ -7,10 +7,10 @@
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "latency/step_time_model.hpp"
-#include "report/run_result.hpp"
 #include "ridgeline.h"
 #include "scenario/resolve.hpp"
 #include "sim/simulation.hpp"
+#include "verbs/run/run_result.hpp"
 
 namespace ridgeline::api {
 
@@ -28,7 +28,7 @@ class HostPolicies {
   [[nodiscard]] sim::HostParts parts();
   /// The result says whose decisions it holds: `said` is {router, step_model, autoscaler} of the
   /// call, each a map, which takes the place of the setting in `config`; and a warning.
-  void tell(const document::Node& said, report::RunResult& result) const;
+  void tell(const document::Node& said, verbs::RunResult& result) const;
 
  private:
   rl_hooks hooks_;

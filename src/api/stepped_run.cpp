@@ -30,7 +30,6 @@
 #include "engine/server.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/summary.hpp"
-#include "report/results/run.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
 #include "sim/live/arrival_log.hpp"
@@ -39,6 +38,7 @@
 #include "verbs/clock.hpp"
 #include "verbs/request.hpp"
 #include "verbs/run.hpp"
+#include "verbs/run/make_result.hpp"
 
 namespace ridgeline::api {
 namespace {
@@ -402,7 +402,7 @@ SteppedRun::Outcome SteppedRun::finish(verbs::Request& request) {
   if (!outcome) {
     return core::fail(outcome.error());
   }
-  auto result = report::run_result(
+  auto result = verbs::run_result(
       *resolved_,
       *std::move(outcome),
       {.wall_time_s = clock.seconds(), .host = std::nullopt, .engine_core = "fast"});

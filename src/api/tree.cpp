@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "document/document.hpp"
-#include "report/result_json.hpp"
+#include "document/node_json.hpp"
 
 namespace ridgeline {
 inline namespace v0 {
@@ -83,7 +83,7 @@ Tree Tree::operator[](std::string_view key) const {
 }
 
 std::string Tree::json() const {
-  return report::json_text(node_ ? *node_ : document::Node());
+  return document::json_text(node_ ? *node_ : document::Node());
 }
 
 }  // namespace v0

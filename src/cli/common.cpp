@@ -32,8 +32,8 @@
 #include "scenario/options.hpp"
 #include "scenario/refused_settings.hpp"
 #include "scenario/scenario.hpp"
-#include "verbs/verb.hpp"
 #include "verbs/request.hpp"
+#include "verbs/verb.hpp"
 
 namespace ridgeline::cli {
 

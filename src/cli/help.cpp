@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 
 #include "cli/arguments.hpp"
+#include "core/version.hpp"
 #include "report/format.hpp"
 #include "report/text_lines.hpp"
-#include "report/version.hpp"
 #include "scenario/options.hpp"
 #include "verbs/verb.hpp"
 
@@ -26,7 +26,7 @@ std::string first_page() {
       "  ridgeline replay --trace requests.csv --model llama-3.1-70b --gpu h100 --tp 4\n"
       "  ridgeline step --model llama-3.1-8b --gpu h100 --decode 700x32\n"
       "\n",
-      report::version());
+      core::version());
   for (const auto& verb : verbs::verbs()) {
     if (!verb.is_command()) {
       text += fmt::format("  {:<11} {}\n", verb.name, verb.summary);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/record_reader.hpp"
 #include "latency/step_time_model.hpp"
+#include "verbs/request.hpp"
 
 namespace ridgeline::cli {
 namespace {
@@ -30,15 +32,21 @@ constexpr auto kRecordsWords = std::to_array<std::string_view>(
 /// Thresholds of a ranking: `--fail-over regret@0.9=2`.
 constexpr auto kRecordsThresholds = std::to_array<std::string_view>({"regret@", "violations@"});
 
+/// The values that a word gives: behind the "=" of its flag, between commas.
+std::vector<std::string> values_of(std::string_view word) {
+  const std::size_t equals = word.starts_with("--") ? word.find('=') : std::string_view::npos;
+  return verbs::split_list(equals == std::string_view::npos ? word : word.substr(equals + 1));
+}
+
 bool is_records_word(std::string word) {
-  if (std::ranges::any_of(kRecordsThresholds, [&](std::string_view threshold) {
-        return word.find(threshold) != std::string::npos;
-      })) {
-    return true;
-  }
+  const bool limits_a_ranking = std::ranges::any_of(values_of(word), [](std::string_view value) {
+    return std::ranges::any_of(kRecordsThresholds, [&](std::string_view threshold) {
+      return value.starts_with(threshold);
+    });
+  });
   word.resize(std::min(word.find('='), word.size()));
   std::ranges::replace(word, '_', '-');
-  return std::ranges::find(kRecordsWords, word) != kRecordsWords.end();
+  return limits_a_ranking || std::ranges::find(kRecordsWords, word) != kRecordsWords.end();
 }
 
 }  // namespace
@@ -50,7 +58,8 @@ bool is_laboratorys(std::string_view word) {
 bool asks_for_laboratory(std::span<const std::string> words) {
   return latency::find_step_time_model(std::string(kLaboratoryModel)) == nullptr &&
          std::ranges::any_of(words, [](const std::string& word) {
-           return word.find(kLaboratoryModel) != std::string::npos;
+           const std::vector<std::string> values = values_of(word);
+           return std::ranges::find(values, kLaboratoryModel) != values.end();
          });
 }
 

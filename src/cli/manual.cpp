@@ -8,7 +8,7 @@
 
 #include "cli/arguments.hpp"
 #include "cli/verb_pages.hpp"
-#include "report/version.hpp"
+#include "core/version.hpp"
 #include "scenario/options.hpp"
 
 namespace ridgeline::cli {
@@ -154,7 +154,7 @@ std::string manual_page() {
       "How fast will this network be served on that GPU, and what holds it up?\n"
       "A scenario is a YAML or JSON document, or flags, or both; the file \\fB\\-\\fR is standard "
       "input or standard output.\n",
-      report::version());
+      core::version());
   text += verbs_section();
   text += settings_section();
   text += kEnd;

@@ -22,7 +22,7 @@
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "document/json_writer.hpp"
-#include "report/figures/figure.hpp"
+#include "report/chart/figure.hpp"
 #include "serve/net/connection.hpp"
 #include "serve/net/event_loop.hpp"
 #include "serve/net/http_parser.hpp"

@@ -16,7 +16,7 @@
 #include "latency/step_time_model.hpp"
 #include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
-#include "report/client_results.hpp"
+#include "verbs/clients/client_results.hpp"
 #include "verbs/verb.hpp"
 #include "workload/traces/format.hpp"
 
@@ -86,7 +86,7 @@ std::vector<std::string> value_words(const FlagSpec& flag) {
   }
   if (flag.name == "client-results") {
     std::vector<std::string> names;
-    for (const report::ClientFormat& client : report::client_formats()) {
+    for (const verbs::ClientFormat& client : verbs::client_formats()) {
       names.push_back(fmt::format("{}=", client.name));
     }
     return names;

@@ -271,4 +271,9 @@ std::string system_message(int code) {
   return std::generic_category().message(code);
 }
 
+double exact_microseconds(Seconds time) {
+  constexpr int kMicro = 6;
+  return times_power_of_ten(time.value(), kMicro);
+}
+
 }  // namespace ridgeline::core

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/units.hpp"
+
 namespace ridgeline::core {
 
 /// 2^53: every integer up to here is a double of its own.
@@ -50,6 +52,9 @@ std::string plural(std::string_view noun, Count count) {
 /// The value times 10^exponent in decimal: the digits of shortest(), the point moved, read back.
 /// Values that are not finite stay.
 double times_power_of_ten(double value, int exponent);
+/// The microseconds of a time as its shortest decimal has them: 0.000123 s are 123 us, where
+/// multiplying gives 122.99999999999999.
+[[nodiscard]] double exact_microseconds(Seconds time);
 
 /// Turns byte offsets of a text into lines and columns. Offsets that ascend read the text once in
 /// all; one before the last costs the same anywhere in the text, however long its lines are.

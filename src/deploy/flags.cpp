@@ -31,8 +31,8 @@ namespace {
 using document::Node;
 
 const scenario::ForeignProgram& vllm() {
-  static const scenario::ForeignProgram& kProgram = scenario::foreign_program("vllm");
-  return kProgram;
+  static const scenario::ForeignProgram& program = scenario::foreign_program("vllm");
+  return program;
 }
 
 std::string one_line(const Node& node) {

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -69,9 +70,10 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
     return std::nullopt;
   }
   const std::string wanted = folded(word);
+  // Hands seldom miss a word's first letter: of equally near ones, that with the same wins.
+  using Rank = std::tuple<bool, std::size_t, bool>;
   const std::string* best = nullptr;
-  std::size_t best_distance = 0;
-  bool best_begins = false;
+  Rank best_rank;
   for (const std::string& candidate : candidates) {
     if (candidate.empty() || candidate.size() > kLongestWord) {
       continue;
@@ -82,12 +84,10 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
     const std::size_t allowed = std::max<std::size_t>(longer / kLettersPerSlip, 1);
     const bool begins = is_beginning(wanted, known);
     const bool is_near = begins || (distance <= allowed && distance < longer);
-    const bool is_better =
-        best == nullptr || (begins == best_begins ? distance < best_distance : begins);
-    if (is_near && is_better) {
+    const Rank rank(!begins, distance, known.front() != wanted.front());
+    if (is_near && (best == nullptr || rank < best_rank)) {
       best = &candidate;
-      best_distance = distance;
-      best_begins = begins;
+      best_rank = rank;
     }
   }
   return best == nullptr ? std::nullopt : std::optional<std::string>(*best);

@@ -1,9 +1,20 @@
 #include "document/node_json.hpp"
 
+#include <string>
+
 #include "document/document.hpp"
 #include "document/json_writer.hpp"
 
 namespace ridgeline::document {
+namespace {
+
+std::string as_text(const Node& node, JsonWriter::Layout layout) {
+  JsonWriter json(layout);
+  write(node, json);
+  return json.text() + "\n";
+}
+
+}  // namespace
 
 void write(const Node& node, JsonWriter& json) {
   switch (node.kind()) {
@@ -37,6 +48,14 @@ void write(const Node& node, JsonWriter& json) {
       json.end_object();
       return;
   }
+}
+
+std::string json_text(const Node& node) {
+  return as_text(node, JsonWriter::Layout::kIndented);
+}
+
+std::string json_line(const Node& node) {
+  return as_text(node, JsonWriter::Layout::kOneLine);
 }
 
 }  // namespace ridgeline::document

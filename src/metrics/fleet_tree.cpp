@@ -187,6 +187,9 @@ Node scaling_tree(const ScalingSummary& scaling) {
   }
   if (!scaling.policy.empty()) {
     map.add("policy", scaling.policy).add("events", list_node(std::move(events)));
+    if (scaling.pools.size() > 1 || (scaling.pools.size() == 1 && !scaling.pools.front().empty())) {
+      map.add("pools", scaling.pools);
+    }
   }
   map.add("replica_seconds", scaling.replica_seconds).add("gpu_hours", scaling.gpu_hours);
   map.add_known("cost", scaling.cost);

@@ -70,7 +70,9 @@ Node overload_tree(const Overload& overload) {
       .add("end_s", backlog.end_s)
       .add("offered_rate", backlog.offered_rate)
       .add("sustainable_rate", backlog.sustainable_rate)
-      .add("wait_growth", backlog.wait_growth);
+      .add("wait_growth", backlog.wait_growth)
+      .add("whole_run", backlog.whole_run)
+      .add("served_only", overload.served_only);
 }
 
 Node group_tree(const GroupSummary& group, bool judged) {

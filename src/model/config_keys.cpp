@@ -66,6 +66,16 @@ constexpr auto kFeatures = std::to_array<Feature>({
     {"num_shared_experts", "shared experts"},
     {"shared_expert_intermediate_size", "shared experts"},
     {"shared_intermediate_size", "shared experts"},
+    {"routed_expert_hidden_size", "experts of another width"},
+    {"num_attention_heads_per_layer", "other query heads in some layers"},
+    {"attention_other_setting", "other query heads in some layers"},
+    {"gating", "a gate on attention's output"},
+    {"use_head_wise_attn_gate", "a gate on attention's output"},
+    {"mla_use_output_gate", "a gate on attention's output"},
+    {"conv_L_cache", "short convolutions"},
+    {"engram_layer_ids", "tables of n-grams"},
+    {"oe_vocab_size_ratio", "tables of n-grams"},
+    {"zero_expert_num", "experts that compute nothing"},
     {"moe_latent_size", "experts of another width"},
     {"first_k_dense_replace", "dense layers before the experts"},
     {"mlp_only_layers", "dense layers among the experts"},
@@ -113,19 +123,21 @@ constexpr auto kHarmless = std::to_array<std::string_view>({
     "remove_invalid_values", "repetition_penalty", "temperature", "top_k", "top_p", "typical_p",
     // Positions.
     "compress_rope_theta", "indexer_rope_interleave", "initial_context_length",
-    "original_max_position_embeddings", "partial_rotary_factor", "rope_interleave",
-    "rope_local_base_freq", "rope_parameters", "rope_scaling", "rope_theta", "rotary_dim",
+    "mla_use_nope", "model_max_length", "original_max_position_embeddings",
+    "partial_rotary_factor", "rope_interleave", "rope_local_base_freq", "rope_parameters", "rope_scaling", "rope_theta", "rotary_dim",
     "swa_rope_theta",
     // Scales, norms' epsilons and activation functions: a few operations on a token's values.
-    "attention_multiplier", "attention_value_scale", "attn_logit_softcapping",
-    "embedding_multiplier", "final_logit_softcapping", "hc_eps", "hc_sinkhorn_iters",
-    "hidden_act", "hidden_activation", "layer_norm_epsilon", "layernorm_epsilon",
-    "logits_scaling", "mamba_hidden_act", "mlp_hidden_act", "moe_router_scaling_factor",
-    "norm_eps", "norm_topk_prob", "output_gate_type", "query_pre_attn_scalar",
+    "activation_situ_beta", "activation_situ_linear_beta", "attention_multiplier",
+    "attention_value_scale", "attn_logit_softcapping", "embedding_multiplier",
+    "final_logit_softcapping", "hc_eps", "hc_sinkhorn_iters", "hidden_act", "hidden_activation", "kda_lower_bound", "kda_safe_gate",
+    "latent_moe_use_norm", "layer_norm_epsilon", "layernorm_epsilon", "logits_scaling", "mamba_hidden_act", "mhc",
+    "mlp_hidden_act", "moe_renormalize", "moe_routed_scaling_factor", "moe_router_activation",
+    "moe_router_activation_func", "moe_router_scaling_factor", "norm_eps", "norm_topk_prob", "output_gate_type", "query_pre_attn_scalar",
     "residual_in_fp32", "residual_multiplier", "rms_norm_eps", "routed_scaling_factor",
     "scoring_func", "swiglu_alpha", "swiglu_limit", "use_gemma_norm",
     // Which experts a router may choose, at the same cost.
-    "n_group", "num_hash_layers", "topk_group", "topk_method", "moe_shared_expert_overlap",
+    "n_group", "num_expert_group", "num_hash_layers", "topk_group", "topk_method",
+    "moe_shared_expert_overlap", "use_grouped_topk",
     // Sizes of parts that a family may lack, and what follows from others.
     "chunk_size", "conv_kernel", "dense_intermediate_size", "expand", "expert_intermediate_size",
     "experts_per_token", "head_dim", "intermediate_size", "intermediate_size_mlp",
@@ -134,8 +146,8 @@ constexpr auto kHarmless = std::to_array<std::string_view>({
     "qk_head_dim", "qk_norm_type", "qk_rope_head_dim", "sliding_window_size", "top_k_experts",
     "use_sliding_window", "vocab_size_per_layer_input", "mamba_proj_bias",
     // The choice among an indexer's results.
-    "index_share_for_mtp_iteration", "index_skip_topk_offset", "index_topk_freq",
-    "index_topk_pattern",
+    "index_kpool_always_select_tail", "index_share_for_mtp_iteration", "index_skip_topk_offset",
+    "index_topk_freq", "index_topk_pattern",
     // Drafting layers.
     "mtp_hybrid_override_pattern", "mtp_layers_block_type", "mtp_transformer_layers",
     "mtp_use_dedicated_embeddings", "use_mtp",
@@ -174,10 +186,11 @@ bool says_absent(const document::Node& value) {
 }
 
 /// Heads that generate text, by the end of a class's name in Hugging Face transformers.
-constexpr auto kGenerating =
-    std::to_array<std::string_view>({"ForCausalLM", "ForConditionalGeneration", "LMHeadModel"});
+constexpr auto kGenerating = std::to_array<std::string_view>(
+    {"ForCausalLM", "ForConditionalGeneration", "LMHeadModel", "CausalLM"});
 /// Classes of published networks that are not named after their model_type.
-constexpr auto kOwnNames = std::to_array<std::string_view>({"minimaxm3sparse", "step3p7flash"});
+constexpr auto kOwnNames =
+    std::to_array<std::string_view>({"bailingmoev3", "minimaxm3sparse", "step3p7flash"});
 /// Kinds of rotary positions of transformers and vLLM (`get_rope`), which cost the same.
 constexpr auto kRopeTypes = std::to_array<std::string_view>({"default",
                                                              "linear",

@@ -69,6 +69,7 @@ std::vector<Operator> forward_pass(const ModelSpec& spec, const Sharding& shardi
         Gemm{.k = spec.draft_inputs * spec.hidden_size, .n = spec.hidden_size, .weights = weights});
     pass.add("draft_norm", spec.draft_inputs, Norm{.width = spec.hidden_size});
   }
+  pass.add_row_projection();
   for (const LayerGroup& group : spec.layers) {
     pass.add_layers(group);
   }

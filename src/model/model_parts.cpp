@@ -24,6 +24,9 @@ struct CacheKind {
 
 CacheKind cache_kind(const Operator& op) {
   if (const auto* attention = std::get_if<Attention>(&op.shape)) {
+    if (!attention->has_cache) {
+      return {};
+    }
     const bool windowed = attention->window > 0 && attention->frees_window;
     return windowed ? CacheKind{.kind = "window", .window = attention->window}
                     : CacheKind{.kind = "full"};

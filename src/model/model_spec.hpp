@@ -34,6 +34,7 @@ struct SparseSpec {
   std::int64_t head_dim = 0;    ///< Width of the scorer's head; one key of it per token is cached.
   std::int64_t query_rank = 0;  ///< Input of its query projection; 0: the hidden state.
   bool own_scores = true;       ///< False: the layer takes over an earlier layer's choice.
+  std::int64_t pool = 1;        ///< Tokens that share a key of the scorer (GLM-5.3-Flash).
 
   friend bool operator==(const SparseSpec&, const SparseSpec&) = default;
 };
@@ -61,10 +62,14 @@ struct AttentionSpec {
   bool output_bias = false;
   bool qk_norm = false;               ///< A norm over head_dim on queries and keys (Qwen3).
   bool qk_norm_across_heads = false;  ///< That norm is over all heads together (MiniMax-M2).
-  bool output_gate = false;           ///< Queries come with a gate of equal size (Qwen3.5).
-  bool values_are_keys = false;       ///< One projection serves as both (Gemma 4, global layers).
-  bool sinks = false;                 ///< A learnt logit per head (gpt-oss).
-  std::int64_t value_dim = 0;         ///< Width of values where it is not head_dim; 0: head_dim.
+  /// Queries come with a gate of equal size (Qwen3.5); of latent attention the output has one of
+  /// its size (Kimi K3).
+  bool output_gate = false;
+  bool head_gate = false;        ///< Each head's output has one gate (Step 3.5, Laguna).
+  bool values_are_keys = false;  ///< One projection serves as both (Gemma 4, global layers).
+  bool sinks = false;            ///< A learnt logit per head (gpt-oss).
+  bool earlier_cache = false;    ///< Keys and values are an earlier layer's (Gemma 4 E2B).
+  std::int64_t value_dim = 0;    ///< Width of values where it is not head_dim; 0: head_dim.
   /// Tokens that a query sees: a sliding window, or a chunk; 0: all before it.
   std::int64_t window = 0;
   /// The window is a chunk, whose start is fixed (Llama 4), not sliding.
@@ -83,6 +88,8 @@ struct RecurrentSpec {
   enum class Kind : std::uint8_t {
     kGatedDeltaNet,  ///< Qwen3-Next, Qwen3.5 (arXiv:2412.06464).
     kMamba2,         ///< Nemotron-H (arXiv:2405.21060).
+    kKimiDelta,      ///< Kimi Linear (arXiv:2510.26692): a decay for each channel.
+    kShortConv,      ///< LFM2's gated convolution: each channel a head, no state but its taps.
   };
   Kind kind = Kind::kGatedDeltaNet;
   std::int64_t heads = 0;        ///< Value heads; each has a state of key_dim x value_dim.
@@ -91,6 +98,8 @@ struct RecurrentSpec {
   std::int64_t value_dim = 0;    ///< Width of a head's value.
   std::int64_t conv_kernel = 0;  ///< Taps of the short convolution over queries, keys and values.
   bool conv_bias = false;
+  std::int64_t gate_rank = 0;   ///< Inner width of the output gate's two factors; 0: one matrix.
+  std::int64_t decay_rank = 0;  ///< Inner width of the decay's two factors; 0: one matrix.
   DType state = DType::kFp32;
 
   friend bool operator==(const RecurrentSpec&, const RecurrentSpec&) = default;
@@ -138,6 +147,9 @@ struct LayerGroup {
   std::variant<DenseFfn, MoeFfn> ffn;
   std::optional<RecurrentSpec> recurrent = {};  ///< Instead of attention.
   std::int64_t norms = 2;                       ///< Norms of hidden_size, in a layer.
+  /// Width of the token's row in a table of the layer's own, which is mixed into its output (Gemma
+  /// 4 E2B); 0: there is none.
+  std::int64_t row_width = 0;
   /// Where a quantisation treats these layers unlike the network's Precision.
   std::optional<LayerPrecision> precision = {};
 
@@ -146,7 +158,8 @@ struct LayerGroup {
 
 /// What reads images: weights beside the decoder's, and tokens in the prompt.
 struct VisionTower {
-  double parameters = 0.0;          ///< With its projector into the decoder.
+  /// With its projector into the decoder, and with those of an encoder of sounds beside it.
+  double parameters = 0.0;
   std::int64_t patch = 0;           ///< Pixels on a side.
   std::int64_t patches_a_side = 1;  ///< Side of the square of patches that become one token.
 

@@ -204,6 +204,9 @@ struct Cached {
 };
 
 Cached cached(const Attention& shape) {
+  if (!shape.has_cache) {
+    return {};
+  }
   return {.per_token = real(shape.kv_heads) * real(shape.head_dim + shape.values()) *
                        bytes_per_element(shape.kv)};
 }

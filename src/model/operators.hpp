@@ -63,6 +63,7 @@ struct Attention {
   std::int64_t window = 0;     ///< Tokens that a query sees; 0: all before it.
   std::int64_t selected = 0;  ///< Tokens that a query reads of those, chosen by an indexer; 0: all.
   bool frees_window = true;   ///< Whether the cache forgets what left the window.
+  bool has_cache = true;      ///< False: the cache that it reads is an earlier layer's.
 
   [[nodiscard]] std::int64_t values() const { return value_dim > 0 ? value_dim : head_dim; }
   friend bool operator==(const Attention&, const Attention&) = default;

@@ -93,6 +93,7 @@ void Pass::add_layers(const LayerGroup& group) {
   const std::int64_t activated =
       std::visit([&](const auto& ffn) { return add_ffn(layers, ffn); }, group.ffn);
   add_all_reduce(group.count * ((has_mixer(group) ? 1 : 0) + (has_ffn(group) ? 1 : 0)));
+  add_rows(group);
   add("elementwise",
       group.count,
       LayerElementwise{.hidden = spec_.hidden_size,
@@ -100,6 +101,41 @@ void Pass::add_layers(const LayerGroup& group) {
                        .qkv_width = mixer_width(group),
                        .quantised_activations = quantises_activations(layers.precision.mixer_in) ||
                                                 quantises_activations(layers.precision.ffn)});
+}
+
+void Pass::add_row_projection() {
+  std::int64_t rows = 0;
+  std::int64_t width = 0;
+  for (const LayerGroup& group : spec_.layers) {
+    rows += group.count * group.row_width;
+    width = std::max(width, group.row_width);
+  }
+  if (rows > 0) {
+    add("row_proj",
+        1,
+        Gemm{.k = spec_.hidden_size,
+             .n = shares(rows, ranks_),
+             .weights = spec_.precision.embedding});
+    add_norm("row_norm", 1, width);
+  }
+}
+
+void Pass::add_rows(const LayerGroup& group) {
+  if (group.row_width == 0) {
+    return;
+  }
+  const DType weights = spec_.precision.embedding;
+  add("layer_table",
+      group.count,
+      Embedding{
+          .vocab = shares(spec_.vocab_size, ranks_), .width = group.row_width, .weights = weights});
+  // Held whole by every rank.
+  add("row_gate",
+      group.count,
+      Gemm{.k = spec_.hidden_size, .n = group.row_width, .weights = weights});
+  add("row_out_proj",
+      group.count,
+      Gemm{.k = group.row_width, .n = spec_.hidden_size, .weights = weights});
 }
 
 void Pass::add_gated(std::string_view gate_up,

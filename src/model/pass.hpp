@@ -16,6 +16,8 @@ class Pass {
 
   void add(std::string_view name, std::int64_t calls, const Shape& shape);
   void add_layers(const LayerGroup& group);
+  /// What all layers with a row of a table of their own share (LayerGroup::row_width).
+  void add_row_projection();
 
   [[nodiscard]] std::vector<Operator> take() && { return std::move(operators_); }
 
@@ -32,8 +34,9 @@ class Pass {
   void add_latent(const Layers& layers, const LatentSpec& latent);
   void add_compressed(const Layers& layers, const CompressedSpec& compressed);
   void add_compressor(const Layers& layers, const CompressedSpec& compressed);
-  void add_indexer(const Layers& layers, const SparseSpec& sparse, std::int64_t ratio);
+  void add_indexer(const Layers& layers, const SparseSpec& sparse);
   void add_recurrent(const Layers& layers, const RecurrentSpec& recurrent);
+  void add_recurrent_inputs(const Layers& layers, const RecurrentSpec& recurrent);
   void add_norm(std::string_view name, std::int64_t calls, std::int64_t width);
   /// vLLM replicates KV heads when there are fewer of them than ranks.
   [[nodiscard]] std::int64_t kv_heads(const AttentionSpec& attention) const;
@@ -51,6 +54,7 @@ class Pass {
   std::int64_t add_ffn(const Layers& layers, const DenseFfn& ffn);
   std::int64_t add_ffn(const Layers& layers, const MoeFfn& ffn);
   void add_experts(const Layers& layers, const MoeFfn& ffn);
+  void add_rows(const LayerGroup& group);
   void add_all_to_all(std::string_view name, const Layers& layers, const MoeFfn& ffn);
   void add_all_reduce(std::int64_t calls);
 

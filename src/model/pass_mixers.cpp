@@ -27,7 +27,8 @@ std::int64_t Pass::mixer_width(const LayerGroup& group) const {
   if (attention.compressed) {
     return (attention.heads / ranks_ + 1) * attention.head_dim;
   }
-  const std::int64_t kv = attention.heads > 0 ? kv_heads(attention) : 0;
+  const bool writes = attention.heads > 0 && !attention.earlier_cache;
+  const std::int64_t kv = writes ? kv_heads(attention) : 0;
   return (attention.heads / ranks_ + kv) * attention.head_dim + kv * attention.values();
 }
 
@@ -50,8 +51,9 @@ void Pass::add_attention(const Layers& layers) {
   const std::int64_t heads = attention.heads / ranks_;
   const std::int64_t kv = kv_heads(attention);
   const std::int64_t queries = heads * attention.head_dim * (attention.output_gate ? 2 : 1);
-  const std::int64_t keys = kv * attention.head_dim;
-  const std::int64_t values = attention.values_are_keys ? 0 : kv * attention.values();
+  const bool projects = !attention.earlier_cache;
+  const std::int64_t keys = projects ? kv * attention.head_dim : 0;
+  const std::int64_t values = projects && !attention.values_are_keys ? kv * attention.values() : 0;
   add("qkv_proj",
       count,
       Gemm{.k = spec_.hidden_size,
@@ -66,13 +68,18 @@ void Pass::add_attention(const Layers& layers) {
     constexpr std::int64_t k16BitPerFp32 = 2;
     add("qk_norm_exchange", count, AllReduce{.width = kVariances * k16BitPerFp32, .ranks = ranks_});
   } else if (attention.qk_norm) {
-    add_norm("qk_norm", 2 * count, attention.head_dim);
+    add_norm("qk_norm", (projects ? 2 : 1) * count, attention.head_dim);
+  }
+  if (attention.head_gate) {
+    add("head_gate",
+        count,
+        Gemm{.k = spec_.hidden_size, .n = heads, .weights = spec_.precision.embedding});
   }
   if (attention.sinks) {
     add_norm("sinks", count, heads);
   }
   if (attention.sparse) {
-    add_indexer(layers, *attention.sparse, 1);
+    add_indexer(layers, *attention.sparse);
   }
   add("attention",
       count,
@@ -83,7 +90,8 @@ void Pass::add_attention(const Layers& layers) {
                 .value_dim = attention.value_dim,
                 .window = attention.window,
                 .selected = attention.sparse ? attention.sparse->selected : 0,
-                .frees_window = !attention.chunked});
+                .frees_window = !attention.chunked,
+                .has_cache = projects});
   add("o_proj",
       count,
       Gemm{.k = heads * attention.values(),
@@ -92,7 +100,7 @@ void Pass::add_attention(const Layers& layers) {
            .bias = attention.output_bias});
 }
 
-void Pass::add_indexer(const Layers& layers, const SparseSpec& sparse, std::int64_t ratio) {
+void Pass::add_indexer(const Layers& layers, const SparseSpec& sparse) {
   if (!sparse.own_scores) {
     return;
   }
@@ -108,11 +116,16 @@ void Pass::add_indexer(const Layers& layers, const SparseSpec& sparse, std::int6
            .n = sparse.head_dim + sparse.heads,
            .weights = spec_.precision.embedding});
   add_norm("indexer_norm", count, 2 * sparse.head_dim);
+  if (sparse.pool > 1) {
+    // A gate for each token and a bias for each place weigh the keys of a pool.
+    add("indexer_pool",
+        count,
+        Gemm{.k = spec_.hidden_size, .n = sparse.head_dim, .weights = spec_.precision.embedding});
+    add_norm("indexer_places", count, sparse.pool * sparse.head_dim);
+  }
   add("indexer",
       count,
-      Indexer{.heads = sparse.heads,
-              .head_dim = sparse.head_dim,
-              .ratio = std::max<std::int64_t>(1, ratio)});
+      Indexer{.heads = sparse.heads, .head_dim = sparse.head_dim, .ratio = sparse.pool});
 }
 
 void Pass::add_latent(const Layers& layers, const LatentSpec& latent) {
@@ -135,7 +148,12 @@ void Pass::add_latent(const Layers& layers, const LatentSpec& latent) {
   }
   add_norm("kv_a_norm", count, latent.kv_rank);
   if (attention.sparse) {
-    add_indexer(layers, *attention.sparse, 1);
+    add_indexer(layers, *attention.sparse);
+  }
+  if (attention.output_gate) {
+    add("output_gate",
+        count,
+        Gemm{.k = spec_.hidden_size, .n = heads * latent.value_dim, .weights = weights});
   }
   // Rebuilds keys and values of new tokens; in a decode the same weights bring queries into the
   // latent space and outputs back, for as many products.
@@ -235,32 +253,75 @@ void Pass::add_compressor(const Layers& layers, const CompressedSpec& compressed
               .ratio = compressed.ratio});
 }
 
+void Pass::add_recurrent_inputs(const Layers& layers, const RecurrentSpec& recurrent) {
+  const std::int64_t hidden = spec_.hidden_size;
+  const std::int64_t heads = recurrent.heads / ranks_;
+  const std::int64_t inner = heads * recurrent.value_dim;
+  const std::int64_t keys =
+      2 * std::max<std::int64_t>(1, recurrent.key_heads / ranks_) * recurrent.key_dim;
+  const DType weights = layers.precision.mixer_in;
+  const auto project = [&](std::string_view name, std::int64_t k, std::int64_t n, DType format) {
+    add(name, layers.group.count, Gemm{.k = k, .n = n, .weights = format});
+  };
+  switch (recurrent.kind) {
+    // Queries, keys and values, and the gate of the output; per head two rates.
+    case RecurrentSpec::Kind::kGatedDeltaNet:
+      project("in_proj", hidden, inner + keys + inner, weights);
+      project("in_proj_ba", hidden, 2 * heads, spec_.precision.embedding);
+      break;
+    // Per head one rate.
+    case RecurrentSpec::Kind::kMamba2:
+      project("in_proj", hidden, inner + keys + inner + heads, weights);
+      break;
+    // Queries, keys and values; the gate of the output and the decay of each channel, each by one
+    // matrix or by two, the first of which every rank holds whole; per head one rate.
+    case RecurrentSpec::Kind::kKimiDelta: {
+      std::int64_t direct = 0;
+      for (const std::int64_t rank : {recurrent.gate_rank, recurrent.decay_rank}) {
+        if (rank == 0) {
+          direct += inner;
+        } else {
+          project("gate_a_proj", hidden, rank, weights);
+          project("gate_b_proj", rank, inner, weights);
+        }
+      }
+      project("in_proj", hidden, inner + keys + direct, weights);
+      project("in_proj_b", hidden, heads, spec_.precision.embedding);
+      break;
+    }
+    // What is convolved, and a gate before and after.
+    case RecurrentSpec::Kind::kShortConv:
+      project("in_proj", hidden, 3 * inner, weights);
+      break;
+  }
+}
+
 void Pass::add_recurrent(const Layers& layers, const RecurrentSpec& recurrent) {
   const std::int64_t count = layers.group.count;
   const std::int64_t heads = recurrent.heads / ranks_;
   const std::int64_t key_heads = std::max<std::int64_t>(1, recurrent.key_heads / ranks_);
   const std::int64_t inner = heads * recurrent.value_dim;
   const std::int64_t channels = inner + 2 * key_heads * recurrent.key_dim;
-  const bool delta = recurrent.kind == RecurrentSpec::Kind::kGatedDeltaNet;
-  // Queries, keys and values, the gate of the output, and per head one rate (Mamba-2) or two.
-  if (delta) {
-    add("in_proj",
-        count,
-        Gemm{.k = spec_.hidden_size, .n = channels + inner, .weights = layers.precision.mixer_in});
-    add("in_proj_ba",
-        count,
-        Gemm{.k = spec_.hidden_size, .n = 2 * heads, .weights = spec_.precision.embedding});
-  } else {
-    add("in_proj",
-        count,
-        Gemm{.k = spec_.hidden_size,
-             .n = channels + inner + heads,
-             .weights = layers.precision.mixer_in});
-  }
+  add_recurrent_inputs(layers, recurrent);
   add_norm("conv1d", count, channels * (recurrent.conv_kernel + (recurrent.conv_bias ? 1 : 0)));
-  // Decay and step bias per head, and Mamba-2's skip; the norm is over a head, or over all of them.
-  add_norm("state_rates", count, (delta ? 2 : 3) * heads);
-  add_norm("gated_norm", count, delta ? recurrent.value_dim : inner);
+  // Decay and step bias per head (Kimi's bias: per channel), and Mamba-2's skip; the norm is over a
+  // head, or over all of them.
+  switch (recurrent.kind) {
+    case RecurrentSpec::Kind::kGatedDeltaNet:
+      add_norm("state_rates", count, 2 * heads);
+      add_norm("gated_norm", count, recurrent.value_dim);
+      break;
+    case RecurrentSpec::Kind::kMamba2:
+      add_norm("state_rates", count, 3 * heads);
+      add_norm("gated_norm", count, inner);
+      break;
+    case RecurrentSpec::Kind::kKimiDelta:
+      add_norm("state_rates", count, heads + inner);
+      add_norm("gated_norm", count, recurrent.value_dim);
+      break;
+    case RecurrentSpec::Kind::kShortConv:
+      break;
+  }
   add("recurrence",
       count,
       Recurrence{.heads = heads,

@@ -76,6 +76,10 @@ std::optional<DType> group_format(const document::Node& group) {
     return string_at(*weights, "strategy") == "block" ? DType::kFp8Block : DType::kFp8;
   }
   if (type == "float" && bits == 4) {
+    // MXFP4's scales stand every 32 elements, NVFP4's every 16.
+    if (integer_at(*weights, "group_size") == 32) {
+      return DType::kMxfp4;
+    }
     return weight_only ? DType::kNvfp4WeightOnly : DType::kNvfp4;
   }
   if (type == "int" && bits == 8) {

@@ -39,6 +39,7 @@ std::int64_t first_of(document::ObjectReader& reader,
 
 struct Sizes {
   std::int64_t hidden = 0;
+  std::int64_t attention = 0;  ///< Width of all heads.
   std::int64_t depth = 0;
   std::int64_t width = 0;
   std::int64_t patch = 0;
@@ -56,6 +57,8 @@ Sizes read_sizes(const document::Node& node,
                  std::int64_t hidden_size) {
   Sizes sizes;
   sizes.hidden = first_of(reader, {"hidden_size", "vt_hidden_size"}, kWidth);
+  const std::int64_t attention = first_of(reader, {"qkv_hidden_size"}, kWidth);
+  sizes.attention = attention > 0 ? attention : sizes.hidden;
   sizes.depth = first_of(reader, {"depth", "num_hidden_layers", "vt_num_hidden_layers"}, kLayers);
   sizes.width = first_of(reader, {"intermediate_size", "vt_intermediate_size"}, kWidth);
   sizes.patch = first_of(reader, {"patch_size"}, kPixels);
@@ -93,8 +96,8 @@ double parameters_of(const Sizes& sizes) {
   const double hidden = as_real_count(sizes.hidden);
   const double width = as_real_count(sizes.width);
   const double biases = sizes.gated ? 0.0 : 5.0 * hidden + width;
-  const double layer =
-      4.0 * hidden * hidden + (sizes.gated ? 3.0 : 2.0) * hidden * width + biases + 4.0 * hidden;
+  const double layer = 4.0 * hidden * as_real_count(sizes.attention) +
+                       (sizes.gated ? 3.0 : 2.0) * hidden * width + biases + 4.0 * hidden;
   const double joined = hidden * as_real_count(sizes.merge) * as_real_count(sizes.merge);
   const double merger = sizes.one_projection
                             ? hidden * as_real_count(sizes.output)
@@ -103,9 +106,59 @@ double parameters_of(const Sizes& sizes) {
          hidden * as_real_count(sizes.positions) + as_real_count(sizes.mergers) * merger;
 }
 
-}  // namespace
+/// Gemma 4 12B encodes nothing: each square of pixels goes through one matrix, with norms before
+/// and after it, a vector of each axis' position and a norm, and then into the decoder.
+std::optional<VisionTower> read_linear_map(document::ObjectReader& reader,
+                                           std::int64_t hidden_size) {
+  const std::int64_t side = first_of(reader, {"model_patch_size"}, kPixels);
+  const std::int64_t width = first_of(reader, {"mm_embed_dim"}, kWidth);
+  if (side == 0 || width == 0) {
+    return std::nullopt;
+  }
+  const double pixels = as_real_count(kRgb * side * side);
+  const double positions = 2.0 * as_real_count(first_of(reader, {"mm_posemb_size"}, kWidth));
+  constexpr double kVectors = 5.0;  // The matrix's bias, and two norms with one.
+  return VisionTower{
+      .parameters = 2.0 * pixels + as_real_count(width) *
+                                       (pixels + positions + kVectors + as_real_count(hidden_size)),
+      .patch = side};
+}
 
-std::optional<VisionTower> read_vision(ConfigReader& config, std::int64_t hidden_size) {
+/// Parameters of Gemma 4's audio encoder, a conformer, with its projection into the decoder; of the
+/// 12B that projection alone. Other encoders are left to check_unread_keys.
+double read_audio(ConfigReader& config, std::int64_t hidden_size) {
+  const document::Node* node = config.node("audio_config");
+  if (node == nullptr || !node->is_map()) {
+    return 0.0;
+  }
+  document::ObjectReader reader(*node,
+                                config.path_of("audio_config"),
+                                config.errors(),
+                                document::ObjectReader::Unknown::kIgnore);
+  const document::Node* type = node->find("model_type");
+  const std::string kind = type != nullptr && type->is_string() ? type->as_string() : std::string();
+  if (kind == "gemma4_unified_audio") {
+    return as_real_count(first_of(reader, {"output_proj_dims"}, kWidth)) *
+           as_real_count(hidden_size);
+  }
+  if (kind != "gemma4_audio") {
+    config.not_understood("audio_config");
+    return 0.0;
+  }
+  const double width = as_real_count(first_of(reader, {"hidden_size"}, kWidth));
+  const double output = as_real_count(first_of(reader, {"output_proj_dims"}, kWidth));
+  // A layer: two feed-forward networks of four times the width, attention with a matrix for
+  // relative positions, a convolution between matrices of 2 and 1 times the width, norms. The two
+  // convolutions before the layers are left out: 40 thousand.
+  constexpr double kMatrices = 2.0 * 8.0 + 5.0 + 3.0;
+  constexpr double kNorms = 9.0;
+  const double taps = as_real_count(first_of(reader, {"conv_kernel_size"}, kHeads));
+  const double layer = width * (kMatrices * width + kNorms + taps);
+  return as_real_count(first_of(reader, {"num_hidden_layers"}, kLayers)) * layer + width * width +
+         output * (width + 1.0 + as_real_count(hidden_size));
+}
+
+std::optional<VisionTower> read_tower(ConfigReader& config, std::int64_t hidden_size) {
   const document::Node* node = config.node("vision_config");
   if (node == nullptr || !node->is_map()) {
     return std::nullopt;
@@ -122,6 +175,9 @@ std::optional<VisionTower> read_vision(ConfigReader& config, std::int64_t hidden
                        .patches_a_side = std::max<std::int64_t>(
                            1, first_of(reader, {"spatial_merge_size"}, kHeads))};
   }
+  if (const auto map = read_linear_map(reader, hidden_size)) {
+    return map;
+  }
   const Sizes sizes = read_sizes(*node, reader, hidden_size);
   if (sizes.hidden == 0 || sizes.depth == 0 || sizes.width == 0 || sizes.patch == 0) {
     config.derived("vision", "vision_config lacks sizes: the tower's weights are not counted");
@@ -131,6 +187,17 @@ std::optional<VisionTower> read_vision(ConfigReader& config, std::int64_t hidden
   config.derived("vision", "parameters counted from the sizes in vision_config");
   return VisionTower{
       .parameters = parameters_of(sizes), .patch = sizes.patch, .patches_a_side = sizes.merge};
+}
+
+}  // namespace
+
+std::optional<VisionTower> read_vision(ConfigReader& config, std::int64_t hidden_size) {
+  std::optional<VisionTower> tower = read_tower(config, hidden_size);
+  const double audio = read_audio(config, hidden_size);
+  if (tower) {
+    tower->parameters += audio;
+  }
+  return tower;
 }
 
 }  // namespace ridgeline::model

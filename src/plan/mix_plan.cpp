@@ -14,6 +14,7 @@
 #include "core/distributions.hpp"
 #include "core/math.hpp"
 #include "core/parallel.hpp"
+#include "document/basis.hpp"
 #include "latency/accuracy/bands.hpp"
 #include "plan/capacity.hpp"
 #include "plan/certify.hpp"
@@ -242,7 +243,7 @@ class MixPlanner {
       answer_.failure = fmt::format(
           "of no deployment there is an estimate, each is {}: "
           "--accept-bounds mixes them all the same",
-          scenario::kBoundWords);
+          document::kBoundWords);
     }
     return {};
   }

@@ -13,17 +13,17 @@
 #include <fmt/format.h>
 
 #include "core/check.hpp"
+#include "document/basis.hpp"
 #include "document/document.hpp"
 #include "document/node_builder.hpp"
 #include "document/node_path.hpp"
-#include "report/figures/compare.hpp"
-#include "report/figures/figure.hpp"
+#include "report/chart/compare.hpp"
+#include "report/chart/figure.hpp"
+#include "report/chart/svg.hpp"
 #include "report/format.hpp"
 #include "report/html_page.hpp"
 #include "report/html_report.hpp"
 #include "report/leaves.hpp"
-#include "report/svg.hpp"
-#include "scenario/accuracy_question.hpp"
 
 namespace ridgeline::report {
 namespace {
@@ -102,7 +102,7 @@ std::vector<std::string> run_heads(const std::vector<PageRun>& runs) {
                                                 : i == 0         ? "<br>baseline"
                                                                  : ""));
     if (runs[i].result.find("bound") != nullptr) {
-      head.back() += fmt::format("<br>{}", scenario::kBoundWords);
+      head.back() += fmt::format("<br>{}", document::kBoundWords);
     }
   }
   return head;

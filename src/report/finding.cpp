@@ -11,7 +11,7 @@
 
 #include "document/document.hpp"
 #include "document/node_path.hpp"
-#include "report/figures/figure.hpp"
+#include "report/chart/figure.hpp"
 #include "report/html_page.hpp"
 #include "report/html_report.hpp"
 

@@ -1,10 +1,13 @@
 #include "report/format.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -32,6 +35,28 @@ std::string group_digits(std::string_view digits) {
 /// Whether a byte continues a UTF-8 character (10xxxxxx).
 bool continues(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
+}
+
+/// What a terminal without a sign of ours shows in its place.
+std::string_view in_ascii(std::string_view sign) {
+  constexpr auto kSigns =
+      std::to_array<std::pair<std::string_view, std::string_view>>({{"\u2013", "-"},
+                                                                    {"\u2212", "-"},
+                                                                    {"\u2026", ".."},
+                                                                    {"\u00d7", "x"},
+                                                                    {"\u2264", "<="},
+                                                                    {"\u2265", ">="},
+                                                                    {"\u2192", "->"},
+                                                                    {"\u2581", "."},
+                                                                    {"\u2582", ":"},
+                                                                    {"\u2583", "-"},
+                                                                    {"\u2584", "="},
+                                                                    {"\u2585", "+"},
+                                                                    {"\u2586", "*"},
+                                                                    {"\u2587", "#"},
+                                                                    {"\u2588", "@"}});
+  const auto known = std::ranges::find(kSigns, sign, [](const auto& pair) { return pair.first; });
+  return known == kSigns.end() ? "?" : known->second;
 }
 
 }  // namespace
@@ -71,11 +96,6 @@ std::string significant(double value) {
     return fmt::format("{:.3f}", value);
   }
   return value >= 1e-4 ? fmt::format("{:.3g}", value) : fmt::format("{:.2e}", value);
-}
-
-double microseconds(core::Seconds time) {
-  constexpr int kMicro = 6;
-  return core::times_power_of_ten(time.value(), kMicro);
 }
 
 std::string percent(double share) {
@@ -144,8 +164,10 @@ std::string printable(std::string_view text, bool ascii) {
   std::string safe;
   for (std::size_t at = 0; at < text.size();) {
     const core::Character character = core::character_at(text, at);
-    const bool is_shown = character.is_printable() && (!ascii || character.code <= kLargestAscii);
-    safe += is_shown ? text.substr(at, character.length) : "?";
+    const std::string_view shown = text.substr(at, character.length);
+    safe += !character.is_printable()                   ? "?"
+            : !ascii || character.code <= kLargestAscii ? shown
+                                                        : in_ascii(shown);
     at += character.length;
   }
   return safe;

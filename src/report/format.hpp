@@ -5,8 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include "core/units.hpp"
-
 namespace ridgeline::report {
 
 /// An integer with its thousands set apart by spaces: 43200 is "43 200".
@@ -18,10 +16,6 @@ namespace ridgeline::report {
 /// Three or four significant digits, as a person reads them: "0.412", "6.84", "24.1", "182", "2
 /// 104". Integers keep all their digits; what is too small for that is written as 1.23e-07.
 [[nodiscard]] std::string significant(double value);
-
-/// The microseconds of a time as its shortest decimal has them: 0.000123 s are 123 us, where
-/// multiplying gives 122.99999999999999.
-[[nodiscard]] double microseconds(core::Seconds time);
 
 /// A share from 0 to 1 as a percentage: "97.8 %", "100 %".
 [[nodiscard]] std::string percent(double share);
@@ -43,7 +37,8 @@ struct TimeUnit {
 [[nodiscard]] std::string pad_right(std::string_view text, std::size_t width);
 
 /// Text from outside (names, paths) made safe to print on one line: control characters become '?',
-/// and with `ascii` every other character beyond ASCII too.
+/// and with `ascii` every other character beyond ASCII too, but for
+/// signs of ours like \u00d7 and \u2264, which have a spelling.
 [[nodiscard]] std::string printable(std::string_view text, bool ascii);
 
 /// A text inside a table of Markdown.

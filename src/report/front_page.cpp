@@ -11,16 +11,16 @@
 
 #include <fmt/format.h>
 
+#include "document/basis.hpp"
 #include "document/document.hpp"
-#include "report/figures/figure.hpp"
-#include "report/figures/front.hpp"
-#include "report/figures/sweep_pictures.hpp"
+#include "report/chart/figure.hpp"
+#include "report/chart/front.hpp"
+#include "report/chart/svg.hpp"
+#include "report/chart/sweep_pictures.hpp"
 #include "report/format.hpp"
 #include "report/html_page.hpp"
 #include "report/leaves.hpp"
 #include "report/scale.hpp"
-#include "report/svg.hpp"
-#include "scenario/accuracy_question.hpp"
 
 namespace ridgeline::report {
 namespace {
@@ -173,9 +173,9 @@ std::string sweep_page(const std::vector<Node>& rows, std::string_view file) {
       continue;
     }
     const double tpot = number_at(*result, "tpot_ms.p50");
-    const bool is_bound = text_at(*result, "basis") == scenario::kBoundWords;
+    const bool is_bound = text_at(*result, "basis") == document::kBoundWords;
     found.choices.push_back(
-        {.label = is_bound ? fmt::format("{}, {}", label, scenario::kBoundWords) : label,
+        {.label = is_bound ? fmt::format("{}, {}", label, document::kBoundWords) : label,
          .gpu = text_at(*point, "gpu"),
          .speed = tpot > 0.0 ? kMillisecondsPerSecond / tpot : 0.0,
          .e2e_ms = number_at(*result, "e2e_ms.p50"),

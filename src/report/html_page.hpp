@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "document/document.hpp"
-#include "report/figures/figure.hpp"
+#include "report/chart/figure.hpp"
 
 namespace ridgeline::report {
 

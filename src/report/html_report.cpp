@@ -11,19 +11,17 @@
 #include <fmt/ranges.h>
 
 #include "core/result.hpp"
+#include "document/basis.hpp"
 #include "document/document.hpp"
 #include "document/node_builder.hpp"
 #include "document/node_path.hpp"
-#include "metrics/slo.hpp"
-#include "report/figures/figure.hpp"
+#include "report/chart/figure.hpp"
+#include "report/chart/svg.hpp"
 #include "report/finding.hpp"
 #include "report/format.hpp"
 #include "report/html_page.hpp"
-#include "report/result_tree.hpp"
-#include "report/run_result.hpp"
 #include "report/saved_result.hpp"
-#include "report/svg.hpp"
-#include "scenario/accuracy_question.hpp"
+#include "report/table/table.hpp"
 
 namespace ridgeline::report {
 namespace {
@@ -32,6 +30,9 @@ using document::MapBuilder;
 
 using document::Node;
 using figures::number_at;
+
+/// The statistics of a latency, by their keys.
+constexpr std::array kStatistics = {"mean", "std", "p50", "p90", "p95", "p99", "max"};
 
 bool has_number(const Node& tree, std::string_view key) {
   const Node* const node = at_path(tree, key);
@@ -73,7 +74,7 @@ std::string verdict_html(const Node& result) {
 /// Why a number has no error to expect (expected_errors_of in report/results/run.cpp).
 std::string_view why_no_error(const Node& result, std::string_view metric) {
   if (result.find("bound") != nullptr) {
-    return scenario::kBoundWords;
+    return document::kBoundWords;
   }
   const bool has_others = has_number(result, "expected_error.tpot.groups");
   if (has_others && has_number(result, "summary.overload.offered_rate")) {
@@ -168,13 +169,13 @@ std::string latency_table_html(const Node& result) {
        {"TPOT, server", "summary.server.tpot_ms"},
        {"E2E, server", "summary.server.e2e_ms"}}};
   std::string html = "<div class=\"wide\"><table>\n<tr><th>ms</th>";
-  for (const char* const statistic : metrics::kStatisticNames) {
+  for (const char* const statistic : kStatistics) {
     html += fmt::format("<th>{}</th>", statistic);
   }
   html += "</tr>\n";
   for (const auto& [name, key] : kRows) {
     html += fmt::format("<tr><td>{}</td>", name);
-    for (const char* const statistic : metrics::kStatisticNames) {
+    for (const char* const statistic : kStatistics) {
       html += fmt::format("<td>{}</td>", number_html(result, fmt::format("{}.{}", key, statistic)));
     }
     html += "</tr>\n";
@@ -323,18 +324,22 @@ std::string html_report(const Node& result, const PageWords& words) {
   return page + repeat_html(result, words) + page_closing(data_html(result));
 }
 
-std::string html_report(const RunResult& result) {
-  return html_report(result_tree(result),
-                     {.headline = fmt::format("{}", fmt::join(result.headline, " \u00b7 ")),
-                      .command = result.command,
-                      .stated = result.stated});
-}
-
 PageWords words_of(const Node& result, std::string_view file) {
   PageWords words;
-  words.headline =
-      fmt::format("{} on {}", text_at(result, "config.model"), text_at(result, "config.gpu"));
-  words.command = fmt::format("ridgeline run {}", file);
+  for (const Node* piece : rows_at(result, "headline")) {
+    words.headline += (words.headline.empty() ? "" : " \u00b7 ") + piece->as_string();
+  }
+  if (words.headline.empty()) {
+    words.headline =
+        fmt::format("{} on {}", text_at(result, "config.model"), text_at(result, "config.gpu"));
+  }
+  words.command = text_at(result, "command");
+  if (words.command.empty() && !file.empty()) {
+    words.command = fmt::format("ridgeline run {}", file);
+  }
+  for (const auto& [path, value, where] : members_at(result, "stated")) {
+    words.stated.emplace_back(path, value.as_string());
+  }
   return words;
 }
 

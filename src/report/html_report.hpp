@@ -7,7 +7,6 @@
 
 #include "core/result.hpp"
 #include "document/document.hpp"
-#include "report/run_result.hpp"
 
 namespace ridgeline::report {
 
@@ -25,7 +24,6 @@ struct PageWords {
 /// names the key it came from (`data-key`) and is number_text() of it. Only the element `run-info`
 /// may differ between two runs of one scenario.
 [[nodiscard]] std::string html_report(const document::Node& result, const PageWords& words);
-[[nodiscard]] std::string html_report(const RunResult& result);
 /// The words of a result whose run is not at hand.
 [[nodiscard]] PageWords words_of(const document::Node& result, std::string_view file);
 

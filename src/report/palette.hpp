@@ -1,9 +1,13 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace ridgeline::report {
+
+/// What a text says beside its words.
+enum class Tone : std::uint8_t { kPlain, kGood, kWarn, kBad, kDim };
 
 /// Four meanings, each an escape sequence that a terminal understands, or nothing where colour is
 /// off. Colour only repeats what the words say.
@@ -24,6 +28,21 @@ struct Palette {
             .reset = "\x1b[0m"};
   }
 
+  [[nodiscard]] constexpr std::string_view of(Tone tone) const {
+    switch (tone) {
+      case Tone::kGood:
+        return good;
+      case Tone::kWarn:
+        return warn;
+      case Tone::kBad:
+        return bad;
+      case Tone::kDim:
+        return dim;
+      case Tone::kPlain:
+        break;
+    }
+    return {};
+  }
   /// `text` in one of this palette's colours.
   [[nodiscard]] std::string paint(std::string_view colour, std::string_view text) const {
     return std::string(colour).append(text).append(colour.empty() ? std::string_view() : reset);

@@ -13,13 +13,13 @@
 
 #include "document/document.hpp"
 #include "document/node_path.hpp"
-#include "report/figures/figure.hpp"
-#include "report/figures/front.hpp"
+#include "report/chart/figure.hpp"
+#include "report/chart/front.hpp"
+#include "report/chart/svg.hpp"
 #include "report/format.hpp"
 #include "report/html_page.hpp"
 #include "report/leaves.hpp"
 #include "report/scale.hpp"
-#include "report/svg.hpp"
 #include "report/table/table.hpp"
 
 namespace ridgeline::report {
@@ -120,7 +120,7 @@ std::string table(const std::vector<std::string>& head, Texts rows) {
       text = xml_escaped(text);
     }
   }
-  return report::table_html(head, rows);
+  return table_html(head, rows);
 }
 
 /// Warnings, and what was done.

@@ -1,5 +1,6 @@
 #include "report/saved_result.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +17,7 @@
 #include "document/node_builder.hpp"
 #include "document/schema.hpp"
 #include "report/html_page.hpp"
-#include "report/schema_text.hpp"
+#include "report/schemas.hpp"
 
 namespace ridgeline::report {
 namespace {
@@ -140,7 +141,12 @@ core::Result<void> check_series(const Node& series, const std::string& file) {
 
 const Node& result_schema() {
   static const Node kSchema = [] {
-    auto schema = document::parse_json(schema_text("result").value(), "result.schema.json");
+    auto schema = [] {
+      constexpr std::string_view kName = "result.schema.json";
+      const auto file = std::ranges::find(schema_files(), kName, &document::EmbeddedFile::name);
+      RIDGELINE_CHECK(file != schema_files().end(), "the schema of results is compiled in");
+      return document::parse_json(file->text, std::string(kName));
+    }();
     RIDGELINE_CHECK(schema.has_value(), "the schema of results is JSON");
     return *std::move(schema);
   }();

@@ -14,12 +14,10 @@
 #include "core/math.hpp"
 #include "document/document.hpp"
 #include "document/node_path.hpp"
-#include "report/figures/figure.hpp"
-#include "report/figures/lanes.hpp"
+#include "report/chart/figure.hpp"
+#include "report/chart/lanes.hpp"
 #include "report/format.hpp"
 #include "report/palette.hpp"
-#include "report/result_tree.hpp"
-#include "report/run_result.hpp"
 
 namespace ridgeline::report {
 namespace {
@@ -236,12 +234,11 @@ std::optional<LatencySpread> latency_spread(const Node& result,
   return spread;
 }
 
-std::string terminal_plot(const RunResult& result, const TextStyle& style, PlotHeight height) {
-  if (!result.series) {
+std::string terminal_plot(const document::Node& tree, const TextStyle& style, PlotHeight height) {
+  if (tree.find("series") == nullptr) {
     return {};
   }
   const Plot plot(style, height);
-  const Node tree = result_tree(result);
   std::string text =
       latency_line(tree, "TTFT", "ttft", plot) + latency_line(tree, "TPOT", "tpot", plot);
   text += time_line("running",

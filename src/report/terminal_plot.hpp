@@ -9,7 +9,6 @@
 
 #include "document/document.hpp"
 #include "report/palette.hpp"
-#include "report/run_result.hpp"
 
 namespace ridgeline::report {
 
@@ -20,7 +19,7 @@ enum class PlotHeight : std::uint8_t { kLine, kTall };
 /// A run with `series` in a few lines of a terminal: how TTFT and TPOT are spread, and requests
 /// running and waiting, KV and tokens over time. Scales stand at both ends; a logarithmic one says
 /// so. Empty without series, or where nothing came of the run.
-[[nodiscard]] std::string terminal_plot(const RunResult& result,
+[[nodiscard]] std::string terminal_plot(const document::Node& result,
                                         const TextStyle& style,
                                         PlotHeight height = PlotHeight::kLine);
 

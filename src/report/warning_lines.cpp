@@ -21,14 +21,6 @@ LineLayout sentence_layout(const TextStyle& style) {
           .reset = style.palette.reset};
 }
 
-std::string labelled_line(std::string_view label,
-                          const std::vector<Piece>& pieces,
-                          const TextStyle& style) {
-  LineLayout layout = sentence_layout(style);
-  layout.indent = kLabelWidth;
-  return wrapped(pad_right(label, kLabelWidth), pieces, layout);
-}
-
 std::string warning_lines(const core::Warnings& warnings, const TextStyle& style) {
   LineLayout layout = sentence_layout(style);
   layout.separator = " ";

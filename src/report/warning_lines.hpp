@@ -1,9 +1,6 @@
 #pragma once
 
-#include <cstddef>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "core/result.hpp"
 #include "report/palette.hpp"
@@ -13,13 +10,6 @@ namespace ridgeline::report {
 
 /// Sentences beside tables: as wide as the terminal, from 48 to 100 columns.
 [[nodiscard]] LineLayout sentence_layout(const TextStyle& style);
-
-/// The labels before lines of a result.
-inline constexpr std::size_t kLabelWidth = 13;
-/// Such a line: pieces behind a label, wrapped beside it.
-[[nodiscard]] std::string labelled_line(std::string_view label,
-                                        const std::vector<Piece>& pieces,
-                                        const TextStyle& style);
 
 /// Each warning as a paragraph: its code, its message and its hint.
 [[nodiscard]] std::string warning_lines(const core::Warnings& warnings, const TextStyle& style);

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "document/basis.hpp"
 #include "latency/accuracy/bands.hpp"
 #include "model/operators.hpp"
 #include "model/weight_format.hpp"
@@ -76,11 +77,11 @@ std::string why_bound(const Resolved& resolved) {
 }
 
 std::string basis_words(const Resolved& resolved) {
-  return why_bound(resolved).empty() ? "an estimate" : std::string(kBoundWords);
+  return why_bound(resolved).empty() ? "an estimate" : std::string(document::kBoundWords);
 }
 
 std::string bound_text(const std::string& why) {
-  return why.empty() ? why : fmt::format("{}: {}", kBoundWords, why);
+  return why.empty() ? why : fmt::format("{}: {}", document::kBoundWords, why);
 }
 
 bool is_closed_loop(const WorkloadSection& workload) {

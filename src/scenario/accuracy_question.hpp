@@ -17,15 +17,13 @@ namespace ridgeline::scenario {
 [[nodiscard]] std::vector<accuracy::ExpectedError> expected_errors(const Deployment& deployment,
                                                                    bool closed_loop);
 
-/// What is said of figures for which why_bound() has a reason.
-inline constexpr std::string_view kBoundWords = "a bound, not an estimate";
 /// Why the times of a deployment are lower bounds and no estimates: no kernel was measured on its
 /// GPU nor on a relative, so that every one takes what the datasheet says. Empty where they are
 /// estimates. Whatever is made of such times has no expected error and no certainty.
 [[nodiscard]] std::string why_bound(const Deployment& deployment);
 /// why_bound() of all that serves.
 [[nodiscard]] std::string why_bound(const Resolved& resolved);
-/// What figures of it are: kBoundWords or "an estimate".
+/// What figures of it are: document::kBoundWords or "an estimate".
 [[nodiscard]] std::string basis_words(const Resolved& resolved);
 /// The words and the reason in one sentence; empty without a reason.
 [[nodiscard]] std::string bound_text(const std::string& why);

@@ -92,8 +92,8 @@ bool read_key(std::string_view key, const Node& value, ForeignFlag& flag) {
   return key == "refused" || key == "ignored";
 }
 
-template <class Row, std::size_t kTexts>
-std::vector<Row> read_rows(const Node& list, const std::array<TextKey<Row>, kTexts>& texts) {
+template <class Row, std::size_t NumTexts>
+std::vector<Row> read_rows(const Node& list, const std::array<TextKey<Row>, NumTexts>& texts) {
   std::vector<Row> rows;
   for (const Node& node : list.items()) {
     Row& row = rows.emplace_back();

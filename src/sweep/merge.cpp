@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <ostream>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -138,6 +139,38 @@ class Columns {
   std::vector<std::string_view> cells_;
 };
 
+/// Rows as a table, in two passes over them: the first finds the columns.
+core::Result<void> write_table(
+    const std::function<core::Result<void>(const std::function<void(std::string_view)>&)>& each,
+    std::ostream& out) {
+  Columns columns;
+  auto done = each([&](std::string_view row) { columns.take(row); });
+  if (!done) {
+    return done;
+  }
+  std::string text;
+  for (const std::string& name : columns.names()) {
+    text += text.empty() ? "" : ",";
+    append_quoted(text, name);
+  }
+  text += '\n';
+  done = each([&](std::string_view row) {
+    bool is_first = true;
+    for (const std::string_view cell : columns.take(row)) {
+      text += is_first ? "" : ",";
+      is_first = false;
+      append_quoted(text, cell);
+    }
+    text += '\n';
+    if (text.size() >= kPieceBytes) {
+      out << text;
+      text.clear();
+    }
+  });
+  out << text;
+  return done;
+}
+
 }  // namespace
 
 core::Result<void> each_row(Contents& contents, const std::function<void(std::string_view)>& use) {
@@ -182,32 +215,17 @@ core::Result<void> merge_ndjson(Contents& contents, std::ostream& out) {
 }
 
 core::Result<void> merge_csv(Contents& contents, std::ostream& out) {
-  Columns columns;
-  auto done = each_row(contents, [&](std::string_view row) { columns.take(row); });
-  if (!done) {
-    return done;
-  }
-  std::string text;
-  for (const std::string& name : columns.names()) {
-    text += text.empty() ? "" : ",";
-    append_quoted(text, name);
-  }
-  text += '\n';
-  done = each_row(contents, [&](std::string_view row) {
-    bool is_first = true;
-    for (const std::string_view cell : columns.take(row)) {
-      text += is_first ? "" : ",";
-      is_first = false;
-      append_quoted(text, cell);
-    }
-    text += '\n';
-    if (text.size() >= kPieceBytes) {
-      out << text;
-      text.clear();
-    }
-  });
-  out << text;
-  return done;
+  return write_table([&](const auto& use) { return each_row(contents, use); }, out);
+}
+
+std::string csv_of(const std::vector<std::string>& rows) {
+  std::ostringstream out;
+  const auto each = [&](const auto& use) -> core::Result<void> {
+    std::ranges::for_each(rows, use);
+    return {};
+  };
+  static_cast<void>(write_table(each, out));
+  return out.str();
 }
 
 }  // namespace ridgeline::sweep

@@ -4,6 +4,7 @@
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/result.hpp"
 #include "sweep/store.hpp"
@@ -23,5 +24,7 @@ namespace ridgeline::sweep {
 /// results, nested keys joined by dots, in the order in which they first occur. An absent number is
 /// an empty field (RFC 4180).
 [[nodiscard]] core::Result<void> merge_csv(Contents& contents, std::ostream& out);
+/// That table of rows that merge_ndjson() wrote.
+[[nodiscard]] std::string csv_of(const std::vector<std::string>& rows);
 
 }  // namespace ridgeline::sweep

@@ -10,9 +10,10 @@
 #include "document/document.hpp"
 #include "document/node_builder.hpp"
 #include "evidence/calibrate/alternatives.hpp"
+#include "evidence/calibrate/calibration_tree.hpp"
 #include "evidence/calibrate/server_file.hpp"
 #include "report/palette.hpp"
-#include "report/results/calibration.hpp"
+#include "verbs/calibrate_view.hpp"
 #include "verbs/measured_files.hpp"
 #include "verbs/registry.hpp"
 #include "verbs/verb.hpp"
@@ -42,23 +43,24 @@ struct FoundServer {
   std::vector<Alternative> alternatives;
 };
 
+document::Node fit_tree(const FoundServer& found) {
+  return evidence::calibrate::calibration_tree(found.calibration, found.alternatives);
+}
+
 /// For a host: `scenario` is the calibrated server, which `run` takes; null where the kernels do
 /// not match the measurements, and `mismatch` says why. A command line writes it to a file.
 document::Node tree_with_server(const FoundServer& found) {
-  const auto parsed = [](const std::string& json) {
-    return document::parse_json(json, "calibration").value_or(document::Node());
-  };
-  std::vector<document::Node::Member> members =
-      parsed(report::calibration_json(found.calibration, found.alternatives)).members();
+  std::vector<document::Node::Member> members = fit_tree(found).members();
   document::Node server;
   if (found.calibration.kernels_match()) {
-    server = parsed(evidence::calibrate::server_json(found.calibration));
+    server =
+        document::parse_json(evidence::calibrate::server_json(found.calibration), "calibration")
+            .value_or(document::Node());
   } else {
-    members.push_back(
-        {.key = "mismatch",
-         .value = document::text_node(
-             report::calibration_mismatch(found.calibration, found.alternatives).message),
-         .where = {}});
+    members.push_back({.key = "mismatch",
+                       .value = document::text_node(
+                           calibration_mismatch(found.calibration, found.alternatives).message),
+                       .where = {}});
   }
   members.push_back({.key = "scenario", .value = std::move(server), .where = {}});
   return document::Node::map(std::move(members), {});
@@ -66,26 +68,17 @@ document::Node tree_with_server(const FoundServer& found) {
 
 Reply reply_of(const Found<FoundServer>& found, bool with_server) {
   const Calibration& calibration = found->calibration;
-  Reply reply{.views = {{"table",
-                         [found](const report::TextStyle&) {
-                           return report::calibration_table(found->calibration);
-                         }},
-                        {"json",
-                         [found](const report::TextStyle&) {
-                           return report::calibration_json(found->calibration, found->alternatives);
-                         }}},
-              .warnings = report::calibration_warnings(calibration)};
-  if (with_server) {
-    reply.tree = [found] { return tree_with_server(*found); };
-  }
+  Reply reply{.tree = tree_of(found, with_server ? tree_with_server : fit_tree),
+              .warnings = calibration_warnings(calibration)};
+  add_views(reply, [found] { return fit_tree(*found); }, calibration_sheet);
   if (!calibration.kernels_match()) {
     // Constants of another server's are not written.
     reply.code = kThreshold;
-    reply.errors.push_back(report::calibration_mismatch(calibration, found->alternatives));
+    reply.errors.push_back(calibration_mismatch(calibration, found->alternatives));
     return reply;
   }
   if (calibration.left() > evidence::calibrate::kLeftInDoubt) {
-    reply.warnings.push_back(report::calibration_doubt(calibration, found->alternatives));
+    reply.warnings.push_back(calibration_doubt(calibration, found->alternatives));
   }
   reply.artefacts["yaml"] = [found] {
     return evidence::calibrate::server_yaml(found->calibration);
@@ -153,7 +146,7 @@ Verb calibrate_verb() {
                       .kind = Kind::kWords,
                       .value = "LIST",
                       .help = "Constants to fit, by name [all that the measurements tell]"}},
-      .formats = {"table", "json"},
+      .formats = sheet_formats(),
       .run = calibrate};
   for (Parameter& parameter : measured_parameters()) {
     verb.parameters.push_back(std::move(parameter));

@@ -5,21 +5,21 @@
 
 #include "core/result.hpp"
 #include "report/palette.hpp"
-#include "report/run_comparison.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
 #include "sim/simulation.hpp"
 #include "verbs/priced_step.hpp"
 #include "verbs/registry.hpp"
 #include "verbs/run.hpp"
+#include "verbs/run/run_comparison.hpp"
 #include "verbs/verb.hpp"
 
 namespace ridgeline::verbs {
 namespace {
 
-core::Result<report::RunResult> run_by(const scenario::LoadedScenario& loaded,
-                                       const std::string& model,
-                                       Host& host) {
+core::Result<RunResult> run_by(const scenario::LoadedScenario& loaded,
+                               const std::string& model,
+                               Host& host) {
   auto resolved = scenario::resolve(with_model(loaded, model));
   if (!resolved) {
     return core::fail(std::move(resolved).error());
@@ -46,7 +46,7 @@ core::Result<Reply> compared_runs(Request& request, Host& host, scenario::Purpos
   if (!request.errors().empty()) {
     return core::fail(request.errors());
   }
-  const auto runs = std::make_shared<std::vector<report::ComparedRun>>();
+  const auto runs = std::make_shared<std::vector<ComparedRun>>();
   for (const std::string& model : models) {
     auto result = run_by(*loaded, model, host);
     if (!result) {
@@ -58,15 +58,13 @@ core::Result<Reply> compared_runs(Request& request, Host& host, scenario::Purpos
     }
   }
   const bool partial = !runs->empty() && runs->back().result.partial;
-  return Reply{.code = partial ? host.stopped() : 0,
-               .tree = [runs] { return report::run_comparison_tree(*runs); },
-               .views = {{"table",
-                          [runs](const report::TextStyle& style) {
-                            return report::run_comparison_table(*runs, style);
-                          }},
-                         {"csv", [runs](const report::TextStyle&) {
-                            return report::run_comparison_csv(*runs);
-                          }}}};
+  return Reply{
+      .code = partial ? host.stopped() : 0,
+      .tree = [runs] { return run_comparison_tree(*runs); },
+      .views = {
+          {"table",
+           [runs](const report::TextStyle& style) { return run_comparison_table(*runs, style); }},
+          {"csv", [runs](const report::TextStyle&) { return run_comparison_csv(*runs); }}}};
 }
 
 }  // namespace ridgeline::verbs

@@ -12,6 +12,7 @@
 
 #include "core/result.hpp"
 #include "core/text.hpp"
+#include "core/version.hpp"
 #include "deploy/deployment.hpp"
 #include "deploy/flags.hpp"
 #include "deploy/registry.hpp"
@@ -21,8 +22,6 @@
 #include "metrics/summary_tree.hpp"
 #include "report/format.hpp"
 #include "report/palette.hpp"
-#include "report/run_result.hpp"
-#include "report/version.hpp"
 #include "scenario/engine_settings.hpp"
 #include "scenario/options.hpp"
 #include "scenario/resolve.hpp"
@@ -30,6 +29,7 @@
 #include "sim/simulation.hpp"
 #include "verbs/registry.hpp"
 #include "verbs/run.hpp"
+#include "verbs/run/run_result.hpp"
 #include "verbs/verb.hpp"
 
 namespace ridgeline::verbs {
@@ -156,7 +156,7 @@ struct DeploymentRates {
   std::optional<double> output_throughput;
   std::optional<double> goodput;
 };
-DeploymentRates whole_rates(const report::RunResult& result) {
+DeploymentRates whole_rates(const RunResult& result) {
   if (const auto& all = result.deployment) {
     return {.request_throughput = all->request_throughput,
             .output_throughput = all->output_throughput,
@@ -167,7 +167,7 @@ DeploymentRates whole_rates(const report::RunResult& result) {
           .goodput = result.summary.goodput};
 }
 
-std::vector<std::string> predicted_lines(const report::RunResult& result) {
+std::vector<std::string> predicted_lines(const RunResult& result) {
   const metrics::LatencySummary& client = result.summary.client;
   std::vector<std::string> lines = {
       fmt::format("Predicted for {}:", fmt::join(std::span(result.headline).subspan(1), ", ")),
@@ -179,7 +179,7 @@ std::vector<std::string> predicted_lines(const report::RunResult& result) {
   return lines;
 }
 
-document::Node predicted_tree(const report::RunResult& result) {
+document::Node predicted_tree(const RunResult& result) {
   const DeploymentRates rates = whole_rates(result);
   const metrics::LatencySummary& client = result.summary.client;
   return document::MapBuilder()
@@ -235,7 +235,7 @@ core::Result<DeploymentJob> take_job(Request& request) {
                        .loaded = std::move(*loaded)};
 }
 
-core::Result<report::RunResult> predict(const scenario::Resolved& resolved, Host& host) {
+core::Result<RunResult> predict(const scenario::Resolved& resolved, Host& host) {
   auto source = resolved.workload.open();
   if (!source) {
     return core::fail(std::move(source).error());
@@ -278,7 +278,7 @@ core::Result<Reply> deploy_scenario(Request& request, Host& host) {
   if (!resolved) {
     return core::fail(resolved.error());
   }
-  deploy::Input input{.resolved = *resolved, .ridgeline = std::string(report::version())};
+  deploy::Input input{.resolved = *resolved, .ridgeline = std::string(core::version())};
   if (!job->image.empty()) {
     input.image = job->image;
   }

@@ -1,9 +1,9 @@
 #include <utility>
 
 #include "core/result.hpp"
-#include "report/results/explanation.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
+#include "verbs/explain_view.hpp"
 #include "verbs/registry.hpp"
 #include "verbs/verb.hpp"
 
@@ -20,8 +20,8 @@ core::Result<Reply> explain(Request& request, Host& /*host*/) {
     return core::fail(resolved.error());
   }
   const auto found = shared(std::move(*resolved));
-  return Reply{.tree = tree_of(found, report::explanation_tree),
-               .views = {{"table", view_of(found, report::explanation_table)}}};
+  return Reply{.tree = tree_of(found, explanation_tree),
+               .views = {{"table", view_of(found, explanation_table)}}};
 }
 
 }  // namespace

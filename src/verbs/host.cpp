@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/result.hpp"
-#include "report/run_result.hpp"
 #include "verbs/run.hpp"
+#include "verbs/run/run_result.hpp"
 #include "verbs/verb.hpp"
 
 namespace ridgeline::verbs {
@@ -26,7 +26,7 @@ void Host::take(Request& /*request*/) {}
 core::Result<void> Host::begin(const Run& /*run*/) {
   return {};
 }
-void Host::end(core::Result<report::RunResult>& /*result*/) {}
+void Host::end(core::Result<RunResult>& /*result*/) {}
 core::Result<std::ostream*> Host::open(std::string_view /*key*/) {
   return nullptr;
 }

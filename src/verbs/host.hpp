@@ -21,14 +21,11 @@ namespace ridgeline::plan {
 struct PlanProgress;
 }
 
-namespace ridgeline::report {
-struct RunResult;
-}
-
 namespace ridgeline::verbs {
 
 class Request;
 struct Run;
+struct RunResult;
 
 /// The program that asks: what a verb tells it, and hears of it, while it works. The command line
 /// is one; a process that calls the library is another.
@@ -58,7 +55,7 @@ class Host {
   virtual void take(Request& request);
   /// Before a run begins, and when it has ended: a host listens to it, and adds to what it found.
   [[nodiscard]] virtual core::Result<void> begin(const Run& run);
-  virtual void end(core::Result<report::RunResult>& result);
+  virtual void end(core::Result<verbs::RunResult>& result);
 
   /// How far the work is, from any thread.
   virtual void progress(const sim::Progress& at);

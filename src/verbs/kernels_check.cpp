@@ -2,7 +2,7 @@
 
 #include "core/result.hpp"
 #include "latency/measured/check.hpp"
-#include "report/results/kernel_check.hpp"
+#include "verbs/kernels_check_view.hpp"
 #include "verbs/registry.hpp"
 #include "verbs/verb.hpp"
 
@@ -20,11 +20,11 @@ core::Result<Reply> kernels_check(Request& request, Host& /*host*/) {
     return core::fail(std::move(check).error());
   }
   const auto found = shared(std::move(*check));
-  return Reply{.code = !found->refused.empty()             ? exit_code(found->refused)
-                       : report::has_contradiction(*found) ? kDiffers
-                                                           : 0,
-               .views = {{"table", view_of(found, report::kernel_check_table)},
-                         {"json", view_of(found, report::kernel_check_json)}},
+  return Reply{.code = !found->refused.empty()     ? exit_code(found->refused)
+                       : has_contradiction(*found) ? kDiffers
+                                                   : 0,
+               .tree = tree_of(found, kernel_check_tree),
+               .views = {{"table", view_of(found, kernel_check_table)}},
                .errors = found->refused};
 }
 

@@ -13,7 +13,7 @@
 #include "latency/fit/fit_kernels.hpp"
 #include "latency/fit/operators.hpp"
 #include "latency/fit/read_tables.hpp"
-#include "report/results/kernel_fit.hpp"
+#include "verbs/kernels_fit_view.hpp"
 #include "verbs/registry.hpp"
 #include "verbs/verb.hpp"
 
@@ -83,8 +83,8 @@ core::Result<Reply> kernels_fit(Request& request, Host& /*host*/) {
                                      "no operator has rows enough to fit its constants",
                                      "more shapes are needed: docs/models/kernel.md"));
   }
-  Reply reply{.views = {{"table", view_of(fits, report::kernel_fit_table)},
-                        {"json", view_of(fits, report::kernel_fit_json)}}};
+  Reply reply{.tree = tree_of(fits, kernel_fit_tree),
+              .views = {{"table", view_of(fits, kernel_fit_table)}}};
   reply.artefacts["output"] = [fits] { return latency::fit::columns_yaml(*fits); };
   return reply;
 }

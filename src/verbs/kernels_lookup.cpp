@@ -13,8 +13,8 @@
 #include "latency/measured/lookup_question.hpp"
 #include "latency/measured/make_tables.hpp"
 #include "model/hardware/gpu_spec.hpp"
-#include "report/results/kernel_lookup.hpp"
 #include "verbs/head_shapes.hpp"
+#include "verbs/kernels_lookup_view.hpp"
 #include "verbs/registry.hpp"
 #include "verbs/verb.hpp"
 
@@ -147,8 +147,8 @@ core::Result<Reply> kernels_lookup(Request& request, Host& /*host*/) {
     answer->line = 0;
   }
   const auto found = shared(std::move(*answer));
-  return Reply{.views = {{"table", view_of(found, report::kernel_lookup_table)},
-                         {"json", view_of(found, report::kernel_lookup_json)}}};
+  return Reply{.tree = tree_of(found, kernel_lookup_tree),
+               .views = {{"table", view_of(found, kernel_lookup_table)}}};
 }
 
 }  // namespace

@@ -8,23 +8,25 @@
 
 #include "core/result.hpp"
 #include "report/palette.hpp"
-#include "report/results/choices.hpp"
+#include "report/table/sheet.hpp"
+#include "report/table/table.hpp"
+#include "verbs/list_choices.hpp"
 #include "verbs/registry.hpp"
 #include "verbs/verb.hpp"
 
 namespace ridgeline::verbs {
 namespace {
 
-std::string as_table(const std::vector<report::Choice>& entries, const report::TextStyle& style) {
+std::string as_table(const std::vector<Choice>& entries, const report::TextStyle& style) {
   std::size_t width = 0;
   for (const auto& entry : entries) {
     width = std::max(width, entry.name.size());
   }
-  std::string text;
+  report::Sheet sheet("Choices");
   for (const auto& entry : entries) {
-    text += fmt::format("{:<{}}  {}\n", entry.name, width, entry.summary);
+    sheet.row(entry.summary, entry.name, width + 2);
   }
-  return fitted(text, style.width);
+  return fitted(sheet.render(report::Face::kTerminal, style), style.width);
 }
 
 core::Error without_folder(std::string field) {
@@ -41,7 +43,7 @@ core::Result<Reply> list(Request& request, Host& host) {
   if (!request.errors().empty()) {
     return core::fail(request.errors());
   }
-  const auto kind = report::find_choice_kind(words);
+  const auto kind = find_choice_kind(words);
   if (!kind) {
     return core::fail(kind.error());
   }
@@ -57,7 +59,7 @@ core::Result<Reply> list(Request& request, Host& host) {
     return core::fail(entries.error());
   }
   const auto found = shared(std::move(*entries));
-  return Reply{.tree = tree_of(found, report::choices_tree),
+  return Reply{.tree = tree_of(found, choices_tree),
                .views = {{"table", view_of(found, as_table)}}};
 }
 

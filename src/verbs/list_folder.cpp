@@ -3,7 +3,9 @@
 
 #include "core/result.hpp"
 #include "model/networks_in_folder.hpp"
-#include "report/results/networks.hpp"
+#include "report/palette.hpp"
+#include "report/table/table.hpp"
+#include "verbs/list_networks.hpp"
 #include "verbs/registry.hpp"
 #include "verbs/verb.hpp"
 
@@ -15,9 +17,13 @@ core::Result<Reply> list_folder(const std::string& folder) {
     return core::fail(std::move(networks).error());
   }
   const auto found = shared(std::move(*networks));
-  return Reply{.tree = tree_of(found, report::networks_tree),
-               .views = {{"table", view_of(found, report::networks_table)},
-                         {"markdown", view_of(found, report::networks_markdown)}}};
+  Reply reply{.tree = tree_of(found, networks_tree)};
+  for (const char* const format : {"table", "markdown"}) {
+    reply.views[format] = [found, format](const report::TextStyle& style) {
+      return networks_text(networks_tree(*found), report::face_of(format), style);
+    };
+  }
+  return reply;
 }
 
 }  // namespace ridgeline::verbs

@@ -13,26 +13,30 @@
 
 #include "core/result.hpp"
 #include "core/text.hpp"
+#include "core/version.hpp"
 #include "deploy/deployment.hpp"
 #include "deploy/registry.hpp"
 #include "document/document.hpp"
 #include "document/node_builder.hpp"
 #include "document/save.hpp"
 #include "plan/answer.hpp"
+#include "plan/answer_tree.hpp"
 #include "plan/evaluation_store.hpp"
 #include "plan/mix_plan.hpp"
+#include "plan/mix_tree.hpp"
 #include "plan/planner.hpp"
 #include "plan/question.hpp"
 #include "report/palette.hpp"
-#include "report/plan_measurements.hpp"
-#include "report/plan_mix.hpp"
 #include "report/plan_page.hpp"
-#include "report/plan_report.hpp"
-#include "report/plan_svg.hpp"
-#include "report/version.hpp"
+#include "report/table/sheet.hpp"
+#include "report/table/table.hpp"
 #include "scenario/scenario.hpp"
 #include "verbs/clock.hpp"
 #include "verbs/plan_files.hpp"
+#include "verbs/plan_measurements.hpp"
+#include "verbs/plan_mix_view.hpp"
+#include "verbs/plan_picture.hpp"
+#include "verbs/plan_view.hpp"
 #include "verbs/registry.hpp"
 #include "verbs/verb.hpp"
 
@@ -200,20 +204,18 @@ core::Result<Saved> files_of(const plan::Answer& answer, const PlanJob& job) {
                                 core::plural("deployment", answer.ranking.size()))});
   }
   if (saved && job.measure) {
-    saved->files.push_back(
-        {.name = "measure.sh",
-         .text = report::measurement_script(answer, job.top_n(), job.kernels_only),
-         .is_script = true});
+    saved->files.push_back({.name = "measure.sh",
+                            .text = measurement_script(answer, job.top_n(), job.kernels_only),
+                            .is_script = true});
   }
   return saved;
 }
 
-/// The answer as a table, its tree or its page.
-Reply reply_with(const std::function<document::Node()>& tree, Reply::View table) {
-  return {.tree = tree,
-          .views = {{"table", std::move(table)}, {"html", [tree](const report::TextStyle&) {
-                                                    return report::plan_page(tree());
-                                                  }}}};
+/// The answer's tree, and its page.
+Reply reply_with(const std::function<document::Node()>& tree) {
+  return {
+      .tree = tree,
+      .views = {{"html", [tree](const report::TextStyle&) { return report::plan_page(tree()); }}}};
 }
 
 plan::PlanOptions options_of(const PlanJob& job, Host& host) {
@@ -257,12 +259,12 @@ core::Result<Reply> plan_of_classes(const PlanJob& job,
     errors = saved ? core::Errors() : saved.error();
     files = std::move(saved).value_or(files);
   }
-  const report::PlanRunInfo info{
+  const plan::PlanRunInfo info{
       .wall_time_s = clock.seconds(), .core_seconds = core_seconds(), .jobs = job.jobs};
-  Reply reply = reply_with([answer, info, files] { return report::mix_tree(*answer, info, files); },
-                           [answer, files](const report::TextStyle& style) {
-                             return report::mix_table(*answer, style, files);
-                           });
+  Reply reply = reply_with([answer, info, files] { return plan::mix_tree(*answer, info, files); });
+  reply.views["table"] = [answer, files](const report::TextStyle& style) {
+    return mix_table(*answer, style, files);
+  };
   reply.code = !errors.empty()           ? exit_code(errors)
                : answer->partial         ? host.stopped()
                : answer->failure.empty() ? 0
@@ -290,13 +292,14 @@ Reply only_text(const Request& request, const Reply::View& text) {
 core::Result<Reply> explained(const Found<plan::Answer>& answer,
                               const std::string& id,
                               const Request& request) {
-  if (!report::plan_explanation(*answer, id, {})) {
+  const auto sheet = plan_explanation(plan::answer_tree(*answer, {}), id);
+  if (!sheet) {
     return core::fail(request.problem("explain",
                                       fmt::format("no deployment of this plan is \"{}\"", id),
                                       "ids stand in --format json; 1 is the best"));
   }
-  return only_text(request, [answer, id](const report::TextStyle& style) {
-    return *report::plan_explanation(*answer, id, style);
+  return only_text(request, [sheet](const report::TextStyle& style) {
+    return sheet->render(report::Face::kTerminal, style);
   });
 }
 
@@ -305,7 +308,7 @@ Reply measurements_of(const Found<plan::Answer>& answer,
                       const Request& request) {
   return only_text(request,
                    [answer, n = job.top_n(), only = job.kernels_only](const report::TextStyle&) {
-                     return report::plan_measurements(*answer, n, only);
+                     return plan_measurements(*answer, n, only);
                    });
 }
 
@@ -315,7 +318,7 @@ core::Result<Reply> plan_of_one(const PlanJob& job, const Request& request, Host
   std::unique_ptr<plan::EvaluationStore> store;
   if (!job.store.empty()) {
     auto opened = plan::EvaluationStore::open(
-        job.store, report::version(), [&clock] { return clock.seconds(); });
+        job.store, core::version(), [&clock] { return clock.seconds(); });
     if (!opened) {
       return core::fail(std::move(opened).error());
     }
@@ -337,24 +340,22 @@ core::Result<Reply> plan_of_one(const PlanJob& job, const Request& request, Host
     unsaved = saved ? core::Errors() : saved.error();
     files = std::move(saved).value_or(files);
   }
-  const report::PlanRunInfo info{
+  const plan::PlanRunInfo info{
       .wall_time_s = clock.seconds(), .core_seconds = core_seconds(), .jobs = job.jobs};
   const auto answer = shared(std::move(*found));
   if (!job.explain.empty()) {
     auto reply = explained(answer, job.explain, request);
     if (reply) {
-      reply->artefacts["svg"] = [answer] { return report::plan_svg(*answer); };
+      reply->artefacts["svg"] = [answer] { return plan_svg(*answer); };
     }
     return reply;
   }
-  Reply reply =
-      job.measure
-          ? measurements_of(answer, job, request)
-          : reply_with([answer, info, files] { return report::plan_tree(*answer, info, files); },
-                       [answer, files](const report::TextStyle& style) {
-                         return report::plan_table(*answer, style, files);
-                       });
-  reply.artefacts["svg"] = [answer] { return report::plan_svg(*answer); };
+  const auto tree = [answer, info, files] { return plan::answer_tree(*answer, info, files); };
+  Reply reply = job.measure ? measurements_of(answer, job, request) : reply_with(tree);
+  if (!job.measure) {
+    add_views(reply, tree, plan_sheet);
+  }
+  reply.artefacts["svg"] = [answer] { return plan_svg(*answer); };
   reply.code = unsaved.empty() ? code_of(*answer, host) : exit_code(unsaved);
   reply.errors = std::move(unsaved);
   return reply;
@@ -472,7 +473,7 @@ Verb plan_verb() {
           "with the best so far.",
       .scenario = ScenarioPart::kWhole,
       .parameters = std::move(parameters),
-      .formats = {"table", "json", "html"},
+      .formats = sheet_formats(),
       .has_parts = true,
       .run = plan_deployment};
 }

@@ -13,6 +13,7 @@
 #include <fmt/ranges.h>
 
 #include "core/result.hpp"
+#include "core/version.hpp"
 #include "deploy/deployment.hpp"
 #include "deploy/layout.hpp"
 #include "deploy/registry.hpp"
@@ -23,8 +24,7 @@
 #include "plan/mix_plan.hpp"
 #include "plan/points.hpp"
 #include "report/format.hpp"
-#include "report/plan_mix.hpp"
-#include "report/version.hpp"
+#include "verbs/plan_mix_view.hpp"
 
 namespace ridgeline::verbs {
 namespace {
@@ -169,8 +169,7 @@ core::Result<Saved> deployments_of(const plan::Answer& answer, const PlanTargets
     if (!candidate.resolved) {
       continue;
     }
-    deploy::Input input{.resolved = *candidate.resolved,
-                        .ridgeline = std::string(report::version())};
+    deploy::Input input{.resolved = *candidate.resolved, .ridgeline = std::string(core::version())};
     predict({.load = answer.workload,
              .results = candidate.targets,
              .p_feasible = candidate.p_feasible,
@@ -209,9 +208,9 @@ core::Result<Saved> files_of_pools(const plan::MixAnswer& answer, const PlanTarg
   Saved saved;
   for (std::size_t i = 0; i < answer.pools.size(); ++i) {
     const plan::MixPool& pool = answer.pools[i];
-    deploy::Input input{.resolved = *pool.resolved, .ridgeline = std::string(report::version())};
+    deploy::Input input{.resolved = *pool.resolved, .ridgeline = std::string(core::version())};
     predict({.load = fmt::format(
-                 "{} req/s, {}", report::significant(pool.rate), report::served_text(answer, pool)),
+                 "{} req/s, {}", report::significant(pool.rate), served_text(answer, pool)),
              .results = pool.targets,
              .p_feasible = pool.p_feasible,
              .bound = answer.candidates[pool.candidate].bound},

@@ -17,13 +17,13 @@
 #include "latency/roofline/charged_attention.hpp"
 #include "latency/step_time_model.hpp"
 #include "report/format.hpp"
-#include "report/results/headline.hpp"
-#include "report/step_report.hpp"
 #include "scenario/batch_limits.hpp"
 #include "scenario/deployment.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
 #include "verbs/batch_text.hpp"
+#include "verbs/run/headline.hpp"
+#include "verbs/step_view.hpp"
 
 namespace ridgeline::verbs {
 namespace {
@@ -103,7 +103,7 @@ core::Result<PricedStep> price(const scenario::LoadedScenario& loaded,
   PricedStep priced{.deployment = resolved->deployment, .report = {}};
   const scenario::Deployment& deployment = *priced.deployment;
   priced.report.model = deployment.section.latency.name;
-  priced.report.headline = {report::deployment_text(deployment), batch_title(text)};
+  priced.report.headline = {deployment_text(deployment), batch_title(text)};
   priced.report.config = scenario::to_node(resolved->scenario());
   const auto& speculation = deployment.execution.speculation;
   const BatchText verified =
@@ -153,8 +153,8 @@ core::Result<std::vector<PricedStep>> price_step(const scenario::LoadedScenario&
   return steps;
 }
 
-std::vector<report::StepReport> reports_of(std::span<const PricedStep> steps) {
-  std::vector<report::StepReport> reports;
+std::vector<StepReport> reports_of(std::span<const PricedStep> steps) {
+  std::vector<StepReport> reports;
   reports.reserve(steps.size());
   for (const auto& step : steps) {
     reports.push_back(step.report);
@@ -163,8 +163,7 @@ std::vector<report::StepReport> reports_of(std::span<const PricedStep> steps) {
 }
 
 document::Node steps_tree(std::span<const PricedStep> steps, bool compared) {
-  return compared ? report::comparison_tree(reports_of(steps))
-                  : report::step_tree(steps.front().report);
+  return compared ? comparison_tree(reports_of(steps)) : step_tree(steps.front().report);
 }
 
 }  // namespace ridgeline::verbs

@@ -7,17 +7,17 @@
 
 #include "core/result.hpp"
 #include "document/document.hpp"
-#include "report/step_report.hpp"
 #include "scenario/deployment.hpp"
 #include "scenario/scenario.hpp"
 #include "verbs/batch_text.hpp"
+#include "verbs/step_view.hpp"
 
 namespace ridgeline::verbs {
 
 /// A step priced by one model, with the deployment it was priced on.
 struct PricedStep {
   std::shared_ptr<const scenario::Deployment> deployment;
-  report::StepReport report;
+  StepReport report;
 };
 
 /// The scenario with another step-time model, and of the latency section what that model reads.
@@ -32,7 +32,7 @@ struct PricedStep {
     const BatchText& batch,
     const std::vector<std::string>& models);
 
-[[nodiscard]] std::vector<report::StepReport> reports_of(std::span<const PricedStep> steps);
+[[nodiscard]] std::vector<StepReport> reports_of(std::span<const PricedStep> steps);
 /// As `step --format json` has it: one step, or where models were `compared` all of them.
 [[nodiscard]] document::Node steps_tree(std::span<const PricedStep> steps, bool compared);
 

@@ -7,16 +7,20 @@
 
 #include "core/result.hpp"
 #include "document/document.hpp"
+#include "document/node_json.hpp"
+#include "report/chart/figure.hpp"
 #include "report/comparison_page.hpp"
-#include "report/figures/figure.hpp"
 #include "report/front_page.hpp"
 #include "report/html_report.hpp"
 #include "report/palette.hpp"
-#include "report/result_json.hpp"
 #include "report/saved_result.hpp"
-#include "report/saved_views.hpp"
+#include "report/table/table.hpp"
+#include "sweep/merge.hpp"
 #include "verbs/registry.hpp"
 #include "verbs/report_inputs.hpp"
+#include "verbs/run/csv.hpp"
+#include "verbs/run/run_view.hpp"
+#include "verbs/saved_views.hpp"
 #include "verbs/verb.hpp"
 
 namespace ridgeline::verbs {
@@ -41,7 +45,20 @@ document::Node result_of(const ReportInputs& inputs) {
 }
 
 std::string line_of(const ReportInputs& inputs) {
-  return report::json_line(result_of(inputs));
+  return document::json_line(result_of(inputs));
+}
+
+std::string row_of(const ReportInputs& inputs) {
+  return run_csv(inputs.runs.front().result);
+}
+
+std::string sweep_csv(const ReportInputs& inputs) {
+  std::vector<std::string> rows;
+  for (const document::Node& row : inputs.rows) {
+    rows.push_back(document::json_line(row));
+    rows.back().pop_back();
+  }
+  return sweep::csv_of(rows);
 }
 
 std::vector<report::figures::Figure> figures_of(const ReportInputs& inputs) {
@@ -54,8 +71,12 @@ std::vector<std::string> formats_of(const ReportInputs& inputs) {
   if (inputs.kind == ReportInputs::Kind::kOther) {
     return {inputs.view->formats.begin(), inputs.view->formats.end()};
   }
-  return inputs.kind == ReportInputs::Kind::kRuns ? std::vector<std::string>{"html", "json", "svg"}
-                                                  : std::vector<std::string>{"html"};
+  if (inputs.kind != ReportInputs::Kind::kRuns) {
+    return {"html", "csv"};
+  }
+  return inputs.runs.size() == 1
+             ? std::vector<std::string>{"html", "json", "svg", "table", "markdown", "csv"}
+             : std::vector<std::string>{"html", "json", "svg"};
 }
 
 /// What the words ask of the inputs: JSON and single pictures are of runs.
@@ -141,14 +162,25 @@ core::Result<Reply> report_saved(Request& request, Host& host) {
     }
     return reply;
   }
-  return Reply{.tree = tree_of(inputs, result_of),
-               .views = {{"html", view_of(inputs, page_of)},
-                         {"ndjson", view_of(inputs, line_of)},
-                         {"svg",
-                          [inputs, figure](const report::TextStyle&) {
-                            return figure_of(*inputs, figure);
-                          }}},
-               .figures = [inputs] { return figures_of(*inputs); }};
+  Reply reply{.tree = tree_of(inputs, result_of),
+              .views = {{"html", view_of(inputs, page_of)},
+                        {"ndjson", view_of(inputs, line_of)},
+                        {"svg",
+                         [inputs, figure](const report::TextStyle&) {
+                           return figure_of(*inputs, figure);
+                         }}},
+              .figures = [inputs] { return figures_of(*inputs); }};
+  if (inputs->kind == ReportInputs::Kind::kSweep) {
+    reply.views["csv"] = view_of(inputs, sweep_csv);
+  } else if (inputs->runs.size() == 1) {
+    for (const char* const format : {"table", "markdown"}) {
+      reply.views[format] = [inputs, format](const report::TextStyle& style) {
+        return run_text(inputs->runs.front().result, report::face_of(format), style);
+      };
+    }
+    reply.views["csv"] = view_of(inputs, row_of);
+  }
+  return reply;
 }
 
 }  // namespace

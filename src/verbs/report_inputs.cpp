@@ -15,10 +15,10 @@
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "evidence/validate/measured_files.hpp"
+#include "evidence/validate/measured_run_tree.hpp"
 #include "report/comparison_page.hpp"
-#include "report/measured_run.hpp"
 #include "report/saved_result.hpp"
-#include "report/saved_views.hpp"
+#include "verbs/saved_views.hpp"
 
 namespace ridgeline::verbs {
 namespace {
@@ -31,7 +31,7 @@ struct FileContent {
   Kind kind = Kind::kRuns;
   std::vector<report::PageRun> runs = {};
   std::vector<Node> documents = {};
-  const report::SavedView* view = nullptr;  ///< kOther.
+  const SavedView* view = nullptr;  ///< kOther.
 };
 
 bool is_run(const Node& node) {
@@ -92,7 +92,7 @@ std::optional<FileContent> read_measured_file(const std::string& path) {
   for (const auto& record : *evidence) {
     if (!record.measured.empty()) {
       content.runs.push_back({.name = record.id.empty() ? path : record.id,
-                              .result = report::measured_run_tree(record),
+                              .result = evidence::validate::measured_run_tree(record),
                               .measured = true});
     }
   }
@@ -120,7 +120,7 @@ core::Result<FileContent> read_file_content(const std::string& path) {
       content.documents = std::move(*documents);
       return content;
     }
-    content.view = documents->size() == 1 ? report::view_of(documents->front()) : nullptr;
+    content.view = documents->size() == 1 ? view_of(documents->front()) : nullptr;
     if (content.view != nullptr) {
       content.kind = FileContent::Kind::kOther;
       content.documents = std::move(*documents);

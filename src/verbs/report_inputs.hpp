@@ -6,7 +6,7 @@
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "report/comparison_page.hpp"
-#include "report/saved_views.hpp"
+#include "verbs/saved_views.hpp"
 
 namespace ridgeline::verbs {
 
@@ -15,10 +15,10 @@ namespace ridgeline::verbs {
 struct ReportInputs {
   enum class Kind { kRuns, kSweep, kOther };
   Kind kind = Kind::kRuns;
-  std::vector<report::PageRun> runs = {};   ///< kRuns: at least one that is not measured.
-  std::string file = {};                    ///< The others: its name.
-  std::vector<document::Node> rows = {};    ///< kSweep: its points; kOther: the one tree.
-  const report::SavedView* view = nullptr;  ///< kOther.
+  std::vector<report::PageRun> runs = {};  ///< kRuns: at least one that is not measured.
+  std::string file = {};                   ///< The others: its name.
+  std::vector<document::Node> rows = {};   ///< kSweep: its points; kOther: the one tree.
+  const SavedView* view = nullptr;         ///< kOther.
 };
 
 /// Reads results of `run` (.json, .ndjson, .html), measured files that `validate` reads, the rows

@@ -15,16 +15,16 @@
 #include "core/result.hpp"
 #include "engine/instance.hpp"
 #include "metrics/timeline.hpp"
-#include "report/figures/figure.hpp"
-#include "report/registry.hpp"
-#include "report/result_tree.hpp"
-#include "report/results/run.hpp"
-#include "report/run_result.hpp"
+#include "report/chart/figure.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
 #include "sim/simulation.hpp"
 #include "verbs/clock.hpp"
 #include "verbs/registry.hpp"
+#include "verbs/run/make_result.hpp"
+#include "verbs/run/registry.hpp"
+#include "verbs/run/result_tree.hpp"
+#include "verbs/run/run_result.hpp"
 #include "verbs/verb.hpp"
 
 namespace ridgeline::verbs {
@@ -90,7 +90,7 @@ core::Result<Reply> simulated(Request& request, Host& host, scenario::Purpose pu
   }
   Reply reply = run_reply(*resolved, *std::move(result), kept, host.stopped());
   if (fails_on_slo && !reply.run->partial) {
-    reply.notes = report::missed_targets(reply.run->summary);
+    reply.notes = missed_targets(reply.run->summary);
     if (!reply.notes.empty()) {
       reply.code = kThreshold;
       reply.errors.clear();
@@ -110,7 +110,7 @@ core::Result<Reply> replay(Request& request, Host& host) {
 Verb simulation_verb() {
   using Kind = Parameter::Kind;
   std::vector<std::string> formats;
-  for (const auto& exporter : report::exporters()) {
+  for (const auto& exporter : exporters()) {
     formats.push_back(exporter.name);
   }
   return {
@@ -192,16 +192,16 @@ Kept take_kept(Request& request) {
   return kept;
 }
 
-core::Result<report::RunResult> simulate(const scenario::Resolved& resolved,
-                                         workload::Source& source,
-                                         const sim::RunControls& controls) {
+core::Result<RunResult> simulate(const scenario::Resolved& resolved,
+                                 workload::Source& source,
+                                 const sim::RunControls& controls) {
   const StopWatch clock;
   auto outcome = sim::simulate(resolved, source, controls);
   if (!outcome) {
     return core::fail(outcome.error());
   }
   const double wall_time_s = clock.seconds();
-  return report::run_result(
+  return run_result(
       resolved,
       *std::move(outcome),
       {.wall_time_s = wall_time_s,
@@ -214,10 +214,10 @@ bool has_workload(const scenario::WorkloadSection& workload) {
          workload.arrivals == "at-once";
 }
 
-core::Result<report::RunResult> run_for(Host& host,
-                                        const scenario::Resolved& resolved,
-                                        const Kept& kept,
-                                        sim::RunControls controls) {
+core::Result<RunResult> run_for(Host& host,
+                                const scenario::Resolved& resolved,
+                                const Kept& kept,
+                                sim::RunControls controls) {
   if (!has_workload(resolved.scenario().workload)) {
     return core::fail(
         core::Error{.field = "workload",
@@ -240,28 +240,27 @@ core::Result<report::RunResult> run_for(Host& host,
 }
 
 Reply run_reply(const scenario::Resolved& resolved,
-                report::RunResult&& result,
+                RunResult&& result,
                 const Kept& kept,
                 int stopped) {
   const auto whole = shared(std::move(result));
   Reply reply{.run = whole};
   const bool hides = whole->series && !kept.shows_series;
   reply.tree = [whole, hides] {
-    return hides ? report::result_tree(*whole, report::SeriesIn::kNothing)
-                 : report::result_tree(*whole);
+    return hides ? result_tree(*whole, SeriesIn::kNothing) : result_tree(*whole);
   };
-  for (const report::Exporter& exporter : report::exporters()) {
+  for (const Exporter& exporter : exporters()) {
     if (!exporter.needs_series || whole->series) {
       reply.views[exporter.name] = view_of(whole, exporter.render);
     }
   }
-  reply.figures = [whole] { return report::figures::all_figures(report::result_tree(*whole)); };
+  reply.figures = [whole] { return report::figures::all_figures(result_tree(*whole)); };
   reply.warnings = whole->warnings;
   if (whole->partial) {
     reply.code = stopped;
-  } else if (auto unanswered = report::unanswered(resolved, whole->summary)) {
+  } else if (auto unheard = unanswered(resolved, whole->summary)) {
     reply.code = kInfeasible;
-    reply.errors.push_back(*std::move(unanswered));
+    reply.errors.push_back(*std::move(unheard));
   }
   return reply;
 }

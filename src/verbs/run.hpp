@@ -6,11 +6,11 @@
 #include <optional>
 
 #include "core/result.hpp"
-#include "report/run_result.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
 #include "sim/simulation.hpp"
 #include "verbs/request.hpp"
+#include "verbs/run/run_result.hpp"
 #include "verbs/verb.hpp"
 #include "workload/source.hpp"
 
@@ -43,21 +43,21 @@ struct Run {
 
 /// Runs a resolved scenario for a host. Fails where its workload cannot be read, where a part of
 /// the host fails, and as simulate() does.
-[[nodiscard]] core::Result<report::RunResult> run_for(Host& host,
-                                                      const scenario::Resolved& resolved,
-                                                      const Kept& kept,
-                                                      sim::RunControls controls);
+[[nodiscard]] core::Result<RunResult> run_for(Host& host,
+                                              const scenario::Resolved& resolved,
+                                              const Kept& kept,
+                                              sim::RunControls controls);
 
 /// Runs a resolved scenario through its requests and assembles the result, with the time it took
 /// and the machine's name. Fails as sim::simulate() does.
-[[nodiscard]] core::Result<report::RunResult> simulate(const scenario::Resolved& resolved,
-                                                       workload::Source& source,
-                                                       const sim::RunControls& controls);
+[[nodiscard]] core::Result<RunResult> simulate(const scenario::Resolved& resolved,
+                                               workload::Source& source,
+                                               const sim::RunControls& controls);
 
 /// The result of a run with all that can be asked of it; its code says whether it was interrupted
 /// and whether a request got an answer.
 [[nodiscard]] Reply run_reply(const scenario::Resolved& resolved,
-                              report::RunResult&& result,
+                              RunResult&& result,
                               const Kept& kept,
                               int stopped);
 

@@ -6,8 +6,8 @@
 
 #include "core/result.hpp"
 #include "report/palette.hpp"
-#include "report/schema_text.hpp"
 #include "verbs/registry.hpp"
+#include "verbs/schema_text.hpp"
 #include "verbs/verb.hpp"
 
 namespace ridgeline::verbs {
@@ -19,12 +19,10 @@ core::Result<Reply> schema(Request& request, Host& /*host*/) {
   if (!request.errors().empty()) {
     return core::fail(request.errors());
   }
-  const auto text = names.size() == 1 ? report::schema_text(names.front()) : std::nullopt;
+  const auto text = names.size() == 1 ? schema_text(names.front()) : std::nullopt;
   if (!text) {
-    return core::fail(bad_word(request.is_words() ? "schema" : "name",
-                               names,
-                               report::schema_names(),
-                               "ridgeline schema result"));
+    return core::fail(bad_word(
+        request.is_words() ? "schema" : "name", names, schema_names(), "ridgeline schema result"));
   }
   return Reply{.views = {{"json", [text](const report::TextStyle&) { return *text; }}}};
 }
@@ -34,7 +32,7 @@ core::Result<Reply> schema(Request& request, Host& /*host*/) {
 Verb schema_verb() {
   return {.name = "schema",
           .summary = "the JSON Schema of a result or a scenario",
-          .usage = fmt::format("schema {}", fmt::join(report::schema_names(), "|")),
+          .usage = fmt::format("schema {}", fmt::join(schema_names(), "|")),
           .about =
               "Prints a JSON Schema: of a scenario document, of what is written, or of a line of "
               "our own traces.",

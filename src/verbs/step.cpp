@@ -6,13 +6,14 @@
 
 #include "core/result.hpp"
 #include "latency/kernel/formats_in_use.hpp"
+#include "latency/step_time_model.hpp"
+#include "report/chart/roofline_svg.hpp"
 #include "report/palette.hpp"
-#include "report/roofline_svg.hpp"
-#include "report/step_report.hpp"
 #include "scenario/scenario.hpp"
 #include "verbs/batch_text.hpp"
 #include "verbs/priced_step.hpp"
 #include "verbs/registry.hpp"
+#include "verbs/step_view.hpp"
 #include "verbs/verb.hpp"
 
 namespace ridgeline::verbs {
@@ -20,12 +21,23 @@ namespace {
 
 std::string picture_of(const PricedStep& priced) {
   const auto& gpu = priced.deployment->gpu;
-  return report::roofline_svg(
-      {.title = fmt::format("{}", fmt::join(priced.report.headline, ": ")),
-       .subtitle = fmt::format("{} model", priced.report.model),
-       .peaks = latency::kernel::formats_in_use(priced.deployment->network, gpu),
-       .bandwidth = gpu.mem_bandwidth},
-      priced.report.explanation);
+  std::vector<report::RooflinePeak> peaks;
+  for (const auto& of : latency::kernel::formats_in_use(priced.deployment->network, gpu)) {
+    peaks.push_back({.format = of.format, .peak = of.peak.value()});
+  }
+  std::vector<report::RooflinePart> parts;
+  for (const latency::OperatorTime& part : priced.report.explanation.parts) {
+    parts.push_back({.name = part.name,
+                     .phase = part.phase,
+                     .flops = part.flops.value(),
+                     .bytes = part.bytes.value(),
+                     .seconds = part.time.value()});
+  }
+  return report::roofline_svg({.title = fmt::format("{}", fmt::join(priced.report.headline, ": ")),
+                               .subtitle = fmt::format("{} model", priced.report.model),
+                               .peaks = std::move(peaks),
+                               .bandwidth = gpu.mem_bandwidth.value()},
+                              parts);
 }
 
 core::Result<Reply> step(Request& request, Host& /*host*/) {
@@ -50,10 +62,7 @@ core::Result<Reply> step(Request& request, Host& /*host*/) {
   }
   const auto steps = shared(std::move(*priced));
   Reply reply{.tree = [steps, compared] { return steps_tree(*steps, compared); }};
-  reply.views["table"] = [steps, compared](const report::TextStyle& style) {
-    return compared ? report::comparison_table(reports_of(*steps), style)
-                    : report::step_table(steps->front().report, style);
-  };
+  add_views(reply, reply.tree, step_sheet);
   reply.artefacts["svg"] = [steps] { return picture_of(steps->front()); };
   return reply;
 }
@@ -87,7 +96,7 @@ Verb step_verb() {
                           .help = "Draws the operators under the GPU's roofline"},
                          scenario_parameters(),
                          output_parameter()},
-          .formats = {"table", "json"},
+          .formats = sheet_formats(),
           .run = step};
 }
 

@@ -8,8 +8,9 @@
 
 #include "core/result.hpp"
 #include "document/input_files.hpp"
-#include "report/step_log.hpp"
+#include "sim/logs/step_log.hpp"
 #include "verbs/registry.hpp"
+#include "verbs/steps_view.hpp"
 #include "verbs/verb.hpp"
 #include "workload/traces/reading/byte_input.hpp"
 #include "workload/traces/reading/line_reader.hpp"
@@ -17,7 +18,7 @@
 namespace ridgeline::verbs {
 namespace {
 
-core::Result<report::StepSummary> summarise(const std::vector<std::string>& files) {
+core::Result<sim::StepSummary> summarise(const std::vector<std::string>& files) {
   if (files.size() != 1) {
     return core::fail(
         {.message = fmt::format("expected one step log, found {}", files.size()),
@@ -27,8 +28,8 @@ core::Result<report::StepSummary> summarise(const std::vector<std::string>& file
   const std::string& path = files.front();
   return document::open_file(path).and_then([&](std::ifstream file) {
     auto input = workload::make_plain_input(std::make_unique<std::ifstream>(std::move(file)));
-    return report::summarise_step_log(workload::LineReader(workload::unpacked(std::move(input))),
-                                      path);
+    return sim::summarise_step_log(workload::LineReader(workload::unpacked(std::move(input))),
+                                   path);
   });
 }
 
@@ -43,9 +44,10 @@ core::Result<Reply> steps(Request& request, Host& /*host*/) {
     return core::fail(std::move(summary).error());
   }
   const auto found = shared(std::move(*summary));
-  return Reply{.tree = tree_of(found, report::summary_tree),
-               .views = {{"table", view_of(found, report::summary_table)},
-                         {"folded", view_of(found, report::folded_stacks)}}};
+  Reply reply{.tree = tree_of(found, sim::summary_tree),
+              .views = {{"folded", view_of(found, sim::folded_stacks)}}};
+  add_views(reply, reply.tree, steps_sheet);
+  return reply;
 }
 
 }  // namespace
@@ -61,7 +63,7 @@ Verb steps_verb() {
           "for flame graphs: a line \"phase;operator;bottleneck microseconds\" per stack.",
       .words = "file",
       .parameters = {output_parameter()},
-      .formats = {"table", "json", "folded"},
+      .formats = {"table", "json", "folded", "markdown", "html", "csv"},
       .run = steps};
 }
 

@@ -7,9 +7,9 @@
 
 #include "core/result.hpp"
 #include "core/units.hpp"
-#include "report/trace_report.hpp"
 #include "verbs/registry.hpp"
 #include "verbs/trace_options.hpp"
+#include "verbs/trace_view.hpp"
 #include "verbs/verb.hpp"
 #include "workload/trace_stats.hpp"
 #include "workload/trace_tree.hpp"
@@ -41,12 +41,10 @@ core::Result<Reply> trace(Request& request, Host& host) {
     return core::fail(std::move(stats).error());
   }
   const auto found = shared(std::move(*stats));
-  Reply reply{.tree = tree_of(found, workload::trace_tree),
-              .views = {{"table", [found](const report::TextStyle& style) {
-                           return report::trace_table(workload::trace_tree(*found), style);
-                         }}}};
+  Reply reply{.tree = tree_of(found, workload::trace_tree)};
+  add_views(reply, reply.tree, trace_sheet);
   reply.artefacts["svg"] = [found, name = std::filesystem::path(file).filename().string()] {
-    return report::trace_svg(*found, name);
+    return trace_svg(workload::trace_tree(*found), name);
   };
   return reply;
 }
@@ -60,7 +58,7 @@ Verb trace_verb() {
             .about = "Describes a workload: rate, lengths, sessions, prefix reuse.",
             .words = "file",
             .parameters = trace_parameters(),
-            .formats = {"table", "json"},
+            .formats = sheet_formats(),
             .run = trace};
   verb.parameters.push_back({.key = "block_size",
                              .value = "TOKENS",

@@ -47,7 +47,7 @@ std::optional<core::Duration> take_time(Request& request, std::string_view key) 
                                             workload::kLatestArrival.to_seconds())));
     return std::nullopt;
   }
-  return *time;
+  return time;
 }
 
 /// Tells a host how many requests have passed.

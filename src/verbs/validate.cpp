@@ -13,7 +13,7 @@
 #include "evidence/validate/validation_tree.hpp"
 #include "report/palette.hpp"
 #include "report/table/table.hpp"
-#include "report/validation.hpp"
+#include "verbs/validate_view.hpp"
 #include "verbs/measured_files.hpp"
 #include "verbs/registry.hpp"
 #include "verbs/verb.hpp"
@@ -83,7 +83,7 @@ Reply validation_reply(std::function<document::Node()> tree) {
   Reply reply;
   for (const char* format : {"table", "csv", "markdown", "html"}) {
     reply.views[format] = [tree, face = report::face_of(format)](const report::TextStyle& style) {
-      return report::validation_text(tree(), face, style);
+      return validation_text(tree(), face, style);
     };
   }
   reply.tree = std::move(tree);

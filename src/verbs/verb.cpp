@@ -2,18 +2,22 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "core/result.hpp"
 #include "document/document.hpp"
+#include "document/node_json.hpp"
 #include "report/format.hpp"
 #include "report/palette.hpp"
-#include "report/result_json.hpp"
+#include "report/table/sheet.hpp"
+#include "report/table/table.hpp"
 #include "report/text_lines.hpp"
 
 namespace ridgeline::verbs {
@@ -21,7 +25,7 @@ namespace ridgeline::verbs {
 std::optional<std::string> Reply::text(std::string_view format,
                                        const report::TextStyle& style) const {
   if (format == "json" && tree) {
-    return report::json_text(tree());
+    return document::json_text(tree());
   }
   const auto view = views.find(format);
   return view == views.end() ? std::nullopt : std::optional(view->second(style));
@@ -29,6 +33,20 @@ std::optional<std::string> Reply::text(std::string_view format,
 
 Reply answer_of(document::Node tree) {
   return {.tree = [kept = std::move(tree)] { return kept; }};
+}
+
+std::vector<std::string> sheet_formats() {
+  return {"table", "json", "markdown", "html", "csv"};
+}
+
+void add_views(Reply& reply,
+               const std::function<document::Node()>& tree,
+               report::Sheet (*sheet)(const document::Node& tree)) {
+  for (const char* const format : {"table", "markdown", "html", "csv"}) {
+    reply.views.try_emplace(format, [tree, sheet, format](const report::TextStyle& style) {
+      return sheet(tree()).render(report::face_of(format), style);
+    });
+  }
 }
 
 std::string fitted(std::string_view page, int columns) {

@@ -13,12 +13,13 @@
 
 #include "core/result.hpp"
 #include "document/document.hpp"
-#include "report/figures/figure.hpp"
+#include "report/chart/figure.hpp"
 #include "report/palette.hpp"
-#include "report/run_result.hpp"
+#include "report/table/sheet.hpp"
 #include "scenario/scenario.hpp"
 #include "verbs/host.hpp"
 #include "verbs/request.hpp"
+#include "verbs/run/run_result.hpp"
 
 namespace ridgeline::verbs {
 
@@ -85,7 +86,7 @@ struct Reply {
   std::function<std::vector<report::figures::Figure>()> figures = {};
   /// Texts beside the answer, by the key of the flag that names a file for one: `svg` is a picture.
   std::map<std::string, std::function<std::string()>, std::less<>> artefacts = {};
-  std::shared_ptr<const report::RunResult> run = {};  ///< The whole result of one run.
+  std::shared_ptr<const RunResult> run = {};  ///< The whole result of one run.
 
   /// The answer in any format of the verb; nothing in another.
   [[nodiscard]] std::optional<std::string> text(std::string_view format,
@@ -116,6 +117,13 @@ template <class T>
                                   std::string (*text)(const T&, const report::TextStyle&)) {
   return [found, text](const report::TextStyle& style) { return text(*found, style); };
 }
+
+/// The formats of an answer that a sheet shows: the table first.
+[[nodiscard]] std::vector<std::string> sheet_formats();
+/// Shows what `tree` makes in each of them that has no view yet.
+void add_views(Reply& reply,
+               const std::function<document::Node()>& tree,
+               report::Sheet (*sheet)(const document::Node& tree));
 
 /// A page for so many columns: longer lines are broken between words, beside their first column.
 /// Narrower than kNarrowest is as kNarrowest.

@@ -147,7 +147,7 @@ def test_a_run_prints_what_there_is_for_other_signals_too(ridgeline, name):
 def test_an_interrupted_fleet_prints_what_there_is(ridgeline, router):
     words = "run --model llama-3.1-8b --gpu h100 --request-rate 160 --num-prompts 3000000 --input-len 512 --output-len 256"
     process = ridgeline.start(*words.split(), "--instances", "8", "--router", router, "--seed", "1", "--format", "json")
-    time.sleep(1.5)
+    time.sleep(0.7)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err

@@ -325,7 +325,7 @@ def test_a_gpu_with_other_facts_than_its_name_stands_for_is_marked(ridgeline):
     assert warned("name: h100\nbase: h100\n", "--set", "hardware.mem_bandwidth=1TB/s") == [changed]
     odd = warned("name: h100\nbase: h100\nmem_bandwidth: 5.0GB/s\n")
     assert odd[1] == (
-        "W-odd-gpu", "hardware.mem_bandwidth is 5 GB/s, GPUs of the catalogue have 300 GB/s to 8000 GB/s")
+        "W-odd-gpu", "hardware.mem_bandwidth is 5 GB/s, GPUs of the catalogue have 273 GB/s to 8000 GB/s")
 
 
 def test_a_key_with_the_unit_of_the_json_is_understood(ridgeline):
@@ -401,10 +401,10 @@ def test_verbs_write_files_as_they_print(ridgeline, tmp_path):
         assert (tmp_path / "out.txt").read_text() == shown.stdout
         assert (tmp_path / "out.json").read_text() == ridgeline(*words, "--format", "json").stdout
         assert ridgeline(*words, "--format", "json", "-o", "-").stdout == (tmp_path / "out.json").read_text()
-        refused = ridgeline(*words, "-o", "out.csv")
+        refused = ridgeline(*words, "-o", "out.svg")
         assert refused.returncode == 2
-        assert "found 'out.csv', expected a name that ends in one of .txt, .json" in refused.stderr
-        assert not (tmp_path / "out.csv").exists()
+        assert "found 'out.svg', expected a name that ends in one of .txt, .json" in refused.stderr
+        assert not (tmp_path / "out.svg").exists()
 
 
 def test_a_step_fits_a_terminal_of_80_columns(ridgeline):

@@ -186,6 +186,12 @@ class LintTest(unittest.TestCase):
             with self.subTest(comment):
                 self.assert_clean({"src/engine/queue.hpp": comment + "\n"})
 
+    def test_pens(self) -> None:
+        for line in ('f("<svg x");', 'f("<rect class");', 'f("fill:#0969da");', 'f("{:<9}", a);', 'f("{:>9}", a);', "pad_right(a, 9);"):
+            with self.subTest(line):
+                self.assert_red({"src/engine/queue.hpp": line + "\n"}, "pens", "src/engine/queue.hpp:1")
+        self.assert_clean({"src/engine/queue.hpp": 'auto text = f("{:.2f} {:+.1f}");\n'})
+
     def test_members(self) -> None:
         forms = (
             "int x;", "int x = 0;", "int x{0};", "std::function<int()> f = [] { return 1; };", "int x[2] = {1, 2};",

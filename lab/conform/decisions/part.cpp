@@ -62,7 +62,8 @@ core::Errors Reading::problems(const Node& root,
     }
     if (const auto missing = missing_.find(&node); missing != missing_.end()) {
       for (const std::string& key : missing->second) {
-        note(path.empty() ? key : path + "." + key, "is missing: nothing to compare with");
+        note(path.empty() ? key : fmt::format("{}.{}", path, key),
+             "is missing: nothing to compare with");
       }
     }
     if (node.is_map()) {

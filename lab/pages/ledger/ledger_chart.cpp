@@ -13,7 +13,7 @@
 #include "document/document.hpp"
 #include "lab/studies/ledger/ledger.hpp"
 #include "lab/studies/ledger/settle.hpp"
-#include "report/svg.hpp"
+#include "report/chart/svg.hpp"
 
 namespace ridgeline::report {
 namespace {
@@ -176,8 +176,8 @@ std::string ledger_chart(const studies::SettledClaim& found) {
         i,
         at + 12.0,
         xml_escaped(name));
-    marks +=
-        chart.line(column(found.rows, drawn[i]), i) + chart.rings(column(table.rows, drawn[i]), i);
+    marks += chart.line(column(found.rows, drawn[i]), i) +
+             chart.rings(column(table.rows, drawn[i]), i);
   }
   return fmt::format(
       "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\"><text x=\"4\" y=\"14\" "

@@ -10,7 +10,7 @@
 #include "lab/pages/ledger/ledger_report.hpp"
 #include "lab/studies/ledger/ledger.hpp"
 #include "lab/studies/ledger/settle.hpp"
-#include "report/svg.hpp"
+#include "report/chart/svg.hpp"
 
 namespace ridgeline::report {
 namespace {

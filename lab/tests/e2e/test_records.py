@@ -1,6 +1,7 @@
 """`ridgeline-lab records`: error bands, the ranking of deployments, what is left out."""
 
 import json
+import math
 import subprocess
 from pathlib import Path
 
@@ -103,7 +104,8 @@ def test_the_file_is_what_the_runs_give_and_nearly_all_are_predicted(ridgeline):
         assert row["groups"] > 60, row
         for by in ("", "_records"):
             assert 85 <= row[f"inside_p90{by}_pct"] <= 97 and 40 <= row[f"inside_p50{by}_pct"] <= 60, row
-    assert all(80 <= row["inside_p90_pct"] <= 99 for row in rows.values() if row["groups"] >= 20)
+    # All of 23 deployments lie inside a band of 90 % one time in eleven.
+    assert all(80 <= row["inside_p90_pct"] <= (99 if row["groups"] >= 40 else 100) for row in rows.values() if row["groups"] >= 20)
     assert BANDS.stat().st_size <= 65536
 
 
@@ -131,7 +133,9 @@ def test_picks_hold_as_often_as_was_said_of_deployments_left_out(ridgeline):
     ranking = json.loads(ran.stdout)["ranking"]
     assert ranking["bands"] == "left_out"
     bins = {round(100 * one["from"]): one for one in ranking["calibration"]}
-    assert 0.40 <= bins[50]["held"] <= 0.60, bins[50]
+    # Two standard errors of so many deployments.
+    slack = 2 * math.sqrt(bins[50]["said"] * (1 - bins[50]["said"]) / bins[50]["deployments"])
+    assert abs(bins[50]["held"] - bins[50]["said"]) < slack, bins[50]
     assert 0.85 <= bins[90]["held"] <= 0.95 and 0.85 <= bins[90]["held_by_deployment"] <= 0.95, bins[90]
     assert bins[90]["deployments"] >= 20
     assert abs(bins[95]["held"] - bins[95]["said"]) < 0.02 and bins[95]["said"] <= 0.99, bins[95]

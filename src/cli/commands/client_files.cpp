@@ -12,8 +12,8 @@
 #include "cli/output_file.hpp"
 #include "core/result.hpp"
 #include "evidence/validate/client_files.hpp"
-#include "report/client_results.hpp"
-#include "report/run_result.hpp"
+#include "verbs/clients/client_results.hpp"
+#include "verbs/run/run_result.hpp"
 
 namespace ridgeline::cli {
 
@@ -41,7 +41,7 @@ std::vector<ClientFile> open_client_files(const Arguments& arguments, core::Erro
                         .where = {.file = "command line"}});
       continue;
     }
-    const auto format = report::find_client_format(word.substr(0, equals));
+    const auto format = verbs::find_client_format(word.substr(0, equals));
     keep_errors(format, errors);
     if (!format) {
       continue;
@@ -60,8 +60,8 @@ std::vector<ClientFile> open_client_files(const Arguments& arguments, core::Erro
 }
 
 void write_client_files(std::vector<ClientFile>& files,
-                        const report::RunResult& seen,
-                        const report::ClientResults& results,
+                        const verbs::RunResult& seen,
+                        const verbs::ClientResults& results,
                         core::Errors& errors) {
   for (auto& [file, requests, format] : files) {
     file.stream() << format->render(seen, results);

@@ -6,8 +6,8 @@
 #include "cli/arguments.hpp"
 #include "cli/output_file.hpp"
 #include "core/result.hpp"
-#include "report/client_results.hpp"
-#include "report/run_result.hpp"
+#include "verbs/clients/client_results.hpp"
+#include "verbs/run/run_result.hpp"
 
 namespace ridgeline::cli {
 
@@ -18,15 +18,15 @@ namespace ridgeline::cli {
 struct ClientFile {
   OutputFile file;
   std::optional<OutputFile> requests;
-  const report::ClientFormat* format;
+  const verbs::ClientFormat* format;
 };
 /// Opens what the flag names.
 [[nodiscard]] std::vector<ClientFile> open_client_files(const Arguments& arguments,
                                                         core::Errors& errors);
 /// Completes the files.
 void write_client_files(std::vector<ClientFile>& files,
-                        const report::RunResult& seen,
-                        const report::ClientResults& results,
+                        const verbs::RunResult& seen,
+                        const verbs::ClientResults& results,
                         core::Errors& errors);
 
 }  // namespace ridgeline::cli

@@ -27,6 +27,7 @@
 #include "cli/terminal.hpp"
 #include "core/result.hpp"
 #include "core/text.hpp"
+#include "core/version.hpp"
 #include "document/document.hpp"
 #include "document/json_writer.hpp"
 #include "document/node_json.hpp"
@@ -41,7 +42,6 @@
 #include "observe/run_clock.hpp"
 #include "observe/summary.hpp"
 #include "observe/target.hpp"
-#include "report/version.hpp"
 #include "scenario/options.hpp"
 #include "scenario/requests.hpp"
 #include "scenario/scenario.hpp"
@@ -367,7 +367,7 @@ class Measurement {
             .overhead = prompts.overhead,
             .salt = prompts.salt,
             .natural_output = prompts.natural_output,
-            .client_version = std::string(report::version()),
+            .client_version = std::string(core::version()),
             .round_trip = round_trip(),
             .is_loopback = !address_ || observe::is_loopback(*address_)};
   }

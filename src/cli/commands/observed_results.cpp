@@ -10,14 +10,14 @@
 #include <vector>
 
 #include "core/statistics/quantiles.hpp"
+#include "core/version.hpp"
 #include "domain/record.hpp"
 #include "metrics/slo.hpp"
 #include "metrics/summary.hpp"
 #include "observe/record.hpp"
-#include "report/client_results.hpp"
-#include "report/run_result.hpp"
-#include "report/version.hpp"
 #include "scenario/scenario.hpp"
+#include "verbs/clients/client_results.hpp"
+#include "verbs/run/run_result.hpp"
 
 namespace ridgeline::cli {
 namespace {
@@ -62,7 +62,7 @@ void ObservedResults::add(const observe::Row& row) {
     return;
   }
   const observe::Answer& answer = row.answer;
-  report::ClientResults::Row one;
+  verbs::ClientResults::Row one;
   one.id = row.request.id;
   one.start = row.sent->to_seconds();
   one.completed = !row.failed() && answer.first_event && answer.last_event;
@@ -91,14 +91,14 @@ void ObservedResults::add(const observe::Row& row) {
   results_.add(one, std::move(gaps));
 }
 
-report::RunResult ObservedResults::result(const scenario::Scenario& scenario,
-                                          const observe::RecordHead& head) const {
-  report::RunResult result;
+verbs::RunResult ObservedResults::result(const scenario::Scenario& scenario,
+                                         const observe::RecordHead& head) const {
+  verbs::RunResult result;
   scenario::Scenario served = scenario;
   served.deployment.model = head.model;
   served.deployment.engine.generation_config = "vllm";
   result.config = scenario::to_node(served);
-  result.run_info.version = std::string(report::version());
+  result.run_info.version = std::string(core::version());
   metrics::Summary& summary = result.summary;
   double first = 0.0;
   double last = 0.0;

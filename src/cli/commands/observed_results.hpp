@@ -6,9 +6,9 @@
 
 #include "metrics/slo.hpp"
 #include "observe/record.hpp"
-#include "report/client_results.hpp"
-#include "report/run_result.hpp"
 #include "scenario/scenario.hpp"
+#include "verbs/clients/client_results.hpp"
+#include "verbs/run/run_result.hpp"
 
 namespace ridgeline::cli {
 
@@ -17,14 +17,14 @@ namespace ridgeline::cli {
 class ObservedResults {
  public:
   void add(const observe::Row& row);
-  [[nodiscard]] report::ClientResults& results() { return results_; }
+  [[nodiscard]] verbs::ClientResults& results() { return results_; }
   /// `scenario` is what the flags say of the server and the workload; the model is the one that was
   /// asked, at temperature 0.
-  [[nodiscard]] report::RunResult result(const scenario::Scenario& scenario,
-                                         const observe::RecordHead& head) const;
+  [[nodiscard]] verbs::RunResult result(const scenario::Scenario& scenario,
+                                        const observe::RecordHead& head) const;
 
  private:
-  report::ClientResults results_;
+  verbs::ClientResults results_;
   std::array<std::vector<double>, metrics::kNumMetrics> seconds_;  ///< By metric.
 };
 

@@ -13,7 +13,7 @@
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "document/reader.hpp"
-#include "report/perfetto.hpp"
+#include "sim/logs/perfetto.hpp"
 
 namespace ridgeline::cli {
 namespace {
@@ -23,7 +23,7 @@ constexpr std::int64_t kUsualEvents = 1'000'000;
 constexpr std::int64_t kMostEvents = 100'000'000;
 
 /// Reads "60s+10s" into the options.
-core::Result<void> read_window(std::string_view text, report::PerfettoOptions& options) {
+core::Result<void> read_window(std::string_view text, sim::PerfettoOptions& options) {
   const auto wrong = [&] {
     return core::fail(core::Error{
         .field = "--perfetto-window",
@@ -61,8 +61,8 @@ std::vector<FlagSpec> perfetto_flags() {
            .help = fmt::format("Of that trace, the first N events [{}]", kUsualEvents)}};
 }
 
-core::Result<report::PerfettoOptions> perfetto_options(const Arguments& arguments) {
-  report::PerfettoOptions options;
+core::Result<sim::PerfettoOptions> perfetto_options(const Arguments& arguments) {
+  sim::PerfettoOptions options;
   core::Errors errors;
   for (const std::string_view flag : {"perfetto-window", "perfetto-max-events"}) {
     if (arguments.has(flag) && !arguments.has("perfetto-out")) {

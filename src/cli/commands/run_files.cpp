@@ -19,18 +19,18 @@
 #include "core/result.hpp"
 #include "document/gzip_writer.hpp"
 #include "evidence/validate/client_files.hpp"
-#include "report/client_results.hpp"
-#include "report/decision_log.hpp"
 #include "report/palette.hpp"
-#include "report/perfetto.hpp"
-#include "report/registry.hpp"
-#include "report/request_log.hpp"
-#include "report/run_result.hpp"
-#include "report/step_log.hpp"
 #include "scenario/scenario_rules.hpp"
 #include "sim/cache_state.hpp"
+#include "sim/logs/decision_log.hpp"
+#include "sim/logs/perfetto.hpp"
+#include "sim/logs/request_log.hpp"
+#include "sim/logs/step_log.hpp"
 #include "sim/operations.hpp"
 #include "sim/simulation.hpp"
+#include "verbs/clients/client_results.hpp"
+#include "verbs/run/registry.hpp"
+#include "verbs/run/run_result.hpp"
 #include "workload/source.hpp"
 
 namespace ridgeline::cli {
@@ -94,8 +94,8 @@ std::vector<FlagSpec> run_flags(std::string_view group) {
 }
 
 std::string rendered(const Arguments& arguments,
-                     const report::Exporter& exporter,
-                     const report::RunResult& result,
+                     const verbs::Exporter& exporter,
+                     const verbs::RunResult& result,
                      const report::TextStyle& style) {
   std::string text = exporter.render(result, style);
   return exporter.name == "csv" && arguments.has("no-header") ? without_header(text) : text;
@@ -109,10 +109,10 @@ core::Result<void> RunFiles::open(const workload::Source& source) {
   open_results(errors);
   open_request_log(source, errors);
   if (open_file("steps-out", steps_file_, errors)) {
-    steps_ = report::make_step_log(steps_file_->stream());
+    steps_ = sim::make_step_log(steps_file_->stream());
   }
   if (open_file("routing-out", decisions_file_, errors)) {
-    decisions_ = report::make_decision_log(decisions_file_->stream());
+    decisions_ = sim::make_decision_log(decisions_file_->stream());
   }
   if (open_file("cache-state-out", caches_file_, errors)) {
     caches_.emplace(resolved_);
@@ -166,8 +166,8 @@ void RunFiles::open_results(core::Errors& errors) {
       errors.push_back(OutputFile::writes_nothing("--output", path));
       continue;
     }
-    const auto exporter = OutputFile::is_direct(path) ? report::find_exporter(manners_.format)
-                                                      : report::exporter_for_path(path);
+    const auto exporter = OutputFile::is_direct(path) ? verbs::find_exporter(manners_.format)
+                                                      : verbs::exporter_for_path(path);
     auto file = OutputFile::open("--output", path);
     keep_errors(exporter, errors);
     keep_errors(file, errors);
@@ -182,10 +182,9 @@ void RunFiles::open_request_log(const workload::Source& source, core::Errors& er
   if (flag == nullptr) {
     return;
   }
-  const auto format =
-      OutputFile::is_direct(flag->value)
-          ? core::Result<report::RequestLogFormat>(report::RequestLogFormat::kJsonLines)
-          : report::request_log_format(flag->value);
+  const auto format = OutputFile::is_direct(flag->value)
+                          ? core::Result<sim::RequestLogFormat>(sim::RequestLogFormat::kJsonLines)
+                          : sim::request_log_format(flag->value);
   auto file = OutputFile::open("--requests-out", flag->value);
   keep_errors(format, errors);
   keep_errors(file, errors);
@@ -193,9 +192,9 @@ void RunFiles::open_request_log(const workload::Source& source, core::Errors& er
     return;
   }
   log_file_.emplace(std::move(*file));
-  log_ = report::make_request_log(
+  log_ = sim::make_request_log(
       *format, source, log_file_->stream(), resolved_.run.cluster.instances.has_value());
-  if (*format == report::RequestLogFormat::kCsv) {
+  if (*format == sim::RequestLogFormat::kCsv) {
     prompts_.emplace();
   }
 }
@@ -285,7 +284,7 @@ void RunFiles::listen(sim::RunControls& controls) {
   controls.listener = listeners_.empty() ? nullptr : &listeners_;
 }
 
-void RunFiles::close(core::Result<report::RunResult>& result) {
+void RunFiles::close(core::Result<verbs::RunResult>& result) {
   client_results_.put_in_order();
   log_.reset();
   steps_.reset();
@@ -306,7 +305,7 @@ void RunFiles::close(core::Result<report::RunResult>& result) {
   }
 }
 
-void RunFiles::write(const report::RunResult& result,
+void RunFiles::write(const verbs::RunResult& result,
                      report::TextStyle& style,
                      core::Errors& errors) {
   for (auto& [file, exporter] : targets_) {
@@ -330,7 +329,7 @@ void RunFiles::write(const report::RunResult& result,
   }
 }
 
-void RunFiles::write_client_files(const report::RunResult& result, core::Errors& errors) {
+void RunFiles::write_client_files(const verbs::RunResult& result, core::Errors& errors) {
   if (result.deployment) {
     client_results_.stand_for_all(resolved_.workload.share(), result.deployment->requests);
   }
@@ -339,7 +338,7 @@ void RunFiles::write_client_files(const report::RunResult& result, core::Errors&
   }
   if (!result.partial) {
     cli::write_client_files(
-        client_targets_, report::seen_by_client(result, client_results_), client_results_, errors);
+        client_targets_, verbs::seen_by_client(result, client_results_), client_results_, errors);
   }
 }
 

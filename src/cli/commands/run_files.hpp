@@ -17,16 +17,16 @@
 #include "domain/request.hpp"
 #include "metrics/listeners.hpp"
 #include "metrics/request_metrics.hpp"
-#include "report/client_results.hpp"
 #include "report/palette.hpp"
-#include "report/perfetto.hpp"
-#include "report/registry.hpp"
-#include "report/request_log.hpp"
-#include "report/run_result.hpp"
 #include "scenario/resolve.hpp"
 #include "sim/cache_state.hpp"
+#include "sim/logs/perfetto.hpp"
+#include "sim/logs/request_log.hpp"
 #include "sim/simulation.hpp"
 #include "sim/step_watch.hpp"
+#include "verbs/clients/client_results.hpp"
+#include "verbs/run/registry.hpp"
+#include "verbs/run/run_result.hpp"
 #include "workload/source.hpp"
 
 namespace ridgeline::cli {
@@ -37,8 +37,8 @@ namespace ridgeline::cli {
 
 /// A result in one of its formats, as the flags have it.
 [[nodiscard]] std::string rendered(const Arguments& arguments,
-                                   const report::Exporter& exporter,
-                                   const report::RunResult& result,
+                                   const verbs::Exporter& exporter,
+                                   const verbs::RunResult& result,
                                    const report::TextStyle& style);
 
 /// Counts prompts that say which tokens they hold.
@@ -74,15 +74,15 @@ class RunFiles {
   /// Lets the run feed the files.
   void listen(sim::RunControls& controls);
   /// After the run: no file is fed any more. Adds what readers of the files should know.
-  void close(core::Result<report::RunResult>& result);
+  void close(core::Result<verbs::RunResult>& result);
   /// Completes the files. `style` gets the names of those with the result.
-  void write(const report::RunResult& result, report::TextStyle& style, core::Errors& errors);
+  void write(const verbs::RunResult& result, report::TextStyle& style, core::Errors& errors);
 
  private:
   /// A file that gets the result.
   struct Target {
     OutputFile file;
-    const report::Exporter* exporter;
+    const verbs::Exporter* exporter;
   };
 
   /// What the flags ask of the scenario.
@@ -94,7 +94,7 @@ class RunFiles {
   bool open_file(std::string_view flag,
                  std::optional<OutputFile>& place,
                  core::Errors& errors) const;
-  void write_client_files(const report::RunResult& result, core::Errors& errors);
+  void write_client_files(const verbs::RunResult& result, core::Errors& errors);
   void write_trace(core::Errors& errors);
   void warn_of_sampling(core::Warnings& warnings) const;
   void warn_of_prompts(core::Warnings& warnings) const;
@@ -106,18 +106,18 @@ class RunFiles {
   metrics::Listeners listeners_;
   std::vector<Target> targets_;
   std::optional<OutputFile> log_file_;
-  std::unique_ptr<report::RequestLog> log_;
+  std::unique_ptr<sim::RequestLog> log_;
   std::optional<PromptCount> prompts_;
   std::optional<OutputFile> steps_file_;
   std::unique_ptr<sim::StepListener> steps_;
   std::optional<OutputFile> trace_file_;
-  std::optional<report::PerfettoTrace> trace_;
+  std::optional<sim::PerfettoTrace> trace_;
   std::optional<OutputFile> caches_file_;
   std::optional<sim::CacheStateKeeper> caches_;
   std::optional<OutputFile> decisions_file_;
   std::unique_ptr<cluster::DecisionSink> decisions_;
   std::vector<ClientFile> client_targets_;
-  report::ClientResults client_results_;
+  verbs::ClientResults client_results_;
 };
 
 }  // namespace ridgeline::cli

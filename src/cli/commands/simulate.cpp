@@ -25,13 +25,13 @@
 #include "latency/measured/table_notes.hpp"
 #include "metrics/timeline.hpp"
 #include "report/palette.hpp"
-#include "report/registry.hpp"
-#include "report/result_tree.hpp"
-#include "report/results/headline.hpp"
-#include "report/run_result.hpp"
 #include "report/terminal_plot.hpp"
 #include "scenario/resolve.hpp"
 #include "verbs/run.hpp"
+#include "verbs/run/headline.hpp"
+#include "verbs/run/registry.hpp"
+#include "verbs/run/result_tree.hpp"
+#include "verbs/run/run_result.hpp"
 #include "verbs/verb.hpp"
 
 namespace ridgeline::cli {
@@ -62,7 +62,7 @@ class RunHost final : public TerminalHost {
     return {};
   }
 
-  void end(core::Result<report::RunResult>& result) override {
+  void end(core::Result<verbs::RunResult>& result) override {
     finish_progress();
     files_->close(result);
     if (result) {
@@ -78,18 +78,18 @@ class RunHost final : public TerminalHost {
     if (!reply) {
       return give_up(reply.error(), manners());
     }
-    const report::RunResult& result = *reply->run;
+    const verbs::RunResult& result = *reply->run;
     core::Errors errors = unwritten_;
     if (!OutputFile::has_standard_output()) {
-      const auto exporter = report::find_exporter(manners().format);
+      const auto exporter = verbs::find_exporter(manners().format);
       std::string text =
           exporter ? rendered(arguments(), **exporter, result, style_) : std::string();
       if (arguments().has("plot")) {
         const bool is_tall = arguments().value("plot") == "tall";
-        text +=
-            "\n" +
-            report::terminal_plot(
-                result, style_, is_tall ? report::PlotHeight::kTall : report::PlotHeight::kLine);
+        text += "\n" + report::terminal_plot(
+                           verbs::result_tree(result),
+                           style_,
+                           is_tall ? report::PlotHeight::kTall : report::PlotHeight::kLine);
       }
       keep_errors(write_all(STDOUT_FILENO, text), errors);
     }
@@ -109,7 +109,7 @@ class RunHost final : public TerminalHost {
 
  private:
   static void tell_origins(const scenario::Resolved& resolved) {
-    static_cast<void>(write_all(STDERR_FILENO, report::provenance_text(resolved)));
+    static_cast<void>(write_all(STDERR_FILENO, verbs::provenance_text(resolved)));
     const auto& latency = resolved.deployment->section.latency;
     if (latency.bench_data) {
       static_cast<void>(
@@ -120,7 +120,7 @@ class RunHost final : public TerminalHost {
 
   /// Whether an output has pictures over simulated time.
   [[nodiscard]] bool shows_series() const {
-    const auto printed = report::find_exporter(manners().format);
+    const auto printed = verbs::find_exporter(manners().format);
     return arguments().has("plot") || shows_histograms() || files_->shows_series() ||
            (printed && (*printed)->needs_series);
   }
@@ -160,7 +160,7 @@ WatchedRun simulate(const verbs::Verb& verb, const Arguments& given, const Manne
   if (reply) {
     run.interrupted = reply->run->partial;
     if (arguments.has("watch")) {
-      run.result = report::result_tree(*reply->run);
+      run.result = verbs::result_tree(*reply->run);
     }
   }
   return run;

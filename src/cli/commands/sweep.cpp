@@ -23,9 +23,9 @@
 #include "core/result.hpp"
 #include "core/shell_word.hpp"
 #include "core/text.hpp"
+#include "core/version.hpp"
 #include "document/json_writer.hpp"
 #include "document/node_json.hpp"
-#include "report/version.hpp"
 #include "sweep/measure.hpp"
 #include "sweep/merge.hpp"
 #include "sweep/row.hpp"
@@ -260,7 +260,7 @@ ExitCode run_sweep(const Arguments& arguments, const Manners& manners) {
     return give_up(files.error(), manners);
   }
   const auto store = sweep::Store::open(
-      job->store, job->sweep.description(job->measure.settings, report::version()));
+      job->store, job->sweep.description(job->measure.settings, core::version()));
   if (!store) {
     return give_up(store.error(), manners);
   }

@@ -20,9 +20,9 @@
 #include "core/result.hpp"
 #include "core/text.hpp"
 #include "document/document.hpp"
-#include "report/results/repeat.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
+#include "verbs/run/repeat.hpp"
 
 namespace ridgeline::cli {
 namespace {
@@ -58,7 +58,7 @@ core::Result<std::string> stated_link(const Arguments& arguments, bool says_some
   if (!resolved) {
     return core::fail(resolved.error());
   }
-  return report::settings_link(*resolved);
+  return verbs::settings_link(*resolved);
 }
 
 /// The page as it is served: the program answers it, and it may ask the program.

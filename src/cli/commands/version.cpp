@@ -1,4 +1,4 @@
-#include "report/version.hpp"
+#include "core/version.hpp"
 
 #include <utility>
 
@@ -33,7 +33,7 @@ ExitCode version_command(Words words) {
   if (arguments.has("licenses")) {
     return put_out(report::notice_files().front().text, manners);
   }
-  return put_out(fmt::format("ridgeline {}\n", report::version()), manners);
+  return put_out(fmt::format("ridgeline {}\n", core::version()), manners);
 }
 
 }  // namespace ridgeline::cli

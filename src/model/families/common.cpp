@@ -107,16 +107,18 @@ std::vector<std::int64_t> per_layer(ConfigReader& config,
 std::vector<std::size_t> per_layer_words(ConfigReader& config,
                                          std::string_view key,
                                          std::int64_t size,
-                                         std::span<const std::string_view> words) {
+                                         std::span<const std::string_view> words,
+                                         std::int64_t drafting) {
   const document::Node* list = config.node(key);
   if (list == nullptr || list->is_null()) {
     return {};
   }
-  if (!list->is_list() || static_cast<std::int64_t>(list->items().size()) != size) {
+  const auto stated =
+      list->is_list() ? static_cast<std::int64_t>(list->items().size()) : std::int64_t{0};
+  if (!list->is_list() || (stated != size && stated != size + drafting)) {
     config.problem(key,
-                   list->is_list()
-                       ? fmt::format("has {} entries, expected {}", list->items().size(), size)
-                       : fmt::format("{} is not a list", list->describe()));
+                   list->is_list() ? fmt::format("has {} entries, expected {}", stated, size)
+                                   : fmt::format("{} is not a list", list->describe()));
     return {};
   }
   std::vector<std::size_t> found;
@@ -129,18 +131,33 @@ std::vector<std::size_t> per_layer_words(ConfigReader& config,
     }
     found.push_back(static_cast<std::size_t>(word - words.begin()));
   }
+  found.resize(static_cast<std::size_t>(size));
   return found;
 }
 
-std::vector<bool> sliding_layers(ConfigReader& config, const Dimensions& dimensions) {
+std::vector<bool> sliding_layers(ConfigReader& config,
+                                 const Dimensions& dimensions,
+                                 std::int64_t drafting) {
   static constexpr std::array<std::string_view, 2> kTypes = {"full_attention", "sliding_attention"};
   const std::vector<std::size_t> types =
-      per_layer_words(config, "layer_types", dimensions.num_layers, kTypes);
+      per_layer_words(config, "layer_types", dimensions.num_layers, kTypes, drafting);
   std::vector<bool> sliding(static_cast<std::size_t>(dimensions.num_layers), false);
   for (std::size_t layer = 0; layer < types.size(); ++layer) {
     sliding[layer] = types[layer] == 1;
   }
   return sliding;
+}
+
+std::vector<bool> listed_sparse_layers(ConfigReader& config,
+                                       const Dimensions& dimensions,
+                                       std::vector<bool> absent) {
+  static constexpr std::array<std::string_view, 2> kTypes = {"dense", "sparse"};
+  const std::vector<std::size_t> types =
+      per_layer_words(config, "mlp_layer_types", dimensions.num_layers, kTypes);
+  for (std::size_t layer = 0; layer < types.size(); ++layer) {
+    absent[layer] = types[layer] == 1;
+  }
+  return absent;
 }
 
 std::vector<LayerGroup> grouped(const std::vector<LayerGroup>& layers) {

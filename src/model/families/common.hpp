@@ -34,21 +34,31 @@ std::vector<std::int64_t> per_layer(ConfigReader& config,
                                     std::string_view key,
                                     std::int64_t size,
                                     document::Range<std::int64_t> range);
-/// Reads words per layer, each one of `words`, as indices into them.
+/// Reads words per layer, each one of `words`, as indices into them. The list may go on with those
+/// of `drafting` layers, which are left out.
 std::vector<std::size_t> per_layer_words(ConfigReader& config,
                                          std::string_view key,
                                          std::int64_t size,
-                                         std::span<const std::string_view> words);
+                                         std::span<const std::string_view> words,
+                                         std::int64_t drafting = 0);
 /// `layer_types`: which layers have a sliding window. Without the key, none.
-std::vector<bool> sliding_layers(ConfigReader& config, const Dimensions& dimensions);
+std::vector<bool> sliding_layers(ConfigReader& config,
+                                 const Dimensions& dimensions,
+                                 std::int64_t drafting = 0);
 
 /// Layers one by one as groups: equal neighbours together.
 std::vector<LayerGroup> grouped(const std::vector<LayerGroup>& layers);
 
 /// Multi-head latent attention as DeepSeek's files describe it (families/deepseek.cpp).
 AttentionSpec read_latent_attention(ConfigReader& config);
+/// Kimi delta attention with one matrix each for gate and decay (families/kimi_linear.cpp).
+RecurrentSpec kimi_delta(std::int64_t heads, std::int64_t head_dim, std::int64_t conv_kernel);
 /// Which layers have experts, by `first_k_dense_replace` and `moe_layer_freq`.
 std::vector<bool> sparse_layers(ConfigReader& config, const Dimensions& dimensions);
+/// Which layers have experts, by the words of `mlp_layer_types`; `absent` where the file has none.
+std::vector<bool> listed_sparse_layers(ConfigReader& config,
+                                       const Dimensions& dimensions,
+                                       std::vector<bool> absent);
 
 /// Refuses a sliding window shorter than the longest sequence, and `layer_types` other than full
 /// attention. For families whose files say it with `sliding_window` alone; `absent` is the family's

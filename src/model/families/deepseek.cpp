@@ -41,7 +41,7 @@ AttentionSpec read_latent_attention(ConfigReader& config) {
   LatentSpec latent;
   latent.query_rank = config.integer("q_lora_rank", kWidth).value_or(0);
   latent.kv_rank = config.required_integer("kv_lora_rank", kWidth);
-  latent.rope_dim = config.required_integer("qk_rope_head_dim", kHeads);
+  latent.rope_dim = config.required_integer("qk_rope_head_dim", {0, kHeads.highest});
   latent.nope_dim = config.required_integer("qk_nope_head_dim", kHeads);
   latent.value_dim = config.required_integer("v_head_dim", kHeads);
   attention.head_dim = latent.nope_dim + latent.rope_dim;

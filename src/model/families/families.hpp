@@ -31,22 +31,29 @@ struct Family {
 /// The families that can be read, sorted by model_type.
 std::span<const Family> families();
 
+std::vector<LayerGroup> bailing_hybrid_layers(ConfigReader& config, const Dimensions& dimensions);
 std::vector<LayerGroup> deepseek_layers(ConfigReader& config, const Dimensions& dimensions);
 std::vector<LayerGroup> deepseek_v4_layers(ConfigReader& config, const Dimensions& dimensions);
 std::vector<LayerGroup> gemma2_layers(ConfigReader& config, const Dimensions& dimensions);
 std::vector<LayerGroup> gemma3_layers(ConfigReader& config, const Dimensions& dimensions);
 std::vector<LayerGroup> gemma4_layers(ConfigReader& config, const Dimensions& dimensions);
 std::vector<LayerGroup> glm4_moe_layers(ConfigReader& config, const Dimensions& dimensions);
+std::vector<LayerGroup> glm5_next_layers(ConfigReader& config, const Dimensions& dimensions);
 std::vector<LayerGroup> glm_moe_dsa_layers(ConfigReader& config, const Dimensions& dimensions);
 std::vector<LayerGroup> gpt_oss_layers(ConfigReader& config, const Dimensions& dimensions);
 std::vector<LayerGroup> granite_layers(ConfigReader& config, const Dimensions& dimensions);
 std::vector<LayerGroup> granite_moe_layers(ConfigReader& config, const Dimensions& dimensions);
+std::vector<LayerGroup> kimi_linear_layers(ConfigReader& config, const Dimensions& dimensions);
+std::vector<LayerGroup> laguna_layers(ConfigReader& config, const Dimensions& dimensions);
+std::vector<LayerGroup> lfm2_layers(ConfigReader& config, const Dimensions& dimensions);
+std::vector<LayerGroup> lfm2_moe_layers(ConfigReader& config, const Dimensions& dimensions);
 std::vector<LayerGroup> llama_layers(ConfigReader& config, const Dimensions& dimensions);
 std::vector<LayerGroup> llama4_layers(ConfigReader& config, const Dimensions& dimensions);
 std::vector<LayerGroup> mimo_v2_layers(ConfigReader& config, const Dimensions& dimensions);
 std::vector<LayerGroup> minimax_m2_layers(ConfigReader& config, const Dimensions& dimensions);
 std::vector<LayerGroup> minimax_m3_layers(ConfigReader& config, const Dimensions& dimensions);
 std::vector<LayerGroup> mistral_layers(ConfigReader& config, const Dimensions& dimensions);
+std::vector<LayerGroup> mistral3_layers(ConfigReader& config, const Dimensions& dimensions);
 std::vector<LayerGroup> mixtral_layers(ConfigReader& config, const Dimensions& dimensions);
 std::vector<LayerGroup> nemotron_h_layers(ConfigReader& config, const Dimensions& dimensions);
 std::vector<LayerGroup> phi3_layers(ConfigReader& config, const Dimensions& dimensions);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include <fmt/core.h>
@@ -26,25 +27,15 @@ namespace {
 constexpr std::int64_t kNorms = 4;
 constexpr std::int64_t kNormsOfExperts = 4;
 
-void refuse_unknown_features(ConfigReader& config) {
-  if (config.integer("hidden_size_per_layer_input", {0, kWidth.highest}).value_or(0) > 0) {
-    config.not_modelled("hidden_size_per_layer_input", "an embedding per layer");
-  }
-  if (config.integer("num_kv_shared_layers", {0, kLayers.highest}).value_or(0) > 0) {
-    config.not_modelled("num_kv_shared_layers", "sharing keys and values between layers");
-  }
-  if (config.boolean("use_double_wide_mlp", false)) {
-    config.not_modelled("use_double_wide_mlp", "a wider feed-forward network in some layers");
-  }
-}
-
 }  // namespace
 
 /// Gemma 4: most layers see a window; the global ones have heads of `global_head_dim` and, with
 /// `attention_k_eq_v`, one projection for keys and values. With `enable_moe_block` each layer has
-/// experts beside its dense network, which is priced as a shared expert.
+/// experts beside its dense network, which is priced as a shared expert. In the small ones (E2B,
+/// E4B) each layer has a table of rows of `hidden_size_per_layer_input`, and the last
+/// `num_kv_shared_layers` read the cache of the last layer of their kind before them, some with a
+/// dense network of twice the width.
 std::vector<LayerGroup> gemma4_layers(ConfigReader& config, const Dimensions& dimensions) {
-  refuse_unknown_features(config);
   AttentionSpec local = read_attention(config, dimensions);
   local.qk_norm = true;
   local.window = config.required_integer("sliding_window", kPositions);
@@ -69,9 +60,27 @@ std::vector<LayerGroup> gemma4_layers(ConfigReader& config, const Dimensions& di
     layer.ffn = moe;
     layer.norms += kNormsOfExperts;
   }
+  layer.row_width = config.integer("hidden_size_per_layer_input", {0, kWidth.highest}).value_or(0);
+  layer.norms += layer.row_width > 0 ? 1 : 0;
+  const std::optional<std::int64_t> rows = config.integer("vocab_size_per_layer_input", kWidth);
+  if (layer.row_width > 0 && rows && rows != config.integer("vocab_size", kWidth)) {
+    config.not_modelled("vocab_size_per_layer_input", "a table of other tokens");
+  }
+  const std::int64_t sharing =
+      config.integer("num_kv_shared_layers", {0, dimensions.num_layers}).value_or(0);
+  const bool doubles = config.boolean("use_double_wide_mlp", false);
+  if (doubles && std::holds_alternative<MoeFfn>(layer.ffn)) {
+    config.not_modelled("use_double_wide_mlp", "a wider dense network beside experts");
+  }
   std::vector<LayerGroup> layers;
   for (const bool slides : sliding_layers(config, dimensions)) {
     layer.attention = slides ? local : global;
+    if (static_cast<std::int64_t>(layers.size()) >= dimensions.num_layers - sharing) {
+      layer.attention.earlier_cache = true;
+      if (auto* own = std::get_if<DenseFfn>(&layer.ffn); own != nullptr && doubles) {
+        own->width = 2 * dense.width;
+      }
+    }
     layers.push_back(layer);
   }
   return grouped(layers);

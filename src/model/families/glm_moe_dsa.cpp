@@ -21,7 +21,6 @@ namespace ridgeline::model {
 namespace {
 
 constexpr std::array<std::string_view, 2> kIndexers = {"full", "shared"};
-constexpr std::array<std::string_view, 2> kFfns = {"dense", "sparse"};
 
 }  // namespace
 
@@ -33,9 +32,8 @@ std::vector<LayerGroup> glm_moe_dsa_layers(ConfigReader& config, const Dimension
   moe.router_bias = true;
   const std::vector<std::size_t> indexers =
       per_layer_words(config, "indexer_types", dimensions.num_layers, kIndexers);
-  const std::vector<std::size_t> ffns =
-      per_layer_words(config, "mlp_layer_types", dimensions.num_layers, kFfns);
-  const std::vector<bool> is_moe = sparse_layers(config, dimensions);
+  const std::vector<bool> is_moe =
+      listed_sparse_layers(config, dimensions, sparse_layers(config, dimensions));
   DenseFfn dense;
   std::vector<LayerGroup> layers;
   for (std::size_t i = 0; i < is_moe.size(); ++i) {
@@ -43,7 +41,7 @@ std::vector<LayerGroup> glm_moe_dsa_layers(ConfigReader& config, const Dimension
     if (layer.attention.sparse && !indexers.empty()) {
       layer.attention.sparse->own_scores = indexers[i] == 0;
     }
-    if (ffns.empty() ? !is_moe[i] : ffns[i] == 0) {
+    if (!is_moe[i]) {
       dense = dense.width > 0 ? dense : read_dense_ffn(config);
       layer.ffn = dense;
     }

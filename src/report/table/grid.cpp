@@ -27,12 +27,12 @@ Grid::Grid(std::vector<Column> columns) : columns_(std::move(columns)) {
   }
 }
 
-void Grid::add(std::vector<std::string> cells) {
+void Grid::add(std::vector<std::string> cells, std::vector<Tone> tones) {
   RIDGELINE_CHECK(cells.size() <= columns_.size(), "a cell without a column");
   for (std::size_t c = 0; c < cells.size(); ++c) {
     columns_[c].width = std::max(columns_[c].width, display_width(cells[c]));
   }
-  rows_.push_back(std::move(cells));
+  rows_.push_back({.cells = std::move(cells), .tones = std::move(tones)});
 }
 
 std::size_t Grid::least_width(std::span<const std::size_t> shrinkable) const {
@@ -60,7 +60,7 @@ std::string Grid::render(const TextStyle& style, std::span<const std::size_t> sh
     widths[c] = std::max(least, widths[c] - std::min(excess, widths[c]));
   }
   const auto dim = [&](const std::vector<std::string>& cells) {
-    return style.palette.paint(style.palette.dim, line(cells, widths, style)) + "\n";
+    return style.palette.paint(style.palette.dim, line({.cells = cells}, widths, style)) + "\n";
   };
   std::vector<std::string> above;
   bool has_above = false;
@@ -76,14 +76,18 @@ std::string Grid::render(const TextStyle& style, std::span<const std::size_t> sh
   return text;
 }
 
-std::string Grid::line(const std::vector<std::string>& cells,
+std::string Grid::line(const Row& row,
                        const std::vector<std::size_t>& widths,
                        const TextStyle& style) const {
   std::string text;
-  for (std::size_t c = 0; c < cells.size(); ++c) {
-    const std::string cell = shortened(cells[c], widths[c], style.ascii);
+  for (std::size_t c = 0; c < row.cells.size(); ++c) {
+    const std::string cell = shortened(row.cells[c], widths[c], style.ascii);
+    const std::string blank(widths[c] - display_width(cell), ' ');
+    const std::string_view colour = style.palette.of(c < row.tones.size() ? row.tones[c] : Tone());
     text.append(c == 0 ? 0 : kColumnsApart, ' ');
-    text += columns_[c].left ? pad_right(cell, widths[c]) : pad_left(cell, widths[c]);
+    const std::size_t lead = std::min(cell.find_first_not_of(' '), cell.size());
+    const std::string shown = cell.substr(0, lead) + style.palette.paint(colour, cell.substr(lead));
+    text += columns_[c].left ? shown + blank : blank + shown;
   }
   text.erase(text.find_last_not_of(' ') + 1);
   return text;

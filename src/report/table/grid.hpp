@@ -21,8 +21,8 @@ class Grid {
 
   explicit Grid(std::vector<Column> columns);
 
-  /// One cell per column; those that are missing at the end are blank.
-  void add(std::vector<std::string> cells);
+  /// One cell per column; those that are missing at the end are blank, tones are plain.
+  void add(std::vector<std::string> cells, std::vector<Tone> tones = {});
 
   /// The width when the columns named by `shrinkable` are cut as far as they may be.
   [[nodiscard]] std::size_t least_width(std::span<const std::size_t> shrinkable) const;
@@ -33,12 +33,16 @@ class Grid {
                                    std::span<const std::size_t> shrinkable = {}) const;
 
  private:
-  [[nodiscard]] std::string line(const std::vector<std::string>& cells,
+  struct Row {
+    std::vector<std::string> cells;
+    std::vector<Tone> tones = {};
+  };
+  [[nodiscard]] std::string line(const Row& row,
                                  const std::vector<std::size_t>& widths,
                                  const TextStyle& style) const;
 
   std::vector<Column> columns_;
-  std::vector<std::vector<std::string>> rows_;
+  std::vector<Row> rows_;
 };
 
 }  // namespace ridgeline::report

@@ -15,9 +15,9 @@
 #include "core/text.hpp"
 #include "document/document.hpp"
 #include "document/node_path.hpp"
+#include "report/chart/svg.hpp"
 #include "report/format.hpp"
 #include "report/palette.hpp"
-#include "report/svg.hpp"
 #include "report/table/grid.hpp"
 
 namespace ridgeline::report {
@@ -60,7 +60,8 @@ std::string cell_of(const Column& column,
   }
   const Node* const value = at_path(row, column.path);
   if (value != nullptr && !value->is_null()) {
-    return cell_text(value, column.format, column.scale);
+    return face == Face::kCsv ? cell_text(value, Format::kText)
+                              : cell_text(value, column.format, column.scale);
   }
   return face == Face::kCsv                       ? std::string()
          : face == Face::kTerminal && style.ascii ? "-"
@@ -74,7 +75,9 @@ std::vector<Column> shown(const TableView& view, Face face) {
     return column.on == (terminal ? Column::On::kPages : Column::On::kTerminal);
   });
   for (Column& column : columns) {
-    column.title = terminal && !column.terminal.empty() ? column.terminal : column.title;
+    column.title = terminal && !column.terminal.empty()         ? column.terminal
+                   : face == Face::kCsv && !column.path.empty() ? column.path
+                                                                : column.title;
   }
   return columns;
 }
@@ -90,7 +93,7 @@ std::string spelt(const std::string& text,
       return column.most > 0 ? shortened(safe, column.most, style.ascii) : safe;
     }
     case Face::kMarkdown:
-      return markdown_cell(text);
+      return markdown_cell(printable(text, false));
     case Face::kHtml:
       return xml_escaped(text);
     case Face::kCsv:
@@ -135,15 +138,26 @@ std::string terminal_table(const TableView& view,
     }
     Grid grid(std::move(widths));
     for (std::size_t i = 0; i < shown_rows; ++i) {
-      grid.add(cells_of(view, columns, *rows[i], Face::kTerminal, style));
+      std::vector<Tone> tones;
+      for (const Column& column : columns) {
+        tones.push_back(column.tone ? column.tone(*rows[i]) : Tone());
+      }
+      grid.add(cells_of(view, columns, *rows[i], Face::kTerminal, style), std::move(tones));
     }
+    std::vector<std::size_t> cut;
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      if (columns[c].shrink > 0) {
+        cut.push_back(c);
+      }
+    }
+    std::ranges::sort(cut, {}, [&](std::size_t c) { return columns[c].shrink; });
     const auto next = std::ranges::max_element(columns, {}, &Column::drop);
     if (next->drop > 0 &&
-        grid.least_width({}) > static_cast<std::size_t>(std::max(style.width, 0))) {
+        grid.least_width(cut) > static_cast<std::size_t>(std::max(style.width, 0))) {
       columns.erase(next);
       continue;
     }
-    return grid.render(style) +
+    return grid.render(style, cut) +
            (shown_rows < rows.size()
                 ? fmt::format("and {} more: --format json\n", rows.size() - shown_rows)
                 : std::string());
@@ -158,6 +172,9 @@ std::string cell_text(const Node* value, Format format, double scale) {
   }
   if (value->is_number()) {
     return number_text(value->as_real() * scale, format);
+  }
+  if (value->kind() == Node::Kind::kBool) {
+    return value->as_bool() ? "true" : "false";
   }
   return value->is_string() ? value->as_string() : std::string();
 }

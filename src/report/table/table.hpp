@@ -16,7 +16,8 @@ namespace ridgeline::report {
 /// as text for a terminal, Markdown, HTML or CSV.
 enum class Face : std::uint8_t { kTerminal, kMarkdown, kHtml, kCsv };
 
-/// How a cell shows its value. What is missing is a dash, or nothing in CSV.
+/// How a cell shows its value: what is missing is a dash. CSV has all digits, and nothing for what
+/// is missing.
 enum class Format : std::uint8_t {
   kText,         ///< A text, or a number in the fewest digits that read back the same.
   kCount,        ///< A whole number with its thousands set apart.
@@ -36,7 +37,8 @@ struct Column {
   std::string path = {};  ///< Where its value stands in a row: "e2e.median_abs_pct".
   Format format = Format::kText;
   std::function<std::string(const document::Node& row)> cell =
-      {};  ///< In place of path and format.
+      {};                                                    ///< In place of path and format.
+  std::function<Tone(const document::Node& row)> tone = {};  ///< On a terminal.
   On on = On::kAll;
   bool right = false;  ///< A text that stands flush right, as numbers do.
   double scale = 1.0;  ///< Numbers are multiplied by it.
@@ -45,7 +47,8 @@ struct Column {
   std::size_t most = 0;       ///< Characters that a cell has at most, where that is not 0.
   std::string terminal = {};  ///< Its title, if another.
   std::string above = {};     ///< A title over it and its neighbours of the same.
-  int drop = 0;  ///< Columns above 0 go where the table is too wide, the highest first.
+  int drop = 0;    ///< Columns above 0 go where the table is too wide, the highest first.
+  int shrink = 0;  ///< Columns above 0 are cut before, the lowest first.
 };
 
 struct TableView {

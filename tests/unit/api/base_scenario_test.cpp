@@ -5,14 +5,14 @@
 #include <gtest/gtest.h>
 
 #include "document/document.hpp"
-#include "report/result_json.hpp"
+#include "document/node_json.hpp"
 
 namespace ridgeline::api {
 namespace {
 
 std::string laid(const std::string& json) {
   const auto whole = over_base(*document::parse_json(json, ""));
-  return whole ? report::json_line(*whole) : whole.error().front().message + "\n";
+  return whole ? document::json_line(*whole) : whole.error().front().message + "\n";
 }
 
 TEST(BaseScenario, SectionsAreMergedAndValuesReplaced) {

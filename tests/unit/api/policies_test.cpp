@@ -9,8 +9,8 @@
 #include "core/units.hpp"
 #include "document/document.hpp"
 #include "domain/step.hpp"
-#include "report/run_result.hpp"
 #include "ridgeline.h"
+#include "verbs/run/run_result.hpp"
 
 namespace ridgeline::api {
 namespace {
@@ -76,7 +76,7 @@ TEST(HostPolicies, TheClosedFormIsThePrediction) {
 TEST(HostPolicies, TheResultSaysWhoDecided) {
   int asked = 0;
   const HostPolicies policies(hooks_of(asked));
-  report::RunResult result;
+  verbs::RunResult result;
   result.config = *document::parse_json(R"({"latency": {"name": "kernel"}, "seed": 1})", "");
   policies.tell(*document::parse_json(R"({"step_model": {"class": "m.Mine"}})", ""), result);
   EXPECT_EQ(result.config.find("latency")->find("class")->as_string(), "m.Mine");

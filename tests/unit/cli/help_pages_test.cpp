@@ -6,7 +6,7 @@
 
 #include "cli/arguments.hpp"
 #include "cli/help.hpp"
-#include "report/version.hpp"
+#include "core/version.hpp"
 #include "scenario/options.hpp"
 #include "verbs/verb.hpp"
 
@@ -16,9 +16,9 @@ namespace {
 using testing::HasSubstr;
 
 TEST(Help, TheFirstPageNamesTheVersionAndEveryVerbOfThisVersion) {
-  EXPECT_THAT(std::string(report::version()), testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
+  EXPECT_THAT(std::string(core::version()), testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
   const std::string page = first_page();
-  EXPECT_THAT(page, testing::StartsWith("ridgeline " + std::string(report::version()) + ": "));
+  EXPECT_THAT(page, testing::StartsWith("ridgeline " + std::string(core::version()) + ": "));
   for (const verbs::Verb& verb : verbs::verbs()) {
     const bool is_named = page.find("\n  " + verb.name + " ") != std::string::npos;
     EXPECT_EQ(is_named, !verb.is_command()) << verb.name;

@@ -23,7 +23,10 @@ TEST(Laboratory, KnowsItsVerbsAndItsRecords) {
 
 TEST(Laboratory, KnowsAModelThatIsItsOwn) {
   EXPECT_TRUE(asks_for_laboratory(std::vector<std::string>{"--compare", "kernel,kernel-first"}));
+  EXPECT_TRUE(asks_for_laboratory(std::vector<std::string>{"--latency=kernel-first"}));
   EXPECT_FALSE(asks_for_laboratory(std::vector<std::string>{"--latency", "kernel-vllm"}));
+  EXPECT_FALSE(asks_for_laboratory(std::vector<std::string>{"-o", "kernel-first.json"}))
+      << "a file may be called so";
 }
 
 TEST(Laboratory, KnowsWordsOfValidateThatAreItsOwn) {
@@ -33,6 +36,8 @@ TEST(Laboratory, KnowsWordsOfValidateThatAreItsOwn) {
   EXPECT_TRUE(asks("validate", {"runs.jsonl", "--ranking"}));
   EXPECT_TRUE(asks("validate", {"--leave_out=gpu"}));
   EXPECT_TRUE(asks("validate", {"--fail-over", "e2e=5,regret@0.5=1"}));
+  EXPECT_TRUE(asks("validate", {"--fail-over=violations@0.9=5"}));
+  EXPECT_FALSE(asks("validate", {"-o", "by-regret@0.9.json"})) << "a file may be called so";
   EXPECT_FALSE(asks("validate", {"--coverage", "--fail-over", "e2e=5"}));
   EXPECT_FALSE(asks("calibrate", {"--ranking"}));
 }

@@ -33,6 +33,7 @@ TEST(Nearest, MindsNeitherCaseNorDashes) {
 TEST(Nearest, PrefersTheNearestAndThenTheFirst) {
   EXPECT_EQ(near("input_len", {"output_len", "input_lens"}), "input_lens");
   EXPECT_EQ(near("abcx", {"abcy", "abcz"}), "abcy");
+  EXPECT_EQ(near("h10", {"a10", "h100"}), "h100") << "a first letter is seldom the slip";
 }
 
 TEST(Nearest, PrefersWhatTheWordBegins) {

@@ -55,6 +55,75 @@ TEST(ByHand, Qwen3NextSharedExpertsAndDeltaNets) {
   EXPECT_EQ(state_bytes_per_rank(spec, {}).value(), 36.0 * (32 * 128 * 128 * 2 + 3 * 8192 * 2));
 }
 
+TEST(ByHand, KimiLinearDeltaAttention) {
+  const ModelSpec spec = by_name("kimi-linear-48b-a3b");
+  const double h = 2304;
+  const double inner = 32 * 128;
+  // Queries, keys, values and out h * 4096 each, 4 taps of the first three; decay and gate through
+  // 128, a decay's bias for each channel and a rate for each head, a step for each head, a norm.
+  const double delta =
+      4 * h * inner + 3 * 4 * inner + 2 * (h * 128 + 128 * inner) + inner + 32 + h * 32 + 128;
+  // Latent attention: queries directly, down to 512 + 64 with a norm, up to 32 heads of 128 + 128.
+  const double latent = h * 32 * 192 + h * 576 + 512 + 512.0 * 32 * 256 + 32.0 * 128 * h;
+  const double expert = 3 * h * 1024;
+  const double dense = 3 * h * 9216;
+  const double outside = 2.0 * 163840 * h + h + 27 * 2 * h + 20 * delta + 7 * latent + dense;
+  EXPECT_EQ(total_parameters(spec), outside + 26 * (257 * expert + 256 * h + 256));
+  EXPECT_EQ(active_parameters(spec), outside + 26 * (9 * expert + 256 * h + 256));
+  EXPECT_NEAR(total_parameters(spec) / 1e9, 49.12, 0.005);  // as transformers 5.24 builds it
+  EXPECT_EQ(kv_of(spec), 7.0 * (512 + 64) * 2);
+  // 32 states of 128 x 128 in 32 bits; 3 earlier values of queries, keys and values.
+  EXPECT_EQ(state_bytes_per_rank(spec, {}).value(),
+            20.0 * (32 * 128 * 128 * 4 + 3 * 3 * inner * 2));
+  // Two ranks share out heads; each holds both first factors, the latent way down and norms whole.
+  EXPECT_EQ(state_bytes_per_rank(spec, {.tensor_parallel_size = 2}).value() * 2,
+            state_bytes_per_rank(spec, {}).value());
+}
+
+TEST(ByHand, KimiK3ExpertsOfAnotherWidthInFourBits) {
+  const ModelSpec spec = by_name("kimi-k3");
+  const double h = 7168;
+  const double inner = 96 * 128;
+  const double delta =
+      5 * h * inner + 3 * 4 * inner + h * 128 + 128 * inner + inner + 96 + h * 96 + 128;
+  const double latent = h * 1536 + 1536 + 1536.0 * 96 * 192 + h * 576 + 512 + 512.0 * 96 * 256 +
+                        2 * h * inner;  // out, and the gate
+  const double routed = 92.0 * 896 * 3 * 3584 * 3072;
+  const double beside = 2 * 3 * h * 3072 + 2 * h * 3584 + 896 * h + 896;
+  const double dense = 3 * h * 33792;
+  const double text =
+      2.0 * 163840 * h + h + 93 * 2 * h + 69 * delta + 24 * latent + dense + routed + 92 * beside;
+  EXPECT_EQ(total_parameters(spec) - spec.vision->parameters, text);
+  EXPECT_NEAR(spec.vision->parameters, 0.45e9, 0.05e9);
+  // Routed experts take 4.25 bits, everything else 16.
+  EXPECT_EQ(weight_bytes_per_rank(spec, {}).value(),
+            routed * (0.5 + 1.0 / 32) + 2 * (total_parameters(spec) - routed));
+  EXPECT_EQ(kv_of(spec), 24.0 * (512 + 64) * 2);
+}
+
+TEST(ByHand, Gemma4E2BTablesAndSharedCaches) {
+  const ModelSpec spec = by_name("gemma-4-e2b");
+  const double h = 1536;
+  // 28 layers with a window have heads of 256, every 5th of 512; 8 query heads, one of keys and
+  // values, and norms on them. The last 20 layers (4 of the 512) have queries alone.
+  const auto attention = [h](double width, bool own) {
+    return 2 * h * 8 * width + width + (own ? 2 * h * width + width : 0.0);
+  };
+  const double mixers = 12 * attention(256, true) + 3 * attention(512, true) +
+                        16 * attention(256, false) + 4 * attention(512, false);
+  // Feed-forward networks of 6144, twice that in the last 20; 5 norms; a table of 256 in each
+  // layer, its gate and its way out, and what all of them share.
+  const double ffns = (15 + 2 * 20) * 3 * h * 6144;
+  const double rows = 35.0 * (262144 * 256 + 2 * h * 256) + h * 35 * 256 + 256;
+  EXPECT_EQ(total_parameters(spec) - spec.vision->parameters,
+            262144 * h + h + mixers + ffns + 35 * 5 * h + rows);
+  // transformers 5.24 builds 5.10 B, of which two encoders 0.48.
+  EXPECT_NEAR(total_parameters(spec) / 1e9, 5.10, 0.005);
+  EXPECT_NEAR(spec.vision->parameters / 1e9, 0.48, 0.005);
+  // 12 layers with a window and 3 without have a cache.
+  EXPECT_EQ(kv_of(spec), 12.0 * 2 * 256 * 2 + 3.0 * 2 * 512 * 2);
+}
+
 TEST(ByHand, DeepSeekV3Latent) {
   const ModelSpec spec = by_name("deepseek-v3");
   const double h = 7168;

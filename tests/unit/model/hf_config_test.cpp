@@ -69,11 +69,11 @@ TEST(HfConfig, OtherArchitecturesAreRefusedByName) {
   EXPECT_THAT(
       problems(of_type("rwkv7")),
       HasSubstr("networks of type \"rwkv7\" are not modelled yet (it reads like llama: --set "
-                "model.model_type=llama; supported: deepseek_ref, deepseek_v2, "));
-  EXPECT_THAT(problems(kBody), HasSubstr("model_type: is missing, expected one of deepseek_ref, "));
+                "model.model_type=llama; supported: bailing_hybrid, deepseek_ref, deepseek_v2, "));
+  EXPECT_THAT(problems(kBody), HasSubstr("model_type: is missing, expected one of bailing_hybrid, "));
   EXPECT_NE(problems(of_type("a\\nb")), "accepted");  // `problems` refuses messages of two lines
   EXPECT_THAT(problems(with("\"model_type\": 3", kBody)),
-              HasSubstr("3 is not one of deepseek_ref"));
+              HasSubstr("3 is not one of bailing_hybrid"));
   EXPECT_THAT(
       problems(with("\"kv_lora_rank\": 512", of_type("llama"))),
       HasSubstr("multi-head latent attention (kv_lora_rank) in networks of type llama is not "

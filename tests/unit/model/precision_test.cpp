@@ -162,6 +162,13 @@ TEST(Precision, FourBitFloats) {
   EXPECT_EQ(by_layer(quantised(R"("quant_method": "mxfp4")")), "3 x bf16 bf16 bf16");
   EXPECT_EQ(by_layer(quantised(R"("quant_method": "modelopt", "quant_algo": "NVFP4")")),
             "3 x nvfp4 nvfp4 nvfp4");
+  const auto groups_of = [](const std::string& size) {
+    return by_layer(quantised(R"("quant_method": "compressed-tensors", "config_groups": {"group_0":
+                       {"weights": {"num_bits": 4, "type": "float", "group_size": )" +
+                              size + "}}}"));
+  };
+  EXPECT_EQ(groups_of("32"), "3 x mxfp4 mxfp4 mxfp4");
+  EXPECT_EQ(groups_of("16"), "3 x nvfp4 weights nvfp4 weights nvfp4 weights");
   EXPECT_EQ(by_layer(quantised(R"("quant_method": "modelopt", "quant_algo": "MIXED_PRECISION",
                 "quantized_layers": {
                   "model.layers.0.self_attn.q_proj": {"quant_algo": "FP8"},

@@ -14,7 +14,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-document::Node parsed(const std::string& text) {
+document::Node a_plan(const std::string& text) {
   return *document::parse_json(text, "test");
 }
 
@@ -38,7 +38,7 @@ std::string two(const std::string& answer) {
 }
 
 TEST(PlanPage, SaysQuestionAnswerRowsAndWhatWasLeftOut) {
-  const std::string page = plan_page(parsed(two(R"({"id":"a","headroom_pct":12})")));
+  const std::string page = plan_page(a_plan(two(R"({"id":"a","headroom_pct":12})")));
   EXPECT_THAT(
       page,
       AllOf(HasSubstr("p99 TPOT \u2264 50 ms; least usd_per_hour, at least 90 % sure"),
@@ -54,13 +54,13 @@ TEST(PlanPage, SaysQuestionAnswerRowsAndWhatWasLeftOut) {
 }
 
 TEST(PlanPage, WhatIsABoundHasNoCertainty) {
-  const std::string page = plan_page(parsed(two(R"({"id":"a"})")));
+  const std::string page = plan_page(a_plan(two(R"({"id":"a"})")));
   EXPECT_THAT(page,
               AllOf(HasSubstr("<td>no price</td><td>\u2264 12.0</td><td>\u2265 10.0 ms</td>"
                               "<td>at best</td>"),
                     HasSubstr("At best: a bound, not an estimate: so.")));
   // The answer itself: nothing is said of how sure it is.
-  const std::string answered = plan_page(parsed(two(R"({"id":"b"})")));
+  const std::string answered = plan_page(a_plan(two(R"({"id":"b"})")));
   EXPECT_THAT(answered, HasSubstr("<p class=\"bad\">a bound, not an estimate: so</p>"));
   EXPECT_THAT(answered, Not(HasSubstr("id=\"sure\"")));
 }
@@ -68,7 +68,7 @@ TEST(PlanPage, WhatIsABoundHasNoCertainty) {
 TEST(PlanPage, TwinsAreNamed) {
   std::string text = two(R"({"id":"a"})");
   text.replace(text.find(R"("p_feasible":0.95)"), 0, R"("twins":["c"],)");
-  EXPECT_THAT(plan_page(parsed(text)), HasSubstr("1 has the numbers of l4 TP1."));
+  EXPECT_THAT(plan_page(a_plan(text)), HasSubstr("1 has the numbers of l4 TP1."));
 }
 
 TEST(PlanPage, TheMostOfALoadIsNamedAndShown) {
@@ -76,19 +76,19 @@ TEST(PlanPage, TheMostOfALoadIsNamedAndShown) {
   text.replace(text.find(R"("confidence":0.9)"), 0, R"("maximize":"throughput",)");
   text.replace(
       text.find(R"("p_feasible":0.95)"), 0, R"("recommended_load":{"output_tokens_per_s":234.0},)");
-  EXPECT_THAT(plan_page(parsed(text)),
+  EXPECT_THAT(plan_page(a_plan(text)),
               AllOf(HasSubstr("; most output tokens per second, at least 90 % sure"),
                     HasSubstr("<td>20.0 ms</td><td>234</td><td>95 %</td>")));
 }
 
 TEST(PlanPage, WithoutAnAnswerItSaysWhy) {
   const std::string page =
-      plan_page(parsed(two(R"({"id":null,"failure":"none is sure","nearest":["more GPUs"]})")));
+      plan_page(a_plan(two(R"({"id":null,"failure":"none is sure","nearest":["more GPUs"]})")));
   EXPECT_THAT(page, AllOf(HasSubstr("none is sure"), HasSubstr("Nearest: more GPUs")));
 }
 
 TEST(PlanPage, AMixHasPools) {
-  const std::string page = plan_page(parsed(
+  const std::string page = plan_page(a_plan(
       R"({"question":{"classes":[{"name":"chat","rate_rps":10}],"slo":["p99 TPOT <= 50 ms"],)"
       R"("objective":"gpus","confidence":0.9},"mix":{"cost":3,"failure":null,"pools":[)"
       R"({"deployment":"h100 TP1","replicas":3,"gpus":3,"cost":3,"rate_rps":10,"shares":[1],)"

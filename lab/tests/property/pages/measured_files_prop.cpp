@@ -28,8 +28,8 @@
 #include "evidence/validate/validation_tree.hpp"
 #include "lab/tests/support/collections.hpp"
 #include "report/table/table.hpp"
-#include "report/validation.hpp"
 #include "scenario/scenario.hpp"
+#include "verbs/validate_view.hpp"
 
 namespace ridgeline::report {
 namespace {

@@ -9,7 +9,7 @@
 #include "lab/scoring/left_out_bands.hpp"
 #include "lab/scoring/ranking.hpp"
 #include "report/palette.hpp"
-#include "report/result_json.hpp"
+#include "document/node_json.hpp"
 #include "report/table/table.hpp"
 #include "support/small_validation.hpp"
 
@@ -77,11 +77,11 @@ TEST(Records, SaysWhoseBandsJudgeAndWhatHasNone) {
   const std::string text = shown(tree_of(ranking), Face::kTerminal);
   EXPECT_THAT(text, ::testing::HasSubstr("too few deployments for their own (20)"));
   EXPECT_THAT(text, ::testing::HasSubstr("3 points without one, never picked"));
-  EXPECT_THAT(json_text(tree_of(ranking)), ::testing::HasSubstr("\"bands\": \"shipped\""));
+  EXPECT_THAT(document::json_text(tree_of(ranking)), ::testing::HasSubstr("\"bands\": \"shipped\""));
 }
 
 TEST(Records, TheJsonHasAll) {
-  const std::string json = json_text(tree_of(some_ranking()));
+  const std::string json = document::json_text(tree_of(some_ranking()));
   EXPECT_THAT(json, ::testing::HasSubstr("\"violations_pct\": 5"));
   EXPECT_THAT(json, ::testing::HasSubstr("\"calibrated\": false"));
 }

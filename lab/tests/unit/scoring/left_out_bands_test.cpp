@@ -9,28 +9,18 @@
 #include "evidence/validate/coverage.hpp"
 #include "lab/scoring/evidence_words.hpp"
 #include "latency/accuracy/bands.hpp"
+#include "support/scored_record.hpp"
 
 namespace ridgeline::scoring {
 namespace {
 
-/// Measured 100 ms a token, predicted with an error of so many percent. Of a family that came after
-/// the constants, unless it is said.
-ScoredRecord record(int deployment, double error, const std::string& family = "t3-own") {
-  ScoredRecord made;
-  made.evidence.family = family;
-  made.evidence.measured.at(Figure::kTpot, Level::kMean) = 100.0;
-  made.prediction.emplace();
-  made.prediction->figures.at(Figure::kTpot, Level::kMean) = 100.0 + error;
-  made.prediction->likeness = {
-      "h100", "dense", "bf16", "open", "vllm", "network-" + std::to_string(deployment)};
-  return made;
-}
+using test::scored_record;
 
 std::vector<ScoredRecord> records_of(int deployments, const std::string& family = "t3-own") {
   std::vector<ScoredRecord> records;
   for (int i = 0; i < deployments; ++i) {
-    records.push_back(record(i, i - deployments / 2.0, family));
-    records.push_back(record(i, i - deployments / 2.0, family));
+    records.push_back(scored_record(i, i - deployments / 2.0, family));
+    records.push_back(scored_record(i, i - deployments / 2.0, family));
   }
   return records;
 }
@@ -83,7 +73,7 @@ TEST(Coverage, OneDeploymentLeftOutOfTwentyLeavesTooFew) {
 
 TEST(BandsLeftOut, AreWithoutTheDeploymentAndOfEveryOneThatIsPredicted) {
   auto records = records_of(25);
-  records.push_back(record(99, 0.0));
+  records.push_back(scored_record(99, 0.0));
   records.back().standing = Standing::kSaturated;
   const auto found = bands_left_out(records);
   EXPECT_EQ(found.size(), 26U);

@@ -10,25 +10,15 @@
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/scores.hpp"
 #include "latency/accuracy/bands.hpp"
+#include "support/scored_record.hpp"
 
 namespace ridgeline::evidence::validate {
 namespace {
 
-/// Measured 100 ms a token, predicted with an error of so many percent. Of a family that came after
-/// the constants, unless it is said.
-ScoredRecord record(int deployment, double error, const std::string& family = "t3-own") {
-  ScoredRecord made;
-  made.evidence.family = family;
-  made.evidence.measured.at(Figure::kTpot, Level::kMean) = 100.0;
-  made.prediction.emplace();
-  made.prediction->figures.at(Figure::kTpot, Level::kMean) = 100.0 + error;
-  made.prediction->likeness = {
-      "h100", "dense", "bf16", "open", "vllm", "network-" + std::to_string(deployment)};
-  return made;
-}
+using test::scored_record;
 
 TEST(ErrorBands, WhatSaysNothingOfThemIsLeftOut) {
-  ScoredRecord one = record(0, 5.0);
+  ScoredRecord one = scored_record(0, 5.0);
   EXPECT_DOUBLE_EQ(band_error_pct(one, accuracy::Metric::kTpot).value_or(0.0), 5.0);
   EXPECT_FALSE(band_error_pct(one, accuracy::Metric::kTtft));
   const auto without = [&](auto change) {
@@ -64,7 +54,8 @@ TEST(Coverage, CountsWhatLiesWithinTheBandsOfItsDeployment) {
   band.p50 = {.low = -1.0, .high = 1.0};
   band.p90 = {.low = -10.0, .high = 10.0};
   const accuracy::Bands bands = {.fitted = {}, .bands = {band}};
-  const std::vector<ScoredRecord> records = {record(0, 0.5), record(1, 5.0), record(2, 50.0)};
+  const std::vector<ScoredRecord> records = {
+      scored_record(0, 0.5), scored_record(1, 5.0), scored_record(2, 50.0)};
   const Coverage found =
       coverage(error_points(records),
                [&](const accuracy::Question&) -> const accuracy::Bands& { return bands; });

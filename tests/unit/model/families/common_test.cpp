@@ -61,5 +61,21 @@ TEST(Layers, NeighboursOfEqualShapeFormAGroup) {
   EXPECT_TRUE(mixed({}, attention, {}, {}).empty());
 }
 
+TEST(PerLayer, AListMayGoOnWithDraftingLayers) {
+  const auto list = [](const std::string& layers) {
+    return problems(with(R"("sliding_window": 64, "num_experts": 8, "num_experts_per_tok": 2,
+                            "moe_intermediate_size": 32, "num_nextn_predict_layers": 2,
+                            "layer_types": [)" +
+                             layers + "]",
+                         of_type("step3p7")));
+  };
+  const std::string four =
+      R"("full_attention", "full_attention", "full_attention", "full_attention")";
+  EXPECT_EQ(list(four), "accepted");
+  EXPECT_EQ(list(four + R"(, "full_attention", "sliding_attention")"), "accepted");
+  EXPECT_THAT(list(four + R"(, "full_attention")"),
+              testing::HasSubstr("layer_types: has 5 entries, expected 4"));
+}
+
 }  // namespace
 }  // namespace ridgeline::model

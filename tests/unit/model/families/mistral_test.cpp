@@ -33,5 +33,17 @@ TEST(Mistral, AnAbsentWindowIs4096AsInTransformers) {
             4096);
 }
 
+TEST(Mistral, TheThirdHasNoWindowWhereItsFileStatesNone) {
+  for (const char* type : {"mistral3", "ministral3"}) {
+    EXPECT_EQ(attention(R"({"model_type": ")" + std::string(type) +
+                        R"(", "hidden_size": 128, "num_hidden_layers": 4,
+                           "num_attention_heads": 8, "intermediate_size": 96, "vocab_size": 1000,
+                           "max_position_embeddings": 32768})")
+                  .window,
+              0);
+    EXPECT_EQ(attention(with("\"sliding_window\": 1024", of_type(type))).window, 1024);
+  }
+}
+
 }  // namespace
 }  // namespace ridgeline::model

@@ -27,14 +27,17 @@ GpuSpec find(const std::string& name) {
 
 TEST(GpuCatalogue, HoldsTheseGpus) {
   EXPECT_THAT(catalogue_names(),
-              testing::ElementsAre("a100-40gb",
+              testing::ElementsAre("a10",
+                                   "a100-40gb",
                                    "a100-80gb",
                                    "a10g",
                                    "a40",
+                                   "arc-pro-b60",
                                    "arc-pro-b60-dual",
                                    "b200",
                                    "b300",
                                    "gaudi3",
+                                   "gb10",
                                    "gb200",
                                    "gb300",
                                    "gh200",
@@ -45,15 +48,26 @@ TEST(GpuCatalogue, HoldsTheseGpus) {
                                    "h200",
                                    "h200-nvl",
                                    "h800",
+                                   "l20",
                                    "l4",
                                    "l40s",
                                    "mi300x",
                                    "mi325x",
+                                   "mi350x",
                                    "mi355x",
+                                   "rtx-3090",
                                    "rtx-4090",
+                                   "rtx-5090",
+                                   "rtx-a6000",
+                                   "rtx-pro-4500",
+                                   "rtx-pro-5000",
+                                   "rtx-pro-5000-72gb",
                                    "rtx-pro-6000",
                                    "tpu-v5e",
-                                   "tpu-v6e"));
+                                   "tpu-v6e",
+                                   "tpu-v7x",
+                                   "trainium2",
+                                   "trainium3"));
 }
 
 struct Row {
@@ -69,7 +83,7 @@ struct Row {
   double l2_mib;
 };
 
-// NVIDIA's datasheets, dense (without sparsity).
+// Datasheets, dense (without sparsity).
 constexpr Row kRows[] = {
     {"h100", 989e12, 1979e12, 1979e12, 3.35e12, 79.19, 132, 1.755, 450e9, 50},
     {"h200", 989e12, 1979e12, 1979e12, 4.8e12, 139.8, 132, 1.755, 450e9, 50},
@@ -77,6 +91,18 @@ constexpr Row kRows[] = {
     {"a100-40gb", 312e12, 0, 624e12, 1.555e12, 39.39, 108, 1.41, 300e9, 40},
     {"l40s", 362e12, 733e12, 733e12, 0.864e12, 44.39, 142, 2.52, 32e9, 96},
     {"h100-pcie", 756e12, 1513e12, 1513e12, 2.0e12, 79.19, 114, 1.755, 64e9, 50},
+    {"h100-nvl", 835.5e12, 1671e12, 1671e12, 3.9e12, 93.1, 132, 1.785, 300e9, 50},
+    {"a10", 125e12, 0, 250e12, 0.6e12, 22.0, 72, 1.695, 32e9, 6},
+    {"l20", 119.5e12, 239e12, 239e12, 0.864e12, 44.4, 92, 2.52, 32e9, 96},
+    {"rtx-3090", 71.2e12, 0, 284.7e12, 0.9362e12, 23.57, 82, 1.695, 32e9, 6},
+    {"rtx-5090", 209.5e12, 419e12, 838e12, 1.792e12, 31.36, 170, 2.407, 64e9, 96},
+    {"rtx-a6000", 154.8e12, 0, 309.7e12, 0.768e12, 47.5, 84, 1.8, 32e9, 6},
+    {"rtx-pro-4500", 210.9e12, 421.8e12, 421.8e12, 0.896e12, 31.4, 82, 2.407, 64e9, 64},
+    {"rtx-pro-5000", 258e12, 516e12, 516e12, 1.344e12, 47.4, 110, 2.377, 64e9, 96},
+    {"rtx-pro-5000-72gb", 258e12, 516e12, 516e12, 1.344e12, 71.2, 110, 2.377, 64e9, 96},
+    {"mi350x", 2306.9e12, 4613.7e12, 4613.7e12, 8.0e12, 287, 256, 2.2, 537.6e9, 32},
+    {"arc-pro-b60", 98.3e12, 0, 197e12, 0.456e12, 22.8, 20, 2.4, 28.4e9, 18},
+    {"tpu-v6e", 918e12, 918e12, 1836e12, 1.64e12, 31.2, 2, 1.75, 400e9, 128},
 };
 
 TEST(GpuCatalogue, HasTheDatasheetsValues) {
@@ -99,8 +125,39 @@ TEST(GpuCatalogue, HasTheDatasheetsValues) {
   EXPECT_TRUE(find("h100").has_nvlink);
   EXPECT_FALSE(find("l40s").has_nvlink);
   EXPECT_EQ(find("l40s").architecture, "ada");
+  // 4-bit peaks, each half of its figure with sparsity.
+  EXPECT_DOUBLE_EQ(find("rtx-5090").peak_fp4.value(), 1676e12);
+  EXPECT_DOUBLE_EQ(find("rtx-pro-5000").peak_fp4.value(), 1032e12);
+  EXPECT_DOUBLE_EQ(find("mi350x").peak_fp4.value(), 9227.5e12);
   // 989e12 / 3.35e12
   EXPECT_NEAR(find("h100").ridge_point(), 295.2, 0.05);
+}
+
+TEST(GpuCatalogue, ChipsWithoutMeasuredRelativesAreBounds) {
+  struct Bound {
+    const char* name;
+    double bf16;
+    double fp8;
+    double bandwidth;
+    double memory_gib;
+    std::int64_t per_node;
+  };
+  constexpr Bound kBounds[] = {
+      {"mi350x", 2306.9e12, 4613.7e12, 8.0e12, 288, 8},
+      {"tpu-v7x", 2307e12, 4614e12, 7.38e12, 192, 4},
+      {"trainium2", 667e12, 1299e12, 2.9e12, 96, 16},
+      {"trainium3", 671e12, 2517e12, 4.9e12, 144, 16},
+  };
+  for (const Bound& bound : kBounds) {
+    SCOPED_TRACE(bound.name);
+    const GpuSpec gpu = find(bound.name);
+    EXPECT_TRUE(gpu.datasheet_only);
+    EXPECT_DOUBLE_EQ(gpu.peak_bf16.value(), bound.bf16);
+    EXPECT_DOUBLE_EQ(gpu.peak_fp8.value(), bound.fp8);
+    EXPECT_DOUBLE_EQ(gpu.mem_bandwidth.value(), bound.bandwidth);
+    EXPECT_DOUBLE_EQ(core::as_gibibytes(gpu.memory), bound.memory_gib);
+    EXPECT_EQ(gpu.gpus_per_node, bound.per_node);
+  }
 }
 
 TEST(GpuCatalogue, EveryValueNamesItsSource) {

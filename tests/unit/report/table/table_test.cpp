@@ -40,7 +40,7 @@ TEST(TableView, ComesOutInEveryFaceOfOneDeclaration) {
   EXPECT_EQ(shown(Face::kMarkdown),
             "| name | of | ms |\n|---|---|---|\n"
             "| a\\|b,<c> | x | 1234.6 |\n| d | y | \u2013 |\n");
-  EXPECT_EQ(shown(Face::kCsv), "name,of,ms\n\"a|b,<c>\",x,1234.6\nd,y,\n");
+  EXPECT_EQ(shown(Face::kCsv), "name,of,time.ms\n\"a|b,<c>\",x,1234.56\nd,y,\n");
   EXPECT_EQ(shown(Face::kHtml),
             "<div class=\"wide\" tabindex=\"0\"><table>\n"
             "<tr><th>name</th><th>of</th><th>ms</th></tr>\n"

@@ -52,7 +52,7 @@ document::Node tree_of(const scoring::Ranking& ranking) {
   return tree_of(scoring::Findings{.ranking = ranking});
 }
 std::string shown(const document::Node& tree, Face face) {
-  const AddedSections sections = records_sections(tree, face, plain());
+  const verbs::AddedSections sections = records_sections(tree, face, plain());
   return sections.behind_peers + sections.behind_coverage;
 }
 

@@ -14,7 +14,7 @@ namespace ridgeline::report {
 
 /// Its sections: ablation, what was left out, the ranking (which no page has).
 [[nodiscard]] verbs::AddedSections records_sections(const document::Node& tree,
-                                             Face face,
-                                             const TextStyle& style);
+                                                    Face face,
+                                                    const TextStyle& style);
 
 }  // namespace ridgeline::report

@@ -54,10 +54,10 @@ struct TextStyle {
   /// Columns. Tables use all of them before they cut or drop any; sentences at most 100.
   int width = 100;
   bool ascii = false;
-  Palette palette;
+  Palette palette = {};
   /// Beside the latencies of a run with series, how they are spread: for wide terminals.
   bool histograms = false;
-  std::string saved_to;  ///< Where the result was written, if it was.
+  std::string saved_to = {};  ///< Where the result was written, if it was.
 };
 
 }  // namespace ridgeline::report

@@ -60,11 +60,11 @@ std::string mix_headline(const MixAnswer& answer, bool ascii) {
 
 std::string mix_grid(const MixAnswer& answer, const report::TextStyle& style) {
   std::vector<report::Grid::Column> columns = {{.title = ""},
-                                       {.title = "pool", .left = true},
-                                       {.title = "GPUs"},
-                                       {.title = counts_gpus(answer) ? "" : "USD/h"},
-                                       {.title = "serves", .left = true},
-                                       {.title = "req/s"}};
+                                               {.title = "pool", .left = true},
+                                               {.title = "GPUs"},
+                                               {.title = counts_gpus(answer) ? "" : "USD/h"},
+                                               {.title = "serves", .left = true},
+                                               {.title = "req/s"}};
   for (const plan::Target& target : answer.question.slo.targets) {
     columns.push_back(
         {.title =

@@ -13,9 +13,9 @@
 #include "evidence/validate/validation_tree.hpp"
 #include "report/palette.hpp"
 #include "report/table/table.hpp"
-#include "verbs/validate_view.hpp"
 #include "verbs/measured_files.hpp"
 #include "verbs/registry.hpp"
+#include "verbs/validate_view.hpp"
 #include "verbs/verb.hpp"
 
 namespace ridgeline::verbs {

@@ -485,9 +485,9 @@ std::string validation_text(const Node& tree, report::Face face, const report::T
   const AddedSections added =
       added_by() == nullptr ? AddedSections{} : added_by()(tree, face, style);
   const report::Rows scores = score_rows(tree, face);
-  std::string text =
-      opening(tree, face) + (face == report::Face::kHtml ? report::section(kScores, scores, face, style)
-                                                 : report::render(kScores, scores, face, style));
+  std::string text = opening(tree, face) + (face == report::Face::kHtml
+                                                ? report::section(kScores, scores, face, style)
+                                                : report::render(kScores, scores, face, style));
   const std::vector<Node> parts = starts(tree);
   text += report::section(kStarts, report::rows_of(parts), face, style) +
           report::section(kPeers, peer_rows(tree, face), face, style) + added.behind_peers +

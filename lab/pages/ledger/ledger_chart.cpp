@@ -176,8 +176,8 @@ std::string ledger_chart(const studies::SettledClaim& found) {
         i,
         at + 12.0,
         xml_escaped(name));
-    marks += chart.line(column(found.rows, drawn[i]), i) +
-             chart.rings(column(table.rows, drawn[i]), i);
+    marks +=
+        chart.line(column(found.rows, drawn[i]), i) + chart.rings(column(table.rows, drawn[i]), i);
   }
   return fmt::format(
       "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\"><text x=\"4\" y=\"14\" "

@@ -15,7 +15,7 @@ struct Figure {
   std::string id;                ///< A word: the anchor on a page.
   std::string title;             ///< What is shown, with units.
   std::string description = {};  ///< What is to be seen, for a reader that sees no picture.
-  std::string caption;           ///< How the numbers are defined.
+  std::string caption = {};      ///< How the numbers are defined.
   double width = 0.0;
   double height = 0.0;
   std::string marks = {};  ///< The content of the SVG.

@@ -22,7 +22,7 @@ namespace ridgeline::verbs {
 class ClientResults final : public metrics::Listener {
  public:
   void on_request(const domain::RequestRecord& record,
-                       const metrics::RequestMetrics& metrics) override;
+                  const metrics::RequestMetrics& metrics) override;
   void on_steps(const domain::StepRecord& record) override { steps_.add(record); }
   [[nodiscard]] bool needs_steps() const override { return true; }
 

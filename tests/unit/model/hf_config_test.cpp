@@ -70,7 +70,8 @@ TEST(HfConfig, OtherArchitecturesAreRefusedByName) {
       problems(of_type("rwkv7")),
       HasSubstr("networks of type \"rwkv7\" are not modelled yet (it reads like llama: --set "
                 "model.model_type=llama; supported: bailing_hybrid, deepseek_ref, deepseek_v2, "));
-  EXPECT_THAT(problems(kBody), HasSubstr("model_type: is missing, expected one of bailing_hybrid, "));
+  EXPECT_THAT(problems(kBody),
+              HasSubstr("model_type: is missing, expected one of bailing_hybrid, "));
   EXPECT_NE(problems(of_type("a\\nb")), "accepted");  // `problems` refuses messages of two lines
   EXPECT_THAT(problems(with("\"model_type\": 3", kBody)),
               HasSubstr("3 is not one of bailing_hybrid"));

@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "document/node_json.hpp"
-#include "plan/mix_tree.hpp"
 #include "plan/cost.hpp"
 #include "plan/mix_plan.hpp"
+#include "plan/mix_tree.hpp"
 #include "report/palette.hpp"
 
 namespace ridgeline::verbs {

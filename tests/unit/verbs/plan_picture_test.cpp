@@ -12,9 +12,9 @@
 namespace ridgeline::verbs {
 namespace {
 
+using report::testing::xml_problem;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using report::testing::xml_problem;
 
 plan::PlanCandidate candidate(const std::string& label, plan::Stage stage, double capacity) {
   plan::PlanCandidate found;

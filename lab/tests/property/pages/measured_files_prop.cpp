@@ -205,7 +205,7 @@ std::int64_t use_file(const std::string& path) {
   const auto validation = evidence::validate::validate(std::move(*evidence), options);
   const document::Node tree = evidence::validate::validation_tree(validation);
   for (const Face face : {Face::kTerminal, Face::kMarkdown, Face::kHtml, Face::kCsv}) {
-    EXPECT_FALSE(validation_text(tree, face, {}).empty());
+    EXPECT_FALSE(verbs::validation_text(tree, face, {}).empty());
   }
   using evidence::validate::Standing;
   return validation.count(Standing::kScored) + validation.count(Standing::kSaturated);

@@ -3,13 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "document/node_json.hpp"
 #include "evidence/validate/validate.hpp"
 #include "evidence/validate/validation_tree.hpp"
 #include "lab/scoring/findings.hpp"
 #include "lab/scoring/left_out_bands.hpp"
 #include "lab/scoring/ranking.hpp"
 #include "report/palette.hpp"
-#include "document/node_json.hpp"
 #include "report/table/table.hpp"
 #include "support/small_validation.hpp"
 
@@ -52,7 +52,7 @@ document::Node tree_of(const scoring::Ranking& ranking) {
   return tree_of(scoring::Findings{.ranking = ranking});
 }
 std::string shown(const document::Node& tree, Face face) {
-  const AddedSections sections = records_sections(tree, face, plain());
+  const verbs::AddedSections sections = records_sections(tree, face, plain());
   return sections.behind_peers + sections.behind_coverage;
 }
 
@@ -77,7 +77,8 @@ TEST(Records, SaysWhoseBandsJudgeAndWhatHasNone) {
   const std::string text = shown(tree_of(ranking), Face::kTerminal);
   EXPECT_THAT(text, ::testing::HasSubstr("too few deployments for their own (20)"));
   EXPECT_THAT(text, ::testing::HasSubstr("3 points without one, never picked"));
-  EXPECT_THAT(document::json_text(tree_of(ranking)), ::testing::HasSubstr("\"bands\": \"shipped\""));
+  EXPECT_THAT(document::json_text(tree_of(ranking)),
+              ::testing::HasSubstr("\"bands\": \"shipped\""));
 }
 
 TEST(Records, TheJsonHasAll) {

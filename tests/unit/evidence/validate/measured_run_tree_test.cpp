@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "document/node_path.hpp"
 #include "evidence/validate/evidence.hpp"
-#include "report/chart/figure.hpp"
 
 namespace ridgeline::evidence::validate {
 namespace {
@@ -17,10 +17,10 @@ TEST(MeasuredRun, HasWhatTheRecordHas) {
   record.request_throughput = 4.0;  // As a run has it.
   record.completed_per_s = 5.0;     // The rate that the server kept up.
   const auto tree = measured_run_tree(record);
-  EXPECT_EQ(report::figures::number_at(tree, "summary.ttft_ms.p99"), 51.0);
-  EXPECT_EQ(at_path(tree, "summary.ttft_ms.p50"), nullptr);
-  EXPECT_EQ(report::figures::number_at(tree, "summary.output_throughput"), 1200.0);
-  EXPECT_EQ(report::figures::number_at(tree, "summary.request_throughput"), 4.0);
+  EXPECT_EQ(document::node_at(tree, "summary.ttft_ms.p99").as_real(), 51.0);
+  EXPECT_EQ(document::at_path(tree, "summary.ttft_ms.p50"), nullptr);
+  EXPECT_EQ(document::node_at(tree, "summary.output_throughput").as_real(), 1200.0);
+  EXPECT_EQ(document::node_at(tree, "summary.request_throughput").as_real(), 4.0);
 }
 
 }  // namespace

@@ -14,7 +14,6 @@
 #include "core/units.hpp"
 #include "document/document.hpp"
 #include "domain/step.hpp"
-#include "report/palette.hpp"
 #include "sim/step_watch.hpp"
 #include "workload/traces/reading/byte_input.hpp"
 #include "workload/traces/reading/line_reader.hpp"

@@ -11,9 +11,9 @@
 namespace ridgeline::verbs {
 namespace {
 
+using fixtures::number_at;
 using fixtures::rendered;
 using fixtures::two_requests;
-using fixtures::number_at;
 
 // Two requests of 1 s to their last token and 4 s to the stream's end, 4 and 1 tokens.
 // Its client stops at the last token.

@@ -18,7 +18,7 @@ namespace {
 
 using testing::ElementsAre;
 
-core::SimTime at(std::int64_t ticks) {
+core::SimTime at_tick(std::int64_t ticks) {
   return core::SimTime() + core::Duration::ticks(ticks);
 }
 
@@ -37,7 +37,7 @@ class Members : public testing::Test {
     set_.form();
   }
   void end(std::int64_t ticks) {
-    set_.end(steps_.front(), at(ticks));
+    set_.end(steps_.front(), at_tick(ticks));
     steps_.erase(steps_.begin());
   }
 
@@ -85,7 +85,7 @@ TEST_F(Members, LeaveBeforeTheStepThatTheySayEnds) {
   ASSERT_EQ(set_.due_to_leave(), &one);
   set_.settle(one);
   set_.remove(one);
-  EXPECT_EQ(one.last_token, at(100));
+  EXPECT_EQ(one.last_token, at_tick(100));
   EXPECT_EQ(set_.steps_left(), 3);
   // Step 1 is in flight: the request stands in it by itself from now on.
   const std::vector<DecodeSet::Leaver> leavers = set_.take_leavers();
@@ -102,7 +102,7 @@ TEST_F(Members, AreNotBehindByAStepThatLeavesThemOut) {
   EXPECT_EQ(set_.in_step().number, -1);
   set_.form();
   EXPECT_EQ(set_.next_step(), 1);
-  set_.end(set_.in_step(), at(200));
+  set_.end(set_.in_step(), at_tick(200));
   EXPECT_EQ(set_.oldest_step(), 0);
   EXPECT_EQ(set_.last_end(), core::SimTime()) << "no member had a token";
 }

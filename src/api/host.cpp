@@ -17,10 +17,8 @@
 #include "domain/record.hpp"
 #include "metrics/request_metrics.hpp"
 #include "metrics/summary.hpp"
-#include "plan/planner.hpp"
 #include "ridgeline/ridgeline.hpp"
 #include "sim/simulation.hpp"
-#include "sweep/runner.hpp"
 #include "verbs/request.hpp"
 #include "verbs/run.hpp"
 #include "verbs/run/run_result.hpp"
@@ -118,11 +116,7 @@ void CallHost::tell(std::int64_t done, std::int64_t total) {
   }
 }
 
-void CallHost::progress(const sweep::Tally& at) {
-  tell(at.done, at.points);
-}
-
-void CallHost::progress(const plan::PlanProgress& at) {
+void CallHost::progress(const verbs::Stage& at) {
   tell(at.done, at.all);
 }
 

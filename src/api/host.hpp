@@ -32,8 +32,7 @@ class CallHost final : public verbs::Host {
 
   using Host::progress;
   void progress(const sim::Progress& at) override;
-  void progress(const sweep::Tally& at) override;
-  void progress(const plan::PlanProgress& at) override;
+  void progress(const verbs::Stage& at) override;
 
   void take(verbs::Request& request) override;
   [[nodiscard]] core::Result<void> begin(const verbs::Run& run) override;

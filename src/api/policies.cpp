@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "cluster/scaling/scaler.hpp"
 #include "core/result.hpp"
 #include "core/rng.hpp"
 #include "core/time.hpp"
@@ -22,7 +23,6 @@
 #include "latency/step_time_model.hpp"
 #include "ridgeline.h"
 #include "routing/router.hpp"
-#include "scaling/scaler.hpp"
 #include "sim/simulation.hpp"
 #include "verbs/run/run_result.hpp"
 

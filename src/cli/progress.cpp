@@ -86,34 +86,24 @@ void ProgressDisplay::update(std::int64_t requests, std::optional<double> share)
   show(std::move(text), wall_s);
 }
 
-void ProgressDisplay::update(const sweep::Tally& tally) {
+void ProgressDisplay::update(const verbs::Stage& stage) {
   const double wall_s = wall_seconds();
-  if (!is_due(wall_s)) {
-    return;
-  }
-  std::string text = fmt::format("{} of {} points", tally.found + tally.done, tally.points);
-  if (const std::int64_t wanted = tally.points - tally.found; wanted > 0) {
-    text += time_left(static_cast<double>(tally.done) / static_cast<double>(wanted), wall_s);
-  }
-  show(std::move(text), wall_s);
-}
-
-void ProgressDisplay::update(const plan::PlanProgress& progress) {
-  const double wall_s = wall_seconds();
-  if (progress.stage != stage_) {
-    stage_ = progress.stage;
+  if (stage.name != stage_) {
+    stage_ = stage.name;
     stage_start_s_ = wall_s;
   }
   if (!is_due(wall_s)) {
     return;
   }
-  std::string text = fmt::format("{}: {} of {}", progress.stage, progress.done, progress.all);
-  if (progress.done > 0 && progress.all > 0) {
-    text += time_left(static_cast<double>(progress.done) / static_cast<double>(progress.all),
+  std::string text = stage.name.empty()
+                         ? fmt::format("{} of {} points", stage.found + stage.done, stage.all)
+                         : fmt::format("{}: {} of {}", stage.name, stage.done, stage.all);
+  if (const std::int64_t wanted = stage.all - stage.found; stage.done > 0 && wanted > 0) {
+    text += time_left(static_cast<double>(stage.done) / static_cast<double>(wanted),
                       wall_s - stage_start_s_);
   }
-  if (!progress.best.empty()) {
-    text += fmt::format("; best so far {}", progress.best);
+  if (!stage.best.empty()) {
+    text += fmt::format("; best so far {}", stage.best);
   }
   show(std::move(text), wall_s);
 }

@@ -11,9 +11,8 @@
 #include "cli/terminal.hpp"
 #include "core/result.hpp"
 #include "observe/observation.hpp"
-#include "plan/planner.hpp"
 #include "sim/simulation.hpp"
-#include "sweep/runner.hpp"
+#include "verbs/host.hpp"
 
 namespace ridgeline::cli {
 
@@ -28,10 +27,8 @@ class ProgressDisplay {
   void update(const sim::Progress& progress);
   /// Requests of a workload that is read or written, and how much of it that is where it is known.
   void update(std::int64_t requests, std::optional<double> share);
-  /// Points of a sweep.
-  void update(const sweep::Tally& tally);
-  /// Stages of a plan.
-  void update(const plan::PlanProgress& progress);
+  /// Points of a sweep, stages of a plan.
+  void update(const verbs::Stage& stage);
   /// A measurement of a server.
   void update(const observe::ObserveProgress& progress);
   /// Takes the line away again.

@@ -53,8 +53,7 @@ class TerminalHost : public verbs::Host {
   [[nodiscard]] bool wants(std::string_view format) const override;
   [[nodiscard]] core::Result<std::ostream*> open(std::string_view key) override;
   void progress(const sim::Progress& at) override { display_->update(at); }
-  void progress(const sweep::Tally& at) override { display_->update(at); }
-  void progress(const plan::PlanProgress& at) override { display_->update(at); }
+  void progress(const verbs::Stage& at) override { display_->update(at); }
   void progress(std::int64_t requests, std::optional<double> share) override {
     display_->update(requests, share);
   }

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "admission/admission.hpp"
-#include "admission/settings.hpp"
+#include "cluster/admission/admission.hpp"
+#include "cluster/admission/settings.hpp"
 #include "cluster/gateway.hpp"
 #include "cluster/part.hpp"
 #include "core/ids.hpp"

@@ -4,8 +4,8 @@
 #include <memory>
 #include <optional>
 
-#include "admission/control.hpp"
-#include "admission/settings.hpp"
+#include "cluster/admission/control.hpp"
+#include "cluster/admission/settings.hpp"
 #include "cluster/part.hpp"
 #include "core/time.hpp"
 #include "domain/record.hpp"

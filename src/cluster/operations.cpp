@@ -13,14 +13,14 @@
 #include "cluster/faults/fault.hpp"
 #include "cluster/gateway.hpp"
 #include "cluster/part.hpp"
+#include "cluster/scaling/cold_start.hpp"
+#include "cluster/scaling/victim.hpp"
 #include "core/check.hpp"
 #include "core/ids.hpp"
 #include "core/rng.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/record.hpp"
-#include "scaling/cold_start.hpp"
-#include "scaling/victim.hpp"
 
 namespace ridgeline::cluster {
 

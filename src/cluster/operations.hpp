@@ -19,13 +19,13 @@
 #include "cluster/faults/retry.hpp"
 #include "cluster/lifecycle.hpp"
 #include "cluster/part.hpp"
+#include "cluster/scaling/cold_start.hpp"
+#include "cluster/scaling/rolling_update.hpp"
+#include "cluster/scaling/victim.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
 #include "domain/record.hpp"
 #include "routing/router.hpp"
-#include "scaling/cold_start.hpp"
-#include "scaling/rolling_update.hpp"
-#include "scaling/victim.hpp"
 
 namespace ridgeline::cluster {
 

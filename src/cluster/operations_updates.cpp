@@ -5,9 +5,9 @@
 
 #include "cluster/lifecycle.hpp"
 #include "cluster/operations.hpp"
+#include "cluster/scaling/rolling_update.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
-#include "scaling/rolling_update.hpp"
 
 namespace ridgeline::cluster {
 

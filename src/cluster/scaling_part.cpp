@@ -11,6 +11,8 @@
 #include "cluster/lifecycle.hpp"
 #include "cluster/operations.hpp"
 #include "cluster/part.hpp"
+#include "cluster/scaling/metric.hpp"
+#include "cluster/scaling/scaler.hpp"
 #include "core/check.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
@@ -19,8 +21,6 @@
 #include "domain/record.hpp"
 #include "engine/instance.hpp"
 #include "engine/server.hpp"
-#include "scaling/metric.hpp"
-#include "scaling/scaler.hpp"
 
 namespace ridgeline::cluster {
 

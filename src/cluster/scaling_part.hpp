@@ -9,12 +9,12 @@
 
 #include "cluster/operations.hpp"
 #include "cluster/part.hpp"
+#include "cluster/scaling/metric.hpp"
+#include "cluster/scaling/scaler.hpp"
 #include "core/time.hpp"
 #include "core/time_sum.hpp"
 #include "core/units.hpp"
 #include "domain/record.hpp"
-#include "scaling/metric.hpp"
-#include "scaling/scaler.hpp"
 
 namespace ridgeline::cluster {
 

@@ -24,7 +24,6 @@
 #include "deploy/statement.hpp"
 #include "document/catalogue.hpp"
 #include "document/document.hpp"
-#include "engine/schedulers.hpp"
 #include "model/hardware/gpu_spec.hpp"
 #include "model/network_id.hpp"
 #include "scenario/deployment.hpp"
@@ -199,7 +198,7 @@ class LayoutMaker {
       dialect->put(values, engine.version, role, errors);
       keep(errors);
     }
-    const engine::AttentionRanks ranks = scenario::attention_ranks(engine);
+    const auto ranks = scenario::attention_ranks(engine);
     role.gpus = ranks.ranks * ranks.gpus_each * engine.pipeline_parallel_size *
                 engine.prefill_context_parallel_size;
     const std::int64_t per_node = deployment.gpu.gpus_per_node;

@@ -15,14 +15,9 @@
 #include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
+#include "model/weight_format.hpp"
 
 namespace ridgeline::engine {
-
-bool has_experts(const model::ModelSpec& network) {
-  return std::ranges::any_of(network.layers, [](const model::LayerGroup& layer) {
-    return std::holds_alternative<model::MoeFfn>(layer.ffn);
-  });
-}
 
 namespace {
 
@@ -31,7 +26,7 @@ constexpr double kMib = 1024.0 * 1024.0;
 
 /// Whether the network runs in vLLM's second model runner.
 bool runs_second_runner(const model::ModelSpec& network, const Profile& profile) {
-  return profile.dense_in_second_runner && !has_experts(network) &&
+  return profile.dense_in_second_runner && !model::has_experts(network) &&
          std::ranges::none_of(model::cache_groups(network, {}), [](const model::CacheGroup& group) {
            return group.bytes_per_token.value() == 0.0;
          });
@@ -154,7 +149,7 @@ core::Bytes non_torch_bytes(const model::ModelSpec& network,
   const model::Sharding& sharding = options.sharding;
   const std::int64_t ranks = sharding.tensor_parallel_size;
   core::Bytes bytes = core::gibibytes(options.profile.non_torch_gib);
-  const bool shares_experts = sharding.data_parallel_size > 1 && has_experts(network);
+  const bool shares_experts = sharding.data_parallel_size > 1 && model::has_experts(network);
   if (ranks > 1 || shares_experts) {
     bytes += core::gibibytes(kCommunicationGib);
   }

@@ -107,9 +107,6 @@ inline constexpr double kCommunicationGib = 0.4;
 /// 32 layers takes about half a GiB by vLLM's own log line.
 inline constexpr double kGraphMibPerLayer = 0.25;
 
-/// Whether any layer is a mixture of experts, which ranks share.
-[[nodiscard]] bool has_experts(const model::ModelSpec& network);
-
 [[nodiscard]] MemoryPlan plan_memory(const model::ModelSpec& network,
                                      const hardware::GpuSpec& gpu,
                                      const MemoryOptions& options);

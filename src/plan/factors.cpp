@@ -27,6 +27,7 @@
 #include "model/model_spec.hpp"
 #include "model/network_id.hpp"
 #include "model/operators.hpp"
+#include "model/weight_format.hpp"
 #include "plan/demand.hpp"
 #include "plan/doubt.hpp"
 #include "plan/fluid.hpp"
@@ -111,17 +112,12 @@ std::string_view width_word(model::DType type) {
   return bytes >= 2.0 ? "16bit" : bytes >= 1.0 ? "8bit" : "4bit";
 }
 
-bool has_experts(const model::ModelSpec& network) {
-  return std::ranges::any_of(network.layers, [](const model::LayerGroup& group) {
-    return std::holds_alternative<model::MoeFfn>(group.ffn);
-  });
-}
-
 /// The width of what a class works on, as the tables of operators go by.
 std::string_view precision_of(OperatorClass kind, const model::ModelSpec& network) {
   switch (kind) {
     case OperatorClass::kGemm:
-      return width_word(has_experts(network) ? network.precision.attention : network.precision.ffn);
+      return width_word(model::has_experts(network) ? network.precision.attention
+                                                    : network.precision.ffn);
     case OperatorClass::kExperts:
       return width_word(network.precision.ffn);
     case OperatorClass::kDecodeAttention:

@@ -14,6 +14,7 @@
 #include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
+#include "model/weight_format.hpp"
 #include "scenario/engine_settings.hpp"
 #include "scenario/rank_share.hpp"
 #include "scenario/requests.hpp"
@@ -142,7 +143,7 @@ void only_kernel_knows(Resolution& work) {
 }  // namespace
 
 std::int64_t ranks_in_lock_step(const model::ModelSpec& network, const model::Sharding& sharding) {
-  return engine::has_experts(network) ? sharding.data_parallel_size : 1;
+  return model::has_experts(network) ? sharding.data_parallel_size : 1;
 }
 
 void resolve_parallelism(Resolution& work) {

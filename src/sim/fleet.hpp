@@ -14,12 +14,12 @@
 #include "cluster/part.hpp"
 #include "cluster/pools.hpp"
 #include "cluster/request_story.hpp"
+#include "cluster/scaling/scaler.hpp"
 #include "domain/request.hpp"
 #include "domain/tenants.hpp"
 #include "engine/instance.hpp"
 #include "metrics/summary.hpp"
 #include "routing/router.hpp"
-#include "scaling/scaler.hpp"
 #include "scenario/resolve.hpp"
 
 namespace ridgeline::sim {

@@ -11,8 +11,8 @@
 
 #include <fmt/format.h>
 
-#include "admission/admission.hpp"
-#include "admission/settings.hpp"
+#include "cluster/admission/admission.hpp"
+#include "cluster/admission/settings.hpp"
 #include "cluster/admission_part.hpp"
 #include "cluster/part.hpp"
 #include "core/check.hpp"

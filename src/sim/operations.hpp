@@ -6,9 +6,9 @@
 #include <memory>
 
 #include "cluster/cluster.hpp"
+#include "cluster/scaling/scaler.hpp"
 #include "metrics/summary.hpp"
 #include "routing/router.hpp"
-#include "scaling/scaler.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/sections/cluster.hpp"
 

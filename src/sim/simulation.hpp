@@ -10,6 +10,7 @@
 
 #include "cluster/decision.hpp"
 #include "cluster/request_story.hpp"
+#include "cluster/scaling/scaler.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "domain/record.hpp"
@@ -22,7 +23,6 @@
 #include "metrics/series.hpp"
 #include "metrics/summary.hpp"
 #include "routing/router.hpp"
-#include "scaling/scaler.hpp"
 #include "scenario/resolve.hpp"
 #include "sim/driver.hpp"
 #include "sim/step_watch.hpp"

@@ -14,10 +14,10 @@
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "document/reader.hpp"
-#include "engine/capacity.hpp"
 #include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
+#include "model/weight_format.hpp"
 #include "scenario/options.hpp"
 #include "scenario/scenario.hpp"
 #include "sweep/axis_values.hpp"
@@ -60,7 +60,7 @@ std::vector<bool> values_for(const Axis& axis,
   std::vector<bool> has;
   for (const document::Node& value : axis.values) {
     if (axis.derived == Derived::kExpertParallel) {
-      has.push_back(!value.as_bool() || engine::has_experts(network));
+      has.push_back(!value.as_bool() || model::has_experts(network));
     } else {
       const std::int64_t size = value.as_integer();
       has.push_back(size <= gpu.gpus_per_node &&

@@ -31,8 +31,7 @@ core::Result<std::ostream*> Host::open(std::string_view /*key*/) {
   return nullptr;
 }
 void Host::progress(const sim::Progress& /*at*/) {}
-void Host::progress(const sweep::Tally& /*at*/) {}
-void Host::progress(const plan::PlanProgress& /*at*/) {}
+void Host::progress(const Stage& /*at*/) {}
 void Host::progress(std::int64_t /*requests*/, std::optional<double> /*share*/) {}
 
 std::unique_ptr<Host::Watch> Host::watch(Work /*work*/) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <ostream>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,18 +15,21 @@
 namespace ridgeline::sim {
 struct Progress;
 }
-namespace ridgeline::sweep {
-struct Tally;
-}
-namespace ridgeline::plan {
-struct PlanProgress;
-}
 
 namespace ridgeline::verbs {
 
 class Request;
 struct Run;
 struct RunResult;
+
+/// How far a search is: points of a sweep, runs of a plan.
+struct Stage {
+  std::string name = {};   ///< "looking at points", "certifying"; empty where there is one alone.
+  std::int64_t done = 0;   ///< Done in the stage.
+  std::int64_t found = 0;  ///< Done before it began.
+  std::int64_t all = 0;
+  std::string best = {};  ///< The best so far, if any.
+};
 
 /// The program that asks: what a verb tells it, and hears of it, while it works. The command line
 /// is one; a process that calls the library is another.
@@ -59,8 +63,7 @@ class Host {
 
   /// How far the work is, from any thread.
   virtual void progress(const sim::Progress& at);
-  virtual void progress(const sweep::Tally& at);
-  virtual void progress(const plan::PlanProgress& at);
+  virtual void progress(const Stage& at);
   /// Requests of a workload that is read, and how much of it that is where it is known.
   virtual void progress(std::int64_t requests, std::optional<double> share);
 

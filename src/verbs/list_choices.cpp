@@ -11,7 +11,8 @@
 
 #include <fmt/format.h>
 
-#include "admission/registry.hpp"
+#include "cluster/admission/registry.hpp"
+#include "cluster/scaling/registry.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
 #include "document/document.hpp"
@@ -24,7 +25,6 @@
 #include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 #include "routing/registry.hpp"
-#include "scaling/registry.hpp"
 #include "scenario/options.hpp"
 #include "verbs/list_roadmap.hpp"
 #include "verbs/run/registry.hpp"

@@ -219,8 +219,9 @@ Reply reply_with(const std::function<document::Node()>& tree) {
 }
 
 plan::PlanOptions options_of(const PlanJob& job, Host& host) {
-  return {.jobs = job.jobs,
-          .progress = [&host](const plan::PlanProgress& at) { host.progress(at); }};
+  return {.jobs = job.jobs, .progress = [&host](const plan::PlanProgress& at) {
+            host.progress(Stage{.name = at.stage, .done = at.done, .all = at.all, .best = at.best});
+          }};
 }
 
 /// A mix of GPUs for the classes of the question.

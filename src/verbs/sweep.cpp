@@ -103,14 +103,14 @@ int code_of(const std::array<std::int64_t, sweep::kNumStatuses>& by_status) {
 std::vector<std::optional<PointRow>> rows_of(const SweepJob& job, std::int64_t jobs, Host& host) {
   std::vector<std::optional<PointRow>> rows(static_cast<std::size_t>(job.sweep.size()));
   std::mutex mutex;  // So that the host hears the counts in order.
-  sweep::Tally tally{.points = job.sweep.size()};
+  Stage stage{.all = job.sweep.size()};
   const auto watch = host.watch(Host::Work::kOnThreads);
   core::for_each_job(rows.size(), jobs, [&](std::size_t i) {
     if (!host.stop()) {
       rows[i] = row_of(job.sweep, job.measure, static_cast<std::int64_t>(i), host.stop());
       const std::lock_guard lock(mutex);
-      ++tally.done;
-      host.progress(tally);
+      ++stage.done;
+      host.progress(stage);
     }
   });
   return rows;

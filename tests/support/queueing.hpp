@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "admission/settings.hpp"
+#include "cluster/admission/settings.hpp"
 #include "cluster/admission_part.hpp"
 #include "cluster/cluster.hpp"
 #include "cluster/part.hpp"

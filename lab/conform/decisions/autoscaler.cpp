@@ -8,10 +8,10 @@
 
 #include <fmt/format.h>
 
+#include "cluster/scaling/rules.hpp"
 #include "lab/conform/decisions/decision_case.hpp"
 #include "lab/conform/decisions/part.hpp"
 #include "lab/conform/decisions/systems.hpp"
-#include "scaling/rules.hpp"
 
 namespace ridgeline::conform {
 namespace {

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "admission/rules.hpp"
-#include "admission/token_bucket.hpp"
+#include "cluster/admission/rules.hpp"
+#include "cluster/admission/token_bucket.hpp"
 #include "cluster/disaggregation/deciders/deciders.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"

@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "admission/rules.hpp"
+#include "cluster/admission/rules.hpp"
 #include "cluster/disaggregation/deciders/deciders.hpp"
 #include "core/units.hpp"
 #include "lab/conform/decisions/decision_case.hpp"

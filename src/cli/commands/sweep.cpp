@@ -266,15 +266,18 @@ ExitCode run_sweep(const Arguments& arguments, const Manners& manners) {
   }
   ProgressDisplay display(*mode, manners.err);
   const InterruptGuard guard;
-  const auto tally =
-      sweep::run_shard(job->sweep,
-                       job->measure,
-                       *store,
-                       {.shard = *shard,
-                        .jobs = *jobs,
-                        .clock = [&display] { return display.wall_seconds(); },
-                        .progress = [&display](const sweep::Tally& at) { display.update(at); }},
-                       InterruptGuard::flag());
+  const auto tally = sweep::run_shard(
+      job->sweep,
+      job->measure,
+      *store,
+      {.shard = *shard,
+       .jobs = *jobs,
+       .clock = [&display] { return display.wall_seconds(); },
+       .progress =
+           [&display](const sweep::Tally& at) {
+             display.update(verbs::Stage{.done = at.done, .found = at.found, .all = at.points});
+           }},
+      InterruptGuard::flag());
   display.finish();
   if (!tally) {
     return give_up(tally.error(), manners);

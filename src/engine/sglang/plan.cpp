@@ -27,6 +27,7 @@
 #include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
+#include "model/weight_format.hpp"
 
 namespace ridgeline::engine::sglang {
 namespace {
@@ -116,7 +117,7 @@ core::Errors refusals(const PlanInputs& in) {
   refuse(sharding.data_parallel_size > 1 && !has_ranks,
          "data_parallel_size",
          "data parallelism without enable_dp_attention");
-  refuse(has_ranks && !has_experts(in.network),
+  refuse(has_ranks && !model::has_experts(in.network),
          "enable_dp_attention",
          "attention in data parallel of a network without experts");
   refuse(sharding.prefill_context_parallel_size > 1,

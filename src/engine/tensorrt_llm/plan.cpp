@@ -21,6 +21,7 @@
 #include "engine/tensorrt_llm/settings.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
+#include "model/weight_format.hpp"
 
 namespace ridgeline::engine::tensorrt_llm {
 namespace {
@@ -49,7 +50,7 @@ core::Errors not_modelled(const PlanInputs& in) {
   refuse(in.sharding.data_parallel_size > 1 && !has_ranks,
          "data_parallel_size",
          "data parallelism without enable_attention_dp");
-  refuse(has_ranks && !has_experts(in.network),
+  refuse(has_ranks && !model::has_experts(in.network),
          "enable_attention_dp",
          "attention in data parallel of a network without experts");
   refuse(has_ranks && in.sharding.pipeline_parallel_size > 1,

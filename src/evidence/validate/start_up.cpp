@@ -9,13 +9,13 @@
 
 #include <fmt/format.h>
 
+#include "cluster/scaling/cold_start.hpp"
 #include "core/units.hpp"
 #include "document/document.hpp"
 #include "evidence/validate/deployment.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/loose_node.hpp"
 #include "evidence/validate/prediction.hpp"
-#include "scaling/cold_start.hpp"
 #include "scenario/accuracy_question.hpp"
 #include "scenario/cache_room.hpp"
 #include "scenario/deployment.hpp"

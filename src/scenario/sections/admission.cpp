@@ -11,9 +11,9 @@
 
 #include <fmt/format.h>
 
-#include "admission/rate_limit.hpp"
-#include "admission/registry.hpp"
-#include "admission/settings.hpp"
+#include "cluster/admission/rate_limit.hpp"
+#include "cluster/admission/registry.hpp"
+#include "cluster/admission/settings.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "domain/tenants.hpp"

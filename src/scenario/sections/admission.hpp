@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "admission/settings.hpp"
+#include "cluster/admission/settings.hpp"
 #include "core/time.hpp"
 
 namespace ridgeline::scenario {

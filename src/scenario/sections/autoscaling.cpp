@@ -14,13 +14,13 @@
 
 #include <fmt/format.h>
 
+#include "cluster/scaling/metric.hpp"
+#include "cluster/scaling/registry.hpp"
+#include "cluster/scaling/victim.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "document/document.hpp"
-#include "scaling/metric.hpp"
-#include "scaling/registry.hpp"
-#include "scaling/victim.hpp"
 #include "scenario/findings.hpp"
 #include "scenario/options.hpp"
 #include "scenario/scenario.hpp"

@@ -4,11 +4,11 @@
 #include <optional>
 #include <string>
 
+#include "cluster/scaling/registry.hpp"
+#include "cluster/scaling/victim.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "document/document.hpp"
-#include "scaling/registry.hpp"
-#include "scaling/victim.hpp"
 
 namespace ridgeline::scenario {
 

@@ -10,13 +10,13 @@
 
 #include <fmt/format.h>
 
+#include "cluster/scaling/cold_start.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "document/document.hpp"
 #include "document/reader.hpp"
 #include "model/operators.hpp"
-#include "scaling/cold_start.hpp"
 #include "scenario/deployment.hpp"
 #include "scenario/options.hpp"
 #include "scenario/time_value.hpp"

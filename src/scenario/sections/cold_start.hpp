@@ -3,10 +3,10 @@
 #include <optional>
 #include <string_view>
 
+#include "cluster/scaling/cold_start.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
 #include "document/document.hpp"
-#include "scaling/cold_start.hpp"
 #include "scenario/deployment.hpp"
 
 namespace ridgeline::scenario {

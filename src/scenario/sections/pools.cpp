@@ -13,11 +13,11 @@
 
 #include <fmt/format.h>
 
+#include "cluster/scaling/metric.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "document/reader.hpp"
 #include "routing/registry.hpp"
-#include "scaling/metric.hpp"
 #include "scenario/engine_settings.hpp"
 #include "scenario/findings.hpp"
 #include "scenario/option_reader.hpp"

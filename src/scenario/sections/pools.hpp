@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "cluster/scaling/registry.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
-#include "scaling/registry.hpp"
 #include "scenario/options.hpp"
 #include "scenario/scenario.hpp"
 

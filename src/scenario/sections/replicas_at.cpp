@@ -9,12 +9,12 @@
 
 #include <fmt/format.h>
 
+#include "cluster/scaling/cron.hpp"
 #include "core/parse.hpp"
 #include "core/result.hpp"
 #include "core/text.hpp"
 #include "core/time.hpp"
 #include "document/document.hpp"
-#include "scaling/cron.hpp"
 #include "scenario/options.hpp"
 #include "scenario/time_value.hpp"
 

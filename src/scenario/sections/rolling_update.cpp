@@ -12,11 +12,11 @@
 
 #include <fmt/format.h>
 
+#include "cluster/scaling/rolling_update.hpp"
 #include "core/text.hpp"
 #include "core/time.hpp"
 #include "document/document.hpp"
 #include "document/reader.hpp"
-#include "scaling/rolling_update.hpp"
 #include "scenario/findings.hpp"
 #include "scenario/options.hpp"
 #include "scenario/scenario.hpp"

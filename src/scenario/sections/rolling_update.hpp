@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "cluster/scaling/rolling_update.hpp"
 #include "core/time.hpp"
-#include "scaling/rolling_update.hpp"
 
 namespace ridgeline::scenario {
 

@@ -13,8 +13,8 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
-#include "admission/registry.hpp"
-#include "admission/settings.hpp"
+#include "cluster/admission/registry.hpp"
+#include "cluster/admission/settings.hpp"
 #include "cluster/admission_part.hpp"
 #include "cluster/cluster.hpp"
 #include "cluster/part.hpp"

@@ -10,8 +10,8 @@
 
 #include <rapidcheck.h>
 
-#include "admission/registry.hpp"
-#include "admission/settings.hpp"
+#include "cluster/admission/registry.hpp"
+#include "cluster/admission/settings.hpp"
 #include "cluster/cluster.hpp"
 #include "cluster/faults/fault.hpp"
 #include "cluster/faults/plan.hpp"
@@ -19,6 +19,8 @@
 #include "cluster/kv_offload.hpp"
 #include "cluster/link/kv_link.hpp"
 #include "cluster/operations.hpp"
+#include "cluster/scaling/metric.hpp"
+#include "cluster/scaling/registry.hpp"
 #include "cluster/store/eviction.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
@@ -30,8 +32,6 @@
 #include "engine/options.hpp"
 #include "engine/server.hpp"
 #include "routing/registry.hpp"
-#include "scaling/metric.hpp"
-#include "scaling/registry.hpp"
 #include "support/drive.hpp"
 #include "support/linear_model.hpp"
 #include "support/recording_sink.hpp"

@@ -16,7 +16,7 @@ TEST(CallHost, TellsHowFarASearchIsAndAsksWhileThreadsWork) {
   hooks.progress = [&](const Progress& progress) { done = progress.done; };
   hooks.interrupted = [] { return true; };
   CallHost host(hooks);
-  host.progress(sweep::Tally{.points = 4, .done = 3});
+  host.progress(verbs::Stage{.done = 3, .all = 4});
   EXPECT_EQ(done, 3);
   EXPECT_FALSE(host.stop());
   EXPECT_EQ(host.watch(verbs::Host::Work::kHere), nullptr);

@@ -10,8 +10,8 @@
 
 #include <gtest/gtest.h>
 
-#include "admission/admission.hpp"
-#include "admission/settings.hpp"
+#include "cluster/admission/admission.hpp"
+#include "cluster/admission/settings.hpp"
 #include "cluster/cluster.hpp"
 #include "cluster/part.hpp"
 #include "core/ids.hpp"

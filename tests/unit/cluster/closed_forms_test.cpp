@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "admission/settings.hpp"
+#include "cluster/admission/settings.hpp"
 #include "core/time.hpp"
 #include "routing/parameters.hpp"
 #include "routing/router.hpp"

@@ -11,14 +11,15 @@
 
 #include <gtest/gtest.h>
 
-#include "admission/registry.hpp"
-#include "admission/settings.hpp"
+#include "cluster/admission/registry.hpp"
+#include "cluster/admission/settings.hpp"
 #include "cluster/admission_part.hpp"
 #include "cluster/cluster.hpp"
 #include "cluster/faults/fault.hpp"
 #include "cluster/faults/plan.hpp"
 #include "cluster/operations.hpp"
 #include "cluster/part.hpp"
+#include "cluster/scaling/registry.hpp"
 #include "cluster/scaling_part.hpp"
 #include "cluster/step_time_predictor.hpp"
 #include "core/ids.hpp"
@@ -31,7 +32,6 @@
 #include "engine/options.hpp"
 #include "engine/server.hpp"
 #include "routing/registry.hpp"
-#include "scaling/registry.hpp"
 #include "support/linear_model.hpp"
 #include "support/recording_sink.hpp"
 

@@ -7,13 +7,13 @@
 #include <gtest/gtest.h>
 
 #include "cluster/lifecycle.hpp"
+#include "cluster/scaling/policies/policies.hpp"
+#include "cluster/scaling/registry.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/record.hpp"
 #include "operated.hpp"
-#include "scaling/policies/policies.hpp"
-#include "scaling/registry.hpp"
 #include "support/linear_model.hpp"
 
 namespace ridgeline::cluster {

@@ -4,12 +4,12 @@
 
 #include "cluster/lifecycle.hpp"
 #include "cluster/operations.hpp"
+#include "cluster/scaling/policies/policies.hpp"
+#include "cluster/scaling/registry.hpp"
 #include "core/ids.hpp"
 #include "core/time.hpp"
 #include "domain/record.hpp"
 #include "operated.hpp"
-#include "scaling/policies/policies.hpp"
-#include "scaling/registry.hpp"
 
 namespace ridgeline::cluster {
 namespace {

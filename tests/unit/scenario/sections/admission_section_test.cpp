@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "admission/settings.hpp"
+#include "cluster/admission/settings.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "document/document.hpp"

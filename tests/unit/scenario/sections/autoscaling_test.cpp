@@ -5,10 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cluster/scaling/metric.hpp"
+#include "cluster/scaling/victim.hpp"
 #include "core/time.hpp"
 #include "document/document.hpp"
-#include "scaling/metric.hpp"
-#include "scaling/victim.hpp"
 
 namespace ridgeline::scenario {
 namespace {

@@ -5,10 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include "cluster/scaling/cold_start.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "document/document.hpp"
-#include "scaling/cold_start.hpp"
 #include "unit/scenario/resolving.hpp"
 
 namespace ridgeline::scenario {

@@ -53,6 +53,7 @@ CASES: list[tuple[str, list[str], dict[str, Any]]] = [
     ("plan", FLAGS, {**SCENARIO, "workload": {"request_rate": 4, "input_len": 64, "output_len": 8}}),
     ("deploy", [*WORKLOAD, "--save-dir", "{folder}/out"], {**SCENARIO, "save_dir": "{folder}/out"}),
     ("deploy", WORKLOAD, SCENARIO),
+    ("upgrade", [*WORKLOAD, "--from", "vllm@0.14"], {**SCENARIO, "from": "vllm@0.14"}),
 ]
 
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -10,12 +11,17 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <variant>
 #include <vector>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/result.hpp"
 #include "core/units.hpp"
+#include "document/document.hpp"
+#include "document/node_builder.hpp"
+#include "document/reader.hpp"
 
 namespace ridgeline::engine {
 namespace {
@@ -153,144 +159,222 @@ const std::array<Profile, 14>& table() {
   return kProfiles;
 }
 
-/// A switch in words: what an engine does that has it on, and one that has it off.
-struct SwitchText {
-  bool Profile::* on;
-  std::string_view if_on;
-  std::string_view if_off;
-};
+/// GraphSizes by their places.
+constexpr auto kGraphSizeWords =
+    std::to_array<std::string_view>({"every-8-to-512", "every-8", "every-8-then-16"});
 
-constexpr auto kSwitchTexts = std::to_array<SwitchText>({
-    {&Profile::async_by_default, "asynchronous by default", "synchronous by default"},
-    {&Profile::async_skips_last_token,
+constexpr auto kRules = std::to_array<Rule>({
+    {"async_by_default",
+     &Profile::async_by_default,
+     "asynchronous by default",
+     "synchronous by default"},
+    {"async_skips_last_token",
+     &Profile::async_skips_last_token,
      "asynchronous steps leave out requests whose last token is in flight",
      "asynchronous steps waste one on every end"},
-    {&Profile::reserve_full_prompt,
+    {"reserve_full_prompt",
+     &Profile::reserve_full_prompt,
      "admits only requests whose whole prompt has blocks",
      "admits requests whose next chunk has blocks"},
-    {&Profile::free_unhashed_first,
+    {"free_unhashed_first",
+     &Profile::free_unhashed_first,
      "reuses blocks without findable content first",
      "reuses freed blocks last"},
-    {&Profile::has_watermark, "watermark at admission", "no watermark"},
-    {&Profile::has_priority_policy, "priority scheduling", "no priority scheduling"},
-    {&Profile::victim_returns_budget,
+    {"has_watermark", &Profile::has_watermark, "watermark at admission", "no watermark"},
+    {"has_priority_policy",
+     &Profile::has_priority_policy,
+     "priority scheduling",
+     "no priority scheduling"},
+    {"victim_returns_budget",
+     &Profile::victim_returns_budget,
      "a victim leaves the step it was in",
      "a victim stays in the step it was in"},
-    {&Profile::cursor_follows_every_victim,
+    {"cursor_follows_every_victim",
+     &Profile::cursor_follows_every_victim,
      "no request is missed after a preemption",
      "a request behind an unscheduled victim may be missed"},
-    {&Profile::updates_running_only,
+    {"updates_running_only",
+     &Profile::updates_running_only,
      "what a preempted request sampled is lost",
      "what a preempted request sampled is kept"},
-    {&Profile::whole_prompt_blocks_queue,
+    {"whole_prompt_blocks_queue",
+     &Profile::whole_prompt_blocks_queue,
      "an uncut prompt that does not fit ends admission",
      "an uncut prompt that does not fit is passed over"},
-    {&Profile::ignores_whole_prompt, "prompts are always cut", "prompts may be kept whole"},
-    {&Profile::has_skipped_queue,
+    {"ignores_whole_prompt",
+     &Profile::ignores_whole_prompt,
+     "prompts are always cut",
+     "prompts may be kept whole"},
+    {"has_skipped_queue",
+     &Profile::has_skipped_queue,
      "a queue for requests passed over",
      "requests passed over stay at the head of the queue"},
-    {&Profile::reverses_passed_over,
+    {"reverses_passed_over",
+     &Profile::reverses_passed_over,
      "requests passed over go back in reverse order",
      "requests passed over keep their order"},
-    {&Profile::masks_beside_forward,
+    {"masks_beside_forward",
+     &Profile::masks_beside_forward,
      "makes grammar masks while the forward pass runs",
      "makes grammar masks before the forward pass"},
-    {&Profile::lookahead_from_first_chunk,
+    {"lookahead_from_first_chunk",
+     &Profile::lookahead_from_first_chunk,
      "draft slots from the first chunk on",
      "draft slots from the second chunk on"},
-    {&Profile::pads_single_tokens_to_drafts,
+    {"pads_single_tokens_to_drafts",
+     &Profile::pads_single_tokens_to_drafts,
      "pads single tokens to the drafts' length",
      "single tokens as they are"},
-    {&Profile::drafts_take_input_slots,
+    {"drafts_take_input_slots",
+     &Profile::drafts_take_input_slots,
      "a draft model takes input positions",
      "a draft model takes no input positions"},
-    {&Profile::hashes_less_all_drafts, "caches tokens less all drafts", "caches all tokens known"},
-    {&Profile::keeps_drafts_of_preempted,
+    {"hashes_less_all_drafts",
+     &Profile::hashes_less_all_drafts,
+     "caches tokens less all drafts",
+     "caches all tokens known"},
+    {"keeps_drafts_of_preempted",
+     &Profile::keeps_drafts_of_preempted,
      "a preempted request keeps its drafts",
      "a preempted request drops its drafts"},
-    {&Profile::draft_drops_block_per_layout,
+    {"draft_drops_block_per_layout",
+     &Profile::draft_drops_block_per_layout,
      "drafts give up a cached block per layout",
      "drafts give up one cached block"},
-    {&Profile::keeps_last_position_free,
+    {"keeps_last_position_free",
+     &Profile::keeps_last_position_free,
      "computes up to max_model_len - 1",
      "computes up to max_model_len"},
-    {&Profile::waits_for_stale_steps,
+    {"waits_for_stale_steps",
+     &Profile::waits_for_stale_steps,
      "a preempted request waits for its steps in flight",
      "a preempted request may resume at once"},
-    {&Profile::windows_keep_steps_in_flight,
+    {"windows_keep_steps_in_flight",
+     &Profile::windows_keep_steps_in_flight,
      "windows keep what steps in flight read",
      "windows move on at schedule time"},
-    {&Profile::caps_windows_at_admission,
+    {"caps_windows_at_admission",
+     &Profile::caps_windows_at_admission,
      "windows ask for what they can hold",
      "windows ask for the whole prompt"},
-    {&Profile::remote_rounds_up_to_blocks,
+    {"remote_rounds_up_to_blocks",
+     &Profile::remote_rounds_up_to_blocks,
      "remote KV counts in whole blocks",
      "remote KV counts in tokens"},
-    {&Profile::remote_load_spares_prefills,
+    {"remote_load_spares_prefills",
+     &Profile::remote_load_spares_prefills,
      "remote loads spare running prefills",
      "remote loads take what is free"},
-    {&Profile::remote_abort_waits_for_load,
+    {"remote_abort_waits_for_load",
+     &Profile::remote_abort_waits_for_load,
      "an abort waits for its load",
      "an abort frees a load's blocks at once"},
-    {&Profile::frees_uncached_in_order,
+    {"frees_uncached_in_order",
+     &Profile::frees_uncached_in_order,
      "frees uncached blocks first to last",
      "frees blocks last to first"},
-    {&Profile::prefix_stats_in_blocks,
+    {"prefix_stats_in_blocks",
+     &Profile::prefix_stats_in_blocks,
      "prefix statistics in blocks",
      "prefix statistics in tokens"},
-    {&Profile::prefix_stats_split_preempted,
+    {"prefix_stats_split_preempted",
+     &Profile::prefix_stats_split_preempted,
      "prefix statistics keep preempted requests apart",
      "one prefix statistic for all"},
-    {&Profile::prefix_stats_per_lookup,
+    {"prefix_stats_per_lookup",
+     &Profile::prefix_stats_per_lookup,
      "prefix statistics count every look-up",
      "prefix statistics count admissions"},
-    {&Profile::counts_preemptions, "counts preemptions", "does not count preemptions"},
-    {&Profile::sorts_to_sample,
+    {"counts_preemptions",
+     &Profile::counts_preemptions,
+     "counts preemptions",
+     "does not count preemptions"},
+    {"sorts_to_sample",
+     &Profile::sorts_to_sample,
      "samples by sorting the logits",
      "samples without sorting the logits"},
-    {&Profile::dense_in_second_runner,
+    {"dense_in_second_runner",
+     &Profile::dense_in_second_runner,
      "dense networks sample in less memory",
      "dense networks sample as the others"},
-    {&Profile::fuses_all_reduce,
+    {"fuses_all_reduce",
+     &Profile::fuses_all_reduce,
      "all-reduces fused with what follows",
      "all-reduces by themselves"},
-    {&Profile::logs_tokens_of_longest,
+    {"logs_tokens_of_longest",
+     &Profile::logs_tokens_of_longest,
      "logs the cache as tokens of its longest requests",
      "logs the cache as tokens of its blocks"},
-    {&Profile::needs_block_per_sequence,
+    {"needs_block_per_sequence",
+     &Profile::needs_block_per_sequence,
      "a block for each sequence where layers keep states",
      "more sequences than blocks where layers keep states"},
-    {&Profile::whole_graphs, "whole CUDA graphs of decodes", "CUDA graphs of decodes in pieces"},
-    {&Profile::graphs_count_drafts,
+    {"whole_graphs",
+     &Profile::whole_graphs,
+     "whole CUDA graphs of decodes",
+     "CUDA graphs of decodes in pieces"},
+    {"graphs_count_drafts",
+     &Profile::graphs_count_drafts,
      "the largest CUDA graph counts drafts",
      "the largest CUDA graph counts no drafts"},
-    {&Profile::graphs_include_budget,
+    {"graphs_include_budget",
+     &Profile::graphs_include_budget,
      "a CUDA graph of the whole token budget",
      "no CUDA graph of the whole token budget"},
-    {&Profile::larger_graphs_on_blackwell,
+    {"larger_graphs_on_blackwell",
+     &Profile::larger_graphs_on_blackwell,
      "CUDA graphs to 1024 tokens on Blackwell",
      "CUDA graphs to 512 tokens on Blackwell"},
-    {&Profile::larger_budget_on_large_gpus,
+    {"larger_budget_on_large_gpus",
+     &Profile::larger_budget_on_large_gpus,
      "a budget of 16384 tokens on GPUs of 160 GiB",
      "a budget of 8192 tokens on GPUs of 160 GiB"},
-    {&Profile::small_budget_of_batched_experts,
+    {"small_budget_of_batched_experts",
+     &Profile::small_budget_of_batched_experts,
      "a budget of 256 tokens with DeepEP's low-latency kernels",
      "the GPU's budget with DeepEP's low-latency kernels"},
-    {&Profile::has_scheduled_tokens, "max_num_scheduled_tokens", "no max_num_scheduled_tokens"},
-    {&Profile::has_performance_mode, "performance_mode", "no performance_mode"},
-    {&Profile::has_draft_levels, "drafts by the requests of a step", "a fixed number of drafts"},
-    {&Profile::thins_windows,
+    {"has_scheduled_tokens",
+     &Profile::has_scheduled_tokens,
+     "max_num_scheduled_tokens",
+     "no max_num_scheduled_tokens"},
+    {"has_performance_mode",
+     &Profile::has_performance_mode,
+     "performance_mode",
+     "no performance_mode"},
+    {"has_draft_levels",
+     &Profile::has_draft_levels,
+     "drafts by the requests of a step",
+     "a fixed number of drafts"},
+    {"thins_windows",
+     &Profile::thins_windows,
      "keeps few blocks of windows findable",
      "keeps all blocks of windows findable"},
-    {&Profile::spares_prompt_end,
+    {"spares_prompt_end",
+     &Profile::spares_prompt_end,
      "several draft modules keep chunks off the prompt's end",
      "several draft modules leave chunks alone"},
-    {&Profile::caches_states,
+    {"caches_states",
+     &Profile::caches_states,
      "caches prefixes of networks with states",
      "caches no prefixes of networks with states"},
-    {&Profile::graphs_in_kv_budget,
+    {"graphs_in_kv_budget",
+     &Profile::graphs_in_kv_budget,
      "CUDA graphs in the KV budget",
      "CUDA graphs on top of the KV budget"},
+    {"samples_by_triton",
+     &Profile::samples_by_triton,
+     "a Triton kernel finds the cut of a sample",
+     "no Triton kernel samples"},
+    {"graph_sizes", &Profile::graph_sizes, "", ""},
+    {"default_gpu_memory_utilization",
+     &Profile::default_gpu_memory_utilization,
+     "gpu_memory_utilization {}",
+     ""},
+    {"non_torch_gib", &Profile::non_torch_gib, "libraries take {} GiB", ""},
+    {"fused_all_reduce_gib",
+     &Profile::fused_all_reduce_gib,
+     "fused all-reduces take {} GiB more",
+     ""},
 });
 
 std::string_view text_of(GraphSizes sizes) {
@@ -329,6 +413,72 @@ std::span<const Profile> profiles() {
   return table();
 }
 
+std::span<const Rule> rules() {
+  return kRules;
+}
+
+document::Node value_of(const Rule& rule, const Profile& profile) {
+  if (const auto* is_on = std::get_if<bool Profile::*>(&rule.member)) {
+    return document::bool_node(profile.*(*is_on));
+  }
+  if (const auto* number = std::get_if<double Profile::*>(&rule.member)) {
+    return document::number_node(profile.*(*number));
+  }
+  return document::text_node(kGraphSizeWords.at(static_cast<std::size_t>(profile.graph_sizes)));
+}
+
+std::string text_of(const Rule& rule, const Profile& profile) {
+  if (const auto* is_on = std::get_if<bool Profile::*>(&rule.member)) {
+    return std::string(profile.*(*is_on) ? rule.if_on : rule.if_off);
+  }
+  if (const auto* number = std::get_if<double Profile::*>(&rule.member)) {
+    return fmt::format(fmt::runtime(rule.if_on), profile.*(*number));
+  }
+  return std::string(text_of(profile.graph_sizes));
+}
+
+core::Result<Profile> with_rule(Profile profile,
+                                std::string_view name,
+                                const document::Node& value) {
+  const auto refuse = [&](std::string message, std::string hint) {
+    return core::fail(core::Error{
+        .message = std::move(message), .where = value.where(), .hint = std::move(hint)});
+  };
+  const auto* const rule = std::ranges::find(kRules, name, &Rule::name);
+  if (rule == kRules.end()) {
+    std::vector<std::string> names;
+    for (const Rule& known : kRules) {
+      names.emplace_back(known.name);
+    }
+    const auto near = document::nearest(name, names);
+    return refuse(fmt::format("\"{}\" is no rule of vLLM's versions", name),
+                  near ? fmt::format("did you mean '{}'?", *near) : std::string());
+  }
+  const auto expected = [&](std::string_view what) {
+    return refuse(fmt::format("found {}, expected {}", value.describe(), what), {});
+  };
+  if (const auto* is_on = std::get_if<bool Profile::*>(&rule->member)) {
+    if (value.kind() != document::Node::Kind::kBool) {
+      return expected("true or false");
+    }
+    profile.*(*is_on) = value.as_bool();
+  } else if (const auto* number = std::get_if<double Profile::*>(&rule->member)) {
+    if (!value.is_number() || value.as_real() < 0.0) {
+      return expected("a number from 0");
+    }
+    profile.*(*number) = value.as_real();
+  } else {
+    const auto* const word = value.is_string()
+                                 ? std::ranges::find(kGraphSizeWords, value.as_string())
+                                 : kGraphSizeWords.end();
+    if (word == kGraphSizeWords.end()) {
+      return expected(fmt::format("one of {}", fmt::join(kGraphSizeWords, ", ")));
+    }
+    profile.graph_sizes = static_cast<GraphSizes>(word - kGraphSizeWords.begin());
+  }
+  return profile;
+}
+
 std::vector<std::string> distinctions(const Profile& profile) {
   const auto all = profiles();
   const auto place = std::find_if(
@@ -336,18 +486,10 @@ std::vector<std::string> distinctions(const Profile& profile) {
   const bool is_oldest = place == all.begin() || place == all.end();
   const Profile& other = is_oldest ? all[1] : *(place - 1);
   std::vector<std::string> texts;
-  for (const auto& text : kSwitchTexts) {
-    const bool on = profile.*(text.on);
-    if (on != other.*(text.on)) {
-      texts.emplace_back(on ? text.if_on : text.if_off);
+  for (const Rule& rule : kRules) {
+    if (std::string text = text_of(rule, profile); text != text_of(rule, other)) {
+      texts.push_back(std::move(text));
     }
-  }
-  if (profile.graph_sizes != other.graph_sizes) {
-    texts.emplace_back(text_of(profile.graph_sizes));
-  }
-  if (profile.default_gpu_memory_utilization != other.default_gpu_memory_utilization) {
-    texts.push_back(
-        fmt::format("gpu_memory_utilization {}", profile.default_gpu_memory_utilization));
   }
   if (texts.empty()) {
     texts.push_back("as " + other.name);

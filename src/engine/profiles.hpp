@@ -4,10 +4,12 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "core/result.hpp"
 #include "core/units.hpp"
+#include "document/document.hpp"
 
 namespace ridgeline::engine {
 
@@ -161,6 +163,22 @@ struct Profile {
 
 /// All profiles, oldest first.
 [[nodiscard]] std::span<const Profile> profiles();
+
+/// One member of Profile by its name, in words.
+struct Rule {
+  std::string_view name;
+  std::variant<bool Profile::*, double Profile::*, GraphSizes Profile::*> member;
+  std::string_view if_on;   ///< What an engine with it does; a number in place of {}.
+  std::string_view if_off;  ///< What one without it does.
+};
+[[nodiscard]] std::span<const Rule> rules();
+[[nodiscard]] document::Node value_of(const Rule& rule, const Profile& profile);
+[[nodiscard]] std::string text_of(const Rule& rule, const Profile& profile);
+/// The profile with another value of a rule. Fails where there is none of that name, and for a
+/// value of another kind.
+[[nodiscard]] core::Result<Profile> with_rule(Profile profile,
+                                              std::string_view name,
+                                              const document::Node& value);
 
 /// What `profile` does differently from the one before it, in a few words each; of the oldest, what
 /// it does differently from what came later.

@@ -43,6 +43,7 @@ namespace {
 
 /// What `set` calls the GPU's document.
 constexpr std::string_view kHardware = "hardware";
+constexpr std::string_view kRules = "rules";
 
 core::Result<std::unique_ptr<latency::StepTimeModel>> make_latency(Resolution& work) {
   const LatencySection& latency = work.section().latency;
@@ -227,11 +228,32 @@ void check_versions_settings(Resolution& work) {
   }
 }
 
-/// What vLLM's version brings.
-void follow_vllm(Resolution& work) {
+/// Rules of the version that `set` changes.
+void set_rules(Resolution& work, bool is_vllm) {
+  for (const Patch& patch : work.section().patches) {
+    const std::string field = fmt::format("set.{}.{}", patch.target, patch.key);
+    engine::Profile& profile = work.out->engine.profile;
+    if (patch.target != kRules) {
+      continue;
+    }
+    if (!is_vllm) {
+      work.note(field, "only rules of vLLM's versions can be set", "--engine-version vllm@0.20");
+    } else if (auto changed = work.keep(with_rule(profile, patch.key, patch.value), field)) {
+      profile = std::move(*changed);
+    }
+  }
+}
+
+/// What the version brings.
+void set_version(Resolution& work, bool is_vllm) {
+  if (!is_vllm) {
+    set_rules(work, is_vllm);
+    return;
+  }
   if (auto profile = work.keep(engine::find_profile(work.engine().version), "engine.version")) {
     work.out->engine.profile = std::move(*profile);
   }
+  set_rules(work, is_vllm);
   choose_sampler(work);
   check_versions_settings(work);
 }
@@ -276,9 +298,7 @@ void look_up(Resolution& work) {
   work.out->gpu = std::move(*gpu);
   set_cache_format(work.engine(), work.out->network);
   warn_of_engine_version(work, *choice);
-  if (choice->engine->own == nullptr) {
-    follow_vllm(work);
-  }
+  set_version(work, choice->engine->own == nullptr);
   warn_of_unread_keys(work);
   warn_of_changed_gpu(work);
   if (work.engine().generation_config == "vllm") {

@@ -152,11 +152,11 @@ class Loader {
     for (const auto& member : node.members()) {
       const auto dot = member.key.find('.');
       const std::string target = member.key.substr(0, dot);
-      if (dot == std::string::npos || (target != "model" && target != "hardware")) {
+      if (dot == std::string::npos || (target != "model" && target != "hardware" && target != "rules")) {
         errors_.push_back({.field = fmt::format("{}.{}", kSet, member.key),
-                           .message = "expected model.<key> or hardware.<key>",
+                           .message = "expected model.<key>, hardware.<key> or rules.<key>",
                            .where = member.where,
-                           .hint = "model.num_hidden_layers, hardware.mem_bandwidth"});
+                           .hint = "model.num_hidden_layers, hardware.mem_bandwidth, rules.reserve_full_prompt"});
         continue;
       }
       Patch patch{.target = target, .key = member.key.substr(dot + 1), .value = member.value};

@@ -137,7 +137,7 @@ struct ServingSection {
 
 /// A what-if on a value of the network's or the GPU's document, applied before it is built.
 struct Patch {
-  std::string target;  ///< "model" or "hardware".
+  std::string target;  ///< "model", "hardware" or "rules", those of the engine's version.
   std::string key;     ///< Dotted below the target: "num_hidden_layers".
   document::Node value;
 };

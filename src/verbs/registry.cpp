@@ -38,6 +38,7 @@ std::span<const Verb> verbs() {
       sweep_verb(),
       deploy_verb(),
       plan_verb(),
+      upgrade_verb(),
       {.name = "observe",
        .summary = "send a workload to a running server and measure it",
        .own = Own::kObserve},

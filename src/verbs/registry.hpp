@@ -29,6 +29,7 @@ Verb calibrate_verb();
 Verb sweep_verb();
 Verb deploy_verb();
 Verb plan_verb();
+Verb upgrade_verb();
 
 // Parts of verbs in files of their own.
 /// `run` with `compare`: the same requests by each of several step-time models, side by side.

@@ -1,0 +1,60 @@
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/result.hpp"
+#include "document/document.hpp"
+#include "document/node_path.hpp"
+#include "report/palette.hpp"
+#include "verbs/host.hpp"
+#include "verbs/request.hpp"
+#include "verbs/verb.hpp"
+
+namespace ridgeline::verbs {
+namespace {
+
+using document::Node;
+
+core::Result<Reply> answer(std::string_view versions) {
+  Request request(*document::parse_json(
+      fmt::format(
+          R"({{"model": "llama-3.1-8b", "gpu": "h100", {}, "workload": {{)"
+          R"("request_rate": 20, "input_len": 700, "output_len": 40, "num_prompts": 60}}}})",
+          versions),
+      ""));
+  Host host;
+  return find_verb("upgrade")->run(request, host);
+}
+
+TEST(Upgrade, ItsPartsSumToTheWhole) {
+  const Node tree = answer(R"("from": "vllm@0.11", "to": "vllm@0.20")")->tree();
+  for (const Node::Member& whole : node_at(tree, "worth").members()) {
+    double sum = 0.0;
+    for (const Node& part : node_at(tree, "parts").items()) {
+      sum += node_at(part, "worth." + whole.key).as_real();
+    }
+    EXPECT_NEAR(sum, whole.value.as_real(), 1e-6) << whole.key;
+  }
+}
+
+TEST(Upgrade, SaysWhatChangesAndWhatKeepsTheOld) {
+  const auto reply = answer(R"("from": "vllm@0.11", "to": "vllm@0.20")");
+  const std::string text = *reply->text("markdown", {});
+  EXPECT_THAT(text, testing::HasSubstr("asynchronous by default"));
+  EXPECT_THAT(text, testing::HasSubstr("--no-async-scheduling"));
+  EXPECT_THAT(text, testing::HasSubstr("engine.async_scheduling"));
+  EXPECT_THAT(text, testing::HasSubstr("no effect on this load"));
+}
+
+TEST(Upgrade, ComparesVersionsOfVllmAlone) {
+  const auto refused = answer(R"("to": "sglang@0.5.5")");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().front().field, "to");
+}
+
+}  // namespace
+}  // namespace ridgeline::verbs

@@ -65,10 +65,10 @@ std::vector<ClosedForm> closed_forms() {
   };
 }
 
-class ClosedForms : public testing::TestWithParam<ClosedForm> {};
+class FleetClosedForms : public testing::TestWithParam<ClosedForm> {};
 
 /// `./dev properties` runs a million requests of a new seed; other runs a share of one seed.
-TEST_P(ClosedForms, TheMeanIsWhatQueueingTheorySays) {
+TEST_P(FleetClosedForms, TheMeanIsWhatQueueingTheorySays) {
   const ClosedForm& form = GetParam();
   const char* drawn = std::getenv("RIDGELINE_CLOSED_FORMS_SEED");
   const auto measured =
@@ -87,7 +87,7 @@ std::string name_of(const testing::TestParamInfo<ClosedForm>& info) {
   return info.param.name + "At" + std::to_string(std::lround(info.param.load * 100.0));
 }
 
-INSTANTIATE_TEST_SUITE_P(, ClosedForms, testing::ValuesIn(closed_forms()), name_of);
+INSTANTIATE_TEST_SUITE_P(, FleetClosedForms, testing::ValuesIn(closed_forms()), name_of);
 
 /// Servers behind one queue: the gateway holds what they have no seat for (M/M/c, Erlang's C
 /// formula).
@@ -119,7 +119,7 @@ TEST_P(OneGatewayQueue, GivesErlangsResponseTime) {
       << found.mean << " +- " << found.deviation << ", expected " << form.response;
 }
 
-INSTANTIATE_TEST_SUITE_P(ClosedForms,
+INSTANTIATE_TEST_SUITE_P(FleetClosedForms,
                          OneGatewayQueue,
                          testing::Values(OneQueue{2, 0.5, 1.333333},
                                          OneQueue{2, 0.8, 2.777778},

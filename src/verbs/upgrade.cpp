@@ -41,7 +41,7 @@ struct Figure {
   std::string_view key;
   std::string_view path;
 };
-constexpr auto kFigures = std::to_array<Figure>({
+constexpr auto kWorthOf = std::to_array<Figure>({
     {"ttft_p50_ms", "summary.ttft_ms.p50"},
     {"ttft_p99_ms", "summary.ttft_ms.p99"},
     {"tpot_p50_ms", "summary.tpot_ms.p50"},
@@ -162,7 +162,7 @@ class Upgrade {
     host_.progress(stage_);
     const Node tree = result_tree(*result, SeriesIn::kNothing);
     MapBuilder figures;
-    for (const Figure& figure : kFigures) {
+    for (const Figure& figure : kWorthOf) {
       figures.add(figure.key, node_at(tree, figure.path));
     }
     const Node explained = explanation_tree(*resolved);
@@ -211,7 +211,7 @@ class Upgrade {
 
   static Node differences(const Node& old, const Node& young) {
     MapBuilder worth;
-    for (const Figure& figure : kFigures) {
+    for (const Figure& figure : kWorthOf) {
       const Node& before = node_at(old, figure.key);
       const Node& after = node_at(young, figure.key);
       worth.add(figure.key,
@@ -256,7 +256,7 @@ bool has_effect(const Node& part) {
          });
 }
 
-const report::TableView kParts{
+const report::TableView kRulesWorth{
     .columns = {
         {.title = "rule", .cell = words_of, .most = 56, .shrink = 1},
         {.title = "TTFT p50 ms", .path = "worth.ttft_p50_ms", .format = report::Format::kSigned2},
@@ -268,10 +268,10 @@ const report::TableView kParts{
          .format = report::Format::kSigned1},
         {.title = "keeps the old", .cell = kept_by, .drop = 1}}};
 
-const report::TableView kChanges{.title = "Settings and memory",
-                                 .columns = {{.title = "setting", .path = "key"},
-                                             {.title = "from", .path = "from", .most = 40},
-                                             {.title = "to", .path = "to", .most = 40}}};
+const report::TableView kChangedSettings{.title = "Settings and memory",
+                                         .columns = {{.title = "setting", .path = "key"},
+                                                     {.title = "from", .path = "from", .most = 40},
+                                                     {.title = "to", .path = "to", .most = 40}}};
 
 report::Sheet upgrade_sheet(const Node& tree) {
   const std::string from = node_at(tree, "from").as_string();
@@ -292,8 +292,8 @@ report::Sheet upgrade_sheet(const Node& tree) {
           .add("rules",
                document::list_node({MapBuilder().add("to", "all together").add("keep", Node())}))
           .add("worth", node_at(tree, "worth")));
-  sheet.gap().table(kParts, std::move(parts));
-  sheet.table(kChanges, node_at(tree, "changes").items());
+  sheet.gap().table(kRulesWorth, std::move(parts));
+  sheet.table(kChangedSettings, node_at(tree, "changes").items());
   if (!idle.empty()) {
     sheet.sentence(fmt::format("no effect on this load: {}", fmt::join(idle, "; ")));
   }

@@ -36,7 +36,7 @@ using document::Node;
 
 constexpr std::int64_t kUpgradeSchemaVersion = 1;
 
-/// What an upgrade is worth is said in these, by their paths in a run's result.
+/// What an upgrade is worth is said in these, by their paths in the results of `run` and `explain`.
 struct Figure {
   std::string_view key;
   std::string_view path;
@@ -48,9 +48,11 @@ constexpr auto kWorthOf = std::to_array<Figure>({
     {"tpot_p99_ms", "summary.tpot_ms.p99"},
     {"output_throughput", "summary.output_throughput"},
     {"preemptions", "summary.preemptions"},
+    {"kv_tokens", "memory.kv_tokens"},
 });
 
-/// vLLM's flag with which a later version does without a rule, or an environment variable.
+/// vLLM's flag with which a later version does without a rule, or an environment variable; the
+/// value of the older one in place of {0}.
 struct Keeper {
   std::string_view rule;
   std::string_view flag;
@@ -62,6 +64,7 @@ constexpr auto kKeepers = std::to_array<Keeper>({
     {"caches_states_by_default", "--no-enable-prefix-caching"},
     {"hashes_look_ahead", "--speculative-config.disable_lookahead_block_hashes true"},
     {"fuses_all_reduce", "--compilation-config.pass_config.fuse_allreduce_rms false"},
+    {"default_gpu_memory_utilization", "--gpu-memory-utilization {0}"},
     {"graphs_in_kv_budget", "VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS=0"},
 });
 
@@ -161,11 +164,12 @@ class Upgrade {
     ++stage_.done;
     host_.progress(stage_);
     const Node tree = result_tree(*result, SeriesIn::kNothing);
+    const Node explained = explanation_tree(*resolved);
     MapBuilder figures;
     for (const Figure& figure : kWorthOf) {
-      figures.add(figure.key, node_at(tree, figure.path));
+      const Node* const of_run = document::at_path(tree, figure.path);
+      figures.add(figure.key, of_run != nullptr ? *of_run : node_at(explained, figure.path));
     }
-    const Node explained = explanation_tree(*resolved);
     return State{.explained = MapBuilder()
                                   .add("memory", node_at(explained, "memory"))
                                   .add("engine", node_at(explained, "engine")),
@@ -180,7 +184,11 @@ class Upgrade {
         .add("rule", rule.name)
         .add("from", text_of(rule, old))
         .add("to", text_of(rule, young))
-        .add("keep", keeper == kKeepers.end() ? Node() : document::text_node(keeper->flag));
+        .add("keep",
+             keeper == kKeepers.end()
+                 ? Node()
+                 : document::text_node(fmt::format(fmt::runtime(keeper->flag),
+                                                   document::json_text(value_of(rule, old)))));
   }
 
   /// Settings and memory terms that differ: [{key, from, to}].
@@ -256,6 +264,19 @@ bool has_effect(const Node& part) {
          });
 }
 
+std::string setting_text(const Node& value) {
+  if (value.is_list() && !value.items().empty()) {
+    const auto& items = value.items();
+    return fmt::format("{}: {} to {}",
+                       items.size(),
+                       document::json_text(items.front()),
+                       document::json_text(items.back()));
+  }
+  return report::cell_text(
+      &value,
+      value.kind() == Node::Kind::kReal ? report::Format::kSignificant : report::Format::kText);
+}
+
 const report::TableView kRulesWorth{
     .columns = {
         {.title = "rule", .cell = words_of, .most = 56, .shrink = 1},
@@ -266,12 +287,16 @@ const report::TableView kRulesWorth{
         {.title = "output tok/s",
          .path = "worth.output_throughput",
          .format = report::Format::kSigned1},
+        {.title = "KV tokens", .path = "worth.kv_tokens", .format = report::Format::kCount},
         {.title = "keeps the old", .cell = kept_by, .drop = 1}}};
 
-const report::TableView kChangedSettings{.title = "Settings and memory",
-                                         .columns = {{.title = "setting", .path = "key"},
-                                                     {.title = "from", .path = "from", .most = 40},
-                                                     {.title = "to", .path = "to", .most = 40}}};
+const report::TableView kChangedSettings{
+    .title = "Settings and memory",
+    .columns = {
+        {.title = "setting", .path = "key"},
+        {.title = "from",
+         .cell = [](const Node& row) { return setting_text(node_at(row, "from")); }},
+        {.title = "to", .cell = [](const Node& row) { return setting_text(node_at(row, "to")); }}}};
 
 report::Sheet upgrade_sheet(const Node& tree) {
   const std::string from = node_at(tree, "from").as_string();
@@ -293,9 +318,9 @@ report::Sheet upgrade_sheet(const Node& tree) {
                document::list_node({MapBuilder().add("to", "all together").add("keep", Node())}))
           .add("worth", node_at(tree, "worth")));
   sheet.gap().table(kRulesWorth, std::move(parts));
-  sheet.table(kChangedSettings, node_at(tree, "changes").items());
+  sheet.gap().table(kChangedSettings, node_at(tree, "changes").items());
   if (!idle.empty()) {
-    sheet.sentence(fmt::format("no effect on this load: {}", fmt::join(idle, "; ")));
+    sheet.gap().sentence(fmt::format("no effect on this load: {}", fmt::join(idle, "; ")));
   }
   return sheet;
 }

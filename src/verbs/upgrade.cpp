@@ -180,15 +180,16 @@ class Upgrade {
                         const engine::Profile& old,
                         const engine::Profile& young) {
     const auto* const keeper = std::ranges::find(kKeepers, rule.name, &Keeper::rule);
+    const Node before = value_of(rule, old);
     return MapBuilder()
         .add("rule", rule.name)
         .add("from", text_of(rule, old))
         .add("to", text_of(rule, young))
         .add("keep",
-             keeper == kKeepers.end()
-                 ? Node()
-                 : document::text_node(fmt::format(fmt::runtime(keeper->flag),
-                                                   document::json_text(value_of(rule, old)))));
+             keeper == kKeepers.end() ? Node()
+                                      : document::text_node(fmt::format(
+                                            fmt::runtime(keeper->flag),
+                                            report::cell_text(&before, report::Format::kText))));
   }
 
   /// Settings and memory terms that differ: [{key, from, to}].
@@ -269,8 +270,8 @@ std::string setting_text(const Node& value) {
     const auto& items = value.items();
     return fmt::format("{}: {} to {}",
                        items.size(),
-                       document::json_text(items.front()),
-                       document::json_text(items.back()));
+                       report::cell_text(&items.front(), report::Format::kText),
+                       report::cell_text(&items.back(), report::Format::kText));
   }
   return report::cell_text(
       &value,

@@ -10,55 +10,12 @@
 
 #include "core/result.hpp"
 #include "document/document.hpp"
-#include "scenario/options.hpp"
+#include "scenario/laid_over.hpp"
 
 namespace ridgeline::api {
 namespace {
 
 using document::Node;
-
-/// Whether there are options below a path, so that what stands there is no value of one option.
-bool is_section(std::string_view path) {
-  if (path.empty()) {
-    return true;
-  }
-  const std::string before = fmt::format("{}.", path);
-  return std::ranges::any_of(scenario::options(), [&](const scenario::Option& option) {
-    return option.path.starts_with(before);
-  });
-}
-
-/// A section as a map: a plain word stands for the option that names it.
-Node as_map(const Node& section, std::string_view path) {
-  const std::string_view key = scenario::naming_key(path);
-  if (section.is_map() || section.is_null() || key.empty()) {
-    return section;
-  }
-  return Node::map({{.key = std::string(key), .value = section, .where = section.where()}},
-                   section.where());
-}
-
-Node laid_over(const Node& base, const Node& over, const std::string& path) {
-  if (!is_section(path)) {
-    return over;
-  }
-  const Node below = as_map(base, path);
-  const Node above = as_map(over, path);
-  if (!below.is_map() || !above.is_map()) {
-    return over;
-  }
-  std::vector<Node::Member> members = below.members();
-  for (const Node::Member& member : above.members()) {
-    const std::string place = path.empty() ? member.key : path + "." + member.key;
-    const auto found = std::ranges::find(members, member.key, &Node::Member::key);
-    if (found == members.end()) {
-      members.push_back(member);
-    } else {
-      found->value = laid_over(found->value, member.value, place);
-    }
-  }
-  return Node::map(std::move(members), below.where());
-}
 
 /// A resolved scenario states the blocks beside the share of memory that they came from: on another
 /// GPU they are others.
@@ -105,7 +62,7 @@ core::Result<Node> over_base(const Node& document) {
                                found->describe()),
         .where = {.file = found->where().file}});
   }
-  return laid_over(without_derived_blocks(*found, over), over, "");
+  return scenario::laid_over(without_derived_blocks(*found, over), over);
 }
 
 }  // namespace ridgeline::api

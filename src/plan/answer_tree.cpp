@@ -17,6 +17,7 @@
 #include "plan/answer.hpp"
 #include "plan/cost.hpp"
 #include "plan/target.hpp"
+#include "scenario/laid_over.hpp"
 
 namespace ridgeline::plan {
 namespace {
@@ -363,7 +364,10 @@ Node answer_tree(const Answer& answer,
   return MapBuilder()
       .add("schema_version", kPlanSchemaVersion)
       .add("run_info", plan_run_info_node(info))
-      .add("config", plan_config_node(answer.question.base, answer.question.axes, answer.engine))
+      .add("config",
+           plan_config_node(scenario::laid_over(answer.question.base, answer.question.overrides),
+                            answer.question.axes,
+                            answer.engine))
       .add("question", question_node(answer))
       .add("answer", answer_node(answer, files))
       .add("ranking", ids_node(answer, answer.ranking))

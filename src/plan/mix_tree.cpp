@@ -12,6 +12,7 @@
 #include "plan/answer_tree.hpp"
 #include "plan/mix_plan.hpp"
 #include "plan/target.hpp"
+#include "scenario/laid_over.hpp"
 
 namespace ridgeline::plan {
 namespace {
@@ -123,7 +124,10 @@ Node mix_tree(const MixAnswer& answer,
   return MapBuilder()
       .add("schema_version", kMixSchemaVersion)
       .add("run_info", plan_run_info_node(info))
-      .add("config", plan_config_node(answer.question.base, answer.question.axes, answer.engine))
+      .add("config",
+           plan_config_node(scenario::laid_over(answer.question.base, answer.question.overrides),
+                            answer.question.axes,
+                            answer.engine))
       .add("question",
            MapBuilder()
                .add("classes", classes_node(answer))

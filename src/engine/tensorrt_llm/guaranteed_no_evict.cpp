@@ -14,9 +14,20 @@ void guaranteed_no_evict(const CapacityInputs& inputs, Selection& selection) {
       continue;
     }
     if (selection.size() >= inputs.max_requests || !blocks.try_take(*sequence)) {
-      return;
+      break;
     }
     selection.fitting.push_back(sequence);
+  }
+  if (selection.size() > 0) {
+    return;
+  }
+  // A context that was held back and then does not fit stands before one that has its blocks.
+  // TensorRT-LLM waits for ever there (py_executor.py: "may not have enough kvCache"); here the
+  // other goes on.
+  for (Sequence* const sequence : inputs.active) {
+    if (sequence->holds_blocks && selection.size() < inputs.max_requests) {
+      selection.fitting.push_back(sequence);
+    }
   }
 }
 

@@ -29,6 +29,15 @@ TEST(GuaranteedNoEvict, GenerationsComeFirstAndKeepWhatTheyNeed) {
   EXPECT_THAT(requests.select(guaranteed_no_evict).fitting, ElementsAre(1, 0));
 }
 
+TEST(GuaranteedNoEvict, AStartedContextGoesOnWhereNothingElseRuns) {
+  ActiveRequests requests(eight_blocks());
+  requests.add_context(16, 8);  // 6 blocks, 4 of which the next one holds.
+  requests.add_started(16, 4, 8);
+  EXPECT_THAT(requests.select(guaranteed_no_evict).fitting, ElementsAre(1));
+  requests.add_generation(4, 2);  // It gives its blocks back one day: until then the first waits.
+  EXPECT_THAT(requests.select(guaranteed_no_evict).fitting, ElementsAre(2));
+}
+
 TEST(GuaranteedNoEvict, CountsRequests) {
   ActiveRequests requests(eight_blocks());
   requests.add_context(4, 1);

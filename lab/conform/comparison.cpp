@@ -24,7 +24,7 @@ namespace ridgeline::conform {
 namespace {
 
 /// What a record may hold; those that are sets come first.
-constexpr std::size_t kNumSets = 7;
+constexpr std::size_t kNumSets = 10;
 constexpr auto kRecordKeys = std::to_array<std::string_view>({"new",
                                                               "resumed",
                                                               "preempted",
@@ -32,6 +32,9 @@ constexpr auto kRecordKeys = std::to_array<std::string_view>({"new",
                                                               "aborted",
                                                               "prefix_hit",
                                                               "parked",
+                                                              "failed",
+                                                              "sent",
+                                                              "invalid_blocks",
                                                               "step",
                                                               "scheduled",
                                                               "spec",
@@ -40,7 +43,12 @@ constexpr auto kRecordKeys = std::to_array<std::string_view>({"new",
                                                               "free_blocks",
                                                               "blocks",
                                                               "tokens_out",
-                                                              "free_blocks_after"});
+                                                              "free_blocks_after",
+                                                              "offload",
+                                                              "encode",
+                                                              "next_drafts",
+                                                              "skip_drafts",
+                                                              "actions"});
 constexpr auto kTotalKeys =
     std::to_array<std::string_view>({"num_preemptions", "final_free_queue", "prefix_stats"});
 constexpr auto kRowKeys = std::to_array<std::string_view>(
@@ -258,10 +266,17 @@ std::optional<Difference> compare(const document::Node& result,
       return record.find(key) != nullptr;
     });
   };
-  Replay replay(
-      recording,
-      probe,
-      {.blocks = writes("blocks"), .parked = writes("parked"), .aborted = writes("aborted")});
+  Replay replay(recording,
+                probe,
+                {.blocks = writes("blocks"),
+                 .parked = writes("parked"),
+                 .aborted = writes("aborted"),
+                 .idle = std::ranges::any_of(trace.items(),
+                                             [](const auto& one) {
+                                               return one.find("scheduled") == nullptr &&
+                                                      one.find("waiting") != nullptr;
+                                             }),
+                 .next_drafts = writes("next_drafts")});
   auto difference = compare_records(trace, replay.run(), is_excerpt(result));
   if (difference || is_excerpt(result)) {
     return difference;

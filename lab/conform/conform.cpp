@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/result.hpp"
 #include "document/document.hpp"
@@ -64,6 +65,7 @@ const document::Node* read_recording(const document::Node& document,
   recording.scenario = reader.required_string("scenario");
   reader.node("engine");
   reader.node("derivation");  // For people: why the results are what they are.
+  const document::Node* actions = reader.node("actions");
   const document::Node* cfg = reader.node("cfg");
   const document::Node* requests = reader.node("requests");
   const document::Node* results = reader.node("results");
@@ -83,6 +85,9 @@ const document::Node* read_recording(const document::Node& document,
   }
   read_configuration(*cfg, recording, errors);
   read_requests(*requests, recording, errors);
+  if (actions != nullptr) {
+    read_actions(*actions, recording, errors);
+  }
   check_results(document, *results, kResultForm, errors);
   return results;
 }
@@ -117,11 +122,16 @@ core::Result<std::vector<ConformResult>> conform_document(const document::Node& 
       if (!profile) {
         return core::fail(profile.error());
       }
-      lines.push_back({.file = file,
-                       .scenario = recording.scenario,
-                       .version = name,
-                       .profile = profile->name,
-                       .difference = compare_twins(result, recording, *profile)});
+      ConformResult& line = lines.emplace_back(ConformResult{
+          .file = file,
+          .scenario = recording.scenario,
+          .version = name,
+          .profile = profile->name,
+          .difference = {},
+          .not_expressible = fmt::format("{}", fmt::join(recording.not_expressible, ", "))});
+      if (line.not_expressible.empty()) {
+        line.difference = compare_twins(result, recording, *profile);
+      }
     }
   }
   return lines;

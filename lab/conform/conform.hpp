@@ -23,6 +23,8 @@ struct ConformResult {
   std::string version;                   ///< As the file names it.
   std::string profile;                   ///< Ours.
   std::optional<Difference> difference;  ///< The first; none when all is equal.
+  /// Keys of the recording that no scheduler here follows, so that nothing was compared.
+  std::string not_expressible = {};
 };
 
 /// Replays a document at hand; `file` stands for its path.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -102,6 +103,7 @@ struct RequestNames {
 Recording::Entry read_request(const document::Node& node,
                               std::size_t index,
                               RequestNames& names,
+                              Recording& recording,
                               core::Errors& errors) {
   const std::string path = fmt::format("requests[{}]", index);
   document::ObjectReader reader(node, path, errors);
@@ -136,11 +138,24 @@ Recording::Entry read_request(const document::Node& node,
     // vLLM hashes the salt into the first block, and with it into the whole chain.
     request.prompt.own().front().content |= std::uint64_t{names.salts(*salt)} << kSeedBits;
   }
+  entry.remote_unknown = reader.integer("remote_unknown", {0, 1'000'000}).value_or(0);
+  entry.remote_fail = reader.integer("remote_fail", {0, 1'000'000});
+  entry.send_steps = reader.integer("send_steps", {0, 1'000'000}).value_or(0);
+  for (const char* key : {"images", "chunks"}) {
+    note_not_expressible(reader, key, recording);
+  }
   finish_leniently(reader, node);
   return entry;
 }
 
 }  // namespace
+
+void note_not_expressible(document::ObjectReader& reader, const char* key, Recording& recording) {
+  const document::Node* const node = reader.node(key);
+  if (node != nullptr && !is_off(*node)) {
+    recording.not_expressible.insert(key);
+  }
+}
 
 void finish_leniently(document::ObjectReader& reader, const document::Node& map) {
   if (map.is_map()) {
@@ -210,7 +225,7 @@ void read_requests(const document::Node& list, Recording& recording, core::Error
     names.ids.emplace(name, RequestId(static_cast<std::uint32_t>(names.ids.size())));
   }
   for (std::size_t i = 0; i < list.items().size(); ++i) {
-    recording.entries.push_back(read_request(list.items()[i], i, names, errors));
+    recording.entries.push_back(read_request(list.items()[i], i, names, recording, errors));
     const Recording::Entry& entry = recording.entries.back();
     recording.options.kv_transfer = recording.options.kv_transfer ||
                                     entry.remote_tokens > core::Tokens(0) ||
@@ -218,11 +233,97 @@ void read_requests(const document::Node& list, Recording& recording, core::Error
   }
 }
 
+namespace {
+
+/// Numbers of drafts by the requests of a step: [[from, to, drafts]...], a gap as what is before
+/// it.
+void read_draft_levels(document::ObjectReader& reader, engine::EngineOptions& options) {
+  constexpr const char* kKey = "num_speculative_tokens_per_batch_size";
+  const document::Node* const levels = reader.node(kKey);
+  if (levels == nullptr || is_off(*levels)) {
+    return;
+  }
+  if (!levels->is_list()) {
+    reader.problem(kKey, "found " + levels->describe() + ", expected a list");
+    return;
+  }
+  for (const document::Node& level : levels->items()) {
+    const bool is_level =
+        level.is_list() && level.items().size() == 3 &&
+        std::ranges::all_of(level.items(), [](const document::Node& number) {
+          return number.kind() == document::Node::Kind::kInteger && number.as_integer() >= 0;
+        });
+    if (!is_level) {
+      reader.problem(kKey, "found " + text_of(level) + ", expected [from, to, drafts]");
+      return;
+    }
+    const std::int64_t from = level.items()[0].as_integer();
+    if (!options.draft_levels.empty()) {
+      options.draft_levels.back().most_requests = from - 1;
+    }
+    options.draft_levels.push_back(
+        {.most_requests = level.items()[1].as_integer(), .drafts = level.items()[2].as_integer()});
+  }
+}
+
+void read_drafting(document::ObjectReader& reader, engine::EngineOptions& options) {
+  options.num_speculative_tokens = reader.integer("num_spec", {0, 64}).value_or(0);
+  // EAGLE's later kinds and multi-token prediction read hidden states as EAGLE does.
+  static const std::array<std::string, 5> kMethods = {
+      "eagle", "eagle3", "mtp", "draft_model", "ngram"};
+  const std::string method = reader.choice("spec_method", kMethods).value_or("eagle");
+  options.draft_method = method == "ngram"         ? engine::DraftMethod::kNgram
+                         : method == "draft_model" ? engine::DraftMethod::kDraftModel
+                                                   : engine::DraftMethod::kEagle;
+  options.drafts_read_ahead = reader.boolean("multi_module_mtp").value_or(false);
+  read_draft_levels(reader, options);
+}
+
+void read_groups(document::ObjectReader& reader, engine::EngineOptions& options) {
+  const auto windows =
+      reader.integers("swa_windows", {1, 100'000'000}).value_or(std::vector<std::int64_t>{});
+  const bool windows_only = reader.boolean("swa_only").value_or(false);
+  options.cache_groups.clear();
+  if (!windows_only) {
+    options.cache_groups.push_back({});
+  }
+  for (const auto window : windows) {
+    options.cache_groups.push_back({.sliding_window = core::Tokens(window)});
+  }
+  const std::int64_t state_groups = reader.integer("state_groups", {0, 64}).value_or(0);
+  options.cache_groups.insert(
+      options.cache_groups.end(),
+      static_cast<std::size_t>(state_groups),
+      engine::CacheGroup{.sliding_window = core::Tokens(2), .keeps_states = true});
+  if (options.cache_groups.empty()) {
+    reader.problem("swa_only", "leaves no layers, expected at least one of swa_windows");
+  }
+}
+
+}  // namespace
+
+void read_actions(const document::Node& list, Recording& recording, core::Errors& errors) {
+  static const std::array<std::string, 5> kActions = {
+      "pause_new", "pause_all", "resume", "reset_prefix_cache", "reset_running"};
+  for (const document::Node& node : list.items()) {
+    document::ObjectReader reader(node, "actions", errors);
+    const std::int64_t step = reader.required_integer("step", {0, 1'000'000});
+    const auto what = reader.choice("do", kActions);
+    if (!what) {
+      reader.problem("do", "is missing");
+    }
+    recording.actions.push_back({.step = step, .what = what.value_or("")});
+    reader.finish();
+  }
+}
+
 void read_configuration(const document::Node& cfg, Recording& recording, core::Errors& errors) {
   document::ObjectReader reader(cfg, "cfg", errors);
   engine::EngineOptions& options = recording.options;
   options.num_gpu_blocks = core::Blocks(reader.required_integer("num_blocks", {2, 10'000'000}));
-  options.block_size = core::Tokens(reader.required_integer("block_size", {1, 4096}));
+  // Ranks that share a context hold as many blocks, each a part of every block.
+  options.block_size = core::Tokens(reader.required_integer("block_size", {1, 4096}) *
+                                    reader.integer("dcp", {1, 64}).value_or(1));
   options.max_num_seqs = reader.required_integer("max_num_seqs", {1, 1'000'000});
   options.max_num_batched_tokens =
       core::Tokens(reader.required_integer("max_num_batched_tokens", {1, 100'000'000}));
@@ -238,34 +339,34 @@ void read_configuration(const document::Node& cfg, Recording& recording, core::E
   options.enable_prefix_caching = reader.boolean("enable_prefix_caching").value_or(true);
   options.enable_chunked_prefill = reader.boolean("chunked_prefill").value_or(true);
   options.async_scheduling = reader.boolean("async_scheduling").value_or(false);
-  options.num_speculative_tokens = reader.integer("num_spec", {0, 64}).value_or(0);
-  // EAGLE's later kinds and multi-token prediction read hidden states as EAGLE does.
-  static const std::array<std::string, 5> kMethods = {
-      "eagle", "eagle3", "mtp", "draft_model", "ngram"};
-  const std::string method = reader.choice("spec_method", kMethods).value_or("eagle");
-  options.draft_method = method == "ngram"         ? engine::DraftMethod::kNgram
-                         : method == "draft_model" ? engine::DraftMethod::kDraftModel
-                                                   : engine::DraftMethod::kEagle;
+  read_drafting(reader, options);
   if (const auto interval = reader.integer("prefix_cache_retention_interval", {0, 100'000'000})) {
     options.prefix_cache_retention_interval = core::Tokens(*interval);
   }
   recording.watermark = reader.real("watermark", {0.0, 1.0}).value_or(0.0);
   recording.reserve_full_prompt = reader.boolean("reserve_full_isl").value_or(true);
   options.pipeline_depth = reader.integer("pipeline_depth", {1, 64}).value_or(0);
+  options.pipeline_depth =
+      reader.integer("pipeline_stages", {1, 64}).value_or(options.pipeline_depth);
   options.max_loras = reader.integer("max_loras", {1, 1'000'000}).value_or(0);
-  const auto windows =
-      reader.integers("swa_windows", {1, 100'000'000}).value_or(std::vector<std::int64_t>{});
-  const bool windows_only = reader.boolean("swa_only").value_or(false);
-  options.cache_groups.clear();
-  if (!windows_only) {
-    options.cache_groups.push_back({});
+  static const std::array<std::string, 2> kRoles = {"consumer", "producer"};
+  const auto role = reader.choice("kv_role", kRoles);
+  options.kv_transfer = role.has_value();
+  options.kv_consumer = role == "consumer";
+  static const std::array<std::string, 2> kFailures = {"recompute", "fail"};
+  recording.fails_lost_loads =
+      reader.choice("kv_load_failure_policy", kFailures).value_or("fail") == "fail";
+  options.max_num_active_seqs = reader.integer("max_num_active_seqs", {1, 1'000'000}).value_or(0);
+  options.prefill_schedule_interval =
+      reader.integer("prefill_schedule_interval", {1, 1'000'000}).value_or(1);
+  options.long_prefill_token_threshold_adaptive =
+      reader.boolean("long_prefill_adaptive").value_or(false);
+  options.second_runner = reader.boolean("v2_model_runner").value_or(false);
+  for (const char* key :
+       {"encoder_budget", "encoder_cache", "disable_chunked_mm_input", "local_chunks", "offload"}) {
+    note_not_expressible(reader, key, recording);
   }
-  for (const auto window : windows) {
-    options.cache_groups.push_back({.sliding_window = core::Tokens(window)});
-  }
-  if (options.cache_groups.empty()) {
-    reader.problem("swa_only", "leaves no layers, expected at least one of swa_windows");
-  }
+  read_groups(reader, options);
   finish_leniently(reader, cfg);
 }
 
@@ -273,7 +374,14 @@ std::string version_number(const std::string& text) {
   const auto tilde = text.find('~');
   std::string number = tilde == std::string::npos ? text : text.substr(tilde + 1);
   const auto end = number.find_first_not_of("0123456789.");
+  const bool is_before_next = end != std::string::npos && number.substr(end) == "-dev)";
   number = number.substr(0, end);
+  if (const auto dot = number.find('.'); is_before_next && dot != std::string::npos) {
+    // What is built behind a release becomes the next one.
+    int minor = 0;
+    std::from_chars(number.data() + dot + 1, number.data() + number.size(), minor);
+    number = fmt::format("{}.{}", number.substr(0, dot), minor + 1);
+  }
   while (!number.empty() && number.back() == '.') {
     number.pop_back();
   }
@@ -284,6 +392,7 @@ engine::EngineOptions options_for(const Recording& recording, const engine::Prof
   engine::EngineOptions options = recording.options;
   options.profile = profile;
   options.profile.watermark = recording.watermark;
+  options.drafts_read_ahead = options.drafts_read_ahead && profile.spares_prompt_end;
   options.profile.reserve_full_prompt =
       profile.reserve_full_prompt && recording.reserve_full_prompt;
   return options;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,13 +27,26 @@ struct Recording {
     core::Tokens remote_tokens;
     /// The KV of those tokens takes so many iterations to arrive; none: it is there at once.
     std::optional<std::int64_t> remote_steps;
+    std::int64_t remote_unknown =
+        0;  ///< So many times the connector cannot say whether there is KV.
+    std::optional<std::int64_t> remote_fail;  ///< From this block on it does not come.
+    std::int64_t send_steps = 0;              ///< Its blocks are read so long after its end.
     domain::Request request;
+  };
+  /// What the server is asked to do before an iteration.
+  struct Action {
+    std::int64_t step = 0;
+    std::string what;
   };
   std::string scenario;
   std::vector<Entry> entries;
+  std::vector<Action> actions;
+  bool fails_lost_loads = false;  ///< A request whose KV does not come ends, with an error.
   engine::EngineOptions options;  ///< Without profile.
   double watermark = 0.0;
   bool reserve_full_prompt = true;
+  /// Keys that say what no scheduler here does: nothing is replayed.
+  std::set<std::string> not_expressible;
 };
 
 /// Reads a prompt, segments [seed, tokens] or ["out", request, tokens], into a request, whose name
@@ -49,6 +63,9 @@ void finish_leniently(document::ObjectReader& reader, const document::Node& map)
 /// Reads the parts of a recording that hold for every version in it; notes all problems.
 void read_configuration(const document::Node& cfg, Recording& recording, core::Errors& errors);
 void read_requests(const document::Node& list, Recording& recording, core::Errors& errors);
+void read_actions(const document::Node& list, Recording& recording, core::Errors& errors);
+/// Notes a key that is read and says what no scheduler here does, unless it is off.
+void note_not_expressible(document::ObjectReader& reader, const char* key, Recording& recording);
 
 /// "main@2025-10-01 (~0.11.0)" -> "0.11.0"; "0.8.5.post1" -> "0.8.5".
 [[nodiscard]] std::string version_number(const std::string& text);

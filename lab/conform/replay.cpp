@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include "core/ids.hpp"
+#include "engine/leg.hpp"
 #include "engine/options.hpp"
 #include "engine/probe.hpp"
 #include "lab/conform/recording.hpp"
@@ -58,23 +60,11 @@ Value Replay::waiting() const {
   return value;
 }
 
-bool Replay::form_step(std::int64_t step, Record& record) {
-  const SchedulerProbe::Step formed = probe_.schedule();
-  if (formed.scheduled.empty()) {
-    return false;
-  }
-  std::string scheduled;
-  std::string drafts;
-  for (const auto& item : formed.scheduled) {
-    scheduled += fmt::format("{}{}:{}", scheduled.empty() ? "" : " ", name(item.id), item.tokens);
-    if (item.drafts > 0) {
-      drafts += fmt::format("{}{}:{}", drafts.empty() ? "" : " ", name(item.id), item.drafts);
-    }
-  }
-  record.emplace_back("scheduled", Value{"{" + scheduled + "}"});
-  if (!drafts.empty()) {
-    record.emplace_back("spec", Value{"{" + drafts + "}"});
-  }
+/// `parked`: requests that were waiting for KV before the step was formed.
+void Replay::note_admitted(std::int64_t step,
+                           const SchedulerProbe::Step& formed,
+                           const std::vector<RequestId>& parked,
+                           Record& record) {
   std::vector<RequestId> fresh;
   std::vector<RequestId> resumed;
   std::set<std::string> hits;
@@ -82,7 +72,7 @@ bool Replay::form_step(std::int64_t step, Record& record) {
   for (const auto& admitted : formed.admitted) {
     auto& row = rows_[index_.at(admitted.id)];
     row.first_scheduled = row.first_scheduled.value_or(step);
-    if (!admitted.resumed && recording_.entries[index_.at(admitted.id)].remote_steps) {
+    if (!admitted.resumed && std::ranges::find(parked, admitted.id) != parked.end()) {
       continue;  // Recorders take it for admitted when it gets the blocks for its KV.
     }
     (admitted.resumed ? resumed : fresh).push_back(admitted.id);
@@ -98,6 +88,29 @@ bool Replay::form_step(std::int64_t step, Record& record) {
   if (any_hit) {
     record.emplace_back("prefix_hit", Value{fmt::format("{{{}}}", fmt::join(hits, " "))});
   }
+}
+
+bool Replay::form_step(std::int64_t step, Record& record) {
+  const std::vector<RequestId> parked =
+      extras_ == nullptr ? std::vector<RequestId>() : extras_->parked();
+  const SchedulerProbe::Step formed = probe_.schedule();
+  // What is preempted without a step shows where KV moves alone.
+  if (formed.scheduled.empty() && (formed.preempted.empty() || !recording_.options.kv_transfer)) {
+    return false;
+  }
+  std::string scheduled;
+  std::string drafts;
+  for (const auto& item : formed.scheduled) {
+    scheduled += fmt::format("{}{}:{}", scheduled.empty() ? "" : " ", name(item.id), item.tokens);
+    if (item.drafts > 0) {
+      drafts += fmt::format("{}{}:{}", drafts.empty() ? "" : " ", name(item.id), item.drafts);
+    }
+  }
+  record.emplace_back("scheduled", Value{"{" + scheduled + "}"});
+  if (!drafts.empty()) {
+    record.emplace_back("spec", Value{"{" + drafts + "}"});
+  }
+  note_admitted(step, formed, parked, record);
   if (!formed.preempted.empty()) {
     record.emplace_back("preempted", Value{sorted_names(formed.preempted)});
   }
@@ -106,6 +119,15 @@ bool Replay::form_step(std::int64_t step, Record& record) {
   record.emplace_back("free_blocks", Value{std::to_string(probe_.num_free_blocks())});
   if (written_.blocks) {
     record.emplace_back("blocks", Value{block_tables()});
+  }
+  if (written_.next_drafts) {
+    record.emplace_back("next_drafts", Value{std::to_string(formed.next_drafts)});
+  }
+  if (formed.skips_drafts) {
+    record.emplace_back("skip_drafts", Value{"true"});
+  }
+  if (formed.scheduled.empty()) {
+    return false;
   }
   in_flight_.push_back(formed.scheduled);
   return true;
@@ -128,13 +150,19 @@ std::int64_t Replay::tokens_of(const SchedulerProbe::Scheduled& item) {
 void Replay::end_step(std::int64_t step, Record& record) {
   const auto items = in_flight_.front();
   in_flight_.pop_front();
+  if (items.empty()) {
+    record.emplace_back("tokens_out", Value{.text = "{}", .is_optional = !written_.idle});
+    move_kv(record);
+    return;
+  }
   std::vector<std::int64_t> tokens;
   std::vector<std::int64_t> known_before;
   for (const auto& item : items) {
     tokens.push_back(tokens_of(item));
     known_before.push_back(probe_.output_tokens(item.id));
   }
-  const auto ended = probe_.update(tokens);
+  const auto lost = fail_sync_loads(items, record);
+  auto ended = probe_.update(tokens);
   std::string out;
   for (std::size_t k = 0; k < items.size(); ++k) {
     if (items[k].samples) {
@@ -143,17 +171,104 @@ void Replay::end_step(std::int64_t step, Record& record) {
       out += fmt::format(
           "{}{}:{}", out.empty() ? "" : " ", name(items[k].id), taken > 0 ? taken : tokens[k]);
       auto& row = rows_[index_.at(items[k].id)];
-      row.first_token = taken > 0 ? row.first_token.value_or(step) : row.first_token;
+      if (taken > 0 || failed_.contains(items[k].id)) {
+        row.first_token = row.first_token.value_or(step);
+      }
     }
   }
   record.emplace_back("tokens_out", Value{"{" + out + "}"});
+  for (const auto id : lost) {
+    probe_.abort(id);
+    ended.push_back(id);
+  }
+  const auto given_up = move_kv(record);
+  ended.insert(ended.end(), given_up.begin(), given_up.end());
   for (const auto id : ended) {
     rows_[index_.at(id)].finished = step;
+    if (const auto& entry = recording_.entries[index_.at(id)]; entry.send_steps > 0) {
+      sends_[id] = entry.send_steps;
+    }
   }
   if (!ended.empty()) {
     record.emplace_back("finished", Value{sorted_names(ended)});
+  }
+  const bool has_after = !ended.empty() || std::ranges::any_of(record, [](const auto& member) {
+    return member.first == "invalid_blocks" || member.first == "sent" || member.first == "failed";
+  });
+  if (has_after) {
     record.emplace_back("free_blocks_after", Value{std::to_string(probe_.num_free_blocks())});
   }
+}
+
+/// Blocks of loads that were left empty: returns the requests that end with it.
+std::vector<RequestId> Replay::lose(const std::vector<core::BlockId>& blocks, Record& record) {
+  if (blocks.empty()) {
+    return {};
+  }
+  const auto affected = extras_->lose_blocks(blocks);
+  for (const core::BlockId block : blocks) {
+    lost_.insert(std::to_string(block.value()));
+  }
+  std::erase_if(record, [](const auto& member) { return member.first == "invalid_blocks"; });
+  record.emplace_back("invalid_blocks", Value{fmt::format("[{}]", fmt::join(lost_, " "))});
+  return recording_.fails_lost_loads ? affected : std::vector<RequestId>();
+}
+
+/// KV that a step read as it was admitted, and that was not there.
+std::vector<RequestId> Replay::fail_sync_loads(const std::vector<SchedulerProbe::Scheduled>& items,
+                                               Record& record) {
+  std::vector<core::BlockId> blocks;
+  for (const auto& item : items) {
+    const auto& entry = recording_.entries[index_.at(item.id)];
+    if (entry.remote_fail && !entry.remote_steps && failed_.insert(item.id).second) {
+      blocks.push_back(
+          probe_.blocks(item.id).front()[static_cast<std::size_t>(*entry.remote_fail)]);
+    }
+  }
+  return lose(blocks, record);
+}
+
+/// A step has ended, and with it what moved beside it. Returns the requests that end with it.
+std::vector<RequestId> Replay::move_kv(Record& record) {
+  std::vector<RequestId> ended;
+  std::vector<core::BlockId> blocks;
+  std::vector<RequestId> arrived;
+  for (auto& [id, left] : loads_) {
+    if (--left > 0) {
+      continue;
+    }
+    arrived.push_back(id);
+    const auto& entry = recording_.entries[index_.at(id)];
+    const auto tables = probe_.blocks(id);
+    if (entry.remote_fail && tables.size() == 1) {
+      blocks.push_back(tables.front()[static_cast<std::size_t>(*entry.remote_fail)]);
+    }
+  }
+  ended = lose(blocks, record);
+  for (const RequestId id : ended) {
+    probe_.abort(id);
+  }
+  for (const RequestId id : arrived) {
+    loads_.erase(id);
+    extras_->finish_load(id);
+  }
+  std::vector<RequestId> sent;
+  for (auto& [id, left] : sends_) {
+    if (--left == 0) {
+      sent.push_back(id);
+    }
+  }
+  for (const RequestId id : sent) {
+    sends_.erase(id);
+    extras_->release_blocks(id);
+  }
+  if (!sent.empty()) {
+    record.emplace_back("sent", Value{.text = sorted_names(sent), .is_optional = !written_.idle});
+    record.emplace_back(
+        "free_blocks_after",
+        Value{.text = std::to_string(probe_.num_free_blocks()), .is_optional = !written_.idle});
+  }
+  return ended;
 }
 
 void Replay::add_arrivals(std::int64_t step) {
@@ -162,10 +277,14 @@ void Replay::add_arrivals(std::int64_t step) {
       continue;
     }
     ++arrived_;
-    if (entry.remote_steps) {
-      extras_->add_loading(entry.request, entry.remote_tokens);
-    } else {
+    const engine::Leg leg = {.remote_tokens = entry.remote_tokens,
+                             .loads = entry.remote_steps.has_value(),
+                             .holds_blocks = entry.send_steps > 0,
+                             .unanswered = entry.remote_unknown};
+    if (extras_ == nullptr) {
       probe_.add(entry.request, entry.remote_tokens);
+    } else {
+      extras_->add_leg(entry.request, leg);
     }
   }
 }
@@ -183,42 +302,74 @@ std::vector<RequestId> Replay::abort_requests(std::int64_t step) {
   return aborted;
 }
 
-void Replay::note_loads(std::int64_t step) {
+void Replay::note_loads() {
   for (const auto id : extras_->loading()) {
-    loads_.try_emplace(id, step + *recording_.entries[index_.at(id)].remote_steps);
+    if (loaded_.insert(id).second) {
+      loads_.emplace(id, *recording_.entries[index_.at(id)].remote_steps);
+    }
   }
 }
 
-void Replay::finish_loads(std::int64_t step) {
-  for (auto load = loads_.begin(); load != loads_.end();) {
-    if (load->second > step) {
-      ++load;
+/// Without a step, KV that is on the way keeps the loop going: with an empty step.
+bool Replay::idle(Record& record) {
+  if (loads_.empty() && sends_.empty()) {
+    return false;
+  }
+  if (written_.idle) {
+    record.emplace_back("waiting", waiting());
+    record.emplace_back("free_blocks", Value{std::to_string(probe_.num_free_blocks())});
+  }
+  in_flight_.emplace_back();
+  return true;
+}
+
+void Replay::act(std::int64_t step, Record& record) {
+  std::string done;
+  for (const auto& action : recording_.actions) {
+    if (action.step != step) {
       continue;
     }
-    extras_->finish_load(load->first);
-    load = loads_.erase(load);
+    std::string result;
+    if (action.what == "pause_new") {
+      extras_->pause_new();
+    } else if (action.what == "pause_all") {
+      extras_->pause_all();
+    } else if (action.what == "resume") {
+      extras_->resume();
+    } else {
+      result = extras_->reset_prefix_cache(action.what == "reset_running") ? "=True" : "=False";
+    }
+    done += (done.empty() ? "" : " ") + action.what + result;
+  }
+  if (!done.empty()) {
+    record.emplace_back("actions", Value{"[" + done + "]"});
   }
 }
 
 bool can_run(const Recording& recording, const SchedulerProbe& probe) {
   return dynamic_cast<const engine::ProbeExtras*>(&probe) != nullptr ||
-         std::none_of(recording.entries.begin(), recording.entries.end(), [](const auto& entry) {
-           return entry.remote_steps.has_value();
-         });
+         (recording.actions.empty() &&
+          std::none_of(recording.entries.begin(), recording.entries.end(), [](const auto& entry) {
+            return entry.remote_steps || entry.remote_unknown > 0 || entry.remote_fail ||
+                   entry.send_steps > 0;
+          }));
 }
 
 /// One loop iteration of the engine: aborts, a step if there is room for one, and the end of the
 /// oldest unless there is room for more.
 Record Replay::iteration(std::int64_t step) {
   Record record;
+  lost_.clear();
+  act(step, record);
   const auto aborted = abort_requests(step);
   const auto depth = static_cast<std::size_t>(engine::steps_in_flight(recording_.options));
-  const bool formed = in_flight_.size() < depth && form_step(step, record);
+  bool formed = in_flight_.size() < depth && form_step(step, record);
   if (extras_ != nullptr) {
-    note_loads(step);
-    if (written_.parked && !record.empty() && !extras_->loading().empty()) {
+    note_loads();
+    formed = formed || (in_flight_.size() < depth && idle(record));
+    if (written_.parked && !record.empty() && !extras_->parked().empty()) {
       record.emplace_back(
-          "parked", Value{"{WAITING_FOR_REMOTE_KVS:" + sorted_names(extras_->loading()) + "}"});
+          "parked", Value{"{WAITING_FOR_REMOTE_KVS:" + sorted_names(extras_->parked()) + "}"});
     }
   }
   if (!in_flight_.empty() && !(formed && in_flight_.size() < depth)) {
@@ -265,13 +416,12 @@ std::vector<Record> Replay::run() {
   std::vector<Record> records;
   for (std::int64_t step = 0; step < kStuck; ++step) {
     add_arrivals(step);
-    finish_loads(step);
     Record record = iteration(step);
     if (!record.empty()) {
       records.push_back(std::move(record));
     }
     if (arrived_ == recording_.entries.size() && in_flight_.empty() && probe_.running().empty() &&
-        probe_.waiting().empty() && loads_.empty()) {
+        probe_.waiting().empty() && loads_.empty() && sends_.empty()) {
       break;
     }
   }

@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,9 +35,11 @@ struct Written {
   bool blocks = false;
   bool parked = false;
   bool aborted = false;
+  bool idle = false;  ///< Iterations without a step, in which KV moves.
+  bool next_drafts = false;
 };
 
-/// Whether a probe has what the recording asks for: KV that arrives over time.
+/// Whether a probe has what the recording asks for: KV that moves over time, and actions.
 [[nodiscard]] bool can_run(const Recording& recording, const SchedulerProbe& probe);
 
 /// Drives a scheduler through a recorded workload, one loop iteration of the recording at a time.
@@ -73,15 +76,24 @@ class Replay {
     return names(ids);
   }
   Record iteration(std::int64_t step);
+  void act(std::int64_t step, Record& record);
   void add_arrivals(std::int64_t step);
-  void finish_loads(std::int64_t step);
+  bool idle(Record& record);
+  std::vector<RequestId> fail_sync_loads(const std::vector<SchedulerProbe::Scheduled>& items,
+                                         Record& record);
+  std::vector<RequestId> move_kv(Record& record);
+  std::vector<RequestId> lose(const std::vector<core::BlockId>& blocks, Record& record);
   std::vector<RequestId> abort_requests(std::int64_t step);
-  void note_loads(std::int64_t step);
+  void note_loads();
   void note_aborted_as_finished(std::int64_t step,
                                 std::vector<RequestId> ids,
                                 Record& record) const;
   [[nodiscard]] Value waiting() const;
   bool form_step(std::int64_t step, Record& record);
+  void note_admitted(std::int64_t step,
+                     const SchedulerProbe::Step& formed,
+                     const std::vector<RequestId>& parked,
+                     Record& record);
   void end_step(std::int64_t step, Record& record);
   [[nodiscard]] std::string block_tables() const;
   [[nodiscard]] std::int64_t tokens_of(const SchedulerProbe::Scheduled& item);
@@ -95,8 +107,12 @@ class Replay {
   std::vector<Row> rows_;
   std::deque<std::vector<SchedulerProbe::Scheduled>> in_flight_;
   std::size_t arrived_ = 0;
+  std::map<RequestId, std::int64_t> loads_;  ///< On the way, for so many ends of steps.
   std::map<RequestId, std::int64_t>
-      loads_;  ///< On the way, and the iteration that finds them there.
+      sends_;                   ///< Finished requests whose blocks are read, for so many.
+  std::set<RequestId> loaded_;  ///< That had KV on the way.
+  std::set<RequestId> failed_;  ///< Whose KV did not come.
+  std::set<std::string> lost_;  ///< Blocks that were left empty in this iteration.
 };
 
 }  // namespace ridgeline::conform

@@ -22,9 +22,9 @@ ExitCode conform_command(Words words) {
           "version in the file: schedules, queues, preemptions, free counts, block ids, prefix\n"
           "statistics and per-request tables. Or decisions of routers, gateways and autoscalers: "
           "scores,\n"
-          "picks, saturation, targets. Exit code 1 when anything differs; a case of which a part "
-          "is not\n"
-          "compared is refused.",
+          "picks, saturation, targets. Exit code 1 when anything differs or says what no "
+          "scheduler\n"
+          "here does; a case of which a part is not compared is refused.",
       .flags = manner_flags("table|json"),
       .formats = {"table", "json"}};
   Arguments arguments;
@@ -49,7 +49,9 @@ ExitCode conform_command(Words words) {
   if (written != ExitCode::kOk) {
     return written;
   }
-  return report::num_different(*results) == 0 ? ExitCode::kOk : ExitCode::kDiffers;
+  return report::num_different(*results) + report::num_not_expressible(*results) == 0
+             ? ExitCode::kOk
+             : ExitCode::kDiffers;
 }
 
 }  // namespace ridgeline::laboratory

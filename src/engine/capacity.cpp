@@ -26,6 +26,9 @@ constexpr double kMib = 1024.0 * 1024.0;
 
 /// Whether the network runs in vLLM's second model runner.
 bool runs_second_runner(const model::ModelSpec& network, const Profile& profile) {
+  if (profile.all_in_second_runner) {
+    return true;
+  }
   return profile.dense_in_second_runner && !model::has_experts(network) &&
          std::ranges::none_of(model::cache_groups(network, {}), [](const model::CacheGroup& group) {
            return group.bytes_per_token.value() == 0.0;
@@ -180,6 +183,7 @@ core::Bytes graph_bytes(const model::ModelSpec& network, const MemoryOptions& op
                                       {.max_num_seqs = options.max_num_seqs,
                                        .max_num_batched_tokens = options.max_num_batched_tokens,
                                        .num_speculative_tokens = options.num_speculative_tokens,
+                                       .draft_levels = options.draft_levels,
                                        .is_large_blackwell = options.is_large_blackwell,
                                        .largest = options.max_cudagraph_capture_size,
                                        .every_small_size = options.every_small_size});

@@ -5,6 +5,7 @@
 
 #include "core/result.hpp"
 #include "core/units.hpp"
+#include "domain/draft_level.hpp"
 #include "engine/options.hpp"
 #include "engine/profiles.hpp"
 #include "model/hardware/gpu_spec.hpp"
@@ -73,7 +74,8 @@ struct MemoryOptions {
   bool enforce_eager = false;  ///< No CUDA graphs.
   bool whole_graphs = false;   ///< CUDA graphs hold decodes whole.
   std::int64_t num_speculative_tokens = 0;
-  bool is_large_blackwell = false;  ///< GraphLimits::is_large_blackwell.
+  std::vector<domain::DraftLevel> draft_levels = {};  ///< EngineOptions::draft_levels.
+  bool is_large_blackwell = false;                    ///< GraphLimits::is_large_blackwell.
   std::optional<std::int64_t> max_cudagraph_capture_size = {};
   bool every_small_size = false;  ///< GraphLimits::every_small_size.
   Profile profile = {};

@@ -23,6 +23,8 @@ struct Leg {
   bool reports_steps = false;
   /// The request was sent before: what an earlier attempt computed may be in the prefix cache.
   bool was_sent_before = false;
+  /// So many times it is not known yet whether that KV exists: the request is passed over.
+  std::int64_t unanswered = 0;
 
   friend bool operator==(const Leg&, const Leg&) = default;
 };

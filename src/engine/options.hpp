@@ -92,7 +92,17 @@ struct EngineOptions {
   /// Stages of a pipeline, and so steps in flight; 0: no pipeline, 1 synchronous or 2
   /// asynchronous steps.
   std::int64_t pipeline_depth = 0;
-  bool kv_transfer = false;   ///< Requests may bring KV that another engine computed.
+  /// Requests that run at a time, where max_num_seqs sizes graphs alone; 0: max_num_seqs.
+  std::int64_t max_num_active_seqs = 0;
+  /// While some request decodes, prefills wait for the so manieth step after one with a prefill.
+  std::int64_t prefill_schedule_interval = 1;
+  /// long_prefill_token_threshold is at least a request's share of max_num_batched_tokens.
+  bool long_prefill_token_threshold_adaptive = false;
+  bool second_runner = false;  ///< vLLM's second model runner computes the steps.
+  bool kv_transfer = false;    ///< Requests may bring KV that another engine computed.
+  /// The engine's role in that is to take KV, perhaps to give it too: blocks may be written as soon
+  /// as they are free.
+  bool kv_consumer = false;
   bool kv_connector = false;  ///< KV is kept outside the GPUs: Engine::connect() is called.
   std::optional<GrammarTimes> grammars = {};  ///< Requests may have structured outputs.
   std::vector<CacheGroup> cache_groups = {CacheGroup{}};
@@ -105,6 +115,12 @@ struct EngineOptions {
 /// Whether every layer keeps its whole context in one cache: no windows, no states.
 [[nodiscard]] inline bool has_one_full_cache(const EngineOptions& options) {
   return options.cache_groups.size() == 1 && options.cache_groups.front() == CacheGroup{};
+}
+
+/// Whether freed blocks without a hash are reused before all others.
+[[nodiscard]] inline bool frees_unhashed_first(const EngineOptions& options) {
+  return options.profile.free_unhashed_first &&
+         (options.enable_prefix_caching || options.profile.frees_uncached_first);
 }
 
 /// Whether some layers keep their whole context and others a window of it.
@@ -129,6 +145,24 @@ struct EngineOptions {
          std::ranges::any_of(options.cache_groups, &CacheGroup::keeps_states);
 }
 
+/// Tokens behind a block that its hash covers: those that drafting from hidden states has read by
+/// the block's end. Without KV from elsewhere, whose hashes others make too.
+[[nodiscard]] inline std::int64_t hash_lookahead(const EngineOptions& options) {
+  const bool drafts =
+      options.num_speculative_tokens > 0 && options.draft_method == DraftMethod::kEagle;
+  if (!options.profile.hashes_look_ahead || !options.enable_prefix_caching || !drafts ||
+      options.kv_transfer || options.kv_connector) {
+    return 0;
+  }
+  return options.drafts_read_ahead ? options.num_speculative_tokens : 1;
+}
+
+/// Whether a request that decodes is in every so manieth step of a pipeline alone: the second
+/// runner's stages pass sampled tokens on in turns.
+[[nodiscard]] constexpr bool decodes_in_turns(const EngineOptions& options) {
+  return options.async_scheduling && options.second_runner && options.pipeline_depth > 1;
+}
+
 /// Whether the host works while the GPU does.
 [[nodiscard]] constexpr bool hides_host(const EngineOptions& options) {
   return options.async_scheduling && !options.waits_for_host;
@@ -138,7 +172,7 @@ struct EngineOptions {
 [[nodiscard]] constexpr std::int64_t steps_in_flight(const EngineOptions& options) {
   constexpr std::int64_t kAsynchronous = 2;  // One runs, the next is formed meanwhile.
   if (options.pipeline_depth > 0) {
-    return options.pipeline_depth;
+    return options.pipeline_depth + (decodes_in_turns(options) ? 1 : 0);
   }
   return options.async_scheduling ? kAsynchronous : 1;
 }

@@ -31,6 +31,8 @@ class SchedulerProbe {
     std::vector<Scheduled> scheduled;
     std::vector<Admitted> admitted;
     std::vector<core::RequestId> preempted;
+    std::int64_t next_drafts = 0;  ///< That each request gets after it.
+    bool skips_drafts = false;     ///< None of them could be used: none are made.
   };
   struct Statistics {
     std::int64_t requests = 0;

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -34,27 +35,29 @@ constexpr std::string_view kEngine = "vllm@";
 constexpr double kLargestGib = 160.0;
 
 Profile oldest() {
-  return Profile{.name = "vllm@0.8",
-                 .async_by_default = false,
-                 .async_skips_last_token = false,
-                 .prefix_stats_split_preempted = false,
-                 .counts_preemptions = false,
-                 .prefix_stats_in_blocks = true,
-                 .has_priority_policy = false,
-                 .victim_returns_budget = false,
-                 .updates_running_only = true,
-                 .whole_prompt_blocks_queue = false,
-                 .ignores_whole_prompt = true,
-                 .masks_beside_forward = false,
-                 .lookahead_from_first_chunk = true,
-                 .hashes_less_all_drafts = true,
-                 .keeps_last_position_free = false,
-                 .remote_rounds_up_to_blocks = true,
-                 .frees_uncached_in_order = true,
-                 .non_torch_gib = 0.13,
-                 .graph_sizes = GraphSizes::kStep8To512,
-                 .whole_graphs = false,
-                 .graphs_count_drafts = false};
+  Profile v08;
+  v08.name = "vllm@0.8";
+  v08.async_by_default = false;
+  v08.async_skips_last_token = false;
+  v08.prefix_stats_split_preempted = false;
+  v08.counts_preemptions = false;
+  v08.prefix_stats_in_blocks = true;
+  v08.has_priority_policy = false;
+  v08.victim_returns_budget = false;
+  v08.updates_running_only = true;
+  v08.whole_prompt_blocks_queue = false;
+  v08.ignores_whole_prompt = true;
+  v08.masks_beside_forward = false;
+  v08.lookahead_from_first_chunk = true;
+  v08.hashes_less_all_drafts = true;
+  v08.keeps_last_position_free = false;
+  v08.remote_rounds_up_to_blocks = true;
+  v08.frees_uncached_in_order = true;
+  v08.non_torch_gib = 0.13;
+  v08.graph_sizes = GraphSizes::kStep8To512;
+  v08.whole_graphs = false;
+  v08.graphs_count_drafts = false;
+  return v08;
 }
 
 /// The next profile, without its differences.
@@ -83,27 +86,97 @@ Profile profile_of_020(const Profile& v19) {
   return v20;
 }
 
+Profile profile_of_024(const Profile& v21) {
+  Profile v24 = after(v21, "vllm@0.24");
+  v24.free_unhashed_first = true;
+  v24.has_watermark = true;
+  v24.caps_windows_at_admission = true;
+  v24.draft_drops_block_per_layout = false;
+  v24.has_draft_levels = true;
+  return v24;
+}
+
+Profile profile_of_025(const Profile& v24) {
+  Profile v25 = after(v24, "vllm@0.25");
+  v25.dense_in_second_runner = true;
+  v25.fused_all_reduce_gib = 0.0;
+  return v25;
+}
+
 Profile profile_of_027(const Profile& v25) {
   Profile v27 = after(v25, "vllm@0.27");
   v27.prefix_stats_per_lookup = false;
   v27.lookahead_from_first_chunk = true;
   v27.pads_single_tokens_to_drafts = true;
-  v27.drafts_take_input_slots = true;
-  v27.cursor_follows_every_victim = true;
+  v27.drafts_lower_budget = true;
   v27.waits_for_stale_steps = true;
   v27.windows_keep_steps_in_flight = true;
   v27.remote_load_spares_prefills = true;
   v27.remote_abort_waits_for_load = true;
-  v27.larger_graphs_on_blackwell = true;
-  v27.larger_budget_on_large_gpus = true;
   v27.caches_states = true;
-  v27.thins_windows = true;
-  v27.spares_prompt_end = true;
+  v27.defers_frees = true;
   return v27;
 }
 
-const std::array<Profile, 14>& table() {
-  static const std::array<Profile, 14> kProfiles = [] {
+Profile profile_of_028(const Profile& v27) {
+  Profile v28 = after(v27, "vllm@0.28");
+  v28.frees_uncached_first = true;
+  v28.drafts_lower_budget = false;
+  v28.drafts_take_input_slots = true;
+  v28.cursor_follows_every_victim = true;
+  v28.spares_prompt_end = true;
+  v28.larger_graphs_on_blackwell = true;
+  v28.larger_budget_on_large_gpus = true;
+  v28.caches_states_by_default = true;
+  return v28;
+}
+
+Profile profile_of_029(const Profile& v28) {
+  Profile v29 = after(v28, "vllm@0.29");
+  v29.pads_within_model_len = true;
+  v29.thins_windows = true;
+  v29.all_in_second_runner = true;
+  v29.graphs_include_decodes = true;
+  return v29;
+}
+
+Profile profile_of_030(const Profile& v29) {
+  Profile v30 = after(v29, "vllm@0.30");
+  v30.pads_beside_nothing = true;
+  v30.spares_deferred_victims = true;
+  return v30;
+}
+
+Profile profile_of_031(const Profile& v30) {
+  Profile v31 = after(v30, "vllm@0.31");
+  v31.leaves_single_prefill_whole = true;
+  v31.has_active_limit = true;
+  v31.has_kv_queue = true;
+  v31.load_spares_draft_steps = true;
+  v31.graphs_include_sequences = true;
+  return v31;
+}
+
+Profile profile_of_032(const Profile& v31) {
+  Profile v32 = after(v31, "vllm@0.32");
+  v32.admits_loaded_when_paused = true;
+  v32.draft_steps_share_blocks = true;
+  return v32;
+}
+
+Profile profile_of_033(const Profile& v32) {
+  Profile v33 = after(v32, "vllm@0.33");
+  v33.serves_behind_self_preemption = true;
+  v33.caps_adapters_of_running = true;
+  v33.holds_prefills = true;
+  v33.hashes_look_ahead = true;
+  v33.caches_ended_steps = true;
+  v33.skips_unused_drafts = true;
+  return v33;
+}
+
+const std::array<Profile, 20>& table() {
+  static const std::array<Profile, 20> kProfiles = [] {
     const Profile v08 = oldest();
     Profile v09 = after(v08, "vllm@0.9");
     v09.prefix_stats_in_blocks = false;
@@ -144,17 +217,17 @@ const std::array<Profile, 14>& table() {
     const Profile v20 = profile_of_020(v19);
     Profile v21 = after(v20, "vllm@0.21");
     v21.logs_tokens_of_longest = true;
-    Profile v24 = after(v21, "vllm@0.24");
-    v24.free_unhashed_first = true;
-    v24.has_watermark = true;
-    v24.caps_windows_at_admission = true;
-    v24.draft_drops_block_per_layout = false;
-    v24.has_draft_levels = true;
-    Profile v25 = after(v24, "vllm@0.25");
-    v25.dense_in_second_runner = true;
-    v25.fused_all_reduce_gib = 0.0;
+    const Profile v24 = profile_of_024(v21);
+    const Profile v25 = profile_of_025(v24);
     const Profile v27 = profile_of_027(v25);
-    return std::array{v08, v09, v11, v13, v14, v15, v17, v18, v19, v20, v21, v24, v25, v27};
+    const Profile v28 = profile_of_028(v27);
+    const Profile v29 = profile_of_029(v28);
+    const Profile v30 = profile_of_030(v29);
+    const Profile v31 = profile_of_031(v30);
+    const Profile v32 = profile_of_032(v31);
+    const Profile v33 = profile_of_033(v32);
+    return std::array{v08, v09, v11, v13, v14, v15, v17, v18, v19, v20,
+                      v21, v24, v25, v27, v28, v29, v30, v31, v32, v33};
   }();
   return kProfiles;
 }
@@ -180,6 +253,10 @@ constexpr auto kRules = std::to_array<Rule>({
      &Profile::free_unhashed_first,
      "reuses blocks without findable content first",
      "reuses freed blocks last"},
+    {"frees_uncached_first",
+     &Profile::frees_uncached_first,
+     "reuses freed blocks first without prefix caching",
+     "reuses freed blocks last without prefix caching"},
     {"has_watermark", &Profile::has_watermark, "watermark at admission", "no watermark"},
     {"has_priority_policy",
      &Profile::has_priority_policy,
@@ -193,6 +270,10 @@ constexpr auto kRules = std::to_array<Rule>({
      &Profile::cursor_follows_every_victim,
      "no request is missed after a preemption",
      "a request behind an unscheduled victim may be missed"},
+    {"serves_behind_self_preemption",
+     &Profile::serves_behind_self_preemption,
+     "serves those behind a request that gives way to itself",
+     "a request that gives way to itself ends the running pass"},
     {"updates_running_only",
      &Profile::updates_running_only,
      "what a preempted request sampled is lost",
@@ -209,6 +290,14 @@ constexpr auto kRules = std::to_array<Rule>({
      &Profile::has_skipped_queue,
      "a queue for requests passed over",
      "requests passed over stay at the head of the queue"},
+    {"has_kv_queue",
+     &Profile::has_kv_queue,
+     "a queue for requests that hold KV, served first",
+     "one queue for requests passed over"},
+    {"admits_loaded_when_paused",
+     &Profile::admits_loaded_when_paused,
+     "a pause admits requests that hold KV",
+     "a pause admits no request"},
     {"reverses_passed_over",
      &Profile::reverses_passed_over,
      "requests passed over go back in reverse order",
@@ -225,10 +314,38 @@ constexpr auto kRules = std::to_array<Rule>({
      &Profile::pads_single_tokens_to_drafts,
      "pads single tokens to the drafts' length",
      "single tokens as they are"},
+    {"pads_within_model_len",
+     &Profile::pads_within_model_len,
+     "no padding past max_model_len",
+     "padding past max_model_len ends admission"},
+    {"pads_beside_nothing",
+     &Profile::pads_beside_nothing,
+     "pads also where nothing runs",
+     "pads beside running requests alone"},
+    {"leaves_single_prefill_whole",
+     &Profile::leaves_single_prefill_whole,
+     "long_prefill_token_threshold spares a request alone",
+     "long_prefill_token_threshold binds a request alone"},
+    {"has_active_limit",
+     &Profile::has_active_limit,
+     "max_num_active_seqs; long_prefill_token_threshold_adaptive",
+     "no max_num_active_seqs"},
+    {"holds_prefills",
+     &Profile::holds_prefills,
+     "prefill_schedule_interval on any engine",
+     "prefill_schedule_interval beside other ranks alone"},
+    {"caps_adapters_of_running",
+     &Profile::caps_adapters_of_running,
+     "the adapter cap counts all running requests",
+     "the adapter cap counts the step's requests"},
     {"drafts_take_input_slots",
      &Profile::drafts_take_input_slots,
      "a draft model takes input positions",
-     "a draft model takes no input positions"},
+     "a draft model takes no input positions per request"},
+    {"drafts_lower_budget",
+     &Profile::drafts_lower_budget,
+     "a draft model lowers the token budget",
+     "a draft model leaves the token budget"},
     {"hashes_less_all_drafts",
      &Profile::hashes_less_all_drafts,
      "caches tokens less all drafts",
@@ -241,6 +358,18 @@ constexpr auto kRules = std::to_array<Rule>({
      &Profile::draft_drops_block_per_layout,
      "drafts give up a cached block per layout",
      "drafts give up one cached block"},
+    {"hashes_look_ahead",
+     &Profile::hashes_look_ahead,
+     "hashes look ahead, and drafts give up no cached block",
+     "drafts give up a cached block"},
+    {"caches_ended_steps",
+     &Profile::caches_ended_steps,
+     "caches tokens with drafts as steps end",
+     "caches tokens with drafts as steps are formed"},
+    {"skips_unused_drafts",
+     &Profile::skips_unused_drafts,
+     "drafts nothing that no request could use",
+     "drafts behind every step"},
     {"keeps_last_position_free",
      &Profile::keeps_last_position_free,
      "computes up to max_model_len - 1",
@@ -265,6 +394,22 @@ constexpr auto kRules = std::to_array<Rule>({
      &Profile::remote_load_spares_prefills,
      "remote loads spare running prefills",
      "remote loads take what is free"},
+    {"load_spares_draft_steps",
+     &Profile::load_spares_draft_steps,
+     "remote loads spare steps with drafts",
+     "remote loads spare prefills alone"},
+    {"draft_steps_share_blocks",
+     &Profile::draft_steps_share_blocks,
+     "counts steps with drafts in tokens",
+     "counts steps with drafts in blocks"},
+    {"defers_frees",
+     &Profile::defers_frees,
+     "blocks come back behind steps in flight where KV is taken in",
+     "blocks come back at once"},
+    {"spares_deferred_victims",
+     &Profile::spares_deferred_victims,
+     "no victim whose blocks come back later",
+     "victims whose blocks come back later"},
     {"remote_abort_waits_for_load",
      &Profile::remote_abort_waits_for_load,
      "an abort waits for its load",
@@ -297,6 +442,10 @@ constexpr auto kRules = std::to_array<Rule>({
      &Profile::dense_in_second_runner,
      "dense networks sample in less memory",
      "dense networks sample as the others"},
+    {"all_in_second_runner",
+     &Profile::all_in_second_runner,
+     "all networks in the second model runner",
+     "networks with experts or states in the first model runner"},
     {"fuses_all_reduce",
      &Profile::fuses_all_reduce,
      "all-reduces fused with what follows",
@@ -321,6 +470,14 @@ constexpr auto kRules = std::to_array<Rule>({
      &Profile::graphs_include_budget,
      "a CUDA graph of the whole token budget",
      "no CUDA graph of the whole token budget"},
+    {"graphs_include_decodes",
+     &Profile::graphs_include_decodes,
+     "CUDA graphs of decodes with their drafts",
+     "CUDA graphs of the usual sizes with drafts"},
+    {"graphs_include_sequences",
+     &Profile::graphs_include_sequences,
+     "a CUDA graph of max_num_seqs",
+     "no CUDA graph of max_num_seqs"},
     {"larger_graphs_on_blackwell",
      &Profile::larger_graphs_on_blackwell,
      "CUDA graphs to 1024 tokens on Blackwell",
@@ -357,6 +514,10 @@ constexpr auto kRules = std::to_array<Rule>({
      &Profile::caches_states,
      "caches prefixes of networks with states",
      "caches no prefixes of networks with states"},
+    {"caches_states_by_default",
+     &Profile::caches_states_by_default,
+     "caches prefixes of networks with states by default",
+     "caches prefixes of networks with states where asked to"},
     {"graphs_in_kv_budget",
      &Profile::graphs_in_kv_budget,
      "CUDA graphs in the KV budget",
@@ -520,6 +681,50 @@ bool is_large_blackwell(core::Bytes gpu_memory, std::string_view gpu_architectur
   return gpu_architecture == "blackwell" && core::as_gibibytes(gpu_memory) >= kLargestGib;
 }
 
+namespace {
+
+/// Tokens of the steps of decodes that have graphs of their own, up to `top`: of the usual numbers
+/// of sequences with drafts, of max_num_seqs without (vllm/config/vllm.py, _set_cudagraph_sizes).
+std::vector<std::int64_t> decode_sizes(const Profile& profile,
+                                       const GraphLimits& limits,
+                                       std::int64_t top) {
+  constexpr std::int64_t kFineStep = 8;
+  constexpr std::int64_t kCoarseStep = 16;
+  constexpr std::int64_t kCoarseFrom = 256;
+  std::vector<std::int64_t> sizes;
+  if (limits.num_speculative_tokens == 0) {
+    if (profile.graphs_include_sequences) {
+      sizes.push_back(limits.max_num_seqs);
+    }
+  } else if (profile.graphs_include_decodes) {
+    // The widest step of each number of drafts.
+    std::map<std::int64_t, std::int64_t> most;
+    for (std::int64_t from = 0; const domain::DraftLevel& level : limits.draft_levels) {
+      if (from < limits.max_num_seqs) {
+        from = std::min(level.most_requests, limits.max_num_seqs);
+        most[level.drafts] = from;
+      }
+    }
+    most[limits.draft_levels.empty() ? limits.num_speculative_tokens
+                                     : limits.draft_levels.back().drafts] = limits.max_num_seqs;
+    for (const auto& [drafts, sequences] : most) {
+      const std::int64_t width = 1 + drafts;
+      const std::int64_t last = std::min(sequences, top);
+      for (const std::int64_t few : {1, 2, 4}) {
+        sizes.push_back(std::min<std::int64_t>(few, last) * width);
+      }
+      for (std::int64_t n = kFineStep; n <= last; n += n >= kCoarseFrom ? kCoarseStep : kFineStep) {
+        sizes.push_back(n * width);
+      }
+      sizes.push_back(last * width);
+    }
+  }
+  std::erase_if(sizes, [&](std::int64_t size) { return size > top; });
+  return sizes;
+}
+
+}  // namespace
+
 std::vector<std::int64_t> cuda_graph_sizes(const Profile& profile, const GraphLimits& limits) {
   constexpr std::int64_t kLargestGraph = 512;
   constexpr std::int64_t kLargestOnBlackwell = 1024;
@@ -561,6 +766,12 @@ std::vector<std::int64_t> cuda_graph_sizes(const Profile& profile, const GraphLi
   }
   if (profile.graphs_include_budget && budget == top && sizes.back() < budget) {
     sizes.push_back(budget);
+  }
+  if (!limits.largest) {
+    const std::vector<std::int64_t> decodes = decode_sizes(profile, limits, top);
+    sizes.insert(sizes.end(), decodes.begin(), decodes.end());
+    std::ranges::sort(sizes);
+    sizes.erase(std::ranges::unique(sizes).begin(), sizes.end());
   }
   return sizes;
 }

@@ -10,6 +10,7 @@
 #include "core/result.hpp"
 #include "core/units.hpp"
 #include "document/document.hpp"
+#include "domain/draft_level.hpp"
 
 namespace ridgeline::engine {
 
@@ -20,15 +21,102 @@ enum class GraphSizes : std::uint8_t {
   kStep8Then16,  ///< 1, 2, 4, every 8th to 256, every 16th above, same top (from 0.13).
 };
 
+/// The rules of captured CUDA graphs among a version's switches.
+struct GraphRules {
+  GraphSizes graph_sizes = GraphSizes::kStep8Then16;
+  /// Graphs hold steps of decodes whole; without, all are in pieces around the attention (until
+  /// 2025-09-23, 24fab45d96).
+  bool whole_graphs = true;
+  /// The largest graph leaves room for every sequence's drafts (from 2025-12-10, #30330).
+  bool graphs_count_drafts = true;
+  /// The token budget itself has a graph where it is below the top (from 2026-04-28, #40734).
+  bool graphs_include_budget = false;
+  /// With drafts, decodes of the usual numbers of sequences have graphs of their own (from 0.29).
+  bool graphs_include_decodes = false;
+  /// Without drafts, max_num_seqs itself has a graph (from 0.31).
+  bool graphs_include_sequences = false;
+  /// Data-centre Blackwell captures graphs to 1024 tokens (from 2026-08-07, #49390).
+  bool larger_graphs_on_blackwell = false;
+
+  friend bool operator==(const GraphRules&, const GraphRules&) = default;
+};
+
+/// The rules of drafts.
+struct DraftRules {
+  /// KV slots for drafts are reserved from the first chunk of a prompt on. Without, a request that
+  /// begins at token 0 gets none at its admission.
+  bool lookahead_from_first_chunk = false;
+  /// A draft model of its own takes one input position per scheduled request out of
+  /// max_num_batched_tokens.
+  bool drafts_take_input_slots = false;
+  /// It takes those of max_num_seqs requests out of every step's tokens.
+  bool drafts_lower_budget = false;
+  /// The number of drafts may follow the number of scheduled requests (from 2026-06-14, #32374).
+  bool has_draft_levels = false;
+  /// Tokens less all drafts of the request are entered into the prefix cache, though some of the
+  /// drafts may not be scheduled. Without, all tokens that are known.
+  bool hashes_less_all_drafts = false;
+  /// A preempted request keeps its drafts, which are verified when a later chunk of it reaches its
+  /// last token (vLLM before 2026-01-08, #31944).
+  bool keeps_drafts_of_preempted = false;
+  /// Drafting from hidden states gives up the last block found once per kind of cache layout, not
+  /// once in all.
+  bool draft_drops_block_per_layout = true;
+  /// A block's hash covers the tokens behind it that drafting reads, and no block is given up.
+  bool hashes_look_ahead = false;
+  /// With drafts, tokens of steps that have ended are entered into the prefix cache as they end.
+  bool caches_ended_steps = false;
+  /// Nothing is drafted behind a step that no request could use drafts of, in the second runner.
+  bool skips_unused_drafts = false;
+  /// A request that needs one token joins a decode batch padded to the drafts' length.
+  bool pads_single_tokens_to_drafts = false;
+  /// Where the padding would pass max_model_len it is left out; without, admission ends.
+  bool pads_within_model_len = false;
+  /// A request with computed tokens is padded also where nothing runs.
+  bool pads_beside_nothing = false;
+  /// With several modules of multi-token prediction no chunk ends just before the prompt's end.
+  bool spares_prompt_end = false;
+
+  friend bool operator==(const DraftRules&, const DraftRules&) = default;
+};
+
+/// The rules of KV that comes from elsewhere.
+struct LoadRules {
+  /// KV that arrived from another engine counts in whole blocks, the last one's end included.
+  bool remote_rounds_up_to_blocks = false;
+  /// A request that loads KV from another engine leaves the blocks that running prefills still
+  /// need.
+  bool remote_load_spares_prefills = false;
+  /// Such a load also leaves what each of those prefills, and it, needs for a step with drafts;
+  bool load_spares_draft_steps = false;
+  /// that is counted with the prefill's tokens, not in blocks of its own.
+  bool draft_steps_share_blocks = false;
+  /// A request aborted while its KV is on the way keeps its blocks until the KV has arrived.
+  bool remote_abort_waits_for_load = false;
+  /// Blocks that a step in flight may write come back when it has ended, where KV is taken in.
+  bool defers_frees = false;
+  /// A request whose blocks would not come back at once is no victim: the running pass ends.
+  bool spares_deferred_victims = false;
+  /// Requests that hold KV, loaded or on its way, have a queue of their own, served first; others
+  /// that are passed over go back to the head of theirs.
+  bool has_kv_queue = false;
+  /// Where new requests are kept out, those that hold KV are admitted all the same.
+  bool admits_loaded_when_paused = false;
+
+  friend bool operator==(const LoadRules&, const LoadRules&) = default;
+};
+
 /// What distinguishes one engine version from another, as named switches: the step loop asks these
 /// and knows no version number. Source: vLLM's history as set out in docs/internals/engine.md.
-struct Profile {
+struct Profile : GraphRules, DraftRules, LoadRules {
   std::string name = "vllm@0.15";
   /// A waiting request is admitted only if all its tokens' blocks fit now
   /// (scheduler_reserve_full_isl).
   bool reserve_full_prompt = false;
   /// A freed block without a hash goes to the head of the free list, not to its tail.
   bool free_unhashed_first = false;
+  /// Also without prefix caching, where no block has a hash.
+  bool frees_uncached_first = false;
   /// Share of blocks kept free when admitting while others run.
   double watermark = 0.0;
   /// The watermark exists.
@@ -55,6 +143,8 @@ struct Profile {
   /// The running pass steps back for any victim that stood before the request it serves, not only
   /// for one that was scheduled in the same step.
   bool cursor_follows_every_victim = false;
+  /// Where a request gives way to itself, those behind it are served all the same.
+  bool serves_behind_self_preemption = false;
   /// Results of steps in flight reach running requests only; what a preempted one sampled is lost.
   bool updates_running_only = false;
   /// A prompt that is not to be cut and exceeds the budget ends the pass; else it is passed over.
@@ -69,23 +159,14 @@ struct Profile {
   /// structured outputs (vLLM from the end of 2025 on, #26866; from memory, not looked up).
   /// Without, it is made before the forward pass, and asynchronous scheduling takes none.
   bool masks_beside_forward = true;
-  /// KV slots for drafts are reserved from the first chunk of a prompt on. Without, a request that
-  /// begins at token 0 gets none at its admission.
-  bool lookahead_from_first_chunk = false;
-  /// A draft model of its own takes one input position per scheduled request out of
-  /// max_num_batched_tokens.
-  bool drafts_take_input_slots = false;
-  /// Tokens less all drafts of the request are entered into the prefix cache, though some of the
-  /// drafts may not be scheduled. Without, all tokens that are known.
-  bool hashes_less_all_drafts = false;
-  /// A preempted request keeps its drafts, which are verified when a later chunk of it reaches its
-  /// last token (vLLM before 2026-01-08, #31944).
-  bool keeps_drafts_of_preempted = false;
-  /// Drafting from hidden states gives up the last block found once per kind of cache layout, not
-  /// once in all.
-  bool draft_drops_block_per_layout = true;
-  /// A request that needs one token joins a decode batch padded to the drafts' length.
-  bool pads_single_tokens_to_drafts = false;
+  /// long_prefill_token_threshold does not bind where there is one request.
+  bool leaves_single_prefill_whole = false;
+  /// max_num_active_seqs and long_prefill_token_threshold_adaptive exist.
+  bool has_active_limit = false;
+  /// prefill_schedule_interval holds prefills back on an engine by itself.
+  bool holds_prefills = false;
+  /// The adapters of all running requests count against the cap, not of those in the step alone.
+  bool caps_adapters_of_running = false;
   /// A request may compute up to max_model_len - 1 tokens, not max_model_len.
   bool keeps_last_position_free = true;
   /// A preempted request waits until every step in flight that holds it has ended.
@@ -94,13 +175,6 @@ struct Profile {
   bool windows_keep_steps_in_flight = false;
   /// At admission a sliding window asks for no more blocks than it can ever hold at a time.
   bool caps_windows_at_admission = false;
-  /// KV that arrived from another engine counts in whole blocks, the last one's end included.
-  bool remote_rounds_up_to_blocks = false;
-  /// A request that loads KV from another engine leaves the blocks that running prefills still
-  /// need.
-  bool remote_load_spares_prefills = false;
-  /// A request aborted while its KV is on the way keeps its blocks until the KV has arrived.
-  bool remote_abort_waits_for_load = false;
   /// Without prefix caching a request's blocks are freed first to last.
   bool frees_uncached_in_order = false;
   /// The default sampler sorts the vocabulary (PyTorch), which takes memory in the profile run:
@@ -112,6 +186,8 @@ struct Profile {
   /// Networks without experts and states run in the second model runner, which copies the logits
   /// once to sample (`VllmConfig.use_v2_model_runner`, from 0.25).
   bool dense_in_second_runner = false;
+  /// All networks do.
+  bool all_in_second_runner = false;
   /// GiB that CUDA libraries take beside PyTorch's allocator on any GPU: 0.13 by a log of 0.11,
   /// 0.24 and 0.25 by three of 0.19; in between by the blocks that llama-2-7b got in 0.15.
   double non_torch_gib = 0.25;
@@ -129,16 +205,6 @@ struct Profile {
   /// CUDA graphs are taken out of the KV budget (estimated), not on top of it.
   bool graphs_in_kv_budget = false;
   double default_gpu_memory_utilization = 0.90;
-  GraphSizes graph_sizes = GraphSizes::kStep8Then16;
-  /// Graphs hold steps of decodes whole; without, all are in pieces around the attention (until
-  /// 2025-09-23, 24fab45d96).
-  bool whole_graphs = true;
-  /// The largest graph leaves room for every sequence's drafts (from 2025-12-10, #30330).
-  bool graphs_count_drafts = true;
-  /// The token budget itself has a graph where it is below the top (from 2026-04-28, #40734).
-  bool graphs_include_budget = false;
-  /// Data-centre Blackwell captures graphs to 1024 tokens (from 2026-08-07, #49390).
-  bool larger_graphs_on_blackwell = false;
   /// GPUs of 160 GiB or more have a default budget of 16384 tokens (from 2026-08-11, #51726).
   bool larger_budget_on_large_gpus = false;
   /// Data-parallel ranks whose experts take batches of fixed shape (DeepEP's low-latency kernels)
@@ -148,15 +214,13 @@ struct Profile {
   bool has_scheduled_tokens = false;
   /// performance_mode exists.
   bool has_performance_mode = false;
-  /// The number of drafts may follow the number of scheduled requests (from 2026-06-14, #32374).
-  bool has_draft_levels = false;
-  /// prefix_cache_retention_interval exists, and is 0 by default (from 2026-08-17, #52216): beside
-  /// full attention few blocks of windows can be found.
+  /// prefix_cache_retention_interval exists, and is 0 by default (from 0.29): beside full
+  /// attention few blocks of windows can be found.
   bool thins_windows = false;
-  /// With several modules of multi-token prediction no chunk ends just before the prompt's end.
-  bool spares_prompt_end = false;
-  /// Prefix caching of networks with recurrent states is on by default, in the mode "align".
+  /// Prefixes of networks with recurrent states can be cached, in the mode "align"; ...
   bool caches_states = false;
+  /// ... and are by default.
+  bool caches_states_by_default = false;
 
   friend bool operator==(const Profile&, const Profile&) = default;
 };
@@ -192,6 +256,7 @@ struct GraphLimits {
   std::int64_t max_num_seqs = 256;
   core::Tokens max_num_batched_tokens{2048};
   std::int64_t num_speculative_tokens = 0;
+  std::span<const domain::DraftLevel> draft_levels = {};  ///< EngineOptions::draft_levels.
   /// Data-centre Blackwell: 160 GiB or more, where workstations have 96.
   bool is_large_blackwell = false;
   std::optional<std::int64_t> largest = {};  ///< max_cudagraph_capture_size, in place of the rule.

@@ -195,7 +195,7 @@ void set_retention(Resolution& work) {
     work.note("engine.prefix_cache_retention_interval",
               fmt::format("is not known of {}, which keeps all blocks of windows findable",
                           options.profile.name),
-              "--engine-version vllm@0.27");
+              "--engine-version vllm@0.29");
   }
   const std::int64_t interval = given.value_or(exists ? 0 : kNone);
   if (interval != kNone) {
@@ -500,6 +500,7 @@ void build(Resolution& work) {
                                  {.max_num_seqs = work.out->engine.max_num_seqs,
                                   .max_num_batched_tokens = work.out->engine.max_num_batched_tokens,
                                   .num_speculative_tokens = work.out->engine.num_speculative_tokens,
+                                  .draft_levels = work.out->engine.draft_levels,
                                   .is_large_blackwell = engine::is_large_blackwell(
                                       work.out->gpu.memory, work.out->gpu.architecture),
                                   .largest = work.engine().max_cudagraph_capture_size,

@@ -64,6 +64,7 @@ engine::MemoryOptions memory_options(Resolution& work) {
           .whole_graphs =
               !runs_eagerly(work.engine()) && !cuts_graphs(work.engine(), work.out->engine.profile),
           .num_speculative_tokens = work.out->engine.num_speculative_tokens,
+          .draft_levels = work.out->engine.draft_levels,
           .is_large_blackwell =
               engine::is_large_blackwell(work.out->gpu.memory, work.out->gpu.architecture),
           .max_cudagraph_capture_size = work.engine().max_cudagraph_capture_size,
@@ -101,15 +102,16 @@ void check_state_caching(Resolution& work) {
 
 /// Prefix caching of a network with recurrent states, as vLLM's version has it.
 void cache_states(Resolution& work) {
+  const engine::Profile& profile = work.out->engine.profile;
   const bool is_modelled = work.out->engine.num_speculative_tokens == 0;
-  if (work.out->engine.profile.caches_states && is_modelled) {
+  const bool asked = work.is_given("engine.enable_prefix_caching");
+  if (profile.caches_states && is_modelled && (asked || profile.caches_states_by_default)) {
     if (work.engine().enable_prefix_caching) {
       work.out->engine.cache_groups = engine::engine_cache_groups(work.out->memory, true);
       check_state_caching(work);
     }
     return;
   }
-  const bool asked = work.is_given("engine.enable_prefix_caching");
   const bool shares = work.workload.section.prefix_len.value_or(0) > 0;
   if ((asked || shares) && work.engine().enable_prefix_caching) {
     work.out->warnings.push_back(prefix_caching_off());
@@ -444,7 +446,9 @@ core::Warning prefix_caching_off() {
       .code = "W-prefix-caching",
       .message =
           "enable_prefix_caching is off: hits of recurrent states are modelled from vLLM 0.27 on "
-          "and without drafts, and prefixes that prompts share are computed anew"};
+          "(there where asked for) and without drafts, and prefixes that prompts share are "
+          "computed "
+          "anew"};
 }
 
 void resolve_memory(Resolution& work) {

@@ -149,7 +149,7 @@ constexpr auto kServedOptions = std::to_array<Option>({
              "graph of every size to 32 (from vLLM 0.18 on)",
      .example = "throughput", .slot = [](DeploymentSection& d) -> Slot { return &d.engine.performance_mode; }},
     {.path = "engine.prefix_cache_retention_interval", .flag = "prefix-cache-retention-interval",
-     .unit = "tokens", .lowest = -1, .highest = kMaxTokens, .unset = "0 from vLLM 0.27 on, before -1",
+     .unit = "tokens", .lowest = -1, .highest = kMaxTokens, .unset = "0 from vLLM 0.29 on, before -1",
      .help = "Of windows beside full attention, keep findable what is before a prompt's last block and where it leaves "
              "what is cached, above 0 also before each multiple; -1 (vLLM's None) keeps all",
      .example = "0", .slot = [](DeploymentSection& d) -> Slot { return &d.engine.prefix_cache_retention_interval; }},

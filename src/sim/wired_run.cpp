@@ -301,6 +301,7 @@ core::Result<WiredRun> WiredRun::make(const scenario::Resolved& resolved,
     engine::EngineOptions options = one.engine;
     options.kv_connector = has_kv_tiers(resolved);
     options.kv_transfer = is_disaggregated(resolved) || options.kv_connector;
+    options.kv_consumer = options.kv_transfer;  // Servers are started in both roles (kv_both).
     options.acceptance_seed = static_cast<std::uint64_t>(resolved.run.seed);
     const bool wanted = controls.listener != nullptr && controls.listener->needs_steps();
     options.log_steps = options.log_steps || wanted || run.timeline.has_value() ||

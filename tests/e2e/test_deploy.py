@@ -248,7 +248,7 @@ def test_router_of_the_target(scenario):
     (["--save-dir", "out", "--autoscale", "3-2"], "--autoscale: found '3-2'"),
     (["--save-dir", "out", "--instances", 5, "--deployment-target", "docker-compose"], "10 GPUs are more than the 8 of a node"),
     (["--save-dir", "out", "--watermark", "0.1", "--engine-version", "vllm@0.24"], "not known to have --watermark"),
-    (["--save-dir", "out", "--prefix-cache-retention-interval", "64", "--engine-version", "vllm@0.27"],
+    (["--save-dir", "out", "--prefix-cache-retention-interval", "64", "--engine-version", "vllm@0.29"],
      "no flag of vLLM says so"),
 ])
 def test_refused(scenario, words, said):

@@ -242,7 +242,7 @@ def test_drafts_shorten_the_gaps_by_what_is_accepted(ridgeline):
         (["--model", "llama-3.1-8b", "--pipeline-parallel-size", "2", "--speculative-config",
           "{method: ngram, num_speculative_tokens: 2, acceptance: 0.5}"], "engine.speculative_config.method"),
         # Its draft model reads a token for each request of a step: none would be left.
-        (["--model", "llama-3.1-8b", "--engine-version", "vllm@0.27", "--max-num-seqs", "1",
+        (["--model", "llama-3.1-8b", "--engine-version", "vllm@0.28", "--max-num-seqs", "1",
           "--max-num-batched-tokens", "1", "--speculative-config",
           "{method: draft_model, model: llama-3.2-1b, num_speculative_tokens: 2, acceptance: 0.5}"],
          "engine.max_num_batched_tokens"),

@@ -165,7 +165,7 @@ RandomHandOvers random_hand_overs(std::int64_t ranks = 1) {
   all.options = random_engine();
   all.options.kv_transfer = true;
   all.options.profile =
-      *engine::find_profile(*rc::gen::element<std::string>("0.11", "0.15", "0.19", "0.20", "0.27"));
+      *engine::find_profile(*rc::gen::element<std::string>("0.11", "0.15", "0.19", "0.20", "0.28"));
   if (*rc::gen::element(false, false, true)) {
     all.options.profile.reserve_full_prompt = false;  // --no-scheduler-reserve-full-isl
   }

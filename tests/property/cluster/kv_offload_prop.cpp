@@ -132,7 +132,7 @@ RandomTiers random_tiers() {
   all.options.async_scheduling = *rc::gen::arbitrary<bool>();
   all.options.kv_transfer = all.options.kv_connector = true;
   all.options.profile =
-      *engine::find_profile(*rc::gen::element<std::string>("0.11", "0.20", "0.27"));
+      *engine::find_profile(*rc::gen::element<std::string>("0.11", "0.20", "0.28"));
   all.costs.per_context = core::Duration::ticks(*rc::gen::inRange<std::int64_t>(0, 1000));
   all.ranks = *rc::gen::element<std::int64_t>(1, 1, 2, 3);
   all.instances = all.ranks * *rc::gen::inRange<std::int64_t>(1, all.ranks > 1 ? 3 : 4);

@@ -146,7 +146,7 @@ RandomOperations random_operations() {
     all.tiers = test::random_tiers(all.places);
     all.options.kv_transfer = all.options.kv_connector = true;
     all.options.profile =
-        *engine::find_profile(*rc::gen::element<std::string>("0.11", "0.20", "0.27"));
+        *engine::find_profile(*rc::gen::element<std::string>("0.11", "0.20", "0.28"));
   }
   return all;
 }

@@ -169,7 +169,8 @@ class Lawful {
       }
       ++added;
       if (arrival.load_steps >= 0) {
-        extras_.add_loading(arrival.request, core::Tokens(arrival.remote_tokens));
+        extras_.add_leg(arrival.request,
+                        {.remote_tokens = core::Tokens(arrival.remote_tokens), .loads = true});
       } else {
         probe_->add(arrival.request, core::Tokens(arrival.remote_tokens));
       }

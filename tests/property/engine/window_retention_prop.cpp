@@ -105,7 +105,7 @@ std::vector<std::int64_t> hits(const engine::EngineOptions& options,
 RC_GTEST_PROP(WindowRetention, FindsWhatTheRuleKeeps, ()) {
   using rc::gen::element;
   using rc::gen::inRange;
-  auto options = test::tiny_options("0.27");
+  auto options = test::tiny_options("0.29");
   options.enable_prefix_caching = true;
   options.block_size = core::Tokens(*element<std::int64_t>(1, 4, 16));
   options.max_num_batched_tokens = core::Tokens(*inRange<std::int64_t>(1, 80));

@@ -98,7 +98,7 @@ TEST_F(PrefillApart, OfPushedRequestsEitherInstanceMayDieAtAnyTime) {
 }
 
 TEST_F(PrefillApart, AnAbortOfAPushedRequestLeavesNothingBehind) {
-  options_.profile = *engine::find_profile("0.27");
+  options_.profile = *engine::find_profile("0.28");
   ASSERT_TRUE(options_.profile.remote_abort_waits_for_load);
   for (const auto mode :
        {disaggregation::TransferMode::kPush, disaggregation::TransferMode::kLayerWise}) {

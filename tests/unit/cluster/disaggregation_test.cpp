@@ -113,7 +113,7 @@ TEST_F(PrefillApart, AnAbortAtAnyTimeLeavesNothingBehind) {
 
 /// An engine that keeps the blocks of an aborted load until the load has ended.
 TEST_F(PrefillApart, ALoadThatNeverStartsGivesItsBlocksBack) {
-  options_.profile = *engine::find_profile("0.27");
+  options_.profile = *engine::find_profile("0.28");
   ASSERT_TRUE(options_.profile.remote_abort_waits_for_load);
   transfer_.setup = Duration::microseconds(3'000);
   for (std::int64_t at = 50; at < 12'000; at += 150) {

@@ -267,7 +267,7 @@ TEST(Capacity, TheFusedAllReduceTakesItsWorkspace) {
   // that for each of two ranks, 0.5 GiB; 2 MiB between four of them, 0.03 GiB.
   MemoryOptions options{.sharding = {.tensor_parallel_size = 2},
                         .max_num_batched_tokens = core::Tokens(8192),
-                        .profile = *find_profile("vllm@0.27")};
+                        .profile = *find_profile("vllm@0.28")};
   EXPECT_NEAR(gib(plan("llama-3.1-8b", options).non_torch), 0.25 + 0.4 + 0.5, 1e-6);
   options.max_num_batched_tokens = core::Tokens(2048);
   EXPECT_NEAR(gib(plan("llama-3.1-8b", options).non_torch), 0.25 + 0.4 + 0.125, 1e-6);

@@ -25,7 +25,7 @@ TEST(FastEnding, TheRequestThatRunsLongerIsReportedFirst) {
   const std::vector<domain::Request> requests = {
       test::tiny_request(0, 4, 3), test::tiny_request(1, 4, 5), test::tiny_request(2, 4, 3)};
   const auto run = test::run_engine(
-      test::tiny_options("0.27"), test::LinearModel(), {}, requests, test::Twin::kJumping);
+      test::tiny_options("0.28"), test::LinearModel(), {}, requests, test::Twin::kJumping);
   ASSERT_EQ(run.sink.requests.size(), 3U);
   EXPECT_EQ(run.sink.requests[0].id, core::RequestId(0));
   EXPECT_EQ(run.sink.requests[1].id, core::RequestId(2));
@@ -33,7 +33,7 @@ TEST(FastEnding, TheRequestThatRunsLongerIsReportedFirst) {
 }
 
 TEST(FastEnding, TokensOfABatchAreKnownWhenItEnds) {
-  test::ProbeRun run(engine::make_fast_probe(test::tiny_options("0.27")));
+  test::ProbeRun run(engine::make_fast_probe(test::tiny_options("0.28")));
   run.add(test::tiny_request(0, 4, 2));
   EXPECT_EQ(run.schedule(), "0:4");
   EXPECT_EQ(run->output_tokens(core::RequestId(0)), 0);
@@ -46,8 +46,8 @@ TEST(FastEnding, TokensOfABatchAreKnownWhenItEnds) {
 /// Three requests of 20 and 60 tokens want 60 of 44 blocks. The last one is preempted and looked up
 /// in vain in each batch of the other two, which take its blocks while batches are jumped.
 TEST(FastEnding, AJumpCountsWhatABlockedHeadFindsInEachBatch) {
-  // 0.9 counts every look-up, also of preempted requests; 0.27 only those of admitted requests.
-  for (const auto* version : {"0.9", "0.27"}) {
+  // 0.9 counts every look-up, also of preempted requests; 0.28 only those of admitted requests.
+  for (const auto* version : {"0.9", "0.28"}) {
     engine::EngineOptions options = test::tiny_options(version);
     options.num_gpu_blocks = core::Blocks(1 + 44);
     options.max_model_len = core::Tokens(128);

@@ -55,7 +55,7 @@ TEST(FastProbe, AHitIsTheVeryBlockThatHeldIt) {
 }
 
 TEST(FastProbe, WhatTheFastTwinHandsOverComesFromTheOther) {
-  auto options = test::tiny_options("0.27");
+  auto options = test::tiny_options("0.28");
   EXPECT_EQ(dynamic_cast<engine::ProbeExtras*>(engine::make_fast_probe(options).get()), nullptr);
   options.kv_transfer = true;
   EXPECT_NE(dynamic_cast<engine::ProbeExtras*>(engine::make_fast_probe(options).get()), nullptr);

@@ -26,7 +26,7 @@ namespace {
 class TwoRanks : public testing::Test {
  protected:
   TwoRanks()
-      : options_(test::tiny_options("0.27")),
+      : options_(test::tiny_options("0.28")),
         path_(slow_frontend()),
         first_(make(0)),
         second_(make(1)),

@@ -21,7 +21,7 @@ namespace ridgeline {
 namespace {
 
 TEST(FastLeaving, AnAbortGivesBlocksBackAndThrowsTheTokenInFlightAway) {
-  test::ProbeRun run(engine::make_fast_probe(test::tiny_options("0.27")));
+  test::ProbeRun run(engine::make_fast_probe(test::tiny_options("0.28")));
   run.add(test::tiny_request(0, 8, 4));
   run.add(test::tiny_request(1, 8, 4));
   EXPECT_EQ(run.schedule(), "0:8 1:8");
@@ -35,7 +35,7 @@ TEST(FastLeaving, AnAbortGivesBlocksBackAndThrowsTheTokenInFlightAway) {
 }
 
 TEST(FastLeaving, WaitingAndEndedRequestsCanBeAbortedToo) {
-  auto options = test::tiny_options("0.27");
+  auto options = test::tiny_options("0.28");
   options.max_num_seqs = 1;
   test::ProbeRun run(engine::make_fast_probe(options));
   run.add(test::tiny_request(0, 8, 1));
@@ -50,7 +50,7 @@ TEST(FastLeaving, WaitingAndEndedRequestsCanBeAbortedToo) {
 }
 
 TEST(FastLeaving, NoGapIsReportedForATokenOfAnAbortedRequest) {
-  auto options = test::tiny_options("0.27");
+  auto options = test::tiny_options("0.28");
   const std::vector<domain::Request> requests = {test::tiny_request(0, 8, 9),
                                                  test::tiny_request(1, 8, 9)};
   const auto gaps_with = [&](const std::vector<test::Abort>& aborts) {

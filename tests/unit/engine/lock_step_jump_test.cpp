@@ -20,7 +20,7 @@ TEST(LockStep, AJumpEndsWhereAnotherRankBecomesTheLongest) {
   // 3 us for each token of context: the rank with two requests starts with less context than the
   // one with a single long prompt, and gains 3 us a step on it.
   const test::LinearModel model({.per_token = {}, .per_context = core::Duration::microseconds(3)});
-  EngineOptions options = test::tiny_options("0.27");
+  EngineOptions options = test::tiny_options("0.28");
   options.max_num_batched_tokens = core::Tokens(64);
   options.max_model_len = core::Tokens(128);
   std::vector<domain::Request> requests = {

@@ -29,7 +29,7 @@ core::SimTime at_us(std::int64_t count) {
 
 /// Steps of 1,000 us and 10 for each token; a prompt of 64 tokens fits one step.
 EngineOptions rank_options() {
-  EngineOptions options = test::tiny_options("0.27");
+  EngineOptions options = test::tiny_options("0.28");
   options.max_num_batched_tokens = core::Tokens(64);
   return options;
 }

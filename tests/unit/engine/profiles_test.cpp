@@ -20,7 +20,7 @@ TEST(Profiles, AVersionBetweenTwoTakesTheLowerOne) {
   EXPECT_EQ(find_profile("0.16.2")->name, "vllm@0.15");
   EXPECT_EQ(find_profile("vllm@0.10")->name, "vllm@0.9");
   EXPECT_EQ(find_profile("0.8.5.post1")->name, "vllm@0.8");
-  EXPECT_EQ(find_profile("1.2")->name, "vllm@0.27");
+  EXPECT_EQ(find_profile("1.2")->name, "vllm@0.33");
 }
 
 TEST(Profiles, WhatIsNoVersionIsRefused) {
@@ -35,7 +35,7 @@ TEST(Profiles, WhatIsNoVersionIsRefused) {
 
 TEST(Profiles, AreOrderedAndNamedOnce) {
   const auto all = profiles();
-  ASSERT_EQ(all.size(), 14U);
+  ASSERT_EQ(all.size(), 20U);
   for (const auto& profile : all) {
     EXPECT_EQ(find_profile(profile.name)->name, profile.name);
   }
@@ -107,14 +107,42 @@ TEST(CudaGraphSizes, IncludeASmallBudgetFrom020On) {
   EXPECT_EQ(sizes_of("0.20", smallest), std::vector<std::int64_t>{1});
 }
 
-TEST(CudaGraphSizes, GoTo1024OnDataCentreBlackwellFrom027On) {
+TEST(CudaGraphSizes, GoTo1024OnDataCentreBlackwellFrom028On) {
   const GraphLimits b200{
       .max_num_seqs = 1024,
       .max_num_batched_tokens = core::Tokens(16384),
       .is_large_blackwell = is_large_blackwell(core::gibibytes(178), "blackwell")};
-  EXPECT_EQ(sizes_of("0.24", b200).back(), 512);
-  EXPECT_EQ(sizes_of("0.27", b200).back(), 1024);
+  EXPECT_EQ(sizes_of("0.27", b200).back(), 512);
+  EXPECT_EQ(sizes_of("0.28", b200).back(), 1024);
   EXPECT_FALSE(is_large_blackwell(core::gibibytes(95), "blackwell"));
+}
+
+TEST(CudaGraphSizes, IncludeDecodesWithDraftsFrom029On) {
+  const GraphLimits drafts{.max_num_seqs = 20,
+                           .max_num_batched_tokens = core::Tokens(8192),
+                           .num_speculative_tokens = 2};
+  EXPECT_THAT(
+      sizes_of("0.28", drafts),
+      testing::ElementsAre(1, 2, 4, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120));
+  // 1, 2, 4, 8, 16 and 20 sequences of 3 tokens beside.
+  EXPECT_THAT(
+      sizes_of("0.29", drafts),
+      testing::ElementsAre(
+          1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 40, 48, 56, 60, 64, 72, 80, 88, 96, 104, 112, 120));
+  // To 16 sequences two drafts, beyond them one.
+  GraphLimits levels = drafts;
+  const std::vector<domain::DraftLevel> tiers = {{.most_requests = 16, .drafts = 2},
+                                                 {.most_requests = 64, .drafts = 1}};
+  levels.draft_levels = tiers;
+  const auto sizes = sizes_of("0.29", levels);
+  EXPECT_THAT(sizes, testing::IsSupersetOf({3, 12, 24, 48, 2, 8, 16, 32, 40}));
+  EXPECT_THAT(sizes, testing::Not(testing::Contains(60)));
+}
+
+TEST(CudaGraphSizes, IncludeTheSequenceLimitFrom031On) {
+  const GraphLimits limits{.max_num_seqs = 100, .max_num_batched_tokens = core::Tokens(8192)};
+  EXPECT_THAT(sizes_of("0.30", limits), testing::Not(testing::Contains(100)));
+  EXPECT_THAT(sizes_of("0.31", limits), testing::Contains(100));
 }
 
 TEST(CudaGraphSizes, MayIncludeEverySizeTo32) {
@@ -166,7 +194,7 @@ TEST(DefaultLimits, TheLargestGpusGetALargerBudgetFrom027On) {
         .max_num_batched_tokens;
   };
   EXPECT_EQ(budget("0.24"), core::Tokens(8192));
-  EXPECT_EQ(budget("0.27"), core::Tokens(16384));
+  EXPECT_EQ(budget("0.28"), core::Tokens(16384));
 }
 
 TEST(DefaultLimits, LargeGpusGetTheLargerClassButForTheA100) {

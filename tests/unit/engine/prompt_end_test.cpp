@@ -17,7 +17,7 @@ test::ProbeRun probe_of(const engine::EngineOptions& options) {
 }
 
 engine::EngineOptions drafting() {
-  auto options = test::tiny_options("0.27");
+  auto options = test::tiny_options("0.28");
   options.num_speculative_tokens = 3;
   return options;
 }

@@ -58,7 +58,7 @@ TEST(Speculation, AcceptanceChangesTheNeedForBlocks) {
 
 TEST(Speculation, SlotsAheadAreTakenFromTheFirstChunkOrAfterIt) {
   for (const auto& [version, free_blocks] :
-       {std::pair("0.8", 61), std::pair("0.15", 62), std::pair("0.27", 61)}) {
+       {std::pair("0.8", 61), std::pair("0.15", 62), std::pair("0.28", 61)}) {
     auto run = reference(drafting(version, engine::DraftMethod::kEagle));
     run.add(tiny_request(0, 7, 20));
     run.step();
@@ -102,7 +102,7 @@ TEST(Speculation, AnAsynchronousStepCountsOnEveryDraft) {
 
 TEST(Speculation, ASingleTokenIsPaddedIntoADecodeBatch) {
   for (const auto& [version, second] :
-       {std::pair("0.20", "0:4(3) 1:1"), std::pair("0.27", "0:4(3) 1:4(3)")}) {
+       {std::pair("0.20", "0:4(3) 1:1"), std::pair("0.28", "0:4(3) 1:4(3)")}) {
     auto run = reference(drafting(version, engine::DraftMethod::kNgram));
     run.add(tiny_request(0, 7, 20));
     run.step();
@@ -112,7 +112,7 @@ TEST(Speculation, ASingleTokenIsPaddedIntoADecodeBatch) {
 }
 
 TEST(Speculation, ASingleTokenWaitsWhereItsPaddingDoesNotFit) {
-  auto options = drafting("0.27", engine::DraftMethod::kNgram);
+  auto options = drafting("0.28", engine::DraftMethod::kNgram);
   options.max_num_batched_tokens = core::Tokens(7);
   auto run = reference(options);
   run.add(tiny_request(0, 7, 20));
@@ -123,7 +123,7 @@ TEST(Speculation, ASingleTokenWaitsWhereItsPaddingDoesNotFit) {
 
 TEST(Speculation, DraftsFollowTheRequestsOfTheStepBefore) {
   for (const bool async : {false, true}) {
-    auto options = drafting("0.27", engine::DraftMethod::kNgram);
+    auto options = drafting("0.28", engine::DraftMethod::kNgram);
     options.async_scheduling = async;
     options.draft_levels = {{.most_requests = 1, .drafts = 3}, {.most_requests = 8, .drafts = 1}};
     auto run = reference(options);
@@ -141,7 +141,7 @@ TEST(Speculation, DraftsFollowTheRequestsOfTheStepBefore) {
 }
 
 TEST(Speculation, ASingleTokenBesideAPrefillIsNotPadded) {
-  auto run = reference(drafting("0.27", engine::DraftMethod::kNgram));
+  auto run = reference(drafting("0.28", engine::DraftMethod::kNgram));
   run.add(tiny_request(0, 7, 20));
   run.add(tiny_request(1, 1, 20));
   EXPECT_EQ(run.step(), "0:7 1:1");
@@ -149,7 +149,7 @@ TEST(Speculation, ASingleTokenBesideAPrefillIsNotPadded) {
 
 TEST(Speculation, ADraftModelReadsOneTokenMorePerRequest) {
   for (const auto& [version, first] :
-       {std::pair("0.20", "0:6 1:6 2:4"), std::pair("0.27", "0:6 1:6 2:1")}) {
+       {std::pair("0.20", "0:6 1:6 2:4"), std::pair("0.28", "0:6 1:6 2:1")}) {
     auto run = reference(drafting(version, engine::DraftMethod::kDraftModel));
     for (std::uint32_t id = 0; id < 3; ++id) {
       run.add(tiny_request(id, 6, 4));
@@ -160,7 +160,7 @@ TEST(Speculation, ADraftModelReadsOneTokenMorePerRequest) {
 }
 
 TEST(Speculation, TokensAndInputPositionsAreTwoBudgets) {
-  auto options = drafting("0.27", engine::DraftMethod::kDraftModel);
+  auto options = drafting("0.28", engine::DraftMethod::kDraftModel);
   options.max_num_batched_tokens = core::Tokens(10);
   options.max_num_scheduled_tokens = core::Tokens(9);
   auto run = reference(options);
@@ -174,7 +174,7 @@ TEST(Speculation, TokensAndInputPositionsAreTwoBudgets) {
 
 TEST(Speculation, ADraftModelReadsOneTokenMoreOfARunningRequestToo) {
   for (const auto& [version, second] :
-       {std::pair("0.20", "0:4(3) 1:12"), std::pair("0.27", "0:4(3) 1:10")}) {
+       {std::pair("0.20", "0:4(3) 1:12"), std::pair("0.28", "0:4(3) 1:10")}) {
     auto run = reference(drafting(version, engine::DraftMethod::kDraftModel));
     run.add(tiny_request(0, 6, 20));
     EXPECT_EQ(run.step(), "0:6");
@@ -188,7 +188,7 @@ TEST(Speculation, ADraftModelReadsOneTokenMoreOfARunningRequestToo) {
 
 /// Full attention, and states that prefix caching keeps at the ends of blocks of 4 tokens.
 engine::EngineOptions with_states() {
-  auto options = tiny_options("0.27");
+  auto options = tiny_options("0.28");
   options.enable_prefix_caching = true;
   options.cache_groups = {{}, {.sliding_window = core::Tokens(2), .keeps_states = true}};
   return options;
@@ -276,7 +276,7 @@ struct PriorityCase {
 };
 
 TEST(Priority, AVictimLeavesTheStepItWasIn) {
-  for (const std::string version : {"0.13", "0.18", "0.27"}) {
+  for (const std::string version : {"0.13", "0.18", "0.28"}) {
     PriorityCase c(version);
     // Low's 9th token takes the last block; high's 9th finds none, and low gives its three back.
     EXPECT_EQ(c.run.step(), "1:1 2:1") << version;
@@ -310,7 +310,7 @@ TEST(Priority, IsIgnoredBefore09) {
 // ---- watermark ----
 
 TEST(Watermark, KeepsBlocksFreeWhileOthersRun) {
-  auto options = tiny_options("0.27");
+  auto options = tiny_options("0.28");
   options.max_num_batched_tokens = core::Tokens(64);
   options.num_gpu_blocks = core::Blocks(1 + 20);
   options.profile.watermark = 0.25;
@@ -324,7 +324,7 @@ TEST(Watermark, KeepsBlocksFreeWhileOthersRun) {
 }
 
 TEST(Watermark, DoesNotBindARequestThatRunsAlone) {
-  auto options = tiny_options("0.27");
+  auto options = tiny_options("0.28");
   options.num_gpu_blocks = core::Blocks(1 + 4);
   options.profile.watermark = 0.9;
   auto run = reference(options);
@@ -469,7 +469,7 @@ TEST(Abort, WhatIsInFlightIsThrownAway) {
 struct RemoteCase {
   RemoteCase(const std::string& version, std::int64_t tokens) : run(reference(options(version))) {
     extras = dynamic_cast<engine::ProbeExtras*>(&*run);
-    extras->add_loading(tiny_request(0, 16, 4), core::Tokens(tokens));
+    extras->add_leg(tiny_request(0, 16, 4), {.remote_tokens = core::Tokens(tokens), .loads = true});
     run.add(tiny_request(1, 4, 4));
   }
   static engine::EngineOptions options(const std::string& version) {
@@ -500,7 +500,7 @@ TEST(RemoteKv, ARequestWaitsForItAndOthersPass) {
 }
 
 TEST(RemoteKv, AtLeastOneTokenIsComputed) {
-  RemoteCase c("0.27", 16);
+  RemoteCase c("0.28", 16);
   c.run.step();
   c.extras->finish_load(RequestId(0));
   EXPECT_EQ(c.run.step(), "1:1 0:1");
@@ -518,7 +518,7 @@ TEST(RemoteKv, APartOfABlockCountsAsWholeUpTo015) {
 }
 
 TEST(RemoteKv, AnAbortFreesAtOnceOrWhenTheLoadIsOver) {
-  for (const auto& [version, free_blocks] : {std::pair("0.20", 9), std::pair("0.27", 6)}) {
+  for (const auto& [version, free_blocks] : {std::pair("0.20", 9), std::pair("0.28", 6)}) {
     RemoteCase c(version, 12);
     c.run.step();
     c.run->abort(RequestId(0));
@@ -532,14 +532,15 @@ TEST(RemoteKv, AnAbortFreesAtOnceOrWhenTheLoadIsOver) {
 }
 
 TEST(RemoteKv, ALoadLeavesTheBlocksOfRunningPrefills) {
-  for (const auto& [version, free_blocks] : {std::pair("0.20", 3), std::pair("0.27", 7)}) {
+  for (const auto& [version, free_blocks] : {std::pair("0.20", 3), std::pair("0.28", 7)}) {
     auto options = tiny_options(version);
     options.num_gpu_blocks = core::Blocks(1 + 9);
     options.long_prefill_token_threshold = core::Tokens(4);
     auto run = reference(options);
     run.add(tiny_request(0, 24, 4));
     EXPECT_EQ(run.step(), "0:4");
-    dynamic_cast<engine::ProbeExtras&>(*run).add_loading(tiny_request(1, 16, 4), core::Tokens(16));
+    dynamic_cast<engine::ProbeExtras&>(*run).add_leg(
+        tiny_request(1, 16, 4), {.remote_tokens = core::Tokens(16), .loads = true});
     // The first holds 2 of 9 blocks and will need 4 more for its 24 tokens. The second asks for 4
     // of the 7 that are free: they are there, but not beyond those 4.
     EXPECT_EQ(run.step(), "0:4");

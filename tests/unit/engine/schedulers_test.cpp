@@ -52,7 +52,7 @@ TEST(FindEngine, SaysHowTheProfileStandsToTheVersionNamed) {
       {"vllm@0.16", "vllm@0.15", Match::kOlder},
       {"0.10.2", "vllm@0.9", Match::kOlder},
       {"0.8.5.post1", "vllm@0.8", Match::kOwn},
-      {"vllm@9.9", "vllm@0.27", Match::kBeyond},
+      {"vllm@9.9", "vllm@0.33", Match::kBeyond},
       {"sglang", "sglang@main", Match::kOwn},
       {"sglang@0.5.5.post1", "sglang@0.5.5", Match::kOwn},
       {"sglang@0.5.9", "sglang@0.5.5", Match::kOlder},

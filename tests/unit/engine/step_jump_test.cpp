@@ -67,7 +67,7 @@ double jumped(const engine::EngineOptions& options, const test::LinearModel::Cos
 
 TEST(StepJump, GoesThroughWindowsPrioritiesAndPipelines) {
   constexpr double kMostSteps = 0.8;
-  const engine::EngineOptions plain = test::tiny_options("0.27");
+  const engine::EngineOptions plain = test::tiny_options("0.28");
   EXPECT_GT(jumped(plain), kMostSteps);
 
   engine::EngineOptions windows = plain;
@@ -89,7 +89,7 @@ TEST(StepJump, GoesThroughWindowsPrioritiesAndPipelines) {
 }
 
 TEST(StepJump, GoesThroughDraftsWhileAllOfThemMayBeAccepted) {
-  engine::EngineOptions drafts = test::tiny_options("0.27");
+  engine::EngineOptions drafts = test::tiny_options("0.28");
   drafts.num_speculative_tokens = 2;
   drafts.draft_method = engine::DraftMethod::kNgram;
   drafts.draft_acceptance = {0.5};
@@ -102,15 +102,15 @@ TEST(StepJump, GoesThroughDraftsWhileAllOfThemMayBeAccepted) {
 
 TEST(StepJump, AModelWithoutLinesIsAskedStepByStep) {
   constexpr double kMostSteps = 0.8;
-  EXPECT_GT(jumped(test::tiny_options("0.27"), {.per_context = us(1), .affine = false}),
+  EXPECT_GT(jumped(test::tiny_options("0.28"), {.per_context = us(1), .affine = false}),
             kMostSteps);
-  EXPECT_GT(jumped(test::tiny_options("0.27"), {.per_context = us(1), .bin = 64}), kMostSteps);
+  EXPECT_GT(jumped(test::tiny_options("0.28"), {.per_context = us(1), .bin = 64}), kMostSteps);
 }
 
 TEST(StepJump, NotWhileStepsInFlightHoldRequestsThatLeft) {
   // A request in each of three stages, and the clients of two give up: three steps in flight, as
   // many as if the one request that is left stood in each.
-  engine::EngineOptions pipeline = test::tiny_options("0.27");
+  engine::EngineOptions pipeline = test::tiny_options("0.28");
   pipeline.pipeline_depth = 3;
   pipeline.max_num_batched_tokens = core::Tokens(4);
   const std::vector<domain::Request> requests = {
@@ -131,7 +131,7 @@ TEST(StepJump, NotWhileStepsInFlightHoldRequestsThatLeft) {
 
 TEST(StepJump, ARequestThatCouldComeInIsWaitedFor) {
   // Two seats and three requests: the third waits without a chance until another ends.
-  engine::EngineOptions options = test::tiny_options("0.27");
+  engine::EngineOptions options = test::tiny_options("0.28");
   options.max_num_seqs = 2;
   constexpr double kMostSteps = 0.8;
   EXPECT_GT(jumped(options), kMostSteps);

@@ -75,7 +75,7 @@ core::Duration tpot(const engine::EngineOptions& options, std::int64_t host_us) 
 }
 
 TEST(StructuredOutputs, WaitForTheirGrammarWhichIsCompiledOnce) {
-  const auto done = records(options_of("0.27", false, 5000, 0),
+  const auto done = records(options_of("0.28", false, 5000, 0),
                             {held_to(0, 0),
                              held_to(0, 1, 1000),
                              held_to(1, 2, 2000),
@@ -91,15 +91,15 @@ TEST(StructuredOutputs, WaitForTheirGrammarWhichIsCompiledOnce) {
 
 TEST(StructuredOutputs, MasksAreMadeBesideTheForwardPassOrBeforeIt) {
   // A decode takes the GPU 1010 us, and the host 200.
-  EXPECT_EQ(tpot(options_of("0.27", false, 0, 100), 200), span_of(1210));
-  EXPECT_EQ(tpot(options_of("0.27", false, 0, 2000), 200), span_of(2200));
+  EXPECT_EQ(tpot(options_of("0.28", false, 0, 100), 200), span_of(1210));
+  EXPECT_EQ(tpot(options_of("0.28", false, 0, 2000), 200), span_of(2200));
   EXPECT_EQ(tpot(options_of("0.11", false, 0, 2000), 200), span_of(3210));
-  EXPECT_EQ(tpot(options_of("0.27", true, 0, 500), 200), span_of(1010)) << "hidden";
-  EXPECT_EQ(tpot(options_of("0.27", true, 0, 2000), 200), span_of(2200)) << "with the host's work";
+  EXPECT_EQ(tpot(options_of("0.28", true, 0, 500), 200), span_of(1010)) << "hidden";
+  EXPECT_EQ(tpot(options_of("0.28", true, 0, 2000), 200), span_of(2200)) << "with the host's work";
 }
 
 TEST(StructuredOutputs, DraftsHaveMasksToo) {
-  engine::EngineOptions options = options_of("0.27", false, 0, 2000);
+  engine::EngineOptions options = options_of("0.28", false, 0, 2000);
   options.num_speculative_tokens = 2;
   options.draft_method = engine::DraftMethod::kNgram;
   EXPECT_EQ(tpot(options, 0), span_of(6000)) << "none is accepted";
@@ -109,18 +109,18 @@ TEST(StructuredOutputs, NoStepIsFormedWhileAsynchronousMasksAreMade) {
   // Steps 1 and 2 are formed at 0, and end at 1040 and 2050. The masks of step 2 follow from the
   // tokens of step 1, so that step 3 is formed at 1840, and not at 1040.
   const auto done =
-      records(options_of("0.27", true, 0, 800), {held_to(0, 0), free_request(1, 1500)});
+      records(options_of("0.28", true, 0, 800), {held_to(0, 0), free_request(1, 1500)});
   EXPECT_EQ(done[1].first_scheduled, instant(1840));
   EXPECT_EQ(done[1].first_token, instant(2050 + 1050));
   const auto without =
-      records(options_of("0.27", true, 0, 0), {held_to(0, 0), free_request(1, 1500)});
+      records(options_of("0.28", true, 0, 0), {held_to(0, 0), free_request(1, 1500)});
   EXPECT_EQ(without[1].first_scheduled, instant(2050));
 }
 
 /// vLLM puts requests passed over back in reverse order from 0.9 to 0.13.
 TEST(StructuredOutputs, RequestsPassedOverKeepTheProfilesOrder) {
   for (const auto& [version, first] :
-       {std::pair("0.8", 0U), {"0.11", 1U}, {"0.15", 0U}, {"0.27", 0U}}) {
+       {std::pair("0.8", 0U), {"0.11", 1U}, {"0.15", 0U}, {"0.28", 0U}}) {
     engine::vllm::plain::Scheduler scheduler(options_of(version, false, 5000, 0));
     std::vector<engine::SequencePtr> held;
     for (std::uint32_t id = 0; id < 2; ++id) {
@@ -138,7 +138,7 @@ TEST(StructuredOutputs, RequestsPassedOverKeepTheProfilesOrder) {
 }
 
 TEST(StructuredOutputs, AClientThatGivesUpLeavesNothingToWaitFor) {
-  const auto run = test::run_engine(options_of("0.27", false, 5000, 0),
+  const auto run = test::run_engine(options_of("0.28", false, 5000, 0),
                                     test::LinearModel(),
                                     {},
                                     {held_to(0, 0)},
@@ -149,7 +149,7 @@ TEST(StructuredOutputs, AClientThatGivesUpLeavesNothingToWaitFor) {
 }
 
 TEST(StructuredOutputs, AGrammarPastTheHorizonEndsTheRun) {
-  const auto run = test::run_engine(options_of("0.27", false, 5000, 0),
+  const auto run = test::run_engine(options_of("0.28", false, 5000, 0),
                                     test::LinearModel(),
                                     {},
                                     {held_to(0, 0)},

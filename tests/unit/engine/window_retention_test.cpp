@@ -24,7 +24,7 @@ using core::BlockId;
 using Interval = std::optional<std::int64_t>;
 
 engine::EngineOptions windowed(Interval interval) {
-  auto options = test::tiny_options("0.27");
+  auto options = test::tiny_options("0.29");
   options.max_num_batched_tokens = core::Tokens(64);
   options.enable_prefix_caching = true;
   options.cache_groups = {{}, {.sliding_window = core::Tokens(8)}};

@@ -63,9 +63,9 @@ TEST(CacheRoom, VersionsLogWindowsAndStatesDifferently) {
   // 32,768 tokens are 2,048 blocks of the one group, and (127 + 8,192) / 16 + 1 = 521 of the other,
   // a window of 128: 100,000 / 2,569 * 32,768 = 1,275,515.
   EXPECT_EQ(gpt("vllm@0.21"), 1'275'515);
-  // Two steps are in flight from 0.27 on: (127 + 16,384) / 16 + 1 = 1,033: 100,000 / 3,081 *
+  // Two steps are in flight from 0.28 on: (127 + 16,384) / 16 + 1 = 1,033: 100,000 / 3,081 *
   // 32,768.
-  EXPECT_EQ(gpt("vllm@0.27"), 1'063'550);
+  EXPECT_EQ(gpt("vllm@0.28"), 1'063'550);
   const auto qwen = [&](const char* version) {
     return logged("qwen3-next-80b-a3b",
                   version,
@@ -73,10 +73,10 @@ TEST(CacheRoom, VersionsLogWindowsAndStatesDifferently) {
                    {.path = "engine.tensor_parallel_size", .text = "2"}});
   };
   // Blocks of 544 tokens, one group whole and three of states: 61 + 3 blocks, and twice the states
-  // where prefix caching keeps them (from 0.27 on): 7,000 / 64 and 7,000 / 67 times 32,768.
+  // where prefix caching keeps them (from 0.28 on): 7,000 / 64 and 7,000 / 67 times 32,768.
   EXPECT_EQ(qwen("vllm@0.20"), 7'000 / 4 * 544);
   EXPECT_EQ(qwen("vllm@0.21"), 3'584'000);
-  EXPECT_EQ(qwen("vllm@0.27"), 3'423'522);
+  EXPECT_EQ(qwen("vllm@0.28"), 3'423'522);
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// The newest profile is 0.27's: what later versions changed is not known.
+/// The newest profile is 0.33's: what later versions changed is not known.
 TEST(ResolveDeployment, MarksEngineVersionsBeyondTheNewestProfile) {
   const auto codes = [](const char* version) {
     const auto result =
@@ -45,11 +45,11 @@ TEST(ResolveDeployment, MarksEngineVersionsBeyondTheNewestProfile) {
     }
     return result ? text : "refused";
   };
-  EXPECT_EQ(codes("vllm@0.27"), "");
+  EXPECT_EQ(codes("vllm@0.33"), "");
   EXPECT_EQ(codes("0.27.3"), "");
-  EXPECT_THAT(codes("vllm@0.28"),
+  EXPECT_THAT(codes("vllm@0.34"),
               testing::AllOf(testing::HasSubstr("W-unmeasured-engine-version"),
-                             testing::HasSubstr("beyond vllm@0.27")));
+                             testing::HasSubstr("beyond vllm@0.33")));
   EXPECT_THAT(codes("vllm@1.2"), testing::HasSubstr("W-unmeasured-engine-version"));
   EXPECT_THAT(codes("tensorrt-llm@9.9"), testing::HasSubstr("W-unmeasured-engine-version"));
   EXPECT_EQ(codes("vllm@0.16"),
@@ -87,9 +87,9 @@ TEST(ResolveDeployment, WindowsKeepWhatTheVersionsRetentionIntervalSays) {
     return (*result)->engine.prefix_cache_retention_interval;
   };
   EXPECT_EQ(interval("vllm@0.24", std::nullopt), std::nullopt);
-  EXPECT_EQ(interval("vllm@0.27", std::nullopt), core::Tokens(0));
-  EXPECT_EQ(interval("vllm@0.27", "1024"), core::Tokens(1024));
-  EXPECT_EQ(interval("vllm@0.27", "-1"), std::nullopt);
+  EXPECT_EQ(interval("vllm@0.29", std::nullopt), core::Tokens(0));
+  EXPECT_EQ(interval("vllm@0.29", "1024"), core::Tokens(1024));
+  EXPECT_EQ(interval("vllm@0.29", "-1"), std::nullopt);
   const auto early = only_error(with("gpt-oss-20b", "h100", {{kPath, "0"}}));
   EXPECT_EQ(early.field, kPath);
   EXPECT_THAT(early.message, HasSubstr("is not known of vllm@0.15"));
@@ -98,7 +98,7 @@ TEST(ResolveDeployment, WindowsKeepWhatTheVersionsRetentionIntervalSays) {
        {std::pair("llama-3.1-8b", "true"), std::pair("gpt-oss-20b", "false")}) {
     const auto without = resolved(with(model,
                                        "h100",
-                                       {{"engine.version", "vllm@0.27"},
+                                       {{"engine.version", "vllm@0.29"},
                                         {"engine.enable_prefix_caching", caching},
                                         {kPath, "0"}}));
     ASSERT_TRUE(without);
@@ -108,7 +108,7 @@ TEST(ResolveDeployment, WindowsKeepWhatTheVersionsRetentionIntervalSays) {
   }
 }
 
-TEST(ResolveDeployment, SeveralDraftModulesReadAheadFromVersion027On) {
+TEST(ResolveDeployment, SeveralDraftModulesReadAheadFromVersion028On) {
   const auto drafting = [](const char* model, const char* version, const char* tokens) {
     return with(model,
                 "h200",
@@ -119,14 +119,14 @@ TEST(ResolveDeployment, SeveralDraftModulesReadAheadFromVersion027On) {
                   "{method: mtp, num_speculative_tokens: 3, acceptance: 0.8}"}});
   };
   for (const auto& [model, version, expected] :
-       {std::tuple("minimax-m2.5", "vllm@0.27", true),  // Three modules.
+       {std::tuple("minimax-m2.5", "vllm@0.28", true),  // Three modules.
         std::tuple("minimax-m2.5", "vllm@0.24", false),
-        std::tuple("deepseek-v3", "vllm@0.27", false)}) {
+        std::tuple("deepseek-v3", "vllm@0.28", false)}) {
     const auto result = resolved(drafting(model, version, "8192"));
     ASSERT_TRUE(result) << core::to_string(result.error().front());
     EXPECT_EQ((*result)->engine.drafts_read_ahead, expected) << model << " " << version;
   }
-  const auto few = only_error(drafting("minimax-m2.5", "vllm@0.27", "2"));
+  const auto few = only_error(drafting("minimax-m2.5", "vllm@0.28", "2"));
   EXPECT_EQ(few.field, "engine.max_num_batched_tokens");
   EXPECT_THAT(few.message, HasSubstr("need the last 3 tokens of a prompt in one chunk"));
 }

@@ -233,7 +233,7 @@ TEST(MemoryLimits, From020OnEachSequenceNeedsABlockForItsState) {
   EXPECT_EQ(error.field, "engine.max_num_seqs");
   EXPECT_THAT(error.message, HasSubstr("501 exceeds the 500 Mamba cache blocks"));
   EXPECT_THAT(error.hint, HasSubstr("--max-num-seqs 500"));
-  EXPECT_EQ(only_error(start("vllm@0.27", "501")).field, "engine.max_num_seqs");
+  EXPECT_EQ(only_error(start("vllm@0.28", "501")).field, "engine.max_num_seqs");
   // As many as there are blocks; before that check; without graphs that hold decodes whole.
   EXPECT_TRUE(resolved(start("vllm@0.20", "500")));
   EXPECT_TRUE(resolved(start("vllm@0.19", "501")));
@@ -299,7 +299,7 @@ TEST(MemoryLimits, RecurrentStatesMakeBlocksLongAndPrefixesForgotten) {
 
 TEST(MemoryLimits, From027OnPrefixCachingKeepsRecurrentStates) {
   const auto with_states = [](std::vector<Override> more) {
-    more.push_back({"engine.version", "vllm@0.27"});
+    more.push_back({"engine.version", "vllm@0.28"});
     more.push_back({"engine.tensor_parallel_size", "2"});
     return with("qwen3-next-80b-a3b", "h200", std::move(more));
   };

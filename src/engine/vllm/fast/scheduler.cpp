@@ -34,7 +34,7 @@ Scheduler::Scheduler(const EngineOptions& options, Extras extras)
       cache_({.num_gpu_blocks = options.num_gpu_blocks,
               .block_size = options.block_size,
               .enable_prefix_caching = options.enable_prefix_caching,
-              .free_unhashed_first = options.profile.free_unhashed_first,
+              .free_unhashed_first = frees_unhashed_first(options),
               .frees_uncached_in_order = options.profile.frees_uncached_in_order,
               .keep_ids = extras.block_ids},
              *this),
@@ -46,10 +46,15 @@ bool Scheduler::covers(const EngineOptions& options) {
       options.policy == SchedulingPolicy::kPriority && options.profile.has_priority_policy;
   // Where requests are passed over for other reasons too, the queues of legs are the plain twin's.
   const bool whole = !options.enable_chunked_prefill && !options.profile.ignores_whole_prompt;
-  const bool covers_legs = !options.kv_connector && !options.profile.reverses_passed_over && !whole;
+  const bool covers_legs = !options.kv_connector && !options.profile.reverses_passed_over &&
+                           !options.profile.has_kv_queue && !whole;
+  const bool defers = options.profile.defers_frees && options.kv_consumer;
   return !by_priority && options.num_speculative_tokens == 0 && options.max_loras == 0 &&
          (!options.kv_transfer || covers_legs) && !options.grammars &&
-         options.pipeline_depth == 0 && has_one_full_cache(options);
+         options.pipeline_depth == 0 && has_one_full_cache(options) && !defers &&
+         options.max_num_active_seqs == 0 && options.prefill_schedule_interval <= 1 &&
+         !(options.profile.leaves_single_prefill_whole &&
+           options.long_prefill_token_threshold > core::Tokens(0));
 }
 
 bool Scheduler::schedule(Batch& batch, core::SimTime now, core::SimTime newest_end) {

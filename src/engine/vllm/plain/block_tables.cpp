@@ -26,12 +26,13 @@ constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max() / 2;
 
 BlockManager::BlockManager(const EngineOptions& options)
     : pool_({.num_gpu_blocks = options.num_gpu_blocks,
-             .free_unhashed_first = options.profile.free_unhashed_first}),
+             .free_unhashed_first = frees_unhashed_first(options)}),
       block_size_(options.block_size.value()),
+      hash_ahead_(hash_lookahead(options)),
       enable_prefix_caching_(options.enable_prefix_caching),
       frees_in_order_(!options.enable_prefix_caching && options.profile.frees_uncached_in_order),
       drops_last_hit_(options.num_speculative_tokens > 0 &&
-                      options.draft_method == DraftMethod::kEagle),
+                      options.draft_method == DraftMethod::kEagle && hash_ahead_ == 0),
       drops_per_layout_(drops_last_hit_ && options.profile.draft_drops_block_per_layout),
       most_tokens_in_flight_(options.max_num_batched_tokens.value() * steps_in_flight(options)) {
   std::map<std::int64_t, std::size_t> layout_of;
@@ -144,7 +145,7 @@ BlockHashes BlockManager::known_hashes(std::uint64_t first, const TokenSequence&
     }
     for (const auto& row : pool_.rows_from(*found)) {
       const std::int64_t common =
-          std::min(row->size(), tokens.common_tokens(row->tokens) / block_size_);
+          std::min(row->size(), (tokens.common_tokens(row->tokens) - hash_ahead_) / block_size_);
       if (common > most) {
         longest = row.get();
         most = common;
@@ -217,9 +218,10 @@ void BlockManager::begin_lookups() {
         chains.try_emplace(owner.request, TokenSequence(owner.request, owner.prompt_tokens)).first;
     auto& [tokens, hashes] = chain->second;
     while (hashes.size() <= block.place) {
-      const auto begin = static_cast<std::int64_t>(hashes.size()) * block_size_;
-      hashes.push_back(tokens.hash_block(
-          hashes.empty() ? owner.lora : hashes.back(), begin, begin + block_size_));
+      const auto end = static_cast<std::int64_t>(hashes.size() + 1) * block_size_ + hash_ahead_;
+      hashes.push_back(tokens.hash_block(hashes.empty() ? owner.lora : hashes.back(),
+                                         hashes.empty() ? 0 : end - block_size_,
+                                         end));
     }
     return hashes[block.place];
   });

@@ -191,6 +191,7 @@ class BlockManager {
   KvCache pool_;
   KvEventSink* events_ = nullptr;
   std::int64_t block_size_;
+  std::int64_t hash_ahead_;  ///< hash_lookahead().
   bool enable_prefix_caching_;
   bool frees_in_order_;
   bool drops_last_hit_;

@@ -10,6 +10,7 @@
 #include "core/ids.hpp"
 #include "core/units.hpp"
 #include "domain/request.hpp"
+#include "engine/leg.hpp"
 #include "engine/loop/step_scheduler.hpp"
 #include "engine/options.hpp"
 #include "engine/probe.hpp"
@@ -40,8 +41,8 @@ class ReferenceProbe final : public SchedulerProbe, public ProbeExtras {
   }
   void abort(core::RequestId id) override { scheduler_.drop(sequences_.at(id)); }
 
-  void add_loading(const domain::Request& request, core::Tokens tokens) override {
-    sequences_[request.id] = scheduler_.take(request, {.remote_tokens = tokens, .loads = true});
+  void add_leg(const domain::Request& request, const Leg& leg) override {
+    sequences_[request.id] = scheduler_.take(request, leg);
   }
   [[nodiscard]] std::vector<core::RequestId> loading() const override {
     std::vector<core::RequestId> result;
@@ -50,10 +51,29 @@ class ReferenceProbe final : public SchedulerProbe, public ProbeExtras {
     }
     return result;
   }
+  [[nodiscard]] std::vector<core::RequestId> parked() const override {
+    std::vector<SequencePtr> parked = scheduler_.waiting();
+    std::erase_if(parked, [](const SequencePtr& one) {
+      return one->status != vllm::plain::Status::kLoading;
+    });
+    return ids(parked);
+  }
   [[nodiscard]] std::int64_t num_passed_over() const override {
     return scheduler_.num_passed_over();
   }
   void finish_load(core::RequestId id) override { scheduler_.finish_load(id, true); }
+  void fail_load(core::RequestId id) override { scheduler_.finish_load(id, false); }
+  std::vector<core::RequestId> lose_blocks(const std::vector<core::BlockId>& blocks) override {
+    return ids(
+        scheduler_.lose_blocks(blocks, in_flight_.empty() ? ScheduledStep() : in_flight_.front()));
+  }
+  void release_blocks(core::RequestId id) override { scheduler_.release_blocks(id); }
+  void pause_new() override { scheduler_.pause(vllm::plain::Pause::kNew); }
+  void pause_all() override { scheduler_.pause(vllm::plain::Pause::kAll); }
+  void resume() override { scheduler_.pause(vllm::plain::Pause::kNone); }
+  bool reset_prefix_cache(bool preempts) override {
+    return scheduler_.reset_prefix_cache(preempts);
+  }
 
   Step schedule() override {
     const auto before = scheduler_.running();
@@ -75,6 +95,8 @@ class ReferenceProbe final : public SchedulerProbe, public ProbeExtras {
       }
     }
     step.preempted = ids(scheduler_.preempted());
+    step.next_drafts = scheduler_.next_drafts();
+    step.skips_drafts = scheduler_.skips_drafts();
     if (!scheduled.empty()) {
       in_flight_.push_back(std::move(scheduled));
     }

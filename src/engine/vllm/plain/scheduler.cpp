@@ -36,10 +36,8 @@ std::int64_t lookahead_slots(const EngineOptions& options) {
 
 /// Input positions that drafting takes per scheduled request: a draft model reads one token more.
 std::int64_t input_slots(const EngineOptions& options) {
-  return options.profile.drafts_take_input_slots && options.num_speculative_tokens > 0 &&
-                 options.draft_method == DraftMethod::kDraftModel
-             ? 1
-             : 0;
+  return options.num_speculative_tokens > 0 && options.draft_method == DraftMethod::kDraftModel ? 1
+                                                                                                : 0;
 }
 
 }  // namespace
@@ -64,9 +62,22 @@ Scheduler::Scheduler(const EngineOptions& options)
       last_position_(options.max_model_len.value() -
                      (options.profile.keeps_last_position_free ? 1 : 0)),
       lookahead_(lookahead_slots(options)),
-      draft_slots_(input_slots(options)),
+      hash_ahead_(hash_lookahead(options)),
+      rewritten_(options.drafts_read_ahead ? options.num_speculative_tokens - 1 : 0),
+      seats_(options.profile.has_active_limit && options.max_num_active_seqs > 0
+                 ? std::min(options.max_num_active_seqs, options.max_num_seqs)
+                 : options.max_num_seqs),
+      defers_frees_(options.profile.defers_frees && options.kv_consumer &&
+                    steps_in_flight(options) > 1),
+      turns_of_decodes_(decodes_in_turns(options) ? options.pipeline_depth : 0),
+      draft_slots_(options.profile.drafts_take_input_slots ? input_slots(options) : 0),
+      token_budget_(token_budget(options).value()),
       manager_(options),
       phases_(options.block_size.value()) {
+  if (options.profile.drafts_lower_budget && options.max_num_scheduled_tokens == core::Tokens(0)) {
+    token_budget_ =
+        std::max<std::int64_t>(token_budget_ - input_slots(options) * options.max_num_seqs, 1);
+  }
   if (keeps_states_) {
     begin_lookups();  // The blocks without a state would be in the way of those that none seeks.
   }
@@ -85,6 +96,7 @@ SequencePtr Scheduler::take(SequencePtr sequence, const Leg& leg) {
   sequence->num_remote_tokens = leg.remote_tokens.value();
   sequence->loads_remote = leg.loads;
   sequence->holds_blocks = leg.holds_blocks;
+  sequence->unanswered = leg.unanswered;
   sequence->reports_steps = leg.reports_steps;
   if (sequence->states_content || sequence->num_remote_tokens > 0 || leg.was_sent_before) {
     begin_lookups();
@@ -121,6 +133,9 @@ void Scheduler::begin_lookups() {
   }
   for (const auto& [id, held] : holding_) {
     hold(*held.sequence);
+  }
+  for (const Deferred& deferred : deferred_) {
+    manager_.hold(deferred.blocks, deferred.hashes);
   }
 }
 
@@ -176,28 +191,124 @@ std::int64_t Scheduler::earlier_states() const {
 }
 
 void Scheduler::schedule(ScheduledStep& step) {
-  step.clear();
-  budget_ = token_budget(options_).value();
-  input_budget_ = options_.max_num_batched_tokens.value();
-  preempted_.clear();
   load_starts_.clear();
+  preempted_.clear();
+  do {
+    form(step);
+  } while (step.empty() && waits_for_turn());
+}
+
+/// Nothing is in flight, and only turns keep requests from decoding: vLLM calls again at once.
+bool Scheduler::waits_for_turn() const {
+  return turns_of_decodes_ > 1 && pause_ != Pause::kAll && steps_formed_ == steps_ended_ &&
+         std::ranges::any_of(running_, [this](const SequencePtr& sequence) {
+           return calls_ < sequence->next_decode;
+         });
+}
+
+void Scheduler::form(ScheduledStep& step) {
+  step.clear();
+  ++calls_;
+  threshold_ = prefill_threshold();
+  budget_ = pause_ == Pause::kAll ? 0 : token_budget_;
+  input_budget_ = options_.max_num_batched_tokens.value();
+  holds_prefills_ = holds_prefills_back();
+  carries_prefill_ = false;
+  skips_drafts_ = options_.profile.skips_unused_drafts && options_.second_runner &&
+                  options_.num_speculative_tokens > 0;
   schedule_members();
   schedule_running(step);
-  if (preempted_.empty() && has_waiting()) {
-    schedule_waiting(step);
+  if (preempted_.empty() && pause_ != Pause::kAll) {
+    if (has_waiting()) {
+      schedule_waiting(step);
+    }
+    note_prefills();
   }
   choose_drafts(step);
+  note_step(step);
   if (decodes_.gathers()) {
     gather(step);
   }
+}
+
+/// Counts a step that is not empty.
+void Scheduler::note_step(const ScheduledStep& step) {
+  if (step.empty() && decodes_.in_step().count == 0) {
+    return;
+  }
+  ++steps_formed_;
+  for (const ScheduledSequence& part : step) {
+    static_cast<Sequence&>(*part.sequence).last_step = steps_formed_;
+  }
+  if (carries_prefill_) {
+    last_prefill_ = steps_formed_;
+  }
+}
+
+/// Whether prefills are to wait, so that decodes go on among themselves for some steps; not while
+/// more requests wait than room lets in.
+bool Scheduler::holds_prefills_back() const {
+  return options_.profile.holds_prefills && options_.prefill_schedule_interval > 1 &&
+         !is_short_of_room_ &&
+         steps_formed_ + 1 - last_prefill_ < options_.prefill_schedule_interval &&
+         std::ranges::any_of(
+             running_, [](const SequencePtr& sequence) { return !sequence->is_prefill_chunk; });
+}
+
+/// Notes whether a step that was free to take prefills has left some for want of room.
+void Scheduler::note_prefills() {
+  if (options_.prefill_schedule_interval <= 1 || holds_prefills_) {
+    return;
+  }
+  const auto is_left = [](const SequencePtr& sequence) { return !sequence->was_passed_over; };
+  is_short_of_room_ =
+      std::ranges::any_of(waiting_, is_left) || std::ranges::any_of(skipped_, is_left);
+}
+
+std::vector<engine::SequencePtr> Scheduler::update(const ScheduledStep& step,
+                                                   std::span<const std::int64_t> tokens) {
+  ++steps_ended_;
+  while (!deferred_.empty() && deferred_.front().step <= steps_ended_) {
+    manager_.release(deferred_.front().blocks, deferred_.front().hashes);
+    deferred_.pop_front();
+  }
+  return QueueScheduler::update(step, tokens);
+}
+
+/// A request's blocks come back: at once, or when the steps in flight have ended that may write
+/// them.
+void Scheduler::free_blocks(Sequence& sequence) {
+  if (frees_at_once(sequence)) {
+    manager_.release(sequence.blocks, sequence.block_hashes);
+    return;
+  }
+  deferred_.push_back({.step = steps_formed_,
+                       .blocks = std::exchange(sequence.blocks, {}),
+                       .hashes = sequence.block_hashes});
+}
+
+/// long_prefill_token_threshold keeps a prefill from taking all of others' tokens: with one request
+/// there are none.
+std::int64_t Scheduler::prefill_threshold() const {
+  const bool is_alone = num_running() + num_waiting() <= 1;
+  const std::int64_t threshold = options_.long_prefill_token_threshold.value();
+  if (options_.profile.leaves_single_prefill_whole && is_alone) {
+    return 0;
+  }
+  const bool adapts = options_.profile.has_active_limit &&
+                      options_.long_prefill_token_threshold_adaptive && threshold > 0;
+  return adapts
+             ? std::max(threshold,
+                        options_.max_num_batched_tokens.value() / (num_running() + num_waiting()))
+             : threshold;
 }
 
 /// Tokens that a running request has not computed yet, within its own limits.
 std::int64_t Scheduler::tokens_to_run(const Sequence& sequence) const {
   std::int64_t tokens = sequence.num_tokens() + sequence.num_drafts + sequence.num_placeholders -
                         sequence.num_computed_tokens;
-  if (options_.long_prefill_token_threshold.value() > 0) {
-    tokens = std::min(tokens, options_.long_prefill_token_threshold.value());
+  if (threshold_ > 0) {
+    tokens = std::min(tokens, threshold_);
   }
   const std::int64_t left = std::min(budget_, input_budget_ - draft_slots_);
   tokens = std::min({tokens, left, last_position_ - sequence.num_computed_tokens});
@@ -243,16 +354,25 @@ bool Scheduler::last_token_in_flight(const Sequence& sequence) const {
 }
 
 void Scheduler::schedule_running(ScheduledStep& step) {
-  for (std::size_t i = 0; i < singles_.size() && has_budget(); ++i) {
-    Sequence& sequence = *singles_[i];
+  const bool goes_on = by_priority_ && options_.profile.serves_behind_self_preemption;
+  for (std::size_t next = 0; next < singles_.size() && has_budget();) {
+    Sequence& sequence = *singles_[next];
     const std::int64_t tokens = tokens_to_run(sequence);
-    if (tokens <= 0 || last_token_in_flight(sequence)) {
-      continue;  // Everything of it is in flight; younger requests may overtake.
+    const bool waits =
+        calls_ < sequence.next_decode || (holds_prefills_ && sequence.is_prefill_chunk);
+    if (tokens <= 0 || waits || last_token_in_flight(sequence)) {
+      ++next;  // Everything of it is in flight; younger requests may overtake.
+      continue;
     }
     extend_members_before(sequence.place);
-    if (!extend(sequence, tokens, lookahead_) && !make_room(sequence, tokens, step, i)) {
+    if (!extend(sequence, tokens, lookahead_) && !make_room(sequence, tokens, step, next)) {
+      if (goes_on && sequence.status == Status::kPreempted) {
+        continue;  // It has gone: the next stands in its place.
+      }
       return;
     }
+    ++next;
+    carries_prefill_ = carries_prefill_ || sequence.is_prefill_chunk;
     spend(tokens);
     put(step, sequence, tokens);
   }
@@ -302,6 +422,9 @@ bool Scheduler::make_room(Sequence& sequence,
     }
     const std::size_t place = choose_victim();
     const SequencePtr victim = running_[place];  // There are no members now.
+    if (options_.profile.spares_deferred_victims && !frees_at_once(*victim)) {
+      return false;
+    }
     running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(place));
     singles_.erase(singles_.begin() + static_cast<std::ptrdiff_t>(place));
     const Withdrawn withdrawn = withdraw(*victim, step);
@@ -319,19 +442,23 @@ bool Scheduler::make_room(Sequence& sequence,
 }
 
 void Scheduler::schedule_waiting(ScheduledStep& step) {
-  std::vector<SequencePtr> passed_over;
   if (options_.max_loras > 0) {
     note_adapters(step);
   }
   // Only running requests count: what this pass admits is not asked.
-  only_decodes_run_ = options_.profile.pads_single_tokens_to_drafts &&
-                      options_.num_speculative_tokens > 0 && options_.draft_levels.empty() &&
-                      !step.empty() && std::ranges::none_of(step, &ScheduledSequence::is_prefill);
-  const std::int64_t seats = is_stuck_ ? 1 : options_.max_num_seqs;
+  const bool pads = options_.profile.pads_single_tokens_to_drafts &&
+                    options_.num_speculative_tokens > 0 && options_.draft_levels.empty() &&
+                    std::ranges::none_of(step, &ScheduledSequence::is_prefill);
+  pads_beside_decodes_ = pads && !step.empty();
+  pads_cached_ = pads && options_.profile.pads_beside_nothing;
+  const std::int64_t seats = is_stuck_ ? 1 : seats_;
   while (has_waiting() && has_budget() && num_running() < seats) {
     const bool from_skipped =
-        !skipped_.empty() &&
-        (waiting_.empty() || !by_priority_ || rank(*skipped_.front()) < rank(*waiting_.front()));
+        !skipped_.empty() && (options_.profile.has_kv_queue || waiting_.empty() || !by_priority_ ||
+                              rank(*skipped_.front()) < rank(*waiting_.front()));
+    if (pause_ == Pause::kNew && !(from_skipped && options_.profile.admits_loaded_when_paused)) {
+      break;
+    }
     Queue& queue = from_skipped ? skipped_ : waiting_;
     const SequencePtr sequence = queue.front();
     const Verdict verdict = try_admit(sequence, step);
@@ -341,20 +468,27 @@ void Scheduler::schedule_waiting(ScheduledStep& step) {
       break;
     }
     queue.pop_front();
-    if (verdict != Verdict::kAdmitted) {
-      passed_over.push_back(sequence);
+    sequence->was_passed_over = verdict != Verdict::kAdmitted;
+    if (sequence->was_passed_over) {
+      passed_over_.push_back(sequence);
     }
   }
-  Queue& home = options_.profile.has_skipped_queue ? skipped_ : waiting_;
   if (options_.profile.reverses_passed_over) {
-    std::ranges::reverse(passed_over);
+    std::ranges::reverse(passed_over_);
   }
-  for (auto sequence = passed_over.rbegin(); sequence != passed_over.rend(); ++sequence) {
-    push_waiting(home, *sequence, true);
+  for (; !passed_over_.empty(); passed_over_.pop_back()) {
+    push_waiting(home_of(*passed_over_.back()), passed_over_.back(), true);
   }
   if (options_.kv_transfer && running_.empty() && !waits_for_others()) {
     end_standstill(step);
   }
+}
+
+/// The queue that a request passed over goes back to.
+Scheduler::Queue& Scheduler::home_of(const Sequence& passed_over) {
+  const bool apart =
+      options_.profile.has_kv_queue ? passed_over.holds_kv() : options_.profile.has_skipped_queue;
+  return apart ? skipped_ : waiting_;
 }
 
 void Scheduler::connect(KvConnector& connector) {
@@ -427,7 +561,7 @@ bool Scheduler::take_from_loaded(Sequence& sequence, std::int64_t tokens) {
 }
 
 void Scheduler::preempt(const SequencePtr& victim, std::int64_t computed) {
-  manager_.release(victim->blocks, victim->block_hashes);
+  free_blocks(*victim);
   victim->status = Status::kPreempted;
   victim->num_computed_tokens = computed;
   if (!options_.profile.hashes_less_all_drafts && !options_.profile.keeps_drafts_of_preempted) {
@@ -454,7 +588,20 @@ void Scheduler::put(ScheduledStep& step, Sequence& sequence, std::int64_t tokens
                   .is_prefill = before < sequence.prefill_end,
                   .samples = samples,
                   .place = sequence.place});
+  sequence.is_prefill_chunk = !samples;
+  skips_drafts_ = skips_drafts_ && !uses_drafts(sequence, samples);
+  if (turns_of_decodes_ > 1 && samples) {
+    sequence.next_decode = calls_ + turns_of_decodes_;
+  }
   count_in_flight(step.back());
+}
+
+/// Whether a later step may verify what is drafted behind this one: not behind a chunk that samples
+/// nothing, nor behind the last token, even if no draft is accepted until then.
+bool Scheduler::uses_drafts(const Sequence& sequence, bool samples) const {
+  const std::int64_t sure =
+      sequence.num_output_tokens + 1 + (sequence.num_placeholders > 0 ? 1 : 0);
+  return samples && sure < sequence.max_tokens;
 }
 
 void Scheduler::count_in_flight(const ScheduledSequence& part) const {
@@ -471,9 +618,10 @@ void Scheduler::count_in_flight(const ScheduledSequence& part) const {
 }
 
 /// How many drafts follow a step is known once all its requests are.
-void Scheduler::choose_drafts(const ScheduledStep& step) const {
+void Scheduler::choose_drafts(const ScheduledStep& step) {
   const std::int64_t drafts = domain::drafts_after(
       options_.draft_levels, std::ssize(step), options_.num_speculative_tokens);
+  next_drafts_ = drafts;
   for (const ScheduledSequence& part : step) {
     auto& sequence = static_cast<Sequence&>(*part.sequence);
     sequence.drafts_to_come = drafts;
@@ -512,7 +660,7 @@ SequencePtr Scheduler::remove(Sequence& sequence) {
         sequence.record.id,
         Holding{.sequence = removed, .readers = sequence.holds_blocks && is_stored ? 2 : 1});
   } else {
-    manager_.release(sequence.blocks, sequence.block_hashes);
+    free_blocks(sequence);
   }
   return removed;
 }
@@ -541,10 +689,30 @@ std::vector<engine::SequencePtr> Scheduler::drain() {
   loading_.clear();
   preempted_alone_ = is_stuck_ = false;
   std::vector<engine::SequencePtr> inside = QueueScheduler::drain();
+  steps_ended_ = steps_formed_;
+  for (Deferred& deferred : deferred_) {
+    manager_.release(deferred.blocks, deferred.hashes);
+  }
+  deferred_.clear();
   while (!holding_.empty()) {
     release_blocks(holding_.begin()->first);
   }
   return inside;
+}
+
+bool Scheduler::reset_prefix_cache(bool preempts) {
+  while (preempts && !running_.empty()) {
+    const SequencePtr last = running_.back();
+    if (last->decoding.is_member) {
+      leave_decodes(*last);
+    }
+    std::erase(singles_, last.get());
+    running_.pop_back();
+    preempt(last, 0);
+    last->num_lost_tokens = last->num_in_flight_tokens;
+    last->num_placeholders = 0;
+  }
+  return manager_.reset_prefix_cache();
 }
 
 void Scheduler::keep_kv_changes(const KvHistory& history) {
@@ -594,7 +762,8 @@ bool Scheduler::extend(Sequence& sequence, std::int64_t tokens, std::int64_t loo
 }
 
 void Scheduler::hash_full_blocks(Sequence& sequence, std::int64_t tokens) {
-  const std::int64_t known = std::min(tokens, sequence.num_tokens());
+  const std::int64_t all = sequence.num_tokens();
+  const std::int64_t known = std::min(std::min(tokens, all) - rewritten_, all - hash_ahead_);
   if (!options_.enable_prefix_caching ||
       (known < sequence.blocks.hashed_below &&
        known < (sequence.num_hashes_made + 1) * manager_.block_size())) {
@@ -614,16 +783,17 @@ void Scheduler::extend_hash_chain(Sequence& sequence) const {
   BlockHashes& hashes = sequence.block_hashes;
   // An adapter changes every activation, hence every KV block.
   const std::uint64_t root = sequence.lora.value();
-  if (hashes.empty() && sequence.num_tokens() >= block_size) {
-    hashes =
-        manager_.known_hashes(sequence.tokens.hash_block(root, 0, block_size), sequence.tokens);
+  if (hashes.empty() && sequence.num_tokens() >= block_size + hash_ahead_) {
+    hashes = manager_.known_hashes(sequence.tokens.hash_block(root, 0, block_size + hash_ahead_),
+                                   sequence.tokens);
     hashes.reserve(
         static_cast<std::size_t>((sequence.num_prompt_tokens + sequence.stop_after) / block_size));
   }
   std::uint64_t hash = hashes.empty() ? root : hashes.back();
-  std::int64_t end = static_cast<std::int64_t>(hashes.size() + 1) * block_size;
+  std::int64_t end = static_cast<std::int64_t>(hashes.size() + 1) * block_size + hash_ahead_;
   for (const std::int64_t known = sequence.num_tokens(); end <= known; end += block_size) {
-    hash = sequence.tokens.hash_block(hash, end - block_size, end);
+    // What the block before it has read ahead is in that one's hash.
+    hash = sequence.tokens.hash_block(hash, hashes.empty() ? 0 : end - block_size, end);
     hashes.push_back(hash);
   }
 }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -57,12 +58,24 @@ struct Sequence : engine::Sequence {
   bool states_content = false;        ///< Its prompt says what others may have too.
   bool loads_remote = false;          ///< That KV takes time to arrive: the request waits for it.
   bool remote_arrived = true;         ///< Nothing of it is on the way.
+  std::int64_t unanswered = 0;        ///< Leg::unanswered, as far as it has not been asked.
+  bool load_failed = false;           ///< What it waits for came in part, or not at all.
+  bool drops_step = false;            ///< The step that is about to end read KV that is not there.
+  std::int64_t num_lost_tokens = 0;   ///< In flight, whose results are lost.
+  bool is_prefill_chunk = false;      ///< Its last chunk has left some of its prompt.
+  bool was_passed_over = false;       ///< Since it was last admitted.
   bool holds_blocks = false;          ///< When it finishes, its blocks stay.
+  std::int64_t last_step = 0;         ///< The newest step that it was in.
+  std::int64_t next_decode = 0;       ///< The call of schedule() from which it may decode.
   std::int64_t num_local_tokens = 0;  ///< Found in its own cache, where it loads.
   std::uint64_t load = 0;             ///< The connector's load that it waits for.
   std::int64_t num_offered = 0;       ///< Blocks offered to the connector.
 
   [[nodiscard]] std::int64_t num_tokens() const { return num_prompt_tokens + num_output_tokens; }
+  /// Blocks stand for it, with KV in them or on its way.
+  [[nodiscard]] bool holds_kv() const {
+    return num_computed_tokens > 0 || status == Status::kLoading;
+  }
 };
 using SequencePtr = std::shared_ptr<Sequence>;
 
@@ -74,6 +87,13 @@ struct PrefixStatistics {
   std::int64_t preempted_requests = 0;
   std::int64_t preempted_queries = 0;
   std::int64_t preempted_hits = 0;
+};
+
+/// Which requests may be admitted (vLLM's PauseState).
+enum class Pause : std::uint8_t {
+  kNone,
+  kNew,  ///< New requests wait.
+  kAll   ///< No step is formed.
 };
 
 /// vLLM V1's scheduler over the KV cache, decision for decision (docs/internals/engine.md).
@@ -90,6 +110,8 @@ class Scheduler final : public QueueScheduler<Sequence> {
   [[nodiscard]] bool waits_for_others() const override {
     return !loading_.empty() || !holding_.empty();
   }
+  std::vector<engine::SequencePtr> update(const ScheduledStep& step,
+                                          std::span<const std::int64_t> tokens) override;
   std::vector<engine::SequencePtr> drain() override;
   /// Running requests first, then waiting ones unless a request was preempted.
   void schedule(ScheduledStep& step) override;
@@ -113,8 +135,20 @@ class Scheduler final : public QueueScheduler<Sequence> {
   void drop(const SequencePtr& sequence) override;
   /// The requests whose KV is on the way, those that were aborted meanwhile included.
   [[nodiscard]] const std::map<LoadId, SequencePtr>& loading() const { return loading_; }
-  /// Forgets what the prefix cache holds; refused while a request holds a block.
-  bool reset_prefix_cache() { return manager_.reset_prefix_cache(); }
+  /// Forgets what the prefix cache holds; refused, with false, while a request holds a block.
+  /// `preempts`: running requests give theirs back first, and what steps in flight sample for them
+  /// is lost.
+  bool reset_prefix_cache(bool preempts = false);
+  /// Drafts after the step formed last, for each of its requests; and whether none of them could be
+  /// used, so that the second runner makes none.
+  [[nodiscard]] std::int64_t next_drafts() const { return next_drafts_; }
+  [[nodiscard]] bool skips_drafts() const { return skips_drafts_; }
+  void pause(Pause pause) { pause_ = pause; }
+  /// These blocks hold nothing of what loads were to bring: requests that are loading, and those in
+  /// a step that is about to end, compute it themselves from the first of these blocks on. Returns
+  /// them.
+  std::vector<SequencePtr> lose_blocks(const std::vector<core::BlockId>& lost,
+                                       const ScheduledStep& step);
   /// Whether the request could run alone on an empty cache, up to its token limit.
   [[nodiscard]] bool can_ever_run(const Sequence& sequence) const;
 
@@ -172,6 +206,20 @@ class Scheduler final : public QueueScheduler<Sequence> {
   void schedule_running(ScheduledStep& step);
   void schedule_waiting(ScheduledStep& step);
   [[nodiscard]] bool has_waiting() const { return !waiting_.empty() || !skipped_.empty(); }
+  void form(ScheduledStep& step);
+  [[nodiscard]] bool waits_for_turn() const;
+  [[nodiscard]] bool holds_prefills_back() const;
+  void note_prefills();
+  void note_step(const ScheduledStep& step);
+  void note_quiet_steps(std::int64_t steps);
+  [[nodiscard]] bool frees_at_once(const Sequence& sequence) const {
+    return !defers_frees_ || sequence.last_step <= steps_ended_;
+  }
+  void free_blocks(Sequence& sequence);
+  [[nodiscard]] Queue& home_of(const Sequence& passed_over);
+  [[nodiscard]] std::int64_t draft_step_tokens() const;
+  [[nodiscard]] std::int64_t prefill_threshold() const;
+  [[nodiscard]] bool pads(const Admission& admission) const;
   [[nodiscard]] bool has_budget() const { return budget_ > 0 && input_budget_ > draft_slots_; }
   void spend(std::int64_t tokens) {
     budget_ -= tokens;
@@ -203,7 +251,7 @@ class Scheduler final : public QueueScheduler<Sequence> {
   [[nodiscard]] bool exceeds_lora_cap(const Sequence& sequence) const;
   [[nodiscard]] bool fits(const Sequence& sequence, const Admission& admission) const;
   [[nodiscard]] std::int64_t watermark_blocks() const;
-  [[nodiscard]] std::int64_t blocks_of_running_prefills() const;
+  [[nodiscard]] std::int64_t blocks_of_prefills() const;
   void count_lookup(const Sequence& sequence, const CachedPrefix& prefix);
   [[nodiscard]] bool has_loaded_behind(const Sequence& blocked) const;
   [[nodiscard]] std::vector<SequencePtr> loaded() const;
@@ -215,7 +263,8 @@ class Scheduler final : public QueueScheduler<Sequence> {
   void push_waiting(Queue& queue, const SequencePtr& sequence, bool front);
   void put(ScheduledStep& step, Sequence& sequence, std::int64_t tokens);
   void count_in_flight(const ScheduledSequence& part) const;
-  void choose_drafts(const ScheduledStep& step) const;
+  void choose_drafts(const ScheduledStep& step);
+  [[nodiscard]] bool uses_drafts(const Sequence& sequence, bool samples) const;
   void take_back(const ScheduledSequence& part) const;
   bool take_tokens(Sequence& sequence, const ScheduledSequence& part, std::int64_t tokens) override;
   /// Tokens of a request that decodes: the next, and its drafts.
@@ -239,7 +288,14 @@ class Scheduler final : public QueueScheduler<Sequence> {
   bool foresees_end_;           ///< A request whose last token is in flight is not scheduled again.
   std::int64_t last_position_;  ///< Tokens that a request may compute.
   std::int64_t lookahead_;
-  std::int64_t draft_slots_;  ///< Input positions that drafting takes per scheduled request.
+  std::int64_t hash_ahead_;  ///< Tokens behind a block that its hash covers.
+  std::int64_t rewritten_;   ///< Newest tokens whose KV several draft modules may write again.
+  std::int64_t seats_;       ///< Requests that run at a time.
+  bool defers_frees_;
+  std::int64_t
+      turns_of_decodes_;       ///< Calls of schedule() from one decode of a request to the next.
+  std::int64_t draft_slots_;   ///< Input positions that drafting takes per scheduled request.
+  std::int64_t token_budget_;  ///< Tokens of a step.
   BlockManager manager_;
   KvConnector* connector_ = nullptr;
   std::vector<LoadStart> load_starts_;     ///< Loads that the last schedule() started.
@@ -253,14 +309,35 @@ class Scheduler final : public QueueScheduler<Sequence> {
   /// One request that was sent again may have several: those of its earliest attempt are released
   /// first.
   std::multimap<core::RequestId, Holding> holding_;
-  Queue skipped_;  ///< Passed over: waiting for a grammar, an adapter slot or KV.
-  /// The step being formed has running requests, and none of them a prefill; asked for padding.
-  bool only_decodes_run_ = false;
+  Queue skipped_;  ///< Passed over: waiting for a grammar, an adapter slot or KV; or holding KV.
+  std::vector<SequencePtr> passed_over_;  ///< By the waiting pass that is going on, in no queue.
+  Pause pause_ = Pause::kNone;
+  /// Blocks that a step in flight may write, and that step's number.
+  struct Deferred {
+    std::int64_t step = 0;
+    BlockTables blocks;
+    BlockHashes hashes;
+  };
+  std::deque<Deferred> deferred_;
+  std::int64_t steps_formed_ = 0;  ///< That are not empty.
+  std::int64_t steps_ended_ = 0;   ///< How many of them have ended.
+  std::int64_t calls_ = 0;         ///< Calls of schedule() so far.
+  bool holds_prefills_ = false;    ///< In the step being formed.
+  bool carries_prefill_ = false;   ///< The step being formed.
+  bool skips_drafts_ = false;
+  std::int64_t next_drafts_ = 0;
+  std::int64_t last_prefill_ = 0;  ///< The newest step formed that carries one.
+  bool is_short_of_room_ = false;  ///< The last step that took prefills has left some waiting.
+  /// Whether the step being formed pads admitted requests that need one token to the drafts'
+  /// length: beside running requests without a prefill among them; ...
+  bool pads_beside_decodes_ = false;
+  bool pads_cached_ = false;  ///< ... and also beside none, those with computed tokens.
   /// A request that ran alone has preempted itself, and no token has come out since; and twice so.
   bool preempted_alone_ = false;
   bool is_stuck_ = false;
   std::vector<core::LoraId> adapters_;  ///< Distinct ones of the step being formed.
-  std::int64_t budget_ = 0;             ///< Tokens left in the step being formed.
+  std::int64_t threshold_ = 0;          ///< Tokens of a prefill in the step being formed; 0: all.
+  std::int64_t budget_ = 0;             ///< Tokens left in it.
   std::int64_t input_budget_ = 0;       ///< Input positions left in it.
   std::vector<SequencePtr> preempted_;
   std::int64_t num_preemptions_ = 0;

@@ -22,7 +22,8 @@ bool is_one_of(const std::vector<core::LoraId>& adapters, core::LoraId adapter) 
 
 }  // namespace
 
-/// The distinct adapters of the running requests in a step that preempted none.
+/// The distinct adapters of the running requests, or of those of them in a step that preempted
+/// none.
 void Scheduler::note_adapters(const ScheduledStep& step) {
   adapters_.clear();
   const auto note = [&](const Sequence& sequence) {
@@ -34,7 +35,7 @@ void Scheduler::note_adapters(const ScheduledStep& step) {
     note(static_cast<const Sequence&>(*scheduled.sequence));
   }
   for (const SequencePtr& sequence : running_) {
-    if (sequence->decoding.is_member) {
+    if (sequence->decoding.is_member || options_.profile.caps_adapters_of_running) {
       note(*sequence);
     }
   }
@@ -57,7 +58,8 @@ bool Scheduler::is_held_back(Sequence& sequence) {
     }
     take_remote_tokens(sequence);
   }
-  const bool stale = options_.profile.waits_for_stale_steps && sequence.num_in_flight_tokens > 0;
+  const bool stale = options_.profile.waits_for_stale_steps && sequence.num_in_flight_tokens > 0 &&
+                     sequence.num_lost_tokens == 0;
   return stale || exceeds_lora_cap(sequence);
 }
 
@@ -68,6 +70,14 @@ void Scheduler::take_remote_tokens(Sequence& sequence) {
   sequence.loads_remote = false;
   sequence.num_remote_tokens = 0;
   sequence.status = sequence.record.preemptions > 0 ? Status::kPreempted : Status::kWaiting;
+  if (std::exchange(sequence.load_failed, false)) {
+    if (sequence.num_computed_tokens > 0) {
+      hash_full_blocks(sequence, sequence.num_computed_tokens);
+    } else {
+      manager_.release(sequence.blocks, sequence.block_hashes);
+    }
+    return;
+  }
   std::int64_t there = sequence.num_computed_tokens;
   if (options_.profile.remote_rounds_up_to_blocks) {
     const std::int64_t blocks = sequence.blocks.groups.front().size();
@@ -86,18 +96,39 @@ std::int64_t Scheduler::watermark_blocks() const {
       options_.profile.watermark * static_cast<double>(options_.num_gpu_blocks.value())));
 }
 
-/// Blocks that running requests still need for the tokens they have, beyond those they hold.
-std::int64_t Scheduler::blocks_of_running_prefills() const {
+/// Tokens of a step with drafts, and what drafting writes beyond them; none without drafts.
+std::int64_t Scheduler::draft_step_tokens() const {
+  return options_.num_speculative_tokens > 0 ? tokens_per_step() + lookahead_ : 0;
+}
+
+/// Blocks that prefills still need for the tokens they have, beyond those they hold: of running
+/// requests, and of those that hold blocks for their KV.
+std::int64_t Scheduler::blocks_of_prefills() const {
+  const Profile& profile = options_.profile;
+  const std::int64_t block = manager_.block_size();
+  const std::int64_t drafting = profile.load_spares_draft_steps ? draft_step_tokens() : 0;
   std::int64_t blocks = 0;
+  const auto add = [&](const Sequence& sequence) {
+    const std::int64_t whole = std::min(sequence.num_tokens(), options_.max_model_len.value());
+    const std::int64_t shared = profile.draft_steps_share_blocks ? drafting : 0;
+    blocks += manager_.blocks_needed(sequence.blocks, {}, whole + shared, true) +
+              (drafting - shared + block - 1) / block;
+  };
   for (const Sequence* const sequence : singles_) {  // Members have blocks for what they have.
     if (sequence->num_computed_tokens < sequence->num_tokens()) {
-      blocks +=
-          manager_.blocks_needed(sequence->blocks,
-                                 {},
-                                 std::min(sequence->num_tokens(), options_.max_model_len.value()),
-                                 true);
+      add(*sequence);
     }
   }
+  const auto add_holders = [&](const auto& sequences) {
+    for (const SequencePtr& sequence : sequences) {
+      if (!sequence->blocks.groups.empty()) {
+        add(*sequence);
+      }
+    }
+  };
+  add_holders(skipped_);
+  add_holders(waiting_);
+  add_holders(passed_over_);
   return blocks;
 }
 
@@ -114,7 +145,9 @@ bool Scheduler::fits(const Sequence& sequence, const Admission& admission) const
     return false;
   }
   const bool spares = admission.loads && options_.profile.remote_load_spares_prefills;
-  const std::int64_t reserved = spares ? blocks_of_running_prefills() : 0;
+  const std::int64_t own_step = options_.profile.load_spares_draft_steps ? draft_step_tokens() : 0;
+  const std::int64_t block = manager_.block_size();
+  const std::int64_t reserved = spares ? blocks_of_prefills() + (own_step + block - 1) / block : 0;
   return manager_.blocks_needed(sequence.blocks, admission.prefix, end, false) <= free - reserved;
 }
 
@@ -180,21 +213,28 @@ Scheduler::Admission Scheduler::plan(Sequence& sequence) {
   return admission;
 }
 
+/// Whether it is to be as long as the decodes, so that the batch still fits a CUDA graph.
+bool Scheduler::pads(const Admission& admission) const {
+  const std::int64_t room = options_.max_model_len.value() - admission.cached;
+  const bool is_short = options_.profile.pads_within_model_len && room <= tokens_per_step();
+  return admission.tokens == 1 && !is_short &&
+         (pads_beside_decodes_ || (pads_cached_ && admission.cached > 0));
+}
+
 /// Cuts the tokens to what the step has left; false where they may not be cut and are too many.
 bool Scheduler::cut_to_budget(Admission& admission) const {
   if (admission.loads) {
     return true;
   }
-  if (only_decodes_run_ && admission.tokens == 1) {
-    // As long as the decodes, so that the batch still fits a CUDA graph.
+  if (pads(admission)) {
     admission.tokens += options_.num_speculative_tokens;
     const std::int64_t room = options_.max_model_len.value() - admission.cached;
     if (admission.tokens > std::min({budget_, input_budget_ - draft_slots_, room})) {
       return false;
     }
   }
-  if (options_.long_prefill_token_threshold.value() > 0) {
-    admission.tokens = std::min(admission.tokens, options_.long_prefill_token_threshold.value());
+  if (threshold_ > 0) {
+    admission.tokens = std::min(admission.tokens, threshold_);
   }
   const bool whole = !options_.enable_chunked_prefill && !options_.profile.ignores_whole_prompt;
   if (whole && admission.tokens > budget_) {
@@ -208,9 +248,17 @@ Scheduler::Verdict Scheduler::try_admit(const SequencePtr& sequence, ScheduledSt
   if (is_held_back(*sequence)) {
     return Verdict::kSkipped;
   }
+  if (sequence->unanswered > 0) {
+    --sequence->unanswered;
+    return Verdict::kSkipped;
+  }
   Admission admission = plan(*sequence);
   if (admission.looked_up && options_.profile.prefix_stats_per_lookup) {
     count_lookup(*sequence, admission.prefix);
+  }
+  const bool is_prefill = !admission.loads && admission.cached < sequence->num_tokens() - 1;
+  if (holds_prefills_ && is_prefill) {
+    return Verdict::kBlocked;
   }
   if (!cut_to_budget(admission)) {
     return options_.profile.whole_prompt_blocks_queue ? Verdict::kBlocked : Verdict::kSkipped;
@@ -250,6 +298,7 @@ Scheduler::Verdict Scheduler::try_admit(const SequencePtr& sequence, ScheduledSt
     sequence->num_remote_tokens = 0;  // Preempted later, it is computed here.
     load_starts_.push_back({.request = sequence->record.id, .blocks = {}});  // Nothing is missing.
   }
+  carries_prefill_ = carries_prefill_ || is_prefill;
   admit(sequence, admission, step);
   return Verdict::kAdmitted;
 }
@@ -293,15 +342,46 @@ void Scheduler::finish_load(LoadId id, bool arrived) {
 }
 
 /// What was to be loaded is computed here, behind what the own cache held; where that is nothing,
-/// the request gives its blocks back and is looked up anew, as vLLM does.
+/// the request gives its blocks back in its turn and is looked up anew, as vLLM does.
 void Scheduler::give_up_load(Sequence& sequence) {
-  sequence.loads_remote = false;
-  sequence.num_remote_tokens = 0;
-  sequence.status = Status::kWaiting;
+  sequence.load_failed = true;
   sequence.num_computed_tokens = sequence.num_local_tokens;
-  if (sequence.num_computed_tokens == 0) {
-    manager_.release(sequence.blocks, sequence.block_hashes);
+}
+
+std::vector<SequencePtr> Scheduler::lose_blocks(const std::vector<core::BlockId>& lost,
+                                                const ScheduledStep& step) {
+  std::vector<core::BlockId> unclaimed = lost;
+  std::vector<SequencePtr> affected;
+  const auto visit = [&](const SequencePtr& sequence, std::int64_t computed) {
+    const std::int64_t blocks = (computed + manager_.block_size() - 1) / manager_.block_size();
+    bool is_affected = false;
+    bool is_first = true;
+    for (std::int64_t i = 0; i < blocks; ++i) {
+      const core::BlockId block = sequence->blocks.groups.front()[i];
+      is_affected = is_affected || std::ranges::find(lost, block) != lost.end();
+      // The first of those that share a block computes it.
+      if (std::erase(unclaimed, block) > 0 && std::exchange(is_first, false)) {
+        sequence->num_computed_tokens = i * manager_.block_size();
+      }
+    }
+    if (is_affected) {
+      sequence->num_computed_tokens = is_first ? computed : sequence->num_computed_tokens;
+      affected.push_back(sequence);
+    }
+    return is_affected;
+  };
+  for (const auto& [id, sequence] : loading_) {
+    if (sequence->status == Status::kLoading && visit(sequence, sequence->num_computed_tokens)) {
+      sequence->load_failed = true;
+    }
   }
+  for (const SequencePtr& sequence : running_) {
+    const auto part = std::ranges::find(step, sequence.get(), &ScheduledSequence::sequence);
+    const bool is_in_step = part != step.end();
+    const std::int64_t scheduled = is_in_step ? part->num_scheduled_tokens : 0;
+    sequence->drops_step = visit(sequence, sequence->num_computed_tokens - scheduled) && is_in_step;
+  }
+  return affected;
 }
 
 /// Blocks behind the first `local` that the connector can load. Where it has all, one token is left

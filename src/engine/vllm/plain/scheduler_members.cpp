@@ -141,6 +141,7 @@ void Scheduler::settle(Sequence& sequence) {
   sequence.num_output_tokens += steps.ended;
   sequence.num_in_flight_tokens += steps.formed - steps.ended;
   sequence.num_placeholders += options_.async_scheduling ? steps.formed - steps.ended : 0;
+  sequence.last_step = steps.formed > 0 ? steps_formed_ : sequence.last_step;
   if (counts_blocks()) {
     manager_.claim(sequence.blocks, sequence.num_computed_tokens);
   }

@@ -30,16 +30,20 @@ std::int64_t times_in(std::int64_t rounds, std::int64_t place, std::int64_t step
 }  // namespace
 
 std::int64_t Scheduler::quiet_steps() const {
-  const bool seats_left = num_running() < options_.max_num_seqs;
+  const bool seats_left = num_running() < seats_;
   // Those that wait for KV are passed over; each pass may change their order.
   const auto on_their_way = options_.profile.reverses_passed_over
                                 ? 0
                                 : std::ranges::count_if(loading_, [](const auto& load) {
                                     return load.second->status == Status::kLoading;
                                   });
-  // Drafts that change from step to step are stepped.
-  if (running_.empty() || !options_.draft_levels.empty() ||
+  // Drafts that change from step to step are stepped, and so are turns, and frees to come.
+  if (running_.empty() || !options_.draft_levels.empty() || turns_of_decodes_ > 1 ||
+      !deferred_.empty() || pause_ != Pause::kNone ||
       (num_waiting() > on_their_way && seats_left)) {
+    return 0;
+  }
+  if (options_.prefill_schedule_interval > 1 && has_waiting()) {
     return 0;
   }
   if (decodes_.gathers()) {
@@ -111,11 +115,22 @@ void Scheduler::advance_round(ScheduledStep& step, std::span<const std::int64_t>
     part.num_computed_tokens = sequence.num_computed_tokens;
     count_in_flight(part);
   }
+  note_quiet_steps(0);
+  note_step(step);
+}
+
+/// Steps without a prefill, formed and ended, while none waits.
+void Scheduler::note_quiet_steps(std::int64_t steps) {
+  steps_formed_ += steps;
+  steps_ended_ += steps;
+  is_short_of_room_ = false;
+  carries_prefill_ = false;
 }
 
 std::vector<BlockChange> Scheduler::advance_quiet(std::span<ScheduledStep* const> in_flight,
                                                   std::int64_t rounds) {
   preempted_alone_ = is_stuck_ = false;  // Each step brings tokens.
+  note_quiet_steps(rounds);
   if (decodes_.gathers()) {
     if (counts_blocks()) {
       return count_rounds(rounds);
@@ -163,6 +178,9 @@ std::vector<BlockChange> Scheduler::advance_quiet(std::span<ScheduledStep* const
               before + times_in(rounds, slot, compositions) - sequence.num_computed_tokens);
       }
       part.num_computed_tokens += steps_per_request_ * times_in(rounds, slot, depth);
+      // The step formed last is the one that stands before the oldest.
+      const std::int64_t age = (rounds - 1 - slot + depth * rounds) % depth;
+      sequence.last_step = std::max(sequence.last_step, steps_formed_ - age);
     }
   }
   return changes;

@@ -51,25 +51,36 @@ constexpr auto kWorthOf = std::to_array<Figure>({
     {"kv_tokens", "memory.kv_tokens"},
 });
 
-/// vLLM's flag with which a later version does without a rule, or an environment variable; the
-/// value of the older one in place of {0}.
+/// vLLM's flag with which a later version does without a rule that no setting shows, or an
+/// environment variable.
 struct Keeper {
   std::string_view rule;
   std::string_view flag;
 };
 constexpr auto kKeepers = std::to_array<Keeper>({
-    {"async_by_default", "--no-async-scheduling"},
     {"reserve_full_prompt", "--no-scheduler-reserve-full-isl"},
     {"thins_windows", "--prefix-cache-retention-interval -1"},
     {"caches_states_by_default", "--no-enable-prefix-caching"},
     {"hashes_look_ahead", "--speculative-config.disable_lookahead_block_hashes true"},
     {"fuses_all_reduce", "--compilation-config.pass_config.fuse_allreduce_rms false"},
-    {"default_gpu_memory_utilization", "--gpu-memory-utilization {0}"},
     {"graphs_in_kv_budget", "VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS=0"},
 });
 
 bool differ(const Node& one, const Node& other) {
   return document::json_text(one) != document::json_text(other);
+}
+
+std::string setting_text(const Node& value) {
+  if (value.is_list() && !value.items().empty()) {
+    const auto& items = value.items();
+    return fmt::format("{}: {} to {}",
+                       items.size(),
+                       report::cell_text(&items.front(), report::Format::kText),
+                       report::cell_text(&items.back(), report::Format::kText));
+  }
+  return report::cell_text(
+      &value,
+      value.kind() == Node::Kind::kReal ? report::Format::kSignificant : report::Format::kText);
 }
 
 /// The scenario under a version, with some rules of another.
@@ -101,10 +112,12 @@ class Upgrade {
     std::vector<scenario::Patch> patches;
     std::vector<Node> parts;
     State last = *first;
-    const auto add = [&](Node what, const State& next) {
+    const auto add = [&](const Node& what, const State& next) {
+      const Node changed = changes(last.explained, next.explained);
       parts.push_back(MapBuilder()
-                          .add("rules", std::move(what))
-                          .add("changes", changes(last.explained, next.explained))
+                          .add("rules", what)
+                          .add("changes", changed)
+                          .add("keep", keepers(what, changed))
                           .add("worth", differences(last.figures, next.figures)));
       last = next;
     };
@@ -128,8 +141,7 @@ class Upgrade {
     waiting.push_back(MapBuilder()
                           .add("rule", "kernels")
                           .add("from", fmt::format("kernels and times of {}", from_))
-                          .add("to", fmt::format("kernels and times of {}", to_))
-                          .add("keep", Node()));
+                          .add("to", fmt::format("kernels and times of {}", to_)));
     add(list_node(std::move(waiting)), *whole);
     return std::optional<Node>(MapBuilder()
                                    .add("schema_version", kUpgradeSchemaVersion)
@@ -179,17 +191,36 @@ class Upgrade {
   static Node rule_node(const engine::Rule& rule,
                         const engine::Profile& old,
                         const engine::Profile& young) {
-    const auto* const keeper = std::ranges::find(kKeepers, rule.name, &Keeper::rule);
-    const Node before = value_of(rule, old);
     return MapBuilder()
         .add("rule", rule.name)
         .add("from", text_of(rule, old))
-        .add("to", text_of(rule, young))
-        .add("keep",
-             keeper == kKeepers.end() ? Node()
-                                      : document::text_node(fmt::format(
-                                            fmt::runtime(keeper->flag),
-                                            report::cell_text(&before, report::Format::kText))));
+        .add("to", text_of(rule, young));
+  }
+
+  /// Flags that keep what a part changed: of its rules, and of settings that it derives otherwise.
+  static Node keepers(const Node& rules, const Node& changed) {
+    std::vector<std::string> flags;
+    for (const Node& rule : rules.items()) {
+      const auto* const keeper =
+          std::ranges::find(kKeepers, node_at(rule, "rule").as_string(), &Keeper::rule);
+      if (keeper != kKeepers.end()) {
+        flags.emplace_back(keeper->flag);
+      }
+    }
+    for (const Node& change : changed.items()) {
+      const scenario::Option* const option =
+          scenario::find_option(node_at(change, "key").as_string());
+      const Node& old = node_at(change, "from");
+      if (option == nullptr || option->path == "engine.num_gpu_blocks" || old.is_null()) {
+        continue;
+      }
+      const bool is_switch = old.kind() == Node::Kind::kBool;
+      flags.push_back(fmt::format("--{}{}{}",
+                                  is_switch && !old.as_bool() ? "no-" : "",
+                                  option->flag,
+                                  is_switch ? "" : " " + setting_text(old)));
+    }
+    return flags.empty() ? Node() : document::text_node(fmt::format("{}", fmt::join(flags, " ")));
   }
 
   /// Settings and memory terms that differ: [{key, from, to}].
@@ -247,35 +278,12 @@ std::string words_of(const Node& part) {
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 
-std::string kept_by(const Node& part) {
-  std::vector<std::string> flags;
-  for (const Node& rule : node_at(part, "rules").items()) {
-    if (const Node& keep = node_at(rule, "keep"); keep.is_string()) {
-      flags.push_back(keep.as_string());
-    }
-  }
-  return flags.empty() ? "\u2013" : fmt::format("{}", fmt::join(flags, " "));
-}
-
 bool has_effect(const Node& part) {
   const Node& worth = node_at(part, "worth");
   return !node_at(part, "changes").items().empty() ||
          std::ranges::any_of(worth.members(), [](const Node::Member& member) {
            return member.value.is_number() && member.value.as_real() != 0.0;
          });
-}
-
-std::string setting_text(const Node& value) {
-  if (value.is_list() && !value.items().empty()) {
-    const auto& items = value.items();
-    return fmt::format("{}: {} to {}",
-                       items.size(),
-                       report::cell_text(&items.front(), report::Format::kText),
-                       report::cell_text(&items.back(), report::Format::kText));
-  }
-  return report::cell_text(
-      &value,
-      value.kind() == Node::Kind::kReal ? report::Format::kSignificant : report::Format::kText);
 }
 
 const report::TableView kRulesWorth{
@@ -289,7 +297,7 @@ const report::TableView kRulesWorth{
          .path = "worth.output_throughput",
          .format = report::Format::kSigned1},
         {.title = "KV tokens", .path = "worth.kv_tokens", .format = report::Format::kCount},
-        {.title = "keeps the old", .cell = kept_by, .drop = 1}}};
+        {.title = "keeps the old", .path = "keep", .drop = 1}}};
 
 const report::TableView kChangedSettings{
     .title = "Settings and memory",
@@ -313,11 +321,9 @@ report::Sheet upgrade_sheet(const Node& tree) {
       idle.push_back(words_of(part));
     }
   }
-  parts.push_back(
-      MapBuilder()
-          .add("rules",
-               document::list_node({MapBuilder().add("to", "all together").add("keep", Node())}))
-          .add("worth", node_at(tree, "worth")));
+  parts.push_back(MapBuilder()
+                      .add("rules", document::list_node({MapBuilder().add("to", "all together")}))
+                      .add("worth", node_at(tree, "worth")));
   sheet.gap().table(kRulesWorth, std::move(parts));
   sheet.gap().table(kChangedSettings, node_at(tree, "changes").items());
   if (!idle.empty()) {

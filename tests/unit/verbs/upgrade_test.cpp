@@ -46,6 +46,7 @@ TEST(Upgrade, SaysWhatChangesAndWhatKeepsTheOld) {
   const std::string text = *reply->text("markdown", {});
   EXPECT_THAT(text, testing::HasSubstr("asynchronous by default"));
   EXPECT_THAT(text, testing::HasSubstr("--no-async-scheduling"));
+  EXPECT_THAT(text, testing::HasSubstr("--gpu-memory-utilization 0.9"));
   EXPECT_THAT(text, testing::HasSubstr("engine.async_scheduling"));
   EXPECT_THAT(text, testing::HasSubstr("no effect on this load"));
 }

@@ -300,7 +300,7 @@ TEST(LoadScenario, RefusesMalformedPatches) {
               testing::ElementsAre(HasSubstr("set: ")));
   EXPECT_THAT(
       lines_of(errors_of("{model: a, gpu: b, set: {engine.x: 1}}", {}, Purpose::kLook)),
-      testing::ElementsAre(HasSubstr("set.engine.x: expected model.<key> or hardware.<key>")));
+      testing::ElementsAre(HasSubstr("set.engine.x: expected model.<key>, hardware.<key> or rules.<key>")));
   EXPECT_THAT(lines_of(errors_of("{model: a, gpu: b}", {{"set", "model.x"}}, Purpose::kLook)),
               testing::ElementsAre(HasSubstr("expected NAME=VALUE")));
   EXPECT_THAT(

@@ -60,7 +60,6 @@ struct Keeper {
 constexpr auto kKeepers = std::to_array<Keeper>({
     {"reserve_full_prompt", "--no-scheduler-reserve-full-isl"},
     {"thins_windows", "--prefix-cache-retention-interval -1"},
-    {"caches_states_by_default", "--no-enable-prefix-caching"},
     {"hashes_look_ahead", "--speculative-config.disable_lookahead_block_hashes true"},
     {"fuses_all_reduce", "--compilation-config.pass_config.fuse_allreduce_rms false"},
     {"graphs_in_kv_budget", "VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS=0"},

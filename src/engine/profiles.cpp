@@ -137,6 +137,7 @@ Profile profile_of_029(const Profile& v28) {
 Profile profile_of_030(const Profile& v29) {
   Profile v30 = after(v29, "vllm@0.30");
   v30.pads_beside_nothing = true;
+  v30.keeps_blocks_to_extend = true;
   v30.spares_deferred_victims = true;
   return v30;
 }
@@ -155,6 +156,8 @@ Profile profile_of_032(const Profile& v31) {
   Profile v32 = after(v31, "vllm@0.32");
   v32.admits_loaded_when_paused = true;
   v32.draft_steps_share_blocks = true;
+  v32.states_leave_token = true;
+  v32.renews_last_state = true;
   return v32;
 }
 
@@ -166,6 +169,7 @@ Profile profile_of_033(const Profile& v32) {
   v33.hashes_look_ahead = true;
   v33.caches_ended_steps = true;
   v33.skips_unused_drafts = true;
+  v33.renews_last_state = false;
   return v33;
 }
 
@@ -427,6 +431,15 @@ constexpr auto kSwitchTexts = std::to_array<SwitchText>({
     {&Profile::caches_states_by_default,
      "caches prefixes of networks with states by default",
      "caches prefixes of networks with states where asked to"},
+    {&Profile::states_leave_token,
+     "the last state kept leaves a token to compute",
+     "the last state kept may be the prompt's end"},
+    {&Profile::renews_last_state,
+     "a prompt's last state is new in every step",
+     "a prompt's last state is new once"},
+    {&Profile::keeps_blocks_to_extend,
+     "windows keep what longer prompts need beside drafts",
+     "windows keep what the same prompt needs beside drafts"},
     {&Profile::graphs_in_kv_budget,
      "CUDA graphs in the KV budget",
      "CUDA graphs on top of the KV budget"},

@@ -45,8 +45,12 @@ BlockManager::BlockManager(const EngineOptions& options)
       layouts_.emplace_back();
     }
     layouts_[entry->second].push_back(kinds_.size());
-    kinds_.push_back(
-        {.window = window, .is_chunk = group.is_chunk, .keeps_states = group.keeps_states});
+    kinds_.push_back({.window = window,
+                      .is_chunk = group.is_chunk,
+                      .keeps_states = group.keeps_states,
+                      .kept = options.drafts_read_ahead && window > 0 && !group.keeps_states
+                                  ? options.num_speculative_tokens - 1
+                                  : 0});
   }
   if (options.prefix_cache_retention_interval) {
     retention_ = options.prefix_cache_retention_interval->value();
@@ -296,9 +300,10 @@ void BlockManager::note_windows(BlockTables& tables) const {
     const std::int64_t window = kinds_[group].window;
     if (window > 0) {
       const std::int64_t end = (tables.groups[group].num_first + 1) * block_size_;
-      tables.windows_rest_below = std::min(
-          tables.windows_rest_below,
-          kinds_[group].is_chunk ? (end + window - 1) / window * window : end + window - 1);
+      tables.windows_rest_below =
+          std::min(tables.windows_rest_below,
+                   kinds_[group].is_chunk ? (end + window - 1) / window * window
+                                          : end + window - 1 + kinds_[group].kept);
     }
   }
 }

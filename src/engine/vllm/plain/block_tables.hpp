@@ -218,11 +218,12 @@ class BlockManager {
     std::int64_t window = 0;  ///< 0: full attention.
     bool is_chunk = false;
     bool keeps_states = false;
+    std::int64_t kept = 0;  ///< Tokens left of the window that several draft modules read again.
 
     /// Tokens that they read no more once so many are computed.
     [[nodiscard]] std::int64_t useless(std::int64_t computed) const {
       return is_chunk ? computed / window * window
-                      : std::max<std::int64_t>(computed - window + 1, 0);
+                      : std::max<std::int64_t>(computed - window + 1 - kept, 0);
     }
   };
   std::vector<Kind> kinds_;

@@ -346,10 +346,11 @@ void Scheduler::finish_load(LoadId id, bool arrived) {
 }
 
 /// What was to be loaded is computed here, behind what the own cache held; where that is nothing,
-/// the request gives its blocks back in its turn and is looked up anew, as vLLM does.
+/// the request gives its blocks back in its turn and is looked up anew, as vLLM does. With several
+/// kinds of layers all of it is computed.
 void Scheduler::give_up_load(Sequence& sequence) {
   sequence.load_failed = true;
-  sequence.num_computed_tokens = sequence.num_local_tokens;
+  sequence.num_computed_tokens = manager_.num_groups() == 1 ? sequence.num_local_tokens : 0;
 }
 
 std::vector<SequencePtr> Scheduler::lose_blocks(const std::vector<core::BlockId>& lost,

@@ -276,7 +276,8 @@ std::optional<Difference> compare(const document::Node& result,
                                                return one.find("scheduled") == nullptr &&
                                                       one.find("waiting") != nullptr;
                                              }),
-                 .next_drafts = writes("next_drafts")});
+                 .next_drafts = writes("next_drafts"),
+                 .failed = writes("failed")});
   auto difference = compare_records(trace, replay.run(), is_excerpt(result));
   if (difference || is_excerpt(result)) {
     return difference;

@@ -290,6 +290,10 @@ void read_groups(document::ObjectReader& reader, engine::EngineOptions& options)
   for (const auto window : windows) {
     options.cache_groups.push_back({.sliding_window = core::Tokens(window)});
   }
+  for (const auto chunk :
+       reader.integers("local_chunks", {1, 100'000'000}).value_or(std::vector<std::int64_t>{})) {
+    options.cache_groups.push_back({.sliding_window = core::Tokens(chunk), .is_chunk = true});
+  }
   const std::int64_t state_groups = reader.integer("state_groups", {0, 64}).value_or(0);
   options.cache_groups.insert(
       options.cache_groups.end(),
@@ -363,7 +367,7 @@ void read_configuration(const document::Node& cfg, Recording& recording, core::E
       reader.boolean("long_prefill_adaptive").value_or(false);
   options.second_runner = reader.boolean("v2_model_runner").value_or(false);
   for (const char* key :
-       {"encoder_budget", "encoder_cache", "disable_chunked_mm_input", "local_chunks", "offload"}) {
+       {"encoder_budget", "encoder_cache", "disable_chunked_mm_input", "offload"}) {
     note_not_expressible(reader, key, recording);
   }
   read_groups(reader, options);

@@ -232,6 +232,7 @@ std::vector<RequestId> Replay::fail_sync_loads(const std::vector<SchedulerProbe:
 std::vector<RequestId> Replay::move_kv(Record& record) {
   std::vector<RequestId> ended;
   std::vector<core::BlockId> blocks;
+  std::vector<RequestId> failed;  // As a whole: the blocks of several groups have the same ids.
   std::vector<RequestId> arrived;
   for (auto& [id, left] : loads_) {
     if (--left > 0) {
@@ -242,15 +243,27 @@ std::vector<RequestId> Replay::move_kv(Record& record) {
     const auto tables = probe_.blocks(id);
     if (entry.remote_fail && tables.size() == 1) {
       blocks.push_back(tables.front()[static_cast<std::size_t>(*entry.remote_fail)]);
+    } else if (entry.remote_fail) {
+      failed.push_back(id);
     }
   }
   ended = lose(blocks, record);
+  if (!failed.empty() && written_.failed) {
+    record.emplace_back("failed", Value{sorted_names(failed)});
+  }
+  if (recording_.fails_lost_loads) {
+    ended.insert(ended.end(), failed.begin(), failed.end());
+  }
   for (const RequestId id : ended) {
     probe_.abort(id);
   }
   for (const RequestId id : arrived) {
     loads_.erase(id);
-    extras_->finish_load(id);
+    if (std::ranges::find(failed, id) != failed.end()) {
+      extras_->fail_load(id);
+    } else {
+      extras_->finish_load(id);
+    }
   }
   std::vector<RequestId> sent;
   for (auto& [id, left] : sends_) {

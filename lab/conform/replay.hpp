@@ -37,6 +37,7 @@ struct Written {
   bool aborted = false;
   bool idle = false;  ///< Iterations without a step, in which KV moves.
   bool next_drafts = false;
+  bool failed = false;
 };
 
 /// Whether a probe has what the recording asks for: KV that moves over time, and actions.

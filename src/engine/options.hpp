@@ -35,6 +35,8 @@ struct CacheGroup {
   /// Recurrent states that prefix caching keeps at the ends of blocks: of the blocks that a step
   /// fills, the last alone holds one. The window is 2 tokens: a step reads the state before it.
   bool keeps_states = false;
+  /// The window is a chunk: it begins anew at each multiple of its size.
+  bool is_chunk = false;
 
   friend bool operator==(const CacheGroup&, const CacheGroup&) = default;
 };

@@ -74,6 +74,9 @@ struct DraftRules {
   bool pads_within_model_len = false;
   /// A request with computed tokens is padded also where nothing runs.
   bool pads_beside_nothing = false;
+  /// Beside drafts that give up a block, what a prompt of whole blocks needs to be extended stays
+  /// findable too, not only what it needs to be sent again.
+  bool keeps_blocks_to_extend = false;
   /// With several modules of multi-token prediction no chunk ends just before the prompt's end.
   bool spares_prompt_end = false;
 
@@ -221,6 +224,10 @@ struct Profile : GraphRules, DraftRules, LoadRules {
   bool caches_states = false;
   /// ... and are by default.
   bool caches_states_by_default = false;
+  /// The last state that a prefill keeps leaves a token to compute.
+  bool states_leave_token = false;
+  /// The state at a prompt's last aligned position counts as new in each step that ends behind it.
+  bool renews_last_state = false;
 
   friend bool operator==(const Profile&, const Profile&) = default;
 };

@@ -197,7 +197,11 @@ void set_retention(Resolution& work) {
                           options.profile.name),
               "--engine-version vllm@0.29");
   }
-  const std::int64_t interval = given.value_or(exists ? 0 : kNone);
+  // At first the default spared networks whose drafts read hidden states.
+  const auto& drafts = work.engine().speculative_config;
+  const bool is_spared = drafts && drafts->method != "ngram" && drafts->method != "draft_model" &&
+                         !options.profile.keeps_blocks_to_extend;
+  const std::int64_t interval = given.value_or(exists && !is_spared ? 0 : kNone);
   if (interval != kNone) {
     options.prefix_cache_retention_interval = core::Tokens(interval);
   }

@@ -197,11 +197,17 @@ constexpr auto kEngineAliases = std::to_array<std::pair<std::string_view, std::s
     {"tensorrtllm", "tensorrt-llm"},
 });
 
+/// What "latest" stands for: vLLM as of 1 November 2026, whatever is newer when this is read.
+constexpr std::string_view kLatest = "vllm@0.33";
+
 }  // namespace
 
 std::string named_version(std::string_view written) {
   if (written == kVllm) {
     return EngineSection().version;
+  }
+  if (written == "latest" || written == "vllm@latest") {
+    return std::string(kLatest);
   }
   const std::string_view name = written.substr(0, written.find('@'));
   const auto* const alias =

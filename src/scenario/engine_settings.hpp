@@ -28,8 +28,9 @@ namespace ridgeline::scenario {
 /// Whether a setting has the value that its engine's table gives it.
 [[nodiscard]] bool is_standard(const Option& option, const Scenario& scenario);
 
-/// A version as `engine.version` may be written: `vllm` alone is the default version, `trtllm` is
-/// tensorrt-llm. Whether there is such a version is for engine::find_engine() to say.
+/// A version as `engine.version` may be written: `vllm` alone is the default version, `latest` that
+/// of a fixed date, `trtllm` is tensorrt-llm. Whether there is such a version is for
+/// engine::find_engine() to say.
 [[nodiscard]] std::string named_version(std::string_view written);
 
 /// Whether the engine keeps the KV of prompts for others that begin alike, by its own setting.

@@ -83,7 +83,8 @@ constexpr auto kServedOptions = std::to_array<Option>({
      .help = "Prompts are random tokens, as of benchmarks' random data: fewer of many experts are read than for text",
      .example = "true", .slot = [](DeploymentSection& d) -> Slot { return &d.latency.random_tokens; }},
     {.path = "engine.version", .flag = "engine-version",
-     .help = "The engine and its version, also --engine; a version between profiles takes the one below",
+     .help = "The engine and its version, also --engine; a version between profiles takes the one below, "
+             "vllm@latest is 0.33 (1 November 2026)",
      .example = "vllm@0.15", .slot = [](DeploymentSection& d) -> Slot { return &d.engine.version; }},
     {.path = "engine.tensor_parallel_size", .flag = "tensor-parallel-size", .unit = "GPUs",
      .lowest = 1, .highest = 64, .help = "GPUs that share every layer", .example = "4",

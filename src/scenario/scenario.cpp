@@ -70,9 +70,9 @@ class Loader {
     }
     document::ObjectReader reader(node, path, errors_);
     read_options(path, node, reader, origin);
-    for (const std::string& key : sections_below(path)) {
-      if (const document::Node* below = reader.node(key); below != nullptr && !below->is_null()) {
-        read_section(path.empty() ? key : fmt::format("{}.{}", path, key), *below, origin);
+    for (const std::string& name : sections_below(path)) {
+      if (const document::Node* below = reader.node(name); below != nullptr && !below->is_null()) {
+        read_section(path.empty() ? name : fmt::format("{}.{}", path, name), *below, origin);
       }
     }
     if (path.empty() || path == kLatency) {
@@ -152,11 +152,13 @@ class Loader {
     for (const auto& member : node.members()) {
       const auto dot = member.key.find('.');
       const std::string target = member.key.substr(0, dot);
-      if (dot == std::string::npos || (target != "model" && target != "hardware" && target != "rules")) {
-        errors_.push_back({.field = fmt::format("{}.{}", kSet, member.key),
-                           .message = "expected model.<key>, hardware.<key> or rules.<key>",
-                           .where = member.where,
-                           .hint = "model.num_hidden_layers, hardware.mem_bandwidth, rules.reserve_full_prompt"});
+      if (dot == std::string::npos ||
+          (target != "model" && target != "hardware" && target != "rules")) {
+        errors_.push_back(
+            {.field = fmt::format("{}.{}", kSet, member.key),
+             .message = "expected model.<key>, hardware.<key> or rules.<key>",
+             .where = member.where,
+             .hint = "model.num_hidden_layers, hardware.mem_bandwidth, rules.reserve_full_prompt"});
         continue;
       }
       Patch patch{.target = target, .key = member.key.substr(dot + 1), .value = member.value};

@@ -199,14 +199,14 @@ void add_line(const document::Node& node,
     document::ObjectReader part(item, "parts", errors, document::ObjectReader::Unknown::kIgnore);
     const std::string name = part.required_string("operator");
     const double us = part.required_real("us");
-    const auto phase = part.string("phase");
-    auto& of_operator = summary.by_operator[operator_name(name, phase)];
+    const auto own_phase = part.string("phase");
+    auto& of_operator = summary.by_operator[operator_name(name, own_phase)];
     of_operator.steps += steps;
     of_operator.us += us;
     const std::string kind = part.required_string("bottleneck");
     summary.by_bottleneck[kind].us += us;
     within_phase[kind].us += us;
-    summary.us_by_stack[fmt::format("{};{};{}", phase.value_or("step"), name, kind)] += us;
+    summary.us_by_stack[fmt::format("{};{};{}", own_phase.value_or("step"), name, kind)] += us;
     summary.lookups += part.real("distance") ? 1 : 0;
   }
 }

@@ -77,6 +77,11 @@ inline void add_handed_over(engine::EngineOptions& options) {
         core::Tokens(*element<std::int64_t>(0, *inRange<std::int64_t>(1, 60)));
   }
   options.pipeline_depth = *element<std::int64_t>(0, 0, 0, 3);
+  options.second_runner = *element(false, true);
+  options.kv_consumer = *element(false, false, true);
+  options.max_num_active_seqs = *element<std::int64_t>(0, 0, *inRange<std::int64_t>(1, 9));
+  options.prefill_schedule_interval = *element<std::int64_t>(1, 1, *inRange<std::int64_t>(2, 6));
+  options.long_prefill_token_threshold_adaptive = *element(false, true);
   if (*element(false, false, true)) {
     options.grammars = engine::GrammarTimes{
         .compile = core::Duration::microseconds(*element<std::int64_t>(0, 700, 30'000)),

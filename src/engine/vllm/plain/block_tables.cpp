@@ -34,30 +34,36 @@ BlockManager::BlockManager(const EngineOptions& options)
       drops_last_hit_(options.num_speculative_tokens > 0 &&
                       options.draft_method == DraftMethod::kEagle && hash_ahead_ == 0),
       drops_per_layout_(drops_last_hit_ && options.profile.draft_drops_block_per_layout),
-      most_tokens_in_flight_(options.max_num_batched_tokens.value() * steps_in_flight(options)) {
-  std::map<std::int64_t, std::size_t> layout_of;
+      most_tokens_in_flight_(options.max_num_batched_tokens.value() * steps_in_flight(options)),
+      renews_last_state_(options.profile.renews_last_state),
+      keeps_blocks_to_extend_(drops_last_hit_ && options.profile.keeps_blocks_to_extend) {
+  std::map<std::pair<std::int64_t, bool>, std::size_t> layout_of;
   for (const CacheGroup& group : options.cache_groups) {
     const std::int64_t window = group.sliding_window.value();
-    const auto [entry, is_new] = layout_of.try_emplace(window, layouts_.size());
+    const auto [entry, is_new] = layout_of.try_emplace({window, group.is_chunk}, layouts_.size());
     if (is_new) {
       layouts_.emplace_back();
     }
-    layouts_[entry->second].push_back(windows_.size());
-    windows_.push_back(window);
-    keeps_states_.push_back(group.keeps_states);
+    layouts_[entry->second].push_back(kinds_.size());
+    kinds_.push_back({.window = window,
+                      .is_chunk = group.is_chunk,
+                      .keeps_states = group.keeps_states,
+                      .kept = options.drafts_read_ahead && window > 0 && !group.keeps_states
+                                  ? options.num_speculative_tokens - 1
+                                  : 0});
   }
-  if (options.prefix_cache_retention_interval && mixes_windows(options.cache_groups)) {
+  if (options.prefix_cache_retention_interval) {
     retention_ = options.prefix_cache_retention_interval->value();
   }
   std::stable_partition(layouts_.begin(), layouts_.end(), [this](const auto& layout) {
-    return windows_[layout.front()] == 0;
+    return kinds_[layout.front()].window == 0;
   });
 }
 
 /// Cached blocks in a row that a hit needs of a window.
 std::int64_t BlockManager::blocks_of_hit(std::size_t group) const {
   // Drafting from hidden states gives up the last block found, so one more is asked for.
-  return blocks_for(windows_[group] - 1) + (drops_last_hit_ ? 1 : 0);
+  return blocks_for(kinds_[group].window - 1) + (drops_last_hit_ ? 1 : 0);
 }
 
 /// A window of w tokens needs ceil((w - 1) / block size) cached blocks in a row, searched from the
@@ -80,6 +86,23 @@ BlockTable BlockManager::find_in_window(const BlockHashes& hashes,
     }
   }
   std::reverse(table.blocks.begin(), table.blocks.end());
+  return table;
+}
+
+/// The cached blocks of the chunk that goes on at the prefix's end, from its first on; those before
+/// the chunk are null.
+BlockTable BlockManager::find_in_chunk(const BlockHashes& hashes,
+                                       std::size_t group,
+                                       std::int64_t most) const {
+  const std::int64_t chunk = kinds_[group].window;
+  BlockTable table{.num_first = most * block_size_ / chunk * chunk / block_size_};
+  while (table.size() < most) {
+    const auto found = pool_.find(hashes[static_cast<std::size_t>(table.size())], group);
+    if (!found) {
+      break;
+    }
+    table.blocks.push_back(*found);
+  }
   return table;
 }
 
@@ -135,8 +158,8 @@ BlockTable BlockManager::find_from_start(const BlockHashes& hashes,
 BlockHashes BlockManager::known_hashes(std::uint64_t first, const TokenSequence& tokens) const {
   const HeldRow* longest = nullptr;
   std::int64_t most = 0;
-  for (std::size_t group = 0; group < windows_.size(); ++group) {
-    if (windows_[group] > 0) {
+  for (std::size_t group = 0; group < kinds_.size(); ++group) {
+    if (kinds_[group].window > 0) {
       continue;
     }
     const auto found = pool_.find(first, group);
@@ -164,8 +187,9 @@ std::vector<BlockTable> BlockManager::find_layout(const BlockHashes& hashes,
   for (bool shortened = true; shortened;) {
     shortened = false;
     for (std::size_t i = 0; i < layout.size(); ++i) {
-      found[i] = windows_[layout[i]] > 0 ? find_in_window(hashes, layout[i], most)
-                                         : find_from_start(hashes, layout[i], most);
+      found[i] = kinds_[layout[i]].is_chunk     ? find_in_chunk(hashes, layout[i], most)
+                 : kinds_[layout[i]].window > 0 ? find_in_window(hashes, layout[i], most)
+                                                : find_from_start(hashes, layout[i], most);
       const std::int64_t length = found[i].size();
       shortened = shortened || length < most;
       most = length;
@@ -178,14 +202,14 @@ std::vector<BlockTable> BlockManager::find_layout(const BlockHashes& hashes,
 /// attention and one other, a single pass is enough, and it is the only one that vLLM makes: with
 /// drafts every pass gives up a block.
 CachedPrefix BlockManager::find_common(const BlockHashes& hashes, std::int64_t most) const {
-  CachedPrefix prefix{.num_blocks = most, .groups = std::vector<BlockTable>(windows_.size())};
-  const bool one_pass =
-      layouts_.size() == 1 || (layouts_.size() == 2 && windows_[layouts_.front().front()] == 0);
+  CachedPrefix prefix{.num_blocks = most, .groups = std::vector<BlockTable>(kinds_.size())};
+  const bool one_pass = layouts_.size() == 1 ||
+                        (layouts_.size() == 2 && kinds_[layouts_.front().front()].window == 0);
   bool first = true;
   for (bool shortened = true; shortened; first = false) {
     const std::int64_t before = prefix.num_blocks;
     for (const auto& layout : layouts_) {
-      if (windows_[layout.front()] == 0 && !first) {
+      if (kinds_[layout.front()].window == 0 && !first) {
         continue;  // Any beginning of what full attention found is good as well.
       }
       auto found = find_layout(hashes, layout, prefix.num_blocks);
@@ -196,7 +220,7 @@ CachedPrefix BlockManager::find_common(const BlockHashes& hashes, std::int64_t m
         prefix.groups[layout[i]] = std::move(found[i]);
       }
       prefix.num_blocks = prefix.groups[layout.front()].size();
-      if (windows_[layout.front()] == 0) {
+      if (kinds_[layout.front()].window == 0) {
         prefix.num_full = prefix.num_blocks;
       }
     }
@@ -229,7 +253,7 @@ void BlockManager::begin_lookups() {
 
 CachedPrefix BlockManager::find_prefix(const BlockHashes& hashes, std::int64_t most) const {
   if (!enable_prefix_caching_ || !pool_.has_lookups()) {
-    return {.num_blocks = 0, .groups = std::vector<BlockTable>(windows_.size())};
+    return {.num_blocks = 0, .groups = std::vector<BlockTable>(kinds_.size())};
   }
   CachedPrefix prefix =
       find_common(hashes, std::min(most, static_cast<std::int64_t>(hashes.size())));
@@ -247,15 +271,15 @@ std::int64_t BlockManager::blocks_needed(const BlockTables& tables,
                                          std::int64_t tokens,
                                          bool capped) const {
   std::int64_t needed = 0;
-  for (std::size_t group = 0; group < windows_.size(); ++group) {
+  for (std::size_t group = 0; group < kinds_.size(); ++group) {
     std::int64_t wanted = blocks_for(tokens);
-    if (capped && windows_[group] > 0) {
-      wanted = std::min(wanted, most_blocks_of_window(windows_[group]));
+    if (capped && kinds_[group].window > 0) {
+      wanted = std::min(wanted, most_blocks_of_window(group));
     }
     const std::int64_t held = tables.groups.empty() ? 0 : tables.groups[group].size();
     const std::int64_t adopted = prefix.groups.empty() ? 0 : prefix.groups[group].size();
     const std::int64_t missing = std::max<std::int64_t>(wanted - held - adopted, 0);
-    needed += keeps_states_[group] ? std::min<std::int64_t>(missing, 1) : missing;
+    needed += kinds_[group].keeps_states ? std::min<std::int64_t>(missing, 1) : missing;
     if (!prefix.groups.empty()) {
       const BlockTable& found = prefix.groups[group];
       const bool row_is_free = found.row != nullptr && found.row->holders == 0;
@@ -272,11 +296,14 @@ void BlockManager::note_hashed(BlockTables& tables, std::int64_t blocks) const {
 
 void BlockManager::note_windows(BlockTables& tables) const {
   tables.windows_rest_below = kNever;
-  for (std::size_t group = 0; group < windows_.size(); ++group) {
-    if (windows_[group] > 0) {
+  for (std::size_t group = 0; group < kinds_.size(); ++group) {
+    const std::int64_t window = kinds_[group].window;
+    if (window > 0) {
+      const std::int64_t end = (tables.groups[group].num_first + 1) * block_size_;
       tables.windows_rest_below =
           std::min(tables.windows_rest_below,
-                   (tables.groups[group].num_first + 1) * block_size_ + windows_[group] - 1);
+                   kinds_[group].is_chunk ? (end + window - 1) / window * window
+                                          : end + window - 1 + kinds_[group].kept);
     }
   }
 }
@@ -303,10 +330,10 @@ void BlockManager::adopt(BlockTables& tables,
                          const TokenSequence& tokens) {
   tables.junction = prefix.num_full;
   tables.groups = std::move(prefix.groups);
-  tables.groups.resize(windows_.size());
-  for (std::size_t group = 0; group < windows_.size(); ++group) {
+  tables.groups.resize(kinds_.size());
+  for (std::size_t group = 0; group < kinds_.size(); ++group) {
     BlockTable& table = tables.groups[group];
-    if (windows_[group] > 0) {
+    if (kinds_[group].window > 0) {
       pool_.touch(table.blocks);
     } else {
       hold(table, hashes, tokens);
@@ -341,7 +368,7 @@ bool BlockManager::take_blocks(BlockTables& tables, std::int64_t tokens) {
   }
   for (std::size_t group = 0; group < tables.groups.size(); ++group) {
     std::vector<core::BlockId>& blocks = tables.groups[group].blocks;
-    if (keeps_states_[group] && missing > 0) {
+    if (kinds_[group].keeps_states && missing > 0) {
       blocks.insert(blocks.end(), static_cast<std::size_t>(missing - 1), kNullBlock);
       pool_.allocate(1, blocks);
     } else {
@@ -362,12 +389,16 @@ bool BlockManager::take_blocks(BlockTables& tables, std::int64_t tokens) {
 bool BlockManager::stays_findable(const BlockTables& tables,
                                   std::size_t group,
                                   std::int64_t block) const {
-  if (!retention_ || windows_[group] == 0 || keeps_states_[group]) {
+  if (!retention_ || kinds_[group].window == 0 || kinds_[group].is_chunk) {
     return true;
+  }
+  if (kinds_[group].keeps_states) {
+    return state_stays_findable(tables, block);
   }
   const std::int64_t blocks = blocks_of_hit(group);
   const auto is_before = [&](std::int64_t end) { return block < end && block >= end - blocks; };
-  if (is_before(tables.last_aligned) || is_before(tables.junction)) {
+  if (is_before(tables.last_aligned) || is_before(tables.junction) ||
+      (keeps_blocks_to_extend_ && is_before(tables.whole_blocks))) {
     return true;
   }
   if (*retention_ == 0) {
@@ -376,6 +407,38 @@ bool BlockManager::stays_findable(const BlockTables& tables,
   // The first multiple whose aligned position is behind the block.
   const std::int64_t multiple = ((block + 1) * block_size_ + *retention_ - 1) / *retention_;
   return is_before(multiple * *retention_ / block_size_);
+}
+
+/// A state's hit needs the one block that ends with it.
+bool BlockManager::state_stays_findable(const BlockTables& tables, std::int64_t block) const {
+  const std::int64_t end = block + 1 + (drops_last_hit_ ? 1 : 0);
+  if (end == tables.last_aligned || block + 1 == tables.junction ||
+      (keeps_blocks_to_extend_ && end == tables.whole_blocks)) {
+    return true;
+  }
+  const std::int64_t apart = *retention_ / block_size_;
+  return *retention_ > 0 && (apart <= 1 || (block + 1) % apart == 0);
+}
+
+bool BlockManager::ends_with_new_state(const CachedPrefix& prefix,
+                                       const BlockHashes& hashes) const {
+  return prefix.num_blocks > 0 && num_state_groups() > 0 &&
+         std::ranges::find(new_states_, hashes[static_cast<std::size_t>(prefix.num_blocks - 1)]) !=
+             new_states_.end();
+}
+
+void BlockManager::renew_last_state(const BlockTables& tables,
+                                    const BlockHashes& hashes,
+                                    std::int64_t tokens) {
+  const std::int64_t last = tables.last_aligned;
+  if (!renews_last_state_ || last == 0 || tokens / block_size_ != last) {
+    return;
+  }
+  for (std::size_t group = 0; group < kinds_.size(); ++group) {
+    if (kinds_[group].keeps_states && tables.groups[group][last - 1] != kNullBlock) {
+      new_states_.push_back(hashes[static_cast<std::size_t>(last - 1)]);
+    }
+  }
 }
 
 void BlockManager::hash_full_blocks(core::RequestId request,
@@ -389,12 +452,15 @@ void BlockManager::hash_full_blocks(core::RequestId request,
   while ((full + 1) * block_size_ <= tokens) {
     ++full;
   }
-  for (std::size_t group = 0; pool_.has_lookups() && group < windows_.size(); ++group) {
+  for (std::size_t group = 0; pool_.has_lookups() && group < kinds_.size(); ++group) {
     std::int64_t told = tables.num_hashed;
     for (std::int64_t i = tables.num_hashed; i < full; ++i) {
       const core::BlockId block = tables.groups[group][i];
       if (block != kNullBlock && stays_findable(tables, group, i)) {
         pool_.set_hash(block, hashes[static_cast<std::size_t>(i)], group);
+        if (kinds_[group].keeps_states) {
+          new_states_.push_back(hashes[static_cast<std::size_t>(i)]);
+        }
       } else {
         tell_stored(request, hashes, told, i);
         told = i + 1;
@@ -443,13 +509,13 @@ void BlockManager::move_windows(BlockTables& tables,
   if (tables.groups.empty()) {
     return;
   }
-  for (std::size_t group = 0; group < windows_.size(); ++group) {
-    if (windows_[group] == 0) {
+  for (std::size_t group = 0; group < kinds_.size(); ++group) {
+    if (kinds_[group].window == 0) {
       continue;
     }
     BlockTable& table = tables.groups[group];
-    const std::int64_t useless = std::max<std::int64_t>(computed - windows_[group] + 1, 0);
-    const std::int64_t passed = std::min(useless / block_size_, table.size()) - table.num_first;
+    const std::int64_t passed =
+        std::min(kinds_[group].useless(computed) / block_size_, table.size()) - table.num_first;
     if (passed <= 0) {
       continue;
     }

@@ -58,6 +58,7 @@ struct BlockTables {
   std::int64_t windows_rest_below = 0;  ///< drop_left_of_windows() of fewer does nothing.
   /// In blocks: where windows keep what is before them findable, if not everywhere.
   std::int64_t last_aligned = 0;  ///< A look-up of its prompt ends there at the latest.
+  std::int64_t whole_blocks = 0;  ///< Blocks of its prompt: a look-up of a longer one ends there.
   std::int64_t junction = 0;      ///< Where it left what full attention had cached.
   BlockOwner owner = {};
 };
@@ -82,6 +83,13 @@ class BlockManager {
   /// The longest prefix of at most `most` blocks that every group has cached.
   [[nodiscard]] CachedPrefix find_prefix(const BlockHashes& hashes, std::int64_t most) const;
 
+  /// A step is about to be formed: states that earlier steps have entered can be found.
+  void begin_step() { new_states_.clear(); }
+  /// Whether a prefix ends with a state that a request of this step computes.
+  [[nodiscard]] bool ends_with_new_state(const CachedPrefix& prefix,
+                                         const BlockHashes& hashes) const;
+  /// Where the version has it, the prompt's last state counts as computed in this step.
+  void renew_last_state(const BlockTables& tables, const BlockHashes& hashes, std::int64_t tokens);
   /// Blocks the pool must give so that the request can hold `tokens` tokens, adopting `prefix`
   /// first. `capped`: from a sliding window no more than it ever holds at a time.
   [[nodiscard]] std::int64_t blocks_needed(const BlockTables& tables,
@@ -140,10 +148,12 @@ class BlockManager {
   [[nodiscard]] const KvCache& pool() const { return pool_; }
   [[nodiscard]] KvCache& pool() { return pool_; }
   [[nodiscard]] std::int64_t block_size() const { return block_size_; }
-  [[nodiscard]] std::size_t num_groups() const { return windows_.size(); }
+  [[nodiscard]] std::size_t num_groups() const { return kinds_.size(); }
+  /// Whether a look-up gives up the last block that it has found.
+  [[nodiscard]] bool drops_last_hit() const { return drops_last_hit_; }
   /// Groups that keep states.
   [[nodiscard]] std::int64_t num_state_groups() const {
-    return std::ranges::count(keeps_states_, true);
+    return std::ranges::count(kinds_, true, &Kind::keeps_states);
   }
 
  private:
@@ -157,6 +167,9 @@ class BlockManager {
                                           std::size_t group,
                                           std::int64_t most) const;
 
+  [[nodiscard]] BlockTable find_in_chunk(const BlockHashes& hashes,
+                                         std::size_t group,
+                                         std::int64_t most) const;
   [[nodiscard]] std::vector<BlockTable> find_layout(const BlockHashes& hashes,
                                                     const std::vector<std::size_t>& layout,
                                                     std::int64_t most) const;
@@ -179,13 +192,16 @@ class BlockManager {
   void note_hashed(BlockTables& tables, std::int64_t blocks) const;
   void note_windows(BlockTables& tables) const;
   [[nodiscard]] std::int64_t blocks_of_hit(std::size_t group) const;
+  [[nodiscard]] bool state_stays_findable(const BlockTables& tables, std::int64_t block) const;
   [[nodiscard]] bool stays_findable(const BlockTables& tables,
                                     std::size_t group,
                                     std::int64_t block) const;
   /// What a window and the tokens of all steps in flight can touch, and the block that the first of
-  /// them may begin in the middle of.
-  [[nodiscard]] std::int64_t most_blocks_of_window(std::int64_t window) const {
-    return blocks_for(window - 1 + most_tokens_in_flight_) + 1;
+  /// them may begin in the middle of; a chunk begins with a block.
+  [[nodiscard]] std::int64_t most_blocks_of_window(std::size_t group) const {
+    const std::int64_t window = kinds_[group].window;
+    return kinds_[group].is_chunk ? blocks_for(window + most_tokens_in_flight_)
+                                  : blocks_for(window - 1 + most_tokens_in_flight_) + 1;
   }
 
   KvCache pool_;
@@ -197,12 +213,27 @@ class BlockManager {
   bool drops_last_hit_;
   bool drops_per_layout_;
   std::int64_t most_tokens_in_flight_;
-  std::vector<std::int64_t> windows_;  ///< Window of each group; 0: full attention.
+  /// What the layers of each group read of what came before.
+  struct Kind {
+    std::int64_t window = 0;  ///< 0: full attention.
+    bool is_chunk = false;
+    bool keeps_states = false;
+    std::int64_t kept = 0;  ///< Tokens left of the window that several draft modules read again.
+
+    /// Tokens that they read no more once so many are computed.
+    [[nodiscard]] std::int64_t useless(std::int64_t computed) const {
+      return is_chunk ? computed / window * window
+                      : std::max<std::int64_t>(computed - window + 1 - kept, 0);
+    }
+  };
+  std::vector<Kind> kinds_;
   /// prefix_cache_retention_interval where it applies.
   std::optional<std::int64_t> retention_;
-  std::vector<bool> keeps_states_;  ///< CacheGroup::keeps_states of each group.
   /// Groups with one window width, full attention first: what is looked up together.
   std::vector<std::vector<std::size_t>> layouts_;
+  std::vector<std::uint64_t> new_states_;  ///< Hashes of states of the step being formed.
+  bool renews_last_state_;
+  bool keeps_blocks_to_extend_;
   std::vector<core::BlockId> dropped_;  ///< By the window that moves on; kept for its memory.
 };
 

@@ -212,6 +212,7 @@ void Scheduler::form(ScheduledStep& step) {
   threshold_ = prefill_threshold();
   budget_ = pause_ == Pause::kAll ? 0 : token_budget_;
   input_budget_ = options_.max_num_batched_tokens.value();
+  manager_.begin_step();
   holds_prefills_ = holds_prefills_back();
   carries_prefill_ = false;
   skips_drafts_ = options_.profile.skips_unused_drafts && options_.second_runner &&
@@ -313,7 +314,10 @@ std::int64_t Scheduler::tokens_to_run(const Sequence& sequence) const {
   const std::int64_t left = std::min(budget_, input_budget_ - draft_slots_);
   tokens = std::min({tokens, left, last_position_ - sequence.num_computed_tokens});
   tokens = spare_prompt_end(sequence, sequence.num_computed_tokens, tokens);
-  return keeps_states_ ? cut_to_states(sequence, sequence.num_computed_tokens, tokens) : tokens;
+  return keeps_states_ && tokens > 0
+             ? cut_to_states(
+                   sequence, sequence.num_computed_tokens, tokens, sequence.blocks.junction)
+             : tokens;
 }
 
 /// With several draft modules a chunk of the prompt ends at its end, or as many tokens before it as
@@ -330,21 +334,45 @@ std::int64_t Scheduler::spare_prompt_end(const Sequence& sequence,
 }
 
 /// Chunks of a prefill end where a block does, so that the state there can be kept, up to the last
-/// such place; the rest of the prompt is a chunk of its own. Zero where less than a block is left
-/// of the budget. Source: _mamba_block_aligned_split (vllm/v1/core/sched/scheduler.py).
+/// such place; the rest of the prompt is a chunk of its own. A block that no chunk can fill is
+/// computed in several. A chunk also ends at the junction (in blocks), whose state others can use.
+/// Zero where less than a block is left of the budget. Source: _mamba_block_aligned_split
+/// (vllm/v1/core/sched/scheduler.py).
 std::int64_t Scheduler::cut_to_states(const Sequence& sequence,
                                       std::int64_t computed,
-                                      std::int64_t tokens) const {
+                                      std::int64_t tokens,
+                                      std::int64_t junction) const {
   const std::int64_t known = sequence.num_tokens();
-  if (computed >= std::max(sequence.num_prompt_tokens, known - 1)) {
+  const std::int64_t prefill_end = std::max(sequence.num_prompt_tokens, known - 1);
+  if (computed >= prefill_end) {
     return tokens;  // A decode.
   }
   const std::int64_t block = manager_.block_size();
-  const std::int64_t last_kept = known / block * block;
-  if (computed + tokens < last_kept) {
-    return tokens / block * block;
+  std::int64_t end = computed + tokens;
+  if (end < prefill_end) {
+    const std::int64_t aligned = end / block * block;
+    const std::int64_t threshold = options_.long_prefill_token_threshold.value();
+    const std::int64_t most = threshold > 0 ? std::min(token_budget_, threshold) : token_budget_;
+    end = aligned > computed || block <= most ? aligned : end;
   }
-  return computed < last_kept ? last_kept - computed : tokens;
+  const std::int64_t mid_block = computed % block == 0 ? 0 : (computed / block + 1) * block;
+  for (const std::int64_t stop : {mid_block, last_kept_state(known), junction * block}) {
+    if (stop > computed) {
+      end = std::min(end, stop);
+    }
+  }
+  return std::max<std::int64_t>(end - computed, 0);
+}
+
+/// The last place in a prefill of so many tokens whose state can be found.
+std::int64_t Scheduler::last_kept_state(std::int64_t tokens) const {
+  const std::int64_t block = manager_.block_size();
+  if (manager_.drops_last_hit()) {
+    return std::max<std::int64_t>(tokens / block * block - block, 0);
+  }
+  const std::int64_t spared =
+      options_.profile.states_leave_token ? std::max<std::int64_t>(hash_ahead_, 1) : 0;
+  return (tokens - spared) / block * block;
 }
 
 bool Scheduler::last_token_in_flight(const Sequence& sequence) const {
@@ -764,6 +792,9 @@ bool Scheduler::extend(Sequence& sequence, std::int64_t tokens, std::int64_t loo
 void Scheduler::hash_full_blocks(Sequence& sequence, std::int64_t tokens) {
   const std::int64_t all = sequence.num_tokens();
   const std::int64_t known = std::min(std::min(tokens, all) - rewritten_, all - hash_ahead_);
+  if (keeps_states_ && !sequence.blocks.groups.empty()) {
+    manager_.renew_last_state(sequence.blocks, sequence.block_hashes, known);
+  }
   if (!options_.enable_prefix_caching ||
       (known < sequence.blocks.hashed_below &&
        known < (sequence.num_hashes_made + 1) * manager_.block_size())) {

@@ -237,7 +237,9 @@ class Scheduler final : public QueueScheduler<Sequence> {
   bool cut_to_budget(Admission& admission) const;
   [[nodiscard]] std::int64_t cut_to_states(const Sequence& sequence,
                                            std::int64_t computed,
-                                           std::int64_t tokens) const;
+                                           std::int64_t tokens,
+                                           std::int64_t junction) const;
+  [[nodiscard]] std::int64_t last_kept_state(std::int64_t tokens) const;
   [[nodiscard]] std::int64_t spare_prompt_end(const Sequence& sequence,
                                               std::int64_t computed,
                                               std::int64_t tokens) const;

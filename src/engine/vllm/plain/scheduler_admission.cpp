@@ -266,13 +266,16 @@ Scheduler::Verdict Scheduler::try_admit(const SequencePtr& sequence, ScheduledSt
   if (!admission.loads) {
     admission.tokens = spare_prompt_end(*sequence, admission.cached, admission.tokens);
     if (keeps_states_) {
-      admission.tokens = cut_to_states(*sequence, admission.cached, admission.tokens);
+      const std::int64_t junction =
+          admission.looked_up ? admission.prefix.num_full : sequence->blocks.junction;
+      admission.tokens = cut_to_states(*sequence, admission.cached, admission.tokens, junction);
     }
     if (admission.tokens == 0) {
       return Verdict::kBlocked;
     }
   }
-  if (!fits(*sequence, admission)) {
+  if (!fits(*sequence, admission) ||
+      manager_.ends_with_new_state(admission.prefix, sequence->block_hashes)) {
     return Verdict::kBlocked;
   }
   if (admission.looked_up && !options_.profile.prefix_stats_per_lookup) {
@@ -309,6 +312,7 @@ void Scheduler::adopt(Sequence& sequence, CachedPrefix prefix) {
                            .prompt_tokens = static_cast<std::uint32_t>(sequence.num_prompt_tokens),
                            .lora = sequence.lora.value()};
   sequence.blocks.last_aligned = (sequence.num_prompt_tokens - 1) / manager_.block_size();
+  sequence.blocks.whole_blocks = sequence.num_prompt_tokens / manager_.block_size();
   manager_.reserve(sequence.blocks, sequence.num_prompt_tokens + sequence.stop_after);
 }
 
@@ -342,10 +346,11 @@ void Scheduler::finish_load(LoadId id, bool arrived) {
 }
 
 /// What was to be loaded is computed here, behind what the own cache held; where that is nothing,
-/// the request gives its blocks back in its turn and is looked up anew, as vLLM does.
+/// the request gives its blocks back in its turn and is looked up anew, as vLLM does. With several
+/// kinds of layers all of it is computed.
 void Scheduler::give_up_load(Sequence& sequence) {
   sequence.load_failed = true;
-  sequence.num_computed_tokens = sequence.num_local_tokens;
+  sequence.num_computed_tokens = manager_.num_groups() == 1 ? sequence.num_local_tokens : 0;
 }
 
 std::vector<SequencePtr> Scheduler::lose_blocks(const std::vector<core::BlockId>& lost,

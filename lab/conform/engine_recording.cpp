@@ -63,13 +63,21 @@ constexpr auto kSglangRecord = std::to_array<std::string_view>({"step",
                                                                 "evictable_after",
                                                                 "protected_after",
                                                                 "finished",
-                                                                "retracted"});
+                                                                "retracted",
+                                                                "kv_committed",
+                                                                "kv_allocated",
+                                                                "prealloc",
+                                                                "transfer",
+                                                                "retracted_queue",
+                                                                "kv_arrived",
+                                                                "bootstrap",
+                                                                "inflight"});
 constexpr auto kSglangTotals =
     std::to_array<std::string_view>({"steps", "retractions", "prefill_tokens", "evicted_tokens"});
 constexpr auto kSglangRequest = std::to_array<std::string_view>(
     {"first_sched_step", "first_token_step", "finish_step", "retractions", "output_tokens"});
-constexpr auto kSglangUnordered =
-    std::to_array<std::string_view>({"prefix_len", "tokens_out", "finished", "retracted"});
+constexpr auto kSglangUnordered = std::to_array<std::string_view>(
+    {"prefix_len", "tokens_out", "finished", "retracted", "kv_committed", "kv_allocated"});
 constexpr auto kTensorRtRecord = std::to_array<std::string_view>({"step",
                                                                   "activated",
                                                                   "fitting",
@@ -291,6 +299,9 @@ class Summary {
     each(record, "tokens_out", [&](const std::string& name, std::int64_t tokens) {
       rows_[name].try_emplace("first_token_step", step);
       rows_[name]["output_tokens"] += tokens;
+    });
+    each(record, "kv_arrived", [&](const std::string& name, std::int64_t one) {
+      rows_[name]["output_tokens"] += one;  // The first token comes with it.
     });
     each(record, "finished", [&](const std::string& name, std::int64_t /*one*/) {
       rows_[name].emplace("finish_step", step);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +18,16 @@
 
 namespace ridgeline::engine {
 
+/// How an engine drafts tokens, and how many of them are accepted.
+struct DraftSettings {
+  std::string method;         ///< vLLM's word: "ngram", "draft_model", "eagle", "eagle3" or "mtp".
+  std::string model = {};     ///< The drafting network, of "draft_model" and "eagle".
+  std::int64_t steps = 1;     ///< Drafts that can be accepted one behind another.
+  std::int64_t branches = 1;  ///< In the tree of drafts.
+  std::int64_t verified = 2;  ///< Tokens that a step verifies of a request.
+  std::vector<double> acceptance = {};  ///< EngineOptions::draft_acceptance.
+};
+
 /// What is known of a deployment when an engine that is not vLLM divides its memory.
 struct PlanInputs {
   const model::ModelSpec& network;
@@ -26,6 +37,7 @@ struct PlanInputs {
   core::Tokens max_model_len;  ///< The stated length, else the network's; at most the network's.
   bool enforce_eager = false;
   std::int64_t num_speculative_tokens = 0;  ///< Drafts per sequence and step; 0: no speculation.
+  const DraftSettings* drafts = nullptr;    ///< How it drafts; or none.
   const model::ModelSpec* draft = nullptr;  ///< A drafting network, and how it is cut; or none.
   model::Sharding draft_sharding = {};
   document::ParameterValues settings;
@@ -94,6 +106,10 @@ struct OwnSettings {
   /// The routing policy by which these ranks get requests.
   std::string_view (*rank_router)(const document::ParameterValues& settings);
   std::span<const MetricName> metrics;
+  /// What its own settings say of drafts; nothing where they ask for none. Absent: it has no such
+  /// settings, and takes vLLM's speculative_config alone.
+  core::Result<std::optional<DraftSettings>> (*drafts)(const document::ParameterValues& settings,
+                                                       const model::ModelSpec& network) = nullptr;
 };
 
 /// What a setting without a derived default needs to have an effect.

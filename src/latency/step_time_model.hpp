@@ -20,6 +20,14 @@
 
 namespace ridgeline::latency {
 
+/// How the drafting network goes through a step's drafts.
+struct DraftChain {
+  std::int64_t passes = 0;    ///< One behind another; 0: one for each draft.
+  std::int64_t branches = 1;  ///< Rows of a sequence in each but the first: a tree of drafts.
+  /// Sequences whose drafts the step verifies draft in it (SGLang); else all that sample (vLLM).
+  bool of_verified = false;
+};
+
 /// What drafts tokens that a later step verifies, as far as GPU time depends on it.
 struct Speculation {
   std::string method;  ///< vLLM's word: "ngram", "draft_model", "eagle", "eagle3" or "mtp".
@@ -28,6 +36,7 @@ struct Speculation {
   std::vector<domain::DraftLevel> levels = {};
   std::shared_ptr<const model::ModelSpec> draft = {};  ///< The drafting network; none for n-grams.
   model::Sharding draft_sharding = {};
+  DraftChain chain = {};
 };
 
 /// Which kernel multiplies experts (vLLM's --moe-backend); automatic: the one that vLLM takes by

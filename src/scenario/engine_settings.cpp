@@ -54,8 +54,8 @@ constexpr auto kShared = std::to_array<std::string_view>({"version",
                                                           "generation_config",
                                                           "speculative_config"});
 
-/// What an engine must give fleets, and only vLLM's does: KV that travels.
-constexpr std::string_view kOfVllmsFleets = "cluster.disaggregation.prefill_instances";
+/// What an engine must give fleets, and some do not: KV that travels.
+constexpr std::string_view kPrefillInstances = "cluster.disaggregation.prefill_instances";
 
 std::span<const document::Parameter> settings_of(const engine::SchedulerEntry& entry) {
   return entry.own == nullptr ? std::span<const document::Parameter>() : entry.own->settings;
@@ -277,8 +277,8 @@ void check_engine_settings(Findings& findings) {
       findings.problem(error.field, error.message, error.hint);
     }
   }
-  if (chosen.own != nullptr && findings.given(kOfVllmsFleets)) {
-    findings.problem(kOfVllmsFleets, fmt::format("is not modelled for {} yet", chosen.name));
+  if (chosen.own != nullptr && findings.given(kPrefillInstances)) {
+    findings.problem(kPrefillInstances, fmt::format("is not modelled for {} yet", chosen.name));
   }
   for (const Option& option : options()) {
     if (!findings.given(option.path) || applies(option, chosen)) {
@@ -311,6 +311,29 @@ bool has_own_settings(const EngineSection& engine) {
   return entry_of(engine).own != nullptr;
 }
 
+core::Result<std::optional<engine::DraftSettings>> own_drafts(const EngineSection& engine,
+                                                              const model::ModelSpec& network) {
+  const engine::SchedulerEntry& chosen = entry_of(engine);
+  if (chosen.own == nullptr || chosen.own->drafts == nullptr) {
+    return std::nullopt;
+  }
+  auto drafts = chosen.own->drafts(own_values(chosen, engine), network);
+  const auto& config = engine.speculative_config;
+  if (!drafts || !config) {
+    return drafts;
+  }
+  if (*drafts) {
+    return core::fail(core::Error{.field = "engine.speculative_config",
+                                  .message = "would be ignored: the engine's own words say how it "
+                                             "drafts"});
+  }
+  return engine::DraftSettings{.method = config->method,
+                               .model = config->model.value_or(""),
+                               .steps = config->num_speculative_tokens,
+                               .verified = config->num_speculative_tokens + 1,
+                               .acceptance = config->acceptance};
+}
+
 void resolve_engine_settings(Resolution& work) {
   auto choice = work.keep(engine::find_engine(work.engine().version), "engine.version");
   if (!choice) {
@@ -330,6 +353,7 @@ void resolve_engine_settings(Resolution& work) {
   }
   const std::vector<document::NamedValue> stated = stated_settings(*choice->engine, work);
   const auto& speculation = work.out->execution.speculation;
+  const auto drafts = own_drafts(work.engine(), work.out->network);
   auto plan =
       own.plan({.network = work.out->network,
                 .gpu = work.out->gpu,
@@ -338,6 +362,7 @@ void resolve_engine_settings(Resolution& work) {
                 .max_model_len = length,
                 .enforce_eager = work.engine().enforce_eager,
                 .num_speculative_tokens = work.out->engine.num_speculative_tokens,
+                .drafts = drafts && *drafts ? &**drafts : nullptr,
                 .draft = speculation ? speculation->draft.get() : nullptr,
                 .draft_sharding = speculation ? speculation->draft_sharding : model::Sharding{},
                 .settings = {own.settings, stated}});

@@ -49,6 +49,10 @@ void check_engine_settings(Findings& findings);
 [[nodiscard]] engine::AttentionRanks attention_ranks(const EngineSection& engine);
 /// The policy by which they get requests, unless one is named.
 [[nodiscard]] std::optional<std::string> rank_router(const EngineSection& engine);
+/// How the engine drafts, where it has a word of its own for that (engine::OwnSettings::drafts): by
+/// its own settings, or by speculative_config.
+[[nodiscard]] core::Result<std::optional<engine::DraftSettings>> own_drafts(
+    const EngineSection& engine, const model::ModelSpec& network);
 /// For such an engine: divides the memory and fills every setting.
 void resolve_engine_settings(Resolution& work);
 

@@ -1,6 +1,7 @@
 #include "scenario/parallelism.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -101,14 +102,36 @@ void share_workload(Resolution& work) {
        .hint = "latencies, counts and utilisation are that rank's"});
 }
 
+/// What an engine's own words for drafts say in vLLM's.
+SpeculativeConfig config_of(const engine::DraftSettings& drafts) {
+  SpeculativeConfig config{
+      .method = drafts.method,
+      .model = drafts.model.empty() ? std::nullopt : std::optional(drafts.model),
+      .num_speculative_tokens = drafts.verified - 1,
+      .acceptance = drafts.acceptance};
+  if (drafts.branches > 1) {  // No more is accepted than a branch is deep.
+    config.acceptance.resize(static_cast<std::size_t>(drafts.steps), config.acceptance.back());
+    config.acceptance.push_back(0.0);
+  }
+  return config;
+}
+
 void speculate(Resolution& work) {
-  const auto& config = work.engine().speculative_config;
+  const auto drafts =
+      work.keep(own_drafts(work.engine(), work.out->network), "engine.speculative_config");
+  const bool by_own_words = drafts && *drafts;
+  const std::optional<SpeculativeConfig> config =
+      by_own_words ? std::optional(config_of(**drafts)) : work.engine().speculative_config;
   if (!config) {
     return;
   }
   work.out->execution.speculation =
       work.keep(resolve_speculation(*config, work.out->network, work.out->execution.sharding),
                 "engine.speculative_config");
+  if (by_own_words && work.out->execution.speculation) {
+    work.out->execution.speculation->chain = {
+        .passes = (*drafts)->steps, .branches = (*drafts)->branches, .of_verified = true};
+  }
   auto& options = work.out->engine;
   options.num_speculative_tokens = config->num_speculative_tokens;
   options.draft_acceptance = config->acceptance;

@@ -31,8 +31,6 @@ constexpr auto kRefused = std::to_array<RefusedSetting>({
      "SGLang's split of prefill and decode is not modelled for sglang yet"},
     {"engine.num_reserved_decode_tokens", "num-reserved-decode-tokens", "512",
      "SGLang's split of prefill and decode is not modelled for sglang yet"},
-    {"engine.speculative_algorithm", "speculative-algorithm", "null",
-     "speculative decoding is not modelled for sglang yet: --engine tensorrt-llm or vllm take drafts"},
     {"engine.enable_hierarchical_cache", "enable-hierarchical-cache", "false",
      "a cache in the host's memory is not modelled for sglang yet"},
     {"engine.enable_two_batch_overlap", "enable-two-batch-overlap", "false",
@@ -53,6 +51,11 @@ struct RefusedChoice {
 constexpr auto kRefusedChoices = std::to_array<RefusedChoice>({
     {"engine.load_balance_method", "total_tokens", "total_tokens is not modelled for sglang yet"},
     {"engine.schedule_policy", "routing-key", "routing-key is not modelled for sglang yet"},
+    {"engine.schedule_policy", "shortest-prefill-first", "shortest-prefill-first is not modelled for sglang yet"},
+    {"engine.radix_eviction_policy", "tlru", "tlru is not modelled for sglang yet"},
+    {"engine.speculative_algorithm", "DFLASH", "DFLASH is not modelled for sglang yet"},
+    {"engine.speculative_algorithm", "DSPARK", "DSPARK is not modelled for sglang yet"},
+    {"engine.speculative_algorithm", "UNO", "UNO is not modelled for sglang yet"},
     {"engine.context_chunking_policy", "FORCE_CHUNK", "FORCE_CHUNK is not modelled for tensorrt-llm yet"},
 });
 // clang-format on

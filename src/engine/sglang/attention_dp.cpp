@@ -16,11 +16,14 @@ namespace {
 
 class AttentionDp final : public RankAgreement {
  public:
-  explicit AttentionDp(bool overlap) : overlap_(overlap) {}
+  explicit AttentionDp(const Options& options)
+      : overlap_(options.overlap), verifies_(options.speculation.is_on()) {}
 
   bool agree(std::span<StepScheduler* const> ranks, bool in_flight) override {
     constexpr int kStuck = 3;  // As Scheduler::schedule().
     for (int empty = 0; empty < kStuck;) {
+      const bool waits_its_turn = std::ranges::any_of(
+          ranks, [](const StepScheduler* rank) { return own(rank).waits_its_turn(); });
       if (iterate(ranks)) {
         return true;
       }
@@ -28,10 +31,10 @@ class AttentionDp final : public RankAgreement {
           ranks, [](const StepScheduler* rank) { return own(rank).has_arrivals(); });
       const bool waits = std::ranges::any_of(
           ranks, [](const StepScheduler* rank) { return !own(rank).waiting().empty(); });
-      if (in_flight || (!receives && !waits)) {
+      if (in_flight || (!receives && !waits && !waits_its_turn)) {
         return false;
       }
-      empty += receives ? 0 : 1;
+      empty += receives || waits_its_turn ? 0 : 1;
     }
     return false;
   }
@@ -48,11 +51,16 @@ class AttentionDp final : public RankAgreement {
     return static_cast<const Scheduler&>(*rank);
   }
 
-  /// One iteration of every rank's event loop; true where any of them has a batch.
+  /// One iteration of every rank's event loop; true where any of them has a batch. With drafts,
+  /// none verifies beside one that prefills.
   bool iterate(std::span<StepScheduler* const> ranks) {
+    bool prefills = false;
+    for (StepScheduler* const rank : ranks) {
+      prefills = own(rank).propose_prefill() || prefills;
+    }
     bool any = false;
     for (StepScheduler* const rank : ranks) {
-      any = own(rank).propose() || any;
+      any = own(rank).propose_decode(!(verifies_ && prefills)) || any;
     }
     // An idle batch is a batch: no rank keeps house beside one that works.
     if (!any && !(overlap_ && follows_batch_)) {
@@ -65,13 +73,14 @@ class AttentionDp final : public RankAgreement {
   }
 
   bool overlap_;
+  bool verifies_;
   bool follows_batch_ = false;  ///< The last iteration had one.
 };
 
 }  // namespace
 
 std::unique_ptr<RankAgreement> make_agreement(const EngineOptions& options) {
-  return std::make_unique<AttentionDp>(settings_of(options).overlap);
+  return std::make_unique<AttentionDp>(settings_of(options));
 }
 
 }  // namespace ridgeline::engine::sglang

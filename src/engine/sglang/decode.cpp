@@ -17,8 +17,28 @@
 
 namespace ridgeline::engine::sglang {
 
-/// Pages that a token more of each running request takes.
+/// Slots that a decode step takes for a request: one, or with speculation all up to the reserve
+/// behind its KV that is final.
+std::int64_t Scheduler::slots_for_decode(const Sequence& request) const {
+  const Speculation& speculation = settings_.speculation;
+  if (!speculation.is_on()) {
+    return 1;
+  }
+  const std::int64_t page = settings_.page_size;
+  const std::int64_t end = request.committed + speculation.reserve(page);
+  const std::int64_t rounded = settings_.rules.trims_drafts ? pages(end) * page : end;
+  return std::max<std::int64_t>(rounded - request.kv_len, 0);
+}
+
+/// Pages that a decode step of the running requests takes.
 std::int64_t Scheduler::pages_for_decode() const {
+  if (settings_.speculation.is_on()) {
+    std::int64_t taken = 0;
+    for (const RequestPtr& request : running_.requests) {
+      taken += pages(request->kv_len + slots_for_decode(*request)) - pages(request->kv_len);
+    }
+    return taken;
+  }
   return phases_.in(decodes_.next_step()) +
          std::ranges::count_if(running_.singles, [this](const RequestPtr& request) {
            return request->kv_len % settings_.page_size == 0;
@@ -56,18 +76,44 @@ void Scheduler::drop_finished() {
   }
 }
 
+/// Whether the step in flight brings a request to its last permitted token.
+bool Scheduler::awaits_last_token(const Sequence& request) const {
+  return settings_.overlap && settings_.rules.skips_last_token && !decodes_for_others_ &&
+         !request.decoding.is_member &&
+         (settings_.speculation.is_on() ? request.in_flight > 0
+                                        : request.kv_len >= request.num_tokens()) &&
+         request.outputs + 1 >= request.max_output_tokens;
+}
+
+/// Requests whose last permitted token is in flight leave the running batch; true where there are
+/// some.
+bool Scheduler::set_ending_apart() {
+  const auto awaits = [this](const RequestPtr& request) { return awaits_last_token(*request); };
+  const auto before = ending_.size();
+  std::ranges::copy_if(running_.singles, std::back_inserter(ending_), awaits);
+  if (ending_.size() == before) {
+    return false;
+  }
+  std::erase_if(running_.singles, awaits);
+  std::erase_if(running_.requests, awaits);
+  return true;
+}
+
 void Scheduler::form_decode(ScheduledStep& step) {
   RequestList& running = running_.requests;
-  if (running.empty()) {
-    return;
-  }
   const auto before = running.size();
   drop_finished();
+  const bool some_end = set_ending_apart();
   if (running.empty()) {
+    running_.is_full = running_.is_full && before == 0 && !settings_.rules.blocks_beside_others;
+    return;
+  }
+  const bool fits = check_decode_memory();
+  if (!fits && some_end) {
     running_.is_full = false;
     return;
   }
-  if (check_decode_memory()) {
+  if (fits) {
     ratio_ = std::max(ratio_ - ratio_decay_, min_ratio_);
   } else {
     retract();
@@ -81,9 +127,12 @@ void Scheduler::form_decode(ScheduledStep& step) {
   }
 }
 
-/// A token of each running request joins the step.
+/// Each running request joins the step: with a token, or the drafts behind it as well.
 void Scheduler::put_decodes(ScheduledStep& step) {
-  make_room(std::ssize(running_.requests) * settings_.page_size);
+  const bool verifies = settings_.speculation.is_on() && iteration_.mode == Mode::kDecode;
+  const std::int64_t tokens = verifies ? settings_.speculation.draft_tokens : 1;
+  make_room((settings_.speculation.is_on() ? pages_for_decode() : std::ssize(running_.requests)) *
+            settings_.page_size);
   if (!decodes_.empty()) {
     decodes_.put_in_step();
     free_pages_ -= phases_.in(decodes_.next_step());
@@ -91,13 +140,15 @@ void Scheduler::put_decodes(ScheduledStep& step) {
   }
   for (const RequestPtr& request : running_.singles) {
     step.push_back({.sequence = request.get(),
-                    .num_computed_tokens = request->kv_len,
-                    .num_scheduled_tokens = 1,
-                    .num_drafts = 0,
+                    .num_computed_tokens =
+                        settings_.speculation.is_on() ? request->committed : request->kv_len,
+                    .num_scheduled_tokens = tokens,
+                    .num_drafts = tokens - 1,
                     .is_prefill = false,
                     .samples = true,
                     .place = request->place});
-    extend_kv(*request, 1);
+    extend_kv(*request, slots_for_decode(*request));
+    ++request->in_flight;
   }
 }
 
@@ -114,7 +165,11 @@ void Scheduler::gather(const ScheduledStep& step) {
     auto& request = static_cast<Sequence&>(*part.sequence);
     // Once step s has ended, base + s + 2 tokens are known.
     const std::int64_t base = request.kv_len - first;
-    const std::int64_t until = request.num_prompt_tokens + request.stop_after - base - 2;
+    const bool leaves_early = settings_.overlap && !decodes_for_others_ &&
+                              settings_.rules.skips_last_token &&
+                              request.stop_after >= request.max_output_tokens;
+    const std::int64_t until =
+        request.num_prompt_tokens + request.stop_after - base - (leaves_early ? 3 : 2);
     constexpr std::int64_t kWorthwhile = 2;
     if (request.num_delivered_tokens == request.outputs && until >= first + kWorthwhile) {
       decodes_.add(request, request.kv_len, first, until);
@@ -172,14 +227,17 @@ void Scheduler::retract() {
   dissolve_members();
   RequestList& running = running_.requests;
   const bool by_priority = settings_.retraction_policy == RetractionPolicy::kPriority;
-  std::ranges::stable_sort(running, [&](const RequestPtr& a, const RequestPtr& b) {
+  const auto keeps_longer = [&](const RequestPtr& a, const RequestPtr& b) {
     const std::int64_t lead = by_priority ? priority_lead(*a, *b, settings_) : 0;
     if (lead != 0) {
       return lead > 0;
     }
     return std::pair(a->outputs, -a->num_prompt_tokens) >
            std::pair(b->outputs, -b->num_prompt_tokens);
-  });
+  };
+  if (!settings_.speculation.is_on() || settings_.rules.sorts_with_drafts) {
+    std::ranges::stable_sort(running, keeps_longer);
+  }
   running_.singles = running;
   bool is_first = true;
   while (running.size() > 1 && (is_first || !check_decode_memory())) {
@@ -188,7 +246,7 @@ void Scheduler::retract() {
     running.pop_back();
     running_.singles.pop_back();
     retract_one(victim, std::ssize(running));
-    enter(victim);
+    take_back(victim);
   }
   if (running.size() == 1 && !check_decode_memory()) {
     fail(running.front());
@@ -201,8 +259,8 @@ void Scheduler::retract() {
   std::int64_t outputs = settings_.retract_decode_steps * std::ssize(running);
   std::int64_t most = 1;
   for (const RequestPtr& request : running) {
-    outputs += request->outputs;
-    most += request->max_output_tokens;
+    outputs += request->answer();
+    most += request->most_answer();
   }
   ratio_ = std::min(1.0, static_cast<double>(outputs) / static_cast<double>(most));
 }
@@ -228,7 +286,9 @@ void Scheduler::fail(const RequestPtr& request) {
 std::int64_t Scheduler::quiet_steps() const {
   const RequestList& running = running_.requests;
   const bool may_admit = !waiting_.empty() && (!running_.is_full || settings_.preempts());
-  if (last_.mode != Mode::kDecode || chunked_ != nullptr || may_admit || running.empty()) {
+  const bool may_load = !preallocating_.empty() || !arrived_.empty() || !retracted_.empty();
+  if (last_.mode != Mode::kDecode || chunked_ != nullptr || may_load || may_admit ||
+      running.empty()) {
     return 0;
   }
   std::int64_t rounds = std::numeric_limits<std::int64_t>::max();
@@ -238,11 +298,15 @@ std::int64_t Scheduler::quiet_steps() const {
   if (decodes_.gathers() && !running_.singles.empty()) {
     return 0;
   }
+  const std::int64_t most = settings_.speculation.steps + 1;  // Tokens of a request in a round.
   for (const RequestPtr& request : running_.singles) {
     if (request->is_finished) {
       return 0;
     }
-    rounds = std::min(rounds, request->stop_after - request->outputs - 1);
+    rounds = std::min(rounds, (request->stop_after - request->outputs - 1) / most);
+    if (settings_.overlap && settings_.rules.skips_last_token) {
+      rounds = std::min(rounds, (request->max_output_tokens - request->outputs - 2) / most);
+    }
   }
   if (!decodes_.empty()) {
     rounds = std::min(rounds, decodes_.steps_left());
@@ -250,8 +314,12 @@ std::int64_t Scheduler::quiet_steps() const {
   // The pool gives a page to each, and evicts where it has none: no request is taken back.
   const std::int64_t room =
       free_pages_ + (settings_.disable_radix_cache ? 0 : evictable() / settings_.page_size);
-  const std::int64_t pages_each = (room / std::ssize(running)) * settings_.page_size;
-  return std::max<std::int64_t>(std::min(rounds, pages_each), 0);
+  const std::int64_t each = room / std::ssize(running);
+  // With speculation a page more, for slots that begin one, and a round more, that is in flight.
+  const std::int64_t by_room = settings_.speculation.is_on()
+                                   ? (each - 1) * settings_.page_size / most - 1
+                                   : each * settings_.page_size;
+  return std::max<std::int64_t>(std::min(rounds, by_room), 0);
 }
 
 std::vector<BlockChange> Scheduler::advance_quiet(std::span<ScheduledStep* const> in_flight,
@@ -271,6 +339,7 @@ std::vector<BlockChange> Scheduler::advance_quiet(std::span<ScheduledStep* const
     request->kv_len += rounds;
     request->outputs += rounds;
   }
+  pass_interval(rounds);
   std::vector<BlockChange> changes;
   iteration_ = {.mode = Mode::kDecode};
   std::int64_t used = counts().used_blocks;

@@ -24,13 +24,14 @@ std::int64_t Scheduler::private_tokens() const {
          free_tokens() - tree_.evictable() - tree_.protected_size();
 }
 
-/// Evicts where fewer tokens are free: as many as are asked for, not as many as are missing
-/// (evict_from_tree_cache).
+/// Evicts where fewer tokens are free: as many as are missing, or in versions without
+/// evicts_shortfall as many as are asked for (evict_from_tree_cache).
 void Scheduler::make_room(std::int64_t tokens) {
   if (settings_.disable_radix_cache || free_tokens() >= tokens) {
     return;
   }
-  const std::int64_t evicted = tree_.evict(tokens);
+  const std::int64_t wanted = settings_.rules.evicts_shortfall ? tokens - free_tokens() : tokens;
+  const std::int64_t evicted = tree_.evict(wanted);
   free_pages_ += evicted / settings_.page_size;
   iteration_.evicted_tokens += evicted;
 }
@@ -46,7 +47,7 @@ void Scheduler::extend_kv(Sequence& request, std::int64_t tokens) {
 void Scheduler::match_prefix(Sequence& request) {
   if (!settings_.disable_radix_cache) {
     const RadixCache::Match match =
-        tree_.match(request.tokens, request.num_tokens() - 1, request.salt);
+        tree_.match(request.keys, request.num_keys(request.num_tokens() - 1), request.salt);
     request.prefix_len = match.length;
     request.node = match.node;
   }
@@ -78,13 +79,13 @@ void Scheduler::cache_unfinished(Sequence& request, bool is_chunk) {
   if (settings_.disable_radix_cache) {
     return;
   }
-  const std::int64_t whole = whole_pages(request.fill_len);
+  const std::int64_t whole = whole_pages(request.num_keys(request.fill_len));
   const std::int64_t known =
-      tree_.insert(request.tokens,
+      tree_.insert(request.keys,
                    whole,
                    {.salt = request.salt, .priority = request.priority, .is_chunk = is_chunk});
   free_pages_ += (known - request.tree_len) / settings_.page_size;
-  const RadixCache::Match match = tree_.match(request.tokens, whole, request.salt);
+  const RadixCache::Match match = tree_.match(request.keys, whole, request.salt);
   RIDGELINE_CHECK(match.length == whole, "what was entered is found");
   if (request.node != nullptr) {
     tree_.unlock(request.node);
@@ -94,13 +95,20 @@ void Scheduler::cache_unfinished(Sequence& request, bool is_chunk) {
   request.tree_len = whole;
 }
 
+/// Tokens whose KV is final when a request with drafts ends.
+std::int64_t Scheduler::kept_of_drafts(const Sequence& request) const {
+  const std::int64_t end = request.num_prompt_tokens + request.stop_after;
+  return settings_.rules.trims_drafts ? std::min(request.committed, end) : request.committed;
+}
+
 /// A request has ended: prompt and outputs that have KV enter the tree, the rest is freed.
 void Scheduler::cache_finished(Sequence& request) {
   request.is_finished = true;
   running_.some_finished = true;
   const bool keeps_all = settings_.rules.keeps_delayed_token;
-  const std::int64_t kept =
-      keeps_all ? std::min(request.kv_len, request.num_tokens()) : request.num_tokens() - 1;
+  const std::int64_t kept = settings_.speculation.is_on() ? kept_of_drafts(request)
+                            : keeps_all ? std::min(request.kv_len, request.num_tokens())
+                                        : request.num_tokens() - 1;
   const std::int64_t held = keeps_all ? request.kv_len : kept;
   // Slots behind it are freed when the steps that fill them end.
   request.delayed = request.kv_len - held;
@@ -109,9 +117,15 @@ void Scheduler::cache_finished(Sequence& request) {
     unlock(request);
     return;
   }
-  const std::int64_t whole = whole_pages(kept);
+  const std::int64_t whole = whole_pages(request.num_keys(kept));
   const std::int64_t known =
-      tree_.insert(request.tokens, whole, {.salt = request.salt, .priority = request.priority});
+      tree_.insert(request.keys,
+                   whole,
+                   {.salt = request.salt,
+                    .priority = request.priority,
+                    .cut = settings_.rules.parts_outputs
+                               ? whole_pages(request.num_keys(request.num_prompt_tokens))
+                               : 0});
   free_pages_ += (known - request.tree_len) / settings_.page_size;
   free_pages_ += pages(held) - whole / settings_.page_size;
   unlock(request);

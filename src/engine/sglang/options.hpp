@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "core/units.hpp"
@@ -13,6 +14,7 @@ enum class SchedulePolicy : std::uint8_t {
   kLpm,        ///< Longest cached prefix first.
   kDfsWeight,  ///< Along the radix tree, the branches with most waiting requests first.
   kLof,        ///< Longest max_new_tokens first.
+  kHrrn,       ///< Highest response ratio first: (waited + to compute) / to compute, in tokens.
   kRandom,     ///< A shuffle; SGLang's own draws are not reproducible, these are seeded.
 };
 
@@ -33,8 +35,17 @@ enum class RetractionPolicy : std::uint8_t {
   kPriority,  ///< Worst priority first, then as above.
 };
 
-/// What distinguishes one version from another. Source: managers/schedule_policy.py,
-/// schedule_batch.py and scheduler.py of 0.5.5 (0c006b880) and of main (8905cbd42f, after 0.5.15).
+/// What becomes of the KV of a request that a decode server takes back
+/// (`disaggregation_decode_retraction_backup`).
+enum class RetractionBackup : std::uint8_t {
+  kHostPool,   ///< It goes to a pool of the host; where that is full, the request ends.
+  kCpuTensor,  ///< It goes to the host, whatever there is of it.
+  kNone,       ///< The request ends.
+};
+
+/// What distinguishes one version from another (settings.cpp has a row for each switch). Source:
+/// managers/schedule_policy.py, schedule_batch.py and scheduler.py of 0.5.5 (0c006b880), of main
+/// (8905cbd42f, after 0.5.15) and of the wheels 0.5.15 to 0.5.23.
 struct Rules {
   /// Admission keeps a page for every admitted request on top of its tokens.
   bool reserves_page = true;
@@ -50,8 +61,61 @@ struct Rules {
   bool resets_ratio_when_empty = false;
   /// max_new_tokens is clipped to what the pool can hold as well.
   bool clips_to_pool = true;
+  /// retraction_policy exists.
+  bool has_retraction_policy = true;
+  /// An eviction frees what is missing; else as much as is asked for.
+  bool evicts_shortfall = false;
+  /// prefill_decode_interval exists.
+  bool has_prefill_decode_interval = false;
+  /// hrrn exists.
+  bool has_hrrn = false;
+  /// Outputs of an ended request are a node apart from its prompt, which ranks one priority higher.
+  bool parts_outputs = false;
+  /// With overlap, a request whose last permitted token is in flight is in no further step; and
+  /// where the others find no room, they wait for what it frees.
+  bool skips_last_token = false;
+  /// A full pool stops prefills only while something runs or was admitted beside it.
+  bool blocks_beside_others = false;
+  /// Running requests that ignore the end of sequence are expected to generate all they may.
+  bool trusts_ignore_eos = false;
+  /// A pass ends before a request for which its budgets are used up, and tests the pool once, with
+  /// what the request found locked.
+  bool tests_pool_once = false;
+  /// A decode server counts prompts in whole pages.
+  bool preallocates_pages = false;
+  /// Victims are sorted with speculation too; else the last of the batch goes first.
+  bool sorts_with_drafts = false;
+  /// Slots ahead of a request's KV end with a page, and of what is accepted behind a request's end
+  /// nothing enters the tree.
+  bool trims_drafts = false;
+  /// Mixed steps exist with speculation.
+  bool mixes_with_drafts = false;
+  /// Every 32nd pass touches what the first 128 waiting requests find in the tree.
+  bool refreshes_waiting = false;
+  /// Ended requests leave the running batch in every iteration; else before a decode step.
+  bool filters_each_iteration = false;
 
   friend bool operator==(const Rules&, const Rules&) = default;
+};
+
+/// Drafts of a decode step (`speculative_algorithm`).
+struct Speculation {
+  std::int64_t steps = 0;         ///< Drafts that can be accepted one behind the other; 0: none.
+  std::int64_t topk = 1;          ///< Branches of the tree of drafts.
+  std::int64_t draft_tokens = 1;  ///< Tokens that a step verifies of each request.
+  bool keys_pairs = false;        ///< The radix tree knows pairs of tokens: EAGLE and its kind.
+  bool has_draft_kv = true;       ///< A network drafts: not NGRAM.
+
+  [[nodiscard]] bool is_on() const { return steps > 0; }
+  /// Slots that a request is given ahead of its KV that is final: twice what one step may need
+  /// (get_alloc_reserve_per_decode of managers/schedule_batch.py).
+  [[nodiscard]] std::int64_t reserve(std::int64_t page_size) const {
+    std::int64_t branch = steps;
+    if (page_size > 1 && topk > 1 && has_draft_kv) {  // Each branch begins a page of its own.
+      branch = (page_size - 1 + steps + page_size - 1) / page_size * page_size;
+    }
+    return 2 * std::max(branch * topk, draft_tokens);
+  }
 };
 
 /// SGLang's settings by its own names (`python -m sglang.launch_server --help`), resolved.
@@ -76,6 +140,12 @@ struct Options final : EngineSettings {
   std::int64_t priority_scheduling_preemption_threshold = 10;
   bool disable_priority_preemption = false;
   RetractionPolicy retraction_policy = RetractionPolicy::kLength;
+  std::int64_t prefill_decode_interval = 0;  ///< Iterations after a prefill that try no other.
+  std::int64_t prefill_decode_interval_min_bs = 0;  ///< Fewer running requests: no such iterations.
+  Speculation speculation;
+  std::int64_t num_reserved_decode_tokens = 512;  ///< Kept for each request of a decode server.
+  RetractionBackup retraction_backup = RetractionBackup::kHostPool;
+  std::int64_t min_free_slots_delay = 0;  ///< Seats that must be free for new prompts; 0: any.
 
   // Environment variables: SGLANG_INIT_NEW_TOKEN_RATIO, SGLANG_MIN_NEW_TOKEN_RATIO_FACTOR,
   // SGLANG_NEW_TOKEN_RATIO_DECAY_STEPS, SGLANG_RETRACT_DECODE_STEPS,

@@ -123,11 +123,11 @@ core::Errors refusals(const PlanInputs& in) {
   refuse(sharding.prefill_context_parallel_size > 1,
          "prefill_context_parallel_size",
          "context parallelism");
-  if (in.num_speculative_tokens > 0) {
-    errors.push_back(refusal("speculative_config",
-                             "speculative decoding is not modelled for sglang yet",
-                             "--engine tensorrt-llm or vllm, which take drafts"));
-  }
+  const bool drafts = in.drafts != nullptr;
+  refuse(drafts && has_states(in), "speculative_config", "speculation with recurrent states");
+  refuse(drafts && in.version == kSettings.versions.front().name,
+         "speculative_config",
+         "speculation before 0.5.15");
   if (has_states(in) && !in.settings.truth("disable_radix_cache")) {
     errors.push_back({.field = "model",
                       .message = fmt::format("{} has recurrent states, which are not modelled in "
@@ -160,17 +160,32 @@ core::Errors illegal(const PlanInputs& in, const Options& options) {
         fmt::format("{}", ranks * std::max(options.chunked_prefill_size / page * page, page))));
   }
   const bool by_priority = options.enable_priority_scheduling;
-  const bool is_main = in.version == kSettings.versions.back().name;
+  const Rules& rules = options.rules;
+  constexpr std::string_view kAlgorithm = "speculative_algorithm";
+  const bool drafts_by_name = in.settings.stated(kAlgorithm) != nullptr;
   const Need needs[] = {
       {"schedule_low_priority_values_first", "enable_priority_scheduling", by_priority},
       {"priority_scheduling_preemption_threshold", "enable_priority_scheduling", by_priority},
       {"disable_priority_preemption", "enable_priority_scheduling", by_priority},
       {"retraction_policy", "enable_priority_scheduling", by_priority},
-      {"retraction_policy", "sglang@main", is_main || !by_priority},
+      {"retraction_policy", "sglang@0.5.16", rules.has_retraction_policy || !by_priority},
+      {"schedule_policy",
+       "sglang@0.5.20",
+       rules.has_hrrn || options.schedule_policy != SchedulePolicy::kHrrn},
+      {"prefill_decode_interval", "sglang@0.5.19", rules.has_prefill_decode_interval},
+      {"prefill_decode_interval_min_bs",
+       "prefill_decode_interval above 0, and sglang@0.5.23",
+       options.prefill_decode_interval > 0 && rules.filters_each_iteration},
       {"enable_dp_attention", "data_parallel_size above 1", in.sharding.data_parallel_size > 1},
       {"load_balance_method", "enable_dp_attention", in.settings.truth("enable_dp_attention")},
       {"radix_eviction_policy", "the radix cache", !options.disable_radix_cache},
-      {"enable_mixed_chunk", "chunked_prefill_size above 0", options.chunked_prefill_size > 0}};
+      {"enable_mixed_chunk", "chunked_prefill_size above 0", options.chunked_prefill_size > 0},
+      {"speculative_draft_model_path", kAlgorithm, drafts_by_name},
+      {"speculative_num_steps", kAlgorithm, drafts_by_name},
+      {"speculative_eagle_topk", kAlgorithm, drafts_by_name},
+      {"speculative_num_draft_tokens", kAlgorithm, drafts_by_name},
+      {"speculative_acceptance", kAlgorithm, drafts_by_name},
+      {"simulate_acc_len", kAlgorithm, drafts_by_name}};
   for (core::Error& error : without_effect(in, kSettings, needs)) {
     errors.push_back(std::move(error));
   }
@@ -211,7 +226,18 @@ Options options_of(const PlanInputs& in) {
       given.number("schedule_conservativeness") * (ranks_of(in) > 1 ? kOfRanks : 1.0);
   options.disable_radix_cache = given.truth("disable_radix_cache");
   options.radix_eviction_policy = eviction_policy_of(given.word("radix_eviction_policy"));
-  options.enable_mixed_chunk = given.truth("enable_mixed_chunk");
+  if (in.drafts != nullptr) {
+    options.speculation = {
+        .steps = in.drafts->steps,
+        .topk = in.drafts->branches,
+        .draft_tokens = in.drafts->verified,
+        .keys_pairs = in.drafts->method == "mtp" || in.drafts->method.starts_with("eagle"),
+        .has_draft_kv = in.drafts->method != "ngram"};
+  }
+  // SGLang's server turns mixed chunks off by itself where drafts do not take them.
+  options.enable_mixed_chunk = given.truth("enable_mixed_chunk") &&
+                               (!options.speculation.is_on() || (options.rules.mixes_with_drafts &&
+                                                                 options.speculation.keys_pairs));
   options.overlap = !given.truth("disable_overlap_schedule");
   options.scheduler_recv_interval = given.integer("scheduler_recv_interval");
   options.prefill_max_requests = given.integer("prefill_max_requests");
@@ -223,6 +249,9 @@ Options options_of(const PlanInputs& in) {
   options.retraction_policy = given.word("retraction_policy") == "priority"
                                   ? RetractionPolicy::kPriority
                                   : RetractionPolicy::kLength;
+  options.prefill_decode_interval = given.integer("prefill_decode_interval");
+  options.prefill_decode_interval_min_bs = given.integer("prefill_decode_interval_min_bs");
+  options.min_free_slots_delay = given.integer("min_free_slots_delay");
   options.init_new_token_ratio = given.number("init_new_token_ratio");
   options.min_new_token_ratio_factor = given.number("min_new_token_ratio_factor");
   options.new_token_ratio_decay_steps = given.integer("new_token_ratio_decay_steps");
@@ -287,6 +316,9 @@ double bytes_per_token(const PlanInputs& in) {
   for (const model::CacheGroup& group : model::cache_groups(in.network, in.sharding)) {
     bytes += group.bytes_per_token.value() * (group.window.value() > 0 ? kWindowTokens : 1.0);
   }
+  if (in.draft != nullptr) {  // Its pool has the same slots.
+    bytes += model::kv_bytes_per_token_per_rank(*in.draft, in.draft_sharding).value();
+  }
   return bytes;
 }
 
@@ -311,6 +343,9 @@ Pool pool_of(const PlanInputs& in, double fraction) {
   const core::Bytes libraries((kLibrariesGib + (communicates ? kOneMoreOfSeveral : 0.0)) * kGib);
   Pool pool{.fraction = fraction, .free = in.gpu.usable_memory - libraries};
   pool.weights = model::weight_bytes_per_rank(in.network, in.sharding);
+  if (in.draft != nullptr) {
+    pool.weights = pool.weights + model::weight_bytes_per_rank(*in.draft, in.draft_sharding);
+  }
   pool.bytes = pool.free * fraction - pool.weights;
   pool.per_token = bytes_per_token(in);
   if (has_states(in)) {
@@ -438,8 +473,12 @@ core::Result<EnginePlan> plan(const PlanInputs& in) {
                          options.max_total_num_tokens),
          .hint = {}});
   }
-  options.max_running_requests = std::max<std::int64_t>(
-      stated_or(in, "max_running_requests", default_running(options) * ranks) / ranks, 1);
+  constexpr std::int64_t kWithDrafts = 48;
+  const std::int64_t running = in.drafts == nullptr
+                                   ? default_running(options) * ranks
+                                   : std::min(kWithDrafts, options.max_total_num_tokens / 2);
+  options.max_running_requests =
+      std::max<std::int64_t>(stated_or(in, "max_running_requests", running) / ranks, 1);
   if (pool.states) {
     options.max_running_requests =
         std::clamp<std::int64_t>(*pool.states, 1, options.max_running_requests);
@@ -450,6 +489,12 @@ core::Result<EnginePlan> plan(const PlanInputs& in) {
                   derived("max_running_requests", options.max_running_requests * ranks),
                   derived("chunked_prefill_size", whole_chunk(in)),
                   derived("cuda_graph_max_bs", graphs)};
+  if (in.settings.stated("speculative_algorithm") != nullptr) {
+    plan.derived.push_back(derived("speculative_num_steps", options.speculation.steps));
+    plan.derived.push_back(derived("speculative_eagle_topk", options.speculation.topk));
+    plan.derived.push_back(
+        derived("speculative_num_draft_tokens", options.speculation.draft_tokens));
+  }
   plan.cuda_graph_sizes = graph_sizes(graphs);
   fill_engine_options(options, plan);
   return plan;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -31,15 +32,15 @@ std::vector<Matched> match_all(const WaitingQueue& waiting,
   std::vector<Matched> all;
   RadixCache in_batch(1, EvictionPolicy::kLru);
   for (const RequestPtr& request : waiting) {
-    const std::int64_t end = request->num_tokens();
-    const RadixCache::Match match = tree.match(request->tokens, end, request->salt);
+    const std::int64_t end = request->num_keys(request->num_tokens());
+    const RadixCache::Match match = tree.match(request->keys, end, request->salt);
     request->prefix_len = match.length;
     Matched matched{.length = match.length, .node = match.node};
     if (match.length <= options.in_batch_check_threshold) {
-      matched.last = in_batch.match(request->tokens, end, request->salt).length >=
+      matched.last = in_batch.match(request->keys, end, request->salt).length >=
                      options.in_batch_deprioritize_threshold;
       if (!matched.last) {
-        static_cast<void>(in_batch.insert(request->tokens, end, {.salt = request->salt}));
+        static_cast<void>(in_batch.insert(request->keys, end, {.salt = request->salt}));
       }
     }
     all.push_back(matched);
@@ -65,6 +66,42 @@ void sort_by_prefix(WaitingQueue& waiting, const std::vector<Matched>& matched) 
     return matched[i].last ? std::numeric_limits<std::int64_t>::max() : -matched[i].length;
   });
   take_order(waiting, order);
+}
+
+/// By how long a request has waited, in tokens that others prefilled meanwhile, over what it has to
+/// compute itself.
+void sort_by_response_ratio(WaitingQueue& waiting,
+                            const std::vector<Matched>& matched,
+                            std::int64_t prefilled) {
+  std::vector<std::size_t> order(waiting.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    order[i] = i;
+  }
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) {
+    const Sequence& request = *waiting[i];
+    const auto uncached = std::max<std::int64_t>(request.num_tokens() - matched[i].length, 1);
+    const auto waited = static_cast<double>(prefilled - request.prefilled_before);
+    return std::tuple(
+        matched[i].last, -(1.0 + waited / static_cast<double>(uncached)), request.record.id);
+  });
+  take_order(waiting, order);
+}
+
+/// Whether this pass keeps what waiting requests find in the tree from being evicted
+/// (SGLANG_ENABLE_WAITING_PREFIX_REFRESH).
+bool refreshes(const Options& options, std::int64_t passes_before) {
+  constexpr std::int64_t kEvery = 32;
+  return options.rules.refreshes_waiting && passes_before % kEvery == 0 &&
+         options.radix_eviction_policy == EvictionPolicy::kLru;
+}
+
+/// The first of the queue are touched last.
+void touch_prefixes(const WaitingQueue& waiting, RadixCache& tree) {
+  for (std::size_t i = std::min(waiting.size(), kMostMatched); i > 0; --i) {
+    const Sequence& request = *waiting[i - 1];
+    static_cast<void>(
+        tree.match(request.keys, request.num_keys(request.num_tokens()), request.salt));
+  }
 }
 
 /// The waiting requests by the node at which their cached prefix ends.
@@ -137,36 +174,43 @@ void shuffle(WaitingQueue& waiting, core::RngStream& draws) {
 
 }  // namespace
 
-void sort_waiting(WaitingQueue& waiting,
-                  const Options& options,
-                  RadixCache* tree,
-                  core::RngStream& draws) {
+void sort_waiting(WaitingQueue& waiting, const SortInputs& in, core::RngStream& draws) {
+  const Options& options = in.options;
+  const bool matches = in.tree != nullptr && waiting.size() <= kMostMatched;
   switch (options.schedule_policy) {
-    case SchedulePolicy::kFcfs:
-      if (options.enable_priority_scheduling) {
-        sort_by_priority(waiting, options);
+    case SchedulePolicy::kLpm:
+      if (matches) {
+        sort_by_prefix(waiting, match_all(waiting, options, *in.tree));
       }
       return;
-    case SchedulePolicy::kLpm:
-      if (tree != nullptr && waiting.size() <= kMostMatched) {
-        sort_by_prefix(waiting, match_all(waiting, options, *tree));
+    case SchedulePolicy::kHrrn:
+      if (matches) {
+        sort_by_response_ratio(waiting, match_all(waiting, options, *in.tree), in.prefilled);
       }
       return;
     case SchedulePolicy::kDfsWeight:
-      if (tree != nullptr) {
-        DepthFirst walk(match_all(waiting, options, *tree));
-        static_cast<void>(walk.weigh(*tree->root()));
+      if (in.tree != nullptr) {
+        DepthFirst walk(match_all(waiting, options, *in.tree));
+        static_cast<void>(walk.weigh(*in.tree->root()));
         std::vector<std::size_t> order;
-        walk.visit(*tree->root(), order);
+        walk.visit(*in.tree->root(), order);
         take_order(waiting, order);
       }
       return;
+    case SchedulePolicy::kFcfs:
     case SchedulePolicy::kLof:
-      sort_by_output(waiting, options);
-      return;
     case SchedulePolicy::kRandom:
-      shuffle(waiting, draws);
-      return;
+      break;
+  }
+  if (in.tree != nullptr && refreshes(options, in.passes_before)) {
+    touch_prefixes(waiting, *in.tree);
+  }
+  if (options.schedule_policy == SchedulePolicy::kLof) {
+    sort_by_output(waiting, options);
+  } else if (options.schedule_policy == SchedulePolicy::kRandom) {
+    shuffle(waiting, draws);
+  } else if (options.enable_priority_scheduling) {
+    sort_by_priority(waiting, options);
   }
 }
 

@@ -43,18 +43,22 @@ std::int64_t PrefillAdder::clipped(std::int64_t tokens) const {
 }
 
 double PrefillAdder::promised(const Sequence& running) const {
+  const bool is_sure = running.ignore_eos && options_.rules.trusts_ignore_eos;
   return static_cast<double>(clipped(running.max_output_tokens - running.outputs)) *
-         scheduler_.ratio_;
+         (is_sure ? 1.0 : scheduler_.ratio_);
+}
+
+bool PrefillAdder::is_full() const {
+  const bool has_most =
+      options_.prefill_max_requests > 0 && std::ssize(admitted_) >= options_.prefill_max_requests;
+  return rem_input_ <= 0 || (has_chunks_ && rem_chunk_ <= 0) || has_most;
 }
 
 PrefillAdder::Verdict PrefillAdder::budget() const {
   if (rem_total() <= 0.0 || cur_rem() <= 0.0) {
     return Verdict::kNoToken;
   }
-  const bool is_full =
-      options_.prefill_max_requests > 0 && std::ssize(admitted_) >= options_.prefill_max_requests;
-  return rem_input_ <= 0 || (has_chunks_ && rem_chunk_ <= 0) || is_full ? Verdict::kOther
-                                                                        : Verdict::kContinue;
+  return is_full() ? Verdict::kOther : Verdict::kContinue;
 }
 
 void PrefillAdder::spend(std::int64_t tokens, std::int64_t outputs) {
@@ -92,11 +96,13 @@ PrefillAdder::Verdict PrefillAdder::add(const RequestPtr& request) {
       clipped(std::max<std::int64_t>(request->max_output_tokens - request->outputs, 0));
   const std::int64_t page = options_.rules.reserves_page ? options_.page_size : 0;
   const auto total = static_cast<double>(request->extend_len + expected + page);
-  if (total >= rem_total()) {
+  const bool tests_once = options_.rules.tests_pool_once;
+  if (!tests_once && total >= rem_total()) {
     return Verdict::kNoToken;
   }
   const bool bounds_input = options_.rules.bounds_input_with_chunks || !has_chunks_;
-  if (bounds_input && tokens >= rem_input_ && !admitted_.empty()) {
+  const bool exceeds_input = bounds_input && tokens >= rem_input_ && !admitted_.empty();
+  if (!tests_once && exceeds_input) {
     return Verdict::kOther;
   }
   // What it found in the tree cannot be evicted any more.
@@ -104,6 +110,8 @@ PrefillAdder::Verdict PrefillAdder::add(const RequestPtr& request) {
   Verdict verdict = Verdict::kContinue;
   if (total >= rem_total()) {
     verdict = Verdict::kNoToken;
+  } else if (exceeds_input) {
+    verdict = Verdict::kOther;
   } else if (!cuts(tokens)) {
     admitted_.push_back(request);
     spend(tokens, clipped(request->max_output_tokens));
@@ -168,7 +176,8 @@ bool PrefillAdder::needs_fit(std::int64_t tokens) const {
 
 PrefillAdder::Verdict PrefillAdder::add_ignoring_eos(const RequestPtr& request) {
   const std::int64_t tokens = ceil_page(request->extend_len);
-  if (static_cast<double>(tokens) > std::min(cur_rem(), rem_total())) {
+  const std::int64_t page = options_.rules.tests_pool_once ? options_.page_size : 0;
+  if (static_cast<double>(tokens + page) > std::min(cur_rem(), rem_total())) {
     return Verdict::kNoToken;
   }
   if (has_needs_) {

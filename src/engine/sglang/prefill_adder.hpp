@@ -30,6 +30,8 @@ class PrefillAdder {
   /// does not help.
   bool preempt_for(const Sequence& request);
 
+  /// Another request would have no part of the step.
+  [[nodiscard]] bool is_full() const;
   [[nodiscard]] const RequestList& admitted() const { return admitted_; }
   [[nodiscard]] const RequestPtr& new_chunked() const { return new_chunked_; }
   [[nodiscard]] const RequestList& preempted() const { return preempted_; }

@@ -217,34 +217,36 @@ std::int64_t RadixCache::insert(const Tokens& tokens, std::int64_t end, const In
   TreeNode* node = &root_;
   std::int64_t known = 0;
   TokenCursor at(tokens, end);
-  const auto meet = [&](TreeNode& met) {
-    unlist(met);
-    met.priority = std::max(met.priority, insert.priority);
-    met.hits += insert.is_chunk ? 0 : 1;
-    list(met);
-  };
+  std::int64_t through = 0;
+  // Up to where a node may go that begins here.
+  const auto most = [&] { return through < insert.cut ? std::min(insert.cut, end) : end; };
+  const auto priority = [&] { return insert.priority + (through <= insert.cut ? 1 : 0); };
   while (at.left() > 0) {
     const std::uint64_t page = page_hash(at, node == &root_ ? insert.salt : 0);
     TreeNode* const next = child(*node, page);
+    std::int64_t length = most() - through;
     if (next == nullptr) {
       TreeNode* const fresh = make_node();
       fresh->page = page;
-      fresh->key = tokens.part(known, end);
       fresh->priority = insert.priority;
-      fresh->hits = insert.is_chunk ? 0 : 1;
+      fresh->key = tokens.part(through, through + length);
       unlist(*node);
       append_child(*node, *fresh);
-      list(*fresh);
-      evictable_ += fresh->key.length();
-      break;
+      evictable_ += length;
+      node = fresh;
+    } else {
+      touch(*next, now);
+      length = std::min(common(*next, at), length);
+      RIDGELINE_CHECK(length > 0, "two pages of one hash are equal");
+      known += length;
+      node = length < next->key.length() ? split(*next, length) : next;
+      unlist(*node);
     }
-    touch(*next, now);
-    const std::int64_t length = common(*next, at);
-    RIDGELINE_CHECK(length > 0, "two pages of one hash are equal");
     at.skip(length);
-    known += length;
-    node = length < next->key.length() ? split(*next, length) : next;
-    meet(*node);
+    through += length;
+    node->priority = std::max(node->priority, priority());
+    node->hits += insert.is_chunk ? 0 : 1;
+    list(*node);
   }
   return known;
 }

@@ -52,6 +52,9 @@ class RadixCache {
     std::uint64_t salt = 0;
     std::int32_t priority = 0;
     bool is_chunk = false;  ///< Does not count as a hit.
+    /// Where a node ends in any case, in whole pages: what is before it ranks one priority higher.
+    /// 0: nowhere.
+    std::int64_t cut = 0;
   };
   std::int64_t insert(const Tokens& tokens, std::int64_t end, const Insert& insert);
 

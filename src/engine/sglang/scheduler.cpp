@@ -1,6 +1,7 @@
 #include "engine/sglang/scheduler.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <memory>
@@ -86,15 +87,28 @@ bool Scheduler::can_ever_run(const domain::Request& request, bool ignore_eos) co
 }
 
 engine::SequencePtr Scheduler::add(const domain::Request& request) {
+  return add_leg(request, {});
+}
+
+engine::SequencePtr Scheduler::add_leg(const domain::Request& request, const Leg& leg) {
   // A client that asks for as many tokens as there are to come ignores the end of sequence, as
   // benchmarks do.
   const bool ignore_eos = request.output_tokens >= request.max_tokens;
-  return can_ever_run(request, ignore_eos) ? take(request, ignore_eos) : nullptr;
+  return can_ever_run(request, ignore_eos) ? take(request, ignore_eos, leg) : nullptr;
 }
 
-RequestPtr Scheduler::take(const domain::Request& request, bool ignore_eos) {
-  const auto taken = std::make_shared<Sequence>(request, core::Tokens(longest(request)));
+RequestPtr Scheduler::take(const domain::Request& request, bool ignore_eos, const Leg& leg) {
+  const auto taken =
+      std::make_shared<Sequence>(request, core::Tokens(longest(request)), settings_.speculation);
   taken->ignore_eos = ignore_eos;
+  taken->holds_blocks = leg.holds_blocks;
+  taken->reports_steps = leg.reports_steps;
+  taken->loads = leg.loads;
+  taken->answered =
+      leg.loads ? std::max<std::int64_t>(taken->num_prompt_tokens - leg.remote_tokens.value(), 0)
+                : 0;
+  decodes_for_others_ = decodes_for_others_ || leg.loads;
+  prefills_for_others_ = prefills_for_others_ || leg.holds_blocks;
   queued_prompt_tokens_ += taken->num_prompt_tokens;
   inbox_.push_back(taken);
   return taken;
@@ -111,24 +125,43 @@ void Scheduler::receive() {
   }
   for (const RequestPtr& request : inbox_) {
     iteration_.received.push_back(request->record.id);
-    enter(request);
+    if (request->loads) {
+      preallocating_.push_back(request);
+    } else {
+      enter(request);
+    }
   }
   inbox_.clear();
 }
 
 void Scheduler::enter(const RequestPtr& request) {
   request->entered = ++stamp_;
+  request->prefilled_before = prefilled_;
   waiting_.push_back(request);
 }
 
-bool Scheduler::propose() {
-  choose(proposed_.emplace());
-  return !proposed_->empty();
+bool Scheduler::propose_prefill() {
+  return choose_prefill(proposed_.emplace());
+}
+
+bool Scheduler::propose_decode(bool may_decode) {
+  choose_decode(*proposed_, may_decode);
+  return !is_empty(*proposed_);
+}
+
+bool Scheduler::has_few_running() const {
+  return std::ssize(running_.requests) < settings_.prefill_decode_interval_min_bs;
+}
+
+/// So many iterations try no prefill, if it is not time for one.
+void Scheduler::pass_interval(std::int64_t iterations) {
+  decodes_due_ = has_few_running() ? 0 : std::max<std::int64_t>(decodes_due_ - iterations, 0);
 }
 
 /// An idle batch counts as one of decodes.
 void Scheduler::pass_idle_rounds(std::int64_t rounds) {
   if (const SchedulerCounts all = counts(); all.running + all.waiting == 0) {
+    pass_interval(rounds);
     receive_counter_ = (receive_counter_ + rounds) % settings_.scheduler_recv_interval;
   }
 }
@@ -142,32 +175,53 @@ void Scheduler::schedule(ScheduledStep& step) {
   // An iteration without a batch takes no time: where nothing is in flight, the next follows.
   constexpr std::int64_t kStuck = 3;  // After so many without a request to receive none will come.
   std::int64_t empty = 0;
+  bool waited = false;
   do {
+    waited = waits_its_turn();
     iterate(step);
-    empty += is_empty(step) && inbox_.empty() ? 1 : 0;
+    empty += is_empty(step) && inbox_.empty() && !waited ? 1 : 0;
   } while (is_empty(step) && in_flight_ == 0 &&
-           (!inbox_.empty() || (!waiting_.empty() && empty < kStuck)));
+           (!inbox_.empty() || waited || (!waiting_.empty() && empty < kStuck)));
 }
 
 void Scheduler::iterate(ScheduledStep& step) {
   const bool follows_batch = last_.mode != Mode::kNone;
-  choose(step);
+  choose_prefill(step);
+  choose_decode(step, true);
   if (is_empty(step) && !(settings_.overlap && follows_batch)) {
     reset_when_idle();
   }
 }
 
-/// An iteration without idle housekeeping.
-void Scheduler::choose(ScheduledStep& step) {
+/// The first part of an iteration without idle housekeeping; true where it forms a prefill.
+bool Scheduler::choose_prefill(ScheduledStep& step) {
   step.clear();
   decodes_.leave_out_of_step();
   iteration_.mode = Mode::kNone;
   iteration_.received.clear();
   iteration_.retracted.clear();
   iteration_.evicted_tokens = 0;
+  load_starts_.clear();
   receive();
   merge_last();
+  if (decodes_for_others_) {
+    admit_loads();
+  }
+  const bool is_due = decodes_due_ == 0 || has_few_running();
+  pass_interval(1);
+  if (!is_due) {
+    return false;
+  }
   if (!form_prefill(step)) {
+    return false;
+  }
+  decodes_due_ = settings_.prefill_decode_interval;
+  return true;
+}
+
+/// The other part, if that forms none.
+void Scheduler::choose_decode(ScheduledStep& step, bool may_decode) {
+  if (iteration_.mode == Mode::kNone && may_decode) {
     form_decode(step);
   }
   last_.mode = iteration_.mode;
@@ -180,7 +234,8 @@ void Scheduler::choose(ScheduledStep& step) {
 
 /// Idle housekeeping (self_check_during_idle).
 void Scheduler::reset_when_idle() {
-  const bool is_idle = waiting_.empty() && running_.requests.empty();
+  const bool is_idle = waiting_.empty() && running_.requests.empty() && preallocating_.empty() &&
+                       transferring_.empty() && arrived_.empty() && retracted_.empty();
   if (settings_.rules.resets_ratio_when_empty || is_idle) {
     ratio_ = init_ratio_;
   }
@@ -211,18 +266,31 @@ void Scheduler::merge_last() {
     }
   }
   last_ = {};
+  if (settings_.rules.filters_each_iteration && !decodes_for_others_) {
+    const auto before = running_.requests.size();
+    drop_finished();
+    running_.is_full = running_.is_full && running_.requests.size() == before;
+  }
 }
 
 /// Whether a prefill is tried at all.
 bool Scheduler::prefill_is_due() {
+  if (prefills_for_others_ || (settings_.rules.blocks_beside_others && running_.requests.empty())) {
+    running_.is_full = false;
+  }
   if (settings_.preempts()) {
     running_.is_full = false;
   }
   if ((running_.is_full || waiting_.empty()) && chunked_ == nullptr) {
     return false;
   }
-  const bool has_seat = std::ssize(running_.requests) < settings_.max_running_requests;
-  if (!has_seat && chunked_ == nullptr && !settings_.preempts()) {
+  const std::int64_t seats = settings_.max_running_requests - std::ssize(running_.requests);
+  const std::int64_t wanted =
+      std::min(settings_.min_free_slots_delay, settings_.max_running_requests);
+  if (wanted > 1 && chunked_ == nullptr && !running_.requests.empty() && seats < wanted) {
+    return false;
+  }
+  if (seats <= 0 && chunked_ == nullptr && !settings_.preempts()) {
     running_.is_full = true;
     return false;
   }
@@ -234,7 +302,12 @@ bool Scheduler::form_prefill(ScheduledStep& step) {
     return false;
   }
   settle_members();
-  sort_waiting(waiting_, settings_, settings_.disable_radix_cache ? nullptr : &tree_, draws_);
+  sort_waiting(waiting_,
+               {.options = settings_,
+                .tree = settings_.disable_radix_cache ? nullptr : &tree_,
+                .passes_before = waiting_.empty() ? num_sorts_ : num_sorts_++,
+                .prefilled = prefilled_},
+               draws_);
   PrefillAdder adder(*this, settings_.enable_mixed_chunk ? std::ssize(running_.requests) : 0);
   if (chunked_ != nullptr) {
     chunked_->extend_len = chunked_->num_tokens() - chunked_->prefix_len;
@@ -266,12 +339,18 @@ void Scheduler::fill_adder(PrefillAdder& adder) {
     if (running_.is_full && !(settings_.preempts() && adder.preempt_for(*request))) {
       break;
     }
+    if (settings_.rules.tests_pool_once && adder.is_full()) {
+      break;
+    }
     match_prefix(*request);
     const std::int64_t admitted = std::ssize(adder.admitted());
     const PrefillAdder::Verdict verdict = adder.add(request);
     taken += std::ssize(adder.admitted()) - admitted;
     if (verdict != PrefillAdder::Verdict::kContinue) {
-      running_.is_full = running_.is_full || verdict == PrefillAdder::Verdict::kNoToken;
+      const bool beside_others = !adder.admitted().empty() || !running_.requests.empty();
+      running_.is_full =
+          running_.is_full || (verdict == PrefillAdder::Verdict::kNoToken &&
+                               (beside_others || !settings_.rules.blocks_beside_others));
       break;
     }
   }
@@ -287,6 +366,7 @@ void Scheduler::launch_prefill(PrefillAdder& adder, ScheduledStep& step) {
   for (const RequestPtr& request : adder.admitted()) {
     tokens += request->extend_len;
   }
+  prefilled_ += tokens;
   const std::int64_t spare = settings_.page_size > 1 ? settings_.page_size : 0;
   make_room(tokens + std::ssize(adder.admitted()) * spare);
   for (const RequestPtr& request : adder.admitted()) {
@@ -302,6 +382,8 @@ void Scheduler::launch_prefill(PrefillAdder& adder, ScheduledStep& step) {
     prefix_queries_ += core::Tokens(request->extend_len);
     request->drops_tokens = false;
     request->fill_len = request->prefix_len + request->extend_len;
+    request->committed = request->fill_len;
+    ++request->in_flight;
     extend_kv(*request, request->extend_len);
     step.push_back({.sequence = request.get(),
                     .num_computed_tokens = request->prefix_len,
@@ -320,6 +402,7 @@ void Scheduler::launch_prefill(PrefillAdder& adder, ScheduledStep& step) {
 /// The running requests join a prefill with a token each.
 void Scheduler::mix_with_running(ScheduledStep& step) {
   drop_finished();
+  set_ending_apart();
   const std::int64_t needed = pages_for_decode() * settings_.page_size;
   // SGLang looks at no memory here and ends where there is none; here they wait for the prefill.
   if (running_.requests.empty() || free_tokens() + evictable() < needed) {
@@ -335,28 +418,36 @@ void Scheduler::mix_with_running(ScheduledStep& step) {
 
 std::vector<engine::SequencePtr> Scheduler::update(const ScheduledStep& step,
                                                    std::span<const std::int64_t> tokens) {
-  static_cast<void>(tokens);  // One each: there are no drafts.
   RIDGELINE_CHECK(in_flight_ > 0, "a step that ends was in flight");
   --in_flight_;
   std::vector<engine::SequencePtr> ended;
-  for (const ScheduledSequence& part : step) {
+  for (std::size_t i = 0; i < step.size(); ++i) {
+    const ScheduledSequence& part = step[i];
     auto& request = static_cast<Sequence&>(*part.sequence);
+    --request.in_flight;
     if (request.drops_tokens || request.is_finished) {
       free_delayed(request, part);
-    } else if (take_token(request, part)) {
+    } else if (take_tokens(request, part, tokens[i])) {
       ended.push_back(owner_of(request));
     }
   }
+  std::erase_if(ending_, [](const RequestPtr& request) { return request->is_finished; });
   return ended;
 }
 
 /// What a step brings to a request; true where the request ends with it.
-bool Scheduler::take_token(Sequence& request, const ScheduledSequence& part) {
+bool Scheduler::take_tokens(Sequence& request, const ScheduledSequence& part, std::int64_t tokens) {
   if (!part.samples) {
     return false;
   }
-  if (++request.outputs >= request.stop_after) {
-    cache_finished(request);
+  request.committed += part.is_prefill ? 0 : tokens;
+  request.outputs += tokens;
+  if (request.outputs >= request.stop_after) {
+    if (request.holds_blocks) {
+      keep_for_reader(request);
+    } else {
+      cache_finished(request);
+    }
     return true;
   }
   if (part.is_prefill) {
@@ -367,7 +458,7 @@ bool Scheduler::take_token(Sequence& request, const ScheduledSequence& part) {
 
 /// A request of which the scheduler holds a plain reference.
 RequestPtr Scheduler::owner_of(const Sequence& request) const {
-  for (const RequestList* list : {&running_.requests, &last_.requests}) {
+  for (const RequestList* list : {&ending_, &running_.requests, &last_.requests}) {
     const auto found = std::ranges::find(*list, &request, &RequestPtr::get);
     if (found != list->end()) {
       return *found;
@@ -384,9 +475,14 @@ RequestList Scheduler::inside() const {
       all.push_back(request);
     }
   };
+  std::ranges::for_each(ending_, add);
   std::ranges::for_each(running_.requests, add);
   std::ranges::for_each(last_.requests, add);
   add(chunked_);
+  for (const WaitingQueue* queue : {&arrived_, &retracted_, &preallocating_}) {
+    std::ranges::for_each(*queue, add);
+  }
+  std::ranges::for_each(transferring_, add);
   std::ranges::for_each(waiting_, add);
   std::ranges::for_each(inbox_, add);
   return all;
@@ -400,8 +496,14 @@ engine::SequencePtr Scheduler::abort(core::RequestId id) {
     if (request->decoding.is_member) {
       leave_decodes(*request);
     }
-    const bool waits = std::erase(waiting_, request) + std::erase(inbox_, request) > 0;
-    if (waits) {
+    const bool waits = std::erase(waiting_, request) + std::erase(inbox_, request) +
+                           std::erase(preallocating_, request) + std::erase(retracted_, request) >
+                       0;
+    const bool has_seat = std::erase(transferring_, request) + std::erase(arrived_, request) == 0;
+    if (!has_seat) {
+      release(*request);
+    }
+    if (waits || !has_seat) {
       queued_prompt_tokens_ -= request->num_prompt_tokens;
       request->is_finished = true;
     } else if (request->outputs > 0 && request != chunked_) {
@@ -430,8 +532,18 @@ std::vector<engine::SequencePtr> Scheduler::drain() {
   waiting_.clear();
   running_ = {};
   last_ = {};
+  ending_.clear();
+  for (const RequestPtr& request : held_) {
+    cache_finished(*request);
+  }
+  held_.clear();
+  transferring_.clear();
+  for (WaitingQueue* queue : {&preallocating_, &arrived_, &retracted_}) {
+    queue->clear();
+  }
   chunked_ = nullptr;
   in_flight_ = 0;
+  decodes_due_ = 0;
   queued_prompt_tokens_ = 0;
   return {all.begin(), all.end()};
 }
@@ -444,9 +556,12 @@ std::vector<engine::SequencePtr> Scheduler::take_failed() {
 SchedulerCounts Scheduler::counts() const {
   const std::int64_t all = settings_.max_total_num_tokens / settings_.page_size;
   const std::int64_t free = free_pages_ + evictable() / settings_.page_size;
-  const std::int64_t prefilled = is_prefill(last_.mode) ? std::ssize(last_.requests) : 0;
-  return {.running = std::ssize(running_.requests) + prefilled,
-          .waiting = std::ssize(waiting_) + std::ssize(inbox_),
+  const std::int64_t prefilled = is_prefill(last_.mode) ? std::ssize(last_.requests)
+                                 : chunked_ != nullptr  ? 1
+                                                        : 0;
+  return {.running = std::ssize(running_.requests) + std::ssize(ending_) + prefilled,
+          .waiting = std::ssize(waiting_) + std::ssize(inbox_) + std::ssize(preallocating_) +
+                     std::ssize(transferring_) + std::ssize(arrived_) + std::ssize(retracted_),
           .used_blocks = all - free,
           .free_blocks = free,
           .shared_context = {},
@@ -464,8 +579,9 @@ core::Tokens Scheduler::cached_prefix(const domain::Request& request, std::optio
   if (settings_.disable_radix_cache) {
     return {};
   }
-  const Tokens tokens(request, 0);
-  return core::Tokens(tree_.find(tokens, tokens.length() - 1, request.lora.value()));
+  const Sequence asked(request, core::Tokens(longest(request)), settings_.speculation);
+  return core::Tokens(
+      tree_.find(asked.keys, asked.num_keys(asked.num_prompt_tokens - 1), asked.salt));
 }
 
 }  // namespace ridgeline::engine::sglang

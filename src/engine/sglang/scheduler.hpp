@@ -10,6 +10,7 @@
 #include "core/units.hpp"
 #include "domain/request.hpp"
 #include "engine/kv_look.hpp"
+#include "engine/leg.hpp"
 #include "engine/loop/decode_set.hpp"
 #include "engine/loop/step_scheduler.hpp"
 #include "engine/options.hpp"
@@ -40,11 +41,17 @@ class Scheduler final : public StepScheduler {
   explicit Scheduler(const EngineOptions& options);
 
   engine::SequencePtr add(const domain::Request& request) override;
+  engine::SequencePtr add_leg(const domain::Request& request, const Leg& leg) override;
+  [[nodiscard]] std::span<const LoadStart> load_starts() const override { return load_starts_; }
+  void finish_load(LoadId id, bool arrived) override;
+  void release_blocks(core::RequestId id) override;
+  [[nodiscard]] bool waits_for_others() const override { return !transferring_.empty(); }
   engine::SequencePtr abort(core::RequestId id) override;
   void schedule(ScheduledStep& step) override;
   /// Members decode together, so that a mixed step or a preemption would have to tell them apart.
   [[nodiscard]] bool can_gather() const override {
-    return !settings_.enable_mixed_chunk && !settings_.preempts() && !has_stages_;
+    return !settings_.enable_mixed_chunk && !settings_.preempts() && !has_stages_ &&
+           !settings_.speculation.is_on();
   }
   std::vector<engine::SequencePtr> take_failed() override;
   std::vector<engine::SequencePtr> update(const ScheduledStep& step,
@@ -63,24 +70,36 @@ class Scheduler final : public StepScheduler {
   std::vector<BlockChange> advance_quiet(std::span<ScheduledStep* const> in_flight,
                                          std::int64_t rounds) override;
 
-  /// As add(), unchecked: also of a request that the server would refuse.
-  RequestPtr take(const domain::Request& request, bool ignore_eos);
+  /// As add_leg(), unchecked: also of a request that the server would refuse.
+  RequestPtr take(const domain::Request& request, bool ignore_eos, const Leg& leg = {});
   /// One iteration of the event loop: receives, and forms a batch or none. schedule() goes on where
   /// nothing is in flight and requests wait.
   void iterate(ScheduledStep& step);
 
-  /// One iteration of a rank (attention_dp.hpp), whose batch the next schedule() gives; true where
-  /// there is one. Idle housekeeping is the group's to ask for.
-  bool propose();
+  /// One iteration of a rank (attention_dp.hpp), whose batch the next schedule() gives, in two
+  /// parts. Whether it prefills; and then, if it does not, whether it decodes, where it may: true
+  /// where there is a batch. Idle housekeeping is the group's to ask for.
+  bool propose_prefill();
+  bool propose_decode(bool may_decode);
   void keep_house() { reset_when_idle(); }
   /// So many rounds of idle batches have passed, where it had no requests.
   void pass_idle_rounds(std::int64_t rounds);
+  /// A prompt waits for iterations to pass that try none.
+  [[nodiscard]] bool waits_its_turn() const {
+    return decodes_due_ > 0 && (chunked_ != nullptr || !waiting_.empty());
+  }
   /// Requests have come that it has not received yet.
   [[nodiscard]] bool has_arrivals() const { return !inbox_.empty(); }
 
   [[nodiscard]] const Iteration& iteration() const { return iteration_; }
   [[nodiscard]] const RequestList& running() const { return running_.requests; }
   [[nodiscard]] const WaitingQueue& waiting() const { return waiting_; }
+  /// On a decode server: requests without slots for their prompt, with slots into which KV comes,
+  /// taken back, and with KV but without a seat.
+  [[nodiscard]] const WaitingQueue& preallocating() const { return preallocating_; }
+  [[nodiscard]] const RequestList& transferring() const { return transferring_; }
+  [[nodiscard]] const WaitingQueue& retracted() const { return retracted_; }
+  [[nodiscard]] const WaitingQueue& arrived() const { return arrived_; }
   [[nodiscard]] const Sequence* chunked() const { return chunked_.get(); }
   [[nodiscard]] bool batch_is_full() const { return running_.is_full; }
   [[nodiscard]] std::int64_t free_tokens() const { return free_pages_ * settings_.page_size; }
@@ -107,10 +126,20 @@ class Scheduler final : public StepScheduler {
     RequestPtr chunked;    ///< The request that a prefill left in mid-prompt.
   };
 
-  void choose(ScheduledStep& step);
+  [[nodiscard]] bool has_few_running() const;
+  void pass_interval(std::int64_t iterations);
+  bool choose_prefill(ScheduledStep& step);
+  void choose_decode(ScheduledStep& step, bool may_decode);
   void receive();
   void enter(const RequestPtr& request);
   void merge_last();
+  void admit_loads();
+  void resume_retracted();
+  void preallocate();
+  [[nodiscard]] std::int64_t grown() const;
+  [[nodiscard]] std::int64_t decode_budget(bool beside_retracted) const;
+  void take_back(const RequestPtr& victim);
+  void keep_for_reader(Sequence& request);
   bool form_prefill(ScheduledStep& step);
   [[nodiscard]] bool prefill_is_due();
   void fill_adder(PrefillAdder& adder);
@@ -122,6 +151,8 @@ class Scheduler final : public StepScheduler {
     return step.empty() && decodes_.in_step().count == 0;
   }
   void drop_finished();
+  [[nodiscard]] bool awaits_last_token(const Sequence& request) const;
+  bool set_ending_apart();
   void gather(const ScheduledStep& step);
   void settle(Sequence& request);
   void settle_members();
@@ -152,7 +183,11 @@ class Scheduler final : public StepScheduler {
   void release(Sequence& request);
   void lock(Sequence& request);
   void unlock(Sequence& request);
-  [[nodiscard]] bool take_token(Sequence& request, const ScheduledSequence& part);
+  [[nodiscard]] bool take_tokens(Sequence& request,
+                                 const ScheduledSequence& part,
+                                 std::int64_t tokens);
+  [[nodiscard]] std::int64_t slots_for_decode(const Sequence& request) const;
+  [[nodiscard]] std::int64_t kept_of_drafts(const Sequence& request) const;
   void free_delayed(Sequence& request, const ScheduledSequence& part);
   [[nodiscard]] std::int64_t longest(const domain::Request& request) const;
   [[nodiscard]] bool can_ever_run(const domain::Request& request, bool ignore_eos) const;
@@ -173,8 +208,21 @@ class Scheduler final : public StepScheduler {
   Running running_;
   Last last_;
   BlockPhases phases_;  ///< When members take a page.
+  // On a decode server, in this order but for those taken back, which resume before others.
+  WaitingQueue preallocating_;
+  RequestList transferring_;
+  WaitingQueue arrived_;
+  WaitingQueue retracted_;
+  std::vector<LoadStart> load_starts_;
+  bool decodes_for_others_ = false;  ///< A request came that loads its prompt.
+  bool prefills_for_others_ = false;
+  RequestList held_;    ///< Ended, with KV that another engine reads.
+  RequestList ending_;  ///< In no further batch: their last token is in flight.
   std::int64_t num_placed_ = 0;
-  RequestPtr chunked_;  ///< In mid-prompt.
+  RequestPtr chunked_;            ///< In mid-prompt.
+  std::int64_t decodes_due_ = 0;  ///< Iterations still to come that try no prefill.
+  std::int64_t num_sorts_ = 0;    ///< Passes over the waiting queue.
+  std::int64_t prefilled_ = 0;    ///< Tokens of prompts so far.
   Iteration iteration_;
   RequestList failed_;
   std::optional<ScheduledStep> proposed_;

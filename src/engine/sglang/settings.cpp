@@ -20,12 +20,15 @@ namespace {
 constexpr double kMaxTokens = 1'000'000'000;
 constexpr std::string_view kArguments = "server_args.py";
 constexpr std::string_view kEnvironment = "environ.py";
+constexpr std::string_view kOurs = "Ridgeline's own: a server has it from its traffic";
 
 constexpr auto kPolicies =
-    std::to_array<std::string_view>({"fcfs", "lpm", "dfs-weight", "lof", "random"});
+    std::to_array<std::string_view>({"fcfs", "lpm", "dfs-weight", "lof", "hrrn", "random"});
 constexpr auto kEvictions =
     std::to_array<std::string_view>({"lru", "lfu", "fifo", "mru", "filo", "slru", "priority"});
 constexpr auto kRetractions = std::to_array<std::string_view>({"length", "priority"});
+constexpr auto kAlgorithms =
+    std::to_array<std::string_view>({"EAGLE", "EAGLE3", "NEXTN", "STANDALONE", "NGRAM"});
 constexpr auto kBalances =
     std::to_array<std::string_view>({"auto", "round_robin", "total_requests"});
 
@@ -35,11 +38,64 @@ constexpr auto kVersions = std::to_array<EngineVersion>({
      .summary = "admission without a page of reserve; later prompts stay below max_prefill_tokens; "
                 "preemption takes all candidates; any empty iteration resets new_token_ratio; the "
                 "token past a request's end is freed"},
-    {.name = "main",
+    {.name = "0.5.15",
      .since = "0.5.15",
      .summary = "admission keeps a page per request; preemption stops when enough is freed; idle "
                 "resets new_token_ratio; the token past a request's end enters the tree; outputs "
                 "are clipped to the pool"},
+    {.name = "main",
+     .since = "0.5.16",
+     .summary = "20 July 2026, after 0.5.15: retraction by priority"},
+    {.name = "0.5.16", .since = "0.5.16", .summary = "retraction by priority"},
+    {.name = "0.5.17",
+     .since = "0.5.17",
+     .summary = "an eviction frees what is missing; retractions are sorted with speculation too"},
+    {.name = "0.5.18", .since = "0.5.18", .summary = "as 0.5.17"},
+    {.name = "0.5.19",
+     .since = "0.5.19",
+     .summary =
+         "prefill_decode_interval; mixed chunks with speculation; larger defaults below 35 GiB"},
+    {.name = "0.5.20", .since = "0.5.20", .summary = "hrrn; outputs are cached apart from prompts"},
+    {.name = "0.5.21", .since = "0.5.21", .summary = "as 0.5.20"},
+    {.name = "0.5.22",
+     .since = "0.5.22",
+     .summary = "no extra step at a length stop; a step is skipped instead of a retraction where "
+                "requests are about to end; a full pool stops prefills only beside others; "
+                "requests that ignore the end of sequence are expected to generate all; waiting "
+                "prefixes are kept fresh"},
+    {.name = "0.5.23",
+     .since = "0.5.23",
+     .summary = "ended requests leave the batch in every iteration"},
+});
+
+/// A rule, and the versions that have it: from one on, up to another.
+struct Switch {
+  bool Rules::* rule;
+  std::string_view since;
+  std::string_view until = {};  ///< The first version without it.
+};
+constexpr auto kSwitches = std::to_array<Switch>({
+    {.rule = &Rules::bounds_input_with_chunks, .since = "0.5.5", .until = "0.5.15"},
+    {.rule = &Rules::resets_ratio_when_empty, .since = "0.5.5", .until = "0.5.15"},
+    {.rule = &Rules::reserves_page, .since = "0.5.15"},
+    {.rule = &Rules::keeps_delayed_token, .since = "0.5.15"},
+    {.rule = &Rules::preempts_as_needed, .since = "0.5.15"},
+    {.rule = &Rules::clips_to_pool, .since = "0.5.15"},
+    {.rule = &Rules::has_retraction_policy, .since = "main"},
+    {.rule = &Rules::evicts_shortfall, .since = "0.5.17"},
+    {.rule = &Rules::sorts_with_drafts, .since = "0.5.17"},
+    {.rule = &Rules::trims_drafts, .since = "0.5.19"},
+    {.rule = &Rules::mixes_with_drafts, .since = "0.5.19"},
+    {.rule = &Rules::preallocates_pages, .since = "0.5.19"},
+    {.rule = &Rules::has_prefill_decode_interval, .since = "0.5.19"},
+    {.rule = &Rules::has_hrrn, .since = "0.5.20"},
+    {.rule = &Rules::parts_outputs, .since = "0.5.20"},
+    {.rule = &Rules::skips_last_token, .since = "0.5.22"},
+    {.rule = &Rules::blocks_beside_others, .since = "0.5.22"},
+    {.rule = &Rules::trusts_ignore_eos, .since = "0.5.22"},
+    {.rule = &Rules::tests_pool_once, .since = "0.5.22"},
+    {.rule = &Rules::refreshes_waiting, .since = "0.5.22"},
+    {.rule = &Rules::filters_each_iteration, .since = "0.5.23"},
 });
 
 // clang-format off
@@ -86,6 +142,32 @@ constexpr auto kTable = std::to_array<document::Parameter>({
      .help = "Priorities order the queue alone", .source = kArguments},
     {.name = "retraction_policy", .standard = std::string_view("length"), .choices = kRetractions,
      .help = "Which running request goes back when the pool is full", .source = kArguments},
+    {.name = "prefill_decode_interval", .standard = std::int64_t{0}, .lowest = 0, .highest = 1'000'000,
+     .help = "Iterations after a prefill step that try no other", .source = kArguments},
+    {.name = "prefill_decode_interval_min_bs", .standard = std::int64_t{0}, .lowest = 0, .highest = 1'000'000,
+     .help = "With fewer running requests prefills do not wait for that interval", .source = kArguments},
+    {.name = "min_free_slots_delay", .standard = std::int64_t{0}, .lowest = 0, .highest = 1'000'000,
+     .help = "Seats that must be free beside running requests before new prompts start; 0 or 1: any", .source = kArguments},
+    {.name = "speculative_algorithm", .standard = std::string_view("EAGLE"), .choices = kAlgorithms,
+     .help = "What drafts tokens that the next step verifies", .source = kArguments, .unset = "none"},
+    {.name = "speculative_draft_model_path", .standard = std::string_view(""),
+     .help = "The drafting network: a name of the catalogue, or a path", .source = kArguments,
+     .unset = "the network's own layers that predict further"},
+    {.name = "speculative_num_steps", .standard = std::int64_t{0}, .lowest = 1, .highest = 32,
+     .help = "Drafts that can be accepted one behind another", .source = kArguments,
+     .unset = "3; 5 of llama"},
+    {.name = "speculative_eagle_topk", .standard = std::int64_t{0}, .lowest = 1, .highest = 32,
+     .help = "Branches of the tree of drafts", .source = kArguments,
+     .unset = "1; 4 of llama without speculative_num_steps"},
+    {.name = "speculative_num_draft_tokens", .standard = std::int64_t{0}, .lowest = 2, .highest = 65,
+     .help = "Tokens that a step verifies of each request", .source = kArguments,
+     .unset = "speculative_num_steps and 1, without branches"},
+    {.name = "speculative_acceptance", .standard = 0.0, .lowest = 0, .highest = 1,
+     .help = "Probability that a draft is accepted, if those before it were", .source = kOurs,
+     .unset = "by speculative_config or simulate_acc_len"},
+    {.name = "simulate_acc_len", .standard = 1.0, .lowest = 1, .highest = 33,
+     .help = "SGLANG_SIMULATE_ACC_LEN: mean number of tokens of a step with drafts", .source = kEnvironment,
+     .unset = "by the acceptance"},
     {.name = "enable_dp_attention", .standard = false,
      .help = "The data_parallel_size ranks of the attention share the tensor_parallel_size GPUs", .source = kArguments},
     {.name = "load_balance_method", .standard = std::string_view("auto"), .choices = kBalances,
@@ -150,6 +232,12 @@ std::size_t place_of(const Choices& choices, std::string_view word) {
   return static_cast<std::size_t>(found - choices.begin());
 }
 
+std::size_t place_of_version(std::string_view name) {
+  const auto found = std::ranges::find(kVersions, name, &EngineVersion::name);
+  RIDGELINE_CHECK(found != kVersions.end(), name);
+  return static_cast<std::size_t>(found - kVersions.begin());
+}
+
 }  // namespace
 
 const OwnSettings kSettings = {.versions = kVersions,
@@ -158,7 +246,8 @@ const OwnSettings kSettings = {.versions = kVersions,
                                .plan = plan,
                                .attention_ranks = attention_ranks,
                                .rank_router = rank_router,
-                               .metrics = kMetrics};
+                               .metrics = kMetrics,
+                               .drafts = drafts};
 
 core::Result<AttentionRanks> attention_ranks(const document::ParameterValues& settings,
                                              std::int64_t tensor_parallel_size,
@@ -184,15 +273,13 @@ std::string_view rank_router(const document::ParameterValues& settings) {
 }
 
 Rules rules_of(std::string_view version) {
-  if (version == kVersions.back().name) {
-    return {};
+  const std::size_t place = place_of_version(version);
+  Rules rules;
+  for (const Switch& one : kSwitches) {
+    rules.*one.rule = place >= place_of_version(one.since) &&
+                      (one.until.empty() || place < place_of_version(one.until));
   }
-  return {.reserves_page = false,
-          .bounds_input_with_chunks = true,
-          .keeps_delayed_token = false,
-          .preempts_as_needed = false,
-          .resets_ratio_when_empty = true,
-          .clips_to_pool = false};
+  return rules;
 }
 
 SchedulePolicy schedule_policy_of(std::string_view word) {

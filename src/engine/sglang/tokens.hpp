@@ -48,6 +48,27 @@ class Tokens {
     }
   }
 
+  /// Each token with the one behind it, but for the last: two pairs are equal where both tokens
+  /// are.
+  [[nodiscard]] Tokens pairs() const {
+    // A pair that spans two pieces is of a content of its own; a multiplier as Knuth's for MMIX.
+    constexpr std::uint64_t kMultiplier = 6364136223846793005ULL;
+    Tokens pairs;
+    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+      Piece inside = pieces_[i];
+      --inside.length;
+      pairs.add(inside);
+      if (i + 1 < pieces_.size()) {
+        const Piece& next = pieces_[i + 1];
+        pairs.add({.content = ((inside.content * kMultiplier) ^ next.content) * kMultiplier +
+                              static_cast<std::uint64_t>(next.offset) + 1,
+                   .offset = inside.offset + inside.length,
+                   .length = 1});
+      }
+    }
+    return pairs;
+  }
+
   [[nodiscard]] std::int64_t length() const { return length_; }
   [[nodiscard]] const std::vector<Piece>& pieces() const { return pieces_; }
 

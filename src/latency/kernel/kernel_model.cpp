@@ -534,7 +534,8 @@ core::Result<std::unique_ptr<StepTimeModel>> make_speculative(const ModelInputs&
                                             std::move(draft),
                                             speculation.num_speculative_tokens,
                                             drafting_note(speculation),
-                                            speculation.levels);
+                                            speculation.levels,
+                                            speculation.chain);
 }
 
 }  // namespace

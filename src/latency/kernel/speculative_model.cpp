@@ -45,12 +45,14 @@ SpeculativeModel::SpeculativeModel(std::unique_ptr<StepTimeModel> target,
                                    std::unique_ptr<StepTimeModel> draft,
                                    std::int64_t num_drafts,
                                    core::Warning note,
-                                   std::vector<domain::DraftLevel> levels)
+                                   std::vector<domain::DraftLevel> levels,
+                                   DraftChain chain)
     : target_(std::move(target)),
       draft_(std::move(draft)),
       num_drafts_(num_drafts),
       note_(std::move(note)),
-      levels_(std::move(levels)) {
+      levels_(std::move(levels)),
+      chain_(chain) {
   RIDGELINE_CHECK(num_drafts_ >= 1, "speculation without drafts");
 }
 
@@ -63,14 +65,16 @@ void SpeculativeModel::each_pass(const domain::StepBatch& batch,
   }
   std::vector<domain::PrefillChunk> chunks(batch.prefills.begin(), batch.prefills.end());
   domain::StepBatch next;
-  next.num_decodes = batch.num_decodes;
-  next.decode_context = batch.decode_context + core::Tokens(batch.num_decodes);
+  if (!chain_.of_verified) {
+    next.num_decodes = batch.num_decodes;
+    next.decode_context = batch.decode_context + core::Tokens(batch.num_decodes);
+  }
   for (domain::PrefillChunk& chunk : chunks) {
-    chunk.drafts = 0;  // It proposes after the last of them; the target has judged the others.
-    if (chunk.samples) {
-      ++next.num_decodes;
-      next.decode_context += chunk.past + chunk.new_tokens;
+    if (chain_.of_verified ? chunk.drafts > 0 : chunk.samples) {
+      next.num_decodes += chain_.branches;
+      next.decode_context += (chunk.past + chunk.new_tokens) * chain_.branches;
     }
+    chunk.drafts = 0;  // It proposes after the last of them; the target has judged the others.
   }
   domain::StepBatch first = batch;
   first.prefills = chunks;
@@ -78,7 +82,8 @@ void SpeculativeModel::each_pass(const domain::StepBatch& batch,
   if (next.num_decodes == 0) {
     return;  // Nothing was sampled, so nothing is drafted.
   }
-  for (std::int64_t pass = 1; pass < drafts; ++pass) {
+  const std::int64_t passes = chain_.passes > 0 ? chain_.passes : drafts;
+  for (std::int64_t pass = 1; pass < passes; ++pass) {
     visit(next);
     next.decode_context += core::Tokens(next.num_decodes);
   }

@@ -26,7 +26,8 @@ class SpeculativeModel final : public StepTimeModel {
                    std::unique_ptr<StepTimeModel> draft,
                    std::int64_t num_drafts,
                    core::Warning note,
-                   std::vector<domain::DraftLevel> levels = {});
+                   std::vector<domain::DraftLevel> levels = {},
+                   DraftChain chain = {});
 
   [[nodiscard]] domain::StepTime predict(const domain::StepBatch& batch) const override;
   [[nodiscard]] domain::StepTime predict_logged(const domain::StepBatch& batch,
@@ -49,6 +50,7 @@ class SpeculativeModel final : public StepTimeModel {
   std::int64_t num_drafts_;
   core::Warning note_;
   std::vector<domain::DraftLevel> levels_;
+  DraftChain chain_;
 };
 
 }  // namespace ridgeline::latency::kernel

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -32,12 +33,25 @@ namespace {
 
 namespace sglang = engine::sglang;
 
+sglang::Speculation random_speculation() {
+  sglang::Speculation speculation;
+  speculation.steps = *rc::gen::inRange<std::int64_t>(1, 5);
+  speculation.topk = *rc::gen::element<std::int64_t>(1, 1, 4);
+  speculation.draft_tokens =
+      speculation.topk == 1 ? speculation.steps + 1 : *rc::gen::inRange<std::int64_t>(5, 13);
+  speculation.keys_pairs = *rc::gen::arbitrary<bool>();
+  speculation.has_draft_kv = *rc::gen::arbitrary<bool>();
+  return speculation;
+}
+
 sglang::Options random_settings() {
   using rc::gen::arbitrary;
   using rc::gen::element;
   using rc::gen::inRange;
   sglang::Options options;
-  options.rules = sglang::rules_of(*element("0.5.5", "main"));
+  const std::string_view version =
+      *element<std::string_view>("0.5.5", "main", "0.5.17", "0.5.20", "0.5.22", "0.5.23");
+  options.rules = sglang::rules_of(version);
   options.page_size = *element<std::int64_t>(1, 1, 1, 4, 16);
   options.max_total_num_tokens = options.page_size * *inRange<std::int64_t>(12, 400);
   options.context_length = *element<std::int64_t>(64, 200, 4096);
@@ -49,6 +63,7 @@ sglang::Options random_settings() {
                                      sglang::SchedulePolicy::kLpm,
                                      sglang::SchedulePolicy::kDfsWeight,
                                      sglang::SchedulePolicy::kLof,
+                                     sglang::SchedulePolicy::kHrrn,
                                      sglang::SchedulePolicy::kRandom);
   options.schedule_conservativeness = *element(0.03, 0.3, 1.0);
   options.disable_radix_cache = *element(false, false, true);
@@ -70,6 +85,13 @@ sglang::Options random_settings() {
   }
   options.retraction_policy =
       *element(sglang::RetractionPolicy::kLength, sglang::RetractionPolicy::kPriority);
+  options.prefill_decode_interval = *element<std::int64_t>(0, 0, 0, 1, 5);
+  options.prefill_decode_interval_min_bs = *element<std::int64_t>(0, 2);
+  options.min_free_slots_delay = *element<std::int64_t>(0, 0, 0, 3);
+  if (version != "0.5.5" && *element(false, true)) {
+    options.speculation = random_speculation();
+    options.enable_mixed_chunk = options.enable_mixed_chunk && options.rules.mixes_with_drafts;
+  }
   return options;
 }
 
@@ -79,6 +101,11 @@ engine::EngineOptions with_settings(const sglang::Options& settings) {
   options.max_model_len = core::Tokens(settings.context_length);
   options.async_scheduling = settings.overlap;
   options.log_steps = true;
+  options.num_speculative_tokens = settings.speculation.draft_tokens - 1;
+  // No more is accepted than a branch is deep.
+  options.draft_acceptance.assign(static_cast<std::size_t>(settings.speculation.steps),
+                                  *rc::gen::element(0.4, 0.8, 1.0));
+  options.draft_acceptance.push_back(0.0);
   options.own = std::make_shared<const sglang::Options>(settings);
   return options;
 }
@@ -98,8 +125,12 @@ class SglangMachine {
     if (!in_flight_.empty()) {
       const engine::ScheduledStep oldest = std::move(in_flight_.front());
       in_flight_.pop_front();
-      const std::vector<std::int64_t> one_each(oldest.size(), 1);
-      num_ended_ += scheduler_.update(oldest, one_each).size();
+      std::vector<std::int64_t> tokens(oldest.size(), 1);
+      for (std::size_t i = 0; i < oldest.size(); ++i) {
+        const std::int64_t most = std::min(oldest[i].num_drafts, settings_.speculation.steps);
+        tokens[i] += *rc::gen::inRange<std::int64_t>(0, most + 1);
+      }
+      num_ended_ += scheduler_.update(oldest, tokens).size();
       check_pool();
     }
     while (in_flight_.size() < (settings_.overlap ? 2U : 1U)) {
@@ -155,7 +186,8 @@ class SglangMachine {
         tokens += part.num_scheduled_tokens;
         whole += part.samples ? 0 : 1;
       } else {
-        RC_ASSERT(part.num_scheduled_tokens == 1);
+        const bool verifies = scheduler_.iteration().mode == sglang::Mode::kDecode;
+        RC_ASSERT(part.num_scheduled_tokens == (verifies ? settings_.speculation.draft_tokens : 1));
       }
     }
     RC_ASSERT(whole <= 1);
@@ -282,7 +314,7 @@ RC_GTEST_PROP(Sglang, AloneIsAsFastAsVllm, ()) {
   domain::Request& request = scenario.requests.front();
   request.prompt.clear();
   sglang::Options settings;
-  settings.rules = sglang::rules_of(*rc::gen::element("0.5.5", "main"));
+  settings.rules = sglang::rules_of(*rc::gen::element("0.5.5", "main", "0.5.23"));
   settings.max_total_num_tokens = 4096;
   settings.disable_radix_cache = true;
   settings.overlap = *rc::gen::arbitrary<bool>();

@@ -53,11 +53,12 @@ TEST(FindEngine, SaysHowTheProfileStandsToTheVersionNamed) {
       {"0.10.2", "vllm@0.9", Match::kOlder},
       {"0.8.5.post1", "vllm@0.8", Match::kOwn},
       {"vllm@9.9", "vllm@0.33", Match::kBeyond},
-      {"sglang", "sglang@main", Match::kOwn},
+      {"sglang", "sglang@0.5.23", Match::kOwn},
+      {"sglang@main", "sglang@main", Match::kOwn},
+      {"sglang@0.5.15.post2", "sglang@0.5.15", Match::kOwn},
       {"sglang@0.5.5.post1", "sglang@0.5.5", Match::kOwn},
       {"sglang@0.5.9", "sglang@0.5.5", Match::kOlder},
-      // "main" has no number that another could be beyond.
-      {"sglang@0.6", "sglang@main", Match::kOlder},
+      {"sglang@0.6", "sglang@0.5.23", Match::kBeyond},
       {"tensorrt-llm@1.2.3", "tensorrt-llm@1.2", Match::kOwn},
       {"tensorrt-llm@1.2rc3", "tensorrt-llm@1.2", Match::kOwn},
       {"tensorrt-llm@1.0", "tensorrt-llm@1.2", Match::kOlder},
@@ -79,10 +80,10 @@ TEST(FindEngine, NamesTheNearestOfAnUnknownOne) {
 }
 
 TEST(FindEngine, TakesTheVersionBelowTheOneNamed) {
-  EXPECT_EQ(find_engine("sglang")->version, "main");
+  EXPECT_EQ(find_engine("sglang")->version, "0.5.23");
   EXPECT_EQ(find_engine("sglang@0.5.5")->version, "0.5.5");
   EXPECT_EQ(find_engine("sglang@0.5.9")->version, "0.5.5");
-  EXPECT_EQ(find_engine("sglang@0.6")->version, "main");
+  EXPECT_EQ(find_engine("sglang@0.6")->version, "0.5.23");
   EXPECT_FALSE(find_engine("sglang@0.4"));
   EXPECT_FALSE(find_engine("sglang@newest"));
 }

@@ -63,7 +63,7 @@ TEST(ConformSglang, ARecordingThatStopsEarlyDiffers) {
 
 TEST(ConformSglang, RefusesSettingsThatItDoesNotKnow) {
   EXPECT_FALSE(
-      replay(recording(R"({"max_total_num_tokens": 64, "speculative_num_steps": 3})", "{}")));
+      replay(recording(R"({"max_total_num_tokens": 64, "speculative_adaptive": true})", "{}")));
   EXPECT_FALSE(replay(recording("{}", "{}")));
 }
 

@@ -29,14 +29,21 @@ RequestPtr waiting_request(std::uint32_t id, std::vector<domain::Segment> prompt
   request.max_tokens = core::Tokens(10 + id % 3);
   request.output_tokens = request.max_tokens;
   request.priority = static_cast<std::int32_t>(id % 2);
-  auto sequence = std::make_shared<Sequence>(request, core::Tokens(4096));
+  auto sequence = std::make_shared<Sequence>(request, core::Tokens(4096), Speculation());
   sequence->entered = id;
   return sequence;
 }
 
-std::vector<std::uint64_t> sorted(WaitingQueue waiting, const Options& options, RadixCache* tree) {
+std::vector<std::uint64_t> sorted(WaitingQueue waiting,
+                                  const Options& options,
+                                  RadixCache* tree,
+                                  std::int64_t prefilled = 0,
+                                  std::int64_t passes_before = 1) {
   core::RngStream draws(1, 0, "test");
-  sort_waiting(waiting, options, tree, draws);
+  sort_waiting(
+      waiting,
+      {.options = options, .tree = tree, .passes_before = passes_before, .prefilled = prefilled},
+      draws);
   std::vector<std::uint64_t> ids;
   for (const RequestPtr& request : waiting) {
     ids.push_back(request->record.id.value());
@@ -49,7 +56,7 @@ using Ids = std::vector<std::uint64_t>;
 TEST(SglangPolicy, LpmTakesTheLongestCachedPrefixFirstAndSharersLast) {
   RadixCache tree(1, EvictionPolicy::kLru);
   const RequestPtr cached = waiting_request(9, {{1, core::Tokens(40)}});
-  static_cast<void>(tree.insert(cached->tokens, 40, {.salt = cached->salt}));
+  static_cast<void>(tree.insert(cached->keys, 40, {.salt = cached->salt}));
   const WaitingQueue waiting = {
       waiting_request(0, {{5, core::Tokens(40)}, {11, core::Tokens(5)}}),
       waiting_request(1,
@@ -67,7 +74,7 @@ TEST(SglangPolicy, DfsWeightGoesDownTheBranchWithMostRequests) {
   RadixCache tree(1, EvictionPolicy::kLru);
   for (const std::uint64_t content : {1ULL, 2ULL}) {
     const RequestPtr cached = waiting_request(9, {{content, core::Tokens(10)}});
-    static_cast<void>(tree.insert(cached->tokens, 10, {.salt = cached->salt}));
+    static_cast<void>(tree.insert(cached->keys, 10, {.salt = cached->salt}));
   }
   const WaitingQueue waiting = {waiting_request(0, {{3, core::Tokens(10)}}),
                                 waiting_request(1, {{1, core::Tokens(10)}}),
@@ -98,6 +105,37 @@ TEST(SglangPolicy, PrioritiesComeBeforeTheOrderOfEntry) {
   EXPECT_EQ(sorted(waiting, options, nullptr), (Ids{1, 3, 0}));  // Larger values first.
   options.schedule_low_priority_values_first = true;
   EXPECT_EQ(sorted(waiting, options, nullptr), (Ids{0, 1, 3}));
+}
+
+TEST(SglangPolicy, HrrnWeighsWaitingByWhatIsToCompute) {
+  RadixCache tree(1, EvictionPolicy::kLru);
+  const RequestPtr cached = waiting_request(9, {{1, core::Tokens(90)}});
+  static_cast<void>(tree.insert(cached->keys, 90, {.salt = cached->salt}));
+  const WaitingQueue waiting = {waiting_request(0, {{2, core::Tokens(100)}}),
+                                waiting_request(1, {{1, core::Tokens(100)}}),
+                                waiting_request(2, {{3, core::Tokens(20)}})};
+  waiting[1]->prefilled_before = 90;  // It came late, but 90 of its tokens are cached.
+  Options options;
+  options.schedule_policy = SchedulePolicy::kHrrn;
+  // 1 + 100/100, 1 + 10/10 and 1 + 100/20: equal ratios by id.
+  EXPECT_EQ(sorted(waiting, options, &tree, 100), (Ids{2, 0, 1}));
+}
+
+TEST(SglangPolicy, EveryThirtySecondPassTouchesWhatWaitingRequestsFind) {
+  for (const std::int64_t passes_before : {31, 32}) {
+    RadixCache tree(1, EvictionPolicy::kLru);
+    for (const std::uint64_t content : {1ULL, 2ULL}) {
+      const RequestPtr cached = waiting_request(9, {{content, core::Tokens(10)}});
+      static_cast<void>(tree.insert(cached->keys, 10, {.salt = cached->salt}));
+    }
+    const WaitingQueue waiting = {waiting_request(0, {{1, core::Tokens(12)}})};
+    Options options;
+    options.rules.refreshes_waiting = true;
+    static_cast<void>(sorted(waiting, options, &tree, 0, passes_before));
+    static_cast<void>(tree.evict(10));  // The oldest.
+    const bool is_kept = tree.find(waiting[0]->keys, 10, waiting[0]->salt) == 10;
+    EXPECT_EQ(is_kept, passes_before == 32);
+  }
 }
 
 TEST(SglangPolicy, RandomIsAShuffleOfAllThatIsTheSameForASeed) {

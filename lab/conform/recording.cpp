@@ -309,6 +309,12 @@ void read_groups(document::ObjectReader& reader, engine::EngineOptions& options)
 void read_actions(const document::Node& list, Recording& recording, core::Errors& errors) {
   static const std::array<std::string, 5> kActions = {
       "pause_new", "pause_all", "resume", "reset_prefix_cache", "reset_running"};
+  if (!list.is_list()) {
+    errors.push_back({.field = "actions",
+                      .message = "found " + list.describe() + ", expected a list",
+                      .where = list.where()});
+    return;
+  }
   for (const document::Node& node : list.items()) {
     document::ObjectReader reader(node, "actions", errors);
     const std::int64_t step = reader.required_integer("step", {0, 1'000'000});

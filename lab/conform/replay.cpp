@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <set>
 #include <string>
 #include <utility>
@@ -214,6 +215,15 @@ std::vector<RequestId> Replay::lose(const std::vector<core::BlockId>& blocks, Re
   return recording_.fails_lost_loads ? affected : std::vector<RequestId>();
 }
 
+/// Adds the first block of a request that did not come; false where several groups have one.
+bool Replay::add_lost(RequestId id, std::int64_t first, std::vector<core::BlockId>& lost) const {
+  const auto tables = probe_.blocks(id);
+  if (tables.size() == 1 && first < std::ssize(tables.front())) {
+    lost.push_back(tables.front()[static_cast<std::size_t>(first)]);
+  }
+  return tables.size() == 1;
+}
+
 /// KV that a step read as it was admitted, and that was not there.
 std::vector<RequestId> Replay::fail_sync_loads(const std::vector<SchedulerProbe::Scheduled>& items,
                                                Record& record) {
@@ -221,8 +231,7 @@ std::vector<RequestId> Replay::fail_sync_loads(const std::vector<SchedulerProbe:
   for (const auto& item : items) {
     const auto& entry = recording_.entries[index_.at(item.id)];
     if (entry.remote_fail && !entry.remote_steps && failed_.insert(item.id).second) {
-      blocks.push_back(
-          probe_.blocks(item.id).front()[static_cast<std::size_t>(*entry.remote_fail)]);
+      add_lost(item.id, *entry.remote_fail, blocks);
     }
   }
   return lose(blocks, record);
@@ -240,10 +249,7 @@ std::vector<RequestId> Replay::move_kv(Record& record) {
     }
     arrived.push_back(id);
     const auto& entry = recording_.entries[index_.at(id)];
-    const auto tables = probe_.blocks(id);
-    if (entry.remote_fail && tables.size() == 1) {
-      blocks.push_back(tables.front()[static_cast<std::size_t>(*entry.remote_fail)]);
-    } else if (entry.remote_fail) {
+    if (entry.remote_fail && !add_lost(id, *entry.remote_fail, blocks)) {
       failed.push_back(id);
     }
   }

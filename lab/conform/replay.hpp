@@ -83,6 +83,7 @@ class Replay {
   std::vector<RequestId> fail_sync_loads(const std::vector<SchedulerProbe::Scheduled>& items,
                                          Record& record);
   std::vector<RequestId> move_kv(Record& record);
+  bool add_lost(RequestId id, std::int64_t first, std::vector<core::BlockId>& lost) const;
   std::vector<RequestId> lose(const std::vector<core::BlockId>& blocks, Record& record);
   std::vector<RequestId> abort_requests(std::int64_t step);
   void note_loads();

@@ -21,9 +21,9 @@ namespace ridgeline::engine::vllm::plain {
 /// Blocks of one cache group in order. The first ones may stand in a row that others hold too, or
 /// be null, where a window has moved on.
 struct BlockTable {
-  std::shared_ptr<HeldRow> row;       ///< Holds the first ones; none: they are null.
+  std::shared_ptr<HeldRow> row = {};  ///< Holds the first ones; none: they are null.
   std::int64_t num_first = 0;         ///< Number of first blocks; in a request's table, the row.
-  std::vector<core::BlockId> blocks;  ///< The blocks behind the first ones.
+  std::vector<core::BlockId> blocks = {};  ///< The blocks behind the first ones.
 
   [[nodiscard]] std::int64_t size() const { return num_first + std::ssize(blocks); }
   [[nodiscard]] core::BlockId operator[](std::int64_t i) const {

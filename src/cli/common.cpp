@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -25,6 +27,7 @@
 #include "cli/piped_input.hpp"
 #include "cli/terminal.hpp"
 #include "cli/trace_flags.hpp"
+#include "core/parse.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "report/palette.hpp"
@@ -136,6 +139,16 @@ std::vector<FlagSpec> scenario_flags(ScenarioPart part) {
                      .value = "FILE",
                      .help = "Routing and scheduling as a policy bundle of inference-sim says"});
   }
+  flags.push_back({.name = "env",
+                   .repeatable = true,
+                   .value = "NAME=VALUE",
+                   .help = "A variable that a launch script takes from outside"});
+  flags.push_back({.name = "server",
+                   .value = "N",
+                   .help = "Which server of a launch file that starts several"});
+  flags.push_back({.name = "file-kind",
+                   .value = "shell",
+                   .help = "The file is a shell's script, whatever it is called"});
   flags.push_back({.name = "latency-set",
                    .repeatable = true,
                    .value = "KEY=VALUE",
@@ -282,6 +295,38 @@ core::Result<std::vector<scenario::Override>> imported_overrides(const Arguments
 
 }  // namespace
 
+namespace {
+
+/// --env, --server and --file-kind.
+core::Result<void> read_launch_flags(const Arguments& arguments,
+                                     decltype(StatedScenario::launch)& launch) {
+  const auto refuse = [](const char* flag, const std::string& value, const char* expected) {
+    return core::fail({.field = flag,
+                       .message = fmt::format("found '{}', expected {}", value, expected),
+                       .where = {.file = "command line"}});
+  };
+  for (const std::string& word : arguments.values("env")) {
+    const std::size_t equals = word.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      return refuse("--env", word, "NAME=VALUE");
+    }
+    launch.given.emplace_back(word.substr(0, equals), word.substr(equals + 1));
+  }
+  if (const GivenFlag* const given = arguments.find("server")) {
+    launch.server = core::parse_whole<std::int64_t>(given->value);
+    if (!launch.server || *launch.server < 1) {
+      return refuse("--server", given->value, "a number from 1");
+    }
+  }
+  launch.kind = arguments.value("file-kind");
+  if (!launch.kind.empty() && launch.kind != "shell") {
+    return refuse("--file-kind", launch.kind, "shell");
+  }
+  return {};
+}
+
+}  // namespace
+
 core::Result<StatedScenario> stated_scenario(const Arguments& given, scenario::Purpose purpose) {
   Arguments named = given;
   if (purpose != scenario::Purpose::kLook) {
@@ -336,6 +381,9 @@ core::Result<StatedScenario> stated_scenario(const Arguments& given, scenario::P
       .file = {}, .overrides = std::move(overrides), .warnings = flag_warnings(arguments)};
   if (!arguments.positionals.empty()) {
     stated.file = arguments.positionals.front();
+  }
+  if (const auto read = read_launch_flags(arguments, stated.launch); !read) {
+    return core::fail(read.error());
   }
   return stated;
 }

@@ -24,6 +24,9 @@ namespace {
 /// Whether a file is a trace, not a scenario: its content has a trace's format, and not a
 /// scenario's keys.
 bool is_trace(const std::string& path) {
+  if (path.ends_with(".sh")) {
+    return false;  // A launch script, whatever its first line looks like.
+  }
   std::error_code failure;
   const std::string file = document::path_to_open(path);
   const auto status = std::filesystem::status(file, failure);

@@ -14,13 +14,11 @@
 
 #include "core/parse.hpp"
 #include "core/result.hpp"
-#include "core/shell_word.hpp"
 #include "deploy/layout.hpp"
 #include "deploy/paths.hpp"
 #include "document/document.hpp"
 #include "document/json_writer.hpp"
 #include "document/node_json.hpp"
-#include "document/reader.hpp"
 #include "scenario/foreign_flags.hpp"
 #include "scenario/nested_members.hpp"
 #include "scenario/options.hpp"
@@ -29,17 +27,6 @@ namespace ridgeline::deploy {
 namespace {
 
 using document::Node;
-
-const scenario::ForeignProgram& vllm() {
-  static const scenario::ForeignProgram& program = scenario::foreign_program("vllm");
-  return program;
-}
-
-std::string one_line(const Node& node) {
-  document::JsonWriter json(document::JsonWriter::Layout::kOneLine);
-  document::write(node, json);
-  return json.text();
-}
 
 /// A map without one of its keys.
 Node without(const Node& map, std::string_view key) {
@@ -122,192 +109,13 @@ const OptionValue* find_value(std::span<const OptionValue> options, std::string_
   return found == options.end() ? nullptr : &*found;
 }
 
-/// Without dashes and value; a short flag by its long name, or nothing.
-std::string long_name(std::string_view word) {
-  const std::string_view typed = word.substr(0, word.find('='));
-  if (typed.starts_with("--")) {
-    return std::string(typed.substr(2));
-  }
-  const std::string_view letters = typed.substr(1);
-  const auto& rows = vllm().options;
-  const auto row = std::ranges::find_if(rows, [&](const scenario::StatedOption& option) {
-    const scenario::ForeignFlag* whole = option.member.empty() ? nullptr : vllm().find(option.flag);
-    return letters == (whole == nullptr ? option.short_flag : whole->short_name);
-  });
-  return row == rows.end() ? std::string() : row->flag;
-}
-
-/// Reads the words of one command line.
-class WordReader {
- public:
-  explicit WordReader(core::Errors& errors) : errors_(errors) {}
-
-  void read(std::span<const Word> words) {
-    for (std::size_t i = 0; i < words.size(); ++i) {
-      const Word& word = words[i];
-      if (!core::is_flag_word(word.text)) {
-        note(word, "found, expected a flag", "");
-        continue;
-      }
-      const std::size_t equals = word.text.find('=');
-      const std::string name = long_name(word.text);
-      std::optional<Word> value;
-      if (equals != std::string::npos) {
-        value = Word{.text = word.text.substr(equals + 1), .where = word.where};
-      } else if (i + 1 < words.size() && !core::is_flag_word(words[i + 1].text)) {
-        value = words[++i];
-      }
-      if (name.empty()) {
-        note(word, "no such flag is read", "flags are spelt out with two dashes");
-      } else {
-        take(name, value, word);
-      }
-    }
-  }
-
-  void read_variables(std::span<const Word> variables) {
-    for (const Word& word : variables) {
-      const std::size_t equals = word.text.find('=');
-      const std::string name = word.text.substr(0, equals);
-      const auto row = std::ranges::find(vllm().options, name, &scenario::StatedOption::variable);
-      if (name.empty() || equals == std::string::npos || row == vllm().options.end()) {
-        continue;  // A variable of the machine, not of the engine.
-      }
-      std::string text = word.text.substr(equals + 1);
-      for (const auto& [ours, theirs] : row->values) {
-        if (theirs == text) {
-          text = ours;
-          break;
-        }
-      }
-      const bool is_switch = text == "true" || text == "false";
-      give(row->option,
-           is_switch ? Node::boolean(text == "true", word.where) : Node::string(text, word.where),
-           word);
-    }
-  }
-
-  OptionNodes options;
-
- private:
-  void note(const Word& word, std::string message, std::string hint) {
-    errors_.push_back({.field = word.text.substr(0, word.text.find('=')),
-                       .message = std::move(message),
-                       .where = word.where,
-                       .hint = std::move(hint)});
-  }
-
-  void give(const std::string& option, Node value, const Word& word) {
-    if (std::ranges::find(options, option, &std::pair<std::string, Node>::first) != options.end()) {
-      note(word, "given twice", "");
-      return;
-    }
-    options.emplace_back(option, std::move(value));
-  }
-
-  void take(const std::string& name, const std::optional<Word>& value, const Word& word) {
-    const bool is_off = name.starts_with("no-");
-    const std::string plain = is_off ? name.substr(3) : name;
-    const auto& rows = vllm().options;
-    const auto row = std::ranges::find(rows, plain, &scenario::StatedOption::flag);
-    if (row == rows.end()) {
-      if (std::ranges::find(vllm().in_deployments, plain) == vllm().in_deployments.end()) {
-        unknown(plain, word);
-      }
-      return;
-    }
-    if (!row->member.empty()) {
-      take_json(plain, value, word);
-      return;
-    }
-    const scenario::Option& option = *scenario::find_option(row->option);
-    if (option.is_switch() && !value) {
-      give(row->option, Node::boolean(!is_off, word.where), word);
-    } else if (option.is_switch() || is_off) {
-      note(word, "is a switch, expected no value", "");
-    } else if (!value) {
-      note(word, "expected a value", std::string(option.example));
-    } else if (option.kind() == "map") {
-      if (auto json = json_of(*value, word)) {
-        give(row->option, std::move(*json), word);
-      }
-    } else {
-      give(row->option, typed_node(option, *value), word);
-    }
-  }
-
-  std::optional<Node> json_of(const Word& value, const Word& word) {
-    auto json = document::parse_json(value.text, value.where.file);
-    if (!json || !json->is_map()) {
-      note(word, fmt::format("found {}, expected a map in JSON", core_quote(value.text)), "");
-      return std::nullopt;
-    }
-    return *json;
-  }
-
-  static std::string core_quote(std::string_view text) { return fmt::format("\"{}\"", text); }
-
-  /// A flag whose JSON has options as members.
-  void take_json(const std::string& flag, const std::optional<Word>& value, const Word& word) {
-    const auto json = value ? json_of(*value, word) : std::nullopt;
-    if (!json) {
-      if (!value) {
-        note(word, "expected a value", "{\"cudagraph_mode\": \"FULL_DECODE_ONLY\"}");
-      }
-      return;
-    }
-    take_members(flag, *json, "", word);
-  }
-
-  void take_members(const std::string& flag,
-                    const Node& map,
-                    const std::string& before,
-                    const Word& word) {
-    for (const Node::Member& member : map.members()) {
-      const std::string path = before + member.key;
-      const auto row =
-          std::ranges::find_if(vllm().options, [&](const scenario::StatedOption& other) {
-            return other.flag == flag && other.member == path;
-          });
-      if (row != vllm().options.end()) {
-        give(row->option, member.value, word);
-      } else if (member.value.is_map()) {
-        take_members(flag, member.value, path + ".", word);
-      } else {
-        note(word, fmt::format("its member {} is not modelled", path), "");
-      }
-    }
-  }
-
-  void unknown(const std::string& name, const Word& word) {
-    std::vector<std::string> known = vllm().in_deployments;
-    for (const scenario::StatedOption& row : vllm().options) {
-      if (!row.flag.empty()) {
-        known.push_back(row.flag);
-      }
-    }
-    const auto near = document::nearest(name, known);
-    note(word,
-         "is no flag that a deployment file is read for",
-         near ? fmt::format("did you mean --{}?", *near)
-              : fmt::format("take it out, or say it to ridgeline: `ridgeline help coming-from`"));
-  }
-
-  core::Errors& errors_;
-};
-
-OptionNodes read_vllm(std::span<const Word> words,
-                      std::span<const Word> variables,
-                      core::Errors& errors) {
-  WordReader reader(errors);
-  reader.read(words);
-  reader.read_variables(variables);
-  return std::move(reader.options);
-}
-
 }  // namespace
 
-const Dialect kVllmDialect = {.engine = "vllm", .read = read_vllm};
+std::string one_line(const Node& node) {
+  document::JsonWriter json(document::JsonWriter::Layout::kOneLine);
+  document::write(node, json);
+  return json.text();
+}
 
 const scenario::StatedOption* Dialect::stated(std::string_view option) const {
   return scenario::foreign_program(engine).stated(option);

@@ -35,18 +35,16 @@ using OptionNodes = std::vector<std::pair<std::string, document::Node>>;
 /// A whole number of 0 or more, of a text that is one.
 [[nodiscard]] std::optional<std::int64_t> read_count(std::string_view text);
 
+/// The JSON of a node on one line, as a flag's value.
+[[nodiscard]] std::string one_line(const document::Node& node);
+
 /// The value of a word as the option takes it: a number where it is one.
 [[nodiscard]] document::Node typed_node(const scenario::Option& option, const Word& word);
 
-/// The command line of an engine's server, in both directions: by the `options` of its file in
+/// How the command line of an engine's server is written: by the `options` of its file in
 /// data/flags.
 struct Dialect {
   std::string_view engine;  ///< "vllm"
-  /// What the words of a command line, behind the network, and the variables ("NAME=VALUE") give.
-  /// Unknown flags are noted with the nearest.
-  OptionNodes (*read)(std::span<const Word> words,
-                      std::span<const Word> variables,
-                      core::Errors& errors);
 
   /// How it states an option of the section `engine`; null where no flag says it.
   [[nodiscard]] const scenario::StatedOption* stated(std::string_view option) const;
@@ -57,8 +55,8 @@ struct Dialect {
            Role& role,
            core::Errors& errors) const;
 };
-extern const Dialect kVllmDialect;
-extern const Dialect kSglangDialect;
+inline constexpr Dialect kVllmDialect = {.engine = "vllm"};
+inline constexpr Dialect kSglangDialect = {.engine = "sglang"};
 /// Dialect of an engine's name; null where no target is written for it.
 [[nodiscard]] const Dialect* find_dialect(std::string_view engine);
 

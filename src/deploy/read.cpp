@@ -1,28 +1,37 @@
 #include "deploy/read.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/article.hpp"
 #include "core/result.hpp"
 #include "deploy/flags.hpp"
 #include "deploy/header.hpp"
 #include "deploy/images.hpp"
+#include "deploy/launch.hpp"
+#include "deploy/launch_flags.hpp"
 #include "deploy/layout.hpp"
 #include "deploy/paths.hpp"
 #include "deploy/registry.hpp"
-#include "deploy/shell.hpp"
+#include "deploy/script.hpp"
 #include "deploy/targets.hpp"
 #include "document/document.hpp"
 #include "model/network_id.hpp"
+#include "scenario/foreign_flags.hpp"
 #include "scenario/options.hpp"
+#include "scenario/scenario.hpp"
 
 namespace ridgeline::deploy {
 namespace {
@@ -77,38 +86,84 @@ std::int64_t count_in(const OptionNodes& options, std::string_view path) {
 }
 
 bool are_same(const OptionNodes& one, const OptionNodes& other) {
-  return std::ranges::equal(one, other, [](const auto& a, const auto& b) {
+  return std::ranges::is_permutation(one, other, [](const auto& a, const auto& b) {
     return a.first == b.first && scenario::flow_text(a.second) == scenario::flow_text(b.second);
   });
+}
+
+/// "a.sh:4"
+std::string place_text(const core::Location& where) {
+  return where.line == 0 ? where.file.text() : fmt::format("{}:{}", where.file.text(), where.line);
+}
+
+/// The name by which a path of a machine is a network of the catalogue: ORG/NAME of the hub's cache
+/// ("models--ORG--NAME/snapshots/HASH"), else its last part.
+std::string name_in_path(std::string_view path) {
+  while (path.ends_with('/')) {
+    path.remove_suffix(1);
+  }
+  constexpr std::string_view kCached = "models--";
+  if (const std::size_t cached = path.find(kCached); cached != std::string_view::npos) {
+    std::string name(path.substr(cached + kCached.size()));
+    name = name.substr(0, name.find('/'));
+    if (const std::size_t dashes = name.find("--"); dashes != std::string::npos) {
+      name.replace(dashes, 2, "/");
+    }
+    return name;
+  }
+  return std::string(path.substr(path.rfind('/') + 1));
 }
 
 /// Puts the servers of a file into the scenario that its "#:" lines begin.
 class Assembly {
  public:
-  Assembly(Node assumed, std::vector<ServerFound> servers)
-      : scenario_(std::move(assumed)), servers_(std::move(servers)) {}
+  Assembly(Node assumed,
+           std::vector<ServerFound> servers,
+           Script script,
+           const LaunchChoice& choice)
+      : scenario_(std::move(assumed)),
+        servers_(std::move(servers)),
+        script_(std::move(script)),
+        choice_(choice),
+        is_ours_(!scenario_.members().empty()) {}
 
-  core::Result<Node> run() {
+  core::Result<Deployed> run() {
+    choose_server();
     name_version();
-    name_network();
-    const Dialect* dialect = find_dialect(engine_name());
-    if (dialect == nullptr) {
+    const std::string engine = engine_name();
+    if (engine != "vllm" && engine != "sglang" && engine != "tensorrt-llm") {
       return core::fail({.field = std::string(kEngineVersion),
-                         .message = fmt::format("deployments of {} are not read", engine_name()),
+                         .message = fmt::format("deployments of {} are not read", engine),
                          .where = value_at(scenario_, kEngineVersion)->where()});
     }
     for (const ServerFound& server : servers_) {
-      options_.push_back(dialect->read(server.words, server.variables, errors_));
-      check_gpus(server, options_.back());
+      launches_.push_back(
+          read_launch({.engine = server.engine.empty() ? engine : std::string_view(server.engine),
+                       .words = server.words,
+                       .variables = server.variables,
+                       .version = version(),
+                       .files = &script_.files,
+                       .needs_acceptance = choice_.needs_acceptance},
+                      errors_));
+    }
+    raise_version();
+    settle();
+    if (errors_.empty()) {
+      name_network();
+      for (std::size_t i = 0; i < servers_.size(); ++i) {
+        check_gpus(servers_[i], launches_[i]);
+      }
     }
     if (errors_.empty()) {
       put_options();
       put_replicas();
     }
     if (!errors_.empty()) {
+      shorten();
       return core::fail(std::move(errors_));
     }
-    return std::move(scenario_);
+    warn_of_notes();
+    return Deployed{.scenario = std::move(scenario_), .warnings = std::move(script_.warnings)};
   }
 
  private:
@@ -118,29 +173,291 @@ class Assembly {
   void set(std::string_view path, std::int64_t count) {
     set(path, Node::integer(count, servers_.front().network.where));
   }
+  void warn(std::string_view code, std::string message) {
+    script_.warnings.push_back({.code = std::string(code), .message = std::move(message)});
+  }
 
-  [[nodiscard]] std::string engine_name() const {
+  [[nodiscard]] std::string version_text() const {
     const Node* version = value_at(scenario_, kEngineVersion);
-    const std::string text =
-        version != nullptr && version->is_string() ? version->as_string() : "vllm";
-    return text.substr(0, text.find('@'));
+    return version != nullptr && version->is_string() ? version->as_string() : std::string();
+  }
+  [[nodiscard]] std::string engine_name() const {
+    const std::string text = version_text();
+    return text.empty() ? "vllm" : text.substr(0, text.find('@'));
+  }
+  [[nodiscard]] std::optional<scenario::Version> version() const {
+    return version_text().find('@') == std::string::npos ? std::nullopt
+                                                         : scenario::parse_version(version_text());
+  }
+
+  /// --server N of a file with several.
+  void choose_server() {
+    if (choice_.server) {
+      const auto at = static_cast<std::size_t>(*choice_.server - 1);
+      if (at < servers_.size()) {
+        servers_ = {servers_[at]};
+        servers_.front().role = "serve";
+      } else {
+        errors_.push_back(
+            {.field = "--server",
+             .message = fmt::format("found {}, expected 1 to {}", *choice_.server, servers_.size()),
+             .where = {.file = "command line"}});
+      }
+    }
   }
 
   /// An image of another version than the one that is assumed is what runs.
   void name_version() {
-    const auto& image = servers_.front().image;
+    const ServerFound& first = servers_.front();
+    if (value_at(scenario_, kEngineVersion) == nullptr && !first.engine.empty() &&
+        first.engine != "vllm") {
+      set(kEngineVersion, Node::string(first.engine, first.network.where));
+    }
+    const auto& image = first.image;
     const auto version = image ? version_of_image(image->text) : std::nullopt;
     if (!version) {
+      if (image && !first.engine.empty()) {
+        warn("W-engine-version",
+             fmt::format("the image {} says no version of the engine that is known: "
+                         "--engine-version states it",
+                         shown(image->text)));
+      }
       return;
     }
-    const Node* assumed = value_at(scenario_, kEngineVersion);
-    const std::string text =
-        assumed != nullptr && assumed->is_string() ? assumed->as_string() : std::string();
+    const std::string text = version_text();
     const auto cut = text.find('@');
     if (cut == std::string::npos ||
         image_of(text.substr(0, cut), text.substr(cut + 1)) != image->text) {
       set(kEngineVersion,
           Node::string(fmt::format("{}@{}", engine_name(), *version), image->where));
+    }
+  }
+
+  /// A launch that states no version, but flags of later releases than the one that is assumed, is
+  /// of such a release.
+  void raise_version() {
+    std::optional<scenario::Version> since;
+    for (const LaunchOptions& launch : launches_) {
+      since = std::max(since, launch.since);
+    }
+    const scenario::EngineSection standard;
+    if (since && version_text().empty() && engine_name() == "vllm" &&
+        scenario::parse_version(standard.version) < since) {
+      const std::string text = fmt::format("vllm@{}.{}", since->first, since->second);
+      warn("W-engine-version",
+           fmt::format("the launch names no version: {}, the first that is known to have all its "
+                       "flags; --engine-version states it",
+                       text));
+      set(kEngineVersion, Node::string(text, servers_.front().network.where));
+    }
+  }
+
+  // ---- Several servers
+
+  /// Names what has no value and what is not decided; then makes of equal servers one.
+  void settle() {
+    refuse_unknown();
+    for (std::size_t i = 0; i < servers_.size(); ++i) {
+      ServerFound& server = servers_[i];
+      if (server.network.text.empty()) {
+        const core::Location where = server.network.where;
+        server.network = launches_[i].network;
+        if (server.network.text.empty()) {
+          server.network.where = where;
+        }
+      }
+      if (!launches_[i].role.empty()) {
+        server.role = launches_[i].role;
+      }
+    }
+    if (script_.commands.empty() || !errors_.empty()) {
+      return;
+    }
+    drop_parts();
+    for (std::size_t i = 1; i < servers_.size();) {
+      const auto same = first_alike(i);
+      if (!same) {
+        ++i;
+        continue;
+      }
+      if (servers_[i].loop_line != 0 && servers_[i].place == servers_[*same].place) {
+        errors_.push_back({.message = fmt::format("the loop of line {} starts the same server at "
+                                                  "the same place, one after the other",
+                                                  servers_[i].loop_line),
+                           .where = servers_[i].network.where});
+        return;
+      }
+      ++servers_[*same].replicas;
+      servers_.erase(servers_.begin() + static_cast<std::ptrdiff_t>(i));
+      launches_.erase(launches_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    if (servers_.size() == 2 && servers_[0].role == "decode" && servers_[1].role == "prefill") {
+      std::swap(servers_[0], servers_[1]);
+      std::swap(launches_[0], launches_[1]);
+    }
+    const bool is_apart =
+        servers_.size() == 2 && servers_[0].role == "prefill" && servers_[1].role == "decode";
+    if (servers_.size() > 1 && !is_apart) {
+      refuse_several();
+    } else if (servers_.size() == 1 && servers_.front().role != "serve") {
+      warn("W-not-modelled",
+           fmt::format("the file has the {} servers alone: they are read as whole ones",
+                       servers_.front().role));
+      servers_.front().role = "serve";
+    }
+  }
+
+  /// The first server that is like the one at `at`.
+  [[nodiscard]] std::optional<std::size_t> first_alike(std::size_t at) const {
+    for (std::size_t i = 0; i < at; ++i) {
+      if (servers_[i].engine == servers_[at].engine && servers_[i].role == servers_[at].role &&
+          servers_[i].network.text == servers_[at].network.text &&
+          servers_[i].gpus == servers_[at].gpus &&
+          are_same(launches_[i].options, launches_[at].options) &&
+          std::ranges::is_permutation(launches_[i].not_modelled,
+                                      launches_[at].not_modelled,
+                                      {},
+                                      &LaunchNote::what,
+                                      &LaunchNote::what)) {
+        return i;
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// Ranks that another command's replica has on other nodes.
+  void drop_parts() {
+    const bool has_whole =
+        std::ranges::any_of(launches_, [](const LaunchOptions& launch) { return !launch.is_part; });
+    for (std::size_t i = launches_.size(); has_whole && i-- > 0;) {
+      if (launches_[i].is_part) {
+        servers_.erase(servers_.begin() + static_cast<std::ptrdiff_t>(i));
+        launches_.erase(launches_.begin() + static_cast<std::ptrdiff_t>(i));
+      }
+    }
+  }
+
+  void refuse_several() {
+    std::string lines;
+    for (const ServerFound& server : servers_) {
+      lines += fmt::format("{}{}", lines.empty() ? "" : ", ", server.network.where.line);
+    }
+    errors_.push_back(
+        {.field = "launches",
+         .message = fmt::format("the file starts several servers, of lines {}, that "
+                                "are no replicas: each differs in more than its place",
+                                lines),
+         .where = servers_[1].network.where,
+         .hint = "--server 1 reads the first alone"});
+  }
+
+  void refuse_unknown() {
+    std::vector<std::string> names;
+    std::vector<std::string> placeholders;
+    core::Location where;
+    std::string flag;
+    const auto add = [&](const LaunchNote& note) {
+      const bool is_placeholder = note.what.starts_with('<') ||
+                                  note.what.find("YOUR") != std::string::npos ||
+                                  note.what.starts_with('.');
+      auto& to = is_placeholder ? placeholders : names;
+      if (std::ranges::find(to, note.what) == to.end()) {
+        to.push_back(note.what);
+      }
+      where = where.line == 0 ? note.where : where;
+      flag = flag.empty() && is_placeholder ? note.why : flag;
+    };
+    std::vector<std::string> conditions;
+    for (std::size_t i = 0; i < servers_.size(); ++i) {
+      for (const LaunchNote& note : launches_[i].unknown) {
+        add(note);
+      }
+      for (std::string& name : unknowns_in(launches_[i].network.text)) {
+        add({.what = std::move(name), .why = {}, .where = launches_[i].network.where});
+      }
+      const std::string& condition = servers_[i].condition;
+      if (!condition.empty() && !is_ours_ && std::ranges::find(conditions, condition) == conditions.end()) {
+        conditions.push_back(condition);
+        errors_.push_back(
+            {.field = "launch",
+             .message = fmt::format("stands under {}, which is not decided", condition),
+             .where = launches_[i].network.where,
+             .hint = "--env NAME=VALUE for what it asks"});
+      }
+    }
+    if (!placeholders.empty()) {
+      errors_.push_back(
+          {.field = flag.empty() ? placeholders.front() : flag,
+           .message = fmt::format("stands for what is yours: {}", fmt::join(placeholders, ", ")),
+           .where = where,
+           .hint = "put it into the file"});
+    }
+    if (!names.empty()) {
+      errors_.push_back(
+          {.field = names.front(),
+           .message = fmt::format(
+               "the file gives no value to {}{}", fmt::join(names, ", "), reasons_of(names)),
+           .where = where,
+           .hint = fmt::format("--env {}=VALUE", names.front())});
+    }
+  }
+
+  /// The conditions that the variables hang on.
+  [[nodiscard]] std::string reasons_of(const std::vector<std::string>& names) const {
+    std::string text;
+    for (const std::string& name : names) {
+      if (const auto reason = script_.reasons.find(name); reason != script_.reasons.end()) {
+        text += fmt::format("; {} hangs on {}", name, reason->second);
+      }
+    }
+    return text;
+  }
+
+  /// At most 20 problems, in the order of their places, then a count; each once.
+  void shorten() {
+    constexpr std::size_t kMost = 20;
+    std::ranges::stable_sort(
+        errors_, {}, [](const core::Error& error) { return error.where.line; });
+    core::Errors kept;
+    for (core::Error& error : errors_) {
+      const bool is_new = std::ranges::none_of(kept, [&](const core::Error& other) {
+        return other.field == error.field && other.message == error.message;
+      });
+      if (is_new) {
+        kept.push_back(std::move(error));
+      }
+    }
+    errors_ = std::move(kept);
+    if (errors_.size() > kMost) {
+      const std::size_t more = errors_.size() - kMost;
+      errors_.resize(kMost);
+      errors_.push_back({.message = fmt::format("and {} more", more)});
+    }
+  }
+
+  // ---- What is in no scenario
+
+  /// One warning for each reason: W-not-modelled, and W-ignored-flag where little hangs on it.
+  void warn_of_notes() {
+    for (const auto& [code, notes] : {std::pair("W-not-modelled", &LaunchOptions::not_modelled),
+                                      std::pair("W-ignored-flag", &LaunchOptions::ignored)}) {
+      std::vector<std::pair<std::string, std::string>> said;  // Reasons, and what has them.
+      for (const LaunchOptions& launch : launches_) {
+        for (const LaunchNote& note : launch.*notes) {
+          auto found =
+              std::ranges::find(said, note.why, &std::pair<std::string, std::string>::first);
+          if (found == said.end()) {
+            found = said.emplace(said.end(), note.why, "");
+          }
+          if (found->second.find(note.what) == std::string::npos) {
+            found->second += fmt::format(
+                "{}{} ({})", found->second.empty() ? "" : ", ", note.what, place_text(note.where));
+          }
+        }
+      }
+      for (const auto& [why, what] : said) {
+        warn(code, fmt::format("{}: {}", what, why));
+      }
     }
   }
 
@@ -150,7 +467,8 @@ class Assembly {
     if (network.text.empty()) {
       errors_.push_back({.field = "model",
                          .message = "found no network behind the server's command",
-                         .where = network.where});
+                         .where = network.where,
+                         .hint = "--model of the server"});
       return;
     }
     const Node* model = scenario_.find("model");
@@ -160,10 +478,21 @@ class Assembly {
         return;
       }
     }
-    set("model", Node::string(network.text, network.where));
+    std::string name = network.text;
+    std::error_code error;
+    const bool is_path = name.starts_with('/') || name.starts_with('.') || name.starts_with('~') ||
+                         std::ranges::count(name, '/') > 1;
+    if (is_path && !std::filesystem::exists(name, error)) {
+      if (std::string last = name_in_path(name); model::network_id(last)) {
+        warn("W-network-path", fmt::format("{} is not here: read as {}", name, last));
+        name = std::move(last);
+      }
+    }
+    set("model", Node::string(name, network.where));
   }
 
-  void check_gpus(const ServerFound& server, const OptionNodes& options) {
+  void check_gpus(const ServerFound& server, const LaunchOptions& launch) {
+    const OptionNodes& options = launch.options;
     std::int64_t gpus = 1;
     for (const std::string_view path : {"engine.tensor_parallel_size",
                                         "engine.pipeline_parallel_size",
@@ -176,43 +505,59 @@ class Assembly {
     if (shares) {
       gpus /= count_in(options, "engine.data_parallel_size");
     }
-    if (server.gpus && *server.gpus != gpus) {
-      errors_.push_back({.message = fmt::format(
-                             "a replica has {} GPUs, and its flags ask for {}", *server.gpus, gpus),
-                         .where = server.network.where});
+    const std::int64_t has = server.gpus.value_or(0) * launch.nodes;
+    if (has > gpus && !script_.commands.empty()) {
+      warn("W-idle-gpus",
+           fmt::format("{} of {} GPUs are idle: the flags ask for {}", has - gpus, has, gpus));
+    } else if (server.gpus && has != gpus) {
+      errors_.push_back(
+          {.message = fmt::format("a replica has {} GPUs, and its flags ask for {}", has, gpus),
+           .where = server.network.where});
     }
   }
 
   void put_options() {
     const Node* pools = value_at(scenario_, kPools);
+    const bool is_apart = servers_.size() > 1;
+    if (pools == nullptr && is_apart &&
+        !are_same(launches_.front().options, launches_.back().options)) {
+      std::vector<Node> both;
+      for (const ServerFound& server : servers_) {
+        both.push_back(Node::map({{.key = "name",
+                                   .value = Node::string(server.role, server.network.where),
+                                   .where = server.network.where}},
+                                 server.network.where));
+      }
+      set(kPools, Node::list(std::move(both), servers_.front().network.where));
+      pools = value_at(scenario_, kPools);
+    }
     if (pools != nullptr && pools->is_list() && pools->items().size() == servers_.size()) {
       std::vector<Node> items = pools->items();
       for (std::size_t i = 0; i < items.size(); ++i) {
-        for (const auto& [option, value] : options_[i]) {
-          items[i] = with_value(items[i], option.substr(kEngineSection.size() + 1), value);
+        for (const auto& [option, value] : launches_[i].options) {
+          if (option == "set") {
+            set(option, value);
+          } else {
+            items[i] = with_value(items[i], option.substr(kEngineSection.size() + 1), value);
+          }
         }
-        if (count_at(items[i], "instances").value_or(1) != servers_[i].replicas) {
-          items[i] = with_value(items[i], "instances", Node::integer(servers_[i].replicas, {}));
+        const std::int64_t ranks = count_in(launches_[i].options, "engine.data_parallel_size");
+        const std::int64_t count = servers_[i].replicas * (script_.commands.empty() ? 1 : ranks);
+        if (count_at(items[i], "instances").value_or(1) != count) {
+          items[i] = with_value(items[i], "instances", Node::integer(count, {}));
         }
       }
       set(kPools, Node::list(std::move(items), pools->where()));
       return;
     }
-    if (servers_.size() > 1 && !are_same(options_.front(), options_.back())) {
-      errors_.push_back({.message =
-                             "prefill and decode differ in their flags, and no cluster.pools "
-                             "behind \"#:\" says which is which",
-                         .where = servers_.back().network.where});
-      return;
-    }
-    for (const auto& [option, value] : options_.front()) {
+    for (const auto& [option, value] : launches_.front().options) {
       set(option, value);
     }
   }
 
   /// Numbers of instances, where they are not what is assumed: one for each data-parallel rank.
   void put_replicas() {
-    const std::int64_t ranks = count_in(options_.front(), "engine.data_parallel_size");
+    const std::int64_t ranks = count_in(launches_.front().options, "engine.data_parallel_size");
     const bool is_apart = servers_.size() > 1;
     std::int64_t replicas = 0;
     for (const ServerFound& server : servers_) {
@@ -235,7 +580,10 @@ class Assembly {
 
   Node scenario_;
   std::vector<ServerFound> servers_;
-  std::vector<OptionNodes> options_;
+  Script script_;  ///< Without commands where the file is no script.
+  const LaunchChoice& choice_;
+  bool is_ours_;  ///< Written by `deploy`: its conditions ask for the node, and all nodes run.
+  std::vector<LaunchOptions> launches_;
   core::Errors errors_;
 };
 
@@ -266,17 +614,55 @@ core::Result<std::optional<std::vector<ServerFound>>> servers_of_document(const 
   return std::nullopt;
 }
 
-bool is_script(std::string_view path) {
-  return path.ends_with(".sh");
+/// The server of an engine's own file of flags; nothing where the document is none.
+std::optional<ServerFound> server_of_config(const Node& document) {
+  if (document.find("engine") != nullptr || document.find("gpu") != nullptr ||
+      document.find("workload") != nullptr) {
+    return std::nullopt;
+  }
+  for (const std::string_view engine : {"vllm", "sglang"}) {
+    bool has_network = false;
+    bool has_more = false;
+    const bool are_flags = std::ranges::all_of(document.members(), [&](const Node::Member& member) {
+      const bool is_network = member.key.starts_with("model");
+      has_network = has_network || is_network;
+      has_more = has_more || (!is_network && member.key != "seed");
+      return is_launch_flag(engine, member.key);
+    });
+    if (are_flags && has_network && has_more) {
+      return ServerFound{.role = "serve",
+                         .engine = std::string(engine),
+                         .network = {.text = {}, .where = document.where()},
+                         .words = words_of_config(engine, document)};
+    }
+  }
+  return std::nullopt;
+}
+
+bool is_script(std::string_view text, std::string_view path) {
+  constexpr std::array<std::string_view, 5> kEndings = {
+      ".sh", ".bash", ".sbatch", ".slurm", ".zsh"};
+  return text.starts_with("#!") || std::ranges::any_of(kEndings, [&](std::string_view ending) {
+           return path.ends_with(ending);
+         });
 }
 
 }  // namespace
 
-core::Result<std::optional<Node>> scenario_in(const std::string& text, const std::string& file) {
+core::Result<std::optional<Deployed>> scenario_in(const std::string& text,
+                                                  const std::string& file,
+                                                  const LaunchChoice& choice) {
   std::vector<ServerFound> servers;
-  if (is_script(file)) {
+  Script script;
+  if (choice.kind == "shell" || (choice.kind.empty() && is_script(text, file))) {
     core::Errors errors;
-    servers = servers_of_script(text, file, errors);
+    script = read_script(text, {.file = file}, choice.given, errors);
+    servers = servers_of_script(script, errors);
+    if (servers.empty() && errors.empty()) {
+      errors.push_back({.message = "found no command that starts a server",
+                        .where = {.file = file},
+                        .hint = "vllm serve NETWORK ..., or a scenario as .yaml or .json"});
+    }
     if (!errors.empty()) {
       return core::fail(std::move(errors));
     }
@@ -285,35 +671,39 @@ core::Result<std::optional<Node>> scenario_in(const std::string& text, const std
     if (!document || !document->is_map()) {
       return std::nullopt;  // The scenario's reader says what is wrong with it.
     }
-    auto found = servers_of_document(*document);
-    if (!found) {
-      return core::fail(std::move(found).error());
+    if (auto server = server_of_config(*document)) {
+      servers.push_back(std::move(*server));
+    } else {
+      auto found = servers_of_document(*document);
+      if (!found) {
+        return core::fail(std::move(found).error());
+      }
+      if (!*found) {
+        return std::nullopt;
+      }
+      servers = std::move(**found);
     }
-    if (!*found) {
-      return std::nullopt;
-    }
-    servers = std::move(**found);
   }
   auto assumed = assumed_in(text, file);
   if (!assumed) {
     return core::fail(std::move(assumed).error());
   }
-  auto scenario = Assembly(std::move(*assumed), std::move(servers)).run();
-  if (!scenario) {
-    return core::fail(std::move(scenario).error());
+  auto deployed =
+      Assembly(std::move(*assumed), std::move(servers), std::move(script), choice).run();
+  if (!deployed) {
+    return core::fail(std::move(deployed).error());
   }
-  return std::move(*scenario);
+  return std::move(*deployed);
 }
 
-core::Result<std::optional<Node>> scenario_in_file(const std::string& path) {
-  if (!is_script(path) && !path.ends_with(".yaml") && !path.ends_with(".yml")) {
-    return std::nullopt;
-  }
+core::Result<std::optional<Deployed>> scenario_in_file(const std::string& path,
+                                                       const LaunchChoice& choice) {
   const auto text = document::read_file(path);
-  if (!text) {
+  const bool is_yaml = path.ends_with(".yaml") || path.ends_with(".yml");
+  if (!text || (!is_yaml && choice.kind != "shell" && !is_script(*text, path))) {
     return std::nullopt;
   }
-  return scenario_in(*text, path);
+  return scenario_in(*text, path, choice);
 }
 
 }  // namespace ridgeline::deploy

@@ -1,13 +1,11 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "core/result.hpp"
-#include "deploy/flags.hpp"
 #include "deploy/layout.hpp"
-#include "deploy/targets.hpp"
 
 namespace ridgeline::deploy {
 
@@ -24,17 +22,5 @@ namespace ridgeline::deploy {
 
 /// What a script begins with, header included.
 [[nodiscard]] std::string script_head(const Layout& layout);
-
-/// The commands of a script, each as its words: quotes taken off, lines ending in "\" joined,
-/// comments left out, nothing expanded. A quote that does not end is noted.
-[[nodiscard]] std::vector<std::vector<Word>> shell_commands(std::string_view text,
-                                                            const std::string& file,
-                                                            core::Errors& errors);
-
-/// The servers that a script starts: `vllm serve`, `docker run IMAGE serve`,
-/// `python3 -m sglang.launch_server`; those that are alike are one, with so many replicas.
-[[nodiscard]] std::vector<ServerFound> servers_of_script(std::string_view text,
-                                                         const std::string& file,
-                                                         core::Errors& errors);
 
 }  // namespace ridgeline::deploy

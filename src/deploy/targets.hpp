@@ -19,13 +19,17 @@ using File = document::NewFile;
 
 /// A server of a file that was read: its network, its words, and how many there are.
 struct ServerFound {
-  std::string role;  ///< As Role::name.
+  std::string role;         ///< As Role::name.
+  std::string engine = {};  ///< By its command; empty: not said.
   std::int64_t replicas = 1;
-  Word network = {};
+  Word network = {};                 ///< Empty: among the words.
   std::vector<Word> words = {};      ///< Behind the network.
   std::vector<Word> variables = {};  ///< "NAME=VALUE"
   std::optional<Word> image = {};
   std::optional<std::int64_t> gpus = {};  ///< GPUs of a replica, where the file says so.
+  std::string place = {};                 ///< Its GPUs and port, in which replicas differ.
+  std::string condition = {};             ///< As ScriptCommand::condition.
+  int loop_line = 0;                      ///< As ScriptCommand::loop_line.
 };
 
 /// Puts a server of a file to those before it: one more replica of the first, from which it may

@@ -34,9 +34,20 @@ Node read_file(std::string_view name) {
   return *std::move(read);
 }
 
-const Node& answers(Answer answer) {
+const Node& answers(std::string_view part) {
   static const Node kAnswers = read_file("answers.yaml");
-  return *kAnswers.find(answer == Answer::kRefused ? "refused" : "ignored");
+  return *kAnswers.find(part);
+}
+const Node& answers(Answer answer) {
+  return answers(answer == Answer::kRefused ? "refused" : "ignored");
+}
+
+std::vector<std::string> texts_of(const Node* list) {
+  std::vector<std::string> texts;
+  for (const Node& item : list == nullptr ? std::vector<Node>() : list->items()) {
+    texts.push_back(item.as_string());
+  }
+  return texts;
 }
 
 WordPairs pairs_of(const Node& map) {
@@ -68,8 +79,8 @@ constexpr std::array<TextKey<ForeignFlag>, 5> kFlagTexts = {{{"name", &ForeignFl
 bool read_key(std::string_view key, const Node& value, StatedOption& option) {
   if (key == "since" || key == "until") {
     (key == "since" ? option.since : option.until) = parse_version(value.as_string());
-  } else if (key == "always") {
-    option.always = value.as_bool();
+  } else if (key == "always" || key == "lenient") {
+    (key == "always" ? option.always : option.is_lenient) = value.as_bool();
   } else if (key == "values") {
     option.values = pairs_of(value);
   } else if (key == "otherwise") {
@@ -107,6 +118,34 @@ std::vector<Row> read_rows(const Node& list, const std::array<TextKey<Row>, NumT
     }
   }
   return rows;
+}
+
+/// The flags of launches, a row for each name of their groups.
+std::vector<LaunchFlag> read_launches(const Node& groups) {
+  constexpr std::array<std::string_view, 4> kTakes = {"none", "one", "many", "maybe"};
+  std::vector<LaunchFlag> flags;
+  for (const Node& group : groups.items()) {
+    if (const Node* means = group.find("means")) {
+      for (const auto& [name, meant] : pairs_of(*means)) {
+        flags.push_back({.name = name, .means = meant});
+      }
+      continue;
+    }
+    const auto* const takes = std::ranges::find(kTakes, group.find("takes")->as_string());
+    LaunchFlag flag{.takes = static_cast<LaunchFlag::Takes>(takes - kTakes.begin()),
+                    .answer = group.find("answer")->as_string(),
+                    .unless = texts_of(group.find("unless"))};
+    for (const auto& [key, version] :
+         {std::pair("since", &LaunchFlag::since), std::pair("until", &LaunchFlag::until)}) {
+      const Node* text = group.find(key);
+      flag.*version = text == nullptr ? std::nullopt : parse_version(text->as_string());
+    }
+    for (const std::string& name : texts_of(group.find("names"))) {
+      flags.push_back(flag);
+      flags.back().name = name;
+    }
+  }
+  return flags;
 }
 
 /// Adds an engine's own settings to its options, each a flag of its name where no row says
@@ -153,10 +192,8 @@ ForeignProgram read_program(std::string_view name) {
   add_names(program);
   const auto flags = read_rows(*file.find("flags"), kFlagTexts);
   program.flags.insert(program.flags.end(), flags.begin(), flags.end());
-  if (const Node* names = file.find("in_deployments")) {
-    for (const Node& name_node : names->items()) {
-      program.in_deployments.push_back(name_node.as_string());
-    }
+  if (const Node* groups = file.find("launches")) {
+    program.launches = read_launches(*groups);
   }
   return program;
 }
@@ -186,6 +223,15 @@ const ForeignProgram& foreign_program(std::string_view name) {
   const auto at = static_cast<std::size_t>(found - kForeignPrograms.begin());
   std::call_once(are_read[at], [&] { programs[at] = read_program(name); });
   return programs[at];
+}
+
+const LaunchVariables& launch_variables() {
+  static const LaunchVariables kVariables = {
+      .engines = texts_of(answers("variables").find("engines")),
+      .silent = texts_of(answers("variables").find("silent")),
+      .modelled = texts_of(answers("variables").find("modelled")),
+      .refused = texts_of(answers("variables").find("refused"))};
+  return kVariables;
 }
 
 std::vector<std::string> foreign_answers(Answer answer) {

@@ -37,6 +37,8 @@ struct StatedOption {
   std::string before = {};  ///< What versions before `since` call the member, or empty.
   std::optional<Version> until = {};
   bool always = false;
+  bool is_lenient =
+      false;  ///< A launch's value that is none of ours is passed over with a warning.
   std::optional<document::Node> otherwise = {};
 
   [[nodiscard]] bool is_in(Version version) const {
@@ -61,14 +63,34 @@ struct ForeignFlag {
   [[nodiscard]] std::string our_word(const std::string& value) const;
 };
 
+/// A flag of a server's own parser that states no option: a name of `launches`.
+struct LaunchFlag {
+  enum class Takes { kNone, kOne, kMany, kMaybe };
+  std::string name = {};
+  Takes takes = Takes::kOne;
+  std::string answer = {};  ///< "silent", "warned"; data/flags/vllm.yaml says which there are.
+  std::string means = {};   ///< With `answer` empty: the flag, member or option that it is.
+  std::vector<std::string> unless = {};  ///< Values with which a refused one is none.
+  std::optional<Version> since = {};
+  std::optional<Version> until = {};
+};
+
+/// Environment variables of a launch, as patterns: "VLLM_*", "VLLM_USE_V1=0".
+struct LaunchVariables {
+  std::vector<std::string> engines;   ///< Those that engines read.
+  std::vector<std::string> silent;    ///< Those among them that change no time.
+  std::vector<std::string> modelled;  ///< Those that say what holds here anyway.
+  std::vector<std::string> refused;
+};
+
 struct ForeignProgram {
   std::string title = {};  ///< "SGLang", of a server that deployments run.
   std::string verb = {};   ///< The only verb on which its flags are read; empty: all.
   /// Whether --no-NAME turns a switch off; else its flag is left out.
   bool turns_off = false;
-  std::vector<StatedOption> options = {};        ///< As a deployment has them, in its order.
-  std::vector<ForeignFlag> flags = {};           ///< With the names of `options` that are not ours.
-  std::vector<std::string> in_deployments = {};  ///< Flags there that state no option.
+  std::vector<StatedOption> options = {};  ///< As a deployment has them, in its order.
+  std::vector<ForeignFlag> flags = {};     ///< With the names of `options` that are not ours.
+  std::vector<LaunchFlag> launches = {};   ///< Flags of launches that state no option.
 
   [[nodiscard]] const ForeignFlag* find(std::string_view flag) const;
   /// The row of an option by its path, or null.
@@ -80,6 +102,9 @@ inline constexpr std::array<std::string_view, 6> kForeignPrograms = {
     "vllm", "sglang", "trtllm", "vllm-bench", "inference-sim", "aiconfigurator"};
 /// Flags of one of them. Its file is read at the first call.
 [[nodiscard]] const ForeignProgram& foreign_program(std::string_view name);
+
+/// Which environment variables of a launch are named.
+[[nodiscard]] const LaunchVariables& launch_variables();
 
 /// What is said of flags that are refused or ignored, in the order of `ridgeline help coming-from`.
 [[nodiscard]] std::vector<std::string> foreign_answers(ForeignFlag::Answer answer);

@@ -238,11 +238,17 @@ core::Result<scenario::LoadedScenario> Request::load(scenario::Purpose purpose) 
   said.overrides.insert(said.overrides.end(), over_.begin(), over_.end());
   std::optional<Node> deployed;
   if (said.file) {
-    auto found = deploy::scenario_in_file(*said.file);
+    said.launch.needs_acceptance =
+        purpose != scenario::Purpose::kLook && !states("engine.speculative_config");
+    auto found = deploy::scenario_in_file(*said.file, said.launch);
     if (!found) {
       return core::fail(std::move(found).error());
     }
-    deployed = std::move(*found);
+    if (*found) {
+      deployed = std::move((*found)->scenario);
+      said.warnings.insert(
+          said.warnings.end(), (*found)->warnings.begin(), (*found)->warnings.end());
+    }
   }
   auto loaded = deployed ? scenario::read_scenario(*deployed, said.overrides, purpose)
                          : scenario::load_scenario(said.file, said.overrides, purpose);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/result.hpp"
+#include "deploy/read.hpp"
 #include "document/document.hpp"
 #include "scenario/scenario.hpp"
 
@@ -26,7 +27,8 @@ class Request {
   struct Stated {
     std::optional<std::string> file = {};
     std::vector<scenario::Override> overrides = {};
-    core::Warnings warnings = {};  ///< Flags of other tools that mean nothing here.
+    core::Warnings warnings = {};      ///< Flags of other tools that mean nothing here.
+    deploy::LaunchChoice launch = {};  ///< How the file is read that is a launch.
   };
 
   explicit Request(const document::Node& document) : members_(document.members()) {}

@@ -86,7 +86,7 @@ inline std::string digest_in(const std::string& text, const std::string& name) {
   const auto read = deploy::scenario_in(text, name);
   EXPECT_TRUE(read) << core::to_string(read.error().front());
   EXPECT_TRUE(read->has_value());
-  return digest_of(**read);
+  return digest_of((*read)->scenario);
 }
 
 }  // namespace ridgeline::test

@@ -5,13 +5,16 @@
 #include <fmt/format.h>
 
 #include "core/result.hpp"
+#include "deploy/launch.hpp"
 #include "deploy/layout.hpp"
 #include "deploy/nginx.hpp"
 #include "deploy/pod.hpp"
+#include "deploy/script.hpp"
 #include "deploy/targets.hpp"
 #include "document/document.hpp"
 #include "document/node_builder.hpp"
 #include "document/yaml_writer.hpp"
+#include "scenario/options.hpp"
 
 namespace ridgeline::deploy {
 namespace {
@@ -99,27 +102,57 @@ bool is_compose(const Node& document) {
   return document.find("services") != nullptr;
 }
 
+/// The words of `command` or `entrypoint`: a list, or a text that is split as a shell does.
+std::vector<Word> service_words(const Node* node, core::Errors& errors) {
+  if (node == nullptr || !node->is_string()) {
+    return words_of(node, errors);
+  }
+  std::vector<Word> words;
+  for (const ScriptCommand& command :
+       read_script(node->as_string(), node->where(), {}, errors, true).commands) {
+    words.insert(words.end(), command.words.begin(), command.words.end());
+  }
+  return words;
+}
+
+/// "NAME=VALUE" of a list or a map.
+std::vector<Word> service_variables(const Node* node, core::Errors& errors) {
+  if (node == nullptr || !node->is_map()) {
+    return words_of(node, errors);
+  }
+  std::vector<Word> words;
+  for (const Node::Member& member : node->members()) {
+    words.push_back({.text = fmt::format("{}={}", member.key, scenario::flow_text(member.value)),
+                     .where = member.where});
+  }
+  return words;
+}
+
 std::vector<ServerFound> read_compose(const Node& document, core::Errors& errors) {
   std::vector<ServerFound> servers;
   for (const Node::Member& member : document.find("services")->members()) {
-    if (!member.key.starts_with(kServicePrefix)) {
-      continue;
-    }
     const Node& service = member.value;
-    ServerFound found{.role = "serve"};
-    found.words = words_of(service.find("command"), errors);
-    if (!found.words.empty()) {
-      found.network = found.words.front();
-      found.words.erase(found.words.begin());
+    const auto image = word_of(service.find("image"));
+    Container container{.image = image.value_or(Word{.text = {}, .where = member.where}),
+                        .words = service_words(service.find("entrypoint"), errors),
+                        .variables = service_variables(service.find("environment"), errors)};
+    container.has_entrypoint = !container.words.empty();
+    for (Word& word : service_words(service.find("command"), errors)) {
+      container.words.push_back(std::move(word));
     }
-    found.variables = words_of(service.find("environment"), errors);
-    found.image = word_of(service.find("image"));
-    const Node* ids =
-        below(service, {"deploy", "resources", "reservations", "devices", "device_ids"});
+    const Node* devices = below(service, {"deploy", "resources", "reservations", "devices"});
+    const Node* ids = devices == nullptr ? nullptr : below(*devices, {"device_ids"});
+    const Node* count = devices == nullptr ? nullptr : below(*devices, {"count"});
     if (ids != nullptr && ids->is_list()) {
-      found.gpus = static_cast<std::int64_t>(ids->items().size());
+      container.gpus = static_cast<std::int64_t>(ids->items().size());
+    } else if (count != nullptr && count->kind() == Node::Kind::kInteger) {
+      container.gpus = count->as_integer();
     }
-    add_alike(servers, std::move(found), errors);
+    Script script;
+    for (ServerFound& server : servers_of_container(container, script, errors)) {
+      server.replicas = replicas_of(below(service, {"deploy", "replicas"}), errors);
+      add_alike(servers, std::move(server), errors);
+    }
   }
   return servers;
 }

@@ -8,6 +8,7 @@
 #include "core/result.hpp"
 #include "deploy/layout.hpp"
 #include "deploy/pod.hpp"
+#include "deploy/script.hpp"
 #include "deploy/shell.hpp"
 #include "deploy/targets.hpp"
 #include "document/document.hpp"
@@ -117,12 +118,10 @@ ServerFound kserve_server(const Node& node, std::string role, core::Errors& erro
   for (const Word& variable : found.variables) {
     const std::string prefix = std::string(kArguments) + "=";
     if (variable.text.starts_with(prefix)) {
-      for (auto& command :
-           shell_commands(variable.text.substr(prefix.size()), variable.where.file, errors)) {
-        for (Word& word : command) {
-          word.where = variable.where;
-          found.words.push_back(std::move(word));
-        }
+      const Script script =
+          read_script(variable.text.substr(prefix.size()), variable.where, {}, errors, true);
+      for (const ScriptCommand& command : script.commands) {
+        found.words.insert(found.words.end(), command.words.begin(), command.words.end());
       }
     }
   }

@@ -212,7 +212,7 @@ void check_files(const std::vector<File>& files,
           fmt::format("{}: {}\n{}", file.name, core::to_string(read.error().front()), file.text));
     }
     RC_ASSERT(read->has_value());
-    if (digest_of(**read) != digest) {
+    if (digest_of((*read)->scenario) != digest) {
       RC_FAIL(fmt::format("{} gives another scenario:\n{}", file.name, file.text));
     }
   }

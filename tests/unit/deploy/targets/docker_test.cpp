@@ -43,7 +43,7 @@ TEST(DockerTarget, AnotherImageIsAnotherVersion) {
   text.replace(text.find("v0.15.1"), 7, "v0.18.0");
   const auto read = scenario_in(text, "run.sh");
   ASSERT_TRUE(read);
-  EXPECT_EQ((*read)->find("engine")->find("version")->as_string(), "vllm@0.18.0");
+  EXPECT_EQ((*read)->scenario.find("engine")->find("version")->as_string(), "vllm@0.18.0");
 }
 
 }  // namespace

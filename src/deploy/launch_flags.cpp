@@ -1,0 +1,850 @@
+#include "deploy/launch_flags.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/glob.hpp"
+#include "core/parse.hpp"
+#include "core/result.hpp"
+#include "core/shell_word.hpp"
+#include "core/text.hpp"
+#include "deploy/flags.hpp"
+#include "deploy/paths.hpp"
+#include "deploy/script.hpp"
+#include "document/document.hpp"
+#include "document/reader.hpp"
+#include "scenario/engine_settings.hpp"
+#include "scenario/foreign_flags.hpp"
+#include "scenario/options.hpp"
+#include "scenario/speculation.hpp"
+
+namespace ridgeline::deploy {
+namespace {
+
+using document::Node;
+using scenario::LaunchFlag;
+using Takes = LaunchFlag::Takes;
+
+std::string_view program_of(std::string_view engine) {
+  return engine == "tensorrt-llm" ? "trtllm" : engine;
+}
+
+/// What a name of a command line is.
+struct Meaning {
+  const scenario::StatedOption* row = nullptr;
+  const LaunchFlag* flag = nullptr;
+  const scenario::Option* option = nullptr;  ///< By its path, without a row.
+  std::string member = {};                   ///< A key of the flag's JSON, dotted.
+
+  [[nodiscard]] bool is_one(const Meaning& other) const {
+    return row == other.row && flag == other.flag && option == other.option &&
+           member == other.member;
+  }
+};
+
+std::string with_dashes(std::string_view name) {
+  std::string text(name);
+  std::ranges::replace(text, '_', '-');
+  return text;
+}
+
+/// All names of an engine's flags.
+class Names {
+ public:
+  explicit Names(std::string_view engine)
+      : program_(scenario::foreign_program(program_of(engine))) {
+    scenario::EngineSection section;
+    section.version = engine;
+    for (const scenario::StatedOption& row : program_.options) {
+      const scenario::Option* option = scenario::find_option(row.option);
+      if (row.flag.empty() || !scenario::applies(*option, section)) {
+        continue;
+      }
+      add(row.flag, {.row = &row});
+      if (!row.short_flag.empty()) {
+        add(row.short_flag, {.row = &row});
+      }
+    }
+    for (const LaunchFlag& flag : program_.launches) {
+      if (flag.means.empty()) {
+        add(flag.name, {.flag = &flag});
+      }
+    }
+    for (const LaunchFlag& flag : program_.launches) {
+      if (flag.means.starts_with("engine.")) {
+        add(flag.name, {.option = scenario::find_option(flag.means)});
+      } else if (!flag.means.empty()) {
+        const std::size_t dot = flag.means.find('.');
+        Meaning meaning = all_.at(flag.means.substr(0, dot));
+        meaning.member = dot == std::string::npos ? "" : flag.means.substr(dot + 1);
+        add(flag.name, std::move(meaning));
+      }
+    }
+  }
+
+  [[nodiscard]] const scenario::ForeignProgram& program() const { return program_; }
+
+  /// The meanings of all names that begin so; one where a name is that whole.
+  [[nodiscard]] std::vector<std::pair<std::string, Meaning>> find(const std::string& name) const {
+    if (const auto whole = all_.find(name); whole != all_.end()) {
+      return {*whole};
+    }
+    std::vector<std::pair<std::string, Meaning>> found;
+    for (auto at = all_.lower_bound(name); at != all_.end() && at->first.starts_with(name); ++at) {
+      const bool is_new = std::ranges::none_of(
+          found, [&](const auto& other) { return other.second.is_one(at->second); });
+      if (is_new) {
+        found.emplace_back(*at);
+      }
+    }
+    return found;
+  }
+
+  [[nodiscard]] std::vector<std::string> all() const {
+    std::vector<std::string> names;
+    for (const auto& [name, meaning] : all_) {
+      names.push_back(name);
+    }
+    return names;
+  }
+
+ private:
+  void add(const std::string& name, Meaning meaning) { all_.emplace(name, std::move(meaning)); }
+
+  const scenario::ForeignProgram& program_;
+  std::map<std::string, Meaning> all_;
+};
+
+const Names& names_of(std::string_view engine) {
+  static const std::map<std::string, Names, std::less<>> kAll = [] {
+    std::map<std::string, Names, std::less<>> all;
+    for (const std::string_view name : {"vllm", "sglang", "tensorrt-llm"}) {
+      all.emplace(name, Names(name));
+    }
+    return all;
+  }();
+  return kAll.find(engine)->second;
+}
+
+/// Why a flag is not in the scenario, as our own command line says it.
+std::string reason_of(const std::string& name) {
+  for (const std::string_view program : scenario::kForeignPrograms) {
+    const scenario::ForeignFlag* flag = scenario::foreign_program(program).find(name);
+    if (flag != nullptr && flag->answer == scenario::ForeignFlag::Answer::kRefused) {
+      std::string_view text = flag->text;
+      for (const std::string_view head : {"is not modelled: ", "has another word here: "}) {
+        text.remove_prefix(text.starts_with(head) ? head.size() : 0);
+      }
+      return std::string(text);
+    }
+  }
+  return "not in the result";
+}
+
+/// "8k" and "8K": 8000 and 8192.
+std::optional<std::int64_t> count_of(std::string_view text) {
+  std::int64_t factor = 1;
+  constexpr std::string_view kLetters = "kmg";
+  if (!text.empty()) {
+    const auto letter = static_cast<char>(std::tolower(static_cast<unsigned char>(text.back())));
+    const std::size_t power = kLetters.find(letter);
+    if (power != std::string_view::npos) {
+      for (std::size_t i = 0; i <= power; ++i) {
+        factor *= letter == text.back() ? 1000 : 1024;
+      }
+      text.remove_suffix(1);
+    }
+  }
+  const auto count = core::parse_whole<std::int64_t>(text);
+  std::int64_t product = 0;
+  return count && !__builtin_mul_overflow(*count, factor, &product) ? std::optional(product)
+                                                                    : std::nullopt;
+}
+
+/// true, false, or neither.
+std::optional<bool> truth_of(std::string_view text) {
+  const std::string word = core::lower_case(text);
+  return word == "true"    ? std::optional(true)
+         : word == "false" ? std::optional(false)
+                           : std::nullopt;
+}
+
+class Reader {
+ public:
+  Reader(const LaunchWords& launch, core::Errors& errors)
+      : launch_(launch), names_(names_of(launch.engine)), errors_(errors) {}
+
+  LaunchOptions run() {
+    read_words(launch_.words);
+    finish_ranks();
+    finish_attention();
+    finish_drafts();
+    read_variables();
+    return std::move(found_);
+  }
+
+ private:
+  void note(const Word& word, std::string message, std::string hint = {}) {
+    errors_.push_back({.field = shown(word.text.substr(0, word.text.find('='))),
+                       .message = std::move(message),
+                       .where = word.where,
+                       .hint = std::move(hint)});
+  }
+
+  void read_words(const std::vector<Word>& words) {
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      const Word& word = words[i];
+      if (!core::is_flag_word(word.text)) {
+        take_word(word);
+        continue;
+      }
+      i += read_flag(words, i);
+    }
+  }
+
+  /// A word that is no flag's: the network.
+  void take_word(const Word& word) {
+    if (std::exchange(has_word_, true)) {
+      unknowns_in(word.text).empty() ? note(word, "found, expected a flag") : missing(word);
+    } else {
+      found_.network = word;  // It wins over --model.
+    }
+  }
+
+  void missing(const Word& word) {
+    for (std::string& name : unknowns_in(word.text)) {
+      found_.unknown.push_back({.what = std::move(name), .why = typed_, .where = word.where});
+    }
+  }
+
+  void note_since(const std::optional<scenario::Version>& since) {
+    if (since && (!found_.since || *found_.since < *since)) {
+      found_.since = since;
+    }
+  }
+
+  /// Returns how many words behind the flag are its own.
+  std::size_t read_flag(const std::vector<Word>& words, std::size_t at) {
+    const Word& word = words[at];
+    const std::size_t equals = word.text.find('=');
+    std::string typed = word.text.substr(0, equals);
+    typed_ = typed;
+    std::optional<Word> value;
+    if (equals != std::string::npos) {
+      value = Word{.text = word.text.substr(equals + 1), .where = word.where};
+    }
+    std::string name = with_dashes(typed.substr(typed.starts_with("--") ? 2 : 1));
+    if (name.empty()) {
+      return 0;
+    }
+    if (!typed.starts_with("--") && name.size() == 2 && name[0] == 'O') {
+      value = Word{.text = name.substr(1), .where = word.where};  // "-O3"
+      name = "O";
+    }
+    bool is_off = false;
+    std::string member;
+    auto meanings = names_.find(name);
+    if (meanings.empty() && name.starts_with("no-")) {
+      meanings = names_.find(name.substr(3));
+      is_off = true;
+    }
+    if (const std::size_t dot = name.find('.'); meanings.empty() && dot != std::string::npos) {
+      meanings = names_.find(name.substr(0, dot));
+      member = typed.substr(typed.find('.') + 1);
+    }
+    if (meanings.size() != 1) {
+      refuse_name(word, name, meanings);
+      return !value && at + 1 < words.size() && !core::is_flag_word(words[at + 1].text) ? 1 : 0;
+    }
+    Meaning meaning = meanings.front().second;
+    if (!member.empty()) {
+      meaning.member = member;
+    }
+    const Word flag{.text = fmt::format("--{}{}{}{}",
+                                        is_off ? "no-" : "",
+                                        meanings.front().first,
+                                        member.empty() ? "" : ".",
+                                        member),
+                    .where = word.where};
+    std::size_t taken = 0;
+    Takes takes = takes_of(meaning);
+    if (!value) {
+      while (at + 1 + taken < words.size() && !core::is_flag_word(words[at + 1 + taken].text) &&
+             (takes == Takes::kMany || (takes != Takes::kNone && taken == 0) ||
+              (takes == Takes::kNone && taken == 0 && truth_of(words[at + 1].text)))) {
+        const Word& next = words[at + 1 + taken++];
+        value = value ? Word{.text = value->text + " " + next.text, .where = value->where} : next;
+      }
+      if (takes == Takes::kOne && !value && at + 1 < words.size() && meaning.flag != nullptr) {
+        value = words[at + 1];  // A value that looks like a flag, as "--xyz '--a b'".
+        taken = value->text.find(' ') == std::string::npos ? 0 : 1;
+        value = taken == 0 ? std::nullopt : value;
+      }
+    }
+    take(meaning, flag, value, is_off);
+    return taken;
+  }
+
+  void refuse_name(const Word& word,
+                   const std::string& name,
+                   const std::vector<std::pair<std::string, Meaning>>& meanings) {
+    if (!meanings.empty()) {
+      note(word,
+           fmt::format("begins several flags: --{}, --{}", meanings[0].first, meanings[1].first));
+      return;
+    }
+    const auto near = document::nearest(name, names_.all());
+    note(word,
+         fmt::format("is no flag of {}'s server that is known here", names_.program().title),
+         near ? fmt::format("did you mean --{}?", *near) : "take it out");
+  }
+
+  static const scenario::Option* option_of(const Meaning& meaning) {
+    return meaning.row != nullptr ? scenario::find_option(meaning.row->option) : meaning.option;
+  }
+
+  static Takes takes_of(const Meaning& meaning) {
+    if (meaning.flag != nullptr) {
+      return meaning.flag->takes;
+    }
+    const bool is_plain = meaning.row == nullptr || meaning.row->member.empty();
+    return is_plain && meaning.member.empty() && option_of(meaning)->is_switch() ? Takes::kNone
+                                                                                 : Takes::kOne;
+  }
+
+  void take(const Meaning& meaning,
+            const Word& flag,
+            const std::optional<Word>& value,
+            bool is_off) {
+    if (meaning.flag != nullptr) {
+      take_other(*meaning.flag, flag, value);
+    } else if (value && !unknowns_in(value->text).empty()) {
+      missing(*value);
+    } else if (!meaning.member.empty() ||
+               (meaning.row != nullptr && !meaning.row->member.empty())) {
+      take_json(meaning, flag, value);
+    } else {
+      take_option(meaning, flag, value, is_off);
+    }
+  }
+
+  void take_option(const Meaning& meaning,
+                   const Word& flag,
+                   const std::optional<Word>& value,
+                   bool is_off) {
+    const scenario::Option& option = *option_of(meaning);
+    if (meaning.row != nullptr) {
+      note_since(meaning.row->since);
+    }
+    if (meaning.row != nullptr && meaning.row->is_lenient && value &&
+        std::ranges::find(option.choices, value->text) == option.choices.end()) {
+      found_.not_modelled.push_back({.what = fmt::format("{} {}", flag.text, value->text),
+                                     .why = "one of its values that are not modelled",
+                                     .where = flag.where});
+      return;
+    }
+    if (option.is_switch()) {
+      const auto truth = value ? truth_of(value->text) : std::optional(true);
+      if (!truth) {
+        note(flag, "is a switch, expected no value");
+      } else {
+        give(option.path, Node::boolean(*truth != is_off, flag.where));
+      }
+    } else if (!value || is_off) {
+      note(flag, "expected a value", std::string(option.example));
+    } else if (option.kind() == "map") {
+      if (auto json = json_of(*value, flag)) {
+        give(option.path, std::move(*json));
+      }
+    } else if (option.path == "engine.max_model_len" &&
+               (value->text == "auto" || value->text == "-1")) {
+      erase(option.path);  // As long as the network allows.
+    } else {
+      give(option.path, value_of(meaning, option, *value));
+    }
+  }
+
+  static Node value_of(const Meaning& meaning, const scenario::Option& option, const Word& value) {
+    if (option.kind() == "integer") {
+      if (const auto count = count_of(value.text)) {
+        return Node::integer(*count, value.where);
+      }
+    }
+    if (meaning.row != nullptr) {
+      for (const auto& [ours, theirs] : meaning.row->values) {
+        if (theirs == value.text) {
+          return Node::string(ours, value.where);
+        }
+      }
+    }
+    return typed_node(option, value);
+  }
+
+  void erase(std::string_view option) {
+    std::erase_if(found_.options, [&](const auto& other) { return other.first == option; });
+  }
+  void give(std::string_view option, Node value) {
+    erase(option);
+    found_.options.emplace_back(option, std::move(value));
+  }
+
+  std::optional<Node> json_of(const Word& value, const Word& flag) {
+    auto json = document::parse_json(value.text, value.where.file);
+    if (!json || !json->is_map()) {
+      json = document::parse_yaml(value.text, value.where.file);  // "{'method': 'mtp'}"
+    }
+    if (!json || !json->is_map()) {
+      note(flag, fmt::format("found {}, expected a map in JSON", core::quote(value.text)));
+      return std::nullopt;
+    }
+    return *json;
+  }
+
+  /// A flag of JSON that has options as members, or a member of one.
+  void take_json(const Meaning& meaning, const Word& flag, const std::optional<Word>& value) {
+    if (!value) {
+      note(flag, "expected a value", "{\"cudagraph_mode\": \"FULL_DECODE_ONLY\"}");
+      return;
+    }
+    Node json;
+    if (meaning.member.empty()) {
+      const auto read = json_of(*value, flag);
+      if (!read) {
+        return;
+      }
+      json = *read;
+    } else {
+      auto leaf = document::parse_json(value->text, value->where.file);
+      json = leaf ? *leaf : Node::string(value->text, value->where);
+      std::string_view rest = meaning.member;
+      while (!rest.empty()) {
+        const std::size_t dot = rest.rfind('.');
+        const std::size_t begin = dot == std::string_view::npos ? 0 : dot + 1;
+        json = Node::map(
+            {{.key = std::string(rest.substr(begin)), .value = json, .where = value->where}},
+            value->where);
+        rest = rest.substr(0, dot == std::string_view::npos ? 0 : dot);
+      }
+    }
+    if (meaning.row != nullptr && meaning.row->member.empty()) {
+      add_members(meaning.row->option, json);
+      return;
+    }
+    take_members(meaning.row->flag, json, "", flag);
+  }
+
+  /// Puts the members of a map to those that the option has.
+  void add_members(std::string_view option, const Node& json) {
+    std::vector<Node::Member> members;
+    for (const auto& [path, value] : found_.options) {
+      if (path == option && value.is_map()) {
+        members = value.members();
+      }
+    }
+    for (const Node::Member& member : json.members()) {
+      std::erase_if(members, [&](const auto& other) { return other.key == member.key; });
+      members.push_back(member);
+    }
+    give(option, Node::map(std::move(members), json.where()));
+  }
+
+  void take_members(const std::string& flag,
+                    const Node& map,
+                    const std::string& before,
+                    const Word& word) {
+    for (const Node::Member& member : map.members()) {
+      const std::string path = before + member.key;
+      const auto& rows = names_.program().options;
+      const auto row = std::ranges::find_if(rows, [&](const scenario::StatedOption& other) {
+        const std::size_t dot = other.member.rfind('.');
+        const std::string old =
+            other.before.empty() ? "" : other.member.substr(0, dot + 1) + other.before;
+        return other.flag == flag && (other.member == path || old == path);
+      });
+      if (row != rows.end()) {
+        give(row->option, member.value);
+      } else if (member.value.is_map()) {
+        take_members(flag, member.value, path + ".", word);
+      } else {
+        found_.not_modelled.push_back(
+            {.what = fmt::format("--{}.{} {}", flag, path, scenario::flow_text(member.value)),
+             .why = reason_of(flag),
+             .where = word.where});
+      }
+    }
+  }
+
+  void take_other(const LaunchFlag& row, const Word& flag, const std::optional<Word>& value) {
+    const auto text = [&] {
+      return value ? fmt::format("{} {}", flag.text, shown(value->text)) : flag.text;
+    };
+    const auto place = value ? value->where : flag.where;
+    note_since(row.since);
+    const bool is_out = launch_.version && ((row.since && *launch_.version < *row.since) ||
+                                            (row.until && *row.until < *launch_.version));
+    if (is_out && row.answer != "silent") {
+      found_.ignored.push_back({.what = flag.text,
+                                .why = fmt::format("{} {}.{} has no such flag",
+                                                   names_.program().title,
+                                                   launch_.version->first,
+                                                   launch_.version->second),
+                                .where = place});
+    } else if (row.answer == "warned") {
+      found_.not_modelled.push_back({.what = text(), .why = reason_of(row.name), .where = place});
+    } else if (row.answer == "host") {
+      found_.ignored.push_back(
+          {.what = flag.text, .why = "a small effect on the host", .where = place});
+    } else if (row.answer == "refused") {
+      if (!value || std::ranges::find(row.unless, value->text) == row.unless.end()) {
+        note({.text = typed_, .where = flag.where},
+             fmt::format("{}, and would change it much: {}",
+                         value ? fmt::format("{} is not modelled", core::quote(shown(value->text)))
+                               : "is not modelled",
+                         reason_of(row.name)));
+      }
+    } else if (row.answer != "silent") {
+      take_special(row, flag, value);
+    }
+  }
+
+  void take_special(const LaunchFlag& row, const Word& flag, const std::optional<Word>& value) {
+    if (row.answer == "part" && flag.text == "--headless") {
+      found_.is_part = true;
+      return;
+    }
+    if (!value) {
+      note(flag, "expected a value");
+    } else if (row.answer == "model") {
+      if (!has_word_) {
+        missing(*value);
+        found_.network = *value;
+      }
+    } else if (row.answer == "part") {
+      const auto rank = core::parse_whole<std::int64_t>(value->text);
+      found_.is_part = found_.is_part || (rank && *rank > 0);
+    } else if (row.answer == "nodes") {
+      found_.nodes = core::parse_whole<std::int64_t>(value->text).value_or(1);
+    } else if (row.answer == "ranks") {
+      ranks_ = *value;
+    } else if (row.answer == "role") {
+      found_.role = value->text == "prefill" || value->text == "decode" ? value->text : "";
+    } else if (row.answer == "config") {
+      read_config(*value);
+    } else if (!unknowns_in(value->text).empty()) {
+      missing(*value);
+    } else if (const auto json = json_of(*value, flag)) {
+      row.answer == "network" ? take_network(*json) : take_transfer(*json, flag);
+    }
+  }
+
+  /// --hf-overrides: members of the network's own config.
+  void take_network(const Node& json) {
+    std::vector<Node::Member> members;
+    for (const Node::Member& member : json.members()) {
+      members.push_back(
+          {.key = "model." + member.key, .value = member.value, .where = member.where});
+    }
+    found_.ignored.push_back(
+        {.what = launch_.engine == "vllm" ? "--hf-overrides" : "--json-model-override-args",
+         .why = "laid over the network's own configuration",
+         .where = json.where()});
+    give("set", Node::map(std::move(members), json.where()));
+  }
+
+  void take_transfer(const Node& json, const Word& flag) {
+    const auto text = [&](std::string_view key) {
+      const Node* node = json.find(key);
+      return node != nullptr && node->is_string() ? node->as_string() : std::string();
+    };
+    const std::string role = text("kv_role");
+    const std::string connector = text("kv_connector");
+    found_.role = role == "kv_producer" ? "prefill" : role == "kv_consumer" ? "decode" : "";
+    if (found_.role.empty()) {
+      found_.not_modelled.push_back(
+          {.what = fmt::format("{} {} {}", flag.text, connector, role),
+           .why = "the server is a plain replica here, and keeps no KV outside the GPU",
+           .where = flag.where});
+    }
+  }
+
+  /// The text of a file that --config names: a here-document's, or one beside the launch.
+  std::optional<std::string> config_text(const Word& name) const {
+    if (launch_.files != nullptr && launch_.files->contains(name.text)) {
+      return plain_marks(launch_.files->at(name.text));
+    }
+    const std::filesystem::path beside =
+        std::filesystem::path(name.where.file.text()).parent_path() / name.text;
+    const auto read = document::read_file(beside.string());
+    return read ? std::optional(*read) : std::nullopt;
+  }
+
+  void read_config(const Word& name) {
+    if (!unknowns_in(name.text).empty()) {
+      missing(name);
+      return;
+    }
+    const auto text = config_text(name);
+    const auto file = text ? document::parse_yaml(*text, name.text) : core::Result<Node>(Node());
+    if (!file || !file->is_map()) {
+      note({.text = "--config", .where = name.where},
+           fmt::format("{} is {}", core::quote(name.text), text ? "no map in YAML" : "not here"),
+           text ? "" : "put it beside the launch file");
+      return;
+    }
+    LaunchWords inner{.engine = launch_.engine,
+                      .words = words_of_config(launch_.engine, *file),
+                      .version = launch_.version};
+    // A file in a file is none.
+    std::erase_if(inner.words, [](const Word& word) { return word.text == "--config"; });
+    for (Word& word : inner.words) {
+      word.text = marked(word.text);
+    }
+    merge(read_launch(inner, errors_));
+  }
+
+  /// What stands on the command line wins over vLLM's and SGLang's file, and TensorRT-LLM's over
+  /// it.
+  void merge(const LaunchOptions& theirs) {
+    for (const auto& [option, value] : theirs.options) {
+      const bool is_given = std::ranges::any_of(
+          launch_.words, [&, path = option](const Word& word) { return states(word, path); });
+      if (!is_given || launch_.engine == "tensorrt-llm") {
+        give(option, value);
+      }
+    }
+    if (found_.network.text.empty()) {
+      found_.network = theirs.network;
+    }
+    if (found_.role.empty()) {
+      found_.role = theirs.role;
+    }
+    const auto append = [](auto& to, const auto& from) {
+      to.insert(to.end(), from.begin(), from.end());
+    };
+    append(found_.not_modelled, theirs.not_modelled);
+    append(found_.ignored, theirs.ignored);
+    append(found_.unknown, theirs.unknown);
+  }
+
+  /// Whether a word is a flag of that option.
+  bool states(const Word& word, std::string_view path) const {
+    if (!core::is_flag_word(word.text)) {
+      return false;
+    }
+    const std::string typed = with_dashes(word.text.substr(0, word.text.find('=')));
+    std::string name = typed.substr(typed.starts_with("--") ? 2 : 1);
+    name = name.starts_with("no-") ? name.substr(3) : name;
+    const auto meanings = names_.find(name);
+    const scenario::Option* option = meanings.size() == 1 && meanings[0].second.flag == nullptr
+                                         ? option_of(meanings[0].second)
+                                         : nullptr;
+    return option != nullptr && option->path == path;
+  }
+
+  /// Expert-parallel ranks: all of the replica's GPUs, or one.
+  void finish_ranks() {
+    if (!ranks_ || ranks_->text == "1") {
+      return;
+    }
+    if (!unknowns_in(ranks_->text).empty()) {
+      missing(*ranks_);
+      return;
+    }
+    std::string tensor = "1";
+    for (const auto& [option, value] : found_.options) {
+      if (option == "engine.tensor_parallel_size") {
+        tensor = scenario::flow_text(value);
+      }
+    }
+    give("engine.enable_expert_parallel", Node::boolean(true, ranks_->where));
+    auto& notes = tensor == ranks_->text ? found_.ignored : found_.not_modelled;
+    notes.push_back({.what = fmt::format("--ep-size {}", ranks_->text),
+                     .why = fmt::format("whole experts are spread over all {} ranks", tensor),
+                     .where = ranks_->where});
+  }
+
+  /// Attention by data-parallel ranks of which there is one is none.
+  void finish_attention() {
+    const auto find = [&](std::string_view path) {
+      return std::ranges::find(found_.options, path, &std::pair<std::string, Node>::first);
+    };
+    const auto size = find("engine.data_parallel_size");
+    const auto attention = find("engine.enable_dp_attention");
+    if (attention != found_.options.end() &&
+        (size == found_.options.end() || scenario::flow_text(size->second) == "1")) {
+      found_.ignored.push_back({.what = "--enable-dp-attention",
+                                .why = "without --dp-size it does nothing",
+                                .where = attention->second.where()});
+      found_.options.erase(attention);
+    }
+  }
+
+  /// Members of a speculative config that are not modelled; an acceptance, which no launch states.
+  void finish_drafts() {
+    const auto drafts =
+        std::ranges::find(found_.options, kSpeculativeConfig, &std::pair<std::string, Node>::first);
+    if (drafts == found_.options.end()) {
+      return;
+    }
+    static const Node kSchema = scenario::speculative_schema();
+    const Node* known = kSchema.find("properties");
+    std::vector<Node::Member> members;
+    bool has_acceptance = false;
+    for (const Node::Member& member : drafts->second.members()) {
+      has_acceptance = has_acceptance || member.key == kAcceptance;
+      if (known == nullptr || known->find(member.key) != nullptr) {
+        members.push_back(member);
+      } else {
+        found_.not_modelled.push_back({.what = fmt::format("--speculative-config.{}", member.key),
+                                       .why = "not in the result",
+                                       .where = member.where});
+      }
+    }
+    const core::Location where = drafts->second.where();
+    drafts->second = Node::map(std::move(members), where);
+    if (has_acceptance) {
+      return;
+    }
+    if (launch_.needs_acceptance) {
+      note({.text = "--speculative-config", .where = where},
+           "how many drafts are accepted depends on the traffic, and a launch does not say it",
+           R"(--speculative-config '{"method": ..., "acceptance": 0.7}' beside the file)");
+    } else {
+      found_.not_modelled.push_back(
+          {.what = fmt::format("--speculative-config {}", one_line(drafts->second)),
+           .why = "how many drafts are accepted is not in the file: it is read without drafts, and "
+                  "a run asks for them",
+           .where = where});
+    }
+    found_.options.erase(drafts);
+  }
+
+  void read_variables() {
+    const scenario::LaunchVariables& known = scenario::launch_variables();
+    const auto is_of = [](const std::vector<std::string>& patterns, std::string_view text) {
+      return std::ranges::any_of(patterns, [&](const std::string& pattern) {
+        const bool is_whole = pattern.find('=') != std::string::npos;
+        return core::matches_glob(is_whole ? text : text.substr(0, text.find('=')), pattern);
+      });
+    };
+    for (const Word& word : launch_.variables) {
+      const std::size_t equals = word.text.find('=');
+      const std::string name = word.text.substr(0, equals);
+      if (name.empty() || equals == std::string::npos) {
+        continue;
+      }
+      typed_ = name;
+      const auto& rows = names_.program().options;
+      const auto row = std::ranges::find(rows, name, &scenario::StatedOption::variable);
+      if (row != rows.end()) {
+        read_variable(*row, word, word.text.substr(equals + 1));
+      } else if (is_of(known.refused, word.text)) {
+        note(word,
+             fmt::format("is {}, another engine than the one that is modelled",
+                         word.text.substr(equals + 1)));
+      } else if (is_of(known.modelled, word.text)) {
+        found_.ignored.push_back({.what = word.text, .why = "as it is here", .where = word.where});
+      } else if (is_of(known.engines, word.text) && !is_of(known.silent, word.text)) {
+        found_.not_modelled.push_back(
+            {.what = shown(word.text), .why = "not in the result", .where = word.where});
+      }
+    }
+  }
+
+  void read_variable(const scenario::StatedOption& row, const Word& word, std::string text) {
+    if (!unknowns_in(text).empty()) {
+      missing({.text = std::move(text), .where = word.where});
+      return;
+    }
+    for (const auto& [ours, theirs] : row.values) {
+      if (theirs == text) {
+        text = ours;
+        break;
+      }
+    }
+    const scenario::Option& option = *scenario::find_option(row.option);
+    const auto truth = truth_of(text);
+    const bool is_there = std::ranges::any_of(
+        found_.options, [&](const auto& other) { return other.first == row.option; });
+    if (!is_there) {
+      give(row.option,
+           truth && option.is_switch() ? Node::boolean(*truth, word.where)
+                                       : typed_node(option, {.text = text, .where = word.where}));
+    }
+  }
+
+  const LaunchWords& launch_;
+  const Names& names_;
+  core::Errors& errors_;
+  LaunchOptions found_;
+  std::optional<Word> ranks_;
+  std::string typed_;  ///< The flag that is read, as it stands in the file.
+  bool has_word_ = false;
+};
+
+}  // namespace
+
+LaunchOptions read_launch(const LaunchWords& launch, core::Errors& errors) {
+  return Reader(launch, errors).run();
+}
+
+bool is_launch_flag(std::string_view engine, std::string_view name) {
+  const auto found = names_of(engine).find(with_dashes(name));
+  return found.size() == 1 && found.front().first == with_dashes(name);
+}
+
+std::vector<Word> words_of_config(std::string_view engine, const Node& file) {
+  std::vector<Word> words;
+  for (const Node::Member& member : file.members()) {
+    const Node& value = member.value;
+    const auto put = [&](const std::string& name, const Node& node) {
+      const bool is_switch = node.kind() == Node::Kind::kBool;
+      if (node.is_null() || (is_switch && !node.as_bool() && engine != "vllm")) {
+        return;
+      }
+      if (is_switch) {
+        words.push_back({.text = fmt::format("--{}{}", node.as_bool() ? "" : "no-", name),
+                         .where = member.where});
+        return;
+      }
+      words.push_back({.text = "--" + name, .where = member.where});
+      for (const Node& item : node.is_list() ? node.items() : std::vector<Node>{node}) {
+        words.push_back({.text = item.is_map() ? one_line(item) : scenario::flow_text(item),
+                         .where = item.where()});
+      }
+    };
+    const std::string name = with_dashes(member.key);
+    if (!value.is_map()) {
+      put(name, value);
+      continue;
+    }
+    // Members that are flags of their own names, then the others as JSON.
+    std::vector<Node::Member> others;
+    for (const Node::Member& inner : value.members()) {
+      const std::string whole = fmt::format("{}.{}", name, with_dashes(inner.key));
+      if (is_launch_flag(engine, whole)) {
+        put(whole, inner.value);
+      } else {
+        others.push_back(inner);
+      }
+    }
+    if (!others.empty()) {
+      put(name, Node::map(std::move(others), value.where()));
+    }
+  }
+  return words;
+}
+
+}  // namespace ridgeline::deploy

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/result.hpp"
+#include "deploy/flags.hpp"
+
+namespace ridgeline::deploy {
+
+/// Names and values, as of an environment.
+using Values = std::vector<std::pair<std::string, std::string>>;
+
+/// A command that a script runs, its words expanded. What has no value in the script stands in the
+/// text as a mark (unknowns_in).
+struct ScriptCommand {
+  std::vector<Word> words;
+  std::vector<Word> variables;  ///< "NAME=VALUE": what is exported, and its own.
+  std::string condition = {};   ///< The "if ..." or loop that decides about it; empty: it is run.
+  int loop_line = 0;            ///< Where the loop stands that runs it several times; 0: none.
+};
+
+/// What a script does, as far as that is known without running it.
+struct Script {
+  std::vector<ScriptCommand> commands;
+  std::map<std::string, std::string> files;    ///< That its here-documents write.
+  std::map<std::string, std::string> reasons;  ///< Why a variable has no value: its condition.
+  std::vector<std::string> sourced;            ///< Other scripts that it reads.
+  core::Warnings warnings;
+};
+
+/// Reads a script; nothing is executed. `given`: variables from outside. `is_word`: the text stands
+/// in one word, at `place`.
+[[nodiscard]] Script read_script(std::string_view text,
+                                 const core::Location& place,
+                                 const Values& given,
+                                 core::Errors& errors,
+                                 bool is_word = false);
+
+/// The variables without a value, the commands and the placeholders in a text of a script.
+[[nodiscard]] std::vector<std::string> unknowns_in(std::string_view text);
+/// The text with its marks as "~~NAME~~", which a YAML file can hold, and back.
+[[nodiscard]] std::string plain_marks(std::string_view text);
+[[nodiscard]] std::string marked(std::string_view text);
+/// Such a text for a person: "$TP".
+[[nodiscard]] std::string shown(std::string_view text);
+
+}  // namespace ridgeline::deploy

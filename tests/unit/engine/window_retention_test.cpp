@@ -120,16 +120,17 @@ TEST(WindowRetention, BlocksThatCannotBeFoundAreReusedFirst) {
                                    BlockId(19)));
 }
 
-TEST(WindowRetention, WindowsAloneAndStatesKeepAll) {
+/// The second prompt parts from the first at 20 tokens, where nothing was kept.
+TEST(WindowRetention, WindowsAloneAndStatesAreThinnedToo) {
   const std::vector<domain::Request> requests = {test::tiny_request(0, 33, 1, 7),
                                                  begins_alike(1, 20, 30)};
   auto alone = windowed(0);
   alone.cache_groups = {{.sliding_window = core::Tokens(8)}};
-  EXPECT_THAT(hits(alone, requests), testing::ElementsAre(0, 20));
+  EXPECT_THAT(hits(alone, requests), testing::ElementsAre(0, 0));
   auto states = windowed(0);
   states.cache_groups = {{}, {.sliding_window = core::Tokens(2), .keeps_states = true}};
   states.max_num_batched_tokens = core::Tokens(4);  // Every block's end has a state.
-  EXPECT_THAT(hits(states, requests), testing::ElementsAre(0, 20));
+  EXPECT_THAT(hits(states, requests), testing::ElementsAre(0, 0));
 }
 
 }  // namespace

@@ -71,7 +71,18 @@ constexpr auto kSglangRecord = std::to_array<std::string_view>({"step",
                                                                 "retracted_queue",
                                                                 "kv_arrived",
                                                                 "bootstrap",
-                                                                "inflight"});
+                                                                "inflight",
+                                                                "host_free",
+                                                                "host_free_after",
+                                                                "loaded_back",
+                                                                "backed_up",
+                                                                "backed_up_after",
+                                                                "mamba_free",
+                                                                "mamba_evictable",
+                                                                "mamba_protected",
+                                                                "mamba_free_after",
+                                                                "mamba_evictable_after",
+                                                                "mamba_protected_after"});
 constexpr auto kSglangTotals =
     std::to_array<std::string_view>({"steps", "retractions", "prefill_tokens", "evicted_tokens"});
 constexpr auto kSglangRequest = std::to_array<std::string_view>(

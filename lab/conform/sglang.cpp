@@ -58,6 +58,46 @@ struct Settings {
   std::string peers;
 };
 
+/// A pool in the host's memory, and slots for recurrent states.
+void read_tiers(document::ObjectReader& reader, sglang::Options& options) {
+  const auto integer = [&](const char* key, std::int64_t& value, std::int64_t least) {
+    value = reader.integer(key, {least, kMost}).value_or(value);
+  };
+  static const std::array<std::string, 3> kWrites = {
+      "write_through", "write_through_selective", "write_back"};
+  const bool has_host = reader.boolean("enable_hierarchical_cache").value_or(false);
+  integer("host_tokens", options.host.tokens, 0);
+  options.host.tokens = has_host ? options.host.tokens : 0;
+  const auto writes = reader.choice("hicache_write_policy", kWrites);
+  options.host.writes = writes == "write_back" ? sglang::HostWrites::kBack
+                        : writes == "write_through_selective"
+                            ? sglang::HostWrites::kThroughSelective
+                            : sglang::HostWrites::kThrough;
+  integer("mamba_slots", options.state_slots, 0);
+  integer("hicache_write_steps", options.host.write_iterations, 0);
+  integer("hicache_load_steps", options.host.load_iterations, 0);
+}
+
+/// Prefill and decode apart.
+void read_sides(document::ObjectReader& reader, Settings& settings) {
+  sglang::Options& options = settings.own;
+  const auto integer = [&](const char* key, std::int64_t& value, std::int64_t least) {
+    value = reader.integer(key, {least, kMost}).value_or(value);
+  };
+  static const std::array<std::string, 3> kModes = {"null", "prefill", "decode"};
+  static const std::array<std::string, 3> kBackups = {"host_pool", "cpu_tensor", "none"};
+  const auto mode = reader.choice("disaggregation_mode", kModes);
+  settings.is_prefill = mode == "prefill";
+  settings.is_decode = mode == "decode";
+  integer("handshake_steps", settings.handshake_steps, 0);
+  integer("transfer_steps", settings.transfer_steps, 0);
+  integer("num_reserved_decode_tokens", options.num_reserved_decode_tokens, 0);
+  const auto backup = reader.choice("disaggregation_decode_retraction_backup", kBackups);
+  options.retraction_backup = backup == "cpu_tensor" ? sglang::RetractionBackup::kCpuTensor
+                              : backup == "none"     ? sglang::RetractionBackup::kNone
+                                                     : sglang::RetractionBackup::kHostPool;
+}
+
 void read_cfg(const document::Node& cfg, Settings& settings, core::Errors& errors) {
   sglang::Options& options = settings.own;
   static const std::array<std::string, 6> kPolicies = {
@@ -101,19 +141,9 @@ void read_cfg(const document::Node& cfg, Settings& settings, core::Errors& error
   truth("disable_priority_preemption", options.disable_priority_preemption);
   options.overlap = reader.boolean("overlap").value_or(true);
   read_speculation(reader, options.speculation);
+  read_tiers(reader, options);
   settings.peers = reader.string("dp_peers").value_or("");
-  static const std::array<std::string, 3> kModes = {"null", "prefill", "decode"};
-  static const std::array<std::string, 3> kBackups = {"host_pool", "cpu_tensor", "none"};
-  const auto mode = reader.choice("disaggregation_mode", kModes);
-  settings.is_prefill = mode == "prefill";
-  settings.is_decode = mode == "decode";
-  integer("handshake_steps", settings.handshake_steps, 0);
-  integer("transfer_steps", settings.transfer_steps, 0);
-  integer("num_reserved_decode_tokens", options.num_reserved_decode_tokens, 0);
-  const auto backup = reader.choice("disaggregation_decode_retraction_backup", kBackups);
-  options.retraction_backup = backup == "cpu_tensor" ? sglang::RetractionBackup::kCpuTensor
-                              : backup == "none"     ? sglang::RetractionBackup::kNone
-                                                     : sglang::RetractionBackup::kHostPool;
+  read_sides(reader, settings);
   reader.finish();
 }
 
@@ -264,6 +294,9 @@ class EventLoop {
       end_sent(step, record);
     }
     note_pool(record, "_after");
+    if (settings_.host.tokens > 0) {
+      note_number("backed_up_after", scheduler_.take_backed_up(), record);
+    }
     return record;
   }
   void note_transfers(const std::vector<RequestId>& kv_arrived,
@@ -353,6 +386,10 @@ class EventLoop {
     record["evicted_tokens"] = std::to_string(iteration.evicted_tokens);
     record["new_token_ratio"] = fmt::format("{:.8f}", iteration.new_token_ratio);
     note_pool(record, "");
+    if (settings_.host.tokens > 0) {
+      note_number("loaded_back", iteration.loaded_back, record);
+      note_number("backed_up", scheduler_.take_backed_up(), record);
+    }
     if (settings_.speculation.is_on()) {
       std::vector<std::string> committed;
       std::vector<std::string> allocated;
@@ -423,7 +460,22 @@ class EventLoop {
     return tokens;
   }
 
+  /// Recorders leave nothing out but that.
+  static void note_number(const char* key, std::int64_t number, EngineRecord& record) {
+    if (number > 0) {
+      record[key] = std::to_string(number);
+    }
+  }
+
   void note_pool(EngineRecord& record, const std::string& when) const {
+    if (settings_.host.tokens > 0) {
+      record["host_free" + when] = std::to_string(scheduler_.host_free());
+    }
+    if (settings_.state_slots > 0) {
+      record["mamba_free" + when] = std::to_string(scheduler_.free_states());
+      record["mamba_evictable" + when] = std::to_string(scheduler_.evictable_states());
+      record["mamba_protected" + when] = std::to_string(scheduler_.protected_states());
+    }
     record["free_tokens" + when] = std::to_string(scheduler_.free_tokens());
     record["evictable" + when] = std::to_string(scheduler_.evictable());
     record["protected" + when] = std::to_string(scheduler_.protected_size());

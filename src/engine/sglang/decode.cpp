@@ -286,7 +286,8 @@ void Scheduler::fail(const RequestPtr& request) {
 std::int64_t Scheduler::quiet_steps() const {
   const RequestList& running = running_.requests;
   const bool may_admit = !waiting_.empty() && (!running_.is_full || settings_.preempts());
-  const bool may_load = !preallocating_.empty() || !arrived_.empty() || !retracted_.empty();
+  const bool may_load =
+      !copies_.empty() || !preallocating_.empty() || !arrived_.empty() || !retracted_.empty();
   if (last_.mode != Mode::kDecode || chunked_ != nullptr || may_load || may_admit ||
       running.empty()) {
     return 0;

@@ -1,6 +1,7 @@
 // The scheduler's pool of KV: pages that requests hold, and what enters and leaves the tree.
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "core/check.hpp"
 #include "engine/loop/step_scheduler.hpp"
@@ -33,6 +34,7 @@ void Scheduler::make_room(std::int64_t tokens) {
   const std::int64_t wanted = settings_.rules.evicts_shortfall ? tokens - free_tokens() : tokens;
   const std::int64_t evicted = tree_.evict(wanted);
   free_pages_ += evicted / settings_.page_size;
+  backed_up_ += tree_.take_moved();
   iteration_.evicted_tokens += evicted;
 }
 
@@ -50,8 +52,83 @@ void Scheduler::match_prefix(Sequence& request) {
         tree_.match(request.keys, request.num_keys(request.num_tokens() - 1), request.salt);
     request.prefix_len = match.length;
     request.node = match.node;
+    request.host_len = match.host_length;
+    request.host_node = match.host_node;
+    if (settings_.state_slots > 0 && match.length > 0 && !request.has_state) {
+      tree_.lock(match.node);  // Its state is copied into a slot of the request's.
+      take_state();
+      tree_.unlock(match.node);
+      request.has_state = true;
+    }
   }
-  request.extend_len = request.num_tokens() - request.prefix_len;
+  request.extend_len = request.num_tokens() - request.prefix_len - request.host_len;
+}
+
+void Scheduler::take_state() {
+  shed_states(1);
+  tree_.states().take();
+}
+
+/// Evicts states until so many slots are free, or none can be.
+void Scheduler::shed_states(std::int64_t wanted) {
+  while (tree_.states().free() < wanted && tree_.states().evictable() > 0) {
+    const std::int64_t evicted = tree_.evict_state();
+    free_pages_ += evicted / settings_.page_size;
+    iteration_.evicted_tokens += evicted;
+  }
+}
+
+void Scheduler::give_state(Sequence& request) {
+  if (std::exchange(request.has_state, false)) {
+    tree_.states().give();
+  }
+}
+
+/// What the host has of a request's prompt comes back, where it is worth it and there is room;
+/// else it is computed again.
+void Scheduler::load_back(Sequence& request) {
+  constexpr std::int64_t kLeast = 10;  // load_back_threshold
+  const std::int64_t tokens = std::exchange(request.host_len, 0);
+  if (tokens < kLeast || free_tokens() + tree_.evictable() < tokens) {
+    request.extend_len += tokens;
+    return;
+  }
+  tree_.pin(*request.host_node);
+  make_room(tokens);
+  free_pages_ -= tokens / settings_.page_size;
+  tree_.load(request.host_node);
+  tree_.lock(request.host_node);
+  copies_.push_back(
+      {.node = request.host_node, .ends = num_iterations_ + settings_.host.load_iterations});
+  tree_.unlock(request.node);
+  request.node = request.host_node;
+  tree_.lock(request.node);
+  request.prefix_len += tokens;
+  request.tree_len += tokens;
+  request.kv_len += tokens;
+  iteration_.loaded_back += tokens;
+}
+
+/// Copies between GPU and host: those that have ended let go of their nodes.
+void Scheduler::end_copies() {
+  ++num_iterations_;
+  std::erase_if(copies_, [this](const Copy& copy) {
+    const bool ends = copy.ends <= num_iterations_;
+    if (ends) {
+      tree_.unlock(copy.node);
+    }
+    return ends;
+  });
+}
+
+/// Copies to the host that what was entered into the tree asks for: one, at the end of an iteration
+/// that processes results.
+void Scheduler::start_writes() {
+  for (const RadixCache::Write& write : tree_.take_writes()) {
+    copies_.push_back(
+        {.node = write.node, .ends = num_iterations_ + settings_.host.write_iterations});
+    backed_up_ += write.tokens;
+  }
 }
 
 /// Keeps what match_prefix() found: from now on the request holds it.
@@ -80,10 +157,18 @@ void Scheduler::cache_unfinished(Sequence& request, bool is_chunk) {
     return;
   }
   const std::int64_t whole = whole_pages(request.num_keys(request.fill_len));
-  const std::int64_t known =
-      tree_.insert(request.keys,
-                   whole,
-                   {.salt = request.salt, .priority = request.priority, .is_chunk = is_chunk});
+  const bool has_state = settings_.state_slots > 0;
+  if (has_state) {
+    take_state();  // The tree gets a copy of the request's.
+  }
+  const std::int64_t known = tree_.insert(request.keys,
+                                          whole,
+                                          {.salt = request.salt,
+                                           .priority = request.priority,
+                                           .is_chunk = is_chunk,
+                                           .counted = request.counted,
+                                           .has_state = has_state});
+  request.counted = whole;
   free_pages_ += (known - request.tree_len) / settings_.page_size;
   const RadixCache::Match match = tree_.match(request.keys, whole, request.salt);
   RIDGELINE_CHECK(match.length == whole, "what was entered is found");
@@ -113,6 +198,7 @@ void Scheduler::cache_finished(Sequence& request) {
   // Slots behind it are freed when the steps that fill them end.
   request.delayed = request.kv_len - held;
   if (settings_.disable_radix_cache) {
+    give_state(request);
     free_pages_ += pages(held);
     unlock(request);
     return;
@@ -123,9 +209,11 @@ void Scheduler::cache_finished(Sequence& request) {
                    whole,
                    {.salt = request.salt,
                     .priority = request.priority,
-                    .cut = settings_.rules.parts_outputs
+                    .counted = request.counted,
+                    .cut = settings_.rules.parts_outputs && settings_.state_slots == 0
                                ? whole_pages(request.num_keys(request.num_prompt_tokens))
-                               : 0});
+                               : 0,
+                    .has_state = std::exchange(request.has_state, false)});
   free_pages_ += (known - request.tree_len) / settings_.page_size;
   free_pages_ += pages(held) - whole / settings_.page_size;
   unlock(request);
@@ -141,6 +229,7 @@ void Scheduler::free_delayed(Sequence& request, const ScheduledSequence& part) {
 
 /// Gives back all that a request holds; nothing of it enters the tree.
 void Scheduler::release(Sequence& request) {
+  give_state(request);
   request.delayed = slots_in_flight(request);
   free_pages_ += pages(request.kv_len - request.delayed) - request.tree_len / settings_.page_size;
   unlock(request);

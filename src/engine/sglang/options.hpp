@@ -35,6 +35,21 @@ enum class RetractionPolicy : std::uint8_t {
   kPriority,  ///< Worst priority first, then as above.
 };
 
+/// When the tree's KV is copied to the host's pool (`hicache_write_policy`).
+enum class HostWrites : std::uint8_t {
+  kThrough,           ///< As soon as it is in the tree.
+  kThroughSelective,  ///< Once a second request has it.
+  kBack,              ///< As it is evicted.
+};
+
+/// A pool in the host's memory behind the GPU's (HiCache).
+struct HostTier {
+  std::int64_t tokens = 0;  ///< 0: there is none.
+  HostWrites writes = HostWrites::kThrough;
+  std::int64_t write_iterations = 1;  ///< Iterations until a copy has ended.
+  std::int64_t load_iterations = 1;
+};
+
 /// What becomes of the KV of a request that a decode server takes back
 /// (`disaggregation_decode_retraction_backup`).
 enum class RetractionBackup : std::uint8_t {
@@ -81,6 +96,9 @@ struct Rules {
   /// A pass ends before a request for which its budgets are used up, and tests the pool once, with
   /// what the request found locked.
   bool tests_pool_once = false;
+  /// Recurrent states have an order of eviction of their own, and what is left without any stays in
+  /// the tree; else states are evicted ahead for each prefill.
+  bool keeps_states_apart = false;
   /// A decode server counts prompts in whole pages.
   bool preallocates_pages = false;
   /// Victims are sorted with speculation too; else the last of the batch goes first.
@@ -143,6 +161,8 @@ struct Options final : EngineSettings {
   std::int64_t prefill_decode_interval = 0;  ///< Iterations after a prefill that try no other.
   std::int64_t prefill_decode_interval_min_bs = 0;  ///< Fewer running requests: no such iterations.
   Speculation speculation;
+  HostTier host;
+  std::int64_t state_slots = 0;  ///< For recurrent states, also in the tree; 0: no states.
   std::int64_t num_reserved_decode_tokens = 512;  ///< Kept for each request of a decode server.
   RetractionBackup retraction_backup = RetractionBackup::kHostPool;
   std::int64_t min_free_slots_delay = 0;  ///< Seats that must be free for new prompts; 0: any.

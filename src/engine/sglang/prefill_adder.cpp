@@ -91,11 +91,11 @@ PrefillAdder::Verdict PrefillAdder::add(const RequestPtr& request) {
   if (request->ignore_eos && options_.disable_radix_cache) {
     return add_ignoring_eos(request);
   }
-  const std::int64_t tokens = ceil_page(request->extend_len);
+  std::int64_t tokens = ceil_page(request->extend_len);
   const std::int64_t expected =
       clipped(std::max<std::int64_t>(request->max_output_tokens - request->outputs, 0));
   const std::int64_t page = options_.rules.reserves_page ? options_.page_size : 0;
-  const auto total = static_cast<double>(request->extend_len + expected + page);
+  const auto total = static_cast<double>(request->extend_len + request->host_len + expected + page);
   const bool tests_once = options_.rules.tests_pool_once;
   if (!tests_once && total >= rem_total()) {
     return Verdict::kNoToken;
@@ -108,7 +108,12 @@ PrefillAdder::Verdict PrefillAdder::add(const RequestPtr& request) {
   // What it found in the tree cannot be evicted any more.
   scheduler_.lock(*request);
   Verdict verdict = Verdict::kContinue;
-  if (total >= rem_total()) {
+  const bool fits = total < rem_total();
+  if (fits && request->host_len > 0) {
+    scheduler_.load_back(*request);
+    tokens = ceil_page(request->extend_len);
+  }
+  if (!fits) {
     verdict = Verdict::kNoToken;
   } else if (exceeds_input) {
     verdict = Verdict::kOther;

@@ -41,6 +41,45 @@ constexpr std::int64_t kProtectedHits = 2;
 
 }  // namespace
 
+void StateSlots::keep(TreeNode& node) {
+  if (node.has_state) {
+    ++free_;
+  } else {
+    node.has_state = true;
+    ++kept_;
+  }
+  use(node);
+}
+
+void StateSlots::drop(TreeNode& node) {
+  if (node.has_state) {
+    unused_.erase({node.state_access, &node});
+    node.has_state = false;
+    --kept_;
+    ++free_;
+  }
+}
+
+void StateSlots::use(TreeNode& node) {
+  unused_.erase({node.state_access, &node});
+  node.state_access = ++clock_;
+  if (is_unused(node)) {
+    unused_.emplace(node.state_access, &node);
+  }
+}
+
+void StateSlots::lock(TreeNode& node) {
+  unused_.erase({node.state_access, &node});
+  ++node.state_locks;
+}
+
+void StateSlots::unlock(TreeNode& node) {
+  --node.state_locks;
+  if (is_unused(node)) {
+    unused_.emplace(node.state_access, &node);
+  }
+}
+
 RadixCache::RadixCache(std::int64_t page_size, EvictionPolicy policy)
     : page_size_(page_size), policy_(policy) {
   root_.lock_ref = 1;
@@ -69,12 +108,16 @@ RadixCache::Order RadixCache::order_of(const TreeNode& node) const {
 void RadixCache::list(TreeNode& node) {
   if (is_candidate(node)) {
     leaves_.insert({.order = order_of(node), .node = &node});
+  } else if (is_host_leaf(node)) {
+    host_leaves_.insert({.order = {0, node.last_access, node.id}, .node = &node});
   }
 }
 
 void RadixCache::unlist(TreeNode& node) {
   if (is_candidate(node)) {
     leaves_.erase({.order = order_of(node), .node = &node});
+  } else if (is_host_leaf(node)) {
+    host_leaves_.erase({.order = {0, node.last_access, node.id}, .node = &node});
   }
 }
 
@@ -82,6 +125,35 @@ void RadixCache::touch(TreeNode& node, std::int64_t now) {
   unlist(node);
   node.last_access = now;
   list(node);
+  if (!states_.apart()) {
+    states_.use(node);
+  }
+}
+
+std::int64_t RadixCache::evict_state() {
+  TreeNode& node = states_.oldest();
+  if (node.first_child != nullptr) {
+    states_.drop(node);
+    return 0;
+  }
+  const std::int64_t evicted = remove_stateless(&node);
+  evictable_ -= evicted;
+  return evicted;
+}
+
+/// Removes a leaf with its state, and what it leaves without children and state. Returns the
+/// tokens.
+std::int64_t RadixCache::remove_stateless(TreeNode* node) {
+  std::int64_t tokens = 0;
+  do {
+    TreeNode* const parent = node->parent;
+    tokens += node->key.length();
+    states_.drop(*node);
+    remove_leaf(*node);
+    node = parent;
+  } while (!states_.apart() && node != &root_ && node->first_child == nullptr &&
+           node->lock_ref == 0 && !node->has_state);
+  return tokens;
 }
 
 /// Hash of the page that begins at `at`; a whole one is left there.
@@ -140,6 +212,7 @@ void RadixCache::append_child(TreeNode& parent, TreeNode& node) {
   node.previous = parent.last_child;
   (parent.last_child == nullptr ? parent.first_child : parent.last_child->next) = &node;
   parent.last_child = &node;
+  parent.device_children += node.on_device ? 1 : 0;
   children_.emplace(child_key(parent, node.page), &node);
 }
 
@@ -159,6 +232,8 @@ TreeNode* RadixCache::split(TreeNode& node, std::int64_t length) {
   upper->lock_ref = node.lock_ref;
   upper->hits = node.hits;
   upper->priority = node.priority;
+  upper->on_device = node.on_device;
+  upper->on_host = node.on_host;
   node.key = node.key.part(length, node.key.length());
   node.page = page_hash(TokenCursor(node.key, node.key.length()), 0);
   node.previous = nullptr;
@@ -168,13 +243,54 @@ TreeNode* RadixCache::split(TreeNode& node, std::int64_t length) {
   return upper;
 }
 
-RadixCache::Match RadixCache::match(const Tokens& tokens, std::int64_t end, std::uint64_t salt) {
-  const std::int64_t now = ++clock_;
-  Match match{.length = 0, .node = &root_};
+/// As match(), up to the deepest state; what is behind it is not accessed.
+RadixCache::Match RadixCache::match_states(const Tokens& tokens,
+                                           std::int64_t end,
+                                           std::uint64_t salt) {
+  std::vector<TreeNode*> path;
+  TreeNode* node = &root_;
   TokenCursor at(tokens, end / page_size_ * page_size_);
   while (at.left() > 0) {
-    const bool at_root = match.node == &root_;
-    TreeNode* const next = child(*match.node, page_hash(at, at_root ? salt : 0));
+    TreeNode* const next = child(*node, page_hash(at, node == &root_ ? salt : 0));
+    if (next == nullptr) {
+      break;
+    }
+    const std::int64_t length = common(*next, at);
+    RIDGELINE_CHECK(length > 0, "two pages of one hash are equal");
+    at.skip(length);
+    if (length < next->key.length()) {
+      touch(*split(*next, length), ++clock_);
+      touch(*next, ++clock_);
+      break;
+    }
+    node = next;
+    path.push_back(node);
+  }
+  while (!path.empty() && !path.back()->has_state) {
+    path.pop_back();
+  }
+  Match match{.length = 0, .node = &root_};
+  for (TreeNode* const found : path) {
+    match.length += found->key.length();
+    match.node = found;
+    touch(*found, ++clock_);
+  }
+  if (!path.empty() && states_.apart()) {
+    states_.use(*match.node);
+  }
+  return match;
+}
+
+RadixCache::Match RadixCache::match(const Tokens& tokens, std::int64_t end, std::uint64_t salt) {
+  if (states_.is_on()) {
+    return match_states(tokens, end, salt);
+  }
+  const std::int64_t now = ++clock_;
+  Match match{.length = 0, .node = &root_};
+  TreeNode* node = &root_;
+  TokenCursor at(tokens, end / page_size_ * page_size_);
+  while (at.left() > 0) {
+    TreeNode* const next = child(*node, page_hash(at, node == &root_ ? salt : 0));
     if (next == nullptr) {
       break;
     }
@@ -182,12 +298,18 @@ RadixCache::Match RadixCache::match(const Tokens& tokens, std::int64_t end, std:
     const std::int64_t length = common(*next, at);
     RIDGELINE_CHECK(length > 0, "two pages of one hash are equal");
     at.skip(length);
-    match.length += length;
-    if (length < next->key.length()) {
-      match.node = split(*next, length);
+    const bool is_cut = length < next->key.length();
+    node = is_cut ? split(*next, length) : next;
+    if (node->on_device) {
+      match.length += length;
+      match.node = node;
+    } else {
+      match.host_length += length;
+      match.host_node = node;
+    }
+    if (is_cut) {
       break;
     }
-    match.node = next;
   }
   return match;
 }
@@ -218,6 +340,7 @@ std::int64_t RadixCache::insert(const Tokens& tokens, std::int64_t end, const In
   std::int64_t known = 0;
   TokenCursor at(tokens, end);
   std::int64_t through = 0;
+  TreeNode* wanted = nullptr;  // The last that is to be on the host.
   // Up to where a node may go that begins here.
   const auto most = [&] { return through < insert.cut ? std::min(insert.cut, end) : end; };
   const auto priority = [&] { return insert.priority + (through <= insert.cut ? 1 : 0); };
@@ -226,6 +349,7 @@ std::int64_t RadixCache::insert(const Tokens& tokens, std::int64_t end, const In
     TreeNode* const next = child(*node, page);
     std::int64_t length = most() - through;
     if (next == nullptr) {
+      clock_ += states_.is_on() ? 1 : 0;
       TreeNode* const fresh = make_node();
       fresh->page = page;
       fresh->priority = insert.priority;
@@ -235,23 +359,36 @@ std::int64_t RadixCache::insert(const Tokens& tokens, std::int64_t end, const In
       evictable_ += length;
       node = fresh;
     } else {
-      touch(*next, now);
+      touch(*next, states_.is_on() ? ++clock_ : now);
       length = std::min(common(*next, at), length);
       RIDGELINE_CHECK(length > 0, "two pages of one hash are equal");
-      known += length;
       node = length < next->key.length() ? split(*next, length) : next;
+      known += node->on_device ? length : 0;
       unlist(*node);
+      put_on_device(*node);
     }
     at.skip(length);
     through += length;
     node->priority = std::max(node->priority, priority());
-    node->hits += insert.is_chunk ? 0 : 1;
+    if (has_host_ ? through > insert.counted : !insert.is_chunk) {
+      ++node->hits;
+      wanted = node->hits >= host_.hits_to_write && !host_.on_eviction ? node : wanted;
+    }
     list(*node);
+  }
+  if (wanted != nullptr && has_host_) {
+    back_up(wanted);
+  }
+  if (insert.has_state && node == &root_) {
+    states_.give();
+  } else if (insert.has_state) {
+    states_.keep(*node);
   }
   return known;
 }
 
 void RadixCache::lock(TreeNode* node) {
+  states_.lock(*node);
   for (; node != &root_; node = node->parent) {
     if (node->lock_ref == 0) {
       unlist(*node);
@@ -263,6 +400,7 @@ void RadixCache::lock(TreeNode* node) {
 }
 
 void RadixCache::unlock(TreeNode* node) {
+  states_.unlock(*node);
   for (; node != &root_; node = node->parent) {
     RIDGELINE_CHECK(node->lock_ref > 0, "a lock is given back once");
     if (--node->lock_ref == 0) {
@@ -276,6 +414,8 @@ void RadixCache::unlock(TreeNode* node) {
 void RadixCache::remove_leaf(TreeNode& node) {
   TreeNode& parent = *node.parent;
   unlist(node);
+  unlist(parent);
+  parent.device_children -= node.on_device ? 1 : 0;
   children_.erase(child_key(parent, node.page));
   (node.previous == nullptr ? parent.first_child : node.previous->next) = node.next;
   (node.next == nullptr ? parent.last_child : node.next->previous) = node.previous;
@@ -288,11 +428,91 @@ std::int64_t RadixCache::evict(std::int64_t tokens) {
   std::int64_t evicted = 0;
   while (evicted < tokens && !leaves_.empty()) {
     TreeNode& node = *leaves_.begin()->node;
-    evicted += node.key.length();
-    remove_leaf(node);
+    const std::int64_t length = node.key.length();
+    if (states_.is_on()) {
+      evicted += remove_stateless(&node);
+      continue;
+    }
+    evicted += length;
+    if (!node.on_host && host_.on_eviction && reserve_host(length)) {
+      host_.free -= length;
+      moved_ += length;
+      node.on_host = true;
+    }
+    if (node.on_host) {
+      leave_device(node);
+    } else {
+      remove_subtree(node);
+    }
   }
   evictable_ -= evicted;
   return evicted;
+}
+
+void RadixCache::remove_subtree(TreeNode& node) {
+  while (node.first_child != nullptr) {  // They are on the host alone.
+    remove_subtree(*node.first_child);
+  }
+  host_.free += node.on_host ? node.key.length() : 0;
+  remove_leaf(node);
+}
+
+/// A node that only the host's pool holds is in the GPU's too.
+void RadixCache::put_on_device(TreeNode& node) {
+  if (node.on_device) {
+    return;
+  }
+  unlist(*node.parent);
+  node.on_device = true;
+  ++node.parent->device_children;
+  evictable_ += node.key.length();
+}
+
+/// The host's pool alone holds a node from now on.
+void RadixCache::leave_device(TreeNode& node) {
+  unlist(node);
+  node.on_device = false;
+  list(node);
+  --node.parent->device_children;
+  list(*node.parent);
+}
+
+/// Copies the path to a node to the host, its beginning first, as far as there is room.
+void RadixCache::back_up(TreeNode* node) {
+  std::vector<TreeNode*> path;
+  for (; node != &root_; node = node->parent) {
+    if (!node->on_host) {
+      path.push_back(node);
+    }
+  }
+  for (; !path.empty() && reserve_host(path.back()->key.length()); path.pop_back()) {
+    TreeNode& next = *path.back();
+    host_.free -= next.key.length();
+    next.on_host = true;
+    lock(&next);
+    writes_.push_back({.node = &next, .tokens = next.key.length()});
+  }
+}
+
+/// Whether so many tokens of the host's pool are free, or could be made so.
+bool RadixCache::reserve_host(std::int64_t tokens) {
+  while (host_.free < tokens && !host_leaves_.empty()) {
+    remove_subtree(*host_leaves_.begin()->node);
+  }
+  return host_.free >= tokens;
+}
+
+void RadixCache::load(TreeNode* node) {
+  std::vector<TreeNode*> path;
+  node->is_pinned = false;
+  for (; !node->on_device; node = node->parent) {
+    path.push_back(node);
+  }
+  for (; !path.empty(); path.pop_back()) {
+    unlist(*path.back());
+    put_on_device(*path.back());
+    list(*path.back());
+  }
 }
 
 void RadixCache::reset() {
@@ -303,7 +523,7 @@ void RadixCache::reset() {
 std::int64_t RadixCache::counted() const {
   std::int64_t tokens = 0;
   for (const TreeNode& node : nodes_) {
-    tokens += node.key.length();
+    tokens += node.on_device ? node.key.length() : 0;
   }
   return tokens;
 }

@@ -2,11 +2,14 @@
 
 #include <cstdint>
 #include <deque>
+#include <iterator>
 #include <set>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "core/check.hpp"
 #include "engine/sglang/options.hpp"
 #include "engine/sglang/tokens.hpp"
 
@@ -28,6 +31,65 @@ struct TreeNode {
   std::int64_t creation = 0;
   std::int64_t hits = 0;  ///< Inserts that met it.
   std::int32_t priority = 0;
+  bool on_device = true;   ///< Its KV is in the GPU's pool ...
+  bool is_pinned = false;  ///< It is about to come from the host.
+  bool on_host = false;    ///< ... and in the host's, of which a part may be on its way there.
+  std::int64_t device_children = 0;  ///< Children with KV in the GPU's pool.
+  bool has_state = false;            ///< The recurrent state at its end is kept.
+  std::int64_t state_access = 0;
+  std::int64_t state_locks = 0;  ///< Requests that go on from that state.
+};
+
+/// A pool of KV in the host's memory, behind the GPU's (HiCache).
+struct HostPool {
+  std::int64_t free = 0;
+  std::int64_t hits_to_write = 1;  ///< Inserts after which a node is copied there.
+  bool on_eviction = false;        ///< Nodes are copied as they leave the GPU's pool, not before.
+};
+
+/// Slots of recurrent states, some of them in the tree's nodes. A state is used where a beginning
+/// ends with it, or (not `apart`) on the way to where one ends.
+class StateSlots {
+ public:
+  void attach(std::int64_t slots, bool apart) {
+    free_ = slots;
+    is_on_ = true;
+    apart_ = apart;
+  }
+  [[nodiscard]] bool is_on() const { return is_on_; }
+  [[nodiscard]] bool apart() const { return apart_; }
+  [[nodiscard]] std::int64_t free() const { return free_; }
+  [[nodiscard]] std::int64_t evictable() const { return std::ssize(unused_); }
+  [[nodiscard]] std::int64_t protected_size() const { return kept_ - std::ssize(unused_); }
+
+  /// A free slot is taken, or given back.
+  void take() {
+    RIDGELINE_CHECK(free_ > 0, "a state has a slot");
+    --free_;
+  }
+  void give() { ++free_; }
+  /// A node keeps the state in a slot that is taken; one that it has already stays.
+  void keep(TreeNode& node);
+  void drop(TreeNode& node);
+  void use(TreeNode& node);
+  /// A request goes on from it, or no longer.
+  void lock(TreeNode& node);
+  void unlock(TreeNode& node);
+  /// The node whose state was used least recently. Requires an evictable state.
+  [[nodiscard]] TreeNode& oldest() const { return *unused_.begin()->second; }
+
+ private:
+  using Entry = std::pair<std::int64_t, TreeNode*>;
+  [[nodiscard]] static bool is_unused(const TreeNode& node) {
+    return node.has_state && node.state_locks == 0;
+  }
+
+  std::set<Entry> unused_;  ///< By when a state was used last: no two are at once.
+  bool is_on_ = false;
+  bool apart_ = false;
+  std::int64_t free_ = 0;
+  std::int64_t kept_ = 0;  ///< In the tree.
+  std::int64_t clock_ = 0;
 };
 
 /// SGLang's radix tree of cached KV (mem_cache/radix_cache.py), which counts tokens and holds none.
@@ -37,24 +99,29 @@ class RadixCache {
   RadixCache(std::int64_t page_size, EvictionPolicy policy);
 
   /// The longest cached beginning of tokens, and the node at which it ends (the root where there is
-  /// none).
+  /// none): in the GPU's pool, and how much more of it in the host's.
   struct Match {
     std::int64_t length = 0;
     TreeNode* node = nullptr;
+    std::int64_t host_length = 0;
+    TreeNode* host_node = nullptr;  ///< Where that ends.
   };
   /// Matches the first `end` tokens. Splits the node in which the match ends, and counts as an
   /// access to all of the path. `salt` keeps trees apart (an adapter's).
   Match match(const Tokens& tokens, std::int64_t end, std::uint64_t salt);
   /// The length alone; changes nothing.
   [[nodiscard]] std::int64_t find(const Tokens& tokens, std::int64_t end, std::uint64_t salt) const;
-  /// Enters the first `end` tokens (whole pages). Returns how many of them were there already.
+  /// Enters the first `end` tokens (whole pages). Returns how many of them were in the GPU's pool
+  /// already.
   struct Insert {
     std::uint64_t salt = 0;
     std::int32_t priority = 0;
-    bool is_chunk = false;  ///< Does not count as a hit.
+    bool is_chunk = false;     ///< Does not count as a hit, but where there is a host's pool.
+    std::int64_t counted = 0;  ///< Beside that, tokens whose nodes the request has hit before.
     /// Where a node ends in any case, in whole pages: what is before it ranks one priority higher.
     /// 0: nowhere.
     std::int64_t cut = 0;
+    bool has_state = false;  ///< With the recurrent state at their end, in a slot that is taken.
   };
   std::int64_t insert(const Tokens& tokens, std::int64_t end, const Insert& insert);
 
@@ -64,6 +131,34 @@ class RadixCache {
   /// Evicts whole unlocked leaves until so many tokens are free, or none is left. Returns how many
   /// it evicted.
   std::int64_t evict(std::int64_t tokens);
+  /// From now on there is a host's pool.
+  void attach(const HostPool& host) {
+    host_ = host;
+    has_host_ = true;
+  }
+  [[nodiscard]] std::int64_t host_free() const { return host_.free; }
+  /// Copies to the host that are to be started. Their nodes are locked until they have ended.
+  struct Write {
+    TreeNode* node = nullptr;
+    std::int64_t tokens = 0;
+  };
+  [[nodiscard]] std::vector<Write> take_writes() { return std::exchange(writes_, {}); }
+  /// Tokens that evictions have copied there since the last call.
+  [[nodiscard]] std::int64_t take_moved() { return std::exchange(moved_, 0); }
+  /// Slots of recurrent states: from StateSlots::attach() on, beginnings are found up to a state
+  /// alone.
+  [[nodiscard]] StateSlots& states() { return states_; }
+  [[nodiscard]] const StateSlots& states() const { return states_; }
+  /// The state used least recently goes, and with it a node that has no children. Returns its
+  /// tokens. Requires an evictable state.
+  std::int64_t evict_state();
+  /// Nodes of the host's pool alone come back into the GPU's, down to one that is matched.
+  void load(TreeNode* node);
+  /// Until then it stays on the host.
+  void pin(TreeNode& node) {
+    unlist(node);
+    node.is_pinned = true;
+  }
   /// Forgets everything. Requires that nothing is locked.
   void reset();
 
@@ -84,11 +179,17 @@ class RadixCache {
 
   [[nodiscard]] Order order_of(const TreeNode& node) const;
   [[nodiscard]] bool is_candidate(const TreeNode& node) const {
-    return node.parent != nullptr && node.first_child == nullptr && node.lock_ref == 0;
+    return node.parent != nullptr && node.on_device && node.device_children == 0 &&
+           node.lock_ref == 0;
+  }
+  [[nodiscard]] static bool is_host_leaf(const TreeNode& node) {
+    return node.on_host && !node.on_device && node.first_child == nullptr && !node.is_pinned;
   }
   void list(TreeNode& node);
   void unlist(TreeNode& node);
   void touch(TreeNode& node, std::int64_t now);
+  std::int64_t remove_stateless(TreeNode* node);
+  Match match_states(const Tokens& tokens, std::int64_t end, std::uint64_t salt);
   [[nodiscard]] std::uint64_t page_hash(TokenCursor at, std::uint64_t salt) const;
   [[nodiscard]] TreeNode* child(const TreeNode& node, std::uint64_t page) const;
   [[nodiscard]] std::int64_t common(const TreeNode& node, TokenCursor at) const;
@@ -96,6 +197,11 @@ class RadixCache {
   TreeNode* make_node();
   void append_child(TreeNode& parent, TreeNode& node);
   void remove_leaf(TreeNode& node);
+  void remove_subtree(TreeNode& node);
+  void put_on_device(TreeNode& node);
+  void leave_device(TreeNode& node);
+  void back_up(TreeNode* node);
+  bool reserve_host(std::int64_t tokens);
 
   std::int64_t page_size_;
   EvictionPolicy policy_;
@@ -105,6 +211,12 @@ class RadixCache {
   /// Children by (parent, first page): looked up only, never walked.
   std::unordered_map<std::uint64_t, TreeNode*> children_;
   std::set<Entry> leaves_;  ///< Unlocked leaves, the next to go first.
+  std::set<Entry> host_leaves_;
+  HostPool host_;
+  bool has_host_ = false;
+  std::int64_t moved_ = 0;
+  std::vector<Write> writes_;
+  StateSlots states_;
   std::int64_t clock_ = 0;
   std::uint64_t num_made_ = 0;
   std::int64_t evictable_ = 0;

@@ -38,16 +38,20 @@ struct Sequence final : engine::Sequence {
   std::int64_t entered = 0;           ///< Stamp of its entry into the waiting queue.
   std::int64_t prefilled_before = 0;  ///< Scheduler::prefilled() as it entered.
 
-  std::int64_t extend_len = 0;  ///< Tokens that its last prefill step computes, or would.
-  std::int64_t prefix_len = 0;  ///< KV that the next prefill step goes on from.
-  std::int64_t fill_len = 0;    ///< Where its last prefill step ends.
-  std::int64_t kv_len = 0;      ///< Tokens whose KV it holds, in the tree or of its own; with
-                                ///< speculation, slots ahead of them included.
-  std::int64_t committed = 0;   ///< With speculation: tokens whose KV is final.
-  std::int64_t in_flight = 0;   ///< With speculation: steps in flight that have it.
-  std::int64_t tree_len = 0;    ///< Tokens of kv_len that the tree holds for it.
-  TreeNode* node = nullptr;     ///< Where they end, locked; nullptr where nothing is.
-  std::int64_t delayed = 0;     ///< Slots that steps in flight fill behind its end.
+  std::int64_t extend_len = 0;    ///< Tokens that its last prefill step computes, or would.
+  std::int64_t prefix_len = 0;    ///< KV that the next prefill step goes on from.
+  std::int64_t fill_len = 0;      ///< Where its last prefill step ends.
+  std::int64_t kv_len = 0;        ///< Tokens whose KV it holds, in the tree or of its own; with
+                                  ///< speculation, slots ahead of them included.
+  std::int64_t committed = 0;     ///< With speculation: tokens whose KV is final.
+  std::int64_t in_flight = 0;     ///< With speculation: steps in flight that have it.
+  std::int64_t tree_len = 0;      ///< Tokens of kv_len that the tree holds for it.
+  TreeNode* node = nullptr;       ///< Where they end, locked; nullptr where nothing is.
+  std::int64_t host_len = 0;      ///< Tokens behind its prefix that the host has.
+  TreeNode* host_node = nullptr;  ///< Where those end.
+  bool has_state = false;         ///< It has a slot for its recurrent state.
+  std::int64_t counted = 0;       ///< Keys whose nodes it has hit.
+  std::int64_t delayed = 0;       ///< Slots that steps in flight fill behind its end.
   bool is_finished = false;
   bool holds_blocks = false;  ///< Leg::holds_blocks.
   bool loads = false;         ///< Leg::loads: its prompt is computed by a prefill server.

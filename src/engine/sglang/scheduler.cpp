@@ -57,7 +57,16 @@ Scheduler::Scheduler(const EngineOptions& options)
                    static_cast<double>(settings_.new_token_ratio_decay_steps)),
       ratio_(init_ratio_),
       phases_(settings_.page_size),
-      draws_(seed_, 0, "engine.sglang.schedule-policy") {}
+      draws_(seed_, 0, "engine.sglang.schedule-policy") {
+  if (const HostTier& host = settings_.host; host.tokens > 0) {
+    tree_.attach({.free = host.tokens,
+                  .hits_to_write = host.writes == HostWrites::kThroughSelective ? 2 : 1,
+                  .on_eviction = host.writes == HostWrites::kBack});
+  }
+  if (settings_.state_slots > 0) {
+    tree_.states().attach(settings_.state_slots, settings_.rules.keeps_states_apart);
+  }
+}
 
 /// Prompt and output together that the server lets a request have.
 std::int64_t Scheduler::longest(const domain::Request& request) const {
@@ -162,6 +171,7 @@ void Scheduler::pass_interval(std::int64_t iterations) {
 void Scheduler::pass_idle_rounds(std::int64_t rounds) {
   if (const SchedulerCounts all = counts(); all.running + all.waiting == 0) {
     pass_interval(rounds);
+    num_iterations_ += rounds;
     receive_counter_ = (receive_counter_ + rounds) % settings_.scheduler_recv_interval;
   }
 }
@@ -201,6 +211,8 @@ bool Scheduler::choose_prefill(ScheduledStep& step) {
   iteration_.received.clear();
   iteration_.retracted.clear();
   iteration_.evicted_tokens = 0;
+  iteration_.loaded_back = 0;
+  end_copies();
   load_starts_.clear();
   receive();
   merge_last();
@@ -235,7 +247,8 @@ void Scheduler::choose_decode(ScheduledStep& step, bool may_decode) {
 /// Idle housekeeping (self_check_during_idle).
 void Scheduler::reset_when_idle() {
   const bool is_idle = waiting_.empty() && running_.requests.empty() && preallocating_.empty() &&
-                       transferring_.empty() && arrived_.empty() && retracted_.empty();
+                       transferring_.empty() && arrived_.empty() && retracted_.empty() &&
+                       copies_.empty();
   if (settings_.rules.resets_ratio_when_empty || is_idle) {
     ratio_ = init_ratio_;
   }
@@ -346,11 +359,15 @@ void Scheduler::fill_adder(PrefillAdder& adder) {
     const std::int64_t admitted = std::ssize(adder.admitted());
     const PrefillAdder::Verdict verdict = adder.add(request);
     taken += std::ssize(adder.admitted()) - admitted;
+    if (std::ssize(adder.admitted()) == admitted) {
+      give_state(*request);
+    }
     if (verdict != PrefillAdder::Verdict::kContinue) {
       const bool beside_others = !adder.admitted().empty() || !running_.requests.empty();
-      running_.is_full =
-          running_.is_full || (verdict == PrefillAdder::Verdict::kNoToken &&
-                               (beside_others || !settings_.rules.blocks_beside_others));
+      running_.is_full = running_.is_full ||
+                         (verdict == PrefillAdder::Verdict::kNoToken &&
+                          (beside_others ||
+                           (!settings_.rules.blocks_beside_others && settings_.host.tokens == 0)));
       break;
     }
   }
@@ -367,6 +384,17 @@ void Scheduler::launch_prefill(PrefillAdder& adder, ScheduledStep& step) {
     tokens += request->extend_len;
   }
   prefilled_ += tokens;
+  if (settings_.state_slots > 0 && !settings_.rules.keeps_states_apart) {
+    // Each request may ask for as many at the peak: its own, and two that enter the tree.
+    constexpr std::int64_t kEach = 3;
+    shed_states(kEach * std::ssize(adder.admitted()));
+  }
+  for (const RequestPtr& request : adder.admitted()) {
+    if (settings_.state_slots > 0 && !request->has_state) {
+      take_state();
+      request->has_state = true;
+    }
+  }
   const std::int64_t spare = settings_.page_size > 1 ? settings_.page_size : 0;
   make_room(tokens + std::ssize(adder.admitted()) * spare);
   for (const RequestPtr& request : adder.admitted()) {
@@ -432,6 +460,7 @@ std::vector<engine::SequencePtr> Scheduler::update(const ScheduledStep& step,
     }
   }
   std::erase_if(ending_, [](const RequestPtr& request) { return request->is_finished; });
+  start_writes();
   return ended;
 }
 

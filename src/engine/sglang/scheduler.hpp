@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/ids.hpp"
@@ -31,6 +32,7 @@ struct Iteration {
   std::vector<core::RequestId> received = {};
   std::vector<core::RequestId> retracted = {};
   std::int64_t evicted_tokens = 0;
+  std::int64_t loaded_back = 0;  ///< Tokens from the host.
   double new_token_ratio = 0.0;  ///< After its choice; idle housekeeping comes later.
 };
 
@@ -84,9 +86,9 @@ class Scheduler final : public StepScheduler {
   void keep_house() { reset_when_idle(); }
   /// So many rounds of idle batches have passed, where it had no requests.
   void pass_idle_rounds(std::int64_t rounds);
-  /// A prompt waits for iterations to pass that try none.
+  /// A prompt waits for iterations to pass: that try none, or that a copy to the host takes.
   [[nodiscard]] bool waits_its_turn() const {
-    return decodes_due_ > 0 && (chunked_ != nullptr || !waiting_.empty());
+    return (decodes_due_ > 0 || !copies_.empty()) && (chunked_ != nullptr || !waiting_.empty());
   }
   /// Requests have come that it has not received yet.
   [[nodiscard]] bool has_arrivals() const { return !inbox_.empty(); }
@@ -105,6 +107,13 @@ class Scheduler final : public StepScheduler {
   [[nodiscard]] std::int64_t free_tokens() const { return free_pages_ * settings_.page_size; }
   [[nodiscard]] std::int64_t evictable() const { return tree_.evictable(); }
   [[nodiscard]] std::int64_t protected_size() const { return tree_.protected_size(); }
+  /// Slots for recurrent states.
+  [[nodiscard]] std::int64_t free_states() const { return tree_.states().free(); }
+  [[nodiscard]] std::int64_t evictable_states() const { return tree_.states().evictable(); }
+  [[nodiscard]] std::int64_t protected_states() const { return tree_.states().protected_size(); }
+  /// The host's pool; and tokens copied there since the last call.
+  [[nodiscard]] std::int64_t host_free() const { return tree_.host_free(); }
+  [[nodiscard]] std::int64_t take_backed_up() { return std::exchange(backed_up_, 0); }
   [[nodiscard]] std::int64_t num_retractions() const { return num_retractions_; }
   /// Tokens of requests' own pages: the pool less what is free or in the tree. For checks.
   [[nodiscard]] std::int64_t private_tokens() const;
@@ -178,6 +187,12 @@ class Scheduler final : public StepScheduler {
   void make_room(std::int64_t tokens);
   void extend_kv(Sequence& request, std::int64_t tokens);
   void match_prefix(Sequence& request);
+  void take_state();
+  void shed_states(std::int64_t wanted);
+  void give_state(Sequence& request);
+  void load_back(Sequence& request);
+  void end_copies();
+  void start_writes();
   void cache_unfinished(Sequence& request, bool is_chunk);
   void cache_finished(Sequence& request);
   void release(Sequence& request);
@@ -216,6 +231,14 @@ class Scheduler final : public StepScheduler {
   std::vector<LoadStart> load_starts_;
   bool decodes_for_others_ = false;  ///< A request came that loads its prompt.
   bool prefills_for_others_ = false;
+  /// A copy between GPU and host, whose node is locked until it has ended.
+  struct Copy {
+    TreeNode* node = nullptr;
+    std::int64_t ends = 0;  ///< At the beginning of that iteration.
+  };
+  std::vector<Copy> copies_;
+  std::int64_t num_iterations_ = 0;
+  std::int64_t backed_up_ = 0;
   RequestList held_;    ///< Ended, with KV that another engine reads.
   RequestList ending_;  ///< In no further batch: their last token is in flight.
   std::int64_t num_placed_ = 0;

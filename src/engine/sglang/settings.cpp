@@ -84,6 +84,7 @@ constexpr auto kSwitches = std::to_array<Switch>({
     {.rule = &Rules::has_retraction_policy, .since = "main"},
     {.rule = &Rules::evicts_shortfall, .since = "0.5.17"},
     {.rule = &Rules::sorts_with_drafts, .since = "0.5.17"},
+    {.rule = &Rules::keeps_states_apart, .since = "0.5.17"},
     {.rule = &Rules::trims_drafts, .since = "0.5.19"},
     {.rule = &Rules::mixes_with_drafts, .since = "0.5.19"},
     {.rule = &Rules::preallocates_pages, .since = "0.5.19"},

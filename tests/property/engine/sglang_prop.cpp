@@ -44,6 +44,23 @@ sglang::Speculation random_speculation() {
   return speculation;
 }
 
+/// A pool in the host's memory, or slots for recurrent states: as many as all that run may ask for.
+void add_tiers(sglang::Options& options) {
+  using rc::gen::element;
+  const int tier = *element(0, 0, 1, 2);
+  if (tier == 1) {
+    options.host = {.tokens = options.page_size * *rc::gen::inRange<std::int64_t>(1, 400),
+                    .writes = *element(sglang::HostWrites::kThrough,
+                                       sglang::HostWrites::kThroughSelective,
+                                       sglang::HostWrites::kBack),
+                    .write_iterations = *element<std::int64_t>(1, 3),
+                    .load_iterations = *element<std::int64_t>(1, 3)};
+  } else if (tier == 2 && !options.overlap && options.page_size == 1) {
+    options.state_slots =
+        3 * (options.max_running_requests + 1) + *rc::gen::inRange<std::int64_t>(0, 20);
+  }
+}
+
 sglang::Options random_settings() {
   using rc::gen::arbitrary;
   using rc::gen::element;
@@ -88,6 +105,9 @@ sglang::Options random_settings() {
   options.prefill_decode_interval = *element<std::int64_t>(0, 0, 0, 1, 5);
   options.prefill_decode_interval_min_bs = *element<std::int64_t>(0, 2);
   options.min_free_slots_delay = *element<std::int64_t>(0, 0, 0, 3);
+  if (!options.disable_radix_cache && version != "0.5.5") {
+    add_tiers(options);
+  }
   if (version != "0.5.5" && *element(false, true)) {
     options.speculation = random_speculation();
     options.enable_mixed_chunk = options.enable_mixed_chunk && options.rules.mixes_with_drafts;
@@ -148,8 +168,11 @@ class SglangMachine {
   [[nodiscard]] bool is_idle() const { return in_flight_.empty(); }
   void check_end() const {
     RC_ASSERT(num_ended_ == all_.size());
-    RC_ASSERT(scheduler_.protected_size() == 0);
+    RC_ASSERT(scheduler_.protected_size() == 0 || settings_.host.tokens > 0);
     RC_ASSERT(scheduler_.private_tokens() == 0);
+    if (settings_.state_slots > 0) {
+      RC_ASSERT(scheduler_.free_states() + scheduler_.evictable_states() == settings_.state_slots);
+    }
     RC_ASSERT(scheduler_.waiting().empty());
   }
   [[nodiscard]] std::int64_t num_retractions() const { return scheduler_.num_retractions(); }
@@ -254,9 +277,13 @@ test::EngineRun run(const test::Scenario& scenario, bool jump) {
 }
 
 /// Requests of which none waits for a grammar: vLLM's options have their times.
-test::Scenario scenario_for_sglang() {
+test::Scenario scenario_for_sglang(bool has_host = true) {
   test::Scenario scenario = test::random_scenario({.handed_over = true, .aborts = true});
-  scenario.options = with_settings(random_settings());
+  sglang::Options settings = random_settings();
+  if (!has_host) {
+    settings.host = {};  // Its copies may outlast the last request.
+  }
+  scenario.options = with_settings(settings);
   for (domain::Request& request : scenario.requests) {
     request.grammar = {};
   }
@@ -290,7 +317,7 @@ test::RanksRun run_ranks(const test::Scenario& scenario,
 /// Attention in data parallel: jumped groups equal stepped ones, all ranks take the same steps, no
 /// request and no page is lost.
 RC_GTEST_PROP(Sglang, RanksJumpAsTheyStep, ()) {
-  const test::Scenario scenario = scenario_for_sglang();
+  const test::Scenario scenario = scenario_for_sglang(false);
   const auto ranks = *rc::gen::inRange<std::size_t>(1, 5);
   const test::RanksRun stepped = run_ranks(scenario, ranks, false);
   const test::RanksRun jumped = run_ranks(scenario, ranks, true);
@@ -299,7 +326,7 @@ RC_GTEST_PROP(Sglang, RanksJumpAsTheyStep, ()) {
 }
 
 RC_GTEST_PROP(Sglang, OneRankIsThePlainEngine, ()) {
-  const test::Scenario scenario = scenario_for_sglang();
+  const test::Scenario scenario = scenario_for_sglang(false);
   const test::RanksRun plain = run_ranks(scenario, 1, false, true);
   const test::RanksRun group = run_ranks(scenario, 1, *rc::gen::arbitrary<bool>());
   RC_ASSERT(group.steps[0].dummy_steps == 0);

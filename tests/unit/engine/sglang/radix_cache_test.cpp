@@ -108,5 +108,70 @@ TEST(RadixCache, EvictsInTheOrderOfThePolicy) {
   EXPECT_EQ(evicted_first(EvictionPolicy::kPriority), 6);
 }
 
+TEST(RadixCache, ANodeIsCutWhereItsPromptEnds) {
+  RadixCache tree(1, EvictionPolicy::kLru);
+  const Tokens tokens = tokens_of({{1, 0, 10}, {2, 0, 6}});
+  EXPECT_EQ(tree.insert(tokens, 13, {}), 0);
+  EXPECT_EQ(tree.insert(tokens, 16, {.cut = 10}), 13);
+  EXPECT_EQ(tree.evict(1), 3);
+  EXPECT_EQ(tree.evict(1), 3);
+  EXPECT_EQ(tree.find(tokens, 16, 0), 10);
+}
+
+TEST(RadixCache, AHostsPoolHasWhatLeavesTheGpus) {
+  RadixCache tree(1, EvictionPolicy::kLru);
+  tree.attach({.free = 25});
+  const Tokens a = tokens_of({{1, 0, 10}});
+  const Tokens b = tokens_of({{2, 0, 20}});
+  static_cast<void>(tree.insert(a, 10, {}));
+  EXPECT_EQ(tree.host_free(), 15);
+  const std::vector<RadixCache::Write> writes = tree.take_writes();
+  ASSERT_EQ(writes.size(), 1U);
+  EXPECT_EQ(writes[0].tokens, 10);
+  EXPECT_EQ(tree.evict(10), 0);  // Its copy is on the way.
+  tree.unlock(writes[0].node);
+  EXPECT_EQ(tree.evict(10), 10);
+  const RadixCache::Match match = tree.match(a, 10, 0);
+  EXPECT_EQ(match.length, 0);
+  EXPECT_EQ(match.host_length, 10);
+  tree.load(match.host_node);
+  EXPECT_EQ(tree.match(a, 10, 0).length, 10);
+  EXPECT_EQ(tree.evictable(), 10);
+  // There is no room for twenty, while the GPU's pool has the ten; then those give way.
+  static_cast<void>(tree.insert(b, 20, {}));
+  EXPECT_TRUE(tree.take_writes().empty());
+  EXPECT_EQ(tree.evict(30), 30);
+  static_cast<void>(tree.insert(b, 20, {}));
+  EXPECT_EQ(tree.host_free(), 5);
+  EXPECT_EQ(tree.match(a, 10, 0).host_length, 0);
+}
+
+TEST(RadixCache, ABeginningIsFoundUpToAState) {
+  for (const bool apart : {false, true}) {
+    RadixCache tree(1, EvictionPolicy::kLru);
+    tree.states().attach(3, apart);
+    const Tokens tokens = tokens_of({{1, 0, 30}});
+    for (const std::int64_t end : {10, 20, 30}) {
+      tree.states().take();
+      static_cast<void>(tree.insert(tokens, end, {.has_state = true}));
+    }
+    EXPECT_EQ(tree.match(tokens, 25, 0).length, 20);
+    EXPECT_EQ(tree.states().free(), 0);
+    EXPECT_EQ(tree.states().evictable(), 3);
+    if (apart) {
+      // The beginning was used as it was entered alone, and what is left of it stays.
+      EXPECT_EQ(tree.evict_state(), 0);
+      EXPECT_EQ(tree.match(tokens, 15, 0).length, 0);
+      EXPECT_EQ(tree.find(tokens, 30, 0), 30);
+    } else {
+      // The way to what was found is newer than what is behind it, which goes whole.
+      EXPECT_EQ(tree.evict_state(), 10);
+      EXPECT_EQ(tree.match(tokens, 15, 0).length, 10);
+    }
+    EXPECT_EQ(tree.states().free(), 1);
+    EXPECT_EQ(tree.states().evictable() + tree.states().protected_size(), 2);
+  }
+}
+
 }  // namespace
 }  // namespace ridgeline::engine::sglang

@@ -17,7 +17,7 @@ namespace {
 using test::tiny_options;
 using test::tiny_request;
 
-test::ProbeRun reference(const engine::EngineOptions& options) {
+test::ProbeRun plain_run(const engine::EngineOptions& options) {
   return test::ProbeRun(engine::make_reference_probe(options));
 }
 
@@ -25,7 +25,7 @@ TEST(Releases, AThresholdForPrefillsSparesARequestAloneFrom031On) {
   for (const auto& [version, first] : {std::pair("0.30", "0:5"), std::pair("0.31", "0:16")}) {
     auto options = tiny_options(version);
     options.long_prefill_token_threshold = core::Tokens(5);
-    auto run = reference(options);
+    auto run = plain_run(options);
     run.add(tiny_request(0, 30, 4));
     EXPECT_EQ(run.step(), first) << version;
     run.add(tiny_request(1, 30, 4));
@@ -37,7 +37,7 @@ TEST(Releases, PrefillsWaitBetweenDecodesFrom033On) {
   for (const auto& [version, held] : {std::pair("0.32", "0:1 1:4"), std::pair("0.33", "0:1")}) {
     auto options = tiny_options(version);
     options.prefill_schedule_interval = 3;
-    auto run = reference(options);
+    auto run = plain_run(options);
     run.add(tiny_request(0, 4, 9));
     EXPECT_EQ(run.step(), "0:4");
     run.add(tiny_request(1, 4, 9));
@@ -49,7 +49,7 @@ TEST(Releases, FewerRequestsThanSequencesMayRunFrom031On) {
   for (const auto& [version, first] : {std::pair("0.30", "0:4 1:4"), std::pair("0.31", "0:4")}) {
     auto options = tiny_options(version);
     options.max_num_active_seqs = 1;
-    auto run = reference(options);
+    auto run = plain_run(options);
     run.add(tiny_request(0, 4, 9));
     run.add(tiny_request(1, 4, 9));
     EXPECT_EQ(run.step(), first) << version;
@@ -63,7 +63,7 @@ TEST(Releases, HashesLookAheadFrom033On) {
     auto options = tiny_options(version);
     options.enable_prefix_caching = true;
     options.num_speculative_tokens = 2;
-    auto run = reference(options);
+    auto run = plain_run(options);
     EXPECT_EQ(run.hits({tiny_request(0, 13, 1, 7), tiny_request(1, 13, 1, 7)}).back(), found)
         << version;
   }
@@ -84,7 +84,7 @@ TEST(Releases, TheStateAtAJunctionIsKept) {
     request.prompt = {{7, core::Tokens(12)}, {100 + id, core::Tokens(8)}};
     return request;
   };
-  auto run = reference(options);
+  auto run = plain_run(options);
   EXPECT_EQ(run.hits({sharing(0), sharing(1), sharing(2)}), (std::vector<std::int64_t>{0, 0, 12}));
 }
 

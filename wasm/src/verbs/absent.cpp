@@ -85,7 +85,8 @@ core::Result<Reply> list_folder(const std::string& /*folder*/) {
 namespace ridgeline::deploy {
 
 /// Of command lines alone.
-core::Result<std::optional<document::Node>> scenario_in_file(const std::string& /*path*/) {
+core::Result<std::optional<Deployed>> scenario_in_file(const std::string& /*path*/,
+                                                       const LaunchChoice& /*choice*/) {
   return std::nullopt;
 }
 

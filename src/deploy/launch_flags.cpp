@@ -508,7 +508,8 @@ class Reader {
           {.what = flag.text, .why = "a small effect on the host", .where = place});
     } else if (row.answer == "refused") {
       if (!value || std::ranges::find(row.unless, value->text) == row.unless.end()) {
-        note({.text = typed_, .where = flag.where},
+        const bool is_beginning = flag.text.starts_with(with_dashes(typed_));
+        note({.text = is_beginning ? flag.text : typed_, .where = flag.where},
              fmt::format("{}, and would change it much: {}",
                          value ? fmt::format("{} is not modelled", core::quote(shown(value->text)))
                                : "is not modelled",

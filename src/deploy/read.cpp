@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,6 +29,7 @@
 #include "deploy/script.hpp"
 #include "deploy/targets.hpp"
 #include "document/document.hpp"
+#include "document/piped_files.hpp"
 #include "model/network_id.hpp"
 #include "scenario/foreign_flags.hpp"
 #include "scenario/options.hpp"
@@ -376,7 +378,8 @@ class Assembly {
         add({.what = std::move(name), .why = {}, .where = launches_[i].network.where});
       }
       const std::string& condition = servers_[i].condition;
-      if (!condition.empty() && !is_ours_ && std::ranges::find(conditions, condition) == conditions.end()) {
+      if (!condition.empty() && !is_ours_ &&
+          std::ranges::find(conditions, condition) == conditions.end()) {
         conditions.push_back(condition);
         errors_.push_back(
             {.field = "launch",
@@ -465,7 +468,7 @@ class Assembly {
   void name_network() {
     const Word& network = servers_.front().network;
     if (network.text.empty()) {
-      errors_.push_back({.field = "model",
+      errors_.push_back({.field = "launch",
                          .message = "found no network behind the server's command",
                          .where = network.where,
                          .hint = "--model of the server"});
@@ -639,12 +642,19 @@ std::optional<ServerFound> server_of_config(const Node& document) {
   return std::nullopt;
 }
 
-bool is_script(std::string_view text, std::string_view path) {
+bool is_script(std::string_view head, std::string_view path) {
   constexpr std::array<std::string_view, 5> kEndings = {
       ".sh", ".bash", ".sbatch", ".slurm", ".zsh"};
-  return text.starts_with("#!") || std::ranges::any_of(kEndings, [&](std::string_view ending) {
+  return head.starts_with("#!") || std::ranges::any_of(kEndings, [&](std::string_view ending) {
            return path.ends_with(ending);
          });
+}
+
+/// The first two characters of a file: a trace may be large.
+std::string head_of(const std::string& path) {
+  std::string head(2, ' ');
+  std::ifstream file(document::path_to_open(path), std::ios::binary);
+  return file.read(head.data(), 2) ? head : std::string();
 }
 
 }  // namespace
@@ -659,8 +669,11 @@ core::Result<std::optional<Deployed>> scenario_in(const std::string& text,
     script = read_script(text, {.file = file}, choice.given, errors);
     servers = servers_of_script(script, errors);
     if (servers.empty() && errors.empty()) {
-      errors.push_back({.message = "found no command that starts a server",
-                        .where = {.file = file},
+      errors.push_back({.message = script.exit_line == 0
+                                       ? "found no command that starts a server"
+                                       : fmt::format("the script ends in line {}, before a server",
+                                                     script.exit_line),
+                        .where = {.file = file, .line = script.exit_line},
                         .hint = "vllm serve NETWORK ..., or a scenario as .yaml or .json"});
     }
     if (!errors.empty()) {
@@ -698,12 +711,12 @@ core::Result<std::optional<Deployed>> scenario_in(const std::string& text,
 
 core::Result<std::optional<Deployed>> scenario_in_file(const std::string& path,
                                                        const LaunchChoice& choice) {
-  const auto text = document::read_file(path);
   const bool is_yaml = path.ends_with(".yaml") || path.ends_with(".yml");
-  if (!text || (!is_yaml && choice.kind != "shell" && !is_script(*text, path))) {
+  if (!is_yaml && choice.kind != "shell" && !is_script(head_of(path), path)) {
     return std::nullopt;
   }
-  return scenario_in(*text, path, choice);
+  const auto text = document::read_file(path);
+  return text ? scenario_in(*text, path, choice) : std::nullopt;
 }
 
 }  // namespace ridgeline::deploy

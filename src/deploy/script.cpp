@@ -226,6 +226,36 @@ std::vector<std::string> arguments_of(const std::vector<Word>& words) {
   return texts;
 }
 
+/// What a command prints: `echo`, `seq`, `basename`, `dirname`.
+std::optional<std::string> printed(const std::vector<std::string>& words) {
+  if (words.size() < 2 || std::ranges::any_of(words, is_unknown)) {
+    return std::nullopt;
+  }
+  if (words[0] == "echo" && !words[1].starts_with('-')) {
+    return fmt::format("{}", fmt::join(words.begin() + 1, words.end(), " "));
+  }
+  if ((words[0] == "basename" || words[0] == "dirname") && words.size() == 2) {
+    const std::size_t slash = words[1].rfind('/');
+    return words[0] == "dirname" ? words[1].substr(0, slash == std::string::npos ? 0 : slash)
+                                 : words[1].substr(slash + 1);
+  }
+  if (words[0] == "seq" && words.size() <= 3) {
+    const auto last = core::parse_whole<std::int64_t>(words.back());
+    const auto first = words.size() == 2 ? std::optional<std::int64_t>(1)
+                                         : core::parse_whole<std::int64_t>(words[1]);
+    std::int64_t rounds = 0;
+    if (first && last && !__builtin_sub_overflow(*last, *first, &rounds) &&
+        rounds < static_cast<std::int64_t>(kMostRounds)) {
+      std::string all;
+      for (std::int64_t i = *first; i <= *last; ++i) {
+        all += fmt::format("{}{}", all.empty() ? "" : " ", i);
+      }
+      return all;
+    }
+  }
+  return std::nullopt;
+}
+
 class Runner {
  public:
   Runner(core::Errors& errors, const Values& given) : errors_(errors) {
@@ -460,7 +490,11 @@ class Runner {
       expand_list(word.text, fields);
     }
     const auto& words = fields.done;
-    if (words.size() > kMostRounds || std::ranges::any_of(words, is_unknown)) {
+    const bool is_outer =
+        !state_.has_arguments && std::ranges::any_of(command.words, [](auto& word) {
+          return word.text.find("$@") != std::string::npos;  // The script's own arguments.
+        });
+    if (is_outer || words.size() > kMostRounds || std::ranges::any_of(words, is_unknown)) {
       run_unknown_rounds(command);
       return Status::kDone;
     }
@@ -688,6 +722,9 @@ class Runner {
     const std::string& program = words.front().text;
     if (program == "exit" || program == "return") {
       state_.flow = program == "exit" ? Flow::kExited : Flow::kReturned;
+      if (program == "exit" && condition_.empty()) {
+        script_.exit_line = words.front().where.line;
+      }
     } else if (is_declaration(program)) {
       declare(words);
     } else if (program == "unset") {
@@ -783,7 +820,9 @@ class Runner {
       const auto first = core::parse_whole<std::int64_t>(text_of(raw.substr(1, dots - 1)));
       const auto last =
           core::parse_whole<std::int64_t>(text_of(raw.substr(dots + 2, raw.size() - dots - 3)));
-      if (first && last && *last - *first < static_cast<std::int64_t>(kMostRounds)) {
+      std::int64_t rounds = 0;
+      if (first && last && !__builtin_sub_overflow(*last, *first, &rounds) &&
+          rounds < static_cast<std::int64_t>(kMostRounds)) {
         for (std::int64_t i = *first; i <= *last; ++i) {
           fields.done.push_back(fmt::format("{}", i));
         }
@@ -1110,45 +1149,42 @@ class Runner {
     return mark(name);
   }
 
-  /// What a command prints, where that is known: of `echo`, `seq`, `basename`, `dirname`.
+  /// What commands print, where that is known: tests, and what printed() knows.
   std::string output_of(std::string_view text) {
     std::vector<shell::Oddity> oddities;
     core::Errors errors;
     const Block block = shell::parse_script(text, {}, true, oddities, errors);
     const std::string unknown = mark(fmt::format("$({})", text.substr(0, text.find('\n'))));
-    if (block.size() != 1 || block.front().command->kind != Command::Kind::kSimple) {
-      return unknown;
-    }
-    Fields fields;
-    for (const Word& word : block.front().command->words) {
-      expand(word.text, fields, false);
-      fields.end();
-    }
-    const auto& words = fields.done;
-    if (words.size() < 2 || std::ranges::any_of(words, is_unknown)) {
-      return unknown;
-    }
-    if (words[0] == "echo" && !words[1].starts_with('-')) {
-      return fmt::format("{}", fmt::join(words.begin() + 1, words.end(), " "));
-    }
-    if ((words[0] == "basename" || words[0] == "dirname") && words.size() == 2) {
-      const std::size_t slash = words[1].rfind('/');
-      return words[0] == "dirname" ? words[1].substr(0, slash == std::string::npos ? 0 : slash)
-                                   : words[1].substr(slash + 1);
-    }
-    if (words[0] == "seq" && words.size() <= 3) {
-      const auto last = core::parse_whole<std::int64_t>(words.back());
-      const auto first = words.size() == 2 ? std::optional<std::int64_t>(1)
-                                           : core::parse_whole<std::int64_t>(words[1]);
-      if (first && last && *last - *first < static_cast<std::int64_t>(kMostRounds)) {
-        std::string all;
-        for (std::int64_t i = *first; i <= *last; ++i) {
-          all += fmt::format("{}{}", all.empty() ? "" : " ", i);
-        }
-        return all;
+    std::string all;
+    Status status = Status::kDone;
+    for (const shell::Item& item : block) {
+      const bool is_and = item.joint == Joint::kAnd;
+      if (item.joint == Joint::kPipe || status == Status::kUnknown) {
+        return unknown;
       }
+      if ((is_and && status == Status::kNo) ||
+          (item.joint == Joint::kOr && status != Status::kNo)) {
+        continue;
+      }
+      Fields fields;
+      for (const Word& word : item.command->words) {
+        expand(word.text, fields, item.command->kind == Command::Kind::kTest);
+        fields.end();
+      }
+      const auto& words = fields.done;
+      if (item.command->kind == Command::Kind::kTest) {
+        status = test(words, item.command->text);
+        continue;
+      }
+      const auto line =
+          item.command->kind == Command::Kind::kSimple ? printed(words) : std::nullopt;
+      if (!line) {
+        return unknown;
+      }
+      all += (all.empty() ? "" : "\n") + *line;
+      status = Status::kDone;
     }
-    return unknown;
+    return block.empty() ? unknown : all;
   }
 
   // ---- arithmetic

@@ -29,6 +29,7 @@ struct Script {
   std::map<std::string, std::string> files;    ///< That its here-documents write.
   std::map<std::string, std::string> reasons;  ///< Why a variable has no value: its condition.
   std::vector<std::string> sourced;            ///< Other scripts that it reads.
+  int exit_line = 0;                           ///< Where it ends before its end; 0: nowhere.
   core::Warnings warnings;
 };
 

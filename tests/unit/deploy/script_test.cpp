@@ -58,6 +58,21 @@ TEST(Script, VariablesAreExpanded) {
             "[run][5][3]\n");
 }
 
+TEST(Script, OutputsOfTestsAndEchoAreKnown) {
+  const std::string text =
+      "X=$([[ \"$ISL\" == 1024 ]] && echo 0.5 || echo 0.1)\nrun $X $(seq 0 2)\n";
+  EXPECT_EQ(commands_of(text, {{"ISL", "1024"}}), "[run][0.5][0][1][2]\n");
+  EXPECT_EQ(commands_of(text, {{"ISL", "8192"}}), "[run][0.1][0][1][2]\n");
+  EXPECT_EQ(commands_of("run $(basename /a/b) $(dirname /a/b) $(ls | wc)\n"),
+            "[run][b][/a][$(ls | wc)]\n");
+}
+
+TEST(Script, EndsWithExit) {
+  core::Errors errors;
+  EXPECT_EQ(read_script("echo a\nexit 1\nrun\n", {}, {}, errors).exit_line, 2);
+  EXPECT_EQ(commands_of("for a in \"$@\"; do X=$a; done\nrun $X\n"), "[run][$X]\n");
+}
+
 TEST(Script, WhatHasNoValueKeepsItsName) {
   core::Errors errors;
   const Script script =

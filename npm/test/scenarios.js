@@ -76,6 +76,7 @@ export function native(words) {
   }
 }
 
-export function withoutRunInfo({ run_info, ...tree }) {
+/** Nor where a setting was said, which is a flag there and a document here. */
+export function withoutRunInfo({ run_info, command, stated, ...tree }) {
   return tree;
 }

@@ -715,7 +715,7 @@ class Reader {
     }
     const core::Location where = drafts->second.where();
     drafts->second = Node::map(std::move(members), where);
-    if (has_acceptance) {
+    if (has_acceptance || launch_.has_statement) {
       return;
     }
     if (launch_.needs_acceptance) {

@@ -22,6 +22,7 @@ struct LaunchWords {
   std::optional<scenario::Version> version = {};              ///< The engine's, where it is known.
   const std::map<std::string, std::string>* files = nullptr;  ///< For --config.
   bool needs_acceptance = false;  ///< Drafts without an acceptance are a problem.
+  bool has_statement = false;     ///< The file states beside the flags what they do not say.
 };
 
 /// A flag or variable that is not in the scenario.

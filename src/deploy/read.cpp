@@ -145,7 +145,8 @@ class Assembly {
                        .variables = server.variables,
                        .version = version(),
                        .files = &script_.files,
-                       .needs_acceptance = choice_.needs_acceptance},
+                       .needs_acceptance = choice_.needs_acceptance,
+                       .has_statement = is_ours_},
                       errors_));
     }
     raise_version();

@@ -168,8 +168,9 @@ void for_each_break(const Node& node,
 
 bool is_equal(const Node& document) {
   const auto results = conform_document(document, "broken");
-  return results && !results->empty() &&
-         std::ranges::none_of(*results, [](const auto& one) { return one.difference.has_value(); });
+  return results && !results->empty() && std::ranges::none_of(*results, [](const auto& one) {
+           return one.difference.has_value() || !one.not_expressible.empty();
+         });
 }
 
 /// A break without its places: `trace[12].free_blocks changed` is `trace[].free_blocks changed`.

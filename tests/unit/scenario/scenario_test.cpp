@@ -298,9 +298,9 @@ TEST(LoadScenario, PatchesMergeByKey) {
 TEST(LoadScenario, RefusesMalformedPatches) {
   EXPECT_THAT(lines_of(errors_of("{model: a, gpu: b, set: [1]}", {}, Purpose::kLook)),
               testing::ElementsAre(HasSubstr("set: ")));
-  EXPECT_THAT(
-      lines_of(errors_of("{model: a, gpu: b, set: {engine.x: 1}}", {}, Purpose::kLook)),
-      testing::ElementsAre(HasSubstr("set.engine.x: expected model.<key>, hardware.<key> or rules.<key>")));
+  EXPECT_THAT(lines_of(errors_of("{model: a, gpu: b, set: {engine.x: 1}}", {}, Purpose::kLook)),
+              testing::ElementsAre(
+                  HasSubstr("set.engine.x: expected model.<key>, hardware.<key> or rules.<key>")));
   EXPECT_THAT(lines_of(errors_of("{model: a, gpu: b}", {{"set", "model.x"}}, Purpose::kLook)),
               testing::ElementsAre(HasSubstr("expected NAME=VALUE")));
   EXPECT_THAT(

@@ -38,7 +38,7 @@ def test_a_run_is_the_same_in_jumps_and_step_by_step(ridgeline, words):
 
 
 def test_its_numbers_have_its_servers_names(ridgeline):
-    run = result_of(ridgeline, *OPEN, "--engine", "sglang", "--max-total-tokens", 1000, "--schedule-conservativeness", 0)
+    run = result_of(ridgeline, *OPEN, "--engine-version", "sglang@0.5.15", "--max-total-tokens", 1000, "--schedule-conservativeness", 0)
     metrics = run["engine_metrics"]
     assert metrics["sglang:num_retracted_requests_total"] == run["summary"]["preemptions"] > 0
     assert metrics["sglang:token_usage"] == run["summary"]["kv_cache"]["mean"]

@@ -191,6 +191,7 @@ class Reader {
     finish_ranks();
     finish_attention();
     finish_drafts();
+    finish_own_drafts();
     read_variables();
     return std::move(found_);
   }
@@ -581,7 +582,7 @@ class Reader {
   }
 
   /// The text of a file that --config names: a here-document's, or one beside the launch.
-  std::optional<std::string> config_text(const Word& name) const {
+  [[nodiscard]] std::optional<std::string> config_text(const Word& name) const {
     if (launch_.files != nullptr && launch_.files->contains(name.text)) {
       return plain_marks(launch_.files->at(name.text));
     }
@@ -640,7 +641,7 @@ class Reader {
   }
 
   /// Whether a word is a flag of that option.
-  bool states(const Word& word, std::string_view path) const {
+  [[nodiscard]] bool states(const Word& word, std::string_view path) const {
     if (!core::is_flag_word(word.text)) {
       return false;
     }
@@ -730,6 +731,29 @@ class Reader {
            .where = where});
     }
     found_.options.erase(drafts);
+  }
+
+  /// SGLang's, of which no launch states the acceptance, either.
+  void finish_own_drafts() {
+    constexpr std::string_view kPrefix = "engine.speculative_";
+    const auto is_of_drafts = [&](const std::pair<std::string, Node>& option) {
+      return option.first.starts_with(kPrefix) && option.first != kSpeculativeConfig;
+    };
+    if (launch_.has_statement || launch_.needs_acceptance) {
+      return;
+    }
+    for (const auto& option : found_.options) {
+      if (is_of_drafts(option)) {
+        std::string flag = option.first.substr(kEngineSection.size() + 1);
+        std::ranges::replace(flag, '_', '-');
+        found_.not_modelled.push_back(
+            {.what = fmt::format("--{} {}", flag, one_line(option.second)),
+             .why = "how many drafts are accepted is not in the file: it is read without drafts, "
+                    "and a run asks for them (--speculative-acceptance 0.7)",
+             .where = option.second.where()});
+      }
+    }
+    std::erase_if(found_.options, is_of_drafts);
   }
 
   void read_variables() {

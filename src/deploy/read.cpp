@@ -146,7 +146,7 @@ class Assembly {
                        .version = version(),
                        .files = &script_.files,
                        .needs_acceptance = choice_.needs_acceptance,
-                       .has_statement = is_ours_},
+                       .has_statement = is_ours_ || choice_.has_acceptance},
                       errors_));
     }
     raise_version();

@@ -15,6 +15,7 @@ struct LaunchChoice {
   Values given = {};                        ///< --env NAME=VALUE
   std::optional<std::int64_t> server = {};  ///< Which of several servers, from 1.
   bool needs_acceptance = false;            ///< Drafts are to be run, not looked at.
+  bool has_acceptance = false;              ///< Flags beside the file say how many are accepted.
   std::string kind = {};                    ///< "shell" whatever the file looks like; empty: found.
 };
 

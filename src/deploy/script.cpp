@@ -1025,7 +1025,7 @@ class Runner {
   }
 
   /// All values of a list, or the arguments; nothing where it has no value.
-  std::optional<std::vector<std::string>> all_of(const Parameter& parameter) const {
+  [[nodiscard]] std::optional<std::vector<std::string>> all_of(const Parameter& parameter) const {
     std::vector<std::string> all;
     if (parameter.name == "@" || parameter.name == "*") {
       all = state_.arguments;
@@ -1154,7 +1154,7 @@ class Runner {
     std::vector<shell::Oddity> oddities;
     core::Errors errors;
     const Block block = shell::parse_script(text, {}, true, oddities, errors);
-    const std::string unknown = mark(fmt::format("$({})", text.substr(0, text.find('\n'))));
+    std::string unknown = mark(fmt::format("$({})", text.substr(0, text.find('\n'))));
     std::string all;
     Status status = Status::kDone;
     for (const shell::Item& item : block) {

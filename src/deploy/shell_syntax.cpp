@@ -263,7 +263,7 @@ class Parser {
   }
 
   /// Commands up to one of the words that end the block, or an operator that ends it.
-  Block parse_block(std::vector<std::string_view> ends) {
+  Block parse_block(const std::vector<std::string_view>& ends) {
     Block block;
     parse_items(ends, block);
     return block;

@@ -240,6 +240,8 @@ core::Result<scenario::LoadedScenario> Request::load(scenario::Purpose purpose) 
   if (said.file) {
     said.launch.needs_acceptance =
         purpose != scenario::Purpose::kLook && !states("engine.speculative_config");
+    said.launch.has_acceptance =
+        states("engine.speculative_acceptance") || states("engine.simulate_acc_len");
     auto found = deploy::scenario_in_file(*said.file, said.launch);
     if (!found) {
       return core::fail(std::move(found).error());

@@ -320,10 +320,11 @@ class Result(_Answer):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Result):
             return NotImplemented
-        mine, theirs = dict(self._tree), dict(other._tree)
-        mine.pop("run_info")
-        theirs.pop("run_info")
-        return mine == theirs
+        return self._found() == other._found()
+
+    def _found(self) -> dict[str, Any]:
+        """Without how long it took and how it was asked."""
+        return {key: value for key, value in self._tree.items() if key not in {"run_info", "command", "stated"}}
 
     def __hash__(self) -> int:
         return hash(self.digest)

@@ -64,7 +64,7 @@ def at(value: Any, folder: Path) -> Any:
 def bare(tree: Any) -> Any:
     """A tree without what differs between two runs, or names the flag or the line that a value came from."""
     if isinstance(tree, dict):
-        return {key: bare(value) for key, value in tree.items() if key not in {"run_info", "provenance"}}
+        return {key: bare(value) for key, value in tree.items() if key not in {"run_info", "provenance", "command", "stated"}}
     return [bare(item) for item in tree] if isinstance(tree, list) else tree
 
 

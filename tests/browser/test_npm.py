@@ -1,5 +1,5 @@
 """The npm package in headless Chromium: in a page, in the worker that it starts, and in a worker that imports it. Results
-equal those of the program but for run_info. `./dev npm` builds the module, `./dev browser` runs this."""
+equal those of the program but for run_info and how it was asked. `./dev npm` builds the module, `./dev browser` runs this."""
 
 import functools
 import http.server
@@ -24,7 +24,7 @@ ANSWER = """import { Infeasible, load } from "./ridgeline/index.js";
 export async function answer(rl, given) {
   try {
     const result = await rl.run(given);
-    const { run_info, ...tree } = JSON.parse(JSON.stringify(result));
+    const { run_info, command, stated, ...tree } = JSON.parse(JSON.stringify(result));
     const { ttft_ms } = await result.requests;
     result.free();
     return { code: 0, tree, columns: ttft_ms.length };
@@ -96,11 +96,11 @@ def answers(page, way, given):
 
 
 def native(*words):
-    """The exit code of the program, and its result without run_info."""
+    """The exit code of the program, and its result without run_info and how it was asked."""
     done = subprocess.run([BINARY, "run", *words, "--format", "json"], capture_output=True, text=True, timeout=120, check=False)
     if done.returncode != 0:
         return done.returncode, done.stderr
-    return 0, {key: value for key, value in json.loads(done.stdout).items() if key != "run_info"}
+    return 0, {key: value for key, value in json.loads(done.stdout).items() if key not in {"run_info", "command", "stated"}}
 
 
 @pytest.fixture(scope="module")

@@ -37,10 +37,10 @@ void Scheduler::finish_load(LoadId id, bool arrived) {
   if (found == transferring_.end()) {
     return;  // Its client has given up.
   }
-  const RequestPtr request = *found;
+  RequestPtr request = std::move(*found);
   transferring_.erase(found);
   if (arrived) {
-    arrived_.push_back(request);
+    arrived_.push_back(std::move(request));
   } else {
     fail(request);
   }

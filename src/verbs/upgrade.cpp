@@ -97,16 +97,14 @@ class Upgrade {
   core::Result<std::optional<Node>> compare() {
     const auto old = engine::find_profile(from_);
     const auto young = engine::find_profile(to_);
-    std::vector<const engine::Rule*> rules;
-    for (const engine::Rule& rule : engine::rules()) {
-      if (differ(value_of(rule, *old), value_of(rule, *young))) {
-        rules.push_back(&rule);
-      }
-    }
+    const std::vector<const engine::Rule*> rules = changed_rules(*old, *young);
     stage_.all = std::ssize(rules) + 2;
     auto first = measure(from_, {});
     if (!first) {
       return core::fail(std::move(first).error());
+    }
+    if (host_.stop()) {
+      return std::optional<Node>();
     }
     std::vector<scenario::Patch> patches;
     std::vector<Node> parts;
@@ -137,6 +135,9 @@ class Upgrade {
     if (!whole) {
       return core::fail(std::move(whole).error());
     }
+    if (host_.stop()) {
+      return std::optional<Node>();
+    }
     waiting.push_back(MapBuilder()
                           .add("rule", "kernels")
                           .add("from", fmt::format("kernels and times of {}", from_))
@@ -154,6 +155,21 @@ class Upgrade {
   }
 
  private:
+  /// Rules that differ, less those that the scenario sets itself, under both versions.
+  [[nodiscard]] std::vector<const engine::Rule*> changed_rules(const engine::Profile& old,
+                                                               const engine::Profile& young) const {
+    std::vector<const engine::Rule*> rules;
+    for (const engine::Rule& rule : engine::rules()) {
+      const bool is_stated = std::ranges::any_of(
+          loaded_.scenario.deployment.patches,
+          [&](const auto& patch) { return patch.target == "rules" && patch.key == rule.name; });
+      if (!is_stated && differ(value_of(rule, old), value_of(rule, young))) {
+        rules.push_back(&rule);
+      }
+    }
+    return rules;
+  }
+
   core::Result<State> measure(std::string_view version,
                               const std::vector<scenario::Patch>& patches) {
     scenario::LoadedScenario loaded = loaded_;
@@ -193,7 +209,8 @@ class Upgrade {
     return MapBuilder()
         .add("rule", rule.name)
         .add("from", text_of(rule, old))
-        .add("to", text_of(rule, young));
+        .add("to", text_of(rule, young))
+        .add("value", value_of(rule, young));
   }
 
   /// Flags that keep what a part changed: of its rules, and of settings that it derives otherwise.
@@ -202,7 +219,8 @@ class Upgrade {
     for (const Node& rule : rules.items()) {
       const auto* const keeper =
           std::ranges::find(kKeepers, node_at(rule, "rule").as_string(), &Keeper::rule);
-      if (keeper != kKeepers.end()) {
+      const bool is_on = node_at(rule, "value").describe() == "true";
+      if (keeper != kKeepers.end() && is_on) {
         flags.emplace_back(keeper->flag);
       }
     }

@@ -51,6 +51,23 @@ TEST(Upgrade, SaysWhatChangesAndWhatKeepsTheOld) {
   EXPECT_THAT(text, testing::HasSubstr("no effect on this load"));
 }
 
+TEST(Upgrade, ARuleThatTheScenarioSetsIsNoPart) {
+  const Node tree =
+      answer(R"("from": "vllm@0.11", "to": "vllm@0.20", "set": {"rules.async_by_default": false})")
+          ->tree();
+  for (const Node& part : node_at(tree, "parts").items()) {
+    for (const Node& rule : node_at(part, "rules").items()) {
+      EXPECT_NE(node_at(rule, "rule").as_string(), "async_by_default");
+    }
+  }
+}
+
+TEST(Upgrade, ADowngradeNamesNoFlagThatKeepsTheOlderRule) {
+  const std::string text =
+      *answer(R"("from": "vllm@0.20", "to": "vllm@0.11")")->text("markdown", {});
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr("scheduler-reserve-full-isl")));
+}
+
 TEST(Upgrade, ComparesVersionsOfVllmAlone) {
   const auto refused = answer(R"("to": "sglang@0.5.5")");
   ASSERT_FALSE(refused);

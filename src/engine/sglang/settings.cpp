@@ -84,17 +84,17 @@ constexpr auto kSwitches = std::to_array<Switch>({
     {.rule = &Rules::has_retraction_policy, .since = "main"},
     {.rule = &Rules::evicts_shortfall, .since = "0.5.17"},
     {.rule = &Rules::sorts_with_drafts, .since = "0.5.17"},
-    {.rule = &Rules::keeps_states_apart, .since = "0.5.17"},
-    {.rule = &Rules::trims_drafts, .since = "0.5.19"},
+    {.rule = &Rules::keeps_states_apart, .since = "0.5.17"},  // The release is assumed.
+    {.rule = &Rules::trims_drafts, .since = "0.5.19"},        // The release is assumed.
     {.rule = &Rules::mixes_with_drafts, .since = "0.5.19"},
-    {.rule = &Rules::preallocates_pages, .since = "0.5.19"},
+    {.rule = &Rules::preallocates_pages, .since = "0.5.19"},  // The release is assumed.
     {.rule = &Rules::has_prefill_decode_interval, .since = "0.5.19"},
     {.rule = &Rules::has_hrrn, .since = "0.5.20"},
     {.rule = &Rules::parts_outputs, .since = "0.5.20"},
     {.rule = &Rules::skips_last_token, .since = "0.5.22"},
     {.rule = &Rules::blocks_beside_others, .since = "0.5.22"},
     {.rule = &Rules::trusts_ignore_eos, .since = "0.5.22"},
-    {.rule = &Rules::tests_pool_once, .since = "0.5.22"},
+    {.rule = &Rules::tests_pool_once, .since = "0.5.22"},  // The release is assumed.
     {.rule = &Rules::refreshes_waiting, .since = "0.5.22"},
     {.rule = &Rules::filters_each_iteration, .since = "0.5.23"},
 });

@@ -18,6 +18,7 @@
 #include "document/node_path.hpp"
 #include "engine/profiles.hpp"
 #include "engine/schedulers.hpp"
+#include "report/format.hpp"
 #include "report/table/sheet.hpp"
 #include "report/table/table.hpp"
 #include "scenario/resolve.hpp"
@@ -330,12 +331,12 @@ report::Sheet upgrade_sheet(const Node& tree) {
   report::Sheet sheet(fmt::format("{} to {}", from, to));
   sheet.line({fmt::format("{} to {}", from, to)});
   std::vector<Node> parts;
-  std::vector<std::string> idle;
+  std::size_t idle = 0;
   for (const Node& part : node_at(tree, "parts").items()) {
     if (has_effect(part)) {
       parts.push_back(part);
     } else {
-      idle.push_back(words_of(part));
+      idle += node_at(part, "rules").items().size();
     }
   }
   parts.push_back(MapBuilder()
@@ -343,8 +344,10 @@ report::Sheet upgrade_sheet(const Node& tree) {
                       .add("worth", node_at(tree, "worth")));
   sheet.gap().table(kRulesWorth, std::move(parts));
   sheet.gap().table(kChangedSettings, node_at(tree, "changes").items());
-  if (!idle.empty()) {
-    sheet.gap().sentence(fmt::format("no effect on this load: {}", fmt::join(idle, "; ")));
+  if (idle > 0) {
+    sheet.gap().sentence(
+        fmt::format("{} without effect on this load: --format json names them",
+                    report::counted(static_cast<std::int64_t>(idle), "more rule")));
   }
   return sheet;
 }
@@ -354,7 +357,10 @@ core::Result<Reply> upgrade(Request& request, Host& host) {
   std::string to = request.take_text("to", engine::profiles().back().name);
   const auto loaded = request.load(scenario::Purpose::kRun);
   request.keep(loaded);
-  if (loaded && from.empty()) {
+  if (!loaded) {
+    return core::fail(request.errors());
+  }
+  if (from.empty()) {
     from = loaded->scenario.deployment.engine.version;
   }
   for (const auto& [key, version] : {std::pair("from", &from), std::pair("to", &to)}) {

@@ -1,3 +1,4 @@
+#include <atomic>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -19,15 +20,28 @@ namespace {
 
 using document::Node;
 
-core::Result<Reply> answer(std::string_view versions) {
+class StoppedHost : public Host {
+ public:
+  const std::atomic<bool>& stop() const override { return stop_; }
+  int stopped() const override { return 130; }
+
+ private:
+  std::atomic<bool> stop_ = true;
+};
+
+core::Result<Reply> answer(std::string_view versions, Host& host) {
   Request request(*document::parse_json(
       fmt::format(
           R"({{"model": "llama-3.1-8b", "gpu": "h100", {}, "workload": {{)"
           R"("request_rate": 20, "input_len": 700, "output_len": 40, "num_prompts": 60}}}})",
           versions),
       ""));
-  Host host;
   return find_verb("upgrade")->run(request, host);
+}
+
+core::Result<Reply> answer(std::string_view versions) {
+  Host host;
+  return answer(versions, host);
 }
 
 TEST(Upgrade, ItsPartsSumToTheWhole) {
@@ -48,7 +62,7 @@ TEST(Upgrade, SaysWhatChangesAndWhatKeepsTheOld) {
   EXPECT_THAT(text, testing::HasSubstr("--no-async-scheduling"));
   EXPECT_THAT(text, testing::HasSubstr("--gpu-memory-utilization 0.9"));
   EXPECT_THAT(text, testing::HasSubstr("engine.async_scheduling"));
-  EXPECT_THAT(text, testing::HasSubstr("no effect on this load"));
+  EXPECT_THAT(text, testing::HasSubstr("without effect on this load"));
 }
 
 TEST(Upgrade, ARuleThatTheScenarioSetsIsNoPart) {
@@ -59,6 +73,24 @@ TEST(Upgrade, ARuleThatTheScenarioSetsIsNoPart) {
     for (const Node& rule : node_at(part, "rules").items()) {
       EXPECT_NE(node_at(rule, "rule").as_string(), "async_by_default");
     }
+  }
+}
+
+TEST(Upgrade, AStoppedComparisonIsNoAnswer) {
+  StoppedHost host;
+  const auto reply = answer(R"("from": "vllm@0.11", "to": "vllm@0.20")", host);
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(reply->code, 130);
+  EXPECT_FALSE(reply->tree);
+}
+
+TEST(Upgrade, AScenarioThatCannotBeReadIsTheOnlyError) {
+  Request request(*document::parse_json(R"({"model": "no-such-network", "gpu": "h100"})", ""));
+  Host host;
+  const auto reply = find_verb("upgrade")->run(request, host);
+  ASSERT_FALSE(reply);
+  for (const core::Error& error : reply.error()) {
+    EXPECT_THAT(error.message, testing::Not(testing::HasSubstr("engine version")));
   }
 }
 

@@ -153,6 +153,7 @@ enum class Own : std::uint8_t {
   kSweep,
   kObserve,
   kUi,
+  kMcp,
   kServe,
 };
 

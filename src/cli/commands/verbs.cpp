@@ -33,6 +33,8 @@ Command command_of(verbs::Own own) {
       return observe_command;
     case verbs::Own::kUi:
       return ui_command;
+    case verbs::Own::kMcp:
+      return mcp_command;
     case verbs::Own::kServe:
       return serve_command;
   }

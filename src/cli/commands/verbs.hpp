@@ -26,6 +26,7 @@ ExitCode kernels_command(Words words);
 ExitCode sweep_command(Words words);
 ExitCode observe_command(Words words);
 ExitCode ui_command(Words words);
+ExitCode mcp_command(Words words);
 ExitCode serve_command(Words words);
 
 }  // namespace ridgeline::cli

@@ -12,7 +12,6 @@
 
 #include "core/digest.hpp"
 #include "core/distributions.hpp"
-#include "core/event_queue.hpp"
 #include "core/math.hpp"
 #include "core/rng.hpp"
 #include "core/statistics/moments.hpp"
@@ -133,25 +132,6 @@ void new_stream_and_one_draw(benchmark::State& state) {
   }
 }
 BENCHMARK(new_stream_and_one_draw);
-
-// --- Events ------------------------------------------------------------------------------------
-
-/// The hold model: with n events pending, the earliest is replaced by a later one.
-void event_queue_hold(benchmark::State& state) {
-  RngStream rng(1, 0, "hold");
-  core::EventQueue<std::uint64_t> queue;
-  const auto later = [&](core::SimTime now) {
-    return now + core::Duration::ticks(static_cast<std::int64_t>(rng.below(1'000'000)));
-  };
-  for (std::int64_t i = 0; i < state.range(0); ++i) {
-    queue.push(later(core::SimTime()), 0, 0);
-  }
-  for (auto _ : state) {
-    queue.replace_top(later(queue.top().time), 0, 0);
-  }
-  state.SetItemsProcessed(state.iterations());
-}
-BENCHMARK(event_queue_hold)->Arg(16)->Arg(256)->Arg(16'384)->Arg(1'000'000);
 
 // --- Quantiles ---------------------------------------------------------------------------------
 

@@ -23,7 +23,7 @@ target_compile_definitions(simdjson PUBLIC SIMDJSON_EXCEPTIONS=0)
 add_library(simdjson::simdjson ALIAS simdjson)
 
 # What needs files, threads or measurements: whole layers, and in others the files that serve these layers.
-set(RIDGELINE_LAYERS_LEFT_OUT sweep plan deploy evidence)
+set(RIDGELINE_LAYERS_LEFT_OUT sweep plan deploy evidence observe)
 set(RIDGELINE_FILES_LEFT_OUT
     "api/(arrow|library|session_api|stepped_run|tree)[.]cpp$"
     "core/system_library[.]cpp$"
@@ -35,7 +35,7 @@ set(RIDGELINE_FILES_LEFT_OUT
     "verbs/clients/"
     "verbs/(list_networks|saved_views)[.]cpp$"
     "verbs/run/run_comparison[.]cpp$"
-    "verbs/(calibrate|compared_runs|convert|deploy|kernels_|list_folder|measured_files|plan|report|steps|sweep|trace|validate)")
+    "verbs/(calibrate|compared_runs|convert|deploy|kernels_|list_folder|measured_files|plan|report|run_logs|steps|sweep|trace|validate)")
 
 # ridgeline_choose_for_wasm(<sources> <layer>): without what is left out. A file of wasm/src takes the place of the
 # file of the same name under src.

@@ -16,7 +16,7 @@
 #include "core/result.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/record_reader.hpp"
-#include "latency/step_time_model.hpp"
+#include "verbs/list_choices.hpp"
 #include "verbs/request.hpp"
 
 namespace ridgeline::cli {
@@ -56,11 +56,12 @@ bool is_laboratorys(std::string_view word) {
 }
 
 bool asks_for_laboratory(std::span<const std::string> words) {
-  return latency::find_step_time_model(std::string(kLaboratoryModel)) == nullptr &&
-         std::ranges::any_of(words, [](const std::string& word) {
-           const std::vector<std::string> values = values_of(word);
-           return std::ranges::find(values, kLaboratoryModel) != values.end();
-         });
+  const auto names_model = [](const std::vector<std::string>& values) {
+    return std::ranges::find(values, kLaboratoryModel) != values.end();
+  };
+  return std::ranges::any_of(
+             words, [&](const std::string& word) { return names_model(values_of(word)); }) &&
+         !names_model(verbs::known_values("latency"));
 }
 
 bool asks_for_records(std::string_view verb, std::span<const std::string> words) {

@@ -16,7 +16,7 @@
 #include "core/text.hpp"
 #include "document/reader.hpp"
 #include "scenario/scenario.hpp"
-#include "workload/generate/presets.hpp"
+#include "verbs/trace_options.hpp"
 
 namespace ridgeline::cli {
 namespace {
@@ -99,7 +99,7 @@ void add_workload(const Arguments& arguments,
       names.emplace_back(workload.name);
     }
     errors.push_back(bad_choice("workload", given->value, names));
-    if (workload::find_workload_preset(wanted)) {
+    if (verbs::is_workload_preset(wanted)) {
       errors.back().hint = fmt::format(
           "a preset of ours: --trace FILE with ridgeline_workload: 1 and sources: [{{preset: {}, "
           "request_rate: 2, num_prompts: 100}}]",

@@ -17,10 +17,10 @@
 #include <fmt/format.h>
 
 #include "cli/exit_code.hpp"
-#include "cli/glossary.hpp"
 #include "core/check.hpp"
 #include "core/result.hpp"
 #include "core/text.hpp"
+#include "verbs/glossary.hpp"
 #include "verbs/verb.hpp"
 
 namespace ridgeline::cli {
@@ -179,7 +179,7 @@ std::string render(const core::Warning& warning, const Terminal& terminal) {
 void print_errors(const core::Errors& errors, const Terminal& terminal) {
   std::string text;
   for (const auto& error : errors) {
-    text += render(with_translation(error), terminal);
+    text += render(verbs::with_translation(error), terminal);
   }
   static_cast<void>(write_all(STDERR_FILENO, text));
 }

@@ -4,7 +4,6 @@
 #include <array>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -12,13 +11,9 @@
 #include "cli/arguments.hpp"
 #include "cli/commands/verbs.hpp"
 #include "cli/common.hpp"
-#include "engine/schedulers.hpp"
-#include "latency/step_time_model.hpp"
-#include "model/hardware/gpu_spec.hpp"
-#include "model/model_spec.hpp"
 #include "verbs/clients/client_results.hpp"
+#include "verbs/list_choices.hpp"
 #include "verbs/verb.hpp"
-#include "workload/traces/format.hpp"
 
 namespace ridgeline::cli {
 namespace {
@@ -55,35 +50,6 @@ std::vector<std::string> positional_words(const VerbPage& page) {
 }
 
 std::vector<std::string> value_words(const FlagSpec& flag) {
-  if (flag.name == "model") {
-    return model::catalogue_names();
-  }
-  if (flag.name == "gpu") {
-    return hardware::catalogue_names();
-  }
-  if (flag.name == "latency" || flag.name == "compare") {
-    std::vector<std::string> names;
-    for (const latency::StepTimeModelEntry& entry : latency::step_time_models()) {
-      names.emplace_back(entry.name);
-    }
-    return names;
-  }
-  if (flag.name == "engine-version") {
-    std::vector<std::string> names;
-    for (engine::EngineName& engine : engine::engine_names()) {
-      names.push_back(std::move(engine.name));
-    }
-    return names;
-  }
-  if (flag.name == "to") {
-    std::vector<std::string> names;
-    for (const workload::TraceFormat* format : workload::trace_formats()) {
-      if (format->make_writer != nullptr) {
-        names.emplace_back(format->name);
-      }
-    }
-    return names;
-  }
   if (flag.name == "client-results") {
     std::vector<std::string> names;
     for (const verbs::ClientFormat& client : verbs::client_formats()) {
@@ -91,7 +57,8 @@ std::vector<std::string> value_words(const FlagSpec& flag) {
     }
     return names;
   }
-  return split_choices(flag.value);
+  std::vector<std::string> known = verbs::known_values(flag.name);
+  return known.empty() ? split_choices(flag.value) : known;
 }
 
 bool takes_file(const FlagSpec& flag) {

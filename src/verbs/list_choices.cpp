@@ -308,6 +308,32 @@ core::Result<const ChoiceKind*> find_choice_kind(std::span<const std::string> wo
       .hint = near ? fmt::format("did you mean '{}'?", *near) : "ridgeline list models"});
 }
 
+std::vector<std::string> known_values(std::string_view flag) {
+  std::vector<std::string> names;
+  if (flag == "model") {
+    return model::catalogue_names();
+  }
+  if (flag == "gpu") {
+    return hardware::catalogue_names();
+  }
+  if (flag == "latency" || flag == "compare") {
+    for (const latency::StepTimeModelEntry& entry : latency::step_time_models()) {
+      names.emplace_back(entry.name);
+    }
+  } else if (flag == "engine-version") {
+    for (engine::EngineName& engine : engine::engine_names()) {
+      names.push_back(std::move(engine.name));
+    }
+  } else if (flag == "to") {
+    for (const workload::TraceFormat* format : workload::trace_formats()) {
+      if (format->make_writer != nullptr) {
+        names.emplace_back(format->name);
+      }
+    }
+  }
+  return names;
+}
+
 document::Node choices_tree(const std::vector<Choice>& choices) {
   std::vector<document::Node> items;
   items.reserve(choices.size());

@@ -28,6 +28,9 @@ struct ChoiceKind {
 /// The kind that one word names; anything else is an error that lists the kinds and the nearest.
 [[nodiscard]] core::Result<const ChoiceKind*> find_choice_kind(std::span<const std::string> words);
 
+/// The names that a flag's value may be, such as the GPUs of "gpu"; none where it is anything else.
+[[nodiscard]] std::vector<std::string> known_values(std::string_view flag);
+
 /// [{name, summary, facts ...}, ...]
 [[nodiscard]] document::Node choices_tree(const std::vector<Choice>& choices);
 

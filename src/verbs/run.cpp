@@ -192,6 +192,10 @@ Kept take_kept(Request& request) {
   return kept;
 }
 
+void gather_series(sim::RunControls& controls) {
+  controls.series_windows = controls.series_windows.value_or(metrics::Timeline::kUsualWindows);
+}
+
 core::Result<RunResult> simulate(const scenario::Resolved& resolved,
                                  workload::Source& source,
                                  const sim::RunControls& controls) {

@@ -38,6 +38,9 @@ struct Run {
   const Kept& kept;
 };
 
+/// Gathers the run over simulated time, in the usual number of windows where none is asked for.
+void gather_series(sim::RunControls& controls);
+
 /// A scenario that was loaded to be looked at may have no workload.
 [[nodiscard]] bool has_workload(const scenario::WorkloadSection& workload);
 

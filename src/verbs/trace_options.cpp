@@ -1,10 +1,12 @@
 #include "verbs/trace_options.hpp"
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -14,10 +16,14 @@
 #include "core/result.hpp"
 #include "core/text.hpp"
 #include "core/time.hpp"
+#include "document/document.hpp"
+#include "document/piped_files.hpp"
 #include "document/reader.hpp"
+#include "workload/generate/presets.hpp"
 #include "workload/item.hpp"
 #include "workload/limits.hpp"
 #include "workload/trace_part.hpp"
+#include "workload/traces/format.hpp"
 #include "workload/wrapped_stream.hpp"
 
 namespace ridgeline::verbs {
@@ -75,6 +81,40 @@ class WatchedStream final : public workload::WrappedStream {
 };
 
 }  // namespace
+
+bool is_trace(const std::string& path) {
+  if (path.ends_with(".sh")) {
+    return false;  // A launch script, whatever its first line looks like.
+  }
+  std::error_code failure;
+  const std::string file = document::path_to_open(path);
+  const auto status = std::filesystem::status(file, failure);
+  if (std::filesystem::is_directory(status)) {
+    return true;  // A scenario is never one.
+  }
+  if (!std::filesystem::is_regular_file(status) || !workload::format_of(path)) {
+    return false;
+  }
+  if (std::filesystem::file_size(file, failure) > document::kMaxDocumentBytes) {
+    return true;
+  }
+  const auto document = document::read_document(path);
+  if (!document) {
+    const bool named_so =
+        path.ends_with(".yaml") || path.ends_with(".yml") || path.ends_with(".json");
+    return !named_so;
+  }
+  const auto has = [&](std::string_view key) {
+    return document->is_map() && document->find(key) != nullptr;
+  };
+  const bool is_scenario =
+      has("gpu") || has("engine") || has("workload") || (has("model") && !has("input_tokens"));
+  return !is_scenario;
+}
+
+bool is_workload_preset(std::string_view name) {
+  return workload::find_workload_preset(name).has_value();
+}
 
 std::vector<Parameter> trace_parameters() {
   return {{.key = "skip_bad_rows",

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/result.hpp"
@@ -13,6 +14,12 @@
 #include "workload/traces/trace.hpp"
 
 namespace ridgeline::verbs {
+
+/// Whether a file is a trace, not a scenario: its content has a trace's format, and not a
+/// scenario's keys.
+[[nodiscard]] bool is_trace(const std::string& path);
+/// Whether a workload of `list presets` is called so.
+[[nodiscard]] bool is_workload_preset(std::string_view name);
 
 /// How traces are read: `skip_bad_rows`, `trace_sessions`, `trace_start`, `seed` ...
 [[nodiscard]] std::vector<Parameter> trace_parameters();

@@ -10,9 +10,9 @@
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/foreign_flags.hpp"
-#include "cli/glossary.hpp"
 #include "core/result.hpp"
 #include "document/reader.hpp"
+#include "verbs/glossary.hpp"
 #include "verbs/verb.hpp"
 
 namespace ridgeline::cli {
@@ -30,7 +30,7 @@ ExitCode help_command(Words words) {
     return put_out(verbs::fitted(foreign_page(), manners.out.columns), manners);
   }
   if (topic == "glossary") {
-    return put_out(verbs::fitted(glossary_page(), manners.out.columns), manners);
+    return put_out(verbs::fitted(verbs::glossary_page(), manners.out.columns), manners);
   }
   const verbs::Verb* const verb = verbs::find_verb(topic);
   if (verb != nullptr && verb->own != verbs::Own::kHelp) {

@@ -17,7 +17,6 @@
 #include "cli/arguments.hpp"
 #include "cli/commands/client_files.hpp"
 #include "cli/commands/observe_words.hpp"
-#include "cli/commands/observed_results.hpp"
 #include "cli/commands/verbs.hpp"
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
@@ -43,9 +42,9 @@
 #include "observe/summary.hpp"
 #include "observe/target.hpp"
 #include "scenario/options.hpp"
-#include "scenario/requests.hpp"
 #include "scenario/scenario.hpp"
-#include "workload/source.hpp"
+#include "verbs/clients/observed_results.hpp"
+#include "verbs/clients/sent_workload.hpp"
 
 namespace ridgeline::cli {
 namespace {
@@ -203,33 +202,13 @@ class Measurement {
       return core::fail(loaded.error());
     }
     loaded_.emplace(std::move(*loaded));
-    const scenario::WorkloadSection& stated = loaded_->scenario.workload;
-    if (!stated.trace && !stated.num_prompts && !stated.duration) {
-      return core::fail(core::Error{.field = "workload",
-                                    .message = "no end is stated, and a server is loaded by it",
-                                    .where = {.file = "command line"},
-                                    .hint = "--num-prompts 1000, or --duration 5m"});
+    auto sent = verbs::open_sent_workload(
+        loaded_->scenario.workload, loaded_->scenario.run.seed, words_->options.max_rate);
+    if (!sent) {
+      return core::fail(std::move(sent).error());
     }
-    const double rate = stated.request_rate.value_or(0.0);
-    if (rate > static_cast<double>(words_->options.max_rate)) {
-      return core::fail(core::Error{
-          .field = "workload.request_rate",
-          .message =
-              fmt::format("{} requests/s, expected at most {}", rate, words_->options.max_rate),
-          .where = {.file = "command line"},
-          .hint = fmt::format("--max-rate {:.0f}, if the server is yours to load", rate)});
-    }
-    workload_.section = stated;
-    scenario::fill_workload(workload_.section);
-    workload_.seed = loaded_->scenario.run.seed;
-    auto source = workload_.open();
-    auto twin = workload_.open();  // That is used up for the digest.
-    if (!source || !twin) {
-      return core::fail(source ? twin.error() : source.error());
-    }
-    source_ = std::move(*source);
-    digest_ = observe::workload_digest(**twin);
-    if (source_->prompts_hold_answers() &&
+    sent_ = *std::move(sent);
+    if (sent_.source->prompts_hold_answers() &&
         words_->options.prompts.form == observe::PromptForm::kTokens) {
       return core::fail(core::Error{
           .field = "--prompt",
@@ -248,17 +227,17 @@ class Measurement {
     if (!earlier) {
       return core::fail(earlier.error());
     }
-    if (earlier->workload_digest != digest_) {
+    if (earlier->workload_digest != sent_.digest) {
       return core::fail(core::Error{
           .field = "--resume",
           .message = fmt::format("'{}' is of the workload {}, expected {}, as these flags say",
                                  words_->record,
                                  earlier->workload_digest,
-                                 digest_),
+                                 sent_.digest),
           .where = {.file = "command line"},
           .hint = "the flags and the seed of the first part"});
     }
-    if (auto twin = workload_.open(); twin) {
+    if (auto twin = sent_.workload.open(); twin) {
       earlier->forget_unfinished_sessions(**twin);
     }
     earlier_.emplace(std::move(*earlier));
@@ -327,7 +306,7 @@ class Measurement {
       return;
     }
     const auto counts =
-        observe::count_prompts(*client_, clock_, prompts, source_->prompts_hold_answers());
+        observe::count_prompts(*client_, clock_, prompts, sent_.source->prompts_hold_answers());
     prompts.overhead = counts.overhead;
     if (!counts.tokens_per_word) {
       warn("W-prompt-lengths",
@@ -360,7 +339,7 @@ class Measurement {
             .metrics = server_.metrics,
             .model = prompts.model,
             .deployment = std::move(deployment),
-            .workload_digest = digest_,
+            .workload_digest = sent_.digest,
             .workload = stated_options(*loaded_, kWorkloadPaths),
             .endpoint = prompts.endpoint,
             .form = prompts.form,
@@ -388,7 +367,7 @@ class Measurement {
     if (!errors.empty()) {
       return give_up(errors, manners_);
     }
-    ObservedResults observed;
+    verbs::ObservedResults observed;
     if (!client_files.empty()) {
       options.on_row = [&observed](const observe::Row& row) { observed.add(row); };
     }
@@ -398,7 +377,7 @@ class Measurement {
     }
     observe::HttpSender& sender =
         workers_ ? *workers_ : static_cast<observe::HttpSender&>(*client_);
-    observe::Observation observation(options, *source_, sender, clock_, file.stream());
+    observe::Observation observation(options, *sent_.source, sender, clock_, file.stream());
     observe::RecordTail tail = observation.run();
     workers_.reset();  // What they have not finished is over.
     display.finish();
@@ -421,8 +400,8 @@ class Measurement {
     if (!errors.empty()) {
       return give_up(errors, manners_);
     }
-    if (!source_->errors().empty()) {
-      return give_up(source_->errors(), manners_);
+    if (!sent_.source->errors().empty()) {
+      return give_up(sent_.source->errors(), manners_);
     }
     return show({.head = head,
                  .tail = tail,
@@ -432,7 +411,7 @@ class Measurement {
 
   core::Warnings warnings_of(const observe::Observation& observation,
                              const observe::RecordTail& tail) {
-    for (auto& warning : source_->warnings()) {
+    for (auto& warning : sent_.source->warnings()) {
       warnings_.push_back(warning);
     }
     const observe::Tally& tally = observation.tally();
@@ -474,7 +453,7 @@ class Measurement {
                        "of the second",
                        observation.taken_over()));
     }
-    const auto carried = source_->carried();
+    const auto carried = sent_.source->carried();
     if (carried.with_adapter > 0 || carried.with_media > 0) {
       warn("W-not-sent",
            fmt::format("{} requests name an adapter and {} hold media: they were sent as text to "
@@ -514,9 +493,7 @@ class Measurement {
   ProgressDisplay::Mode progress_ = ProgressDisplay::Mode::kNever;
   std::optional<ObserveWords> words_;
   std::optional<scenario::LoadedScenario> loaded_;
-  scenario::Workload workload_;
-  std::string digest_;
-  std::unique_ptr<workload::Source> source_;
+  verbs::SentWorkload sent_;
   std::optional<observe::Earlier> earlier_;
   std::optional<observe::Address> address_;  ///< Nothing: a UNIX socket.
   observe::RunClock clock_;

@@ -18,20 +18,15 @@
 #include "cli/output_file.hpp"
 #include "core/result.hpp"
 #include "document/gzip_writer.hpp"
-#include "evidence/validate/client_files.hpp"
 #include "report/palette.hpp"
 #include "scenario/scenario_rules.hpp"
 #include "sim/cache_state.hpp"
-#include "sim/logs/decision_log.hpp"
 #include "sim/logs/perfetto.hpp"
 #include "sim/logs/request_log.hpp"
-#include "sim/logs/step_log.hpp"
 #include "sim/operations.hpp"
-#include "sim/simulation.hpp"
-#include "verbs/clients/client_results.hpp"
+#include "verbs/run.hpp"
 #include "verbs/run/registry.hpp"
 #include "verbs/run/run_result.hpp"
-#include "workload/source.hpp"
 
 namespace ridgeline::cli {
 namespace {
@@ -101,24 +96,28 @@ std::string rendered(const Arguments& arguments,
   return exporter.name == "csv" && arguments.has("no-header") ? without_header(text) : text;
 }
 
-core::Result<void> RunFiles::open(const workload::Source& source) {
+core::Result<void> RunFiles::open(const verbs::Run& run) {
   core::Errors errors;
   if (auto fits = check(); !fits) {
     return fits;
   }
   open_results(errors);
-  open_request_log(source, errors);
+  open_request_log(run, errors);
   if (open_file("steps-out", steps_file_, errors)) {
-    steps_ = sim::make_step_log(steps_file_->stream());
+    logs_.log_steps(steps_file_->stream());
   }
   if (open_file("routing-out", decisions_file_, errors)) {
-    decisions_ = sim::make_decision_log(decisions_file_->stream());
+    logs_.log_decisions(decisions_file_->stream());
   }
   if (open_file("cache-state-out", caches_file_, errors)) {
-    caches_.emplace(resolved_);
+    logs_.keep_caches(resolved_);
   }
   open_trace(errors);
   client_targets_ = open_client_files(arguments_, errors);
+  if (!client_targets_.empty()) {
+    logs_.keep_clients();
+  }
+  logs_.listen(run.controls);
   return errors.empty() ? core::Result<void>() : core::fail(std::move(errors));
 }
 
@@ -177,7 +176,7 @@ void RunFiles::open_results(core::Errors& errors) {
   }
 }
 
-void RunFiles::open_request_log(const workload::Source& source, core::Errors& errors) {
+void RunFiles::open_request_log(const verbs::Run& run, core::Errors& errors) {
   const GivenFlag* const flag = arguments_.find("requests-out");
   if (flag == nullptr) {
     return;
@@ -192,11 +191,7 @@ void RunFiles::open_request_log(const workload::Source& source, core::Errors& er
     return;
   }
   log_file_.emplace(std::move(*file));
-  log_ = sim::make_request_log(
-      *format, source, log_file_->stream(), resolved_.run.cluster.instances.has_value());
-  if (*format == sim::RequestLogFormat::kCsv) {
-    prompts_.emplace();
-  }
+  logs_.log_requests(resolved_, run.source, *format, log_file_->stream());
 }
 
 void RunFiles::open_trace(core::Errors& errors) {
@@ -204,7 +199,7 @@ void RunFiles::open_trace(core::Errors& errors) {
   keep_errors(options, errors);
   if (open_file("perfetto-out", trace_file_, errors) && options) {
     options->is_fleet = resolved_.run.cluster.instances.has_value();
-    trace_.emplace(*options);
+    logs_.keep_trace(*options);
   }
 }
 
@@ -226,13 +221,13 @@ void RunFiles::warn_of_sampling(core::Warnings& warnings) const {
 
 /// A table of requests has no place for the tokens that prompts share.
 void RunFiles::warn_of_prompts(core::Warnings& warnings) const {
-  if (prompts_ && prompts_->with_prompt() > 0) {
+  if (const auto& prompts = logs_.prompts(); prompts && prompts->with_prompt() > 0) {
     warnings.push_back(
         {.code = "W-lost-prompts",
          .message = fmt::format("{} of {} prompts share tokens with others, which '{}' does not "
                                 "say: replayed, it has less in the prefix cache",
-                                prompts_->with_prompt(),
-                                prompts_->requests(),
+                                prompts->with_prompt(),
+                                prompts->requests(),
                                 log_file_->path()),
          .hint = "--requests-out FILE.jsonl"});
   }
@@ -262,33 +257,8 @@ bool RunFiles::shows_series() const {
                              [](const Target& target) { return target.exporter->needs_series; });
 }
 
-void RunFiles::listen(sim::RunControls& controls) {
-  controls.steps = steps_.get();
-  controls.decisions = decisions_.get();
-  if (log_) {
-    listeners_.add(log_.get());
-    controls.stories = log_.get();
-  }
-  if (caches_) {
-    listeners_.add(&*caches_);
-  }
-  if (!client_targets_.empty()) {
-    listeners_.add(&client_results_);
-  }
-  if (prompts_) {
-    listeners_.add(&*prompts_);
-  }
-  if (trace_) {
-    listeners_.add(&*trace_);
-  }
-  controls.listener = listeners_.empty() ? nullptr : &listeners_;
-}
-
 void RunFiles::close(core::Result<verbs::RunResult>& result) {
-  client_results_.put_in_order();
-  log_.reset();
-  steps_.reset();
-  decisions_.reset();
+  logs_.end();
   if (!result) {
     return;
   }
@@ -297,11 +267,8 @@ void RunFiles::close(core::Result<verbs::RunResult>& result) {
   if (result->partial) {
     warn_of_interruption(result->warnings);
   }
-  if (trace_) {
-    trace_->settle();
-    if (const auto cut = trace_->cut()) {
-      result->warnings.push_back(perfetto_cut_warning(arguments_, *cut));
-    }
+  if (const auto& trace = logs_.trace(); trace && trace->cut()) {
+    result->warnings.push_back(perfetto_cut_warning(arguments_, *trace->cut()));
   }
 }
 
@@ -316,9 +283,12 @@ void RunFiles::write(const verbs::RunResult& result,
       style.saved_to += (style.saved_to.empty() ? "" : ", ") + file.path();
     }
   }
-  write_client_files(result, errors);
+  if (!client_targets_.empty() && !result.partial) {
+    const auto seen = logs_.seen_by_clients(resolved_, result);
+    write_client_files(client_targets_, seen.result, seen.results, errors);
+  }
   if (caches_file_ && !result.partial) {
-    caches_file_->stream() << sim::cache_state_text(caches_->state());
+    caches_file_->stream() << sim::cache_state_text(logs_.caches()->state());
     keep_errors(caches_file_->commit(), errors);
   }
   write_trace(errors);
@@ -329,30 +299,18 @@ void RunFiles::write(const verbs::RunResult& result,
   }
 }
 
-void RunFiles::write_client_files(const verbs::RunResult& result, core::Errors& errors) {
-  if (result.deployment) {
-    client_results_.stand_for_all(resolved_.workload.share(), result.deployment->requests);
-  }
-  if (const auto& warmup = resolved_.run.warmup) {
-    client_results_.leave_out_before(warmup->to_seconds());
-  }
-  if (!result.partial) {
-    cli::write_client_files(
-        client_targets_, verbs::seen_by_client(result, client_results_), client_results_, errors);
-  }
-}
-
 void RunFiles::write_trace(core::Errors& errors) {
-  if (!trace_) {
+  const auto& trace = logs_.trace();
+  if (!trace) {
     return;
   }
   if (trace_file_->path().ends_with(".gz")) {
     document::GzipWriter packer(trace_file_->stream());
     std::ostream packed(&packer);
-    trace_->write(packed);
+    trace->write(packed);
     packer.finish();
   } else {
-    trace_->write(trace_file_->stream());
+    trace->write(trace_file_->stream());
   }
   keep_errors(trace_file_->commit(), errors);
 }

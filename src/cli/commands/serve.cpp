@@ -19,7 +19,6 @@
 #include "cli/terminal.hpp"
 #include "core/result.hpp"
 #include "document/json_writer.hpp"
-#include "metrics/summary.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/scenario.hpp"
 #include "serve/emulator.hpp"
@@ -121,7 +120,7 @@ core::Warnings end_warnings(const serve::ServeOutcome& outcome) {
 
 std::string outcome_json(const serve::ServeOutcome& outcome) {
   document::JsonWriter json;
-  const metrics::Summary& summary = outcome.run.summary;
+  const auto& summary = outcome.run.summary;
   json.begin_object();
   json.member("schema_version", 1);
   json.member("digest", std::string_view(outcome.run.digest));
@@ -147,7 +146,7 @@ std::string outcome_json(const serve::ServeOutcome& outcome) {
 }
 
 std::string outcome_table(const serve::ServeOutcome& outcome) {
-  const metrics::Summary& summary = outcome.run.summary;
+  const auto& summary = outcome.run.summary;
   std::string responses;
   for (const auto& [status, count] : outcome.responses) {
     responses += fmt::format("{}{} x {}", responses.empty() ? "" : ", ", count, status);

@@ -22,11 +22,8 @@
 #include "cli/terminal.hpp"
 #include "cli/verb_command.hpp"
 #include "core/result.hpp"
-#include "latency/measured/table_notes.hpp"
-#include "metrics/timeline.hpp"
 #include "report/palette.hpp"
 #include "report/terminal_plot.hpp"
-#include "scenario/resolve.hpp"
 #include "verbs/run.hpp"
 #include "verbs/run/headline.hpp"
 #include "verbs/run/registry.hpp"
@@ -48,17 +45,16 @@ class RunHost final : public TerminalHost {
           "--percentiles sketch keeps a few megabytes, whatever the number of requests");
     }
     files_.emplace(arguments(), manners(), run.resolved);
-    if (auto opened = files_->open(run.source); !opened) {
+    if (auto opened = files_->open(run); !opened) {
       return opened;
     }
     if (manners().verbose) {
-      tell_origins(run.resolved);
+      static_cast<void>(write_all(STDERR_FILENO, verbs::provenance_text(run.resolved)));
     }
     run.controls.routing_audit = arguments().has("routing-audit");
-    if (!run.controls.series_windows && shows_series()) {
-      run.controls.series_windows = metrics::Timeline::kUsualWindows;
+    if (shows_series()) {
+      verbs::gather_series(run.controls);
     }
-    files_->listen(run.controls);
     return {};
   }
 
@@ -108,16 +104,6 @@ class RunHost final : public TerminalHost {
   }
 
  private:
-  static void tell_origins(const scenario::Resolved& resolved) {
-    static_cast<void>(write_all(STDERR_FILENO, verbs::provenance_text(resolved)));
-    const auto& latency = resolved.deployment->section.latency;
-    if (latency.bench_data) {
-      static_cast<void>(
-          write_all(STDERR_FILENO,
-                    latency::measured::loaded_text(*latency.bench_data, resolved.deployment->gpu)));
-    }
-  }
-
   /// Whether an output has pictures over simulated time.
   [[nodiscard]] bool shows_series() const {
     const auto printed = verbs::find_exporter(manners().format);

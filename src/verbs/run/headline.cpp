@@ -15,6 +15,7 @@
 #include "core/text.hpp"
 #include "document/catalogue.hpp"
 #include "engine/schedulers.hpp"
+#include "latency/measured/table_notes.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
 #include "report/format.hpp"
@@ -228,6 +229,9 @@ std::string provenance_text(const scenario::Resolved& resolved) {
                         scenario::name(provenance.origin),
                         place.empty() ? "" : ", ",
                         core::escaped(place));
+  }
+  if (const auto& tables = resolved.deployment->section.latency.bench_data) {
+    text += latency::measured::loaded_text(*tables, resolved.deployment->gpu);
   }
   return text;
 }

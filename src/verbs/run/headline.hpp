@@ -20,7 +20,7 @@ namespace ridgeline::verbs {
 /// ranks what the simulated one gets.
 [[nodiscard]] std::vector<std::string> headline(const scenario::Resolved& resolved,
                                                 const sim::RunOutcome& outcome);
-/// One line per setting that is not the default: where it came from.
+/// One line per setting that is not the default: where it came from; and the kernel tables read.
 [[nodiscard]] std::string provenance_text(const scenario::Resolved& resolved);
 /// "scenario.yaml:3:9"; nothing for the command line.
 [[nodiscard]] std::string place_text(const core::Location& where);

@@ -1,4 +1,4 @@
-#include "cli/glossary.hpp"
+#include "verbs/glossary.hpp"
 
 #include <fstream>
 #include <iterator>
@@ -12,7 +12,7 @@
 #include "latency/roofline/setting_names.hpp"
 #include "support/paths.hpp"
 
-namespace ridgeline::cli {
+namespace ridgeline::verbs {
 namespace {
 
 using testing::HasSubstr;
@@ -61,4 +61,4 @@ TEST(Glossary, ThePageAndTheDocumentationHaveEveryWord) {
 }
 
 }  // namespace
-}  // namespace ridgeline::cli
+}  // namespace ridgeline::verbs

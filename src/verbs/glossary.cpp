@@ -1,18 +1,22 @@
-#include "cli/glossary.hpp"
+#include "verbs/glossary.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "core/result.hpp"
 #include "latency/roofline/setting_names.hpp"
+#include "report/table/sheet.hpp"
+#include "report/table/table.hpp"
 
-namespace ridgeline::cli {
+namespace ridgeline::verbs {
 namespace {
 
 constexpr auto kGlossary = std::to_array<GlossaryEntry>({
@@ -106,23 +110,28 @@ core::Error with_translation(core::Error error) {
 }
 
 std::string glossary_page() {
-  constexpr std::size_t kWidth = 32;
-  std::string text = "Words of the original documents, and what says them here:\n\n";
+  report::Sheet sheet("Glossary");
+  const auto add = [&](std::string_view theirs, std::string ours) {
+    constexpr std::size_t kWidth = 36;
+    sheet.row(std::move(ours), fmt::format("  {}", theirs), kWidth);
+  };
+  sheet.row("Words of the original documents, and what says them here:").gap();
   for (const GlossaryEntry& entry : kGlossary) {
-    text += fmt::format("  {:<{}}  {}\n", entry.theirs, kWidth, entry.ours);
+    add(entry.theirs, std::string(entry.ours));
   }
-  text +=
-      "\nconstants and switches, in hardware_config.json and --latency-set, in any case as are "
-      "ours:\n\n";
+  sheet.gap()
+      .row(
+          "constants and switches, in hardware_config.json and --latency-set, in any case as are "
+          "ours:")
+      .gap();
   for (const latency::roofline::SettingAlias& alias : latency::roofline::setting_aliases()) {
-    text += fmt::format("  {:<{}}  {}{}{}\n",
-                        alias.theirs,
-                        kWidth,
-                        alias.ours,
-                        alias.zero_is_one ? "; 0 is 1" : "",
-                        alias.per_phase ? ", with bandwidth=per-phase; 0 is the peak" : "");
+    add(alias.theirs,
+        fmt::format("{}{}{}",
+                    alias.ours,
+                    alias.zero_is_one ? "; 0 is 1" : "",
+                    alias.per_phase ? ", with bandwidth=per-phase; 0 is the peak" : ""));
   }
-  return text;
+  return sheet.render(report::Face::kTerminal, {});
 }
 
-}  // namespace ridgeline::cli
+}  // namespace ridgeline::verbs

@@ -1,4 +1,4 @@
-#include "cli/commands/observed_results.hpp"
+#include "verbs/clients/observed_results.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include "observe/record.hpp"
 #include "scenario/scenario.hpp"
 
-namespace ridgeline::cli {
+namespace ridgeline::verbs {
 namespace {
 
 using ::testing::DoubleEq;
@@ -81,4 +81,4 @@ TEST(ObservedResults, OfNothingHaveNoNumbers) {
 }
 
 }  // namespace
-}  // namespace ridgeline::cli
+}  // namespace ridgeline::verbs

@@ -10,22 +10,22 @@
 #include "verbs/clients/client_results.hpp"
 #include "verbs/run/run_result.hpp"
 
-namespace ridgeline::cli {
+namespace ridgeline::verbs {
 
 /// What `observe` measured, as the files of benchmark clients have it. Requests of the warm-up are
 /// in none of it.
 class ObservedResults {
  public:
   void add(const observe::Row& row);
-  [[nodiscard]] verbs::ClientResults& results() { return results_; }
+  [[nodiscard]] ClientResults& results() { return results_; }
   /// `scenario` is what the flags say of the server and the workload; the model is the one that was
   /// asked, at temperature 0.
-  [[nodiscard]] verbs::RunResult result(const scenario::Scenario& scenario,
-                                        const observe::RecordHead& head) const;
+  [[nodiscard]] RunResult result(const scenario::Scenario& scenario,
+                                 const observe::RecordHead& head) const;
 
  private:
-  verbs::ClientResults results_;
+  ClientResults results_;
   std::array<std::vector<double>, metrics::kNumMetrics> seconds_;  ///< By metric.
 };
 
-}  // namespace ridgeline::cli
+}  // namespace ridgeline::verbs

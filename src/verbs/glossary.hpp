@@ -6,7 +6,7 @@
 
 #include "core/result.hpp"
 
-namespace ridgeline::cli {
+namespace ridgeline::verbs {
 
 /// A word of the original documents (a plan review and H5, H28, H29 and H33), and what says
 /// it here.
@@ -27,4 +27,4 @@ struct GlossaryEntry {
 /// The glossary for a person: `ridgeline help glossary`.
 [[nodiscard]] std::string glossary_page();
 
-}  // namespace ridgeline::cli
+}  // namespace ridgeline::verbs

@@ -1,4 +1,4 @@
-#include "cli/commands/observed_results.hpp"
+#include "verbs/clients/observed_results.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -19,7 +19,7 @@
 #include "verbs/clients/client_results.hpp"
 #include "verbs/run/run_result.hpp"
 
-namespace ridgeline::cli {
+namespace ridgeline::verbs {
 namespace {
 
 using metrics::Metric;
@@ -62,7 +62,7 @@ void ObservedResults::add(const observe::Row& row) {
     return;
   }
   const observe::Answer& answer = row.answer;
-  verbs::ClientResults::Row one;
+  ClientResults::Row one;
   one.id = row.request.id;
   one.start = row.sent->to_seconds();
   one.completed = !row.failed() && answer.first_event && answer.last_event;
@@ -91,9 +91,9 @@ void ObservedResults::add(const observe::Row& row) {
   results_.add(one, std::move(gaps));
 }
 
-verbs::RunResult ObservedResults::result(const scenario::Scenario& scenario,
-                                         const observe::RecordHead& head) const {
-  verbs::RunResult result;
+RunResult ObservedResults::result(const scenario::Scenario& scenario,
+                                  const observe::RecordHead& head) const {
+  RunResult result;
   scenario::Scenario served = scenario;
   served.deployment.model = head.model;
   served.deployment.engine.generation_config = "vllm";
@@ -126,4 +126,4 @@ verbs::RunResult ObservedResults::result(const scenario::Scenario& scenario,
   return result;
 }
 
-}  // namespace ridgeline::cli
+}  // namespace ridgeline::verbs

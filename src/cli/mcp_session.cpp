@@ -143,23 +143,27 @@ void McpSession::join_ended() {
   });
 }
 
-void McpSession::send(const Node& message) {
+void McpSession::send(const std::string& request, const Node& message, bool is_answer) {
   const std::lock_guard lock(sending_);
-  send_(line_of(message));
+  send_({.request = request, .line = line_of(message), .is_answer = is_answer});
 }
 
 void McpSession::answer(const std::string& id, Node result) {
-  send(MapBuilder()
+  send(id,
+       MapBuilder()
            .add("jsonrpc", "2.0")
            .add("id", *document::parse_json(id, ""))
-           .add("result", std::move(result)));
+           .add("result", std::move(result)),
+       true);
 }
 
 void McpSession::refuse(const std::string& id, int code, std::string_view reason) {
-  send(MapBuilder()
+  send(id,
+       MapBuilder()
            .add("jsonrpc", "2.0")
            .add("id", *document::parse_json(id, ""))
-           .add("error", MapBuilder().add("code", code).add("message", reason)));
+           .add("error", MapBuilder().add("code", code).add("message", reason)),
+       true);
 }
 
 void McpSession::notice(std::string_view method, const Node& params) {
@@ -174,31 +178,39 @@ void McpSession::notice(std::string_view method, const Node& params) {
   }
 }
 
-void McpSession::receive(std::string_view line) {
+std::string McpSession::receive(std::string_view line) {
   join_ended();
   const auto message = document::parse_json(line, "");
   if (!message) {
-    return refuse(std::string(kNoId), kNoJson, message.error().front().message);
+    refuse(std::string(kNoId), kNoJson, message.error().front().message);
+    return std::string(kNoId);
   }
   const Node* const id = message->find("id");
   const bool has_id = id != nullptr && (id->is_string() || id->kind() == Node::Kind::kInteger);
   const std::string id_text = has_id ? line_of(*id) : std::string(kNoId);
   const std::string method = text_at(*message, "method");
   if (!message->is_map() || text_at(*message, "jsonrpc") != "2.0" || (id != nullptr && !has_id)) {
-    return refuse(id_text,
-                  kNoRequest,
-                  fmt::format("found {}, expected a JSON-RPC 2.0 message whose id is a text or an "
-                              "integer",
-                              message->describe()));
+    refuse(id_text,
+           kNoRequest,
+           fmt::format("found {}, expected a JSON-RPC 2.0 message whose id is a text or an "
+                       "integer",
+                       message->describe()));
+    return id_text;
   }
   if (method.empty()) {
     if (message->find("result") == nullptr && message->find("error") == nullptr) {
       refuse(id_text, kNoRequest, "method: missing");
+      return id_text;
     }
-    return;  // An answer: nothing was asked.
+    return {};  // An answer: nothing was asked.
   }
   const Node params = map_at(*message, "params");
-  has_id ? request(id_text, method, params) : notice(method, params);
+  if (!has_id) {
+    notice(method, params);
+    return {};
+  }
+  request(id_text, method, params);
+  return id_text;
 }
 
 void McpSession::request(const std::string& id, std::string_view method, const Node& params) {
@@ -261,14 +273,19 @@ void McpSession::work(Call& call, const std::string& verb, const std::string& do
       MapBuilder params;
       params.add("progressToken", call.progress_token).add("progress", at.done);
       params.add_known("total", at.total);
-      send(MapBuilder()
+      send(call.id,
+           MapBuilder()
                .add("jsonrpc", "2.0")
                .add("method", "notifications/progress")
-               .add("params", std::move(params)));
+               .add("params", std::move(params)),
+           false);
     };
   }
   const api::Answer found = api::call(verb, document, hooks);
-  if (!call.is_cancelled) {
+  if (call.is_cancelled) {
+    const std::lock_guard lock(sending_);
+    send_({.request = call.id, .line = "", .is_answer = true});
+  } else {
     answer(call.id, tool_result(found));
   }
   call.has_ended = true;

@@ -19,8 +19,14 @@ namespace ridgeline::cli {
 /// once.
 class McpSession {
  public:
-  /// Sends one message, a line of JSON. Called from any thread, from one at a time.
-  using Send = std::function<void(const std::string& line)>;
+  /// What the server says.
+  struct Message {
+    std::string request;     ///< The id of the client's request, as JSON.
+    std::string line;        ///< JSON, without a line break; empty: a cancelled call has ended.
+    bool is_answer = false;  ///< Else it is progress.
+  };
+  /// Sends a message. Called from any thread, from one at a time.
+  using Send = std::function<void(Message message)>;
 
   /// Files that a call names lie below `root`, which is the working directory.
   explicit McpSession(std::filesystem::path root, Send send);
@@ -29,7 +35,8 @@ class McpSession {
   /// Cancels what goes on.
   ~McpSession();
 
-  void receive(std::string_view line);
+  /// Takes a message. The id of the request that is answered, now or later; empty where nothing is.
+  std::string receive(std::string_view line);
   /// Waits for the calls that go on.
   void finish();
 
@@ -43,7 +50,7 @@ class McpSession {
     std::thread thread = {};
   };
 
-  void send(const document::Node& message);
+  void send(const std::string& request, const document::Node& message, bool is_answer);
   void answer(const std::string& id, document::Node result);
   void refuse(const std::string& id, int code, std::string_view reason);
   void notice(std::string_view method, const document::Node& params);

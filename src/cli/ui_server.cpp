@@ -11,7 +11,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <sys/random.h>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -19,6 +18,7 @@
 #include <fmt/format.h>
 
 #include "api/call.hpp"
+#include "cli/loopback.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "document/json_writer.hpp"
@@ -35,14 +35,10 @@ namespace {
 namespace net = serve::net;
 using document::Node;
 
-constexpr std::uint64_t kLargestBody = 1024ULL * 1024;
 constexpr std::string_view kCalls = "/call/";
 /// What the page may ask; verbs that write or read files by name alone are not among them.
 constexpr std::array<std::string_view, 8> kVerbs = {
     "run", "replay", "explain", "step", "list", "schema", "sweep", "plan"};
-/// Between two looks at calls that go on.
-constexpr std::chrono::milliseconds kLook{2};
-constexpr std::chrono::milliseconds kRest{100};
 
 enum Status : int {
   kOk = 200,
@@ -54,19 +50,6 @@ enum Status : int {
   kWrongType = 415,
   kBusy = 503,
 };
-
-/// 128 random bits; empty where the system gives none.
-std::string new_token() {
-  std::array<unsigned char, 16> bytes{};
-  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    return {};
-  }
-  std::string text;
-  for (const unsigned char byte : bytes) {
-    text += fmt::format("{:02x}", byte);
-  }
-  return text;
-}
 
 /// Takes as long wherever the texts differ.
 bool is_same(std::string_view a, std::string_view b) {
@@ -149,7 +132,8 @@ struct UiServer::Job {
   std::thread thread;
 };
 
-UiServer::UiServer(UiServerOptions options) : options_(std::move(options)), token_(new_token()) {}
+UiServer::UiServer(UiServerOptions options)
+    : options_(std::move(options)), token_(random_token()) {}
 
 UiServer::~UiServer() {
   for (const auto& job : jobs_) {
@@ -190,26 +174,10 @@ void UiServer::run(const std::atomic<bool>& interrupt) {
   loop_->run(*this);
 }
 
-bool UiServer::is_ours(std::string_view host) const {
-  return std::ranges::any_of(
-      std::array<std::string_view, 3>{"127.0.0.1", "localhost", "[::1]"},
-      [&](std::string_view name) { return host == fmt::format("{}:{}", name, port_); });
-}
-
-/// What keeps other pages away: a name of another machine that leads here has that name as Host; a
-/// page of elsewhere says so in Origin and Sec-Fetch-Site, does not know the token, and may not
-/// send its header or this type without our leave, which nothing gets.
+/// What keeps other pages away: they come from elsewhere, do not know the token, and may not send
+/// its header or this type without our leave, which nothing gets.
 int UiServer::refusal(const net::HttpRequest& request) const {
-  constexpr std::string_view kScheme = "http://";
-  if (!is_ours(request.header("host"))) {
-    return kForbidden;
-  }
-  const std::string_view origin = request.header("origin");
-  if (!origin.empty() && !(origin.starts_with(kScheme) && is_ours(origin.substr(kScheme.size())))) {
-    return kForbidden;
-  }
-  const std::string_view site = request.header("sec-fetch-site");
-  if (!site.empty() && site != "same-origin" && site != "none") {
+  if (comes_from_elsewhere(request, port_)) {
     return kForbidden;
   }
   if (request.path == "/") {

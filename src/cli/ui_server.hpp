@@ -54,7 +54,6 @@ class UiServer final : private serve::net::Handler, private serve::net::EventLoo
 
   /// The status of a request that is refused, 0 for none.
   [[nodiscard]] int refusal(const serve::net::HttpRequest& request) const;
-  [[nodiscard]] bool is_ours(std::string_view host) const;
   void start(serve::net::Connection& connection, const serve::net::HttpRequest& request);
 
   UiServerOptions options_;

@@ -3,7 +3,10 @@
 import asyncio
 import json
 import os
+import signal
 import subprocess
+import urllib.error
+import urllib.request
 
 import pytest
 
@@ -56,6 +59,45 @@ def test_a_root_that_is_not_there():
     done = subprocess.run([BINARY, "mcp", "--root", "no/such"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "--root: \"no/such\"" in done.stderr
+
+
+@pytest.fixture
+def listening():
+    process = subprocess.Popen([BINARY, "mcp", "--listen", "0"], stdout=subprocess.PIPE, text=True)
+    yield process.stdout.readline().strip()
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=20) == 0
+
+
+def post(url, message, **headers):
+    request = urllib.request.Request(url, json.dumps({"jsonrpc": "2.0", **message}).encode(), {
+        "Content-Type": "application/json", "Accept": "application/json, text/event-stream", **headers})
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return answer.status, answer.headers, answer.read().decode()
+
+
+def test_http_sessions(listening):
+    status, headers, body = post(listening, {"id": 1, "method": "initialize", "params": {}})
+    assert (status, json.loads(body)["id"]) == (200, 1)
+    session = {"Mcp-Session-Id": headers["Mcp-Session-Id"]}
+    assert post(listening, {"method": "notifications/initialized"}, **session)[0] == 202
+    call = {"id": 2, "method": "tools/call", "params": {"name": "run", "arguments": RUN}}
+    assert json.loads(post(listening, call, **session)[2])["result"]["structuredContent"]["summary"]["completed"] == 40
+    long = {**RUN, "workload": {**RUN["workload"], "num_prompts": 300000}}
+    call["params"] = {"name": "run", "arguments": long, "_meta": {"progressToken": 1}}
+    _, headers, body = post(listening, call, **session)
+    events = [json.loads(line[len("data: "):]) for line in body.splitlines() if line.startswith("data: ")]
+    assert headers["Content-Type"] == "text/event-stream"
+    assert events[0]["method"] == "notifications/progress" and events[-1]["id"] == 2
+
+
+@pytest.mark.parametrize(("headers", "status"), [({}, 400), ({"Mcp-Session-Id": "none"}, 404),
+                                                 ({"Origin": "http://example.org"}, 403),
+                                                 ({"Host": "example.org"}, 403)])
+def test_http_refuses(listening, headers, status):
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        post(listening, {"id": 1, "method": "ping"}, **headers)
+    assert refused.value.code == status
 
 
 @pytest.mark.skipif(not os.environ.get("RIDGELINE_CLIENTS"), reason="clients are a stage of their own")

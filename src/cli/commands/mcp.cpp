@@ -9,19 +9,48 @@
 #include "cli/commands/verbs.hpp"
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/loopback.hpp"
+#include "cli/mcp_server.hpp"
 #include "cli/mcp_session.hpp"
 #include "core/result.hpp"
 
 namespace ridgeline::cli {
 
+namespace {
+
+ExitCode listen(const Arguments& arguments,
+                const std::filesystem::path& root,
+                const Manners& manners) {
+  const auto port = listen_port(arguments);
+  if (!port) {
+    return give_up(port.error(), manners);
+  }
+  auto server = McpServer::open(*port, root);
+  if (!server) {
+    return give_up(server.error(), manners);
+  }
+  const InterruptGuard guard;
+  const ExitCode said = put_out((*server)->url() + "\n", manners);
+  if (said == ExitCode::kOk) {
+    (*server)->run(InterruptGuard::flag());
+  }
+  return said;
+}
+
+}  // namespace
+
 ExitCode mcp_command(Words words) {
   Opening opening{
-      .usage = "mcp [--root DIR]",
+      .usage = "mcp [--listen PORT] [--root DIR]",
       .about =
           "Serves the verbs as tools to an agent, by the Model Context Protocol on standard input "
           "and output.\nA client starts it: {\"command\": \"ridgeline\", \"args\": [\"mcp\"]}. It "
           "ends with its input.",
-      .flags = {{.name = "root",
+      .flags = {{.name = "listen",
+                 .value = "PORT",
+                 .help = "Serves streamable HTTP on 127.0.0.1 instead, until Ctrl-C; 0: any port"},
+                {.name = "root",
                  .value = "DIR",
                  .help = "Files that calls name lie below it; the working directory by default"}},
       .formats = {"table"}};
@@ -48,8 +77,13 @@ ExitCode mcp_command(Words words) {
           .message = fmt::format("\"{}\": {}", arguments.value("root"), error.message())}},
         manners);
   }
-  McpSession session(root, [](const std::string& line) {
-    std::cout << line << '\n' << std::flush;
+  if (arguments.has("listen")) {
+    return listen(arguments, root, manners);
+  }
+  McpSession session(root, [](const McpSession::Message& message) {
+    if (!message.line.empty()) {
+      std::cout << message.line << '\n' << std::flush;
+    }
   });
   for (std::string line; std::getline(std::cin, line);) {
     if (!line.empty()) {

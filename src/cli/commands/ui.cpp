@@ -14,9 +14,9 @@
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/loopback.hpp"
 #include "cli/output_file.hpp"
 #include "cli/ui_server.hpp"
-#include "core/parse.hpp"
 #include "core/result.hpp"
 #include "core/text.hpp"
 #include "document/document.hpp"
@@ -99,26 +99,11 @@ core::Result<std::filesystem::path> enter_root(const Arguments& arguments) {
   return root;
 }
 
-core::Result<int> port_of(const Arguments& arguments) {
-  constexpr int kLastPort = 65535;
-  const std::string text = arguments.value("listen");
-  const int port = core::parse_whole<int>(text).value_or(-1);
-  if (port < 0 || port > kLastPort) {
-    return core::fail(
-        core::Error{.field = "--listen",
-                    .message = fmt::format("found \"{}\", expected a port, 0 to {}; 0: any "
-                                           "that is free",
-                                           text,
-                                           kLastPort)});
-  }
-  return port;
-}
-
 ExitCode listen(const Arguments& arguments,
                 std::string page,
                 const std::string& link,
                 const Manners& manners) {
-  const auto port = port_of(arguments);
+  const auto port = listen_port(arguments);
   if (!port) {
     return give_up(port.error(), manners);
   }

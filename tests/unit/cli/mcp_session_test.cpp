@@ -25,9 +25,11 @@ using testing::SizeIs;
 /// What a client of its own hears of so many lines.
 std::vector<Node> heard(const std::vector<std::string>& lines) {
   std::vector<Node> messages;
-  McpSession session(std::filesystem::current_path(), [&](const std::string& line) {
-    EXPECT_EQ(line.find('\n'), std::string::npos);
-    messages.push_back(*document::parse_json(line, ""));
+  McpSession session(std::filesystem::current_path(), [&](const McpSession::Message& message) {
+    EXPECT_EQ(message.line.find('\n'), std::string::npos);
+    if (!message.line.empty()) {
+      messages.push_back(*document::parse_json(message.line, ""));
+    }
   });
   for (const std::string& line : lines) {
     session.receive(line);

@@ -64,7 +64,7 @@ std::optional<Difference> compare_twins(const document::Node& result,
 std::optional<Difference> compare_orders(const document::Node& result,
                                          const Recording& recording,
                                          const engine::Profile& profile) {
-  constexpr std::uint64_t kMostOrders = 256;
+  constexpr std::uint64_t kMostOrders = 64;
   auto difference = compare_twins(result, recording, profile);
   if (!recording.offload || profile.chunks_follow_requests) {
     return difference;

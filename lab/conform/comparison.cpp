@@ -24,31 +24,13 @@ namespace ridgeline::conform {
 namespace {
 
 /// What a record may hold; those that are sets come first.
-constexpr std::size_t kNumSets = 10;
-constexpr auto kRecordKeys = std::to_array<std::string_view>({"new",
-                                                              "resumed",
-                                                              "preempted",
-                                                              "finished",
-                                                              "aborted",
-                                                              "prefix_hit",
-                                                              "parked",
-                                                              "failed",
-                                                              "sent",
-                                                              "invalid_blocks",
-                                                              "step",
-                                                              "scheduled",
-                                                              "spec",
-                                                              "running",
-                                                              "waiting",
-                                                              "free_blocks",
-                                                              "blocks",
-                                                              "tokens_out",
-                                                              "free_blocks_after",
-                                                              "offload",
-                                                              "encode",
-                                                              "next_drafts",
-                                                              "skip_drafts",
-                                                              "actions"});
+constexpr std::size_t kNumSets = 11;
+constexpr auto kRecordKeys = std::to_array<std::string_view>(
+    {"new",        "resumed",     "preempted",   "finished",   "aborted",
+     "prefix_hit", "parked",      "failed",      "sent",       "invalid_blocks",
+     "offload",    "step",        "scheduled",   "spec",       "running",
+     "waiting",    "free_blocks", "blocks",      "tokens_out", "free_blocks_after",
+     "encode",     "next_drafts", "skip_drafts", "actions"});
 constexpr auto kTotalKeys =
     std::to_array<std::string_view>({"num_preemptions", "final_free_queue", "prefix_stats"});
 constexpr auto kRowKeys = std::to_array<std::string_view>(
@@ -267,6 +249,7 @@ std::optional<Difference> compare(const document::Node& result,
     });
   };
   Replay replay(recording,
+                profile,
                 probe,
                 {.blocks = writes("blocks"),
                  .parked = writes("parked"),

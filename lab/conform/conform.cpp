@@ -1,6 +1,8 @@
 #include "lab/conform/conform.hpp"
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +13,7 @@
 #include <fmt/ranges.h>
 
 #include "core/result.hpp"
+#include "core/text.hpp"
 #include "document/document.hpp"
 #include "document/reader.hpp"
 #include "engine/options.hpp"
@@ -55,6 +58,25 @@ std::optional<Difference> compare_twins(const document::Node& result,
                  : std::optional(Difference{.where = "the whole recording",
                                             .recorded = "KV that arrives over time",
                                             .ours = "no scheduler that takes it"});
+}
+
+/// As compare_twins(), with each order of what vLLM keeps in a set, until one is the recording's.
+std::optional<Difference> compare_orders(const document::Node& result,
+                                         const Recording& recording,
+                                         const engine::Profile& profile) {
+  constexpr std::uint64_t kMostOrders = 64;
+  auto difference = compare_twins(result, recording, profile);
+  if (!recording.offload || profile.chunks_follow_requests) {
+    return difference;
+  }
+  Recording other = recording;
+  for (std::uint64_t order = 1; difference && order < kMostOrders; ++order) {
+    other.offload->set_order = order;
+    if (!compare_twins(result, other, profile)) {
+      difference.reset();
+    }
+  }
+  return difference;
 }
 
 /// The recording, and the list of results to compare with; notes all problems.
@@ -122,16 +144,11 @@ core::Result<std::vector<ConformResult>> conform_document(const document::Node& 
       if (!profile) {
         return core::fail(profile.error());
       }
-      ConformResult& line = lines.emplace_back(ConformResult{
-          .file = file,
-          .scenario = recording.scenario,
-          .version = name,
-          .profile = profile->name,
-          .difference = {},
-          .not_expressible = fmt::format("{}", fmt::join(recording.not_expressible, ", "))});
-      if (line.not_expressible.empty()) {
-        line.difference = compare_twins(result, recording, *profile);
-      }
+      lines.push_back({.file = file,
+                       .scenario = recording.scenario,
+                       .version = name,
+                       .profile = profile->name,
+                       .difference = compare_orders(result, recording, *profile)});
     }
   }
   return lines;
@@ -165,6 +182,14 @@ core::Result<std::vector<ConformResult>> conform_files(const std::vector<std::st
         {.field = "recording",
          .message = "found nothing to compare, expected decisions of one case at least",
          .where = {.file = paths.empty() ? "" : paths.front()}});
+  }
+  constexpr std::size_t kMostProblems = 20;
+  if (errors.size() > kMostProblems) {
+    const std::size_t more = errors.size() - kMostProblems;
+    errors.resize(kMostProblems);
+    errors.push_back({.field = "recording",
+                      .message = fmt::format("and {} {} more", more, core::plural("problem", more)),
+                      .where = {.file = errors.back().where.file}});
   }
   return errors.empty() ? core::Result<std::vector<ConformResult>>(std::move(results))
                         : core::fail(std::move(errors));

@@ -98,12 +98,110 @@ struct RequestNames {
   std::map<std::string, RequestId> ids;
   Numbering adapters;
   Numbering salts;
+  Numbering images;
+  Numbering pieces;
 };
+
+/// Reads images, [[offset, tokens, name]...], in the order of their places.
+void read_images(document::ObjectReader& reader, RequestNames& names, Recording::Entry& entry) {
+  const document::Node* const list = reader.node("images");
+  if (list == nullptr || is_off(*list)) {
+    return;
+  }
+  std::int64_t end = 0;
+  for (const document::Node& image : list->is_list() ? list->items() : std::vector{*list}) {
+    const auto is_number = [&](std::size_t i) {
+      return image.items()[i].kind() == document::Node::Kind::kInteger;
+    };
+    const bool is_image = image.is_list() && image.items().size() == 3 && is_number(0) &&
+                          is_number(1) && image.items()[0].as_integer() >= end &&
+                          image.items()[1].as_integer() > 0;
+    end = is_image ? image.items()[0].as_integer() + image.items()[1].as_integer() : end;
+    if (!is_image || core::Tokens(end) > entry.request.prompt_tokens) {
+      reader.problem("images",
+                     "found " + text_of(image) +
+                         ", expected [offset, tokens, name] within the prompt and behind the last");
+      return;
+    }
+    entry.images.push_back({.offset = image.items()[0].as_integer(),
+                            .tokens = image.items()[1].as_integer(),
+                            .content = names.images(text_of(image.items()[2]))});
+  }
+}
+
+/// vLLM hashes an image into the blocks that hold a part of it: what stands in and behind an image
+/// has contents of its own.
+void tell_images_apart(Recording::Entry& entry, Numbering& pieces) {
+  constexpr std::uint64_t kPiece = std::uint64_t{1} << 61;
+  std::vector<domain::Segment> segments;
+  const auto name = [&](const domain::Segment& segment, std::int64_t from, const std::string& of) {
+    return from == 0 && of.empty()
+               ? segment.content
+               : kPiece | pieces(fmt::format("{} {} {}", segment.content, from, of));
+  };
+  std::int64_t begin = 0;
+  for (const domain::Segment& segment : entry.request.prompt.own()) {
+    const std::int64_t end = begin + segment.length.value();
+    for (std::int64_t at = begin; at < end;) {
+      std::int64_t stop = end;
+      std::string of;
+      for (const engine::Image& image : entry.images) {
+        if (at < image.offset) {
+          stop = std::min(stop, image.offset);
+        } else if (at < image.offset + image.tokens) {
+          of = fmt::format("{} {}", image.content, at - image.offset);
+          stop = std::min(stop, image.offset + image.tokens);
+        }
+      }
+      segments.push_back({name(segment, at - begin, of), core::Tokens(stop - at)});
+      at = stop;
+    }
+    begin = end;
+  }
+  entry.request.prompt.own() = std::move(segments);
+}
+
+/// Reads what comes of a streaming session later: [{step, prompt, max_tokens}... {step, end}].
+void read_inputs(document::ObjectReader& reader,
+                 const std::map<std::string, RequestId>& ids,
+                 const std::string& path,
+                 Recording::Entry& entry,
+                 core::Errors& errors) {
+  const document::Node* const list = reader.node("chunks");
+  if (list == nullptr || is_off(*list)) {
+    return;
+  }
+  if (!list->is_list()) {
+    reader.problem("chunks", "found " + list->describe() + ", expected a list");
+    return;
+  }
+  for (const document::Node& node : list->items()) {
+    const std::string place = path + ".chunks";
+    document::ObjectReader input(node, place, errors);
+    Recording::Entry::Input& read = entry.inputs.emplace_back(
+        Recording::Entry::Input{.step = input.required_integer("step", {0, 1'000'000})});
+    if (input.boolean("end").value_or(false)) {
+      input.finish();
+      continue;
+    }
+    domain::Request request = entry.request;
+    request.prompt.clear();
+    request.prompt_tokens = core::Tokens(0);
+    request.max_tokens = core::Tokens(input.required_integer("max_tokens", {1, 1'000'000}));
+    request.output_tokens = kMostTokens;  // Its limit ends it.
+    if (const auto* prompt = input.node("prompt")) {
+      read_prompt(*prompt, ids, place, request, errors);
+    } else {
+      input.problem("prompt", "is missing, expected a list of segments");
+    }
+    read.request = request;
+    input.finish();
+  }
+}
 
 Recording::Entry read_request(const document::Node& node,
                               std::size_t index,
                               RequestNames& names,
-                              Recording& recording,
                               core::Errors& errors) {
   const std::string path = fmt::format("requests[{}]", index);
   document::ObjectReader reader(node, path, errors);
@@ -141,21 +239,16 @@ Recording::Entry read_request(const document::Node& node,
   entry.remote_unknown = reader.integer("remote_unknown", {0, 1'000'000}).value_or(0);
   entry.remote_fail = reader.integer("remote_fail", {0, 1'000'000});
   entry.send_steps = reader.integer("send_steps", {0, 1'000'000}).value_or(0);
-  for (const char* key : {"images", "chunks"}) {
-    note_not_expressible(reader, key, recording);
+  read_images(reader, names, entry);
+  if (!entry.images.empty()) {
+    tell_images_apart(entry, names.pieces);
   }
+  read_inputs(reader, names.ids, path, entry, errors);
   finish_leniently(reader, node);
   return entry;
 }
 
 }  // namespace
-
-void note_not_expressible(document::ObjectReader& reader, const char* key, Recording& recording) {
-  const document::Node* const node = reader.node(key);
-  if (node != nullptr && !is_off(*node)) {
-    recording.not_expressible.insert(key);
-  }
-}
 
 void finish_leniently(document::ObjectReader& reader, const document::Node& map) {
   if (map.is_map()) {
@@ -225,7 +318,7 @@ void read_requests(const document::Node& list, Recording& recording, core::Error
     names.ids.emplace(name, RequestId(static_cast<std::uint32_t>(names.ids.size())));
   }
   for (std::size_t i = 0; i < list.items().size(); ++i) {
-    recording.entries.push_back(read_request(list.items()[i], i, names, recording, errors));
+    recording.entries.push_back(read_request(list.items()[i], i, names, errors));
     const Recording::Entry& entry = recording.entries.back();
     recording.options.kv_transfer = recording.options.kv_transfer ||
                                     entry.remote_tokens > core::Tokens(0) ||
@@ -304,6 +397,26 @@ void read_groups(document::ObjectReader& reader, engine::EngineOptions& options)
   }
 }
 
+void read_offload(document::ObjectReader& reader, Recording& recording, core::Errors& errors) {
+  const document::Node* const node = reader.node("offload");
+  if (node == nullptr || is_off(*node)) {
+    return;
+  }
+  document::ObjectReader offload(*node, "cfg.offload", errors);
+  static const std::array<std::string, 2> kPolicies = {"lru", "arc"};
+  recording.offload = {
+      .chunks = offload.required_integer("chunks", {1, 100'000'000}),
+      .is_adaptive = offload.choice("policy", kPolicies).value_or("lru") == "arc",
+      .blocks_per_chunk = offload.integer("blocks_per_chunk", {1, 4096}).value_or(1),
+      .store_threshold = offload.integer("store_threshold", {0, 1'000'000}).value_or(0),
+      .prompts_only = offload.boolean("prompt_only").value_or(true),
+      .load_steps = offload.integer("load_steps", {1, 1'000'000}).value_or(1),
+      .store_steps = offload.integer("store_steps", {1, 1'000'000}).value_or(1)};
+  recording.options.kv_transfer = true;
+  recording.options.kv_connector = true;
+  offload.finish();
+}
+
 }  // namespace
 
 void read_actions(const document::Node& list, Recording& recording, core::Errors& errors) {
@@ -372,10 +485,11 @@ void read_configuration(const document::Node& cfg, Recording& recording, core::E
   options.long_prefill_token_threshold_adaptive =
       reader.boolean("long_prefill_adaptive").value_or(false);
   options.second_runner = reader.boolean("v2_model_runner").value_or(false);
-  for (const char* key :
-       {"encoder_budget", "encoder_cache", "disable_chunked_mm_input", "offload"}) {
-    note_not_expressible(reader, key, recording);
-  }
+  options.encoder_budget = reader.integer("encoder_budget", {1, 100'000'000}).value_or(0);
+  options.encoder_cache =
+      reader.integer("encoder_cache", {1, 100'000'000}).value_or(options.encoder_budget);
+  options.disable_chunked_mm_input = reader.boolean("disable_chunked_mm_input").value_or(false);
+  read_offload(reader, recording, errors);
   read_groups(reader, options);
   finish_leniently(reader, cfg);
 }

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "document/document.hpp"
 #include "document/reader.hpp"
 #include "domain/request.hpp"
+#include "engine/leg.hpp"
 #include "engine/options.hpp"
 #include "engine/profiles.hpp"
 
@@ -32,6 +32,13 @@ struct Recording {
     std::optional<std::int64_t> remote_fail;  ///< From this block on it does not come.
     std::int64_t send_steps = 0;              ///< Its blocks are read so long after its end.
     domain::Request request;
+    std::vector<engine::Image> images;
+    /// What comes of a streaming session later; the last one, without a prompt, closes it.
+    struct Input {
+      std::int64_t step = 0;
+      std::optional<domain::Request> request = {};
+    };
+    std::vector<Input> inputs;
   };
   /// What the server is asked to do before an iteration.
   struct Action {
@@ -41,12 +48,22 @@ struct Recording {
   std::string scenario;
   std::vector<Entry> entries;
   std::vector<Action> actions;
+  /// vLLM's own offloading to the host's memory.
+  struct Offload {
+    std::int64_t chunks = 0;  ///< Room for so many.
+    bool is_adaptive = false;
+    std::int64_t blocks_per_chunk = 1;
+    std::int64_t store_threshold = 0;
+    bool prompts_only = true;
+    std::int64_t load_steps = 1;  ///< Until a transfer is reported.
+    std::int64_t store_steps = 1;
+    std::uint64_t set_order = 0;  ///< store::ChunkRules::set_order.
+  };
+  std::optional<Offload> offload;
   bool fails_lost_loads = false;  ///< A request whose KV does not come ends, with an error.
   engine::EngineOptions options;  ///< Without profile.
   double watermark = 0.0;
   bool reserve_full_prompt = true;
-  /// Keys that say what no scheduler here does: nothing is replayed.
-  std::set<std::string> not_expressible;
 };
 
 /// Reads a prompt, segments [seed, tokens] or ["out", request, tokens], into a request, whose name
@@ -64,8 +81,6 @@ void finish_leniently(document::ObjectReader& reader, const document::Node& map)
 void read_configuration(const document::Node& cfg, Recording& recording, core::Errors& errors);
 void read_requests(const document::Node& list, Recording& recording, core::Errors& errors);
 void read_actions(const document::Node& list, Recording& recording, core::Errors& errors);
-/// Notes a key that is read and says what no scheduler here does, unless it is off.
-void note_not_expressible(document::ObjectReader& reader, const char* key, Recording& recording);
 
 /// "main@2025-10-01 (~0.11.0)" -> "0.11.0"; "0.8.5.post1" -> "0.8.5".
 [[nodiscard]] std::string version_number(const std::string& text);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/ids.hpp"
 #include "engine/leg.hpp"
@@ -95,6 +96,7 @@ bool Replay::form_step(std::int64_t step, Record& record) {
   const std::vector<RequestId> parked =
       extras_ == nullptr ? std::vector<RequestId>() : extras_->parked();
   const SchedulerProbe::Step formed = probe_.schedule();
+  note_offload(formed, record);
   // What is preempted without a step shows where KV moves alone.
   if (formed.scheduled.empty() && (formed.preempted.empty() || !recording_.options.kv_transfer)) {
     return false;
@@ -124,6 +126,14 @@ bool Replay::form_step(std::int64_t step, Record& record) {
   if (written_.next_drafts) {
     record.emplace_back("next_drafts", Value{std::to_string(formed.next_drafts)});
   }
+  if (extras_ != nullptr && !extras_->encoded().empty()) {
+    std::string encoded;
+    for (const auto& [id, places] : extras_->encoded()) {
+      encoded +=
+          fmt::format("{}{}:[{}]", encoded.empty() ? "" : " ", name(id), fmt::join(places, " "));
+    }
+    record.emplace_back("encode", Value{"{" + encoded + "}"});
+  }
   if (formed.skips_drafts) {
     record.emplace_back("skip_drafts", Value{"true"});
   }
@@ -132,6 +142,44 @@ bool Replay::form_step(std::int64_t step, Record& record) {
   }
   in_flight_.push_back(formed.scheduled);
   return true;
+}
+
+/// The transfers that a step hands out.
+void Replay::note_offload(const SchedulerProbe::Step& formed, Record& record) {
+  if (offload_ == nullptr) {
+    return;
+  }
+  const Offload::Jobs jobs = offload_->note_step(formed, probe_, *extras_);
+  const auto text_of = [&](const std::vector<Offload::Part>& parts, bool blocks_first) {
+    std::string text;
+    for (const auto& part : parts) {
+      std::vector<std::uint32_t> ids;
+      for (const core::BlockId block : part.blocks) {
+        ids.push_back(block.value());
+      }
+      const std::string blocks = fmt::format("blocks:[{}]", fmt::join(ids, " "));
+      const std::string chunks = fmt::format("chunks:[{}]", fmt::join(part.chunks, " "));
+      text += fmt::format("{}{}:{{{} {}}}",
+                          text.empty() ? "" : " ",
+                          name(part.id),
+                          blocks_first ? blocks : chunks,
+                          blocks_first ? chunks : blocks);
+    }
+    return "{" + text + "}";
+  };
+  std::set<std::string> members;
+  if (!jobs.flushed.empty()) {
+    members.insert("flush:" + names(jobs.flushed));
+  }
+  if (!jobs.loads.empty()) {
+    members.insert("load:" + text_of(jobs.loads, false));
+  }
+  if (!jobs.stores.empty()) {
+    members.insert("store:" + text_of(jobs.stores, true));
+  }
+  if (!members.empty()) {
+    record.emplace_back("offload", Value{fmt::format("{{{}}}", fmt::join(members, " "))});
+  }
 }
 
 /// What the recording's stand-in for a GPU gives: a token, and the drafts that request i has
@@ -253,6 +301,11 @@ std::vector<RequestId> Replay::move_kv(Record& record) {
       failed.push_back(id);
     }
   }
+  if (offload_ != nullptr) {
+    for (const RequestId id : offload_->end_step()) {
+      extras_->finish_load(id);
+    }
+  }
   ended = lose(blocks, record);
   if (!failed.empty() && written_.failed) {
     record.emplace_back("failed", Value{sorted_names(failed)});
@@ -299,13 +352,43 @@ void Replay::add_arrivals(std::int64_t step) {
     const engine::Leg leg = {.remote_tokens = entry.remote_tokens,
                              .loads = entry.remote_steps.has_value(),
                              .holds_blocks = entry.send_steps > 0,
-                             .unanswered = entry.remote_unknown};
+                             .unanswered = entry.remote_unknown,
+                             .is_session = !entry.inputs.empty()};
     if (extras_ == nullptr) {
       probe_.add(entry.request, entry.remote_tokens);
     } else {
       extras_->add_leg(entry.request, leg);
+      extras_->note_images(entry.request.id, entry.images);
     }
   }
+}
+
+/// What comes of streaming sessions before this step.
+void Replay::add_inputs(std::int64_t step) {
+  for (const auto& entry : recording_.entries) {
+    for (const auto& input : entry.inputs) {
+      if (input.step != step) {
+        continue;
+      }
+      if (input.request) {
+        extras_->send(entry.request.id, *input.request);
+      } else {
+        extras_->close(entry.request.id);
+      }
+    }
+  }
+}
+
+/// Requests that wait for something other than room, by what it is.
+std::string Replay::parked() const {
+  std::string text;
+  for (const auto& [reason, ids] : {std::pair("WAITING_FOR_REMOTE_KVS", extras_->parked()),
+                                    std::pair("WAITING_FOR_STREAMING_REQ", extras_->asleep())}) {
+    if (!ids.empty()) {
+      text += fmt::format("{}{}:{}", text.empty() ? "" : " ", reason, sorted_names(ids));
+    }
+  }
+  return text;
 }
 
 std::vector<RequestId> Replay::abort_requests(std::int64_t step) {
@@ -322,6 +405,9 @@ std::vector<RequestId> Replay::abort_requests(std::int64_t step) {
 }
 
 void Replay::note_loads() {
+  if (offload_ != nullptr) {
+    return;  // It knows.
+  }
   for (const auto id : extras_->loading()) {
     if (loaded_.insert(id).second) {
       loads_.emplace(id, *recording_.entries[index_.at(id)].remote_steps);
@@ -331,7 +417,11 @@ void Replay::note_loads() {
 
 /// Without a step, KV that is on the way keeps the loop going: with an empty step.
 bool Replay::idle(Record& record) {
-  if (loads_.empty() && sends_.empty()) {
+  const bool loads = offload_ != nullptr && !extras_->loading().empty();
+  if (offload_ != nullptr && !loads) {
+    offload_->end_step();
+  }
+  if (loads_.empty() && sends_.empty() && !loads) {
     return false;
   }
   if (written_.idle) {
@@ -367,10 +457,10 @@ void Replay::act(std::int64_t step, Record& record) {
 
 bool can_run(const Recording& recording, const SchedulerProbe& probe) {
   return dynamic_cast<const engine::ProbeExtras*>(&probe) != nullptr ||
-         (recording.actions.empty() &&
+         (recording.actions.empty() && !recording.offload &&
           std::none_of(recording.entries.begin(), recording.entries.end(), [](const auto& entry) {
             return entry.remote_steps || entry.remote_unknown > 0 || entry.remote_fail ||
-                   entry.send_steps > 0;
+                   entry.send_steps > 0 || !entry.images.empty() || !entry.inputs.empty();
           }));
 }
 
@@ -386,9 +476,8 @@ Record Replay::iteration(std::int64_t step) {
   if (extras_ != nullptr) {
     note_loads();
     formed = formed || (in_flight_.size() < depth && idle(record));
-    if (written_.parked && !record.empty() && !extras_->parked().empty()) {
-      record.emplace_back(
-          "parked", Value{"{WAITING_FOR_REMOTE_KVS:" + sorted_names(extras_->parked()) + "}"});
+    if (std::string waits = parked(); written_.parked && !record.empty() && !waits.empty()) {
+      record.emplace_back("parked", Value{"{" + waits + "}"});
     }
   }
   if (!in_flight_.empty() && !(formed && in_flight_.size() < depth)) {
@@ -435,12 +524,15 @@ std::vector<Record> Replay::run() {
   std::vector<Record> records;
   for (std::int64_t step = 0; step < kStuck; ++step) {
     add_arrivals(step);
+    add_inputs(step);
     Record record = iteration(step);
     if (!record.empty()) {
       records.push_back(std::move(record));
     }
+    const bool is_over =
+        step >= last_input_ && (extras_ == nullptr || probe_.waiting() == extras_->asleep());
     if (arrived_ == recording_.entries.size() && in_flight_.empty() && probe_.running().empty() &&
-        probe_.waiting().empty() && loads_.empty() && sends_.empty()) {
+        (probe_.waiting().empty() || is_over) && loads_.empty() && sends_.empty()) {
       break;
     }
   }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -14,6 +15,8 @@
 #include "core/ids.hpp"
 #include "engine/probe.hpp"
 #include "engine/probe_extras.hpp"
+#include "engine/profiles.hpp"
+#include "lab/conform/offload.hpp"
 #include "lab/conform/recording.hpp"
 
 namespace ridgeline::conform {
@@ -46,13 +49,23 @@ struct Written {
 /// Drives a scheduler through a recorded workload, one loop iteration of the recording at a time.
 class Replay {
  public:
-  Replay(const Recording& recording, SchedulerProbe& probe, const Written& written)
+  Replay(const Recording& recording,
+         const engine::Profile& profile,
+         SchedulerProbe& probe,
+         const Written& written)
       : recording_(recording),
         probe_(probe),
         extras_(dynamic_cast<engine::ProbeExtras*>(&probe)),
         written_(written) {
     for (std::size_t i = 0; i < recording.entries.size(); ++i) {
       index_[recording.entries[i].request.id] = i;
+      for (const auto& input : recording.entries[i].inputs) {
+        last_input_ = std::max(last_input_, input.step);
+      }
+    }
+    if (recording.offload) {
+      offload_ = std::make_unique<Offload>(recording, profile);
+      extras_->connect(*offload_);
     }
     draws_.resize(recording.entries.size());
     rows_.resize(recording.entries.size());
@@ -79,6 +92,8 @@ class Replay {
   Record iteration(std::int64_t step);
   void act(std::int64_t step, Record& record);
   void add_arrivals(std::int64_t step);
+  void add_inputs(std::int64_t step);
+  [[nodiscard]] std::string parked() const;
   bool idle(Record& record);
   std::vector<RequestId> fail_sync_loads(const std::vector<SchedulerProbe::Scheduled>& items,
                                          Record& record);
@@ -87,6 +102,7 @@ class Replay {
   std::vector<RequestId> lose(const std::vector<core::BlockId>& blocks, Record& record);
   std::vector<RequestId> abort_requests(std::int64_t step);
   void note_loads();
+  void note_offload(const SchedulerProbe::Step& formed, Record& record);
   void note_aborted_as_finished(std::int64_t step,
                                 std::vector<RequestId> ids,
                                 Record& record) const;
@@ -104,11 +120,13 @@ class Replay {
   SchedulerProbe& probe_;
   engine::ProbeExtras* extras_;  ///< The probe's; none where it has none.
   Written written_;
+  std::unique_ptr<Offload> offload_;  ///< None: nothing is offloaded.
   std::map<RequestId, std::size_t> index_;
   std::vector<std::int64_t> draws_;  ///< Sampling events so far, per request.
   std::vector<Row> rows_;
   std::deque<std::vector<SchedulerProbe::Scheduled>> in_flight_;
   std::size_t arrived_ = 0;
+  std::int64_t last_input_ = 0;  ///< The last step before which input of a session comes.
   std::map<RequestId, std::int64_t> loads_;  ///< On the way, for so many ends of steps.
   std::map<RequestId, std::int64_t>
       sends_;                   ///< Finished requests whose blocks are read, for so many.

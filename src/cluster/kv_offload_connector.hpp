@@ -25,7 +25,9 @@ class KvOffload::Connector final : public engine::KvConnector {
 
   void set_now(core::SimTime now) override { now_ = now; }
 
-  [[nodiscard]] std::int64_t find(Hashes hashes, std::int64_t local) const override {
+  [[nodiscard]] std::int64_t find(core::RequestId /*request*/,
+                                  Hashes hashes,
+                                  std::int64_t local) override {
     const std::int64_t blocks = available(hashes, local);
     return blocks > 0 && all_.loads_sooner(instance_, hashes, local, blocks) ? blocks : 0;
   }

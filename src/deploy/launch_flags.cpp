@@ -693,7 +693,8 @@ class Reader {
     }
   }
 
-  /// Members of a speculative config that are not modelled; an acceptance, which no launch states.
+  /// Members of a speculative config that are not modelled; an acceptance, which a launch states
+  /// only where it is a synthetic one.
   void finish_drafts() {
     const auto drafts =
         std::ranges::find(found_.options, kSpeculativeConfig, &std::pair<std::string, Node>::first);
@@ -705,7 +706,9 @@ class Reader {
     std::vector<Node::Member> members;
     bool has_acceptance = false;
     for (const Node::Member& member : drafts->second.members()) {
-      has_acceptance = has_acceptance || member.key == kAcceptance;
+      has_acceptance = has_acceptance || member.key == kAcceptance ||
+                       (member.key == "rejection_sample_method" && member.value.is_string() &&
+                        member.value.as_string() == "synthetic");
       if (known == nullptr || known->find(member.key) != nullptr) {
         members.push_back(member);
       } else {

@@ -185,6 +185,7 @@ core::Bytes graph_bytes(const model::ModelSpec& network, const MemoryOptions& op
                                        .num_speculative_tokens = options.num_speculative_tokens,
                                        .draft_levels = options.draft_levels,
                                        .is_large_blackwell = options.is_large_blackwell,
+                                       .is_gpt_oss = network.family == "gpt_oss",
                                        .largest = options.max_cudagraph_capture_size,
                                        .every_small_size = options.every_small_size});
   return core::Bytes(static_cast<double>(sizes.size()) * static_cast<double>(network.num_layers()) *

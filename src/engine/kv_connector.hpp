@@ -22,9 +22,12 @@ class KvConnector {
 
   /// The instant of the calls to come, not before an earlier one.
   virtual void set_now(core::SimTime now) = 0;
-  /// How many blocks behind the first `local` ones, which the GPUs hold, can be loaded now. A
-  /// query: asked of a request that waits at each scheduling.
-  [[nodiscard]] virtual std::int64_t find(Hashes hashes, std::int64_t local) const = 0;
+  /// How many blocks behind the first `local` ones, which the GPUs hold, can be loaded now; below
+  /// zero where that is not known yet, and the request is passed over. Asked of a request that
+  /// waits at each scheduling.
+  [[nodiscard]] virtual std::int64_t find(core::RequestId request,
+                                          Hashes hashes,
+                                          std::int64_t local) = 0;
   /// A request gets its blocks. The `loaded` ones behind the first `local` are loaded, and it waits
   /// for Engine::finish_load() with the number that this returns; 0: it runs at once.
   virtual std::uint64_t begin(core::RequestId request,

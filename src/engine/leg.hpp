@@ -9,6 +9,15 @@
 
 namespace ridgeline::engine {
 
+/// An image in a prompt: its place among the tokens. Equal contents are one image.
+struct Image {
+  std::int64_t offset = 0;
+  std::int64_t tokens = 0;
+  std::uint64_t content = 0;
+
+  friend bool operator==(const Image&, const Image&) = default;
+};
+
 /// The part of a request that an engine computes alone: the prompt (its blocks stay until another
 /// engine has read them), or the answer (KV of the prompt comes from elsewhere).
 struct Leg {
@@ -25,6 +34,8 @@ struct Leg {
   bool was_sent_before = false;
   /// So many times it is not known yet whether that KV exists: the request is passed over.
   std::int64_t unanswered = 0;
+  /// It is a streaming session: behind each answer it waits, with its KV, for the next input.
+  bool is_session = false;
 
   friend bool operator==(const Leg&, const Leg&) = default;
 };

@@ -100,8 +100,11 @@ struct EngineOptions {
   std::int64_t prefill_schedule_interval = 1;
   /// long_prefill_token_threshold is at least a request's share of max_num_batched_tokens.
   bool long_prefill_token_threshold_adaptive = false;
-  bool second_runner = false;  ///< vLLM's second model runner computes the steps.
-  bool kv_transfer = false;    ///< Requests may bring KV that another engine computed.
+  std::int64_t encoder_budget = 0;        ///< Embeddings of images encoded in a step; 0: no limits.
+  std::int64_t encoder_cache = 0;         ///< Embeddings kept until the images have been read.
+  bool disable_chunked_mm_input = false;  ///< No chunk ends inside an image.
+  bool second_runner = false;             ///< vLLM's second model runner computes the steps.
+  bool kv_transfer = false;               ///< Requests may bring KV that another engine computed.
   /// The engine's role in that is to take KV, perhaps to give it too: blocks may be written as soon
   /// as they are free.
   bool kv_consumer = false;

@@ -19,8 +19,9 @@ class SchedulerProbe {
   struct Scheduled {
     core::RequestId id;
     std::int64_t tokens = 0;
-    std::int64_t drafts = 0;  ///< Drafts among the tokens.
-    bool samples = false;     ///< At least one token comes out.
+    std::int64_t computed = 0;  ///< Tokens computed before.
+    std::int64_t drafts = 0;    ///< Drafts among the tokens.
+    bool samples = false;       ///< At least one token comes out.
   };
   struct Admitted {
     core::RequestId id;

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "core/ids.hpp"
 #include "domain/request.hpp"
+#include "engine/kv_connector.hpp"
 #include "engine/leg.hpp"
 
 namespace ridgeline::engine {
@@ -17,6 +20,8 @@ class ProbeExtras {
 
   /// Adds a request of which a part is computed elsewhere.
   virtual void add_leg(const domain::Request& request, const Leg& leg) = 0;
+  /// The images of a request's prompt.
+  virtual void note_images(core::RequestId id, const std::vector<Image>& images) = 0;
   /// Requests whose KV is on the way, in order of their ids.
   [[nodiscard]] virtual std::vector<core::RequestId> loading() const = 0;
   /// Waiting requests that have not taken their KV up yet, though it may have come.
@@ -37,6 +42,19 @@ class ProbeExtras {
   /// Forgets what the prefix cache holds: running requests are preempted first, or it is refused,
   /// with false, while a request holds a block.
   virtual bool reset_prefix_cache(bool preempts) = 0;
+  /// KV is kept outside the GPUs from now on; before any request.
+  virtual void connect(KvConnector& connector) = 0;
+  /// The hashes of a request's full blocks.
+  [[nodiscard]] virtual std::vector<std::uint64_t> hashes(core::RequestId id) = 0;
+  /// The next input of a streaming session (Leg::is_session): its segments and limits.
+  virtual void send(core::RequestId id, const domain::Request& input) = 0;
+  /// No more input comes; true if the session ends at once.
+  virtual bool close(core::RequestId id) = 0;
+  /// Sessions that wait for input, in order.
+  [[nodiscard]] virtual std::vector<core::RequestId> asleep() const = 0;
+  /// Images that the last step encodes, by their places in the list.
+  using Encoded = std::vector<std::pair<core::RequestId, std::vector<std::size_t>>>;
+  [[nodiscard]] virtual Encoded encoded() const = 0;
   /// How many of SchedulerProbe::waiting() stand in the queue of those passed over: its first ones.
   [[nodiscard]] virtual std::int64_t num_passed_over() const = 0;
 };

@@ -110,6 +110,7 @@ Profile profile_of_027(const Profile& v25) {
   v27.remote_abort_waits_for_load = true;
   v27.caches_states = true;
   v27.defers_frees = true;
+  v27.larger_graphs_of_gpt_oss = true;
   return v27;
 }
 
@@ -123,12 +124,18 @@ Profile profile_of_028(const Profile& v27) {
   v28.larger_graphs_on_blackwell = true;
   v28.larger_budget_on_large_gpus = true;
   v28.caches_states_by_default = true;
+  v28.aligns_before_images = true;
+  v28.encodes_read_ahead = true;
   return v28;
 }
 
 Profile profile_of_029(const Profile& v28) {
   Profile v29 = after(v28, "vllm@0.29");
   v29.pads_within_model_len = true;
+  v29.pads_within_states = true;
+  v29.keeps_repeated_images = true;
+  v29.counts_offered_chunks = true;
+  v29.needs_usable_blocks = true;
   v29.thins_windows = true;
   v29.all_in_second_runner = true;
   v29.graphs_include_decodes = true;
@@ -140,6 +147,7 @@ Profile profile_of_030(const Profile& v29) {
   v30.pads_beside_nothing = true;
   v30.keeps_blocks_to_extend = true;
   v30.spares_deferred_victims = true;
+  v30.arc_gives_up_either = true;
   return v30;
 }
 
@@ -150,6 +158,8 @@ Profile profile_of_031(const Profile& v30) {
   v31.has_kv_queue = true;
   v31.load_spares_draft_steps = true;
   v31.graphs_include_sequences = true;
+  v31.drops_steps_of_turn = true;
+  v31.chunks_follow_requests = true;
   return v31;
 }
 
@@ -159,6 +169,9 @@ Profile profile_of_032(const Profile& v31) {
   v32.draft_steps_share_blocks = true;
   v32.states_leave_token = true;
   v32.renews_last_state = true;
+  v32.holds_images_at_once = true;
+  v32.keeps_cached_images_whole = true;
+  v32.drops_hashes_of_turn = true;
   return v32;
 }
 
@@ -171,6 +184,13 @@ Profile profile_of_033(const Profile& v32) {
   v33.caches_ended_steps = true;
   v33.skips_unused_drafts = true;
   v33.renews_last_state = false;
+  v33.keeps_first_images_whole = true;
+  v33.ignores_read_ahead_of_images = true;
+  v33.passes_over_images = true;
+  v33.keeps_tokens_of_turn = true;
+  v33.ranks_running_chunks = true;
+  v33.keeps_below_junction = true;
+  v33.small_limits_of_gb10 = true;
   return v33;
 }
 
@@ -342,15 +362,16 @@ std::vector<std::int64_t> decode_sizes(const Profile& profile,
 
 std::vector<std::int64_t> cuda_graph_sizes(const Profile& profile, const GraphLimits& limits) {
   constexpr std::int64_t kLargestGraph = 512;
-  constexpr std::int64_t kLargestOnBlackwell = 1024;
+  constexpr std::int64_t kLarger = 1024;
   constexpr std::int64_t kFineStep = 8;
   constexpr std::int64_t kCoarseStep = 16;
   constexpr std::int64_t kCoarseFrom = 256;
   constexpr std::int64_t kEverySizeTo = 32;  // vllm/config/vllm.py, performance_mode
   const std::int64_t budget = limits.max_num_batched_tokens.value();
   std::int64_t top = kLargestGraph;
-  if (profile.larger_graphs_on_blackwell && limits.is_large_blackwell) {
-    top = kLargestOnBlackwell;
+  if ((profile.larger_graphs_on_blackwell && limits.is_large_blackwell) ||
+      (profile.larger_graphs_of_gpt_oss && limits.is_gpt_oss)) {
+    top = kLarger;
   }
   if (profile.graph_sizes != GraphSizes::kStep8To512) {
     const std::int64_t per_sequence =
@@ -393,12 +414,14 @@ std::vector<std::int64_t> cuda_graph_sizes(const Profile& profile, const GraphLi
 
 DefaultLimits default_limits(const Profile& profile,
                              core::Bytes gpu_memory,
-                             std::string_view gpu_architecture) {
+                             std::string_view gpu_architecture,
+                             bool is_gb10) {
   // vLLM's EngineArgs: large GPUs get the larger class, but for the A100.
   constexpr double kLargeGib = 70.0;
   constexpr core::Tokens kLargestBudget{16384};
   const double gib = core::as_gibibytes(gpu_memory);
-  const bool large = gib >= kLargeGib && gpu_architecture != "ampere";
+  const bool large = gib >= kLargeGib && gpu_architecture != "ampere" &&
+                     !(is_gb10 && profile.small_limits_of_gb10);
   DefaultLimits limits =
       large ? DefaultLimits{.max_num_seqs = 1024, .max_num_batched_tokens = core::Tokens(8192)}
             : DefaultLimits{.max_num_seqs = 256, .max_num_batched_tokens = core::Tokens(2048)};

@@ -35,6 +35,8 @@ struct GraphRules {
   bool graphs_include_decodes = false;
   /// Without drafts, max_num_seqs itself has a graph (from 0.31).
   bool graphs_include_sequences = false;
+  /// gpt-oss captures graphs to 1024 tokens on every GPU.
+  bool larger_graphs_of_gpt_oss = false;
   /// Data-centre Blackwell captures graphs to 1024 tokens (from 2026-08-07, #49390).
   bool larger_graphs_on_blackwell = false;
 
@@ -72,6 +74,8 @@ struct DraftRules {
   bool pads_single_tokens_to_drafts = false;
   /// Where the padding would pass max_model_len it is left out; without, admission ends.
   bool pads_within_model_len = false;
+  /// Where the padding would pass the end of a state's block it is left out too.
+  bool pads_within_states = false;
   /// A request with computed tokens is padded also where nothing runs.
   bool pads_beside_nothing = false;
   /// Beside drafts that give up a block, what a prompt of whole blocks needs to be extended stays
@@ -103,15 +107,53 @@ struct LoadRules {
   /// Requests that hold KV, loaded or on its way, have a queue of their own, served first; others
   /// that are passed over go back to the head of theirs.
   bool has_kv_queue = false;
+  /// A chunk of the host's memory is stored by how often it was offered, not looked up.
+  bool counts_offered_chunks = false;
+  /// ARC takes from either list what may give way.
+  bool arc_gives_up_either = false;
+  /// A request uses the chunks of the host's memory once, as it ends: tails give way before heads.
+  bool chunks_follow_requests = false;
+  /// They are ranked so from their first use on, and offered anew at each admission.
+  bool ranks_running_chunks = false;
   /// Where new requests are kept out, those that hold KV are admitted all the same.
   bool admits_loaded_when_paused = false;
 
   friend bool operator==(const LoadRules&, const LoadRules&) = default;
 };
 
+/// The rules of images in prompts, and of streaming sessions.
+struct InputRules {
+  /// Chunks end at states before the encoder's limits cut them.
+  bool aligns_before_images = false;
+  /// An image that only drafting reads is encoded too.
+  bool encodes_read_ahead = false;
+  /// A request holds an image until it has read the last place of it.
+  bool keeps_repeated_images = false;
+  /// It also holds those places whose image is encoded in the same step.
+  bool holds_images_at_once = false;
+  /// disable_chunked_mm_input binds images that are in the cache.
+  bool keeps_cached_images_whole = false;
+  /// It binds a chunk that begins where the image does.
+  bool keeps_first_images_whole = false;
+  /// A chunk may end just before an image that has no room, and an image that was read is given up,
+  /// whatever drafting reads ahead.
+  bool ignores_read_ahead_of_images = false;
+  /// A waiting request whose image has no room is passed over; without, it ends admission.
+  bool passes_over_images = false;
+  /// When a session's turn ends, its steps in flight are dropped, and the next input's max_tokens
+  /// hold.
+  bool drops_steps_of_turn = false;
+  /// The hashes of blocks behind what it keeps are dropped.
+  bool drops_hashes_of_turn = false;
+  /// It keeps all tokens but the last, not those computed.
+  bool keeps_tokens_of_turn = false;
+
+  friend bool operator==(const InputRules&, const InputRules&) = default;
+};
+
 /// What distinguishes one engine version from another, as named switches: the step loop asks these
 /// and knows no version number. Source: vLLM's history as set out in docs/internals/engine.md.
-struct Profile : GraphRules, DraftRules, LoadRules {
+struct Profile : GraphRules, DraftRules, LoadRules, InputRules {
   std::string name = "vllm@0.15";
   /// A waiting request is admitted only if all its tokens' blocks fit now
   /// (scheduler_reserve_full_isl).
@@ -226,6 +268,12 @@ struct Profile : GraphRules, DraftRules, LoadRules {
   bool caches_states_by_default = false;
   /// The last state that a prefill keeps leaves a token to compute.
   bool states_leave_token = false;
+  /// Beside drafts that give up a block, what ends a block below a junction stays findable too.
+  bool keeps_below_junction = false;
+  /// A start is refused where the longest request needs the null block too.
+  bool needs_usable_blocks = false;
+  /// A GB10 has the default limits of a small GPU.
+  bool small_limits_of_gb10 = false;
   /// The state at a prompt's last aligned position counts as new in each step that ends behind it.
   bool renews_last_state = false;
 
@@ -266,6 +314,7 @@ struct GraphLimits {
   std::span<const domain::DraftLevel> draft_levels = {};  ///< EngineOptions::draft_levels.
   /// Data-centre Blackwell: 160 GiB or more, where workstations have 96.
   bool is_large_blackwell = false;
+  bool is_gpt_oss = false;
   std::optional<std::int64_t> largest = {};  ///< max_cudagraph_capture_size, in place of the rule.
   bool every_small_size = false;             ///< performance_mode interactivity.
 };
@@ -281,6 +330,7 @@ struct DefaultLimits {
 };
 [[nodiscard]] DefaultLimits default_limits(const Profile& profile,
                                            core::Bytes gpu_memory,
-                                           std::string_view gpu_architecture);
+                                           std::string_view gpu_architecture,
+                                           bool is_gb10 = false);
 
 }  // namespace ridgeline::engine

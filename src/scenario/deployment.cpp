@@ -507,6 +507,7 @@ void build(Resolution& work) {
                                   .draft_levels = work.out->engine.draft_levels,
                                   .is_large_blackwell = engine::is_large_blackwell(
                                       work.out->gpu.memory, work.out->gpu.architecture),
+                                  .is_gpt_oss = work.out->network.family == "gpt_oss",
                                   .largest = work.engine().max_cudagraph_capture_size,
                                   .every_small_size = captures_every_small_size(work.engine())});
   }

@@ -34,8 +34,8 @@ engine::DefaultLimits limits_of(Resolution& work) {
   constexpr std::int64_t kThroughputFactor = 2;       // vllm/engine/arg_utils.py
   const engine::Profile& profile = work.out->engine.profile;
   const model::Sharding& sharding = work.out->execution.sharding;
-  engine::DefaultLimits limits =
-      engine::default_limits(profile, work.out->gpu.memory, work.out->gpu.architecture);
+  engine::DefaultLimits limits = engine::default_limits(
+      profile, work.out->gpu.memory, work.out->gpu.architecture, work.out->gpu.name == "gb10");
   if (profile.small_budget_of_batched_experts && sharding.expert_parallel &&
       sharding.all_to_all == model::AllToAllBackend::kDeepEpLowLatency &&
       ranks_in_lock_step(work.out->network, sharding) > 1) {
@@ -277,10 +277,11 @@ void model_length(Resolution& work) {
                   "{} is out of range, expected 1 to {}, the network's longest", wanted, network));
     return;
   }
-  // vLLM's check at its start counts the null block, which holds nothing.
+  // vLLM's check at its start counts the null block, which holds nothing, up to 0.28.
+  const bool counts_null = !work.out->engine.profile.needs_usable_blocks;
   const std::int64_t starts =
       engine::longest_request(work.out->memory,
-                              work.out->engine.num_gpu_blocks + core::Blocks(1),
+                              work.out->engine.num_gpu_blocks + core::Blocks(counts_null ? 1 : 0),
                               memory_options(work).max_num_batched_tokens,
                               core::Tokens(network))
           .value();
@@ -482,6 +483,34 @@ void resolve_memory(Resolution& work) {
   }
 }
 
+/// Limits that only newer versions of vLLM have.
+void scheduler_limits(Resolution& work) {
+  engine::EngineOptions& options = work.out->engine;
+  const auto check = [&](std::string_view path, bool exists, std::string_view since) {
+    if (work.is_given(path) && !exists) {
+      work.note(path,
+                fmt::format("does not exist in {}", options.profile.name),
+                fmt::format("--engine-version {}", since));
+    }
+  };
+  check("engine.max_num_active_seqs", options.profile.has_active_limit, "vllm@0.31");
+  check("engine.long_prefill_token_threshold_adaptive",
+        options.profile.has_active_limit,
+        "vllm@0.31");
+  check("engine.prefill_schedule_interval", options.profile.holds_prefills, "vllm@0.33");
+  const EngineSection& engine = work.engine();
+  if (engine.max_num_active_seqs.value_or(0) > options.max_num_seqs) {
+    work.note("engine.max_num_active_seqs",
+              fmt::format("{} is above max_num_seqs {}: the model runner has no more rows",
+                          *engine.max_num_active_seqs,
+                          options.max_num_seqs));
+  }
+  options.max_num_active_seqs = engine.max_num_active_seqs.value_or(0);
+  options.prefill_schedule_interval = engine.prefill_schedule_interval.value_or(1);
+  options.long_prefill_token_threshold_adaptive =
+      engine.long_prefill_token_threshold_adaptive.value_or(false);
+}
+
 void resolve_limits(Resolution& work) {
   model_length(work);
   batch_limits(work);
@@ -493,6 +522,7 @@ void resolve_limits(Resolution& work) {
       core::Tokens(work.engine().max_num_scheduled_tokens.value_or(0));
   options.max_model_len = core::Tokens(work.engine().max_model_len.value_or(0));
   options.long_prefill_token_threshold = core::Tokens(work.engine().long_prefill_token_threshold);
+  scheduler_limits(work);
   options.enable_chunked_prefill = work.engine().enable_chunked_prefill;
   options.enable_prefix_caching = work.engine().enable_prefix_caching;
   check_retention(work);

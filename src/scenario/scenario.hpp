@@ -48,6 +48,9 @@ struct EngineSection {
   bool enable_chunked_prefill = true;
   std::optional<bool> async_scheduling;
   std::int64_t long_prefill_token_threshold = 0;
+  std::optional<bool> long_prefill_token_threshold_adaptive;
+  std::optional<std::int64_t> max_num_active_seqs;
+  std::optional<std::int64_t> prefill_schedule_interval;
   std::optional<std::string> performance_mode;
   /// Tokens; -1: vLLM's None.
   std::optional<std::int64_t> prefix_cache_retention_interval;

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,12 +39,79 @@ constexpr std::int64_t kEagleInputs = 2;
 constexpr std::int64_t kEagle3Inputs = 4;
 constexpr document::Range<double> kProbability{.lowest = 0.0, .highest = 1.0};
 
-std::vector<double> read_acceptance(document::ObjectReader& reader) {
+constexpr const char* kRates = "synthetic_acceptance_rates";
+constexpr const char* kLength = "synthetic_acceptance_length";
+constexpr const char* kMeanLength = "acceptance_length";
+
+/// The probability of each draft, given those before it, where every one has the same and a step
+/// brings so many tokens on average, its own included: 1 + p + ... + p^drafts.
+double rate_of_length(double length, std::int64_t drafts) {
+  double low = 0.0;
+  double high = 1.0;
+  constexpr int kHalvings = 60;
+  for (int i = 0; i < kHalvings; ++i) {
+    const double middle = (low + high) / 2.0;
+    double sum = 0.0;
+    for (std::int64_t draft = 0; draft <= drafts; ++draft) {
+      sum = sum * middle + 1.0;
+    }
+    (sum < length ? low : high) = middle;
+  }
+  return high;
+}
+
+/// vLLM's synthetic rejection sampling (config/speculative.py): unconditional rates per position,
+/// or a mean length, of which the fewest drafts have a probability between 0 and 1.
+std::vector<double> read_synthetic(document::ObjectReader& reader, std::int64_t drafts) {
+  const auto length =
+      reader.real(kLength, {.lowest = 1.0, .highest = static_cast<double>(drafts + 1)});
+  std::vector<double> rates = reader.reals(kRates, kProbability).value_or(std::vector<double>());
+  if (length.has_value() == !rates.empty()) {
+    reader.problem(kRates, fmt::format("found both or none, expected either this or {}", kLength));
+    return {};
+  }
+  if (length) {
+    for (std::int64_t i = 0; i < drafts; ++i) {
+      rates.push_back(std::clamp(*length - 1.0 - static_cast<double>(i), 0.0, 1.0));
+    }
+  } else if (std::ssize(rates) != drafts ||
+             !std::ranges::is_sorted(rates, std::ranges::greater())) {
+    reader.problem(kRates,
+                   fmt::format("expected num_speculative_tokens = {} rates, none above the one "
+                               "before it",
+                               drafts));
+    return {};
+  }
+  for (std::size_t i = rates.size() - 1; i > 0; --i) {
+    rates[i] = rates[i - 1] > 0.0 ? rates[i] / rates[i - 1] : 0.0;
+  }
+  return rates;
+}
+
+std::vector<double> read_acceptance(document::ObjectReader& reader, std::int64_t drafts) {
+  static const std::array<std::string, 2> kSamplers = {"standard", "synthetic"};
+  const auto sampler = reader.choice("rejection_sample_method", kSamplers).value_or("standard");
   const document::Node* node = reader.node("acceptance");
-  if (node == nullptr || node->is_null()) {
+  const bool is_stated = node != nullptr && !node->is_null();
+  const auto length =
+      reader.real(kMeanLength, {.lowest = 1.0, .highest = static_cast<double>(drafts + 1)});
+  if ((is_stated ? 1 : 0) + (length ? 1 : 0) + (sampler == "synthetic" ? 1 : 0) > 1) {
+    reader.problem("acceptance",
+                   fmt::format("expected one of acceptance, {} and synthetic rejection sampling",
+                               kMeanLength));
+    return {};
+  }
+  if (sampler == "synthetic") {
+    return read_synthetic(reader, drafts);
+  }
+  if (length) {
+    return {rate_of_length(*length, drafts)};
+  }
+  if (!is_stated) {
     reader.problem("acceptance",
                    "missing: how many drafts are accepted depends on the traffic",
-                   "\"acceptance\": [0.8, 0.7, 0.6], or one number for all");
+                   "\"acceptance\": [0.8, 0.7, 0.6], one number for all, or "
+                   "\"acceptance_length\": 2.4, the tokens of a step on average");
     return {};
   }
   if (node->is_list()) {
@@ -165,7 +235,7 @@ std::optional<SpeculativeConfig> read_speculative(const document::Node& node,
     config.model = reader.string("model");
     config.num_speculative_tokens =
         reader.required_integer("num_speculative_tokens", {.lowest = 1, .highest = kMostDrafts});
-    config.acceptance = read_acceptance(reader);
+    config.acceptance = read_acceptance(reader, config.num_speculative_tokens);
     config.levels = read_levels(reader, config.num_speculative_tokens);
     const bool by_name = config.method == "draft_model" || is_eagle(config.method);
     if (method && by_name != config.model.has_value()) {
@@ -221,8 +291,12 @@ document::Node speculative_schema() {
                        .add("type", "array")
                        .add("minItems", std::int64_t{1})
                        .add("items", probability()));
+  std::vector<document::Node> samplers;
+  for (const char* sampler : {"standard", "synthetic"}) {
+    samplers.push_back(document::Node::string(sampler, {}));
+  }
   std::vector<document::Node> required;
-  for (const char* key : {"method", "num_speculative_tokens", "acceptance"}) {
+  for (const char* key : {"method", "num_speculative_tokens"}) {
     required.push_back(document::Node::string(key, {}));
   }
   return MapBuilder()
@@ -241,7 +315,12 @@ document::Node speculative_schema() {
                        .add("maximum", kMostDrafts))
               .add(kLevels, MapBuilder().add("type", "array").add("minItems", std::int64_t{1}))
               .add("acceptance",
-                   MapBuilder().add("anyOf", document::Node::list(std::move(either), {}))));
+                   MapBuilder().add("anyOf", document::Node::list(std::move(either), {})))
+              .add(kMeanLength, MapBuilder().add("type", "number").add("minimum", 1.0))
+              .add("rejection_sample_method",
+                   MapBuilder().add("enum", document::Node::list(std::move(samplers), {})))
+              .add(kRates, MapBuilder().add("type", "array").add("items", probability()))
+              .add(kLength, MapBuilder().add("type", "number").add("minimum", 1.0)));
 }
 
 core::Result<latency::Speculation> resolve_speculation(const SpeculativeConfig& config,

@@ -17,6 +17,7 @@
 #include "core/ids.hpp"
 #include "core/units.hpp"
 #include "domain/request.hpp"
+#include "engine/leg.hpp"
 #include "engine/options.hpp"
 #include "engine/probe.hpp"
 #include "engine/probe_extras.hpp"
@@ -38,6 +39,8 @@ struct Mix {
   bool remote = true;
   bool groups = true;
   bool few_blocks = true;
+  bool images = true;
+  bool sessions = true;
 };
 
 struct Arrival {
@@ -46,6 +49,9 @@ struct Arrival {
   std::int64_t abort_step = -1;
   std::int64_t remote_tokens = 0;
   std::int64_t load_steps = -1;  ///< How long those are on the way; -1: they are there at once.
+  std::vector<engine::Image> images = {};
+  /// A streaming session gets as many more inputs of a token, and is closed: at these steps.
+  std::vector<std::int64_t> input_steps = {};
 };
 
 engine::EngineOptions random_limits(const Mix& mix) {
@@ -75,6 +81,15 @@ engine::EngineOptions random_limits(const Mix& mix) {
     options.draft_method = *element(
         engine::DraftMethod::kEagle, engine::DraftMethod::kNgram, engine::DraftMethod::kDraftModel);
   }
+  if (mix.images && options.enable_chunked_prefill && *arbitrary<bool>()) {
+    options.encoder_budget = 8;
+    options.disable_chunked_mm_input = options.max_num_batched_tokens >= core::Tokens(20) &&
+                                       options.long_prefill_token_threshold == core::Tokens(0) &&
+                                       *arbitrary<bool>();
+    // A request that waits may hold one image and lack room for the next, for ever.
+    const bool may_hold = options.num_speculative_tokens > 0 || options.disable_chunked_mm_input;
+    options.encoder_cache = may_hold ? 200 : 8;
+  }
   options.max_loras = mix.adapters ? *element<std::int64_t>(0, 1, 2) : 0;
   const engine::CacheGroup window{.sliding_window = core::Tokens(*inRange<std::int64_t>(2, 14))};
   if (mix.groups) {
@@ -89,6 +104,19 @@ engine::EngineOptions random_limits(const Mix& mix) {
   options.num_gpu_blocks = core::Blocks(
       1 + longest + (mix.few_blocks ? *inRange<std::int64_t>(0, longest + 1) : 20 * longest));
   return options;
+}
+
+/// Images of up to 8 tokens, apart from each other; few of them differ.
+std::vector<engine::Image> random_images(std::int64_t prompt) {
+  using rc::gen::inRange;
+  std::vector<engine::Image> images;
+  for (std::int64_t at = *inRange<std::int64_t>(0, 6); at < prompt;) {
+    const std::int64_t tokens = std::min(*inRange<std::int64_t>(1, 9), prompt - at);
+    images.push_back(
+        {.offset = at, .tokens = tokens, .content = *inRange<std::uint64_t>(0, 3) * 8 + tokens});
+    at += tokens + *inRange<std::int64_t>(0, 6);
+  }
+  return images;
 }
 
 std::vector<Arrival> random_arrivals(const Mix& mix, const engine::EngineOptions& options) {
@@ -117,6 +145,21 @@ std::vector<Arrival> random_arrivals(const Mix& mix, const engine::EngineOptions
       arrival.remote_tokens = *inRange<std::int64_t>(1, prompt + 1);
       arrival.load_steps = *element<std::int64_t>(-1, 0, 1, 4);
     }
+    if (options.encoder_budget > 0 && *element(false, true)) {
+      arrival.images = random_images(prompt);
+    }
+    // Versions before 0.31 take what steps in flight sample for a session that sleeps.
+    const bool may_sleep = options.profile.drops_steps_of_turn ||
+                           (!options.async_scheduling && options.num_speculative_tokens == 0);
+    const std::int64_t room = options.max_model_len.value() - prompt;
+    if (mix.sessions && may_sleep && arrival.load_steps < 0 && arrival.remote_tokens == 0 &&
+        room > 12 && *element(false, false, true)) {
+      arrival.request.max_tokens = arrival.request.output_tokens =
+          core::Tokens(*inRange<std::int64_t>(1, 3));
+      for (std::int64_t at = step; arrival.input_steps.size() < 3;) {
+        arrival.input_steps.push_back(at += *inRange<std::int64_t>(0, 12));
+      }
+    }
   }
   return arrivals;
 }
@@ -137,8 +180,20 @@ class Lawful {
     constexpr std::int64_t kStuck = 5000;
     std::size_t arrived = 0;
     for (std::int64_t step = 0;; ++step) {
-      RC_ASSERT(step < kStuck);
+      if (step >= kStuck) {
+        for (const RequestId id : probe_->waiting()) {
+          RC_LOG() << "waits " << id.value() << std::endl;
+        }
+        for (const RequestId id : probe_->running()) {
+          RC_LOG() << "runs " << id.value() << std::endl;
+        }
+        for (const RequestId id : extras_.asleep()) {
+          RC_LOG() << "sleeps " << id.value() << std::endl;
+        }
+        RC_FAIL("stuck");
+      }
       arrived += add_arrivals(step);
+      send_inputs(step);
       finish_loads(step);
       abort_some(step);
       const bool formed = in_flight_.size() < depth && form_step(step);
@@ -168,14 +223,32 @@ class Lawful {
         continue;
       }
       ++added;
-      if (arrival.load_steps >= 0) {
-        extras_.add_leg(arrival.request,
-                        {.remote_tokens = core::Tokens(arrival.remote_tokens), .loads = true});
-      } else {
-        probe_->add(arrival.request, core::Tokens(arrival.remote_tokens));
-      }
+      extras_.add_leg(arrival.request,
+                      {.remote_tokens = core::Tokens(arrival.remote_tokens),
+                       .loads = arrival.load_steps >= 0,
+                       .is_session = !arrival.input_steps.empty()});
+      extras_.note_images(arrival.request.id, arrival.images);
     }
     return added;
+  }
+
+  void send_inputs(std::int64_t step) {
+    for (const auto& arrival : arrivals_) {
+      const RequestId id = arrival.request.id;
+      for (std::size_t i = 0; i < arrival.input_steps.size() && !ended_.contains(id); ++i) {
+        if (arrival.input_steps[i] != step) {
+          continue;
+        }
+        if (i + 1 < arrival.input_steps.size()) {
+          domain::Request input = arrival.request;
+          input.prompt.clear();
+          input.prompt_tokens = core::Tokens(1);
+          extras_.send(id, input);
+        } else if (extras_.close(id)) {
+          ended_.insert(id);
+        }
+      }
+    }
   }
 
   void finish_loads(std::int64_t step) {
@@ -239,8 +312,9 @@ class Lawful {
     const Arrival& own = arrivals_[admitted.id.value()];
     const std::int64_t known =
         own.request.prompt_tokens.value() + probe_->output_tokens(admitted.id);
-    RC_ASSERT(admitted.computed_tokens < known);
-    if (own.remote_tokens > 0 || !options_.profile.victim_returns_budget) {
+    RC_ASSERT((admitted.computed_tokens < known || !own.input_steps.empty()));
+    if (own.remote_tokens > 0 || !own.input_steps.empty() ||
+        !options_.profile.victim_returns_budget) {
       return;
     }
     RC_ASSERT(admitted.computed_tokens % options_.block_size.value() == 0);
@@ -304,6 +378,9 @@ class Lawful {
   void check_end(const Arrival& arrival) const {
     const auto& request = arrival.request;
     RC_ASSERT(ended_.contains(request.id));
+    if (!arrival.input_steps.empty()) {
+      return;
+    }
     const std::int64_t room = options_.max_model_len.value() - request.prompt_tokens.value();
     const std::int64_t wanted = std::min(request.max_tokens.value(), room);
     const std::int64_t made = probe_->output_tokens(request.id);
@@ -335,7 +412,8 @@ RC_GTEST_PROP(SchedulerLaws, HoldWhateverIsMixed, ()) {
     RC_LOG() << a.request.id.value() << " at " << a.step << " prompt "
              << a.request.prompt_tokens.value() << " max " << a.request.max_tokens.value()
              << " abort " << a.abort_step << " remote " << a.remote_tokens << " load "
-             << a.load_steps << " in " << options.profile.name << std::endl;
+             << a.load_steps << " images " << a.images.size() << " inputs " << a.input_steps.size()
+             << " in " << options.profile.name << std::endl;
   }
   Lawful run(options, arrivals);
   run.run();
@@ -349,7 +427,9 @@ RC_GTEST_PROP(SchedulerLaws, FirstComeFirstServed, ()) {
                 .adapters = false,
                 .aborts = false,
                 .remote = false,
-                .few_blocks = false};
+                .few_blocks = false,
+                .images = false,
+                .sessions = false};
   auto options = random_limits(mix);
   options.enable_chunked_prefill = true;
   Lawful run(options, random_arrivals(mix, options));

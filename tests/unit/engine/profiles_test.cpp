@@ -184,5 +184,53 @@ TEST(DefaultLimits, LargeGpusGetTheLargerClassButForTheA100) {
   EXPECT_EQ(default_limits(*find_profile("0.20"), core::gibibytes(44.4), "ada").max_num_seqs, 256);
 }
 
+/// What the sources of 0.27.0 to 0.33.0 capture (config/vllm.py, model_executor/models/config.py).
+struct Captured {
+  const char* what;
+  GraphLimits limits;
+  std::vector<std::size_t> counts;  ///< A release each.
+  std::vector<std::int64_t> largest;
+};
+
+TEST(CudaGraphSizes, AreThoseOfEachRelease) {
+  const std::vector<const char*> versions = {
+      "0.27", "0.28", "0.29", "0.30", "0.31", "0.32", "0.33"};
+  const GraphLimits large{.max_num_seqs = 1024, .max_num_batched_tokens = core::Tokens(8192)};
+  GraphLimits blackwell = large;
+  blackwell.is_large_blackwell = true;
+  GraphLimits gpt_oss = large;
+  gpt_oss.is_gpt_oss = true;
+  GraphLimits odd = large;
+  odd.max_num_seqs = 300;
+  const std::vector<Captured> all = {
+      {"a large GPU", large, {51, 51, 51, 51, 51, 51, 51}, {512, 512, 512, 512, 512, 512, 512}},
+      {"data-centre Blackwell",
+       blackwell,
+       {51, 83, 83, 83, 83, 83, 83},
+       {512, 1024, 1024, 1024, 1024, 1024, 1024}},
+      {"gpt-oss",
+       gpt_oss,
+       {83, 83, 83, 83, 83, 83, 83},
+       {1024, 1024, 1024, 1024, 1024, 1024, 1024}},
+      // A batch at the limit needs no padding from 0.31 on.
+      {"300 sequences", odd, {51, 51, 51, 51, 52, 52, 52}, {512, 512, 512, 512, 512, 512, 512}}};
+  for (const Captured& one : all) {
+    for (std::size_t i = 0; i < versions.size(); ++i) {
+      const auto sizes = cuda_graph_sizes(*find_profile(versions[i]), one.limits);
+      EXPECT_EQ(sizes.size(), one.counts[i]) << one.what << " " << versions[i];
+      EXPECT_EQ(sizes.back(), one.largest[i]) << one.what << " " << versions[i];
+    }
+  }
+}
+
+TEST(DefaultLimits, AGb10IsASmallGpuFrom033On) {
+  const auto limits = [](const char* version) {
+    return default_limits(*find_profile(version), core::gibibytes(128), "blackwell", true);
+  };
+  EXPECT_EQ(limits("0.32").max_num_batched_tokens, core::Tokens(8192));
+  EXPECT_EQ(limits("0.33").max_num_batched_tokens, core::Tokens(2048));
+  EXPECT_EQ(limits("0.33").max_num_seqs, 256);
+}
+
 }  // namespace
 }  // namespace ridgeline::engine

@@ -1,6 +1,7 @@
 // The tokens of a step in vLLM's scheduler: drafts at once, ends.
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -9,8 +10,10 @@
 #include "core/ids.hpp"
 #include "core/units.hpp"
 #include "domain/request.hpp"
+#include "engine/leg.hpp"
 #include "engine/loop/step_scheduler.hpp"
 #include "engine/options.hpp"
+#include "engine/profiles.hpp"
 #include "engine/vllm/plain/scheduler.hpp"
 
 namespace ridgeline::engine::vllm::plain {
@@ -76,6 +79,81 @@ TEST(SchedulerUpdate, ATokenBehindTheEndIsThrownAway) {
   EXPECT_THAT(scheduler.update(steps[1], one), ElementsAre(sequence));
   EXPECT_THAT(scheduler.update(steps[2], one), IsEmpty());
   EXPECT_EQ(sequence->num_output_tokens, 2);
+}
+
+/// Runs a step of one token for each request; the tokens scheduled of the first.
+std::int64_t run_step(Scheduler& scheduler) {
+  ScheduledStep step;
+  scheduler.schedule(step);
+  if (step.empty()) {
+    return 0;
+  }
+  const std::int64_t tokens = step.front().num_scheduled_tokens;
+  scheduler.update(step, std::vector<std::int64_t>(step.size(), 1));
+  return tokens;
+}
+
+TEST(SchedulerUpdate, ASessionWaitsWithItsKvForTheNextInput) {
+  EngineOptions options = small_engine(false, 0);
+  options.max_num_seqs = 1;
+  for (const auto& [version, second_answer] : {std::pair("0.30", 2), std::pair("0.33", 3)}) {
+    options.profile = *find_profile(version);
+    Scheduler scheduler(options);
+    const auto session = scheduler.take(request(0, 6, 9, 2), {.is_session = true});
+    const auto other = scheduler.take(request(1, 4, 1, 1), {});
+    EXPECT_EQ(run_step(scheduler), 6);
+    EXPECT_EQ(run_step(scheduler), 1);
+    // It sleeps, holds its blocks, and keeps its seat: no other runs.
+    EXPECT_EQ(scheduler.used_blocks(), 2);
+    EXPECT_EQ(run_step(scheduler), 0);
+    // The last of its 8 tokens is dropped; the others need no computing.
+    scheduler.send(session, request(0, 5, 9, 3));
+    EXPECT_EQ(run_step(scheduler), 5);
+    EXPECT_EQ(session->num_prompt_tokens, 7 + 5);
+    EXPECT_FALSE(scheduler.close(session)) << "it ends with this answer";
+    std::int64_t answer = 1;
+    for (; session->status != Status::kFinished; ++answer) {
+      EXPECT_EQ(run_step(scheduler), 1);
+    }
+    EXPECT_EQ(answer, second_answer) << "max_tokens of the next input hold from 0.31 on";
+    EXPECT_EQ(run_step(scheduler), 4);
+    EXPECT_EQ(other->status, Status::kFinished);
+    EXPECT_EQ(scheduler.used_blocks(), 0);
+  }
+}
+
+TEST(SchedulerUpdate, ASessionThatSleepsEndsAtOnce) {
+  Scheduler scheduler(small_engine(false, 0));
+  const auto session = scheduler.take(request(0, 6, 9, 1), {.is_session = true});
+  EXPECT_EQ(run_step(scheduler), 6);
+  EXPECT_TRUE(scheduler.close(session));
+  EXPECT_EQ(scheduler.used_blocks(), 0);
+  EXPECT_EQ(scheduler.num_waiting(), 0);
+}
+
+TEST(SchedulerUpdate, AnImageWithoutRoomEndsAChunkOrAdmission) {
+  EngineOptions options = small_engine(false, 0);
+  options.encoder_budget = options.encoder_cache = 8;
+  for (const auto& [version, admitted] : {std::pair("0.32", 1U), std::pair("0.33", 2U)}) {
+    options.profile = *find_profile(version);
+    Scheduler scheduler(options);
+    const auto add = [&](std::uint32_t id, const std::vector<Image>& images) {
+      const auto sequence = scheduler.take(request(id, 10, 2, 2), {});
+      scheduler.note_images(*sequence, images);
+      return sequence;
+    };
+    add(0, {{.offset = 1, .tokens = 8, .content = 1}});
+    add(1, {{.offset = 0, .tokens = 8, .content = 2}});
+    add(2, {});
+    ScheduledStep step;
+    scheduler.schedule(step);
+    EXPECT_EQ(step.size(), admitted) << version;
+    scheduler.update(step, std::vector<std::int64_t>(step.size(), 1));
+    // The first image was read: the second has its room.
+    scheduler.schedule(step);
+    EXPECT_EQ(scheduler.encoder().encoded().size(), 1U);
+    EXPECT_EQ(step.size(), 3U) << version;
+  }
 }
 
 }  // namespace

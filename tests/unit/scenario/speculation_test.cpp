@@ -66,6 +66,27 @@ TEST(Speculation, DraftsMayFollowTheRequestsOfAStep) {
   }
 }
 
+TEST(Speculation, AcceptanceMayBeAMeanLengthOrAServersSyntheticOne) {
+  const auto acceptance = [](const std::string& words) {
+    core::Errors errors;
+    const auto config = read("{method: mtp, num_speculative_tokens: 3, " + words + "}", errors);
+    return config ? config->acceptance : std::vector<double>{-1.0};
+  };
+  // 1 + 1/2 + 1/4 + 1/8 tokens a step.
+  EXPECT_NEAR(acceptance("acceptance_length: 1.875").front(), 0.5, 1e-9);
+  const std::string synthetic = "rejection_sample_method: synthetic, synthetic_acceptance_";
+  EXPECT_EQ(acceptance(synthetic + "length: 2.5"), (std::vector<double>{1.0, 0.5, 0.0}));
+  // Rates of all drafts up to each position, of each given those before it.
+  EXPECT_EQ(acceptance(synthetic + "rates: [0.8, 0.4, 0.1]"),
+            (std::vector<double>{0.8, 0.5, 0.25}));
+  const std::string begin = "{method: mtp, num_speculative_tokens: 3, ";
+  EXPECT_THAT(refusal(begin + "acceptance_length: 4.5}"), HasSubstr("c.acceptance_length"));
+  EXPECT_THAT(refusal(begin + "acceptance: 0.5, acceptance_length: 2}"), HasSubstr("one of"));
+  EXPECT_THAT(refusal(begin + synthetic + "rates: [0.4, 0.8, 0.1]}"), HasSubstr("before it"));
+  EXPECT_THAT(refusal(begin + synthetic + "rates: [0.4]}"), HasSubstr("3 rates"));
+  EXPECT_THAT(refusal(begin + "rejection_sample_method: synthetic}"), HasSubstr("either"));
+}
+
 TEST(Speculation, RefusesWhatItCannotPrice) {
   EXPECT_THAT(refusal("{method: medusa, num_speculative_tokens: 3, acceptance: 0.5}"),
               HasSubstr("c.method"));

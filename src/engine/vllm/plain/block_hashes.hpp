@@ -32,6 +32,14 @@ class BlockHashes {
     return all;
   }
   void push_back(std::uint64_t hash) { own_.push_back(hash); }
+  /// Keeps the first `count` of them, at most size().
+  void cut(std::size_t count) {
+    if (count < shared_) {
+      *this = first(count);
+    } else {
+      own_.resize(count - shared_);
+    }
+  }
   /// Room for so many in all.
   void reserve(std::size_t size) { own_.reserve(size > shared_ ? size - shared_ : 0); }
 

@@ -35,8 +35,9 @@ BlockManager::BlockManager(const EngineOptions& options)
                       options.draft_method == DraftMethod::kEagle && hash_ahead_ == 0),
       drops_per_layout_(drops_last_hit_ && options.profile.draft_drops_block_per_layout),
       most_tokens_in_flight_(options.max_num_batched_tokens.value() * steps_in_flight(options)),
-      renews_last_state_(options.profile.renews_last_state),
-      keeps_blocks_to_extend_(drops_last_hit_ && options.profile.keeps_blocks_to_extend) {
+      profile_(options.profile) {
+  profile_.keeps_blocks_to_extend = drops_last_hit_ && profile_.keeps_blocks_to_extend;
+  profile_.keeps_below_junction = drops_last_hit_ && profile_.keeps_below_junction;
   std::map<std::pair<std::int64_t, bool>, std::size_t> layout_of;
   for (const CacheGroup& group : options.cache_groups) {
     const std::int64_t window = group.sliding_window.value();
@@ -398,7 +399,8 @@ bool BlockManager::stays_findable(const BlockTables& tables,
   const std::int64_t blocks = blocks_of_hit(group);
   const auto is_before = [&](std::int64_t end) { return block < end && block >= end - blocks; };
   if (is_before(tables.last_aligned) || is_before(tables.junction) ||
-      (keeps_blocks_to_extend_ && is_before(tables.whole_blocks))) {
+      (profile_.keeps_below_junction && is_before(tables.junction - 1)) ||
+      (profile_.keeps_blocks_to_extend && is_before(tables.whole_blocks))) {
     return true;
   }
   if (*retention_ == 0) {
@@ -413,7 +415,8 @@ bool BlockManager::stays_findable(const BlockTables& tables,
 bool BlockManager::state_stays_findable(const BlockTables& tables, std::int64_t block) const {
   const std::int64_t end = block + 1 + (drops_last_hit_ ? 1 : 0);
   if (end == tables.last_aligned || block + 1 == tables.junction ||
-      (keeps_blocks_to_extend_ && end == tables.whole_blocks)) {
+      (profile_.keeps_below_junction && block + 2 == tables.junction) ||
+      (profile_.keeps_blocks_to_extend && end == tables.whole_blocks)) {
     return true;
   }
   const std::int64_t apart = *retention_ / block_size_;
@@ -431,7 +434,7 @@ void BlockManager::renew_last_state(const BlockTables& tables,
                                     const BlockHashes& hashes,
                                     std::int64_t tokens) {
   const std::int64_t last = tables.last_aligned;
-  if (!renews_last_state_ || last == 0 || tokens / block_size_ != last) {
+  if (!profile_.renews_last_state || last == 0 || tokens / block_size_ != last) {
     return;
   }
   for (std::size_t group = 0; group < kinds_.size(); ++group) {

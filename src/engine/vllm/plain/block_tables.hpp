@@ -232,8 +232,7 @@ class BlockManager {
   /// Groups with one window width, full attention first: what is looked up together.
   std::vector<std::vector<std::size_t>> layouts_;
   std::vector<std::uint64_t> new_states_;  ///< Hashes of states of the step being formed.
-  bool renews_last_state_;
-  bool keeps_blocks_to_extend_;
+  Profile profile_;
   std::vector<core::BlockId> dropped_;  ///< By the window that moves on; kept for its memory.
 };
 

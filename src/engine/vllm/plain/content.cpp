@@ -47,6 +47,26 @@ TokenSequence::TokenSequence(core::RequestId request, std::int64_t prompt_tokens
       std::numeric_limits<std::int64_t>::max() - prompt_tokens);
 }
 
+void TokenSequence::go_on(std::int64_t kept, const domain::Request& turn, std::int64_t generated) {
+  std::erase_if(pieces_, [&](const Piece& piece) { return piece.begin >= kept; });
+  if (!pieces_.empty()) {
+    pieces_.back().end = std::min(pieces_.back().end, kept);
+  }
+  std::int64_t named = kept;
+  for (std::size_t i = 0; i < turn.prompt.size(); ++i) {
+    const domain::Segment segment = turn.prompt[i];
+    add(segment.content, named, segment.length.value());
+    named += segment.length.value();
+  }
+  const std::int64_t end = kept + turn.prompt_tokens.value();
+  add(domain::unique_content(turn.id), named, end - named);
+  pieces_.push_back({.begin = end,
+                     .end = std::numeric_limits<std::int64_t>::max(),
+                     .first_token = mix(domain::output_content(turn.id)) +
+                                    static_cast<std::uint64_t>(generated)});
+  last_ = {};
+}
+
 void TokenSequence::add(std::uint64_t content, std::int64_t begin, std::int64_t length) {
   if (length > 0) {
     pieces_.push_back({.begin = begin, .end = begin + length, .first_token = mix(content)});

@@ -43,6 +43,10 @@ class TokenSequence {
   /// The sequence of a request whose prompt states no content.
   TokenSequence(core::RequestId request, std::int64_t prompt_tokens);
 
+  /// What follows its first `kept` tokens is a prompt, and behind that what the request generates,
+  /// of which there were `generated` tokens before.
+  void go_on(std::int64_t kept, const domain::Request& turn, std::int64_t generated);
+
   /// Equal for two requests exactly where both the content and the place in it are.
   [[nodiscard]] std::uint64_t operator[](std::int64_t position) const {
     return piece(piece_at(position)).token(position);

@@ -10,6 +10,7 @@
 #include "core/ids.hpp"
 #include "core/units.hpp"
 #include "domain/request.hpp"
+#include "engine/kv_connector.hpp"
 #include "engine/leg.hpp"
 #include "engine/loop/step_scheduler.hpp"
 #include "engine/options.hpp"
@@ -44,6 +45,9 @@ class ReferenceProbe final : public SchedulerProbe, public ProbeExtras {
   void add_leg(const domain::Request& request, const Leg& leg) override {
     sequences_[request.id] = scheduler_.take(request, leg);
   }
+  void note_images(core::RequestId id, const std::vector<Image>& images) override {
+    scheduler_.note_images(*sequences_.at(id), images);
+  }
   [[nodiscard]] std::vector<core::RequestId> loading() const override {
     std::vector<core::RequestId> result;
     for (const auto& [id, sequence] : scheduler_.loading()) {
@@ -52,12 +56,20 @@ class ReferenceProbe final : public SchedulerProbe, public ProbeExtras {
     return result;
   }
   [[nodiscard]] std::vector<core::RequestId> parked() const override {
-    std::vector<SequencePtr> parked = scheduler_.waiting();
-    std::erase_if(parked, [](const SequencePtr& one) {
-      return one->status != vllm::plain::Status::kLoading;
-    });
-    return ids(parked);
+    return waiting_in(vllm::plain::Status::kLoading);
   }
+  [[nodiscard]] std::vector<core::RequestId> asleep() const override {
+    return waiting_in(vllm::plain::Status::kAsleep);
+  }
+  void connect(KvConnector& connector) override { scheduler_.connect(connector); }
+  [[nodiscard]] std::vector<std::uint64_t> hashes(core::RequestId id) override {
+    return scheduler_.hashes(*sequences_.at(id));
+  }
+  void send(core::RequestId id, const domain::Request& input) override {
+    scheduler_.send(sequences_.at(id), input);
+  }
+  bool close(core::RequestId id) override { return scheduler_.close(sequences_.at(id)); }
+  [[nodiscard]] Encoded encoded() const override { return scheduler_.encoder().encoded(); }
   [[nodiscard]] std::int64_t num_passed_over() const override {
     return scheduler_.num_passed_over();
   }
@@ -83,6 +95,7 @@ class ReferenceProbe final : public SchedulerProbe, public ProbeExtras {
     for (const auto& item : scheduled) {
       step.scheduled.push_back({.id = item.sequence->record.id,
                                 .tokens = item.num_scheduled_tokens,
+                                .computed = item.num_computed_tokens,
                                 .drafts = item.num_drafts,
                                 .samples = item.samples});
       const bool was_running = std::any_of(before.begin(), before.end(), [&](const auto& one) {
@@ -145,6 +158,12 @@ class ReferenceProbe final : public SchedulerProbe, public ProbeExtras {
   }
 
  private:
+  [[nodiscard]] std::vector<core::RequestId> waiting_in(vllm::plain::Status status) const {
+    std::vector<SequencePtr> waiting = scheduler_.waiting();
+    std::erase_if(waiting, [&](const SequencePtr& one) { return one->status != status; });
+    return ids(waiting);
+  }
+
   vllm::plain::Scheduler scheduler_;
   std::map<core::RequestId, SequencePtr> sequences_;
   std::deque<ScheduledStep> in_flight_;

@@ -73,6 +73,7 @@ Scheduler::Scheduler(const EngineOptions& options)
       draft_slots_(options.profile.drafts_take_input_slots ? input_slots(options) : 0),
       token_budget_(token_budget(options).value()),
       manager_(options),
+      encoder_(options),
       phases_(options.block_size.value()) {
   if (options.profile.drafts_lower_budget && options.max_num_scheduled_tokens == core::Tokens(0)) {
     token_budget_ =
@@ -98,7 +99,12 @@ SequencePtr Scheduler::take(SequencePtr sequence, const Leg& leg) {
   sequence->holds_blocks = leg.holds_blocks;
   sequence->unanswered = leg.unanswered;
   sequence->reports_steps = leg.reports_steps;
-  if (sequence->states_content || sequence->num_remote_tokens > 0 || leg.was_sent_before) {
+  if (leg.is_session) {
+    sequence->session = std::make_unique<Session>();
+  }
+  // A session holds blocks while it waits.
+  if (sequence->states_content || sequence->num_remote_tokens > 0 || leg.was_sent_before ||
+      leg.is_session) {
     begin_lookups();
   }
   push_waiting(waiting_, sequence, false);
@@ -213,6 +219,7 @@ void Scheduler::form(ScheduledStep& step) {
   budget_ = pause_ == Pause::kAll ? 0 : token_budget_;
   input_budget_ = options_.max_num_batched_tokens.value();
   manager_.begin_step();
+  encoder_.begin_step();
   holds_prefills_ = holds_prefills_back();
   carries_prefill_ = false;
   skips_drafts_ = options_.profile.skips_unused_drafts && options_.second_runner &&
@@ -312,21 +319,49 @@ std::int64_t Scheduler::tokens_to_run(const Sequence& sequence) const {
     tokens = std::min(tokens, threshold_);
   }
   const std::int64_t left = std::min(budget_, input_budget_ - draft_slots_);
-  tokens = std::min({tokens, left, last_position_ - sequence.num_computed_tokens});
-  tokens = spare_prompt_end(sequence, sequence.num_computed_tokens, tokens);
-  return keeps_states_ && tokens > 0
-             ? cut_to_states(
-                   sequence, sequence.num_computed_tokens, tokens, sequence.blocks.junction)
-             : tokens;
+  return std::min({tokens, left, last_position_ - sequence.num_computed_tokens});
 }
 
-/// With several draft modules a chunk of the prompt ends at its end, or as many tokens before it as
+/// A running request's chunk, cut to where states are kept, to images that have room, and to what
+/// several draft modules read.
+std::int64_t Scheduler::cut_chunk(Sequence& sequence, std::int64_t tokens) {
+  const std::int64_t computed = sequence.num_computed_tokens;
+  const auto align = [&](bool now) {
+    if (keeps_states_ && tokens > 0 && now) {
+      tokens = cut_to_states(sequence, computed, tokens, sequence.blocks.junction);
+    }
+  };
+  align(options_.profile.aligns_before_images);
+  tokens = cut_to_images(sequence, computed, tokens);
+  align(!options_.profile.aligns_before_images);
+  return spare_prompt_end(sequence, computed, tokens);
+}
+
+/// A chunk cut to images that are there or have room; notes which are to be encoded with it.
+std::int64_t Scheduler::cut_to_images(Sequence& sequence,
+                                      std::int64_t computed,
+                                      std::int64_t tokens) {
+  image_plan_ = {};
+  if (sequence.images == nullptr || tokens <= 0) {
+    return tokens;
+  }
+  image_plan_ = encoder_.plan(*sequence.images, computed, tokens);
+  return image_plan_.tokens;
+}
+
+void Scheduler::take_images(Sequence& sequence) {
+  if (sequence.images != nullptr) {
+    encoder_.take(*sequence.images, image_plan_);
+  }
+}
+
+/// With several draft modules a chunk of a prefill ends at its end, or as many tokens before it as
 /// the modules read ahead; zero where it would be empty so. Source: scheduler.py at 017e9f4448,
 /// 455-474.
 std::int64_t Scheduler::spare_prompt_end(const Sequence& sequence,
                                          std::int64_t computed,
                                          std::int64_t tokens) const {
-  const std::int64_t left = sequence.num_prompt_tokens - computed - tokens;
+  const std::int64_t left = sequence.num_tokens() - computed - tokens;
   const std::int64_t ahead = options_.num_speculative_tokens;
   return options_.drafts_read_ahead && left > 0 && left < ahead
              ? std::max<std::int64_t>(tokens - (ahead - left), 0)
@@ -385,11 +420,13 @@ void Scheduler::schedule_running(ScheduledStep& step) {
   const bool goes_on = by_priority_ && options_.profile.serves_behind_self_preemption;
   for (std::size_t next = 0; next < singles_.size() && has_budget();) {
     Sequence& sequence = *singles_[next];
-    const std::int64_t tokens = tokens_to_run(sequence);
+    std::int64_t tokens = tokens_to_run(sequence);
     const bool waits =
         calls_ < sequence.next_decode || (holds_prefills_ && sequence.is_prefill_chunk);
-    if (tokens <= 0 || waits || last_token_in_flight(sequence)) {
-      ++next;  // Everything of it is in flight; younger requests may overtake.
+    const bool rests = tokens <= 0 || waits || last_token_in_flight(sequence);
+    tokens = rests ? 0 : cut_chunk(sequence, tokens);
+    if (tokens <= 0) {
+      ++next;  // Everything of it is in flight, or has no room; younger requests may overtake.
       continue;
     }
     extend_members_before(sequence.place);
@@ -403,6 +440,7 @@ void Scheduler::schedule_running(ScheduledStep& step) {
     carries_prefill_ = carries_prefill_ || sequence.is_prefill_chunk;
     spend(tokens);
     put(step, sequence, tokens);
+    take_images(sequence);
   }
   extend_members_before(std::numeric_limits<std::int64_t>::max());
 }
@@ -480,7 +518,7 @@ void Scheduler::schedule_waiting(ScheduledStep& step) {
   pads_beside_decodes_ = pads && !step.empty();
   pads_cached_ = pads && options_.profile.pads_beside_nothing;
   const std::int64_t seats = is_stuck_ ? 1 : seats_;
-  while (has_waiting() && has_budget() && num_running() < seats) {
+  while (has_waiting() && has_budget() && num_running() + num_asleep_ < seats) {
     const bool from_skipped =
         !skipped_.empty() && (options_.profile.has_kv_queue || waiting_.empty() || !by_priority_ ||
                               rank(*skipped_.front()) < rank(*waiting_.front()));
@@ -507,7 +545,7 @@ void Scheduler::schedule_waiting(ScheduledStep& step) {
   for (; !passed_over_.empty(); passed_over_.pop_back()) {
     push_waiting(home_of(*passed_over_.back()), passed_over_.back(), true);
   }
-  if (options_.kv_transfer && running_.empty() && !waits_for_others()) {
+  if (running_.empty() && num_asleep_ == 0 && !waits_for_others()) {
     end_standstill(step);
   }
 }
@@ -528,17 +566,18 @@ void Scheduler::connect(KvConnector& connector) {
 
 /// Whether a waiting request other than this one holds blocks with KV that has arrived.
 bool Scheduler::has_loaded_behind(const Sequence& blocked) const {
-  return options_.kv_transfer && std::ranges::any_of(waiting(), [&](const SequencePtr& other) {
-           return other.get() != &blocked && other->remote_arrived && !other->blocks.groups.empty();
-         });
+  return std::ranges::any_of(waiting(), [&](const SequencePtr& other) {
+    return other.get() != &blocked && other->remote_arrived && other->status != Status::kAsleep &&
+           !other->blocks.groups.empty();
+  });
 }
 
 /// Waiting requests that hold blocks with KV that has arrived, in order.
 std::vector<SequencePtr> Scheduler::loaded() const {
   std::vector<SequencePtr> holders = waiting();
   std::erase_if(holders, [](const SequencePtr& one) {
-    return !one->remote_arrived || one->blocks.groups.empty() || one->num_in_flight_tokens > 0 ||
-           one->waits_for_grammar;
+    return !one->remote_arrived || one->status == Status::kAsleep || one->blocks.groups.empty() ||
+           one->num_in_flight_tokens > 0 || one->waits_for_grammar;
   });
   return holders;
 }
@@ -590,6 +629,9 @@ bool Scheduler::take_from_loaded(Sequence& sequence, std::int64_t tokens) {
 
 void Scheduler::preempt(const SequencePtr& victim, std::int64_t computed) {
   free_blocks(*victim);
+  if (victim->images != nullptr) {
+    encoder_.withdraw(*victim->images);
+  }
   victim->status = Status::kPreempted;
   victim->num_computed_tokens = computed;
   if (!options_.profile.hashes_less_all_drafts && !options_.profile.keeps_drafts_of_preempted) {
@@ -681,6 +723,10 @@ SequencePtr Scheduler::remove(Sequence& sequence) {
     removed = take_out(skipped_, sequence);
   }
   RIDGELINE_CHECK(removed != nullptr, "a request that is removed is in a list");
+  if (sequence.images != nullptr) {
+    encoder_.release(*sequence.images);
+  }
+  num_asleep_ -= sequence.status == Status::kAsleep ? 1 : 0;
   sequence.status = Status::kFinished;
   const bool is_stored = connector_ != nullptr && connector_->hold(sequence.record.id);
   if (sequence.holds_blocks || is_stored) {

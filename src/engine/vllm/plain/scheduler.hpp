@@ -22,6 +22,7 @@
 #include "engine/vllm/plain/block_hashes.hpp"
 #include "engine/vllm/plain/block_tables.hpp"
 #include "engine/vllm/plain/content.hpp"
+#include "engine/vllm/plain/encoder_cache.hpp"
 #include "engine/vllm/plain/kv_cache.hpp"
 
 namespace ridgeline::engine::vllm::plain {
@@ -29,9 +30,16 @@ namespace ridgeline::engine::vllm::plain {
 enum class Status : std::uint8_t {
   kWaiting,
   kLoading,  ///< Holds blocks into which another engine's KV is being written.
+  kAsleep,   ///< A session that waits for its next input.
   kRunning,
   kPreempted,
   kFinished
+};
+
+/// A streaming session: inputs that have come before their turn.
+struct Session {
+  std::deque<domain::Request> inputs;
+  bool is_closed = false;  ///< It ends behind them.
 };
 
 /// A request inside the scheduler. The names follow vLLM's.
@@ -70,6 +78,9 @@ struct Sequence : engine::Sequence {
   std::int64_t num_local_tokens = 0;  ///< Found in its own cache, where it loads.
   std::uint64_t load = 0;             ///< The connector's load that it waits for.
   std::int64_t num_offered = 0;       ///< Blocks offered to the connector.
+  std::int64_t num_generated = 0;     ///< Before its turn, where it is a session.
+  std::unique_ptr<Session> session;   ///< None: it ends with its first answer.
+  std::unique_ptr<PromptImages> images;
 
   [[nodiscard]] std::int64_t num_tokens() const { return num_prompt_tokens + num_output_tokens; }
   /// Blocks stand for it, with KV in them or on its way.
@@ -132,6 +143,18 @@ class Scheduler final : public QueueScheduler<Sequence> {
   /// As add_leg(), unchecked: also of a request that could never run.
   SequencePtr take(const domain::Request& request, const Leg& leg);
   SequencePtr take(SequencePtr sequence, const Leg& leg);
+  /// The hashes of a request's full blocks.
+  [[nodiscard]] std::vector<std::uint64_t> hashes(Sequence& sequence) const {
+    extend_hash_chain(sequence);
+    return sequence.block_hashes.list(sequence.block_hashes.size());
+  }
+  /// The images of a request that was taken, in order, none inside another.
+  void note_images(Sequence& sequence, const std::vector<Image>& images) const {
+    if (!images.empty() && options_.encoder_budget > 0) {
+      sequence.images =
+          std::make_unique<PromptImages>(PromptImages{.owner = sequence.record.id, .list = images});
+    }
+  }
   void drop(const SequencePtr& sequence) override;
   /// The requests whose KV is on the way, those that were aborted meanwhile included.
   [[nodiscard]] const std::map<LoadId, SequencePtr>& loading() const { return loading_; }
@@ -149,6 +172,12 @@ class Scheduler final : public QueueScheduler<Sequence> {
   /// them.
   std::vector<SequencePtr> lose_blocks(const std::vector<core::BlockId>& lost,
                                        const ScheduledStep& step);
+  /// The next input of a session: its own segments of a prompt, and its limits.
+  void send(const SequencePtr& session, const domain::Request& input);
+  /// No more of it is to come. Returns whether it ends with that.
+  bool close(const SequencePtr& session);
+  /// Images of the step formed last.
+  [[nodiscard]] const EncoderCache& encoder() const { return encoder_; }
   /// Whether the request could run alone on an empty cache, up to its token limit.
   [[nodiscard]] bool can_ever_run(const Sequence& sequence) const;
 
@@ -219,6 +248,16 @@ class Scheduler final : public QueueScheduler<Sequence> {
   [[nodiscard]] Queue& home_of(const Sequence& passed_over);
   [[nodiscard]] std::int64_t draft_step_tokens() const;
   [[nodiscard]] std::int64_t prefill_threshold() const;
+  [[nodiscard]] std::int64_t cut_to_images(Sequence& sequence,
+                                           std::int64_t computed,
+                                           std::int64_t tokens);
+  [[nodiscard]] std::int64_t cut_chunk(Sequence& sequence, std::int64_t tokens);
+  [[nodiscard]] Verdict cut_admission(Sequence& sequence, Admission& admission);
+  void take_images(Sequence& sequence);
+  void note_prompt(Sequence& sequence);
+  bool end_turn(Sequence& sequence);
+  void begin_turn(Sequence& sequence, const domain::Request& input);
+  void enqueue(const SequencePtr& sequence);
   [[nodiscard]] bool pads(const Admission& admission) const;
   [[nodiscard]] bool has_budget() const { return budget_ > 0 && input_budget_ > draft_slots_; }
   void spend(std::int64_t tokens) {
@@ -299,6 +338,9 @@ class Scheduler final : public QueueScheduler<Sequence> {
   std::int64_t draft_slots_;   ///< Input positions that drafting takes per scheduled request.
   std::int64_t token_budget_;  ///< Tokens of a step.
   BlockManager manager_;
+  EncoderCache encoder_;
+  ImagePlan image_plan_;  ///< What the request that is looked at would have.
+  std::int64_t num_asleep_ = 0;
   KvConnector* connector_ = nullptr;
   std::vector<LoadStart> load_starts_;     ///< Loads that the last schedule() started.
   std::map<LoadId, SequencePtr> loading_;  ///< Their KV is on the way.

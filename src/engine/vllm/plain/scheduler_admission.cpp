@@ -49,7 +49,7 @@ bool Scheduler::exceeds_lora_cap(const Sequence& sequence) const {
 
 /// Whether something other than room keeps it waiting; others may pass it.
 bool Scheduler::is_held_back(Sequence& sequence) {
-  if (sequence.waits_for_grammar) {
+  if (sequence.waits_for_grammar || sequence.status == Status::kAsleep) {
     return true;
   }
   if (sequence.status == Status::kLoading) {
@@ -183,6 +183,9 @@ Scheduler::Admission Scheduler::plan(Sequence& sequence) {
     admission.cached = sequence.num_computed_tokens;
     admission.lookahead = drafting;
   } else {
+    if (sequence.session != nullptr && hash_ahead_ > 0) {
+      sequence.block_hashes = {};  // The last of them may have read a token that was dropped.
+    }
     if (kv_cache().has_lookups() && options_.enable_prefix_caching) {
       extend_hash_chain(sequence);
     }
@@ -256,6 +259,9 @@ Scheduler::Verdict Scheduler::try_admit(const SequencePtr& sequence, ScheduledSt
   if (admission.looked_up && options_.profile.prefix_stats_per_lookup) {
     count_lookup(*sequence, admission.prefix);
   }
+  if (admission.stored < 0) {
+    return Verdict::kSkipped;
+  }
   const bool is_prefill = !admission.loads && admission.cached < sequence->num_tokens() - 1;
   if (holds_prefills_ && is_prefill) {
     return Verdict::kBlocked;
@@ -263,19 +269,14 @@ Scheduler::Verdict Scheduler::try_admit(const SequencePtr& sequence, ScheduledSt
   if (!cut_to_budget(admission)) {
     return options_.profile.whole_prompt_blocks_queue ? Verdict::kBlocked : Verdict::kSkipped;
   }
-  if (!admission.loads) {
-    admission.tokens = spare_prompt_end(*sequence, admission.cached, admission.tokens);
-    if (keeps_states_) {
-      const std::int64_t junction =
-          admission.looked_up ? admission.prefix.num_full : sequence->blocks.junction;
-      admission.tokens = cut_to_states(*sequence, admission.cached, admission.tokens, junction);
-    }
-    if (admission.tokens == 0) {
-      return Verdict::kBlocked;
-    }
+  if (const Verdict verdict = cut_admission(*sequence, admission); verdict != Verdict::kAdmitted) {
+    return verdict;
   }
   if (!fits(*sequence, admission) ||
       manager_.ends_with_new_state(admission.prefix, sequence->block_hashes)) {
+    if (sequence->images != nullptr) {
+      encoder_.release(*sequence->images);
+    }
     return Verdict::kBlocked;
   }
   if (admission.looked_up && !options_.profile.prefix_stats_per_lookup) {
@@ -306,8 +307,49 @@ Scheduler::Verdict Scheduler::try_admit(const SequencePtr& sequence, ScheduledSt
   return Verdict::kAdmitted;
 }
 
+/// A waiting request's chunk, cut as cut_chunk() cuts a running one's. Where nothing is left of it,
+/// admission ends, or the request is passed over.
+Scheduler::Verdict Scheduler::cut_admission(Sequence& sequence, Admission& admission) {
+  image_plan_ = {};
+  if (admission.loads) {
+    return Verdict::kAdmitted;
+  }
+  const Profile& profile = options_.profile;
+  const std::int64_t computed = admission.cached;
+  const bool is_padded = computed + admission.tokens > sequence.num_tokens();
+  const auto align = [&] {
+    const std::int64_t junction =
+        admission.looked_up ? admission.prefix.num_full : sequence.blocks.junction;
+    const std::int64_t all = admission.tokens;
+    admission.tokens = cut_to_states(sequence, computed, all, junction);
+    if (is_padded && profile.pads_within_states && 0 < admission.tokens && admission.tokens < all) {
+      admission.tokens = 1;
+    }
+  };
+  if (keeps_states_ && profile.aligns_before_images) {
+    align();
+    if (admission.tokens == 0) {
+      return Verdict::kBlocked;
+    }
+  }
+  admission.tokens = cut_to_images(sequence, computed, admission.tokens);
+  if (keeps_states_ && !profile.aligns_before_images && admission.tokens > 0) {
+    align();
+  }
+  admission.tokens = spare_prompt_end(sequence, computed, admission.tokens);
+  if (admission.tokens > 0) {
+    return Verdict::kAdmitted;
+  }
+  return profile.passes_over_images ? Verdict::kSkipped : Verdict::kBlocked;
+}
+
 void Scheduler::adopt(Sequence& sequence, CachedPrefix prefix) {
   manager_.adopt(sequence.blocks, std::move(prefix), sequence.block_hashes, sequence.tokens);
+  note_prompt(sequence);
+}
+
+/// What the block manager is to know of a request's prompt.
+void Scheduler::note_prompt(Sequence& sequence) {
   sequence.blocks.owner = {.request = sequence.record.id,
                            .prompt_tokens = static_cast<std::uint32_t>(sequence.num_prompt_tokens),
                            .lora = sequence.lora.value()};
@@ -394,7 +436,9 @@ std::vector<SequencePtr> Scheduler::lose_blocks(const std::vector<core::BlockId>
 std::int64_t Scheduler::find_stored(const Sequence& sequence, std::int64_t local) const {
   return connector_ == nullptr || sequence.num_tokens() < 2
              ? 0
-             : connector_->find(sequence.block_hashes.list(sequence.block_hashes.size()), local);
+             : connector_->find(sequence.record.id,
+                                sequence.block_hashes.list(sequence.block_hashes.size()),
+                                local);
 }
 
 /// A step of a request has ended: full blocks of its prompt, or of all its tokens, may be stored.
@@ -447,6 +491,7 @@ void Scheduler::admit(const SequencePtr& sequence,
     sequence->num_drafts = admission.cached + admission.tokens - known;  // Padding.
   }
   put(step, *sequence, admission.tokens);
+  take_images(*sequence);
 }
 
 }  // namespace ridgeline::engine::vllm::plain

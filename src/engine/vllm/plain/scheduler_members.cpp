@@ -96,7 +96,9 @@ void Scheduler::gather(const ScheduledStep& step) {
   for (const ScheduledSequence& part : step) {
     auto& sequence = static_cast<Sequence&>(*part.sequence);
     if (!part.samples || sequence.status != Status::kRunning ||
-        sequence.num_delivered_tokens != sequence.num_output_tokens) {
+        sequence.num_delivered_tokens != sequence.num_output_tokens ||
+        sequence.session != nullptr ||
+        (sequence.images != nullptr && !sequence.images->held.empty())) {
       continue;
     }
     const std::int64_t first = decodes_.next_step() + 1;

@@ -68,6 +68,9 @@ std::int64_t Scheduler::quiet_tokens(const Sequence& sequence) const {
   const bool async = options_.async_scheduling;
   const std::int64_t computed = sequence.num_computed_tokens;
   const std::int64_t in_flight = steps_per_request_ * tokens_per_step();
+  if (sequence.images != nullptr && !sequence.images->held.empty()) {
+    return 0;
+  }
   if (sequence.num_in_flight_tokens != in_flight ||
       sequence.num_placeholders != (async ? in_flight : 0) ||
       computed != sequence.num_tokens() + in_flight - 1) {

@@ -19,6 +19,7 @@
 #include "engine/options.hpp"
 #include "engine/probe.hpp"
 #include "engine/profiles.hpp"
+#include "lab/conform/agentx.hpp"
 #include "lab/conform/comparison.hpp"
 #include "lab/conform/decisions/decisions.hpp"
 #include "lab/conform/engine_recording.hpp"
@@ -124,6 +125,9 @@ bool is_of_other_engine(const document::Node& document) {
 
 core::Result<std::vector<ConformResult>> conform_document(const document::Node& document,
                                                           const std::string& file) {
+  if (is_agentx(document)) {
+    return conform_agentx(document, file);
+  }
   if (is_decisions(document)) {
     return conform_decisions(document, file);
   }

@@ -69,7 +69,6 @@ class RunFiles {
   const Arguments& arguments_;
   const Manners& manners_;
   const scenario::Resolved& resolved_;
-  verbs::RunLogs logs_;
   std::vector<Target> targets_;
   std::optional<OutputFile> log_file_;
   std::optional<OutputFile> steps_file_;
@@ -77,6 +76,7 @@ class RunFiles {
   std::optional<OutputFile> caches_file_;
   std::optional<OutputFile> decisions_file_;
   std::vector<ClientFile> client_targets_;
+  verbs::RunLogs logs_;  ///< Behind the files: what it writes at its end goes into them.
 };
 
 }  // namespace ridgeline::cli

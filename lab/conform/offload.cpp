@@ -193,6 +193,7 @@ Offload::Jobs Offload::note_step(const engine::SchedulerProbe::Step& step,
         (is_preempted || (has_ended && std::ranges::any_of(job.sources, is_given)))) {
       job.left = 1;
       jobs.flushed.push_back(job.id);
+      jobs.flushed_jobs.push_back(number - 1);
     }
   }
   for (const auto& item : step.scheduled) {

@@ -49,7 +49,8 @@ class Offload final : public engine::KvConnector {
   struct Jobs {
     std::vector<Part> stores = {};
     std::vector<Part> loads = {};
-    std::vector<core::RequestId> flushed = {};
+    std::vector<core::RequestId> flushed = {};     ///< Whose jobs are to end at once ...
+    std::vector<std::uint64_t> flushed_jobs = {};  ///< ... and the numbers of these, from 0.
   };
   Jobs note_step(const engine::SchedulerProbe::Step& step,
                  const engine::SchedulerProbe& probe,

@@ -167,18 +167,25 @@ void Replay::note_offload(const SchedulerProbe::Step& formed, Record& record) {
     }
     return "{" + text + "}";
   };
-  std::set<std::string> members;
-  if (!jobs.flushed.empty()) {
-    members.insert("flush:" + names(jobs.flushed));
-  }
-  if (!jobs.loads.empty()) {
-    members.insert("load:" + text_of(jobs.loads, false));
-  }
-  if (!jobs.stores.empty()) {
-    members.insert("store:" + text_of(jobs.stores, true));
-  }
-  if (!members.empty()) {
-    record.emplace_back("offload", Value{fmt::format("{{{}}}", fmt::join(members, " "))});
+  // A recorder may name what is flushed by the requests or by the numbers of the jobs.
+  const auto text_with = [&](const std::string& flushed) {
+    std::set<std::string> members;
+    if (!jobs.flushed.empty()) {
+      members.insert("flush:" + flushed);
+    }
+    if (!jobs.loads.empty()) {
+      members.insert("load:" + text_of(jobs.loads, false));
+    }
+    if (!jobs.stores.empty()) {
+      members.insert("store:" + text_of(jobs.stores, true));
+    }
+    return members.empty() ? std::string() : fmt::format("{{{}}}", fmt::join(members, " "));
+  };
+  if (const std::string text = text_with(sorted_names(jobs.flushed)); !text.empty()) {
+    record.emplace_back(
+        "offload",
+        Value{.text = text,
+              .or_else = text_with(fmt::format("[{}]", fmt::join(jobs.flushed_jobs, " ")))});
   }
 }
 

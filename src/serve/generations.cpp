@@ -215,7 +215,8 @@ void Generations::on_end(const domain::RequestRecord& record) {
               inside.given,
               record.cached_tokens.value(),
               inside.facts.asked_tokens,
-              inside.facts.n);
+              inside.facts.n,
+              record.preemptions);
   Generation* const generation = find(inside.ref);
   if (generation == nullptr) {
     return;

@@ -27,6 +27,8 @@ constexpr ApiVersion kOldTpotGone{.minor = 15, .patch = 0};     // By 2026-01-27
 constexpr ApiVersion kSleepState{.minor = 13, .patch = 0};
 constexpr ApiVersion kTokensBySource{.minor = 18, .patch = 0};
 constexpr ApiVersion kWaitingByReason{.minor = 20, .patch = 0};
+constexpr ApiVersion kPreemptionsOfRequest{.minor = 30, .patch = 0};
+constexpr ApiVersion kAdmissionRejections{.minor = 32, .patch = 0};
 
 std::vector<double> first_token_bounds() {
   return {0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1,  0.25,  0.5,   0.75,
@@ -113,7 +115,8 @@ EngineMetrics::EngineMetrics(std::int64_t max_model_len)
       params_n({1, 2, 5, 10, 20}),
       params_max_tokens(length_bounds(max_model_len)),
       computed(length_bounds(max_model_len)),
-      iteration_tokens(iteration_bounds()) {}
+      iteration_tokens(iteration_bounds()),
+      preemptions({1, 2, 3, 4, 5, 10, 20}) {}
 
 void EngineMetrics::on_first_token(double time, std::int64_t prompt_length) {
   ttft.observe(time);
@@ -126,13 +129,15 @@ void EngineMetrics::on_end(Finished how,
                            std::int64_t generation_length,
                            std::int64_t cached_length,
                            std::int64_t max_tokens,
-                           std::int64_t n) {
+                           std::int64_t n,
+                           std::int64_t num_preemptions) {
   ++finished[static_cast<std::size_t>(how)];
   cached_tokens += cached_length;
   prompt_lengths.observe(real(prompt_length));
   generation_lengths.observe(real(generation_length));
   most_generation.observe(real(generation_length));
   params_n.observe(real(n));
+  preemptions.observe(real(num_preemptions));
   params_max_tokens.observe(real(max_tokens));
   computed.observe(real(prompt_length - cached_length));
   if (times == nullptr) {
@@ -306,6 +311,7 @@ void ServerMetrics::add_counters(Exposition& page, const Now& now) const {
                   "Number of cached prompt tokens.",
                   samples([&](std::size_t i) { return real(engines_[i].cached_tokens); }));
   }
+  add_sources(page, now);
   page.counters("vllm:generation_tokens",
                 "Number of generation tokens processed.",
                 samples([&](std::size_t i) { return real(engines_[i].generation_tokens); }));
@@ -316,6 +322,28 @@ void ServerMetrics::add_counters(Exposition& page, const Now& now) const {
                 samples("finished_reason", kReasons, [&](std::size_t i, std::size_t reason) {
                   return real(engines_[i].finished[reason]);
                 }));
+}
+
+/// Where cached tokens came from, and what a queue limit has turned away: there is none.
+void ServerMetrics::add_sources(Exposition& page, const Now& now) const {
+  if (facts_.version < kAdmissionRejections) {
+    return;
+  }
+  constexpr std::array<std::string_view, 5> kSources = {
+      "device", "host", "p2p", "disk", "external_unspecified"};
+  page.counters("vllm:prompt_tokens_cached_by_source",
+                "Prefix-cache hit tokens by the cache tier that supplied them.",
+                samples("source", kSources, [&](std::size_t i, std::size_t source) {
+                  return source == 0 ? real(now.engines[i].totals.prefix_hits.value()) : 0.0;
+                }));
+  Samples rejections;
+  for (const std::string_view reason : {"max_num_queued_reqs", "max_num_queued_tokens"}) {
+    rejections.emplace_back(
+        LabelList{{"model_name", facts_.model_name}, {"reason", std::string(reason)}}, 0.0);
+  }
+  page.counters("vllm:admission_rejections",
+                "Number of admission attempts rejected by a queue limit, by reason.",
+                rejections);
 }
 
 auto ServerMetrics::adder(Exposition& page) const {
@@ -369,6 +397,11 @@ void ServerMetrics::add_histograms(Exposition& page) const {
     add("vllm:request_prefill_kv_computed_tokens",
         "Histogram of new KV tokens computed during prefill (excluding cached tokens).",
         &EngineMetrics::computed);
+  }
+  if (version >= kPreemptionsOfRequest) {
+    add("vllm:request_num_preemptions",
+        "Histogram of the number of times a request was preempted.",
+        &EngineMetrics::preemptions);
   }
 }
 

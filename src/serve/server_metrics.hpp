@@ -68,7 +68,8 @@ class EngineMetrics {
               std::int64_t generation_length,
               std::int64_t cached_length,
               std::int64_t max_tokens,
-              std::int64_t n);
+              std::int64_t n,
+              std::int64_t num_preemptions);
 
   std::int64_t prompt_tokens = 0;
   std::int64_t cached_tokens = 0;
@@ -89,6 +90,7 @@ class EngineMetrics {
   Histogram params_max_tokens;
   Histogram computed;
   Histogram iteration_tokens;
+  Histogram preemptions;  ///< How often each request was preempted.
 };
 
 /// vLLM's metrics, and this program's own beside them, by the names of its version.
@@ -153,6 +155,7 @@ class ServerMetrics {
   [[nodiscard]] LabelList labels_of(std::size_t engine) const;
   void add_gauges(Exposition& page, const Now& now) const;
   void add_cache_gauges(Exposition& page, const Now& now) const;
+  void add_sources(Exposition& page, const Now& now) const;
   void add_counters(Exposition& page, const Now& now) const;
   /// Adds a histogram of each engine to the page.
   [[nodiscard]] auto adder(Exposition& page) const;

@@ -1,6 +1,7 @@
 #include "serve/server_metrics.hpp"
 
 #include <string>
+#include <tuple>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -67,7 +68,7 @@ TEST(ServerMetrics, CountWhatHappened) {
   metrics.on_steps(1, 0.01);
   const RequestTimes times{
       .e2e = 0.4, .queue = 0.0, .prefill = 0.02, .decode = 0.02, .inference = 0.04};
-  engine.on_end(Finished::kLength, &times, 100, 2, 40, 16, 1);
+  engine.on_end(Finished::kLength, &times, 100, 2, 40, 16, 1, 0);
   ServerMetrics::Now now;
   now.engines.emplace_back();
   now.engines[0].state.running = 3;
@@ -82,6 +83,23 @@ TEST(ServerMetrics, CountWhatHappened) {
   EXPECT_THAT(page,
               HasSubstr("vllm:prompt_tokens_by_source_total{engine=\"0\",model_name=\"m\","
                         "source=\"local_compute\"} 60.0"));
+}
+
+TEST(ServerMetrics, NewerVersionsHaveMoreNames) {
+  for (const auto& [version, preemptions, sources] :
+       {std::tuple(29, false, false), std::tuple(30, true, false), std::tuple(32, true, true)}) {
+    const std::string page = page_of(version);
+    const auto has = [&](const char* text) { return page.find(text) != std::string::npos; };
+    EXPECT_EQ(has("vllm:request_num_preemptions_bucket"), preemptions) << version;
+    EXPECT_EQ(has("vllm:prompt_tokens_cached_by_source_total{engine=\"0\",model_name=\"m\","
+                  "source=\"device\"} 0.0"),
+              sources)
+        << version;
+    EXPECT_EQ(has("vllm:admission_rejections_total{model_name=\"m\","
+                  "reason=\"max_num_queued_reqs\"} 0.0"),
+              sources)
+        << version;
+  }
 }
 
 TEST(ServerMetrics, EachRankHasItsLines) {

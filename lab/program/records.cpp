@@ -32,6 +32,7 @@
 #include "verbs/registry.hpp"
 #include "verbs/request.hpp"
 #include "verbs/validate.hpp"
+#include "verbs/validate_groups.hpp"
 #include "verbs/verb.hpp"
 
 namespace ridgeline::laboratory {
@@ -120,12 +121,16 @@ core::Result<Reply> records(Request& request, Host& host) {
   if (!asked) {
     return core::fail(asked.error());
   }
-  const auto& [measured, thresholds, with_coverage] = asked->validation;
+  const auto& [measured, thresholds, with_coverage, groups] = asked->validation;
   if (const auto nothing = evidence::validate::nothing_readable(measured.evidence)) {
     return core::fail(*nothing);
   }
   verbs::warn_of_files(measured.evidence, host);
+  if (!groups.models.empty()) {
+    return verbs::compared_validations(groups, measured, host);
+  }
   Validation validation = evidence::validate::validate(measured.evidence, measured.options);
+  verbs::add_asked(groups, validation);
   if (asked->coverage_left_out) {
     validation.coverage = scoring::coverage_left_out(validation.records);
   } else if (with_coverage) {

@@ -13,8 +13,6 @@
 
 #include <fmt/core.h>
 
-#include "core/rng.hpp"
-#include "core/statistics/quantiles.hpp"
 #include "document/document.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "lab/studies/lab.hpp"
@@ -26,35 +24,7 @@ namespace {
 
 using evidence::validate::Figure;
 
-constexpr std::int64_t kDraws = 1000;
-constexpr std::uint64_t kSeed = 1;
-constexpr std::array<double, 2> kBounds = {0.025, 0.975};
-
-/// Gains of one server's runs, added.
-struct ServerGain {
-  double sum = 0.0;
-  std::int64_t runs = 0;
-};
-
-std::optional<Interval> bootstrap(const std::vector<ServerGain>& servers) {
-  if (servers.size() < 2) {
-    return std::nullopt;
-  }
-  std::vector<double> means;
-  for (std::int64_t draw = 0; draw < kDraws; ++draw) {
-    core::RngStream rng(kSeed, 0, "study bootstrap", static_cast<std::uint64_t>(draw));
-    ServerGain drawn;
-    for (std::size_t i = 0; i < servers.size(); ++i) {
-      const ServerGain& server = servers[rng.below(servers.size())];
-      drawn.sum += server.sum;
-      drawn.runs += server.runs;
-    }
-    means.push_back(drawn.sum / static_cast<double>(drawn.runs));
-  }
-  std::ranges::sort(means);
-  return Interval{.low = statistics::sorted_quantile(means, kBounds[0]),
-                  .high = statistics::sorted_quantile(means, kBounds[1])};
-}
+using evidence::validate::ServerGain;
 
 /// What a run's splits are named by.
 struct Axis {
@@ -134,7 +104,7 @@ std::optional<Gain> gain_of(const Runs& runs, const Pair& arms, Figure figure) {
   for (const auto& [name, server] : servers) {
     clusters.push_back(server);
   }
-  gain.interval = bootstrap(clusters);
+  gain.interval = evidence::validate::bootstrap(clusters);
   return gain;
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "evidence/validate/comparison.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "lab/studies/measured_arms.hpp"
 #include "lab/studies/study.hpp"
@@ -14,11 +15,7 @@ namespace ridgeline::studies {
 
 using Runs = std::vector<const ScoredRun*>;
 
-/// Bounds of a 95 % interval, in points.
-struct Interval {
-  double low = 0.0;
-  double high = 0.0;
-};
+using Interval = evidence::validate::PointInterval;
 
 /// Mean absolute error of the baseline less that of the treatment, in percentage points: positive
 /// where the treatment is nearer to the measurements.

@@ -28,7 +28,7 @@ using report::figures::number_at;
 constexpr std::size_t kTraceLabel = 14;
 
 /// A number there, or a dash.
-std::string number(const Node& trace, std::string_view path) {
+std::string number_of_trace(const Node& trace, std::string_view path) {
   const std::string text = report::cell_text(at_path(trace, path), report::Format::kSignificant);
   return text.empty() ? "\u2013" : text;
 }
@@ -132,21 +132,21 @@ report::Sheet trace_sheet(const Node& trace) {
                         report::counted(count(trace, "requests"), "request"),
                         report::human_duration(number_at(trace, "duration_s"))));
   sheet.row(fmt::format("{} req/s, {} at its peak; burstiness {}",
-                        number(trace, "request_rate"),
-                        number(trace, "peak_request_rate"),
-                        number(trace, "burstiness")),
+                        number_of_trace(trace, "request_rate"),
+                        number_of_trace(trace, "peak_request_rate"),
+                        number_of_trace(trace, "burstiness")),
             "rate",
             kTraceLabel);
   if (const auto windows = report::rows_at(trace, "rate_over_time"); windows.size() > 1) {
     sheet.row(spark_line(windows), "over time", kTraceLabel);
   }
   sheet.table(spread_view(), spreads(trace));
-  sheet.row(number(trace, "length_correlation"), "correlation", kTraceLabel);
+  sheet.row(number_of_trace(trace, "length_correlation"), "correlation", kTraceLabel);
   if (count(trace, "sessions") > 0) {
     sheet.row(fmt::format("{} of {} turns, {} sessions/s; waiting for an answer: {}",
                           report::grouped(count(trace, "sessions")),
-                          number(trace, "turns_per_session"),
-                          number(trace, "session_rate"),
+                          number_of_trace(trace, "turns_per_session"),
+                          number_of_trace(trace, "session_rate"),
                           report::counted(count(trace, "waiting_requests"), "request")),
               "sessions",
               kTraceLabel);

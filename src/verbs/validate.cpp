@@ -15,6 +15,7 @@
 #include "report/table/table.hpp"
 #include "verbs/measured_files.hpp"
 #include "verbs/registry.hpp"
+#include "verbs/validate_groups.hpp"
 #include "verbs/validate_view.hpp"
 #include "verbs/verb.hpp"
 
@@ -28,7 +29,7 @@ core::Result<Reply> validate(Request& request, Host& host) {
   if (!job) {
     return core::fail(job.error());
   }
-  auto& [measured, thresholds, with_coverage] = *job;
+  auto& [measured, thresholds, with_coverage, asked] = *job;
   if (const auto code = host.hand_over(measured.evidence)) {
     return Reply{.code = *code};
   }
@@ -39,8 +40,12 @@ core::Result<Reply> validate(Request& request, Host& host) {
   warn_of_files(measured.evidence, host);
   measured.options.interrupt = &host.stop();
   const auto watch = host.watch(Host::Work::kOnThreads);
+  if (!asked.models.empty()) {
+    return compared_validations(asked, std::move(measured), host);
+  }
   Validation validation =
       evidence::validate::validate(std::move(measured.evidence), measured.options);
+  add_asked(asked, validation);
   if (with_coverage) {
     validation.coverage = evidence::validate::coverage(validation.records);
   }
@@ -64,6 +69,7 @@ core::Error threshold_problem(const Request& request, core::Error error) {
 
 core::Result<ValidationJob> take_validation(Request& request, const std::string& fail_over) {
   ValidationJob job;
+  job.asked = take_groups(request);
   job.coverage = request.take_bool("coverage", false);
   auto thresholds = evidence::validate::read_thresholds(fail_over);
   if (!thresholds) {
@@ -76,6 +82,7 @@ core::Result<ValidationJob> take_validation(Request& request, const std::string&
     return core::fail(measured.error());
   }
   job.measured = std::move(*measured);
+  apply_groups(job.asked, job.measured);
   return job;
 }
 
@@ -130,6 +137,9 @@ Verb validate_verb() {
   verb.parameters.push_back({.key = "fail_over",
                              .value = "LIST",
                              .help = "Limits on absolute errors in percent: e2e=5,p95:e2e=15"});
+  for (Parameter& parameter : group_parameters()) {
+    verb.parameters.push_back(std::move(parameter));
+  }
   verb.parameters.push_back({.key = "coverage",
                              .kind = Kind::kSwitch,
                              .help = "Also count how many measurements lie within the error bands "

@@ -9,6 +9,7 @@
 #include "evidence/validate/thresholds.hpp"
 #include "evidence/validate/validate.hpp"
 #include "verbs/measured_files.hpp"
+#include "verbs/validate_groups.hpp"
 #include "verbs/verb.hpp"
 
 /// The steps of `validate`, for a program whose records have further findings.
@@ -18,6 +19,7 @@ struct ValidationJob {
   MeasuredJob measured = {};
   std::vector<evidence::validate::Threshold> thresholds = {};
   bool coverage = false;
+  AskedGroups asked = {};
 };
 /// What is asked for; `fail_over` are the thresholds of that key.
 [[nodiscard]] core::Result<ValidationJob> take_validation(Request& request,

@@ -25,6 +25,7 @@
 #include "report/palette.hpp"
 #include "report/table/table.hpp"
 #include "report/warning_lines.hpp"
+#include "verbs/experiment_view.hpp"
 
 namespace ridgeline::verbs {
 namespace {
@@ -139,6 +140,14 @@ bool is(const Node& row, std::string_view key, std::string_view word) {
 /// kinds of work that are predicted worst.
 report::Rows score_rows(const Node& tree, report::Face face) {
   report::Rows rows = report::rows_at(tree, "scores");
+  const std::string metric = report::text_at(tree, "metric");
+  if (const std::string by = report::text_at(tree, "by"); !by.empty() || !metric.empty()) {
+    std::erase_if(rows, [&](const Node* row) {
+      return !(is(*row, "axis", "all") || is(*row, "axis", by)) || !is(*row, "statistic", "mean") ||
+             !(metric.empty() || is(*row, "metric", metric));
+    });
+    return rows;
+  }
   const report::Rows all = rows;
   const bool has_bound = std::ranges::any_of(all, [](const Node* row) {
     return is(*row, "axis", "bound") && !is(*row, "value", "engine");
@@ -178,9 +187,13 @@ report::Rows peer_rows(const Node& tree, report::Face face) {
   return rows;
 }
 
+evidence::validate::Figure figure_named(std::string_view name) {
+  const auto at = std::ranges::find(kFigureNames, name) - kFigureNames.begin();
+  return static_cast<evidence::validate::Figure>(at);
+}
+
 bool is_start_part(std::string_view figure) {
-  const auto at = std::ranges::find(kFigureNames, figure) - kFigureNames.begin();
-  return is_of_start(static_cast<evidence::validate::Figure>(at));
+  return is_of_start(figure_named(figure));
 }
 
 /// The starts of servers, part by part.
@@ -250,7 +263,7 @@ std::vector<Outlier> worst_means(const Node& tree) {
     if (is(*record, "standing", "scored")) {
       for (const auto& [figure, levels, where] : members_at(*record, "error_pct")) {
         const double error = number_at(levels, "mean");
-        if (std::abs(error) > std::abs(worst.error)) {
+        if (std::abs(error) > std::abs(worst.error) && !is_of_server(figure_named(figure))) {
           worst = {.record = record, .figure = figure, .error = error};
         }
       }
@@ -488,13 +501,22 @@ std::string validation_text(const Node& tree, report::Face face, const report::T
   std::string text = opening(tree, face) + (face == report::Face::kHtml
                                                 ? report::section(kScores, scores, face, style)
                                                 : report::render(kScores, scores, face, style));
+  if (const double derived = number_at(tree, "derived_e2e"); derived > 0.0) {
+    text += fmt::format(
+        "{}e2e of {:.0f} records is TTFT + (output tokens - 1) x TPOT: they have no E2E.{}\n",
+        face == report::Face::kHtml ? "<p>" : "\n",
+        derived,
+        face == report::Face::kHtml ? "</p>" : "");
+  }
+  text += sides_text(tree, face, style);
   const std::vector<Node> parts = starts(tree);
   text += report::section(kStarts, report::rows_of(parts), face, style) +
           report::section(kPeers, peer_rows(tree, face), face, style) + added.behind_peers +
           coverage_text(tree, face, style) + added.behind_coverage;
   if (face == report::Face::kTerminal) {
     const core::Warnings warnings = document::warnings_of(node_at(tree, "warnings"));
-    return text + outliers_text(tree, style) + not_scored_text(tree, style) +
+    return text + read_text(tree, style) + outliers_text(tree, style) +
+           not_scored_text(tree, style) +
            (warnings.empty() ? "" : "\n" + report::warning_lines(warnings, style)) +
            fmt::format("\n{}\n", standings_text(tree));
   }

@@ -247,25 +247,31 @@ Evidence run_of_requests(Evidence run, std::vector<ClientRequest> requests) {
   return run;
 }
 
+void fill_times(Figure figure, std::vector<double> times, Figures& figures) {
+  if (times.empty()) {
+    return;
+  }
+  double sum = 0.0;
+  for (const double time : times) {
+    sum += time;
+  }
+  std::ranges::sort(times);
+  figures.at(figure, Level::kMean) = sum / static_cast<double>(times.size());
+  figures.at(figure, Level::kP50) = statistics::sorted_quantile(times, 0.5);
+  figures.at(figure, Level::kP90) = statistics::sorted_quantile(times, 0.9);
+  figures.at(figure, Level::kP99) = statistics::sorted_quantile(times, 0.99);
+}
+
 Figures figures_of_requests(const std::vector<ClientRequest>& requests) {
   Figures figures;
   const auto fill = [&](Figure figure, std::optional<double> ClientRequest::* time) {
-    std::vector<double> sorted;
-    double sum = 0.0;
+    std::vector<double> all;
     for (const auto& request : requests) {
       if (request.*time) {
-        sorted.push_back(*(request.*time));
-        sum += sorted.back();
+        all.push_back(*(request.*time));
       }
     }
-    if (sorted.empty()) {
-      return;
-    }
-    std::ranges::sort(sorted);
-    figures.at(figure, Level::kMean) = sum / static_cast<double>(sorted.size());
-    figures.at(figure, Level::kP50) = statistics::sorted_quantile(sorted, 0.5);
-    figures.at(figure, Level::kP90) = statistics::sorted_quantile(sorted, 0.9);
-    figures.at(figure, Level::kP99) = statistics::sorted_quantile(sorted, 0.99);
+    fill_times(figure, std::move(all), figures);
   };
   fill(Figure::kTtft, &ClientRequest::ttft_ms);
   fill(Figure::kE2e, &ClientRequest::e2e_ms);

@@ -79,6 +79,8 @@ void replay_if_complete(const std::string& place,
                         StageLoad& stage);
 /// A run of which nothing else is known than its requests: `run` has the client's own facts.
 [[nodiscard]] Evidence run_of_requests(Evidence run, std::vector<ClientRequest> requests);
+/// The levels of one figure from all its values, in milliseconds; none of none.
+void fill_times(Figure figure, std::vector<double> times, Figures& figures);
 /// Statistics of what single requests measured.
 [[nodiscard]] Figures figures_of_requests(const std::vector<ClientRequest>& requests);
 

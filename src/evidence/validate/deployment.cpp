@@ -148,6 +148,13 @@ class Deployer {
 
   core::Result<scenario::Resolved> run(const std::vector<scenario::Override>& overrides) {
     choose_checkpoint();
+    const auto states = [&](std::string_view path) {
+      return std::ranges::find(overrides, path, &scenario::Override::path) != overrides.end();
+    };
+    if (evidence_.gpu.empty() && !evidence_.usual_gpu.empty() && !states("gpu")) {
+      evidence_.gpu = evidence_.usual_gpu;
+      assume(fmt::format("GPU {}: no file of the experiment names one", evidence_.gpu));
+    }
     if (!network_.empty()) {
       set("model", network_);
     }
@@ -166,7 +173,9 @@ class Deployer {
       set("engine.enable_expert_parallel", "true");
     }
     if (evidence_.engine_version.empty()) {
-      assume("engine version: the default, vllm@0.15");
+      if (!states("engine.version")) {
+        assume("engine version: the default, vllm@0.15");
+      }
     } else {
       set("engine.version", section_.version);
     }

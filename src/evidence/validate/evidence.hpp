@@ -27,6 +27,13 @@ enum class Figure : std::uint8_t {
   kTpot,
   kItl,
   kKvTransfer,  ///< A prompt's KV to the decode instance, its set-up included; a mean only.
+  // From kServerE2e to kDecode: by the server's own spans, beside a client's times.
+  kServerE2e,
+  kServerTtft,
+  kServerItl,  ///< Prefill and decode times of all requests by their output tokens; a mean only.
+  kQueue,
+  kPrefill,  ///< From first scheduled to the first token.
+  kDecode,   ///< From there to the last token.
   kOutputThroughput,
   kPower,
   kEnergy,
@@ -43,12 +50,18 @@ enum class Figure : std::uint8_t {
   kKvTokens,
   kGraphMemory
 };
-inline constexpr std::size_t kNumFigures = 20;
+inline constexpr std::size_t kNumFigures = 26;
 inline constexpr std::array<const char*, kNumFigures> kFigureNames = {"e2e",
                                                                       "ttft",
                                                                       "tpot",
                                                                       "itl",
                                                                       "kv_transfer",
+                                                                      "server_e2e",
+                                                                      "server_ttft",
+                                                                      "server_itl",
+                                                                      "queue",
+                                                                      "prefill",
+                                                                      "decode",
                                                                       "output_throughput",
                                                                       "watts_per_gpu",
                                                                       "joules_per_output_token",
@@ -67,6 +80,11 @@ inline constexpr std::array<const char*, kNumFigures> kFigureNames = {"e2e",
 /// Every other figure has a mean only.
 [[nodiscard]] constexpr bool is_time(Figure figure) {
   return figure < Figure::kOutputThroughput;
+}
+
+/// A time by the server's own spans, where the record's other times are a client's.
+[[nodiscard]] constexpr bool is_of_server(Figure figure) {
+  return figure >= Figure::kServerE2e && figure <= Figure::kDecode;
 }
 
 /// A figure of a server's start, not of requests.
@@ -191,6 +209,7 @@ struct Evidence {
   std::string strategy;  ///< How load is made: "poisson", "constant", "closed", "synchronous", ...
   std::string model;
   std::string gpu;
+  std::string usual_gpu = {};  ///< Taken where neither the record nor a what-if names a GPU.
   std::int64_t tensor_parallel = 1;
   std::int64_t pipeline_parallel = 1;
   std::int64_t data_parallel = 1;
@@ -226,6 +245,7 @@ struct Evidence {
   /// Where the client stops its clock: at the last token, or when the server closes the stream.
   bool e2e_to_last_token = false;
   bool tpot_to_last_token = false;
+  bool itl_of_server = false;  ///< Its itl is what kServerItl is.
   /// What its server sampled with, as engine.generation_config says it; nothing: what the generator
   /// is known for, else the network's own.
   std::optional<std::string> generation_config;
@@ -243,6 +263,8 @@ struct Evidence {
   std::string contradicted = {};
   std::vector<PeerPrediction> peers;
   std::vector<std::string> flags;
+  std::vector<std::string> sources =
+      {};                             ///< What was read from which file, where there are several.
   std::vector<std::string> assumed;   ///< What the record leaves open, and what was taken for it.
   std::vector<std::string> left_out;  ///< Rows of its requests that cannot be read: which, and why.
   /// What else of the file is not used, or contradicts itself.

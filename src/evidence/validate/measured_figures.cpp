@@ -49,7 +49,8 @@ Figures read_figures(const document::Node& node, std::int64_t gpus, std::vector<
   for (std::size_t i = 0; i < kNumFigures; ++i) {
     const auto figure = static_cast<Figure>(i);
     const std::string key = fmt::format("{}_ms", kFigureNames[i]);
-    const bool has_levels = is_time(figure) && figure != Figure::kKvTransfer;
+    const bool has_levels =
+        is_time(figure) && figure != Figure::kKvTransfer && !is_of_server(figure);
     const document::Node* levels = has_levels ? map_of(node, key, odd) : nullptr;
     for (std::size_t j = 0; levels != nullptr && j < kNumLevels; ++j) {
       figures.at(figure, static_cast<Level>(j)) =

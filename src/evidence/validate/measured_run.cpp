@@ -107,16 +107,22 @@ void warm_up(MeasuredRun& run, std::vector<Evidence>& evidence) {
       std::ranges::all_of(first, [](char c) { return c >= '0' && c <= '9'; }) && first != "0";
   const PromptSharing& sharing = evidence[run.parts.front().evidence].sharing;
   const StageLoad& next = run.stages.front();
-  if (!later || sharing.distinct_prompts == 0 || next.requests == 0 ||
-      next.kind != StageLoad::Kind::kRandom) {
-    return;
-  }
   StageLoad before;
   before.name = "warm-up";
-  before.kind = StageLoad::Kind::kRandom;
-  before.requests = sharing.distinct_prompts;
-  before.duration_s =
-      next.duration_s * static_cast<double>(before.requests) / static_cast<double>(next.requests);
+  if (later && sharing.distinct_prompts == 0 && sharing.shared_prefix > 0) {
+    // A request is enough for what all prompts begin with.
+    before.kind = StageLoad::Kind::kClosed;
+    before.requests = 1;
+    before.concurrency = 1;
+  } else if (later && sharing.distinct_prompts > 0 && next.requests > 0 &&
+             next.kind == StageLoad::Kind::kRandom) {
+    before.kind = StageLoad::Kind::kRandom;
+    before.requests = sharing.distinct_prompts;
+    before.duration_s =
+        next.duration_s * static_cast<double>(before.requests) / static_cast<double>(next.requests);
+  } else {
+    return;
+  }
   run.stages.insert(run.stages.begin(), std::move(before));
   for (const auto& part : run.parts) {
     evidence[part.evidence].assumed.emplace_back(

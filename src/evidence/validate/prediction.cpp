@@ -57,6 +57,11 @@ struct Sample {
   std::optional<core::Duration> e2e;
   std::optional<core::Duration> ttft;
   std::optional<core::Duration> tpot;
+  std::optional<core::Duration> server_e2e;
+  std::optional<core::Duration> server_ttft;
+  std::optional<core::Duration> queue;
+  std::optional<core::Duration> prefill;
+  std::optional<core::Duration> decode;
   std::int64_t prompt_tokens = 0;
   std::int64_t output_tokens = 0;
   std::int64_t cached_tokens = 0;
@@ -83,6 +88,13 @@ class StageSamples final : public metrics::Listener {
     }
     if (facts_.tpot_to_last_token) {
       sample.tpot = metrics.mean_gap;
+    }
+    if (sample.completed) {
+      sample.server_e2e = metrics.server_e2e;
+      sample.server_ttft = metrics.server_ttft;
+      sample.queue = metrics.queue_time;
+      sample.prefill = record.first_token - record.first_scheduled;
+      sample.decode = record.last_token - record.first_token;
     }
     sample.prompt_tokens = record.prompt_tokens.value();
     sample.output_tokens = record.output_tokens.value();
@@ -174,6 +186,37 @@ Figures figures_of(const std::vector<Sample>& samples, bool steady_state, double
         static_cast<double>(tokens) / (last - first).to_seconds();
   }
   return figures;
+}
+
+/// The server's own times, as vLLM's spans have them.
+void add_server_times(const std::vector<Sample>& samples, Figures& figures) {
+  using Time = std::pair<Figure, std::optional<core::Duration> Sample::*>;
+  constexpr auto kTimes = std::to_array<Time>({{Figure::kServerE2e, &Sample::server_e2e},
+                                               {Figure::kServerTtft, &Sample::server_ttft},
+                                               {Figure::kQueue, &Sample::queue},
+                                               {Figure::kPrefill, &Sample::prefill},
+                                               {Figure::kDecode, &Sample::decode}});
+  for (const auto& [figure, time] : kTimes) {
+    std::vector<std::int64_t> ticks;
+    for (const Sample& sample : samples) {
+      if (sample.*time) {
+        ticks.push_back((sample.*time)->count());
+      }
+    }
+    fill_figure(figures, figure, ticks);
+  }
+  core::Int128 busy = 0;
+  double tokens = 0.0;
+  for (const Sample& sample : samples) {
+    if (sample.prefill) {
+      busy += sample.prefill->count() + sample.decode->count();
+      tokens += core::real(sample.output_tokens);
+    }
+  }
+  if (tokens > 0.0) {
+    figures.at(Figure::kServerItl, Level::kMean) =
+        static_cast<double>(busy) / kPerMillisecond / tokens;
+  }
 }
 
 /// What the GPUs drew over the whole run; `rank` are those behind the throughput of `figures`.
@@ -331,6 +374,14 @@ std::vector<PartPrediction> play(const scenario::Resolved& resolved,
     } else {
       result.prediction =
           predict_part(samples.of(part), facts.steady_state, tokens_at_once(*resolved.deployment));
+      const Evidence& record = evidence[part.evidence];
+      if (record.itl_of_server || record.measured.at(Figure::kServerE2e, Level::kMean)) {
+        add_server_times(samples.of(part), result.prediction->figures);
+      }
+      if (record.itl_of_server) {
+        result.prediction->figures.at(Figure::kItl, Level::kMean) =
+            result.prediction->figures.at(Figure::kServerItl, Level::kMean);
+      }
       const bool whole = part.first == 0 && part.last == run.num_stages() && !facts.fleet;
       if (const auto& power = outcome->summary.power; power && whole) {
         add_power(*power, resolved.deployment->execution.sharding, result.prediction->figures);

@@ -18,8 +18,10 @@
 #include "document/node_path.hpp"
 #include "evidence/validate/client_load.hpp"
 #include "evidence/validate/client_readers.hpp"
+#include "evidence/validate/evaluator.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/loose_node.hpp"
+#include "evidence/validate/strict_map.hpp"
 
 namespace ridgeline::evidence::validate {
 namespace {
@@ -164,14 +166,49 @@ Evidence read_benchmark(const document::Node& benchmark, std::size_t number) {
   return evidence;
 }
 
+/// What the synthetic texts were made from, as the report repeats guidellm's --data: a map as JSON
+/// or Python writes it, or "prompt_tokens=256,output_tokens=128".
+Evidence data_of(const document::Node& document) {
+  Evidence evidence;
+  const document::Node* arguments = member_at(document, "args");
+  const auto data =
+      arguments == nullptr ? std::span<const document::Node>() : items_at(*arguments, "data");
+  evidence.problem = "the report repeats no --data";
+  if (data.size() != 1 || !data.front().is_string()) {
+    return evidence;
+  }
+  std::string text = data.front().as_string();
+  if (text.find('{') == std::string::npos) {
+    text = "{" + text + "}";
+    for (std::size_t at = text.find('='); at != std::string::npos; at = text.find('=')) {
+      text.replace(at, 1, ": ");
+    }
+  }
+  const auto node = document::parse_yaml(text, "args.data");
+  if (!node || member_at(*node, "prompt_tokens") == nullptr) {
+    return evidence;
+  }
+  evidence.problem.clear();
+  StrictMap section(&*node, "args.data");
+  read_synthetic_data(section, evidence);
+  return evidence;
+}
+
 }  // namespace
 
 std::vector<Evidence> read_guidellm(const document::Node& document) {
   std::vector<Evidence> all;
+  const Evidence data = data_of(document);
   const auto& benchmarks = member_at(document, "benchmarks")->items();
   for (std::size_t i = 0; i < benchmarks.size(); ++i) {
     all.push_back(read_benchmark(benchmarks[i], i));
     all.back().generation_config = sampling_of(document);
+    if (data.problem.empty() && data.sharing.shared_prefix > 0) {
+      // Laws, not each benchmark's means: they are runs of one server, whose cache stays warm.
+      all.back().sharing = data.sharing;
+      all.back().input = data.input;
+      all.back().output = data.output;
+    }
   }
   return all;
 }

@@ -6,12 +6,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/check.hpp"
 #include "core/statistics/quantiles.hpp"
@@ -311,10 +313,12 @@ std::vector<Outlier> worst_errors(const std::vector<ScoredRecord>& records) {
   for (std::size_t place = 0; place < records.size(); ++place) {
     Outlier worst{.record = place};
     for (std::size_t i = 0; records[place].standing == Standing::kScored && i < kNumFigures; ++i) {
-      const auto error = records[place].error_pct(static_cast<Figure>(i), Level::kMean);
-      if (error && std::abs(*error) > std::abs(worst.error_pct)) {
+      const auto figure = static_cast<Figure>(i);
+      const auto error = records[place].error_pct(figure, Level::kMean);
+      // The parts of a server's time may be next to nothing, a queue's above all.
+      if (error && !is_of_server(figure) && std::abs(*error) > std::abs(worst.error_pct)) {
         worst.error_pct = *error;
-        worst.figure = static_cast<Figure>(i);
+        worst.figure = figure;
       }
     }
     if (worst.error_pct != 0.0) {
@@ -345,6 +349,41 @@ std::vector<ScoreRow> score(const std::vector<ScoredRecord>& records) {
     for (const auto& [value, group] : groups) {
       score_group(axis, value, group, rows);
     }
+  }
+  return rows;
+}
+
+std::span<const std::string_view> score_axes() {
+  return kAxes;
+}
+
+std::vector<ScoreGroup> groups_by(const std::vector<ScoredRecord>& records,
+                                  const std::vector<std::string>& axes) {
+  std::vector<ScoreGroup> groups;
+  for (const auto& record : records) {
+    if (record.standing != Standing::kScored || !record.prediction || record.evidence.is_start) {
+      continue;
+    }
+    std::string value;
+    for (const std::string& axis : axes) {
+      const std::string own = value_on(axis, record);
+      value += fmt::format("{}{}", value.empty() ? "" : ", ", own.empty() ? "none" : own);
+    }
+    auto known = std::ranges::find(groups, value, &ScoreGroup::value);
+    if (known == groups.end()) {
+      known = groups.insert(known, {.value = value, .records = {}});
+    }
+    known->records.push_back(&record);
+  }
+  return groups;
+}
+
+std::vector<ScoreRow> score_by(const std::vector<ScoredRecord>& records,
+                               const std::vector<std::string>& axes) {
+  std::vector<ScoreRow> rows;
+  const std::string name = fmt::format("{}", fmt::join(axes, ", "));
+  for (const auto& [value, group] : groups_by(records, axes)) {
+    score_group(name, value, group, rows);
   }
   return rows;
 }

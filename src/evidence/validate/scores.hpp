@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "evidence/validate/evidence.hpp"
@@ -96,6 +98,19 @@ struct PeerRow {
 /// usual host (sim::front_end_warning), else `engine`. Values in order of their first record;
 /// figures and levels in the order of their enumerations.
 [[nodiscard]] std::vector<ScoreRow> score(const std::vector<ScoredRecord>& records);
+/// The names of the axes, `all` first.
+[[nodiscard]] std::span<const std::string_view> score_axes();
+/// Records with a prediction that count, by their values on one axis or on several crossed:
+/// "16-31, prefill". In order of their first record.
+struct ScoreGroup {
+  std::string value;
+  std::vector<const ScoredRecord*> records;
+};
+[[nodiscard]] std::vector<ScoreGroup> groups_by(const std::vector<ScoredRecord>& records,
+                                                const std::vector<std::string>& axes);
+/// Rows of these axes crossed, named "batch, phase".
+[[nodiscard]] std::vector<ScoreRow> score_by(const std::vector<ScoredRecord>& records,
+                                             const std::vector<std::string>& axes);
 [[nodiscard]] std::vector<PeerRow> score_peers(const std::vector<ScoredRecord>& records);
 
 /// The errors' statistics; `errors` are signed and not empty.

@@ -3,24 +3,30 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "core/math.hpp"
 #include "core/result.hpp"
 #include "core/text.hpp"
 #include "document/document.hpp"
 #include "document/gzip.hpp"
 #include "evidence/validate/benchmark_results.hpp"
 #include "evidence/validate/client_files.hpp"
+#include "evidence/validate/client_load.hpp"
 #include "evidence/validate/client_readers.hpp"
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/evidence_limits.hpp"
+#include "evidence/validate/experiment_folder.hpp"
 #include "evidence/validate/file_load.hpp"
 #include "evidence/validate/measured_power.hpp"
 #include "evidence/validate/measured_run.hpp"
@@ -169,13 +175,7 @@ bool all_unreadable(const std::vector<Evidence>& evidence) {
   return std::ranges::none_of(evidence, &std::string::empty, &Evidence::problem);
 }
 
-}  // namespace
-
-std::int64_t Validation::count(Standing standing) const {
-  return std::ranges::count(records, standing, &ScoredRecord::standing);
-}
-
-core::Result<std::vector<Evidence>> read_evidence(const std::string& path) {
+core::Result<std::vector<Evidence>> read_one_file(const std::string& path) {
   const auto text = document::read_unpacked(path, kMostFileBytes);
   if (!text) {
     return core::fail(text.error());
@@ -202,10 +202,60 @@ core::Result<std::vector<Evidence>> read_evidence(const std::string& path) {
             "observe",
         .where = {.file = path}});
   }
-  std::ranges::for_each(evidence, check_limits);
-  std::ranges::for_each(evidence, leave_out_idle_power);
-  check_sweeps(evidence);
   return evidence;
+}
+
+}  // namespace
+
+std::int64_t Validation::count(Standing standing) const {
+  return std::ranges::count(records, standing, &ScoredRecord::standing);
+}
+
+core::Result<std::vector<Evidence>> read_evidence(const std::string& path) {
+  std::error_code failed;
+  const bool is_folder = std::filesystem::is_directory(path, failed);
+  auto evidence = is_folder ? read_experiments(path) : read_one_file(path);
+  if (!evidence) {
+    return evidence;
+  }
+  std::ranges::for_each(*evidence, check_limits);
+  std::ranges::for_each(*evidence, leave_out_idle_power);
+  check_sweeps(*evidence);
+  return evidence;
+}
+
+std::int64_t derive_e2e(std::vector<Evidence>& evidence) {
+  std::int64_t derived = 0;
+  for (Evidence& record : evidence) {
+    auto& e2e = record.measured.at(Figure::kE2e, Level::kMean);
+    const auto seconds = mean_answer_seconds(record);
+    if (record.problem.empty() && !record.is_start && !e2e && seconds) {
+      e2e = *seconds * kMillisecondsPerSecond;
+      record.assumed.emplace_back("mean E2E: TTFT + (output tokens - 1) x TPOT, of the means");
+      ++derived;
+    }
+  }
+  return derived;
+}
+
+void limit_requests(std::int64_t most, std::vector<Evidence>& evidence) {
+  for (Evidence& record : evidence) {
+    for (StageLoad& stage : record.stages) {
+      if (stage.requests <= most) {
+        continue;
+      }
+      stage.duration_s *= core::real(most) / core::real(stage.requests);
+      stage.requests = most;
+      const auto rows = static_cast<std::size_t>(most);
+      stage.rows.resize(std::min(stage.rows.size(), rows));
+      if (stage.items != nullptr) {
+        auto items = *stage.items;
+        items.items.resize(std::min(items.items.size(), rows));
+        stage.items = std::make_shared<const workload::ItemList>(std::move(items));
+      }
+      record.assumed.push_back(fmt::format("the first {} requests stand for all", most));
+    }
+  }
 }
 
 Validation validate(std::vector<Evidence> evidence, const PredictOptions& options) {

@@ -118,6 +118,7 @@ Node record_node(const ScoredRecord& record) {
       .add("reason", document::text_or_null(record.reason))
       .add("left_out", evidence.left_out)
       .add("doubts", doubts)
+      .add("sources", evidence.sources)
       .add("assumed", evidence.assumed)
       .add("measured", figures_node(evidence.measured));
   add_prediction(record, map);
@@ -194,6 +195,15 @@ Node validation_tree(const Validation& validation) {
       .add("counts", counts)
       .add("scores", list_of(validation.scores, score_node))
       .add("peers", list_of(validation.peers, peer_node));
+  if (!validation.by.empty()) {
+    map.add("by", validation.by);
+  }
+  if (validation.metric) {
+    map.add("metric", name_of(*validation.metric));
+  }
+  if (validation.derived_e2e > 0) {
+    map.add("derived_e2e", validation.derived_e2e);
+  }
   if (const auto& coverage = validation.coverage) {
     map.add("coverage", list_of(coverage->rows, coverage_node));
     if (!coverage->none.empty()) {

@@ -100,10 +100,11 @@ constexpr auto kSamples = std::to_array<Sample>(
       "\n"
       R"({"id": "b", "exp_name": "run", "stage": "0", "model": "llama-3.1-8b", "gpu": "h100", )"
       R"("workload": {"replay_file": "log.csv"}, "measured": {"ttft_ms": {"mean": 40}}})"},
-     {"evaluator.json", R"({"experiments": [{"model": "llama-3.1-8b", "gpu": "H100",
-"vllm_config": {"tensor_parallel_size": 1, "max_num_seqs": 64}, "workload_config":
-{"input_len": 100, "output_len": 10, "num_requests": 20}, "total_kv_blocks": 900,
-"qps_sweeps": [{"qps": 2, "ttft_mean_ms": 20, "e2e_p90_ms": 300}]}]})"}});
+     {"evaluator.json", R"({"experiments": [{"experiment_name": "x", "model": "llama-3.1-8b",
+"vllm_config": {"tensor_parallelism": 1, "max_num_seqs": 64}, "workload_config":
+{"rate_type": "constant", "max_requests": 20, "data": {"prefix_tokens": 16, "prompt_tokens": 100,
+"prompt_tokens_stdev": 9, "output_tokens": 10}}, "total_kv_blocks": 900,
+"qps_sweeps": [{"qps": 2, "ttft_mean_ms": 20, "itl_mean_ms": 9, "e2e_p90_ms": 300}]})"}});
 
 constexpr const char* kLog =
     "exp,phase,status,arrival_s,input_tokens,output_tokens\r\n"

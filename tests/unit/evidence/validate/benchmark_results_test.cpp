@@ -1,34 +1,14 @@
 #include "evidence/validate/benchmark_results.hpp"
 
 #include <string>
-#include <vector>
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "document/document.hpp"
 #include "evidence/validate/evidence.hpp"
-#include "unit/evidence/validate/result_text.hpp"
 
 namespace ridgeline::evidence::validate {
 namespace {
-
-TEST(BenchmarkResults, EvaluatorSweeps) {
-  const auto all = read_result(R"({"experiments": [
-    {"model": "m", "gpu": "H100", "vllm_config": {"tensor_parallel_size": 2, "max_num_seqs": 64},
-     "workload_config": {"input_len": 100, "output_len": 10}, "total_kv_blocks": 900,
-     "qps_sweeps": [{"qps": 2, "ttft_mean_ms": 20, "e2e_p90_ms": 300}, {"ttft_mean_ms": 20}]},
-    {"model": "n"}]})",
-                               ResultKind::kEvaluator);
-  ASSERT_EQ(all.size(), 3U);
-  ASSERT_EQ(all[0].problem, "");
-  EXPECT_EQ(all[0].tensor_parallel, 2);
-  EXPECT_EQ(all[0].server.num_gpu_blocks, 900);
-  EXPECT_EQ(all[0].measured.at(Figure::kE2e, Level::kP90), 300.0);
-  EXPECT_DOUBLE_EQ(all[0].stages[0].duration_s, 500.0);  // 1000 requests at 2 a second
-  EXPECT_THAT(all[1].problem, ::testing::HasSubstr("qps is missing"));
-  EXPECT_THAT(all[2].problem, ::testing::HasSubstr("qps_sweeps is missing"));
-}
 
 TEST(BenchmarkResults, OddFilesAreNoCrash) {
   for (const std::string text : {"{}",

@@ -42,12 +42,19 @@ document::Node arms_tree(const studies::Study& study) {
     for (const auto& [key, value] : arm.settings) {
       settings.add(key, value);
     }
-    arms.push_back(MapBuilder()
-                       .add("name", text_node(arm.name))
-                       .add("latency", text_node(arm.preset))
-                       .add("lookup", arm.lookup.empty() ? document::Node() : text_node(arm.lookup))
-                       .add("set", settings.build())
-                       .build());
+    MapBuilder tree;
+    tree.add("name", arm.name)
+        .add("latency", arm.preset)
+        .add("lookup", document::text_or_null(arm.lookup))
+        .add("set", settings);
+    if (!arm.run.empty()) {
+      MapBuilder run;
+      for (const scenario::Override& one : arm.run) {
+        run.add(one.path, one.text);
+      }
+      tree.add("run", run);
+    }
+    arms.push_back(tree.build());
   }
   return list_node(std::move(arms));
 }

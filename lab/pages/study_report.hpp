@@ -8,7 +8,7 @@
 
 namespace ridgeline::report {
 
-/// A study's report as a tree (data/schemas/study.schema.json): claim, arms, differences, tables,
+/// A study's report as a tree (data/schemas/study-result.schema.json): claim, arms, differences, tables,
 /// verdicts, finding, warnings.
 [[nodiscard]] document::Node study_tree(const studies::StudyReport& report);
 /// Several, under `studies`.

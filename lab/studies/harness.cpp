@@ -32,6 +32,9 @@ core::Result<StudyTable> compare_arms(const Study& study, const Lab& lab) {
       return core::fail(std::move(subject).error());
     }
     settings.push_back((*subject)->model().settings());
+    for (const scenario::Override& one : arm.run) {
+      settings.back().push_back({.key = one.path, .value = cell(one.text)});
+    }
     for (const latency::ModelSetting& setting : settings.back()) {
       if (std::ranges::find(keys, setting.key) == keys.end()) {
         keys.push_back(setting.key);

@@ -17,19 +17,20 @@
 #include "domain/step.hpp"
 #include "lab/studies/study.hpp"
 #include "latency/measured/kernel_tables.hpp"
+#include "latency/measured/make_tables.hpp"
 #include "latency/measured/shared_tables.hpp"
+#include "latency/roofline/mfu_source.hpp"
+#include "latency/roofline/network.hpp"
 #include "latency/roofline/roofline_model.hpp"
 #include "latency/roofline/step_cost.hpp"
 #include "latency/roofline/switches.hpp"
+#include "latency/roofline/table_mfu.hpp"
 #include "latency/step_time_model.hpp"
 #include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
 
 namespace ridgeline::studies {
 namespace {
-
-/// The GPU of every study of rooflines: the published tables are of it.
-constexpr const char* kStudyGpu = "h100";
 
 /// Requests as a step-time model reads them.
 class Batch {
@@ -56,13 +57,53 @@ class Batch {
   core::Tokens sum_;
 };
 
+using latency::roofline::RooflineModel;
+
+/// A roofline that looks kernels up in tables made for this network and GPU: without the roundings
+/// and holes of measured ones, so that what is left belongs to the formulas.
+core::Result<std::unique_ptr<RooflineModel>> on_made_tables(const latency::roofline::Preset& preset,
+                                                            const latency::ModelInputs& inputs) {
+  const auto network = latency::roofline::network_of(inputs.network, std::string(preset.name));
+  auto configuration = latency::roofline::configure(preset, inputs.gpu, inputs.options);
+  if (!network || !configuration) {
+    return core::fail(!network ? network.error() : configuration.error());
+  }
+  const std::int64_t ranks = inputs.execution.sharding.tensor_parallel_size;
+  auto made = latency::measured::made_kernel_tables(
+      inputs.gpu,
+      {.heads = {{.heads = static_cast<std::int64_t>(network->heads),
+                  .kv_heads = static_cast<std::int64_t>(network->kv_heads),
+                  .head_dim = static_cast<std::int64_t>(network->head_dim)}},
+       .tensor_parallel_sizes = {ranks}});
+  if (!made) {
+    return core::fail(std::move(made).error());
+  }
+  auto source = latency::roofline::MfuSource::from_tables(
+      std::make_shared<const latency::measured::KernelTables>(std::move(*made)),
+      *network,
+      ranks,
+      configuration->switches,
+      configuration->constants);
+  if (!source) {
+    return core::fail(std::move(source).error());
+  }
+  auto formulas = std::make_unique<latency::roofline::TableMfuRoofline>(*network,
+                                                                        configuration->constants,
+                                                                        configuration->switches,
+                                                                        ranks,
+                                                                        configuration->ridge_point,
+                                                                        std::move(*source));
+  return std::make_unique<RooflineModel>(std::move(*configuration), std::move(formulas));
+}
+
 }  // namespace
 
-std::shared_ptr<const latency::measured::SharedTables> keep_tables(const std::string& bench_data) {
+std::shared_ptr<const latency::measured::SharedTables> keep_tables(const std::string& bench_data,
+                                                                   const std::string& gpu) {
   if (bench_data.empty()) {
     return nullptr;
   }
-  const auto shared = latency::measured::share_bench_data(bench_data, kStudyGpu);
+  const auto shared = latency::measured::share_bench_data(bench_data, gpu);
   return shared ? *shared : nullptr;
 }
 
@@ -76,16 +117,18 @@ bool reads_tables(const Arm& arm) {
 }
 
 core::Result<std::unique_ptr<Subject>> Subject::make(const Arm& arm,
-                                                     const std::string& network,
-                                                     std::int64_t ranks,
+                                                     const Place& place,
                                                      const std::string& bench_data) {
   std::unique_ptr<Subject> made(new Subject());
-  auto spec = model::find_model(network);
-  auto gpu = hardware::find_gpu(kStudyGpu);
-  RIDGELINE_CHECK(spec.has_value() && gpu.has_value(), network);
+  auto spec = model::find_model(place.network);
+  auto gpu = hardware::find_gpu(place.gpu);
+  if (!spec || !gpu) {
+    return core::fail(!spec ? core::with_field(spec.error(), "model")
+                            : core::with_field(gpu.error(), "gpu"));
+  }
   made->network_ = std::move(*spec);
   made->gpu_ = std::move(*gpu);
-  made->execution_.sharding.tensor_parallel_size = ranks;
+  made->execution_.sharding.tensor_parallel_size = place.ranks;
   const latency::ModelInputs inputs{
       .network = made->network_,
       .gpu = made->gpu_,
@@ -94,7 +137,8 @@ core::Result<std::unique_ptr<Subject>> Subject::make(const Arm& arm,
                   .lookup = arm.lookup,
                   .settings = arm.settings}};
   if (const auto* preset = latency::roofline::find_preset(arm.preset)) {
-    auto model = latency::roofline::make_roofline_model(*preset, inputs);
+    auto model = place.made ? on_made_tables(*preset, inputs)
+                            : latency::roofline::make_roofline_model(*preset, inputs);
     if (!model) {
       return core::fail(std::move(model).error());
     }
@@ -130,16 +174,29 @@ std::int64_t Subject::step_us(const Requests& requests) const {
   return cost(requests).rounded_us;
 }
 
+core::Seconds Subject::gpu_time(const Requests& requests) const {
+  return core::Seconds(model_->predict(Batch(requests).view()).gpu().to_seconds());
+}
+
+core::Result<std::unique_ptr<Subject>> Lab::subject(const std::string& arm) const {
+  return subject(arm, study_.place);
+}
+
+core::Result<std::unique_ptr<Subject>> Lab::subject(const std::string& arm,
+                                                    const Place& place) const {
+  const auto found = std::ranges::find(study_.arms, arm, &Arm::name);
+  RIDGELINE_CHECK(found != study_.arms.end(), arm);
+  return Subject::make(*found, place, options_.bench_data);
+}
+
 core::Result<std::unique_ptr<Subject>> Lab::subject(const std::string& arm,
                                                     const std::string& network,
                                                     std::int64_t ranks) const {
-  const auto found = std::ranges::find(study_.arms, arm, &Arm::name);
-  RIDGELINE_CHECK(found != study_.arms.end(), arm);
-  return Subject::make(*found, network, ranks, options_.bench_data);
+  return subject(arm, Place{.network = network, .ranks = ranks});
 }
 
 core::Result<latency::measured::KernelTables> Lab::tables() const {
-  const auto shared = latency::measured::share_bench_data(options_.bench_data, kStudyGpu);
+  const auto shared = latency::measured::share_bench_data(options_.bench_data, study_.place.gpu);
   if (!shared) {
     return core::fail(shared.error());
   }

@@ -23,6 +23,8 @@ namespace ridgeline::studies {
 
 /// The network of most studies.
 inline constexpr const char* kLlama8b = "llama-3.1-8b";
+/// The GPU of the published tables.
+inline constexpr const char* kStudyGpu = "h100";
 
 /// A step that owns its requests.
 struct Requests {
@@ -33,7 +35,7 @@ struct Requests {
 /// Keeps the tables that studies read: commands and arms that ask for them while the result lives
 /// do not read the files again. nullptr where there are none, which is the error of those that ask.
 [[nodiscard]] std::shared_ptr<const latency::measured::SharedTables> keep_tables(
-    const std::string& bench_data);
+    const std::string& bench_data, const std::string& gpu = kStudyGpu);
 
 /// Whether its step-time model looks kernels up in measured tables.
 [[nodiscard]] bool reads_tables(const Arm& arm);
@@ -42,12 +44,13 @@ struct Requests {
 class Subject {
  public:
   static core::Result<std::unique_ptr<Subject>> make(const Arm& arm,
-                                                     const std::string& network,
-                                                     std::int64_t ranks,
+                                                     const Place& place,
                                                      const std::string& bench_data);
 
   /// Whole microseconds; of a roofline.
   [[nodiscard]] std::int64_t step_us(const Requests& requests) const;
+  /// GPU time of a step; of any model.
+  [[nodiscard]] core::Seconds gpu_time(const Requests& requests) const;
   /// Step cost of a roofline.
   [[nodiscard]] latency::roofline::StepCost cost(const Requests& requests) const;
   /// GPU time of the attention kernels, all layers together; of any model.
@@ -71,16 +74,24 @@ class Subject {
 class Lab {
  public:
   Lab(const Study& study, const StudyOptions& options)
-      : study_(study), options_(options), tables_(keep_tables(options.bench_data)) {}
+      : study_(study),
+        options_(options),
+        tables_(keep_tables(options.bench_data, study.place.gpu)) {}
 
-  [[nodiscard]] core::Result<std::unique_ptr<Subject>> subject(
-      const std::string& arm, const std::string& network = kLlama8b, std::int64_t ranks = 1) const;
+  /// The model of an arm in the study's own place.
+  [[nodiscard]] core::Result<std::unique_ptr<Subject>> subject(const std::string& arm) const;
+  [[nodiscard]] core::Result<std::unique_ptr<Subject>> subject(const std::string& arm,
+                                                               const Place& place) const;
+  [[nodiscard]] core::Result<std::unique_ptr<Subject>> subject(const std::string& arm,
+                                                               const std::string& network,
+                                                               std::int64_t ranks = 1) const;
   /// The measured kernels themselves.
   [[nodiscard]] core::Result<latency::measured::KernelTables> tables() const;
   /// What a reader of the tables should know of them; nothing where they cannot be read.
   [[nodiscard]] core::Warnings table_notes() const;
   [[nodiscard]] const StudyOptions& options() const { return options_; }
   [[nodiscard]] const std::vector<Arm>& arms() const { return study_.arms; }
+  [[nodiscard]] const Study& study() const { return study_; }
 
  private:
   const Study& study_;

@@ -35,23 +35,6 @@ using evidence::validate::Level;
 using evidence::validate::PartPrediction;
 using evidence::validate::Standing;
 
-/// The arm as `validate` would be asked for it.
-std::vector<scenario::Override> overrides_of(const Arm& arm, const std::string& bench_data) {
-  std::vector<scenario::Override> all = {{.path = "latency.name", .text = arm.preset}};
-  if (reads_tables(arm)) {
-    all.push_back({.path = "latency.bench_data", .text = bench_data});
-  }
-  if (!arm.lookup.empty()) {
-    all.push_back({.path = "latency.lookup", .text = arm.lookup});
-  }
-  for (const latency::ModelSetting& setting : arm.settings) {
-    const std::string value =
-        setting.value.is_string() ? setting.value.as_string() : setting.value.describe();
-    all.push_back({.path = "latency.set", .text = fmt::format("{}={}", setting.key, value)});
-  }
-  return all;
-}
-
 /// Equal predictions have equal keys.
 std::string key_of(const std::vector<scenario::Override>& overrides, const std::string& measured) {
   std::string key = measured;
@@ -113,6 +96,22 @@ ScoredRun run_of(const Evidence& evidence, const evidence::validate::Prediction&
 }
 
 }  // namespace
+
+std::vector<scenario::Override> overrides_of(const Arm& arm, const std::string& bench_data) {
+  std::vector<scenario::Override> all = {{.path = "latency.name", .text = arm.preset}};
+  if (reads_tables(arm)) {
+    all.push_back({.path = "latency.bench_data", .text = bench_data});
+  }
+  if (!arm.lookup.empty()) {
+    all.push_back({.path = "latency.lookup", .text = arm.lookup});
+  }
+  for (const latency::ModelSetting& setting : arm.settings) {
+    const std::string value =
+        setting.value.is_string() ? setting.value.as_string() : setting.value.describe();
+    all.push_back({.path = "latency.set", .text = fmt::format("{}={}", setting.key, value)});
+  }
+  return all;
+}
 
 std::optional<double> ScoredRun::error_pct(std::size_t arm, Figure figure) const {
   return evidence::validate::error_pct(predicted[arm], measured, figure, Level::kMean);

@@ -11,9 +11,14 @@
 #include "evidence/validate/evidence.hpp"
 #include "evidence/validate/prediction.hpp"
 #include "lab/studies/study.hpp"
+#include "scenario/scenario.hpp"
 
 /// Arms of a study held against measured servers, by the means of `validate`.
 namespace ridgeline::studies {
+
+/// The arm as a scenario's settings.
+[[nodiscard]] std::vector<scenario::Override> overrides_of(const Arm& arm,
+                                                           const std::string& bench_data);
 
 /// One measured run, stage or sweep point, and what each arm predicts of it.
 struct ScoredRun {

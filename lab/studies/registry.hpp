@@ -9,14 +9,7 @@ namespace ridgeline::studies {
 [[nodiscard]] Study study_h2b();
 [[nodiscard]] Study study_h3();
 [[nodiscard]] Study study_h4();
-[[nodiscard]] Study study_h5();
 [[nodiscard]] Study study_h6();
-[[nodiscard]] Study study_h27();
-[[nodiscard]] Study study_h28();
-[[nodiscard]] Study study_h29();
-[[nodiscard]] Study study_h33();
-[[nodiscard]] Study study_h34();
-[[nodiscard]] Study study_h35();
 [[nodiscard]] Study study_mfu();
 [[nodiscard]] Study study_rounding();
 [[nodiscard]] Study study_streaming();

@@ -1,15 +1,16 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <span>
+#include <functional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "latency/step_time_model.hpp"
+#include "scenario/scenario.hpp"
 
 namespace ridgeline::studies {
 
@@ -25,6 +26,11 @@ enum class Verdict : std::uint8_t {
   kNone,  ///< No verdict was published.
 };
 [[nodiscard]] const char* name(Verdict verdict);
+inline constexpr std::array<Verdict, 5> kVerdicts = {Verdict::kConfirmed,
+                                                     Verdict::kPartlyConfirmed,
+                                                     Verdict::kRefuted,
+                                                     Verdict::kUndecided,
+                                                     Verdict::kNone};
 
 /// What the arms are held against.
 enum class Reference : std::uint8_t {
@@ -40,6 +46,7 @@ struct Arm {
   std::string preset;
   std::vector<latency::ModelSetting> settings = {};
   std::string lookup = {};
+  std::vector<scenario::Override> run = {};  ///< Settings of its simulated runs.
 };
 
 /// Rows are maps of one set of keys, in one order.
@@ -68,23 +75,35 @@ struct Outcome {
   std::string finding;                    ///< Ours, which may differ from either verdict.
   std::vector<Effect> effects;
   std::vector<SkippedPart> skipped;
+  bool checks_hold = true;  ///< Those that a study file states of itself.
 };
 
-/// A claim, how it is tested, and what would refute it. One file each, and a line of registry.cpp.
+/// What a study prices steps for, where it does not say otherwise of one.
+struct Place {
+  std::string network = "llama-3.1-8b";
+  std::string gpu = "h100";  ///< The published tables are of it.
+  std::int64_t ranks = 1;    ///< Tensor parallel size.
+  bool made = false;         ///< On tables that are made, not measured.
+};
+
+/// A claim, how it is tested, and what would refute it. One file each: a study file of
+/// lab/data/studies, or C++ and a line of registry.cpp.
 struct Study {
-  std::string_view id;  ///< "h28"
-  std::string_view title;
-  std::string_view claim;
+  std::string id;  ///< "h28"
+  std::string title;
+  std::string claim;
   std::vector<Arm> arms;
-  std::string_view held_fixed;
-  std::string_view refuted_if;
-  std::string_view controls;
+  std::string held_fixed;
+  std::string refuted_if;
+  std::string controls;
   Reference reference = Reference::kModel;
   Verdict published = Verdict::kNone;
-  std::string_view scope;
-  std::string_view not_tested;
+  std::string scope;
+  std::string not_tested;
   bool needs_tables = true;  ///< Measured kernels: --bench-data.
-  core::Result<Outcome> (*run)(const Lab& lab) = nullptr;
+  std::function<core::Result<Outcome>(const Lab& lab)> run = nullptr;
+  Place place = {};
+  bool is_file = false;  ///< Another network or GPU can take the place of its own.
 };
 
 /// Every study, by id.

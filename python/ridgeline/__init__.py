@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ._result import Comparison, Figure, Plan, Record, Result, Rows, Sweep
     from ._results import Summary
     from ._session import Session
+    from ._study import Study, StudyReport
     from ._verbs import (
         compare,
         empirical,
@@ -61,14 +62,15 @@ _HOMES = {
     "_result": ("Comparison", "Figure", "Plan", "Record", "Result", "Rows", "Sweep"),
     "_results": ("Summary",),
     "_session": ("Session",),
+    "_study": ("Study", "StudyReport"),
     "_columns": ("Requests", "Steps", "Table"),
 }
 
 __all__ = [
     "Autoscaler", "Batch", "Comparison", "ConfigError", "Error", "Figure", "Infeasible", "InternalError", "Plan",
     "PoolView", "Problem", "Record", "ReplicaView", "RequestView", "Requests", "Result", "ResultWarning", "Router",
-    "Rows", "Session", "StepModel", "StepTime", "Steps", "Summary", "Sweep", "Table", "Workload", "calibrate", "compare",
-    "empirical", "explain", "gpus", "load", "lognormal", "models", "normal", "options", "plan", "replay",
+    "Rows", "Session", "StepModel", "StepTime", "Steps", "Study", "StudyReport", "Summary", "Sweep", "Table", "Workload",
+    "calibrate", "compare", "empirical", "explain", "gpus", "load", "lognormal", "models", "normal", "options", "plan", "replay",
     "run", "step", "sweep", "trace", "uniform", "validate",
 ]
 

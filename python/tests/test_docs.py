@@ -11,7 +11,7 @@ import pytest
 import ridgeline as rl
 
 MODULES = ("ridgeline", "ridgeline._columns", "ridgeline._errors", "ridgeline._options", "ridgeline._policies",
-           "ridgeline._result", "ridgeline._session", "ridgeline._verbs", "ridgeline.gym")
+           "ridgeline._result", "ridgeline._session", "ridgeline._study", "ridgeline._verbs", "ridgeline.gym")
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -156,7 +156,7 @@ LedgerRow read_row(const Node& node, const std::string& path, core::Errors& erro
   return row;
 }
 
-const Node* list_of(ObjectReader& reader, std::string_view key) {
+const Node* list_under(ObjectReader& reader, std::string_view key) {
   const Node* list = reader.node(key);
   if (list != nullptr && list->is_list()) {
     return list;
@@ -227,7 +227,7 @@ core::Result<Ledger> read_ledger(const Node& document) {
   Ledger ledger;
   ledger.title = reader.required_string("title");
   ledger.about = reader.required_string("about");
-  if (const Node* documents = list_of(reader, "documents")) {
+  if (const Node* documents = list_under(reader, "documents")) {
     for (const Node& item : documents->items()) {
       ObjectReader one(item, "documents", errors);
       LedgerDocument read;
@@ -238,7 +238,7 @@ core::Result<Ledger> read_ledger(const Node& document) {
       ledger.documents.push_back(std::move(read));
     }
   }
-  if (const Node* rows = list_of(reader, "rows")) {
+  if (const Node* rows = list_under(reader, "rows")) {
     for (const Node& item : rows->items()) {
       ledger.rows.push_back(read_row(item, fmt::format("rows[{}]", ledger.rows.size()), errors));
     }

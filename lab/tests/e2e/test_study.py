@@ -170,7 +170,7 @@ def test_list_and_errors(ridgeline):
     assert listed.returncode == 0
     assert any(line.startswith("h28 ") for line in listed.stdout.splitlines())
     for words, text in [
-        (["study"], "expected list, run ID or all"),
+        (["study"], "expected list, run ID, new NAME or all"),
         (["study", "run", "h82"], "'h82' is no study"),
         (["study", "walk", "h28"], "walk h28"),
         (["study", "run", "h28"], "--bench-data: missing"),

@@ -71,6 +71,10 @@ class Source {
   /// Whether some client may cancel a request (domain::Request::gives_up).
   [[nodiscard]] virtual bool may_give_up() const { return false; }
 
+  /// Where a client warms the server up until a time that only the run says: that time, never()
+  /// until it is known. Requests sent before it are not measured. Null: no such client.
+  [[nodiscard]] virtual const core::SimTime* measured_from() const { return nullptr; }
+
   /// Requests read so far that belong to other data-parallel ranks.
   [[nodiscard]] virtual std::int64_t of_other_ranks() const { return 0; }
 

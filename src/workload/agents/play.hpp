@@ -42,8 +42,8 @@ class Play {
     return tree_->conversations[static_cast<std::size_t>(ref.conversation)]
         .turns[static_cast<std::size_t>(ref.turn)];
   }
-  [[nodiscard]] const Branch& branch(std::int32_t number) const {
-    return tree_->conversations.front().branches[static_cast<std::size_t>(number)];
+  [[nodiscard]] const Branch& branch(std::int32_t at) const {
+    return tree_->conversations.front().branches[static_cast<std::size_t>(at)];
   }
   [[nodiscard]] Stream& stream(TurnRef ref) {
     return streams[static_cast<std::size_t>(ref.conversation)];

@@ -669,7 +669,6 @@ PADDING_FILES = (
     "src/cli/*",
     "src/sim/live/arrival_log.cpp",
     "src/observe/summary.cpp",
-    "src/verbs/explain_table.cpp",
     "src/verbs/plan_measurements.cpp",
     "src/verbs/validate_*.cpp",
 )

@@ -16,23 +16,17 @@
 namespace ridgeline::report {
 namespace {
 
-using document::integer_node;
 using document::list_node;
 using document::MapBuilder;
 using document::text_node;
-using document::warnings_node;
 
 constexpr std::int64_t kStudySchemaVersion = 1;
 
 document::Node skipped_tree(const studies::Outcome& outcome) {
-  std::vector<document::Node> parts;
-  for (const studies::SkippedPart& skipped : outcome.skipped) {
-    parts.push_back(MapBuilder()
-                        .add("part", text_node(skipped.part))
-                        .add("needs", text_node(skipped.needs))
-                        .build());
-  }
-  return list_node(std::move(parts));
+  return document::list_of(
+      outcome.skipped, [&](const studies::SkippedPart& skipped) -> document::Node {
+        return MapBuilder().add("part", skipped.part).add("needs", skipped.needs);
+      });
 }
 
 document::Node arms_tree(const studies::Study& study) {
@@ -127,24 +121,24 @@ document::Node study_tree(const studies::StudyReport& report) {
     tables.add(table.name, list_node(table.rows));
   }
   return MapBuilder()
-      .add("schema_version", integer_node(kStudySchemaVersion))
-      .add("study", text_node(study.id))
-      .add("title", text_node(study.title))
-      .add("claim", text_node(study.claim))
+      .add("schema_version", kStudySchemaVersion)
+      .add("study", study.id)
+      .add("title", study.title)
+      .add("claim", study.claim)
       .add("arms", arms_tree(study))
       .add("differences", list_node(report.differences.rows))
-      .add("held_fixed", text_node(study.held_fixed))
-      .add("refuted_if", text_node(study.refuted_if))
-      .add("controls", text_node(study.controls))
+      .add("held_fixed", study.held_fixed)
+      .add("refuted_if", study.refuted_if)
+      .add("controls", study.controls)
       .add("tables", tables.build())
-      .add("verdict_published", text_node(studies::name(study.published)))
-      .add("verdict_by_rule", text_node(studies::name(report.outcome.by_rule)))
-      .add("because", text_node(report.outcome.because))
-      .add("finding", text_node(report.outcome.finding))
-      .add("scope", text_node(study.scope))
-      .add("not_tested", text_node(study.not_tested))
+      .add("verdict_published", studies::name(study.published))
+      .add("verdict_by_rule", studies::name(report.outcome.by_rule))
+      .add("because", report.outcome.because)
+      .add("finding", report.outcome.finding)
+      .add("scope", study.scope)
+      .add("not_tested", study.not_tested)
       .add("skipped", skipped_tree(report.outcome))
-      .add("warnings", warnings_node(report.warnings))
+      .add("warnings", report.warnings)
       .build();
 }
 
@@ -155,7 +149,7 @@ document::Node studies_tree(const std::vector<studies::StudyReport>& reports) {
     items.push_back(study_tree(report));
   }
   return MapBuilder()
-      .add("schema_version", integer_node(kStudySchemaVersion))
+      .add("schema_version", kStudySchemaVersion)
       .add("studies", list_node(std::move(items)))
       .build();
 }

@@ -78,10 +78,7 @@ std::string study_list() {
 std::string study_list_json() {
   std::vector<document::Node> list;
   for (const studies::Study& study : studies::studies()) {
-    list.push_back(document::MapBuilder()
-                       .add("id", document::text_node(study.id))
-                       .add("claim", document::text_node(study.claim))
-                       .build());
+    list.push_back(document::MapBuilder().add("id", study.id).add("claim", study.claim).build());
   }
   return document::json_text(document::list_node(std::move(list)));
 }

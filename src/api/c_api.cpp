@@ -51,9 +51,9 @@ std::string list_of_figures(rl_result& result) {
   std::vector<document::Node> items;
   const auto add = [&](std::string_view name, std::string_view title, std::string_view text) {
     items.push_back(document::MapBuilder()
-                        .add("name", document::text_node(name))
-                        .add("title", document::text_node(title))
-                        .add("description", document::text_node(text))
+                        .add("name", name)
+                        .add("title", title)
+                        .add("description", text)
                         .build());
   };
   for (const report::figures::Figure& figure : figures_of(result)) {

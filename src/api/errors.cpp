@@ -71,13 +71,13 @@ document::Node errors_tree(const core::Errors& errors) {
   for (const core::Error& given : errors) {
     const core::Error error = for_host(given);
     items.push_back(document::MapBuilder()
-                        .add("code", document::text_node(code_name(error.code)))
-                        .add("field", document::text_node(error.field))
-                        .add("message", document::text_node(error.message))
-                        .add("file", document::text_node(error.where.file))
-                        .add("line", document::integer_node(error.where.line))
-                        .add("column", document::integer_node(error.where.column))
-                        .add("hint", document::text_node(error.hint))
+                        .add("code", code_name(error.code))
+                        .add("field", error.field)
+                        .add("message", error.message)
+                        .add("file", error.where.file.text())
+                        .add("line", error.where.line)
+                        .add("column", error.where.column)
+                        .add("hint", error.hint)
                         .build());
   }
   return document::MapBuilder().add("errors", document::list_node(std::move(items))).build();

@@ -80,15 +80,15 @@ document::Node milliseconds_node(const std::optional<core::Duration>& duration) 
 document::Node row_of(const domain::RequestRecord& record, const metrics::RequestMetrics& metrics) {
   const auto outcome = static_cast<std::size_t>(record.outcome);
   document::MapBuilder row;
-  row.add("id", document::integer_node(static_cast<std::int64_t>(record.id.value())))
-      .add("outcome", document::text_node(metrics::kOutcomeNames[outcome]));
+  row.add("id", static_cast<std::int64_t>(record.id.value()))
+      .add("outcome", metrics::kOutcomeNames[outcome]);
   if (record.instance.valid()) {
-    row.add("instance", document::integer_node(static_cast<std::int64_t>(record.instance.value())));
+    row.add("instance", static_cast<std::int64_t>(record.instance.value()));
   }
-  return row.add("prompt_tokens", document::integer_node(record.prompt_tokens.value()))
-      .add("output_tokens", document::integer_node(record.output_tokens.value()))
-      .add("cached_tokens", document::integer_node(record.cached_tokens.value()))
-      .add("preemptions", document::integer_node(record.preemptions))
+  return row.add("prompt_tokens", record.prompt_tokens.value())
+      .add("output_tokens", record.output_tokens.value())
+      .add("cached_tokens", record.cached_tokens.value())
+      .add("preemptions", record.preemptions)
       .add("arrival_s", seconds_node(record.arrival))
       .add("first_token_s", seconds_node(record.first_token))
       .add("last_token_s", seconds_node(record.last_token))
@@ -229,8 +229,8 @@ SteppedRun::Outcome SteppedRun::happened() {
   return answered_with(document::MapBuilder()
                            .add("now_s", seconds_node(now()))
                            .add("next_s", seconds_node(session_->next_instant()))
-                           .add("steps", document::integer_node(std::exchange(steps_, 0)))
-                           .add("tokens", document::integer_node(std::exchange(tokens_, 0)))
+                           .add("steps", std::exchange(steps_, 0))
+                           .add("tokens", std::exchange(tokens_, 0))
                            .add("ended", document::list_node(std::exchange(ended_.rows, {})))
                            .build());
 }
@@ -281,7 +281,7 @@ SteppedRun::Outcome SteppedRun::submit(verbs::Request& request) {
   }
   const core::RequestId id = session_->submit(std::move(submitted), now());
   return answered_with(document::MapBuilder()
-                           .add("id", document::integer_node(static_cast<std::int64_t>(id.value())))
+                           .add("id", static_cast<std::int64_t>(id.value()))
                            .add("arrival_s", seconds_node(session_->last_stamp()))
                            .build());
 }
@@ -363,20 +363,19 @@ SteppedRun::Outcome SteppedRun::observe(verbs::Request& request) {
   }
   const engine::InstanceState state = session_->state();
   const engine::EngineTotals totals = session_->totals();
-  return answered_with(
-      document::MapBuilder()
-          .add("now_s", seconds_node(now()))
-          .add("next_s", seconds_node(session_->next_instant()))
-          .add("requests", document::integer_node(session_->num_requests()))
-          .add("ended", document::integer_node(ended_.count))
-          .add("running", document::integer_node(state.running))
-          .add("waiting", document::integer_node(state.waiting))
-          .add("queued_prompt_tokens", document::integer_node(state.queued_prompt_tokens.value()))
-          .add("used_blocks", document::integer_node(state.used_blocks.value()))
-          .add("free_blocks", document::integer_node(state.free_blocks.value()))
-          .add("steps", document::integer_node(totals.steps))
-          .add("preemptions", document::integer_node(totals.preemptions))
-          .build());
+  return answered_with(document::MapBuilder()
+                           .add("now_s", seconds_node(now()))
+                           .add("next_s", seconds_node(session_->next_instant()))
+                           .add("requests", session_->num_requests())
+                           .add("ended", ended_.count)
+                           .add("running", state.running)
+                           .add("waiting", state.waiting)
+                           .add("queued_prompt_tokens", state.queued_prompt_tokens.value())
+                           .add("used_blocks", state.used_blocks.value())
+                           .add("free_blocks", state.free_blocks.value())
+                           .add("steps", totals.steps)
+                           .add("preemptions", totals.preemptions)
+                           .build());
 }
 
 SteppedRun::Outcome SteppedRun::trace(verbs::Request& request) {
@@ -385,7 +384,7 @@ SteppedRun::Outcome SteppedRun::trace(verbs::Request& request) {
     return core::fail(request.errors());
   }
   session_->flush_log();
-  return answered_with(document::MapBuilder().add("trace", document::text_node(trace_)).build());
+  return answered_with(document::MapBuilder().add("trace", trace_).build());
 }
 
 SteppedRun::Outcome SteppedRun::finish(verbs::Request& request) {

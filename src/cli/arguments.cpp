@@ -23,14 +23,6 @@ namespace ridgeline::cli {
 
 namespace {
 
-core::Error problem(std::string field, std::string message, std::string hint = {}) {
-  return {.code = core::ErrorCode::kUsage,
-          .field = std::move(field),
-          .message = std::move(message),
-          .where = {.file = "command line", .line = 0, .column = 0},
-          .hint = std::move(hint)};
-}
-
 class Parser {
  public:
   Parser(std::span<const std::string> words, std::span<const FlagSpec> specs, FurtherFlags further)
@@ -93,7 +85,7 @@ class Parser {
       if (spec.takes == FlagSpec::Takes::kTruth) {
         if (value) {
           errors_.push_back(
-              problem(typed, "takes no value", fmt::format("--{}={}", spec.name, *value)));
+              usage_error(typed, "takes no value", fmt::format("--{}={}", spec.name, *value)));
         } else {
           store(spec, typed, "false");
         }
@@ -128,7 +120,7 @@ class Parser {
     const std::string typed = word.substr(0, 2);
     const auto spec = std::ranges::find(specs_, word[1], &FlagSpec::letter);
     if (spec == specs_.end()) {
-      errors_.push_back(problem(word, "no such flag", "flags are spelt out with two dashes"));
+      errors_.push_back(usage_error(word, "no such flag", "flags are spelt out with two dashes"));
     } else if (word.size() > 2) {
       take(*spec, typed, word.substr(word[2] == '=' ? 3 : 2));
     } else {
@@ -139,7 +131,7 @@ class Parser {
   void take(const FlagSpec& spec, const std::string& typed, std::optional<std::string> value) {
     switch (spec.takes) {
       case FlagSpec::Takes::kRefused:
-        errors_.push_back(problem(typed, spec.help));
+        errors_.push_back(usage_error(typed, spec.help));
         return;
       case FlagSpec::Takes::kIgnored:
         if (!value && !spec.value.empty() && at_ < words_.size() &&
@@ -155,8 +147,8 @@ class Parser {
         if (value && (spec.value.empty() || *value != spec.value)) {
           errors_.push_back(
               spec.value.empty()
-                  ? problem(typed, fmt::format("takes no value, found \"{}\"", *value))
-                  : problem(
+                  ? usage_error(typed, fmt::format("takes no value, found \"{}\"", *value))
+                  : usage_error(
                         typed,
                         fmt::format("found \"{}\", expected nothing or {}", *value, spec.value)));
           return;
@@ -173,15 +165,15 @@ class Parser {
         if (!value) {
           if (at_ == words_.size() || core::is_flag_word(words_[at_])) {
             errors_.push_back(
-                problem(typed, "a value is missing", fmt::format("{} {}", typed, spec.value)));
+                usage_error(typed, "a value is missing", fmt::format("{} {}", typed, spec.value)));
             return;
           }
           value = next_words(spec.many);
         }
         if (value->empty()) {
-          errors_.push_back(problem(typed,
-                                    fmt::format("is empty, expected {}", spec.value),
-                                    "a shell variable that is not set?"));
+          errors_.push_back(usage_error(typed,
+                                        fmt::format("is empty, expected {}", spec.value),
+                                        "a shell variable that is not set?"));
           return;
         }
         store(spec, typed, std::move(*value));
@@ -203,7 +195,7 @@ class Parser {
     const GivenFlag* before = found_.find(name);
     if (before != nullptr && !spec.repeatable) {
       const std::string same = before->typed == typed ? "" : fmt::format(" (as {})", before->typed);
-      errors_.push_back(problem(
+      errors_.push_back(usage_error(
           typed,
           fmt::format("given twice: first \"{}\"{}, then \"{}\"", before->value, same, value)));
       return;
@@ -226,7 +218,7 @@ class Parser {
     }
     const auto near = document::nearest(name, names);
     errors_.push_back(
-        problem(typed, "no such flag", near ? fmt::format("did you mean --{}?", *near) : ""));
+        usage_error(typed, "no such flag", near ? fmt::format("did you mean --{}?", *near) : ""));
   }
 
   std::span<const std::string> words_;
@@ -271,6 +263,13 @@ core::Result<Arguments> parse_arguments(std::span<const std::string> words,
   return Parser(words, specs, further).run();
 }
 
+core::Error usage_error(std::string_view field, std::string message, std::string hint) {
+  return {.field = std::string(field),
+          .message = std::move(message),
+          .where = {.file = "command line"},
+          .hint = std::move(hint)};
+}
+
 core::Error bad_choice(std::string_view flag,
                        std::string_view value,
                        std::span<const std::string> choices) {
@@ -287,10 +286,9 @@ core::Result<std::int64_t> read_count(const Arguments& arguments,
   }
   const auto value = core::parse_whole<std::int64_t>(text);
   if (!value || *value < 1 || *value > highest) {
-    return core::fail(core::Error{
-        .field = fmt::format("--{}", flag),
-        .message = fmt::format("\"{}\" is out of range, expected 1 to {}", text, highest),
-        .where = {.file = "command line"}});
+    return core::fail(
+        usage_error(fmt::format("--{}", flag),
+                    fmt::format("\"{}\" is out of range, expected 1 to {}", text, highest)));
   }
   return *value;
 }

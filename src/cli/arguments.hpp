@@ -64,6 +64,11 @@ using FurtherFlags = std::vector<FlagSpec> (*)(std::span<const FlagSpec> own);
                                                       std::span<const FlagSpec> specs,
                                                       FurtherFlags further = nullptr);
 
+/// A problem of the command line; `field` is the flag that it is of, as "--jobs", or empty.
+[[nodiscard]] core::Error usage_error(std::string_view field,
+                                      std::string message,
+                                      std::string hint = {});
+
 /// The problem of a flag whose value is not one of `choices`; the nearest is offered.
 [[nodiscard]] core::Error bad_choice(std::string_view flag,
                                      std::string_view value,

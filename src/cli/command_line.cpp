@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/arguments.hpp"
 #include "cli/commands/verbs.hpp"
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
@@ -23,9 +24,7 @@ namespace ridgeline::cli {
 namespace {
 
 ExitCode refuse(std::string message, std::string hint) {
-  print_errors(
-      {{.message = std::move(message), .where = {.file = "command line"}, .hint = std::move(hint)}},
-      default_manners().err);
+  print_errors({usage_error("", std::move(message), std::move(hint))}, default_manners().err);
   return ExitCode::kUsage;
 }
 

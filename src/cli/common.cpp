@@ -301,9 +301,7 @@ namespace {
 core::Result<void> read_launch_flags(const Arguments& arguments,
                                      decltype(StatedScenario::launch)& launch) {
   const auto refuse = [](const char* flag, const std::string& value, const char* expected) {
-    return core::fail({.field = flag,
-                       .message = fmt::format("found '{}', expected {}", value, expected),
-                       .where = {.file = "command line"}});
+    return core::fail(usage_error(flag, fmt::format("found '{}', expected {}", value, expected)));
   };
   for (const std::string& word : arguments.values("env")) {
     const std::size_t equals = word.find('=');
@@ -333,10 +331,10 @@ core::Result<StatedScenario> stated_scenario(const Arguments& given, scenario::P
     take_trace(named);
   }
   if (named.positionals.size() > 1) {
-    return core::fail({.message = fmt::format("expected one scenario file, found {}: {}",
+    return core::fail(usage_error("",
+                                  fmt::format("expected one scenario file, found {}: {}",
                                               named.positionals.size(),
-                                              fmt::join(named.positionals, " ")),
-                       .where = {.file = "command line"}});
+                                              fmt::join(named.positionals, " "))));
   }
   const bool beside_file = !named.positionals.empty();
   core::Errors errors;
@@ -418,8 +416,8 @@ core::Result<void> no_positionals(const Arguments& arguments) {
   if (arguments.positionals.empty()) {
     return {};
   }
-  return core::fail({.message = fmt::format("unexpected \"{}\"", arguments.positionals.front()),
-                     .where = {.file = "command line"}});
+  return core::fail(
+      usage_error("", fmt::format("unexpected \"{}\"", arguments.positionals.front())));
 }
 
 }  // namespace ridgeline::cli

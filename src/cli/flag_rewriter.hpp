@@ -55,10 +55,7 @@ class FlagRewriter {
     }
   }
   void problem(std::string field, std::string message, std::string hint = {}) {
-    errors_.push_back({.field = std::move(field),
-                       .message = std::move(message),
-                       .where = {.file = "command line"},
-                       .hint = std::move(hint)});
+    errors_.push_back(usage_error(field, std::move(message), std::move(hint)));
   }
   /// A warning (W-ignored-flag) in place of an effect.
   void pass_over(std::string typed, std::string_view why) {

@@ -30,7 +30,7 @@ constexpr std::string_view kTokensDeviation = "256";
 constexpr std::string_view kLowestTokens = "2";
 constexpr std::string_view kHighestTokens = "7000";
 constexpr std::string_view kNumRequests = "100";
-constexpr std::string_view kProgram = "inference-sim";
+constexpr std::string_view kInferenceSim = "inference-sim";
 
 /// A length here, and inference-sim's name for it.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kLengths = {
@@ -151,7 +151,7 @@ class InferenceSimWords final : FlagRewriter {
         continue;
       }
       const scenario::ForeignFlag* theirs =
-          scenario::foreign_program(kProgram).find(std::string_view(given.typed).substr(2));
+          scenario::foreign_program(kInferenceSim).find(std::string_view(given.typed).substr(2));
       if (theirs != nullptr && theirs->text == given.name) {
         const bool is_bare = given.value.find_first_not_of("0123456789") == std::string::npos;
         given.value = theirs->our_word(given.value) + (is_bare ? theirs->unit : "");
@@ -189,7 +189,7 @@ class InferenceSimWords final : FlagRewriter {
     const auto value_of = [](const std::optional<GivenFlag>& flag, std::string_view otherwise) {
       return flag ? std::string_view(flag->value) : otherwise;
     };
-    fill_length(length, kMeanTokens, fmt::format("--{}", tokens), kProgram);
+    fill_length(length, kMeanTokens, fmt::format("--{}", tokens), kInferenceSim);
     GivenFlag* mean = find(length);
     if (!verbs::parse_positive(mean->value)) {
       problem(mean->typed,
@@ -229,7 +229,7 @@ class InferenceSimWords final : FlagRewriter {
     const std::string length =
         normal_length(kMeanTokens, kTokensDeviation, kLowestTokens, kHighestTokens);
     for (const auto& [name, tokens] : kLengths) {
-      fill_length(name, length, typed, kProgram);
+      fill_length(name, length, typed, kInferenceSim);
     }
     if (find("duration") == nullptr) {
       fill("num-prompts", kNumRequests, typed);

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/arguments.hpp"
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
 #include "core/result.hpp"
@@ -84,11 +85,12 @@ ExitCode run_laboratory(std::string_view verb, std::span<const std::string> word
   }
   arguments.push_back(nullptr);
   ::execv(program.c_str(), arguments.data());
-  print_errors({{.message = fmt::format(
-                     "'{}' needs {}, which does not stand beside this program", verb, kLaboratory),
-                 .where = {.file = "command line"},
-                 .hint = "./dev lab, in a checkout of the sources, builds it"}},
-               default_manners().err);
+  print_errors(
+      {usage_error(
+          "",
+          fmt::format("'{}' needs {}, which does not stand beside this program", verb, kLaboratory),
+          "./dev lab, in a checkout of the sources, builds it")},
+      default_manners().err);
   return ExitCode::kUsage;
 }
 

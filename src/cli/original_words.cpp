@@ -53,13 +53,6 @@ constexpr std::string_view kV2 = "v2-mfu";
 /// The published state that the words mean.
 constexpr std::string_view kV2Model = "v2-final";
 
-core::Error original_error(std::string field, std::string message, std::string hint = {}) {
-  return {.field = std::move(field),
-          .message = std::move(message),
-          .where = {.file = "command line"},
-          .hint = std::move(hint)};
-}
-
 void add_model(const Arguments& arguments,
                std::vector<scenario::Override>& overrides,
                core::Errors& errors) {
@@ -69,7 +62,7 @@ void add_model(const Arguments& arguments,
     return;
   }
   if (arguments.has("latency")) {
-    errors.push_back(original_error(
+    errors.push_back(usage_error(
         "--latency", "would be ignored: --roofline chooses the step-time model", "take one out"));
     return;
   }

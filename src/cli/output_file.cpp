@@ -18,6 +18,7 @@
 #include <ext/stdio_filebuf.h>
 #include <fmt/format.h>
 
+#include "cli/arguments.hpp"
 #include "cli/terminal.hpp"
 #include "core/parse.hpp"
 #include "core/result.hpp"
@@ -30,22 +31,16 @@ namespace {
 
 constexpr std::string_view kStandardOutput = "-";
 
-core::Error problem(std::string_view flag, std::string message, std::string hint = {}) {
-  return {.field = std::string(flag),
-          .message = std::move(message),
-          .where = {.file = "command line"},
-          .hint = std::move(hint)};
-}
 core::Error cannot_write(std::string_view flag,
                          const std::string& path,
                          std::string_view why,
                          std::string hint = {}) {
-  return problem(flag, fmt::format("cannot write '{}': {}", path, why), std::move(hint));
+  return usage_error(flag, fmt::format("cannot write '{}': {}", path, why), std::move(hint));
 }
 core::Error is_also_input(std::string_view flag, const std::string& path) {
-  return problem(flag,
-                 fmt::format("'{}' is read by this command, which would replace it", path),
-                 "name another file");
+  return usage_error(flag,
+                     fmt::format("'{}' is read by this command, which would replace it", path),
+                     "name another file");
 }
 bool& standard_output_taken() {
   static bool taken = false;
@@ -115,15 +110,16 @@ bool OutputFile::is_direct(const std::string& path) {
 }
 
 core::Error OutputFile::writes_nothing(std::string_view flag, const std::string& path) {
-  return problem(flag,
-                 fmt::format("--format quiet writes nothing to '{}', expected another format or "
-                             "the name of a file",
-                             path));
+  return usage_error(
+      flag,
+      fmt::format("--format quiet writes nothing to '{}', expected another format or "
+                  "the name of a file",
+                  path));
 }
 
 core::Result<OutputFile> OutputFile::open(std::string_view flag, const std::string& path) {
   if (path.empty()) {
-    return core::fail(problem(flag, "is empty, expected the name of a file"));
+    return core::fail(usage_error(flag, "is empty, expected the name of a file"));
   }
   if (const auto named = named_descriptor(path)) {
     if (*named == STDOUT_FILENO && std::exchange(standard_output_taken(), true)) {
@@ -155,7 +151,7 @@ core::Result<OutputFile> OutputFile::open(std::string_view flag, const std::stri
     return core::fail(is_also_input(flag, path));
   }
   if (document::is_awaited(target)) {
-    return core::fail(problem(flag, fmt::format("'{}' is also another output", path)));
+    return core::fail(usage_error(flag, fmt::format("'{}' is also another output", path)));
   }
   auto made = document::Temporary::file_beside(target);
   if (!made) {

@@ -35,13 +35,12 @@ core::Result<std::int64_t> whole_number(const Arguments& arguments,
   const std::string text = arguments.value(flag);
   const auto value = core::parse_whole<std::int64_t>(text);
   if (!value || *value < lowest || *value > highest) {
-    return core::fail(core::Error{.field = fmt::format("--{}", flag),
-                                  .message = fmt::format("found {}, expected a whole number from "
-                                                         "{} to {}",
-                                                         core::quote(text),
-                                                         lowest,
-                                                         highest),
-                                  .where = {.file = "command line"}});
+    return core::fail(usage_error(fmt::format("--{}", flag),
+                                  fmt::format("found {}, expected a whole number from "
+                                              "{} to {}",
+                                              core::quote(text),
+                                              lowest,
+                                              highest)));
   }
   return *value;
 }

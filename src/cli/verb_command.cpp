@@ -176,11 +176,10 @@ void TerminalHost::open_artefact(const Parameter& parameter, core::Errors& error
       name = path.ends_with(".json") ? "json" : "yaml";
       if (!(path == "-" || path.starts_with("/dev/") || path.ends_with(".yaml") ||
             path.ends_with(".yml") || path.ends_with(".json"))) {
-        errors.push_back(
-            {.field = "--output",
-             .message = fmt::format(
-                 "'{}' is a scenario, expected a name that ends in .yaml, .yml or .json", path),
-             .where = {.file = "command line"}});
+        errors.push_back(usage_error(
+            "--output",
+            fmt::format("'{}' is a scenario, expected a name that ends in .yaml, .yml or .json",
+                        path)));
         continue;
       }
     }
@@ -188,10 +187,9 @@ void TerminalHost::open_artefact(const Parameter& parameter, core::Errors& error
     keep_errors(file, errors);
     if (file && name == "svg" && !path.ends_with(".svg") && !OutputFile::is_direct(path)) {
       errors.push_back(
-          {.field = "--svg",
-           .message = fmt::format("'{}' is no name of an SVG file, expected .svg", path),
-           .where = {.file = "command line"},
-           .hint = "--svg picture.svg"});
+          usage_error("--svg",
+                      fmt::format("'{}' is no name of an SVG file, expected .svg", path),
+                      "--svg picture.svg"));
     }
     if (file) {
       artefacts_.push_back({.file = std::move(*file), .name = std::move(name)});
@@ -206,9 +204,7 @@ core::Result<std::ostream*> TerminalHost::open(std::string_view key) {
     return nullptr;
   }
   if (paths.size() > 1) {
-    return core::fail(core::Error{.field = "--" + flag,
-                                  .message = "is given twice, expected one file",
-                                  .where = {.file = "command line"}});
+    return core::fail(usage_error("--" + flag, "is given twice, expected one file"));
   }
   auto file = OutputFile::open("--" + flag, paths.front());
   if (!file) {

@@ -49,11 +49,10 @@ core::Result<std::string> format_of(const std::string& path,
     }
     offered.push_back(known.extension);
   }
-  return core::fail(
-      {.field = "--output",
-       .message = fmt::format(
-           "found '{}', expected a name that ends in one of {}", path, fmt::join(offered, ", ")),
-       .where = {.file = "command line"}});
+  return core::fail(usage_error(
+      "--output",
+      fmt::format(
+          "found '{}', expected a name that ends in one of {}", path, fmt::join(offered, ", "))));
 }
 
 }  // namespace

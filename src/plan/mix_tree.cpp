@@ -32,12 +32,7 @@ bool counts_gpus(const MixAnswer& answer) {
 }
 
 Node numbers_node(const std::vector<double>& numbers) {
-  std::vector<Node> items;
-  items.reserve(numbers.size());
-  for (const double number : numbers) {
-    items.push_back(number_node(number));
-  }
-  return list_node(std::move(items));
+  return list_of(numbers, number_node);
 }
 
 Node pool_node(const MixAnswer& answer, const MixPool& pool) {

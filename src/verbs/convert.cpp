@@ -91,9 +91,9 @@ core::Result<Reply> convert(Request& request, Host& host) {
   reply.views["table"] = [text = kept.str()](const report::TextStyle&) { return text; };
   reply.tree = [done = std::move(*done), text = std::move(kept).str()] {
     return document::MapBuilder()
-        .add("requests", document::integer_node(done.requests))
-        .add("lost", document::texts_node(done.lost))
-        .add("text", document::text_node(text))
+        .add("requests", done.requests)
+        .add("lost", done.lost)
+        .add("text", text)
         .add("warnings", done.warnings)
         .build();
   };

@@ -186,10 +186,10 @@ document::Node predicted_tree(const RunResult& result) {
       .add("ttft_ms", metrics::distribution_tree(client.of(metrics::Metric::kTtft)))
       .add("tpot_ms", metrics::distribution_tree(client.of(metrics::Metric::kTpot)))
       .add("e2e_ms", metrics::distribution_tree(client.of(metrics::Metric::kE2e)))
-      .add("request_throughput", document::number_node(rates.request_throughput))
-      .add("output_throughput", document::number_node(rates.output_throughput))
-      .add("goodput", document::number_node(rates.goodput))
-      .add("run_digest", document::text_node(result.digest))
+      .add("request_throughput", rates.request_throughput)
+      .add("output_throughput", rates.output_throughput)
+      .add("goodput", rates.goodput)
+      .add("run_digest", result.digest)
       .build();
 }
 
@@ -259,10 +259,7 @@ Reply reply_of(const std::string& folder,
         core::escaped(fmt::format("{}{}{}", folder, folder.ends_with('/') ? "" : "/", file.name)) +
         '\n';
   }
-  Reply reply = answer_of(document::MapBuilder()
-                              .add("folder", document::text_node(folder))
-                              .add("files", document::texts_node(names))
-                              .build());
+  Reply reply = answer_of(document::MapBuilder().add("folder", folder).add("files", names).build());
   reply.views["table"] = [text](const report::TextStyle&) { return text; };
   reply.warnings = input.resolved.warnings;
   return reply;

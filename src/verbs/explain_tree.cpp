@@ -32,13 +32,11 @@
 namespace ridgeline::verbs {
 namespace {
 
-using document::bool_node;
 using document::integer_node;
 using document::list_node;
 using document::MapBuilder;
 using document::number_node;
 using document::text_node;
-using document::warnings_node;
 
 constexpr std::int64_t kExplanationSchemaVersion = 1;
 constexpr std::int64_t kImageSide = 1024;
@@ -48,69 +46,62 @@ document::Node gib(core::Bytes bytes) {
 }
 
 document::Node caches_tree(const model::ModelSpec& network) {
-  std::vector<document::Node> caches;
-  for (const model::CacheGroup& group : model::cache_groups(network, kWhole)) {
-    caches.push_back(MapBuilder()
-                         .add("kind", text_node(group.kind))
-                         .add("layers", integer_node(group.layers))
-                         .add("window",
-                              group.window > core::Tokens(0) ? integer_node(group.window.value())
-                                                             : number_node(std::nullopt))
-                         .add("bytes_per_token", number_node(group.bytes_per_token.value()))
-                         .add("bytes_per_sequence", number_node(group.bytes_per_sequence.value()))
-                         .build());
-  }
-  return list_node(std::move(caches));
+  return document::list_of(
+      model::cache_groups(network, kWhole), [&](const model::CacheGroup& group) -> document::Node {
+        return MapBuilder()
+            .add("kind", group.kind)
+            .add("layers", group.layers)
+            .add("window",
+                 group.window > core::Tokens(0) ? integer_node(group.window.value())
+                                                : number_node(std::nullopt))
+            .add("bytes_per_token", group.bytes_per_token.value())
+            .add("bytes_per_sequence", group.bytes_per_sequence.value());
+      });
 }
 
 /// What most layers have; some may differ.
 document::Node precision_tree(const model::ModelSpec& network) {
   const model::Precision& precision = network.precision;
   return MapBuilder()
-      .add("attention", text_node(model::name(precision.attention)))
-      .add("ffn", text_node(model::name(precision.ffn)))
-      .add("embedding", text_node(model::name(precision.embedding)))
-      .add("lm_head", text_node(model::name(precision.lm_head.value_or(precision.embedding))))
-      .add("kv_cache", text_node(model::name(precision.kv)))
+      .add("attention", model::name(precision.attention))
+      .add("ffn", model::name(precision.ffn))
+      .add("embedding", model::name(precision.embedding))
+      .add("lm_head", model::name(precision.lm_head.value_or(precision.embedding)))
+      .add("kv_cache", model::name(precision.kv))
       .build();
 }
 
 document::Node model_tree(const model::ModelSpec& network) {
   return MapBuilder()
-      .add("name", text_node(network.name))
-      .add("family", text_node(network.family))
-      .add("parameters_total", number_node(model::total_parameters(network)))
-      .add("parameters_active", number_node(model::active_parameters(network)))
-      .add("weight_bytes", number_node(model::weight_bytes_per_rank(network, kWhole).value()))
-      .add("kv_bytes_per_token",
-           number_node(model::kv_bytes_per_token_per_rank(network, kWhole).value()))
-      .add("state_bytes_per_sequence",
-           number_node(model::state_bytes_per_rank(network, kWhole).value()))
+      .add("name", network.name)
+      .add("family", network.family)
+      .add("parameters_total", model::total_parameters(network))
+      .add("parameters_active", model::active_parameters(network))
+      .add("weight_bytes", model::weight_bytes_per_rank(network, kWhole).value())
+      .add("kv_bytes_per_token", model::kv_bytes_per_token_per_rank(network, kWhole).value())
+      .add("state_bytes_per_sequence", model::state_bytes_per_rank(network, kWhole).value())
       .add("caches", caches_tree(network))
       .add("precision", precision_tree(network))
-      .add("vision_parameters", number_node(network.vision ? network.vision->parameters : 0.0))
+      .add("vision_parameters", network.vision ? network.vision->parameters : 0.0)
       .add("tokens_of_a_1024x1024_image",
            network.vision ? integer_node(network.vision->tokens(kImageSide, kImageSide))
                           : number_node(std::nullopt))
-      .add("draft_layers", integer_node(static_cast<std::int64_t>(network.draft_layers.size())))
-      .add("num_layers", integer_node(network.num_layers()))
-      .add("max_position", integer_node(network.max_position.value()))
+      .add("draft_layers", static_cast<std::int64_t>(network.draft_layers.size()))
+      .add("num_layers", network.num_layers())
+      .add("max_position", network.max_position.value())
       .build();
 }
 
 document::Node layouts_tree(const engine::MemoryPlan& plan) {
-  std::vector<document::Node> layouts;
-  for (const engine::CacheLayout& layout : plan.layouts) {
-    layouts.push_back(MapBuilder()
-                          .add("kind", text_node(kind_name(layout.kind)))
-                          .add("layers", integer_node(layout.layers))
-                          .add("window",
-                               layout.window > core::Tokens(0) ? integer_node(layout.window.value())
-                                                               : number_node(std::nullopt))
-                          .add("groups", integer_node(layout.groups))
-                          .build());
-  }
-  return list_node(std::move(layouts));
+  return document::list_of(plan.layouts, [&](const engine::CacheLayout& layout) -> document::Node {
+    return MapBuilder()
+        .add("kind", kind_name(layout.kind))
+        .add("layers", layout.layers)
+        .add("window",
+             layout.window > core::Tokens(0) ? integer_node(layout.window.value())
+                                             : number_node(std::nullopt))
+        .add("groups", layout.groups);
+  });
 }
 
 /// As an engine that is not vLLM divides the memory.
@@ -119,11 +110,11 @@ document::Node own_memory_tree(const scenario::Deployment& deployment) {
   for (const engine::MemoryLine& line : deployment.memory_lines) {
     tree.add(fmt::format("{}_gib", line.key), gib(line.bytes));
   }
-  return tree.add("block_bytes", number_node(deployment.memory.block.value()))
-      .add("block_size", integer_node(deployment.engine.block_size.value()))
-      .add("num_gpu_blocks", integer_node(deployment.engine.num_gpu_blocks.value()))
-      .add("kv_tokens", integer_node(scenario::held_tokens(deployment)))
-      .add("requests_of_max_model_len", number_node(scenario::requests_of_longest(deployment)))
+  return tree.add("block_bytes", deployment.memory.block.value())
+      .add("block_size", deployment.engine.block_size.value())
+      .add("num_gpu_blocks", deployment.engine.num_gpu_blocks.value())
+      .add("kv_tokens", scenario::held_tokens(deployment))
+      .add("requests_of_max_model_len", scenario::requests_of_longest(deployment))
       .build();
 }
 
@@ -136,7 +127,7 @@ document::Node memory_tree(const scenario::Deployment& deployment,
   const auto length = tokens_of_request(workload);
   return MapBuilder()
       .add("usable_gib", gib(plan.usable))
-      .add("gpu_memory_utilization", number_node(plan.utilization))
+      .add("gpu_memory_utilization", plan.utilization)
       .add("budget_gib", gib(plan.budget))
       .add("weights_gib", gib(plan.weights))
       .add("expert_padding_gib", gib(plan.expert_padding))
@@ -144,20 +135,20 @@ document::Node memory_tree(const scenario::Deployment& deployment,
       .add("activations_gib", gib(plan.activations))
       .add("non_torch_gib", gib(plan.non_torch))
       .add("cuda_graphs_gib", gib(plan.cuda_graphs))
-      .add("cuda_graphs_in_budget", bool_node(plan.graphs_in_budget))
+      .add("cuda_graphs_in_budget", plan.graphs_in_budget)
       .add("reserve_gib", gib(plan.reserve))
       .add("kv_cache_gib", gib(plan.kv_cache))
-      .add("block_bytes", number_node(plan.block.value()))
-      .add("block_size", integer_node(deployment.engine.block_size.value()))
-      .add("num_gpu_blocks", integer_node(deployment.engine.num_gpu_blocks.value()))
-      .add("kv_tokens", integer_node(scenario::held_tokens(deployment)))
-      .add("logged_kv_tokens", integer_node(scenario::logged_tokens(deployment)))
+      .add("block_bytes", plan.block.value())
+      .add("block_size", deployment.engine.block_size.value())
+      .add("num_gpu_blocks", deployment.engine.num_gpu_blocks.value())
+      .add("kv_tokens", scenario::held_tokens(deployment))
+      .add("logged_kv_tokens", scenario::logged_tokens(deployment))
       .add("sequence_state_gib", gib(plan.sequence_state))
       .add("cache_groups", layouts_tree(plan))
-      .add("blocks_of_max_model_len", integer_node(scenario::blocks_of_longest(deployment)))
+      .add("blocks_of_max_model_len", scenario::blocks_of_longest(deployment))
       .add("requests_of_workload_length",
-           number_node(length ? std::optional(requests_held(deployment, *length)) : std::nullopt))
-      .add("requests_of_max_model_len", number_node(scenario::requests_of_longest(deployment)))
+           length ? std::optional(requests_held(deployment, *length)) : std::nullopt)
+      .add("requests_of_max_model_len", scenario::requests_of_longest(deployment))
       .build();
 }
 
@@ -167,31 +158,31 @@ document::Node hardware_tree(const model::ModelSpec& network, const hardware::Gp
     formats.push_back(text_node(format.format));
   }
   return MapBuilder()
-      .add("name", text_node(gpu.name))
-      .add("full_name", text_node(gpu.full_name))
-      .add("architecture", text_node(gpu.architecture))
-      .add("peak_bf16_flops_per_s", number_node(gpu.peak_bf16.value()))
-      .add("peak_fp8_flops_per_s", number_node(gpu.peak_fp8.value()))
-      .add("peak_int8_flops_per_s", number_node(gpu.peak_int8.value()))
-      .add("peak_fp4_flops_per_s", number_node(gpu.peak_fp4.value()))
-      .add("mem_bandwidth_bytes_per_s", number_node(gpu.mem_bandwidth.value()))
+      .add("name", gpu.name)
+      .add("full_name", gpu.full_name)
+      .add("architecture", gpu.architecture)
+      .add("peak_bf16_flops_per_s", gpu.peak_bf16.value())
+      .add("peak_fp8_flops_per_s", gpu.peak_fp8.value())
+      .add("peak_int8_flops_per_s", gpu.peak_int8.value())
+      .add("peak_fp4_flops_per_s", gpu.peak_fp4.value())
+      .add("mem_bandwidth_bytes_per_s", gpu.mem_bandwidth.value())
       .add("memory_gib", gib(gpu.memory))
       .add("usable_memory_gib", gib(gpu.usable_memory))
-      .add("l2_cache_bytes", number_node(gpu.l2_cache.value()))
-      .add("num_sms", integer_node(gpu.num_sms))
-      .add("clock_ghz", number_node(gpu.clock_ghz))
-      .add("link_bandwidth_bytes_per_s", number_node(gpu.link_bandwidth.value()))
-      .add("has_nvlink", bool_node(gpu.has_nvlink))
-      .add("gpus_per_node", integer_node(gpu.gpus_per_node))
-      .add("link_domain", integer_node(gpu.link_domain))
-      .add("pcie_bandwidth_bytes_per_s", number_node(gpu.pcie_bandwidth.value()))
-      .add("network_bandwidth_bytes_per_s", number_node(gpu.network_bandwidth.value()))
-      .add("power_watts", number_node(gpu.power_watts))
-      .add("datasheet_only", bool_node(gpu.datasheet_only))
-      .add("ridge_point_bf16_flop_per_byte", number_node(ridge(gpu.peak_bf16, gpu)))
-      .add("ridge_point_fp8_flop_per_byte", number_node(ridge(gpu.peak_fp8, gpu)))
-      .add("ridge_point_int8_flop_per_byte", number_node(ridge(gpu.peak_int8, gpu)))
-      .add("ridge_point_fp4_flop_per_byte", number_node(ridge(gpu.peak_fp4, gpu)))
+      .add("l2_cache_bytes", gpu.l2_cache.value())
+      .add("num_sms", gpu.num_sms)
+      .add("clock_ghz", gpu.clock_ghz)
+      .add("link_bandwidth_bytes_per_s", gpu.link_bandwidth.value())
+      .add("has_nvlink", gpu.has_nvlink)
+      .add("gpus_per_node", gpu.gpus_per_node)
+      .add("link_domain", gpu.link_domain)
+      .add("pcie_bandwidth_bytes_per_s", gpu.pcie_bandwidth.value())
+      .add("network_bandwidth_bytes_per_s", gpu.network_bandwidth.value())
+      .add("power_watts", gpu.power_watts)
+      .add("datasheet_only", gpu.datasheet_only)
+      .add("ridge_point_bf16_flop_per_byte", ridge(gpu.peak_bf16, gpu))
+      .add("ridge_point_fp8_flop_per_byte", ridge(gpu.peak_fp8, gpu))
+      .add("ridge_point_int8_flop_per_byte", ridge(gpu.peak_int8, gpu))
+      .add("ridge_point_fp4_flop_per_byte", ridge(gpu.peak_fp4, gpu))
       .add("formats_in_use", document::Node::list(std::move(formats), {}))
       .build();
 }
@@ -207,8 +198,7 @@ document::Node engine_tree(const scenario::Resolved& resolved) {
   }
   const bool is_vllm = resolved.deployment->engine.own == nullptr;
   tree.add("profile",
-           text_node(is_vllm ? resolved.deployment->engine.profile.name
-                             : scenario.deployment.engine.version));
+           is_vllm ? resolved.deployment->engine.profile.name : scenario.deployment.engine.version);
   std::vector<document::Node> sizes;
   sizes.reserve(resolved.deployment->execution.cuda_graph_sizes.size());
   for (const std::int64_t size : resolved.deployment->execution.cuda_graph_sizes) {
@@ -223,9 +213,9 @@ document::Node provenance_entry(std::string_view key,
                                 std::string_view origin,
                                 std::string_view source) {
   return MapBuilder()
-      .add("key", text_node(key))
+      .add("key", key)
       .add("value", std::move(value))
-      .add("origin", text_node(origin))
+      .add("origin", origin)
       .add("source", source.empty() ? document::Node() : text_node(source))
       .build();
 }
@@ -278,9 +268,9 @@ document::Node pools_explained(const scenario::Resolved& resolved) {
   for (const scenario::ResolvedPool& pool : resolved.pools) {
     const scenario::Deployment& own = *pool.deployment;
     pools.push_back(MapBuilder()
-                        .add("name", text_node(pool.section.name))
-                        .add("instances", integer_node(pool.section.instances))
-                        .add("deployment", text_node(deployment_text(own)))
+                        .add("name", pool.section.name)
+                        .add("instances", pool.section.instances)
+                        .add("deployment", deployment_text(own))
                         .add("model", model_tree(own.network))
                         .add("memory", memory_tree(own, resolved.workload.section))
                         .add("hardware", hardware_tree(own.network, own.gpu))
@@ -293,17 +283,17 @@ document::Node pools_explained(const scenario::Resolved& resolved) {
 
 document::Node explanation_tree(const scenario::Resolved& resolved) {
   return MapBuilder()
-      .add("schema_version", integer_node(kExplanationSchemaVersion))
-      .add("deployment", text_node(deployment_text(*resolved.deployment)))
+      .add("schema_version", kExplanationSchemaVersion)
+      .add("deployment", deployment_text(*resolved.deployment))
       .add("model", model_tree(resolved.deployment->network))
       .add("memory", memory_tree(*resolved.deployment, resolved.workload.section))
       .add("hardware", hardware_tree(resolved.deployment->network, resolved.deployment->gpu))
       .add("engine", engine_tree(resolved))
       .add("pools", pools_explained(resolved))
       .add("config", scenario::to_node(resolved.scenario()))
-      .add("scenario_digest", text_node(scenario::scenario_digest(resolved.scenario())))
+      .add("scenario_digest", scenario::scenario_digest(resolved.scenario()))
       .add("provenance", provenance_tree(resolved))
-      .add("warnings", warnings_node(resolved.warnings))
+      .add("warnings", resolved.warnings)
       .build();
 }
 

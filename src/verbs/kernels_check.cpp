@@ -20,12 +20,13 @@ core::Result<Reply> kernels_check(Request& request, Host& /*host*/) {
     return core::fail(std::move(check).error());
   }
   const auto found = shared(std::move(*check));
-  return Reply{.code = !found->refused.empty()     ? exit_code(found->refused)
-                       : has_contradiction(*found) ? kDiffers
-                                                   : 0,
-               .tree = tree_of(found, kernel_check_tree),
-               .views = {{"table", view_of(found, kernel_check_table)}},
-               .errors = found->refused};
+  Reply reply{.code = !found->refused.empty()     ? exit_code(found->refused)
+                      : has_contradiction(*found) ? kDiffers
+                                                  : 0,
+              .tree = tree_of(found, kernel_check_tree),
+              .errors = found->refused};
+  add_views(reply, reply.tree, kernel_check_sheet);
+  return reply;
 }
 
 }  // namespace

@@ -1,19 +1,25 @@
 #include "verbs/kernels_check_view.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/result.hpp"
 #include "core/text.hpp"
 #include "document/document.hpp"
 #include "document/node_builder.hpp"
+#include "document/node_path.hpp"
 #include "latency/measured/check.hpp"
+#include "report/chart/figure.hpp"
+#include "report/html_page.hpp"
 #include "report/table/sheet.hpp"
 #include "report/table/table.hpp"
 
@@ -25,104 +31,126 @@ using document::MapBuilder;
 using document::Node;
 using latency::measured::KernelCheck;
 using latency::measured::TableCheck;
+using report::text_at;
+using report::figures::number_at;
+
+constexpr std::size_t kLabel = 12;
 
 std::string hundredths(double share) {
   return fmt::format("{:.2f} %", 100.0 * share);
 }
 
+/// A peak in TFLOP/s; where every MFU rounds to 0 it has no upper end.
+double peak_at(const Node& convention, std::string_view key) {
+  return number_at(convention, key, std::numeric_limits<double>::infinity());
+}
+
 /// A way of counting that was not taken, and why.
-std::string excluded_line(const std::string& gpu, const latency::measured::Convention& other) {
-  if (const auto& row = other.beating) {
-    return fmt::format(
-        "  cannot be {:.5g} TFLOP/s, FLOPs: {}; {} would be {:.4g} TFLOP/s, above the {:.5g} of "
-        "{}\n",
-        other.peak.middle(),
-        other.name,
-        row->what,
-        row->tflops,
-        row->most_tflops,
-        gpu);
+void add_excluded(const std::string& gpu, const Node& other, report::Sheet& sheet) {
+  const Node& row = node_at(other, "beats_the_gpu");
+  const std::string counted = fmt::format(
+      "{:.5g} TFLOP/s, FLOPs: {}", peak_at(other, "peak_tflops"), text_at(other, "flops"));
+  if (row.is_null()) {
+    sheet.row(fmt::format("{}; {} rows agree", counted, number_at(other, "agreeing_rows")),
+              "  not",
+              kLabel);
+  } else {
+    sheet.row(fmt::format("{}; {} would be {:.4g} TFLOP/s, above the {:.5g} of {}",
+                          counted,
+                          text_at(row, "row"),
+                          number_at(row, "tflops"),
+                          number_at(row, "peak_tflops"),
+                          gpu),
+              "  cannot be",
+              kLabel);
   }
-  return fmt::format("  not       {:.5g} TFLOP/s, FLOPs: {}; {} rows agree\n",
-                     other.peak.middle(),
-                     other.name,
-                     other.agreeing);
 }
 
-std::string kernel_lines(const KernelCheck& kernel) {
-  const auto& convention = kernel.convention;
-  std::string text = fmt::format("{} {}: {} {} in {} {}\n",
-                                 kernel.gpu,
-                                 kernel.kernel,
-                                 kernel.rows,
-                                 core::plural("row", kernel.rows),
-                                 kernel.files,
-                                 core::plural("file", kernel.files));
-  if (!convention.name.empty()) {
-    text += fmt::format(
-        "  peak      {:.5g} TFLOP/s [{:.6g}, {:.6g}]{}, FLOPs: {}; {} of {} rows agree\n",
-        convention.peak.middle(),
-        convention.peak.low,
-        convention.peak.high,
-        convention.data_sheets.empty() ? "" : fmt::format(" ({})", convention.data_sheets),
-        convention.name,
-        convention.agreeing,
-        kernel.rows);
+void add_kernel(const Node& kernel, report::Sheet& sheet) {
+  const std::string gpu = text_at(kernel, "gpu");
+  const auto rows = static_cast<std::int64_t>(number_at(kernel, "rows"));
+  const auto files = static_cast<std::int64_t>(number_at(kernel, "files"));
+  sheet.row(fmt::format("{} {}: {} {} in {} {}",
+                        gpu,
+                        text_at(kernel, "kernel"),
+                        rows,
+                        core::plural("row", rows),
+                        files,
+                        core::plural("file", files)));
+  if (const Node& taken = node_at(kernel, "convention"); !taken.is_null()) {
+    const std::string sheets = text_at(taken, "data_sheets");
+    sheet.row(fmt::format("{:.5g} TFLOP/s [{:.6g}, {:.6g}]{}, FLOPs: {}; {} of {} rows agree",
+                          peak_at(taken, "peak_tflops"),
+                          number_at(taken, "peak_low_tflops"),
+                          peak_at(taken, "peak_high_tflops"),
+                          sheets.empty() ? "" : fmt::format(" ({})", sheets),
+                          text_at(taken, "flops"),
+                          number_at(taken, "agreeing_rows"),
+                          rows),
+              "  peak",
+              kLabel);
   }
-  for (const auto& other : kernel.other) {
-    text += excluded_line(kernel.gpu, other);
+  for (const Node* const other : report::rows_at(kernel, "other")) {
+    add_excluded(gpu, *other, sheet);
   }
-  if (kernel.median_error) {
-    text += fmt::format("  between   rows left out one at a time: median error {}, p90 {}\n",
-                        hundredths(*kernel.median_error),
-                        hundredths(kernel.p90_error.value_or(0.0)));
+  if (kernel.find("left_out_median_error") != nullptr) {
+    sheet.row(fmt::format("rows left out one at a time: median error {}, p90 {}",
+                          hundredths(number_at(kernel, "left_out_median_error")),
+                          hundredths(number_at(kernel, "left_out_p90_error"))),
+              "  between",
+              kLabel);
   }
-  if (kernel.largest_change != 1.0) {
-    text += fmt::format("  order     largest change to make time grow with work: {:+.1f} % ({})\n",
-                        100.0 * (kernel.largest_change - 1.0),
-                        kernel.largest_change_at);
+  if (const double change = number_at(kernel, "largest_change"); change != 0.0) {
+    sheet.row(fmt::format("largest change to make time grow with work: {:+.1f} % ({})",
+                          100.0 * change,
+                          text_at(kernel, "largest_change_at")),
+              "  order",
+              kLabel);
   }
-  return text;
 }
 
-std::string place_of(const std::string& file, int line) {
-  return line > 0 ? fmt::format("{}:{}", file, line) : file;
+/// Those of one code below it.
+void add_findings(const Node& tree, report::Sheet& sheet) {
+  std::map<std::string, report::Rows> by_code;
+  for (const Node* const finding : report::rows_at(tree, "findings")) {
+    by_code[text_at(*finding, "code")].push_back(finding);
+  }
+  for (const auto& [code, findings] : by_code) {
+    sheet.gap().row(fmt::format("{} ({})", code, findings.size()));
+    for (const Node* const finding : findings) {
+      const double line = number_at(*finding, "line");
+      sheet.row(core::escaped(fmt::format("  {}{}: {}",
+                                          text_at(*finding, "file"),
+                                          line > 0 ? fmt::format(":{}", line) : "",
+                                          text_at(*finding, "message"))));
+    }
+  }
 }
 
 }  // namespace
 
-std::string kernel_check_table(const TableCheck& check) {
-  std::string text;
-  for (const auto& kernel : check.kernels) {
-    text += kernel_lines(kernel);
+report::Sheet kernel_check_sheet(const Node& tree) {
+  report::Sheet sheet("Kernel tables");
+  for (const Node* const kernel : report::rows_at(tree, "kernels")) {
+    add_kernel(*kernel, sheet);
   }
-  std::map<std::string_view, std::size_t> counts;
-  for (const auto& finding : check.findings) {
-    ++counts[finding.code];
+  add_findings(tree, sheet);
+  const report::Rows served = report::rows_at(tree, "networks");
+  if (!served.empty()) {
+    sheet.gap().row("heads and the catalogue networks that have them");
   }
-  for (const auto& [code, count] : counts) {
-    text += fmt::format("\n{} ({})\n", code, count);
-    for (const auto& finding : check.findings) {
-      if (finding.code == code) {
-        text += fmt::format("  {}: {}\n",
-                            core::escaped(place_of(finding.file, finding.line)),
-                            core::escaped(finding.message));
-      }
-    }
-  }
-  if (!check.served.empty()) {
-    text += "\nheads and the catalogue networks that have them\n";
-  }
-  for (const auto& served : check.served) {
+  for (const Node* const heads : served) {
     constexpr std::size_t kShape = 12;
-    text += report::Sheet("Heads")
-                .row(served.networks.empty() ? "none"
-                                             : fmt::format("{}", fmt::join(served.networks, ", ")),
-                     fmt::format("  {} {}", served.gpu, served.shape),
-                     served.gpu.size() + kShape + 4)
-                .render(report::Face::kTerminal, {});
+    const std::string gpu = text_at(*heads, "gpu");
+    std::vector<std::string> networks;
+    for (const Node* const network : report::rows_at(*heads, "models")) {
+      networks.push_back(network->as_string());
+    }
+    sheet.row(networks.empty() ? "none" : fmt::format("{}", fmt::join(networks, ", ")),
+              fmt::format("  {} {}", gpu, text_at(*heads, "heads")),
+              gpu.size() + kShape + 4);
   }
-  return text;
+  return sheet;
 }
 
 namespace {

@@ -147,8 +147,9 @@ core::Result<Reply> kernels_lookup(Request& request, Host& /*host*/) {
     answer->line = 0;
   }
   const auto found = shared(std::move(*answer));
-  return Reply{.tree = tree_of(found, kernel_lookup_tree),
-               .views = {{"table", view_of(found, kernel_lookup_table)}}};
+  Reply reply{.tree = tree_of(found, kernel_lookup_tree)};
+  add_views(reply, reply.tree, kernel_lookup_sheet);
+  return reply;
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "verbs/kernels_lookup_view.hpp"
 
+#include <cstddef>
 #include <string>
 
 #include <fmt/format.h>
@@ -7,14 +8,20 @@
 #include "core/text.hpp"
 #include "document/document.hpp"
 #include "document/node_builder.hpp"
+#include "document/node_path.hpp"
 #include "latency/measured/lookup.hpp"
 #include "latency/measured/lookup_question.hpp"
+#include "report/chart/figure.hpp"
+#include "report/html_page.hpp"
+#include "report/table/sheet.hpp"
 
 namespace ridgeline::verbs {
 namespace {
 
 using latency::measured::LookupAnswer;
 using latency::measured::LookupOutcome;
+using report::text_at;
+using report::figures::number_at;
 
 const char* outcome_text(LookupOutcome outcome) {
   switch (outcome) {
@@ -30,30 +37,43 @@ const char* outcome_text(LookupOutcome outcome) {
 
 }  // namespace
 
-std::string kernel_lookup_table(const LookupAnswer& answer) {
-  std::string text = fmt::format("target    {}\n", answer.target);
-  const std::string file = core::escaped(answer.file);
-  const std::string place = answer.line > 0 ? fmt::format("{}:{}", file, answer.line) : file;
-  const char* const origin = !answer.made   ? ""
-                             : file.empty() ? "made by the kernel model, no file is read"
-                                            : ", made by the kernel model";
-  text += fmt::format("row       {}  ({}{})\n", answer.row, place, origin);
-  if (!answer.missing.empty()) {
-    text += fmt::format("missing   {}: {} stands in\n", core::escaped(answer.missing), file);
+report::Sheet kernel_lookup_sheet(const document::Node& tree) {
+  constexpr std::size_t kLabel = 10;
+  const auto number = [&](const char* key) { return core::shortest(number_at(tree, key)); };
+  const auto is_true = [&](const char* key) { return node_at(tree, key).describe() == "true"; };
+  const std::string file = text_at(tree, "file");
+  const double line = number_at(tree, "line");
+  report::Sheet sheet("Kernel");
+  sheet.row(text_at(tree, "target"), "target", kLabel)
+      .row(fmt::format("{}  ({}{}{})",
+                       text_at(tree, "row"),
+                       file,
+                       line > 0 ? fmt::format(":{}", line) : "",
+                       !is_true("made") ? ""
+                       : file.empty()   ? "made by the kernel model, no file is read"
+                                        : ", made by the kernel model"),
+           "row",
+           kLabel);
+  if (const std::string missing = text_at(tree, "missing"); !missing.empty()) {
+    sheet.row(fmt::format("{}: {} stands in", missing, file), "missing", kLabel);
   }
-  text += fmt::format("distance  {}\n", core::shortest(answer.lookup.distance));
-  if (answer.heads_distance > 0.0 || answer.tp_distance > 0) {
-    text += fmt::format("heads     {} away; tensor parallel size {} away\n",
-                        core::shortest(answer.heads_distance),
-                        answer.tp_distance);
+  sheet.row(number("distance"), "distance", kLabel);
+  if (number_at(tree, "heads_distance") > 0.0 || number_at(tree, "tp_distance") > 0.0) {
+    sheet.row(fmt::format("{} away; tensor parallel size {} away",
+                          number("heads_distance"),
+                          number("tp_distance")),
+              "heads",
+              kLabel);
   }
-  text += fmt::format("mfu       {}  ({}{}); the row's own {}\n",
-                      core::shortest(answer.lookup.mfu),
-                      outcome_text(answer.lookup.outcome),
-                      answer.lookup.outside ? ", outside the table" : "",
-                      core::shortest(answer.row_mfu));
-  text += fmt::format("latency   {} us (the row's)\n", core::shortest(answer.row_latency_us));
-  return text;
+  return sheet
+      .row(fmt::format("{}  ({}{}); the row's own {}",
+                       number("mfu"),
+                       text_at(tree, "outcome"),
+                       is_true("outside") ? ", outside the table" : "",
+                       number("row_mfu")),
+           "mfu",
+           kLabel)
+      .row(number("latency_us") + " us (the row's)", "latency", kLabel);
 }
 
 document::Node kernel_lookup_tree(const LookupAnswer& answer) {

@@ -22,11 +22,10 @@ std::vector<document::Node> rows_of(const std::string& folder,
                                     const std::vector<document::NewFile>& files) {
   std::vector<document::Node> rows;
   for (const document::NewFile& file : files) {
-    rows.push_back(
-        document::MapBuilder()
-            .add("file", document::text_node((std::filesystem::path(folder) / file.name).string()))
-            .add("rows", document::integer_node(std::ranges::count(file.text, '\n') - 1))
-            .build());
+    rows.push_back(document::MapBuilder()
+                       .add("file", (std::filesystem::path(folder) / file.name).string())
+                       .add("rows", std::ranges::count(file.text, '\n') - 1)
+                       .build());
   }
   return rows;
 }

@@ -34,12 +34,8 @@
 namespace ridgeline::verbs {
 namespace {
 
-using document::bool_node;
-using document::integer_node;
 using document::list_node;
 using document::MapBuilder;
-using document::number_node;
-using document::text_node;
 
 /// What its publication says of a network's size, with the source; null where the file has none.
 document::Node published_size(const std::string& name) {
@@ -71,15 +67,14 @@ ChoiceList list_models() {
                          kv / 1024.0,
                          network->max_position.value()),
          .facts = MapBuilder()
-                      .add("hf_id", text_node(network->hf_id))
-                      .add("family", text_node(network->family))
-                      .add("parameters_total", number_node(total))
-                      .add("parameters_active", number_node(active))
-                      .add("weight_bytes",
-                           number_node(model::weight_bytes_per_rank(*network, {}).value()))
-                      .add("kv_bytes_per_token", number_node(kv))
-                      .add("state_bytes_per_sequence", number_node(state))
-                      .add("max_position", integer_node(network->max_position.value()))
+                      .add("hf_id", network->hf_id)
+                      .add("family", network->family)
+                      .add("parameters_total", total)
+                      .add("parameters_active", active)
+                      .add("weight_bytes", model::weight_bytes_per_rank(*network, {}).value())
+                      .add("kv_bytes_per_token", kv)
+                      .add("state_bytes_per_sequence", state)
+                      .add("max_position", network->max_position.value())
                       .add("published", published_size(name))
                       .build()
                       .members()});
@@ -103,25 +98,24 @@ ChoiceList list_gpus() {
                                 gpu->peak_bf16.value() / 1e12,
                                 gpu->datasheet_only ? ", datasheet only" : ""),
          .facts = MapBuilder()
-                      .add("architecture", text_node(gpu->architecture))
-                      .add("peak_bf16_flops_per_s", number_node(gpu->peak_bf16.value()))
-                      .add("peak_fp8_flops_per_s", number_node(gpu->peak_fp8.value()))
-                      .add("peak_int8_flops_per_s", number_node(gpu->peak_int8.value()))
-                      .add("peak_fp4_flops_per_s", number_node(gpu->peak_fp4.value()))
-                      .add("mem_bandwidth_bytes_per_s", number_node(gpu->mem_bandwidth.value()))
-                      .add("memory_bytes", number_node(gpu->memory.value()))
-                      .add("usable_memory_bytes", number_node(gpu->usable_memory.value()))
-                      .add("l2_cache_bytes", number_node(gpu->l2_cache.value()))
-                      .add("num_sms", integer_node(gpu->num_sms))
-                      .add("clock_ghz", number_node(gpu->clock_ghz))
-                      .add("link_bandwidth_bytes_per_s", number_node(gpu->link_bandwidth.value()))
-                      .add("has_nvlink", bool_node(gpu->has_nvlink))
-                      .add("gpus_per_node", integer_node(gpu->gpus_per_node))
-                      .add("link_domain", integer_node(gpu->link_domain))
+                      .add("architecture", gpu->architecture)
+                      .add("peak_bf16_flops_per_s", gpu->peak_bf16.value())
+                      .add("peak_fp8_flops_per_s", gpu->peak_fp8.value())
+                      .add("peak_int8_flops_per_s", gpu->peak_int8.value())
+                      .add("peak_fp4_flops_per_s", gpu->peak_fp4.value())
+                      .add("mem_bandwidth_bytes_per_s", gpu->mem_bandwidth.value())
+                      .add("memory_bytes", gpu->memory.value())
+                      .add("usable_memory_bytes", gpu->usable_memory.value())
+                      .add("l2_cache_bytes", gpu->l2_cache.value())
+                      .add("num_sms", gpu->num_sms)
+                      .add("clock_ghz", gpu->clock_ghz)
+                      .add("link_bandwidth_bytes_per_s", gpu->link_bandwidth.value())
+                      .add("has_nvlink", gpu->has_nvlink)
+                      .add("gpus_per_node", gpu->gpus_per_node)
+                      .add("link_domain", gpu->link_domain)
                       .add("power_watts",
-                           number_node(gpu->power_watts > 0.0 ? std::optional(gpu->power_watts)
-                                                              : std::nullopt))
-                      .add("datasheet_only", bool_node(gpu->datasheet_only))
+                           gpu->power_watts > 0.0 ? std::optional(gpu->power_watts) : std::nullopt)
+                      .add("datasheet_only", gpu->datasheet_only)
                       .build()
                       .members()});
   }
@@ -138,7 +132,7 @@ void add_constants(const latency::roofline::Preset& preset, Choice& choice) {
   MapBuilder numbers;
   for (const auto& key : latency::roofline::constant_keys()) {
     if ((*values).*key.member != 0.0) {
-      numbers.add(std::string(key.name), number_node((*values).*key.member));
+      numbers.add(std::string(key.name), (*values).*key.member);
     }
   }
   if (values->tp_exponent > 0.0) {
@@ -149,7 +143,7 @@ void add_constants(const latency::roofline::Preset& preset, Choice& choice) {
                     values->decode_bandwidth_factor);
   }
   choice.facts = MapBuilder()
-                     .add("constants_set", text_node(preset.constants))
+                     .add("constants_set", preset.constants)
                      .add("constants", numbers.build())
                      .build()
                      .members();
@@ -188,17 +182,17 @@ ChoiceList list_routers() {
     std::vector<document::Node> parameters;
     for (const auto& parameter : router.table()) {
       parameters.push_back(MapBuilder()
-                               .add("name", text_node(parameter.name))
-                               .add("kind", text_node(parameter.kind()))
-                               .add("default", text_node(parameter.default_text()))
-                               .add("help", text_node(parameter.help))
-                               .add("source", text_node(parameter.source))
+                               .add("name", parameter.name)
+                               .add("kind", parameter.kind())
+                               .add("default", parameter.default_text())
+                               .add("help", parameter.help)
+                               .add("source", parameter.source)
                                .build());
     }
     entries.push_back({.name = std::string(router.name),
                        .summary = fmt::format("{}; as {}", router.summary, router.source),
                        .facts = MapBuilder()
-                                    .add("source", text_node(router.source))
+                                    .add("source", router.source)
                                     .add("parameters", list_node(std::move(parameters)))
                                     .build()
                                     .members()});
@@ -214,9 +208,9 @@ ChoiceList list_admission() {
       entries.push_back({.name = std::string(one.name),
                          .summary = fmt::format("{}; as {}", one.summary, one.source),
                          .facts = MapBuilder()
-                                      .add("option", text_node(option))
-                                      .add("source", text_node(one.source))
-                                      .add("simulated", bool_node(one.make != nullptr))
+                                      .add("option", option)
+                                      .add("source", one.source)
+                                      .add("simulated", one.make != nullptr)
                                       .build()
                                       .members()});
     }
@@ -230,10 +224,9 @@ ChoiceList list_admission() {
 ChoiceList list_autoscalers() {
   std::vector<Choice> entries;
   for (const auto& scaler : scaling::scalers()) {
-    entries.push_back(
-        {.name = std::string(scaler.name),
-         .summary = fmt::format("{}; as {}", scaler.summary, scaler.source),
-         .facts = MapBuilder().add("source", text_node(scaler.source)).build().members()});
+    entries.push_back({.name = std::string(scaler.name),
+                       .summary = fmt::format("{}; as {}", scaler.summary, scaler.source),
+                       .facts = MapBuilder().add("source", scaler.source).build().members()});
   }
   return entries;
 }
@@ -241,10 +234,9 @@ ChoiceList list_autoscalers() {
 ChoiceList list_presets() {
   std::vector<Choice> entries;
   for (const auto& preset : workload::workload_presets()) {
-    entries.push_back(
-        {.name = std::string(preset.name),
-         .summary = fmt::format("{}; from {}", preset.summary, preset.source),
-         .facts = MapBuilder().add("source", text_node(preset.source)).build().members()});
+    entries.push_back({.name = std::string(preset.name),
+                       .summary = fmt::format("{}; from {}", preset.summary, preset.source),
+                       .facts = MapBuilder().add("source", preset.source).build().members()});
   }
   return entries;
 }
@@ -339,7 +331,7 @@ document::Node choices_tree(const std::vector<Choice>& choices) {
   items.reserve(choices.size());
   for (const auto& entry : choices) {
     MapBuilder item;
-    item.add("name", text_node(entry.name)).add("summary", text_node(entry.summary));
+    item.add("name", entry.name).add("summary", entry.summary);
     for (const document::Node::Member& fact : entry.facts) {
       item.add(fact.key, fact.value);
     }

@@ -83,7 +83,7 @@ document::Node networks_tree(const std::vector<model::FoundNetwork>& networks) {
     const model::ModelSpec none;
     const model::ModelSpec& network = read ? *found.network : none;
     MapBuilder item;
-    item.add("name", text_node(found.name))
+    item.add("name", found.name)
         .add("refused", read ? document::Node() : text_node(reason(found)))
         .add("family", read ? text_node(network.family) : document::Node());
     item.add("parameters_total", number(read, read ? model::total_parameters(network) : 0.0))

@@ -21,7 +21,6 @@ namespace ridgeline::verbs {
 namespace {
 
 using document::MapBuilder;
-using document::text_node;
 
 constexpr std::int64_t kMillion = 1'000'000;
 constexpr std::string_view kWorks = "works";
@@ -34,11 +33,7 @@ Choice item(std::string_view name,
             std::string_view command) {
   return {.name = std::string(name),
           .summary = fmt::format("{}: {}", status, what),
-          .facts = MapBuilder()
-                       .add("status", text_node(status))
-                       .add("command", text_node(command))
-                       .build()
-                       .members()};
+          .facts = MapBuilder().add("status", status).add("command", command).build().members()};
 }
 
 /// Names that begin with one of the words.

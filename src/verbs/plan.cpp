@@ -263,9 +263,7 @@ core::Result<Reply> plan_of_classes(const PlanJob& job,
   const plan::PlanRunInfo info{
       .wall_time_s = clock.seconds(), .core_seconds = core_seconds(), .jobs = job.jobs};
   Reply reply = reply_with([answer, info, files] { return plan::mix_tree(*answer, info, files); });
-  reply.views["table"] = [answer, files](const report::TextStyle& style) {
-    return mix_table(*answer, style, files);
-  };
+  add_views(reply, reply.tree, mix_sheet);
   reply.code = !errors.empty()           ? exit_code(errors)
                : answer->partial         ? host.stopped()
                : answer->failure.empty() ? 0
@@ -287,7 +285,7 @@ Reply only_text(const Request& request, const Reply::View& text) {
   if (request.is_words()) {
     return {.views = {{"table", text}}, .is_aside = true};
   }
-  return answer_of(document::MapBuilder().add("text", document::text_node(text({}))).build());
+  return answer_of(document::MapBuilder().add("text", text({})).build());
 }
 
 core::Result<Reply> explained(const Found<plan::Answer>& answer,

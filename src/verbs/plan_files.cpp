@@ -48,15 +48,15 @@ void predict(const Predicted& predicted, const plan::Targets& targets, deploy::I
                                   report::significant(result.value_ms->value),
                                   report::significant(result.value_ms->lo),
                                   report::significant(result.value_ms->hi)));
-      tree.add(target, document::number_node(result.value_ms->value));
+      tree.add(target, result.value_ms->value);
     }
   }
   if (predicted.bound.empty()) {
     lines.push_back(fmt::format("  sure to suffice with {:.0f} %", predicted.p_feasible * 100.0));
-    tree.add("p_feasible", document::number_node(predicted.p_feasible));
+    tree.add("p_feasible", predicted.p_feasible);
   } else {
     lines.push_back("  at best: " + predicted.bound);
-    tree.add("bound", document::text_node(predicted.bound));
+    tree.add("bound", predicted.bound);
   }
   input.predicted = std::move(lines);
   input.prediction = tree.build();
@@ -206,11 +206,15 @@ core::Result<Saved> deployments_of(const plan::Answer& answer, const PlanTargets
 
 core::Result<Saved> files_of_pools(const plan::MixAnswer& answer, const PlanTargets& targets) {
   Saved saved;
+  std::vector<std::string> classes;
+  for (const auto& one : answer.question.classes) {
+    classes.push_back(one.name);
+  }
   for (std::size_t i = 0; i < answer.pools.size(); ++i) {
     const plan::MixPool& pool = answer.pools[i];
     deploy::Input input{.resolved = *pool.resolved, .ridgeline = std::string(core::version())};
     predict({.load = fmt::format(
-                 "{} req/s, {}", report::significant(pool.rate), served_text(answer, pool)),
+                 "{} req/s, {}", report::significant(pool.rate), served_text(pool.shares, classes)),
              .results = pool.targets,
              .p_feasible = pool.p_feasible,
              .bound = answer.candidates[pool.candidate].bound},

@@ -1,9 +1,8 @@
 #include "verbs/plan_mix_view.hpp"
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,160 +10,175 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/result.hpp"
 #include "document/document.hpp"
 #include "document/node_builder.hpp"
-#include "metrics/slo.hpp"
-#include "plan/cost.hpp"
-#include "plan/target.hpp"
+#include "document/node_path.hpp"
+#include "report/chart/figure.hpp"
 #include "report/format.hpp"
-#include "report/table/grid.hpp"
-#include "report/text_lines.hpp"
-#include "report/warning_lines.hpp"
+#include "report/html_page.hpp"
+#include "report/table/sheet.hpp"
+#include "report/table/table.hpp"
 
 namespace ridgeline::verbs {
 namespace {
 
-using plan::MixAnswer;
-using plan::MixCandidate;
-using plan::MixPool;
+using document::MapBuilder;
+using document::Node;
+using report::text_at;
+using report::figures::number_at;
 
-bool counts_gpus(const MixAnswer& answer) {
-  return answer.question.objectives.front() == plan::Objective::kGpus;
+bool counts_gpus(const Node& tree) {
+  return text_at(tree, "question.objective") == "gpus";
 }
 
-std::string cost_text(const MixAnswer& answer, double cost) {
-  return counts_gpus(answer) ? fmt::format("{:.0f} GPUs", cost) : fmt::format("{:.2f} USD/h", cost);
+std::string cost_text(const Node& tree, double cost) {
+  return counts_gpus(tree) ? fmt::format("{:.0f} GPUs", cost) : fmt::format("{:.2f} USD/h", cost);
 }
 
-std::string replicas_text(std::int64_t replicas, const std::string& label, bool ascii) {
-  return fmt::format("{} {} {}", replicas, ascii ? "x" : "×", label);
+/// "2 × h100 TP2"
+std::string replicas_text(const Node& some) {
+  return fmt::format("{:.0f} × {}", number_at(some, "replicas"), text_at(some, "deployment"));
 }
 
-std::string mix_headline(const MixAnswer& answer, bool ascii) {
+std::vector<std::string> texts_of(const report::Rows& rows) {
+  std::vector<std::string> texts;
+  for (const Node* const row : rows) {
+    texts.push_back(row->as_string());
+  }
+  return texts;
+}
+
+std::vector<std::string> class_names(const Node& tree) {
+  std::vector<std::string> names;
+  for (const Node* const one : report::rows_at(tree, "question.classes")) {
+    names.push_back(text_at(*one, "name"));
+  }
+  return names;
+}
+
+std::string headline_of(const Node& tree) {
   std::vector<std::string> classes;
-  for (std::size_t c = 0; c < answer.rates.size(); ++c) {
+  for (const Node* const one : report::rows_at(tree, "question.classes")) {
     classes.push_back(
-        fmt::format("{} {:.4g} req/s", answer.question.classes[c].name, answer.rates[c]));
+        fmt::format("{} {:.4g} req/s", text_at(*one, "name"), number_at(*one, "rate_rps")));
   }
-  std::vector<std::string> targets;
-  for (const plan::Target& target : answer.question.slo.targets) {
-    targets.push_back(target.text());
-  }
-  return fmt::format("{}; {}; {} at {} {:.3g} %",
+  return fmt::format("{}; {}; {} at ≥ {:.3g} %",
                      fmt::join(classes, ", "),
-                     fmt::join(targets, ", "),
-                     counts_gpus(answer) ? "fewest GPUs" : "least USD/h",
-                     ascii ? ">=" : "≥",
-                     answer.question.confidence * 100.0);
+                     fmt::join(texts_of(report::rows_at(tree, "question.slo")), ", "),
+                     counts_gpus(tree) ? "fewest GPUs" : "least USD/h",
+                     number_at(tree, "question.confidence") * 100.0);
 }
 
-std::string mix_grid(const MixAnswer& answer, const report::TextStyle& style) {
-  std::vector<report::Grid::Column> columns = {{.title = ""},
-                                               {.title = "pool", .left = true},
-                                               {.title = "GPUs"},
-                                               {.title = counts_gpus(answer) ? "" : "USD/h"},
-                                               {.title = "serves", .left = true},
-                                               {.title = "req/s"}};
-  for (const plan::Target& target : answer.question.slo.targets) {
-    columns.push_back(
-        {.title =
-             target.is_attainment
-                 ? "over"
-                 : fmt::format("{} {}",
-                               metrics::kStatisticNames[static_cast<std::size_t>(target.statistic)],
-                               target.name())});
+report::TableView pools_view(const Node& tree) {
+  report::TableView view{
+      .missing = "",
+      .columns = {{.title = "", .path = "place", .right = true},
+                  {.title = "pool", .path = "pool", .shrink = 1},
+                  {.title = "GPUs", .path = "gpus", .format = report::Format::kFixed0}}};
+  const auto add = [&](std::string title, std::string path) {
+    view.columns.push_back({.title = std::move(title), .path = std::move(path), .right = true});
+  };
+  add(counts_gpus(tree) ? "" : "USD/h", "usd_per_hour");
+  view.columns.push_back({.title = "serves", .path = "serves", .shrink = 2});
+  add("req/s", "rate");
+  const std::vector<std::string> targets = texts_of(report::rows_at(tree, "question.slo"));
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const std::size_t limit = targets[i].find(" <= ");
+    add(limit == std::string::npos ? "over" : targets[i].substr(0, limit),
+        fmt::format("target {}", i + 1));
   }
-  columns.push_back({.title = "sure"});
-  report::Grid grid(std::move(columns));
-  for (std::size_t i = 0; i < answer.pools.size(); ++i) {
-    const MixPool& pool = answer.pools[i];
-    const MixCandidate& candidate = answer.candidates[pool.candidate];
-    std::vector<std::string> cells = {
-        fmt::format("{}", i + 1),
-        replicas_text(pool.replicas, candidate.label, style.ascii),
-        fmt::format("{}", pool.replicas * candidate.gpus),
-        counts_gpus(answer)
-            ? ""
-            : fmt::format("{:.2f}", static_cast<double>(pool.replicas) * candidate.cost),
-        served_text(answer, pool),
-        report::significant(pool.rate)};
-    for (const plan::TargetResult& result : pool.targets) {
-      cells.push_back(result.value_ms
-                          ? fmt::format("{} ms", report::significant(result.value_ms->value))
-                          : report::percent(result.exceed_share));
+  add("sure", "sure");
+  return view;
+}
+
+std::vector<Node> pool_rows(const Node& tree) {
+  const std::vector<std::string> classes = class_names(tree);
+  std::vector<Node> rows;
+  for (const Node* const pool : report::rows_at(tree, "mix.pools")) {
+    MapBuilder row;
+    row.add("place", fmt::format("{}", rows.size() + 1))
+        .add("pool", replicas_text(*pool))
+        .add("gpus", node_at(*pool, "gpus"))
+        .add("usd_per_hour",
+             counts_gpus(tree) ? std::string() : fmt::format("{:.2f}", number_at(*pool, "cost")))
+        .add("serves", served_text(report::figures::numbers_at(*pool, "shares"), classes))
+        .add("rate", report::significant(number_at(*pool, "rate_rps")));
+    const report::Rows results = report::rows_at(*pool, "slo");
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const Node& value = node_at(*results[i], "value");
+      row.add(fmt::format("target {}", i + 1),
+              value.is_null() ? report::percent(number_at(*results[i], "exceed_share"))
+                              : fmt::format("{} ms", report::significant(value.as_real())));
     }
-    cells.resize(6 + answer.question.slo.targets.size());
-    cells.push_back(candidate.bound.empty() ? fmt::format("{:.0f} %", pool.p_feasible * 100.0)
-                                            : "at best");
-    grid.add(std::move(cells));
+    row.add("sure",
+            node_at(*pool, "bound").is_null()
+                ? fmt::format("{:.0f} %", number_at(*pool, "p_feasible") * 100.0)
+                : "at best");
+    rows.push_back(row);
   }
-  constexpr std::array<std::size_t, 2> kShrinkable = {1, 4};
-  return grid.render(style, kShrinkable);
+  return rows;
+}
+
+/// What the mix costs, what one deployment for all classes would, and which pools are bounds.
+void add_costs(const Node& tree, report::Sheet& sheet) {
+  std::string compared = fmt::format("mix {}", cost_text(tree, number_at(tree, "mix.cost")));
+  if (const Node& alone = node_at(tree, "mix.alone"); !alone.is_null()) {
+    compared += fmt::format("; one deployment for all classes, by the same estimate: {}, {}",
+                            replicas_text(alone),
+                            cost_text(tree, number_at(alone, "cost")));
+  }
+  sheet.sentence(std::move(compared));
+  const report::Rows pools = report::rows_at(tree, "mix.pools");
+  for (std::size_t i = 0; i < pools.size(); ++i) {
+    if (const std::string bound = text_at(*pools[i], "bound"); !bound.empty()) {
+      sheet.sentence(fmt::format("pool {} at best: {}", i + 1, bound));
+    }
+  }
 }
 
 }  // namespace
 
-std::string served_text(const MixAnswer& answer, const MixPool& pool) {
+std::string served_text(const std::vector<double>& shares,
+                        const std::vector<std::string>& classes) {
   std::vector<std::string> serves;
-  for (std::size_t c = 0; c < pool.shares.size(); ++c) {
-    if (pool.shares[c] > 0.0) {
-      serves.push_back(
-          fmt::format("{:.0f} % of {}", pool.shares[c] * 100.0, answer.question.classes[c].name));
+  for (std::size_t c = 0; c < shares.size(); ++c) {
+    if (shares[c] > 0.0) {
+      serves.push_back(fmt::format("{:.0f} % of {}", shares[c] * 100.0, classes[c]));
     }
   }
   return fmt::format("{}", fmt::join(serves, ", "));
 }
 
-std::string mix_table(const MixAnswer& answer,
-                      const report::TextStyle& style,
-                      const std::vector<std::string>& files) {
-  report::LineLayout layout = report::sentence_layout(style);
-  layout.separator = " ";
-  std::string text =
-      report::wrapped("", report::words(mix_headline(answer, style.ascii)), layout) + "\n";
-  if (answer.partial) {
-    return text + "Interrupted before the mix was certified.\n";
+report::Sheet mix_sheet(const Node& tree) {
+  report::Sheet sheet("Mix");
+  sheet.sentence(headline_of(tree)).gap();
+  if (node_at(tree, "partial").describe() == "true") {
+    sheet.row("Interrupted before the mix was certified.");
+    return sheet;
   }
-  if (!answer.pools.empty()) {
-    text += mix_grid(answer, style) + "\n";
+  if (std::vector<Node> rows = pool_rows(tree); !rows.empty()) {
+    sheet.table(pools_view(tree), std::move(rows)).gap();
   }
-  if (!answer.failure.empty()) {
-    text += report::wrapped("", report::words(answer.failure), layout);
+  if (const std::string failure = text_at(tree, "mix.failure"); !failure.empty()) {
+    sheet.sentence(failure);
   } else {
-    std::string compared = fmt::format("mix {}", cost_text(answer, answer.cost));
-    if (answer.alone) {
-      compared += fmt::format("; one deployment for all classes, by the same estimate: {}, {}",
-                              replicas_text(answer.alone->replicas,
-                                            answer.candidates[answer.alone->candidate].label,
-                                            style.ascii),
-                              cost_text(answer, answer.alone->cost));
-    }
-    text += report::wrapped("", report::words(compared), layout);
-    for (std::size_t i = 0; i < answer.pools.size(); ++i) {
-      const std::string& bound = answer.candidates[answer.pools[i].candidate].bound;
-      if (!bound.empty()) {
-        text += report::wrapped(
-            "", report::words(fmt::format("pool {} at best: {}", i + 1, bound)), layout);
-      }
-    }
+    add_costs(tree, sheet);
   }
-  text += report::wrapped(
-      "",
-      report::words(fmt::format(
-          "{} compared, {} simulated",
-          report::counted(static_cast<std::int64_t>(answer.candidates.size()), "deployment"),
-          report::counted(answer.requests_simulated, "request"))),
-      layout);
+  sheet.sentence(
+      fmt::format("{} compared, {} simulated",
+                  report::counted(std::ssize(report::rows_at(tree, "candidates")), "deployment"),
+                  report::counted(static_cast<std::int64_t>(number_at(tree, "requests_simulated")),
+                                  "request")));
+  const report::Rows files = report::rows_at(tree, "mix.files");
   if (!files.empty()) {
-    text += "\n";
-    for (const std::string& file : files) {
-      text += report::printable(file, style.ascii) + "\n";
-    }
+    sheet.gap();
   }
-  if (!answer.warnings.empty()) {
-    text += "\n" + report::warning_lines(answer.warnings, style);
+  for (const std::string& file : texts_of(files)) {
+    sheet.row(file);
   }
-  return text;
+  const core::Warnings warnings = document::warnings_of(node_at(tree, "warnings"));
+  return std::move(warnings.empty() ? sheet : sheet.gap().warnings(warnings));
 }
 
 }  // namespace ridgeline::verbs

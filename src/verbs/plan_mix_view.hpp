@@ -3,19 +3,17 @@
 #include <string>
 #include <vector>
 
-#include "plan/mix_plan.hpp"
-#include "report/palette.hpp"
-#include "verbs/plan_view.hpp"
+#include "document/document.hpp"
+#include "report/table/sheet.hpp"
 
 namespace ridgeline::verbs {
 
-/// A mix on one screen: its pools, what each serves and how sure that is, and what one deployment
-/// for all classes would cost, and the files that were written.
-[[nodiscard]] std::string mix_table(const plan::MixAnswer& answer,
-                                    const report::TextStyle& style,
-                                    const std::vector<std::string>& files = {});
+/// A mix, from plan::mix_tree(): its pools, what each serves and how sure that is, what one
+/// deployment for all classes would cost, and the files that were written.
+[[nodiscard]] report::Sheet mix_sheet(const document::Node& tree);
 
 /// What a pool of a mix serves, as "100 % of chat, 20 % of documents".
-[[nodiscard]] std::string served_text(const plan::MixAnswer& answer, const plan::MixPool& pool);
+[[nodiscard]] std::string served_text(const std::vector<double>& shares,
+                                      const std::vector<std::string>& classes);
 
 }  // namespace ridgeline::verbs

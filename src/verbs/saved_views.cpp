@@ -12,6 +12,7 @@
 #include "report/table/sheet.hpp"
 #include "report/table/table.hpp"
 #include "verbs/calibrate_view.hpp"
+#include "verbs/plan_mix_view.hpp"
 #include "verbs/plan_view.hpp"
 #include "verbs/step_view.hpp"
 #include "verbs/steps_view.hpp"
@@ -23,14 +24,10 @@ namespace {
 
 using document::Node;
 
-std::string show_plan(const Node& tree,
-                      std::string_view /*format*/,
-                      const report::TextStyle& /*style*/) {
-  return report::plan_page(tree);
-}
-std::string show_answer(const Node& tree, std::string_view format, const report::TextStyle& style) {
+template <report::Sheet (*kSheet)(const Node&)>
+std::string show_plan(const Node& tree, std::string_view format, const report::TextStyle& style) {
   return format == "html" ? report::plan_page(tree)
-                          : plan_sheet(tree).render(report::face_of(format), style);
+                          : kSheet(tree).render(report::face_of(format), style);
 }
 std::string show_validation(const Node& tree,
                             std::string_view format,
@@ -48,13 +45,12 @@ struct KnownView {
   SavedView view;
 };
 const std::vector<std::string_view> kTexts = {"table", "markdown", "html", "csv"};
+const std::vector<std::string_view> kPages = {"html", "table", "markdown", "csv"};
 const std::array<KnownView, 7> kViews = {
     {{.keys = {"candidates", "ranking"},
-      .view = {.kind = "a plan",
-               .formats = {"html", "table", "markdown", "csv"},
-               .show = show_answer}},
+      .view = {.kind = "a plan", .formats = kPages, .show = show_plan<plan_sheet>}},
      {.keys = {"candidates", "mix"},
-      .view = {.kind = "a plan", .formats = {"html"}, .show = show_plan}},
+      .view = {.kind = "a plan", .formats = kPages, .show = show_plan<mix_sheet>}},
      {.keys = {"rate_over_time", "block_reuse"},
       .view = {.kind = "a trace", .formats = kTexts, .show = show<trace_sheet>}},
      {.keys = {"parts", "hidden", "step_us"},
@@ -64,9 +60,7 @@ const std::array<KnownView, 7> kViews = {
      {.keys = {"fitted", "unused_records"},
       .view = {.kind = "a calibration", .formats = kTexts, .show = show<calibration_sheet>}},
      {.keys = {"counts", "scores", "records"},
-      .view = {.kind = "a validation",
-               .formats = {"html", "table", "markdown", "csv"},
-               .show = show_validation}}}};
+      .view = {.kind = "a validation", .formats = kPages, .show = show_validation}}}};
 
 }  // namespace
 

@@ -135,13 +135,13 @@ core::Result<Reply> sweep_points(Request& request, Host& host) {
   }
   const bool is_partial = static_cast<std::int64_t>(points.size()) < job->sweep.size();
   document::MapBuilder tree;
-  tree.add("schema_version", document::integer_node(1))
-      .add("digest", document::text_node(job->sweep.digest(job->measure.settings)))
-      .add("measure", document::text_node(job->sweep.measure()))
-      .add("size", document::integer_node(job->sweep.size()))
+  tree.add("schema_version", 1)
+      .add("digest", job->sweep.digest(job->measure.settings))
+      .add("measure", job->sweep.measure())
+      .add("size", job->sweep.size())
       .add("points", document::list_node(std::move(points)));
   if (is_partial) {
-    tree.add("partial", document::bool_node(true));
+    tree.add("partial", true);
   }
   Reply reply = answer_of(tree.build());
   reply.code = is_partial ? host.stopped() : code_of(by_status);

@@ -46,8 +46,8 @@ Node cells_tree(const SettledClaim& found) {
     columns.push_back(text_node(column));
   }
   return MapBuilder()
-      .add("printed", integer_node(found.cells))
-      .add("equal", integer_node(found.equal_cells))
+      .add("printed", found.cells)
+      .add("equal", found.equal_cells)
       .add("columns", list_node(std::move(columns)))
       .add("published_rows", list_node(found.claim->table->rows))
       .add("computed_rows", list_node(found.rows))
@@ -57,14 +57,14 @@ Node cells_tree(const SettledClaim& found) {
 Node claim_tree(const SettledClaim& found) {
   const Claim& claim = *found.claim;
   return MapBuilder()
-      .add("id", text_node(claim.id))
-      .add("kind", text_node(studies::name(claim.kind)))
-      .add("said", text_node(claim.said))
+      .add("id", claim.id)
+      .add("kind", studies::name(claim.kind))
+      .add("said", claim.said)
       .add("value", claim.value)
       .add("derived", claim.derived)
       .add("computed", optional_text(found.computed))
-      .add("status", text_node(studies::name(found.status)))
-      .add("expected", text_node(studies::name(claim.expected)))
+      .add("status", studies::name(found.status))
+      .add("expected", studies::name(claim.expected))
       .add("needs", needs_tree(claim))
       .add("command", claim.command.empty() ? Node() : text_node(typed_command(claim)))
       .add("at", optional_text(claim.at))
@@ -94,9 +94,9 @@ Node ledger_tree(const studies::Settlement& settled) {
       equal += claim.equal_cells;
     }
     rows.push_back(MapBuilder()
-                       .add("id", text_node(row.row->id))
-                       .add("document", text_node(row.row->document))
-                       .add("section", text_node(row.row->section))
+                       .add("id", row.row->id)
+                       .add("document", row.row->document)
+                       .add("section", row.row->section)
                        .add("claims", list_node(std::move(claims)))
                        .build());
   }
@@ -105,10 +105,10 @@ Node ledger_tree(const studies::Settlement& settled) {
     surprises.push_back(text_node(claim->claim->id));
   }
   return MapBuilder()
-      .add("schema_version", integer_node(kLedgerSchemaVersion))
+      .add("schema_version", kLedgerSchemaVersion)
       .add("statuses", statuses.build())
-      .add("cells", integer_node(cells))
-      .add("cells_equal", integer_node(equal))
+      .add("cells", cells)
+      .add("cells_equal", equal)
       .add("unexpected", list_node(std::move(surprises)))
       .add("rows", list_node(std::move(rows)))
       .build();

@@ -36,9 +36,8 @@ std::vector<ClientFile> open_client_files(const Arguments& arguments, core::Erro
   for (const auto& word : arguments.values("client-results")) {
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos || equals + 1 == word.size()) {
-      errors.push_back({.field = "--client-results",
-                        .message = fmt::format("found '{}', expected CLIENT=FILE", word),
-                        .where = {.file = "command line"}});
+      errors.push_back(
+          usage_error("--client-results", fmt::format("found '{}', expected CLIENT=FILE", word)));
       continue;
     }
     const auto format = verbs::find_client_format(word.substr(0, equals));

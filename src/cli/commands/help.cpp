@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/arguments.hpp"
 #include "cli/commands/verbs.hpp"
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
@@ -45,10 +46,9 @@ ExitCode help_command(Words words) {
   }
   const auto near = document::nearest(topic, topics);
   return give_up(
-      {{.field = "help",
-        .message = fmt::format("found \"{}\", expected one of: {}", topic, fmt::join(topics, ", ")),
-        .where = {.file = "command line"},
-        .hint = near ? fmt::format("did you mean '{}'?", *near) : ""}},
+      {usage_error("help",
+                   fmt::format("found \"{}\", expected one of: {}", topic, fmt::join(topics, ", ")),
+                   near ? fmt::format("did you mean '{}'?", *near) : "")},
       manners);
 }
 

@@ -39,10 +39,9 @@ ExitCode kernels_command(Words words) {
   const std::string typed = arguments.positionals.empty() ? "" : arguments.positionals.front();
   const auto near = document::nearest(typed, names);
   return give_up(
-      {{.field = "kernels",
-        .message = fmt::format("found \"{}\", expected one of: {}", typed, fmt::join(names, ", ")),
-        .where = {.file = "command line"},
-        .hint = near ? fmt::format("did you mean '{}'?", *near) : "ridgeline kernels --help"}},
+      {usage_error("kernels",
+                   fmt::format("found \"{}\", expected one of: {}", typed, fmt::join(names, ", ")),
+                   near ? fmt::format("did you mean '{}'?", *near) : "ridgeline kernels --help")},
       manners);
 }
 

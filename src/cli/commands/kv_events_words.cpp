@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/arguments.hpp"
 #include "core/result.hpp"
 #include "document/document.hpp"
 #include "document/reader.hpp"
@@ -37,10 +38,8 @@ class ConfigReader {
 
  private:
   void refuse(std::string_view key, std::string message, std::string hint = {}) {
-    errors_.push_back({.field = fmt::format("--kv-events-config.{}", key),
-                       .message = std::move(message),
-                       .where = {.file = "command line"},
-                       .hint = std::move(hint)});
+    errors_.push_back(usage_error(
+        fmt::format("--kv-events-config.{}", key), std::move(message), std::move(hint)));
   }
 
   void number(std::string_view key, const Node& value, std::int64_t& to) {
@@ -103,11 +102,9 @@ class ConfigReader {
 core::Result<std::optional<serve::KvEventsConfig>> read_kv_events(std::string_view json) {
   const auto parsed = document::parse_json(json, "--kv-events-config");
   if (!parsed || !parsed->is_map()) {
-    return core::fail(
-        core::Error{.field = "--kv-events-config",
-                    .message = fmt::format("found '{}', expected an object in JSON", json),
-                    .where = {.file = "command line"},
-                    .hint = R"('{"enable_kv_cache_events": true, "publisher": "zmq"}')"});
+    return core::fail(usage_error("--kv-events-config",
+                                  fmt::format("found '{}', expected an object in JSON", json),
+                                  R"('{"enable_kv_cache_events": true, "publisher": "zmq"}')"));
   }
   return ConfigReader().read(*parsed);
 }

@@ -112,20 +112,17 @@ class RecordFile {
     }
     std::error_code failure;
     if (!whole_bytes && std::filesystem::exists(path, failure)) {
-      return core::fail(core::Error{
-          .field = "--output",
-          .message = fmt::format("'{}' exists, and a measurement is not made twice", path),
-          .where = {.file = "command line"},
-          .hint = "another name; or --resume, if it is the record of this run's first part"});
+      return core::fail(
+          usage_error("--output",
+                      fmt::format("'{}' exists, and a measurement is not made twice", path),
+                      "another name; or --resume, if it is the record of this run's first part"));
     }
     if (whole_bytes) {
       std::filesystem::resize_file(path, *whole_bytes, failure);
     }
     file_.open(path, std::ios::binary | std::ios::app);
     if (failure || !file_) {
-      return core::fail(core::Error{.field = "--output",
-                                    .message = fmt::format("'{}' cannot be written", path),
-                                    .where = {.file = "command line"}});
+      return core::fail(usage_error("--output", fmt::format("'{}' cannot be written", path)));
     }
     path_ = path;
     return {};
@@ -210,11 +207,10 @@ class Measurement {
     sent_ = *std::move(sent);
     if (sent_.source->prompts_hold_answers() &&
         words_->options.prompts.form == observe::PromptForm::kTokens) {
-      return core::fail(core::Error{
-          .field = "--prompt",
-          .message = "the workload's prompts quote answers, whose token ids servers do not tell",
-          .where = {.file = "command line"},
-          .hint = "--prompt words"});
+      return core::fail(
+          usage_error("--prompt",
+                      "the workload's prompts quote answers, whose token ids servers do not tell",
+                      "--prompt words"));
     }
     return {};
   }
@@ -228,14 +224,13 @@ class Measurement {
       return core::fail(earlier.error());
     }
     if (earlier->workload_digest != sent_.digest) {
-      return core::fail(core::Error{
-          .field = "--resume",
-          .message = fmt::format("'{}' is of the workload {}, expected {}, as these flags say",
-                                 words_->record,
-                                 earlier->workload_digest,
-                                 sent_.digest),
-          .where = {.file = "command line"},
-          .hint = "the flags and the seed of the first part"});
+      return core::fail(
+          usage_error("--resume",
+                      fmt::format("'{}' is of the workload {}, expected {}, as these flags say",
+                                  words_->record,
+                                  earlier->workload_digest,
+                                  sent_.digest),
+                      "the flags and the seed of the first part"));
     }
     if (auto twin = sent_.workload.open(); twin) {
       earlier->forget_unfinished_sessions(**twin);
@@ -288,10 +283,8 @@ class Measurement {
     prompts.model = words_->served_model;
     if (prompts.model.empty()) {
       if (server_.models.empty()) {
-        return core::fail(core::Error{.field = words_->target.text,
-                                      .message = "/v1/models names no model",
-                                      .where = {.file = "command line"},
-                                      .hint = "--served-model-name NAME"});
+        return core::fail(usage_error(
+            words_->target.text, "/v1/models names no model", "--served-model-name NAME"));
       }
       prompts.model = server_.models.front();
     }

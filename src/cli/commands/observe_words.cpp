@@ -42,10 +42,7 @@ constexpr std::size_t kMostKeyBytes = 4096;
 constexpr std::int64_t kMostWarmUp = 1'000'000'000;
 
 core::Error flag_error(std::string_view flag, std::string message, std::string hint = {}) {
-  return {.field = fmt::format("--{}", flag),
-          .message = std::move(message),
-          .where = {.file = "command line"},
-          .hint = std::move(hint)};
+  return usage_error(fmt::format("--{}", flag), std::move(message), std::move(hint));
 }
 
 /// Connections that this process may open at once, with the soft limit raised to the hard one.
@@ -101,9 +98,10 @@ class Reader {
  private:
   void target() {
     if (arguments_.positionals.empty()) {
-      errors_.push_back({.message = "found no server, expected its URL",
-                         .where = {.file = "command line"},
-                         .hint = "ridgeline observe http://127.0.0.1:8000 --request-rate 2 ..."});
+      errors_.push_back(
+          usage_error("",
+                      "found no server, expected its URL",
+                      "ridgeline observe http://127.0.0.1:8000 --request-rate 2 ..."));
       return;
     }
     auto target = observe::parse_target(arguments_.positionals.front());

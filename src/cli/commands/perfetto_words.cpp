@@ -66,10 +66,9 @@ core::Result<sim::PerfettoOptions> perfetto_options(const Arguments& arguments) 
   core::Errors errors;
   for (const std::string_view flag : {"perfetto-window", "perfetto-max-events"}) {
     if (arguments.has(flag) && !arguments.has("perfetto-out")) {
-      errors.push_back({.field = fmt::format("--{}", flag),
-                        .message = "there is no trace that it is of",
-                        .where = {.file = "command line"},
-                        .hint = "--perfetto-out run.pftrace"});
+      errors.push_back(usage_error(fmt::format("--{}", flag),
+                                   "there is no trace that it is of",
+                                   "--perfetto-out run.pftrace"));
     }
   }
   if (const GivenFlag* const flag = arguments.find("perfetto-window")) {

@@ -123,10 +123,7 @@ core::Result<void> RunFiles::open(const verbs::Run& run) {
 
 core::Result<void> RunFiles::check() const {
   const auto refuse = [&](std::string_view flag, std::string message, std::string hint) {
-    return core::fail(core::Error{.field = fmt::format("--{}", flag),
-                                  .message = std::move(message),
-                                  .where = {.file = "command line"},
-                                  .hint = std::move(hint)});
+    return core::fail(usage_error(fmt::format("--{}", flag), std::move(message), std::move(hint)));
   };
   if (arguments_.has("steps-out") && sim::num_places(resolved_) > 1) {
     return refuse("steps-out", "the log would mix the steps of all instances", "--instances 1");

@@ -56,12 +56,11 @@ core::Result<std::int64_t> split_fleet(scenario::LoadedScenario& loaded) {
                         !cluster.autoscaling.name && !cluster.faults;
   if (!is_plain || count > kMost) {
     return core::fail(
-        {.field = "--listen",
-         .message = fmt::format("each: expected at most {} instances that are alike, without "
+        usage_error("--listen",
+                    fmt::format("each: expected at most {} instances that are alike, without "
                                 "pools, prefill instances, autoscaling or faults",
                                 kMost),
-         .where = {.file = "command line"},
-         .hint = "--listen one, or one server for each kind"});
+                    "--listen one, or one server for each kind"));
   }
   cluster = scenario::ClusterSection();
   return count;
@@ -186,9 +185,7 @@ core::Result<std::int64_t> listeners(const Arguments& arguments, scenario::Loade
     return 1;
   }
   if (arguments.has("uds")) {
-    return core::fail({.field = "--listen",
-                       .message = "each: expected ports, found --uds",
-                       .where = {.file = "command line"}});
+    return core::fail(usage_error("--listen", "each: expected ports, found --uds"));
   }
   return split_fleet(loaded);
 }

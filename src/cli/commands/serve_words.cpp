@@ -67,10 +67,7 @@ class SettingsReader {
 
  private:
   void refuse(std::string_view flag, std::string message, std::string hint = {}) {
-    errors_.push_back({.field = fmt::format("--{}", flag),
-                       .message = std::move(message),
-                       .where = {.file = "command line"},
-                       .hint = std::move(hint)});
+    errors_.push_back(usage_error(fmt::format("--{}", flag), std::move(message), std::move(hint)));
   }
 
   void refuse_tls() {

@@ -123,13 +123,6 @@ class RunHost final : public TerminalHost {
   report::TextStyle style_;
 };
 
-core::Error misuse(std::string flag, std::string message, std::string hint) {
-  return {.field = std::move(flag),
-          .message = std::move(message),
-          .where = {.file = "command line"},
-          .hint = std::move(hint)};
-}
-
 WatchedRun simulate(const verbs::Verb& verb, const Arguments& given, const Manners& manners) {
   Arguments arguments = given;
   take_saved_result(arguments);
@@ -139,7 +132,8 @@ WatchedRun simulate(const verbs::Verb& verb, const Arguments& given, const Manne
   }
   verbs::Request request = request_of(verb, arguments);
   if (arguments.has("plot") && manners.format != "table" && manners.format != kQuiet) {
-    request.add(misuse("--plot", "stands below the table, which is not shown", "--format table"));
+    request.add(
+        usage_error("--plot", "stands below the table, which is not shown", "--format table"));
   }
   const auto reply = verb.run(request, host);
   WatchedRun run{.code = host.show(reply)};
@@ -156,14 +150,15 @@ ExitCode watch_simulation(const verbs::Verb& verb,
                           const Arguments& arguments,
                           const Manners& manners) {
   if (arguments.positionals.size() != 1 || arguments.positionals.front() == "-") {
-    return give_up({misuse("--watch",
-                           "needs the file of a scenario to watch",
-                           "ridgeline run scenario.yaml --watch")},
+    return give_up({usage_error("--watch",
+                                "needs the file of a scenario to watch",
+                                "ridgeline run scenario.yaml --watch")},
                    manners);
   }
   if (manners.format != "table") {
-    return give_up({misuse("--watch", "shows tables and what changes in them", "--format table")},
-                   manners);
+    return give_up(
+        {usage_error("--watch", "shows tables and what changes in them", "--format table")},
+        manners);
   }
   return watch_runs(arguments.positionals.front(), manners, [&](bool first) {
     Manners quiet = manners;
@@ -198,7 +193,7 @@ ExitCode compare(const verbs::Verb& verb, const Arguments& arguments, const Mann
   for (const std::string_view flag : kOfOneRun) {
     if (arguments.has(flag)) {
       request.add(
-          misuse(fmt::format("--{}", flag), "is of one run, and --compare makes several", ""));
+          usage_error(fmt::format("--{}", flag), "is of one run, and --compare makes several", ""));
     }
   }
   return host.answer(verb.run(request, host));

@@ -86,10 +86,8 @@ core::Result<std::vector<ResultFile>> open_results(const Arguments& arguments,
     const bool is_csv = path.ends_with(".csv") || (path == "-" && manners.format == "csv");
     if (!is_csv && !OutputFile::is_direct(path) && !path.ends_with(".ndjson") &&
         !path.ends_with(".jsonl")) {
-      return core::fail(core::Error{
-          .field = "--output",
-          .message = fmt::format("'{}' names no format, expected .ndjson or .csv", path),
-          .where = {.file = "command line"}});
+      return core::fail(usage_error(
+          "--output", fmt::format("'{}' names no format, expected .ndjson or .csv", path)));
     }
     auto file = OutputFile::open("--output", path);
     if (!file) {
@@ -108,12 +106,12 @@ ExitCode put_merged(const sweep::Store& store,
                     const Manners& manners) {
   const std::int64_t missing = store.points() - contents.done;
   if (missing > 0 && !arguments.has("partial")) {
-    return give_up({{.field = "--store",
-                     .message = fmt::format(
-                         "'{}' lacks {} of {} points", store.folder(), missing, store.points()),
-                     .where = {.file = "command line"},
-                     .hint = "run what is left, or --partial for what there is"}},
-                   manners);
+    return give_up(
+        {usage_error(
+            "--store",
+            fmt::format("'{}' lacks {} of {} points", store.folder(), missing, store.points()),
+            "run what is left, or --partial for what there is")},
+        manners);
   }
   for (ResultFile& to : files) {
     auto done = to.is_csv ? sweep::merge_csv(contents, to.file.stream())
@@ -315,10 +313,10 @@ core::Result<sweep::Store> named_store(const Arguments& arguments) {
     folders.push_back(folder);
   }
   if (folders.size() != 1) {
-    return core::fail(core::Error{
-        .message = fmt::format("expected the folder of one store, found {}", folders.size()),
-        .where = {.file = "command line"},
-        .hint = "ridgeline sweep status FOLDER"});
+    return core::fail(
+        usage_error("",
+                    fmt::format("expected the folder of one store, found {}", folders.size()),
+                    "ridgeline sweep status FOLDER"));
   }
   return sweep::Store::find(folders.front());
 }
@@ -417,10 +415,10 @@ ExitCode submit_sweep(Words words, Arguments arguments, const Manners& manners) 
   }
   for (const std::string& word : words) {
     if (core::valid_utf8_prefix(word) != word.size()) {
-      return give_up({{.message = fmt::format("found {}, expected UTF-8: not every script can hold "
+      return give_up({usage_error("",
+                                  fmt::format("found {}, expected UTF-8: not every script can hold "
                                               "other bytes",
-                                              core::quote(word)),
-                       .where = {.file = "command line"}}},
+                                              core::quote(word)))},
                      manners);
     }
   }

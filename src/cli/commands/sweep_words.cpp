@@ -120,10 +120,9 @@ core::Result<std::string> take_action(Arguments& arguments) {
     if (is_manner || (is_own && takes(*action, flag.name)) || (!is_own && action->reads_sweep)) {
       continue;
     }
-    errors.push_back({.field = flag.typed,
-                      .message = fmt::format("has no meaning for `sweep {}`", action->name),
-                      .where = {.file = "command line"},
-                      .hint = "ridgeline sweep --help"});
+    errors.push_back(usage_error(flag.typed,
+                                 fmt::format("has no meaning for `sweep {}`", action->name),
+                                 "ridgeline sweep --help"));
   }
   if (!errors.empty()) {
     return core::fail(std::move(errors));

@@ -17,6 +17,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/arguments.hpp"
 #include "cli/common.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/interrupt.hpp"
@@ -92,11 +93,11 @@ ExitCode watch_runs(const std::string& file,
                     const std::function<WatchedRun(bool first)>& run) {
   FileWatch watch(file);
   if (!watch.is_open()) {
-    return give_up({{.field = "--watch",
-                     .message = fmt::format(
-                         "cannot watch '{}': {}", file, core::system_message(watch.error())),
-                     .where = {.file = "command line"}}},
-                   manners);
+    return give_up(
+        {usage_error(
+            "--watch",
+            fmt::format("cannot watch '{}': {}", file, core::system_message(watch.error())))},
+        manners);
   }
   std::optional<document::Node> before;
   do {

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "core/result.hpp"
+#include "core/text.hpp"
 #include "document/document.hpp"
 #include "report/chart/svg.hpp"
 #include "report/format.hpp"
@@ -73,6 +74,16 @@ Sheet& Sheet::row(std::string text, std::string label, std::size_t width) {
               .label = std::move(label),
               .width = width,
               .words = {{.text = std::move(text)}}});
+}
+Sheet& Sheet::fact(std::string_view name, std::string_view value, std::string_view note) {
+  constexpr std::size_t kName = 29;
+  constexpr std::size_t kValue = 14;
+  return row(fmt::format("{}{}{}",
+                         pad_left(core::escaped(value), kValue),
+                         note.empty() ? "" : "  ",
+                         core::escaped(note)),
+             fmt::format("  {} ", name),
+             kName);
 }
 Sheet& Sheet::drawn(std::string text) {
   return add({.kind = Kind::kDrawn, .words = {{.text = std::move(text)}}});

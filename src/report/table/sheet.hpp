@@ -37,6 +37,8 @@ class Sheet {
   Sheet& sentence(std::string text, std::string label = {}, std::size_t width = 0);
   /// Text that is never wrapped, behind a label of so many columns.
   Sheet& row(std::string text, std::string label = {}, std::size_t width = 0);
+  /// What is known by a name: a short value, flush right, and where it comes from.
+  Sheet& fact(std::string_view name, std::string_view value, std::string_view note = {});
   /// On terminals alone: an empty line, and text as it stands.
   Sheet& gap() { return drawn("\n"); }
   Sheet& drawn(std::string text);

@@ -19,10 +19,8 @@
 namespace ridgeline::verbs {
 namespace {
 
-using document::integer_node;
 using document::MapBuilder;
 using document::number_node;
-using document::text_node;
 
 using document::Node;
 using metrics::Series;
@@ -106,26 +104,25 @@ void add_numbers(const Series& series, const Stretch& stretch, MapBuilder& map) 
     busy += ticks;
   }
   const auto most = std::ranges::max_element(sum.busy) - sum.busy.begin();
-  map.add("from_s", number_node(core::Duration::ticks(begin).to_seconds()))
-      .add("to_s", number_node(core::Duration::ticks(end).to_seconds()))
-      .add("requests", integer_node(sum.judged));
+  map.add("from_s", core::Duration::ticks(begin).to_seconds())
+      .add("to_s", core::Duration::ticks(end).to_seconds())
+      .add("requests", sum.judged);
   if (series.slo.any()) {
-    map.add("missed", integer_node(missed_in(series, sum)))
+    map.add("missed", missed_in(series, sum))
         .add("missed_share",
              sum.judged > 0 ? number_node(over(missed_in(series, sum), sum.judged)) : Node());
   }
-  map.add("running", number_node(over(sum.running, all)))
-      .add("waiting", number_node(over(sum.waiting, end - begin)))
+  map.add("running", over(sum.running, all))
+      .add("waiting", over(sum.waiting, end - begin))
       .add("kv_share",
            series.kv_capacity && *series.kv_capacity > 0
                ? number_node(over(sum.kv_tokens, all * *series.kv_capacity))
                : Node())
-      .add("preemptions", integer_node(sum.preemptions))
-      .add("idle_share", number_node(over(all - busy, all)));
+      .add("preemptions", sum.preemptions)
+      .add("idle_share", over(all - busy, all));
   if (busy > 0) {
-    map.add("bottleneck",
-            text_node(std::string(domain::kBottleneckNames[static_cast<std::size_t>(most)])))
-        .add("bottleneck_share", number_node(over(*std::ranges::max_element(sum.busy), busy)));
+    map.add("bottleneck", std::string(domain::kBottleneckNames[static_cast<std::size_t>(most)]))
+        .add("bottleneck_share", over(*std::ranges::max_element(sum.busy), busy));
   }
 }
 

@@ -26,7 +26,6 @@
 namespace ridgeline::verbs {
 namespace {
 
-using document::integer_node;
 using document::MapBuilder;
 using document::number_node;
 
@@ -43,10 +42,10 @@ Node step_node(const latency::StepTimeModel& model,
                core::Tokens prompt) {
   const latency::Explanation explanation = model.explain(batch);
   return MapBuilder()
-      .add("requests", integer_node(requests))
-      .add("context_tokens", integer_node(context.value()))
-      .add("prompt_tokens", integer_node(prompt.value()))
-      .add("us", number_node(explanation.total.gpu().to_seconds() * 1e6))
+      .add("requests", requests)
+      .add("context_tokens", context.value())
+      .add("prompt_tokens", prompt.value())
+      .add("us", explanation.total.gpu().to_seconds() * 1e6)
       .add("parts", parts_tree(explanation.parts))
       .build();
 }
@@ -117,13 +116,13 @@ Node mean_steps_tree(const scenario::Resolved& resolved,
   }
   MapBuilder roofs;
   for (const auto& peak : latency::kernel::formats_in_use(deployment.network, deployment.gpu)) {
-    roofs.add(peak.format, number_node(peak.peak.value()));
+    roofs.add(peak.format, peak.peak.value());
   }
   return MapBuilder()
       .add("decode", decode_step_tree(deployment, all))
       .add("prompt", prompt)
       .add("roofs", roofs.build())
-      .add("bytes_per_s", number_node(deployment.gpu.mem_bandwidth.value()))
+      .add("bytes_per_s", deployment.gpu.mem_bandwidth.value())
       .build();
 }
 
@@ -141,11 +140,11 @@ Node gpu_memory_tree(const scenario::Deployment& deployment) {
                   {"sequence_state_gib", plan.sequence_state}});
   }
   MapBuilder map;
-  map.add("usable_gib", number_node(core::as_gibibytes(plan.usable)));
+  map.add("usable_gib", core::as_gibibytes(plan.usable));
   core::Bytes used;
   for (const auto& [key, bytes] : parts) {
     if (bytes > core::Bytes(0)) {
-      map.add(key, number_node(core::as_gibibytes(bytes)));
+      map.add(key, core::as_gibibytes(bytes));
       used += bytes;
     }
   }

@@ -1,15 +1,21 @@
 #include "verbs/kernels_check_view.hpp"
 
 #include <limits>
+#include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "document/node_json.hpp"
 #include "latency/measured/check.hpp"
+#include "report/table/table.hpp"
 
 namespace ridgeline::verbs {
 namespace {
+
+std::string table_of(const latency::measured::TableCheck& found) {
+  return kernel_check_sheet(kernel_check_tree(found)).render(report::Face::kTerminal, {});
+}
 
 TEST(KernelCheckReport, FindingsAreGroupedAndAnInfinitePeakIsNull) {
   latency::measured::TableCheck check;
@@ -24,9 +30,8 @@ TEST(KernelCheckReport, FindingsAreGroupedAndAnInfinitePeakIsNull) {
   check.findings.push_back(
       {.code = "impossible-row", .file = "data.csv", .line = 7, .message = "MFU 2"});
   EXPECT_TRUE(has_contradiction(check));
-  EXPECT_THAT(kernel_check_table(check), ::testing::HasSubstr("h100 gemm: 2 rows in 1 file\n"));
-  EXPECT_THAT(kernel_check_table(check),
-              ::testing::HasSubstr("impossible-row (1)\n  data.csv:7: MFU 2\n"));
+  EXPECT_THAT(table_of(check), ::testing::HasSubstr("h100 gemm: 2 rows in 1 file\n"));
+  EXPECT_THAT(table_of(check), ::testing::HasSubstr("impossible-row (1)\n  data.csv:7: MFU 2\n"));
   EXPECT_THAT(document::json_text(kernel_check_tree(check)),
               ::testing::HasSubstr("\"peak_high_tflops\": null"));
 }
@@ -43,10 +48,10 @@ TEST(KernelCheckReport, SaysWhosePeakItIsAndWhatAWayOfCountingWouldBeat) {
   kernel.other.push_back({.name = "dense", .peak = {.low = 296, .high = 296}});
   kernel.other.front().beating = latency::measured::BeatingRow{
       .file = "p.csv", .line = 4, .what = "length 8192", .tflops = 1425.0, .most_tflops = 989.5};
-  EXPECT_THAT(kernel_check_table(check),
+  EXPECT_THAT(table_of(check),
               ::testing::HasSubstr("148 TFLOP/s [148, 148] (the dense BF16 peak of h20), FLOPs: "
                                    "causal half"));
-  EXPECT_THAT(kernel_check_table(check),
+  EXPECT_THAT(table_of(check),
               ::testing::HasSubstr("cannot be 296 TFLOP/s, FLOPs: dense; length 8192 would be 1425 "
                                    "TFLOP/s, above the 989.5 of h100"));
   EXPECT_THAT(document::json_text(kernel_check_tree(check)),

@@ -10,6 +10,7 @@
 #include "plan/mix_plan.hpp"
 #include "plan/mix_tree.hpp"
 #include "report/palette.hpp"
+#include "report/table/table.hpp"
 
 namespace ridgeline::verbs {
 namespace {
@@ -45,14 +46,14 @@ plan::MixAnswer two_pools() {
   return answer;
 }
 
-report::TextStyle in_ascii() {
+std::string table_of(const plan::MixAnswer& answer) {
   report::TextStyle style;
   style.ascii = true;
-  return style;
+  return mix_sheet(plan::mix_tree(answer, {}, {})).render(report::Face::kTerminal, style);
 }
 
 TEST(MixTable, SaysWhatEachPoolServesAndWhatOneDeploymentWouldCost) {
-  const std::string text = mix_table(two_pools(), in_ascii());
+  const std::string text = table_of(two_pools());
   EXPECT_THAT(text, HasSubstr("chat 10 req/s, documents 2 req/s"));
   EXPECT_THAT(text, HasSubstr("2 x l40s TP1"));
   EXPECT_THAT(text, HasSubstr("100 % of chat"));
@@ -65,7 +66,7 @@ TEST(MixTable, SaysWhyThereIsNone) {
   plan::MixAnswer answer = two_pools();
   answer.pools.clear();
   answer.failure = "no deployment meets the targets for class documents, whatever the load";
-  const std::string text = mix_table(answer, in_ascii());
+  const std::string text = table_of(answer);
   EXPECT_THAT(text, HasSubstr("class documents"));
   EXPECT_THAT(text, Not(HasSubstr("USD/h;")));
 }

@@ -18,7 +18,6 @@ namespace {
 
 using document::list_node;
 using document::MapBuilder;
-using document::text_node;
 
 constexpr std::int64_t kStudySchemaVersion = 1;
 

@@ -24,7 +24,6 @@ namespace {
 using document::list_node;
 using document::MapBuilder;
 using document::Node;
-using document::text_node;
 using verbs::ScenarioPart;
 
 constexpr std::string_view kHelp = "help";

@@ -23,7 +23,7 @@ namespace {
 
 using Kind = Term::Kind;
 
-constexpr int kMostCalls = 100;  ///< Definitions that ask for each other.
+constexpr int kDeepestTerm = 1000;  ///< Parts and definitions within each other.
 
 Value truth(bool value) {
   return Value::boolean(value, {});
@@ -48,9 +48,23 @@ class Evaluator {
       : scope_(scope), expression_(expression), locals_(locals) {}
 
   Value work_out(const Term& term) {
+    static thread_local int depth = 0;
+    if (!problems_ && depth >= kDeepestTerm) {
+      note("an expression is too long, or a definition asks for itself without an end");
+    }
     if (problems_) {
       return {};
     }
+    ++depth;
+    Value value = part(term);
+    --depth;
+    return value;
+  }
+
+  [[nodiscard]] std::optional<core::Errors>& problems() { return problems_; }
+
+ private:
+  Value part(const Term& term) {
     switch (term.kind) {
       case Kind::kValue:
         return term.value;
@@ -91,10 +105,6 @@ class Evaluator {
     }
     return {};
   }
-
-  [[nodiscard]] std::optional<core::Errors>& problems() { return problems_; }
-
- private:
   Value note(std::string message, std::string hint = {}) {
     if (!problems_) {
       problems_ = {expression_.problem(std::move(message), std::move(hint))};
@@ -166,18 +176,11 @@ class Evaluator {
     return taken(std::move(result));
   }
   Value defined(const Scope::Definition& definition, const Given& given) {
-    static thread_local int depth = 0;
-    if (depth >= kMostCalls) {
-      return note("a definition asks for itself without an end");
-    }
     Locals locals;
     for (std::size_t i = 0; i < definition.parameters.size() && i < given.values.size(); ++i) {
       locals.emplace_back(definition.parameters[i], given.values[i]);
     }
-    ++depth;
-    Value value = taken(scope_.evaluate(definition.body, locals));
-    --depth;
-    return value;
+    return taken(scope_.evaluate(definition.body, locals));
   }
 
   Value member(const Value& of, const std::string& key) {

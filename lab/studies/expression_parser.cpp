@@ -21,6 +21,7 @@ namespace {
 using Kind = Term::Kind;
 
 constexpr int kMostBrackets = 64;  ///< Brackets within each other.
+constexpr std::size_t kLongestText = 4000;
 
 /// Operators between two values, from the loosest; those of a level bind to the left.
 constexpr std::array<std::array<std::string_view, 6>, 5> kLevels = {{
@@ -355,6 +356,10 @@ core::Result<Expression> parsed(const std::string& text,
                                 const core::Location& where,
                                 bool sentence) {
   Expression expression{.root = {}, .text = text, .field = field, .where = where};
+  if (text.size() > kLongestText) {
+    return core::fail(expression.problem(
+        fmt::format("found {} characters, expected at most {}", text.size(), kLongestText)));
+  }
   Parser parser(expression.text);
   expression.root = sentence ? parser.sentence('\0') : parser.whole();
   if (parser.problem()) {

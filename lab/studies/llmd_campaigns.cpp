@@ -48,21 +48,22 @@ constexpr PublishedCampaign kOf73Percent = {
     .run = [](const Lab& lab) { return judge_campaign(published_campaign("llmd-73"), lab); }};
 
 Study study_of(const PublishedCampaign& campaign) {
-  return {.id = campaign.id,
-          .title = campaign.title,
-          .claim = campaign.claim,
-          .arms = {{.name = "kernel", .preset = "kernel"}},
-          .held_fixed = campaign.held_fixed,
-          .refuted_if =
-              "the order by throughput is wrong at some rate and fewer than four in five "
-              "throughputs are within 15 % (partly: one of the two)",
-          .controls = "random routing, which knows nothing",
-          .reference = Reference::kMeasured,
-          .published = Verdict::kNone,
-          .scope = campaign.scope,
-          .not_tested = "the engine's exact version, its host and its network, which are not told",
-          .needs_tables = false,
-          .run = campaign.run};
+  return {
+      .id = campaign.id,
+      .title = campaign.title,
+      .claim = campaign.claim,
+      .arms = {{.name = "kernel", .preset = "kernel"}},
+      .held_fixed = campaign.held_fixed,
+      .refuted_if =
+          "the order by throughput is wrong at some rate and fewer than four in five "
+          "throughputs are within 15 % (partly: one of the two)",
+      .controls = "random routing, which knows nothing",
+      .reference = Reference::kMeasured,
+      .published = Verdict::kNone,
+      .scope = campaign.scope,
+      .not_tested = "the engine's exact version, its host and its network, which are not published",
+      .needs_tables = false,
+      .run = campaign.run};
 }
 
 }  // namespace

@@ -42,6 +42,19 @@ def test_the_example_was_written_from_the_page(ridgeline):
     assert smaller["tables"]["steps"][0]["two_us"] < steps[0]["two_us"]
 
 
+def test_the_study_on_the_page_runs(ridgeline, tmp_path):
+    page = (SOURCE / "lab" / "docs" / "studies.md").read_text(encoding="utf-8")
+    text = page.split("```yaml\n")[1].split("```")[0]
+    path = tmp_path / "mine.yaml"
+    path.write_text("".join(line + "\n" for line in text.splitlines() if not line.startswith("  floor:")))
+    report = report_of(ridgeline, path)
+    assert [(row["batch"], row["gpu"]) for row in report["tables"]["batches"]][:3] == [
+        (1, "h100"), (1, "a100-80gb"), (8, "h100")]
+    path.write_text(text)
+    needs = ridgeline("study", "run", path)
+    assert needs.returncode == 2 and "--bench-data: missing" in needs.stderr
+
+
 @pytest.mark.parametrize("wrong, told", [
     (("claim: Going", "clame: Going"), ("claim", "missing")),
     (("latency: kernel", "latency: kernels"), ("arms.kernel.latency", "kernels")),

@@ -26,6 +26,8 @@ TEST(ExpressionParser, NamesWhatIsMissing) {
   EXPECT_THAT(worked_out("circle"), HasSubstr("'circle' needs its own value"));
   EXPECT_THAT(worked_out("endless(1)"), HasSubstr("asks for itself without an end"));
   EXPECT_THAT(worked_out(std::string(100, '(')), HasSubstr("fewer brackets"));
+  EXPECT_THAT(worked_out(std::string(3999, '-') + "1"), HasSubstr("an expression is too long"));
+  EXPECT_THAT(worked_out(std::string(5000, ' ')), HasSubstr("found 5000 characters"));
 }
 
 }  // namespace

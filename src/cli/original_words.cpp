@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -16,6 +17,8 @@
 #include "core/text.hpp"
 #include "document/reader.hpp"
 #include "scenario/scenario.hpp"
+#include "workload/generate/client.hpp"
+#include "workload/generate/law.hpp"
 #include "workload/generate/presets.hpp"
 
 namespace ridgeline::cli {
@@ -84,6 +87,59 @@ void add_model(const Arguments& arguments,
       {.path = "latency.name", .text = std::string(wanted == kV2 ? kV2Model : kV1)});
 }
 
+/// A law as an option takes it; nothing where it has no such form.
+std::optional<std::string> law_text(const workload::Law& law) {
+  using Kind = workload::Law::Kind;
+  if (law.kind == Kind::kConstant) {
+    return fmt::format("{}", law.a);
+  }
+  if (law.kind != Kind::kNormal && law.kind != Kind::kLognormal) {
+    return std::nullopt;
+  }
+  return fmt::format("{{distribution: {}, mean: {}, std: {}, min: {}, max: {}}}",
+                     law.kind == Kind::kNormal ? "normal" : "lognormal",
+                     law.a,
+                     law.b,
+                     law.lowest,
+                     law.highest);
+}
+
+struct Lengths {
+  std::string input;
+  std::string output;
+};
+
+/// The lengths of a preset that is nothing but lengths; nothing of one with sessions, prefixes or
+/// thoughts, which a description has.
+std::optional<Lengths> lengths_of(const workload::WorkloadPreset& preset) {
+  const workload::ClientSpec spec = preset.make();
+  const auto input = law_text(spec.input);
+  const auto output = law_text(spec.output);
+  if (spec.session || spec.prefix || spec.reasoning || !input || !output) {
+    return std::nullopt;
+  }
+  return Lengths{.input = *input, .output = *output};
+}
+
+/// The lengths of a word of --workload, and all words in `names`.
+std::optional<Lengths> lengths_named(const std::string& wanted, std::vector<std::string>& names) {
+  std::optional<Lengths> found;
+  for (const NamedWorkload& workload : kWorkloads) {
+    names.emplace_back(workload.name);
+    if (workload.name == wanted) {
+      found = {.input = std::string(workload.input), .output = std::string(workload.output)};
+    }
+  }
+  for (const workload::WorkloadPreset& preset : workload::workload_presets()) {
+    const auto lengths = lengths_of(preset);
+    if (lengths && std::ranges::find(names, preset.name) == names.end()) {
+      names.emplace_back(preset.name);
+      found = preset.name == wanted ? lengths : found;
+    }
+  }
+  return found;
+}
+
 void add_workload(const Arguments& arguments,
                   std::vector<scenario::Override>& overrides,
                   core::Errors& errors) {
@@ -92,12 +148,9 @@ void add_workload(const Arguments& arguments,
     return;
   }
   const std::string wanted = core::lower_case(given->value);
-  const auto* const found = std::ranges::find(kWorkloads, wanted, &NamedWorkload::name);
-  if (found == kWorkloads.end()) {
-    std::vector<std::string> names;
-    for (const NamedWorkload& workload : kWorkloads) {
-      names.emplace_back(workload.name);
-    }
+  std::vector<std::string> names;
+  const auto found = lengths_named(wanted, names);
+  if (!found) {
     errors.push_back(bad_choice("workload", given->value, names));
     if (workload::find_workload_preset(wanted)) {
       errors.back().hint = fmt::format(

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -77,6 +78,27 @@ void add_model(const Arguments& arguments,
       {.path = "latency.name", .text = std::string(wanted == kV2 ? kV2Model : kV1)});
 }
 
+/// The lengths of a word of --workload, and all words in `names`.
+std::optional<verbs::PresetLengths> lengths_named(const std::string& wanted,
+                                                  std::vector<std::string>& names) {
+  std::optional<verbs::PresetLengths> found;
+  for (const NamedWorkload& workload : kWorkloads) {
+    names.emplace_back(workload.name);
+    if (workload.name == wanted) {
+      found = {.preset = wanted,
+               .input = std::string(workload.input),
+               .output = std::string(workload.output)};
+    }
+  }
+  for (const verbs::PresetLengths& lengths : verbs::preset_lengths()) {
+    if (std::ranges::find(names, lengths.preset) == names.end()) {
+      names.push_back(lengths.preset);
+      found = lengths.preset == wanted ? lengths : found;
+    }
+  }
+  return found;
+}
+
 void add_workload(const Arguments& arguments,
                   std::vector<scenario::Override>& overrides,
                   core::Errors& errors) {
@@ -85,12 +107,9 @@ void add_workload(const Arguments& arguments,
     return;
   }
   const std::string wanted = core::lower_case(given->value);
-  const auto* const found = std::ranges::find(kWorkloads, wanted, &NamedWorkload::name);
-  if (found == kWorkloads.end()) {
-    std::vector<std::string> names;
-    for (const NamedWorkload& workload : kWorkloads) {
-      names.emplace_back(workload.name);
-    }
+  std::vector<std::string> names;
+  const auto found = lengths_named(wanted, names);
+  if (!found) {
     errors.push_back(bad_choice("workload", given->value, names));
     if (verbs::is_workload_preset(wanted)) {
       errors.back().hint = fmt::format(

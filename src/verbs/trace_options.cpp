@@ -19,6 +19,8 @@
 #include "document/document.hpp"
 #include "document/piped_files.hpp"
 #include "document/reader.hpp"
+#include "workload/generate/client.hpp"
+#include "workload/generate/law.hpp"
 #include "workload/generate/presets.hpp"
 #include "workload/item.hpp"
 #include "workload/limits.hpp"
@@ -28,6 +30,23 @@
 
 namespace ridgeline::verbs {
 namespace {
+
+/// A law as an option takes it; nothing where it has no such form.
+std::optional<std::string> law_text(const workload::Law& law) {
+  using Kind = workload::Law::Kind;
+  if (law.kind == Kind::kConstant) {
+    return fmt::format("{}", law.a);
+  }
+  if (law.kind != Kind::kNormal && law.kind != Kind::kLognormal) {
+    return std::nullopt;
+  }
+  return fmt::format("{{distribution: {}, mean: {}, std: {}, min: {}, max: {}}}",
+                     law.kind == Kind::kNormal ? "normal" : "lognormal",
+                     law.a,
+                     law.b,
+                     law.lowest,
+                     law.highest);
+}
 
 /// A time: seconds, or with a unit.
 std::optional<core::Duration> take_time(Request& request, std::string_view key) {
@@ -114,6 +133,19 @@ bool is_trace(const std::string& path) {
 
 bool is_workload_preset(std::string_view name) {
   return workload::find_workload_preset(name).has_value();
+}
+
+std::vector<PresetLengths> preset_lengths() {
+  std::vector<PresetLengths> found;
+  for (const workload::WorkloadPreset& preset : workload::workload_presets()) {
+    const workload::ClientSpec spec = preset.make();
+    const auto input = law_text(spec.input);
+    const auto output = law_text(spec.output);
+    if (!spec.session && !spec.prefix && !spec.reasoning && input && output) {
+      found.push_back({.preset = std::string(preset.name), .input = *input, .output = *output});
+    }
+  }
+  return found;
 }
 
 std::vector<Parameter> trace_parameters() {

@@ -21,6 +21,16 @@ namespace ridgeline::verbs {
 /// Whether a workload of `list presets` is called so.
 [[nodiscard]] bool is_workload_preset(std::string_view name);
 
+/// A preset's lengths as the options `input_len` and `output_len` take them.
+struct PresetLengths {
+  std::string preset;
+  std::string input;
+  std::string output;
+};
+/// The presets that are nothing but lengths: a description has those with sessions, prefixes or
+/// thoughts.
+[[nodiscard]] std::vector<PresetLengths> preset_lengths();
+
 /// How traces are read: `skip_bad_rows`, `trace_sessions`, `trace_start`, `seed` ...
 [[nodiscard]] std::vector<Parameter> trace_parameters();
 /// What is wrong of it is kept in the request.

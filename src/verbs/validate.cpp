@@ -16,6 +16,7 @@
 #include "verbs/measured_files.hpp"
 #include "verbs/registry.hpp"
 #include "verbs/validate_groups.hpp"
+#include "verbs/validate_steps.hpp"
 #include "verbs/validate_view.hpp"
 #include "verbs/verb.hpp"
 
@@ -25,6 +26,9 @@ namespace {
 using evidence::validate::Validation;
 
 core::Result<Reply> validate(Request& request, Host& host) {
+  if (auto steps = scored_steps(request)) {
+    return *std::move(steps);
+  }
   auto job = take_validation(request, request.take_text("fail_over"));
   if (!job) {
     return core::fail(job.error());
@@ -140,6 +144,10 @@ Verb validate_verb() {
   for (Parameter& parameter : group_parameters()) {
     verb.parameters.push_back(std::move(parameter));
   }
+  verb.parameters.push_back({.key = "step_context",
+                             .value = "TOKENS",
+                             .help = "Of a step log that does not say them: tokens before each "
+                                     "decode [1024]"});
   verb.parameters.push_back({.key = "coverage",
                              .kind = Kind::kSwitch,
                              .help = "Also count how many measurements lie within the error bands "

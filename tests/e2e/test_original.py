@@ -146,3 +146,39 @@ def test_made_tables_are_labelled_in_every_output(ridgeline):
     assert "made (3)" in ridgeline("kernels", "check", "made").stdout
     lookup = ridgeline("kernels", "lookup", "gemm", "8,4096,4096", "--bench-data", "made").stdout
     assert "made/gemm/h100/data.csv:" in lookup and ", made by the kernel model" in lookup
+
+
+def test_tables_under_another_name_of_the_gpu(ridgeline):
+    made = ridgeline("kernels", "make", "--gpu", "a100-80gb", "--heads", "32-8-128", "--tp", "1", "-o", "made")
+    assert made.returncode == 0, made.stderr
+    for kind in ("gemm", "mha/prefill", "mha/decode"):
+        folder = ridgeline.folder / "made" / kind
+        next(folder.iterdir()).rename(folder / "a100")
+    step = ["step", "--model", "llama-3.1-8b", "--latency", "v2-final", "--bench-data", "made", "--decode", "64"]
+    for gpu in ("a100-80gb", "A100-SXM", "a100"):
+        done = ridgeline(*step, "--gpu", gpu)
+        assert done.returncode == 0, done.stderr
+    assert ridgeline(*step, "--gpu", "h100").returncode == 2
+
+
+@pytest.mark.parametrize("preset, mean", [("chatsweep", 215), ("codesweep", 28), ("long-context", 343)])
+def test_presets_that_are_lengths_are_workloads(ridgeline, preset, mean):
+    done = ridgeline("run", "--model", "llama-3.1-8b", "--gpu", "h100", "--workload", preset, "--max-model-len", "131072",
+                     "--format", "json")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert result["summary"]["completed"] == 100
+    assert result["summary"]["total_output_tokens"] / 100 == pytest.approx(mean, rel=0.3)
+    assert "expected one of" in ridgeline("run", "--model", "a", "--gpu", "h100", "--workload", "agentic").stderr
+
+
+def test_fused_qkv_of_a_file_is_read(ridgeline):
+    if not TABLES.is_dir():
+        pytest.skip(f"no {TABLES}")
+    ridgeline.write("hw.json", json.dumps({"H100": {**FINAL["H100"], "fuseQKV": True}}))
+    step = ["step", "--model", "llama-3.1-8b", "--gpu", "h100", "--latency", "v2-final", "--bench-data", TABLES,
+            "--decode", "100", "--hardware-config", "hw.json"]
+    done = ridgeline(*step)
+    assert done.returncode == 0, done.stderr
+    assert "W-without-effect" in done.stdout + done.stderr and "q_proj " in done.stdout
+    assert "qkv_proj " in ridgeline(*step, "--latency-set", "tensor_parallel=shard").stdout

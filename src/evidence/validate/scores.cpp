@@ -62,15 +62,6 @@ std::optional<double> longest_wait_ms(const Evidence& evidence) {
   return ninth ? ninth : evidence.measured.at(Figure::kTtft, Level::kMean);
 }
 
-/// "1", "2-3", "4-7", ...
-std::string power_bucket(double value) {
-  std::int64_t low = 1;
-  while (static_cast<double>(low) * 2.0 <= value && low < (std::int64_t{1} << 40)) {
-    low *= 2;
-  }
-  return low == 1 ? "1" : fmt::format("{}-{}", low, 2 * low - 1);
-}
-
 /// By Little's law so many requests were in flight on average: those completed in a second, times
 /// how long one was inside. Nothing where the measurement lacks one of the two.
 std::optional<double> measured_in_flight(const Evidence& evidence) {
@@ -351,6 +342,14 @@ std::vector<ScoreRow> score(const std::vector<ScoredRecord>& records) {
     }
   }
   return rows;
+}
+
+std::string power_bucket(double value) {
+  std::int64_t low = 1;
+  while (static_cast<double>(low) * 2.0 <= value && low < (std::int64_t{1} << 40)) {
+    low *= 2;
+  }
+  return low == 1 ? "1" : fmt::format("{}-{}", low, 2 * low - 1);
 }
 
 std::span<const std::string_view> score_axes() {

@@ -98,6 +98,8 @@ struct PeerRow {
 /// usual host (sim::front_end_warning), else `engine`. Values in order of their first record;
 /// figures and levels in the order of their enumerations.
 [[nodiscard]] std::vector<ScoreRow> score(const std::vector<ScoredRecord>& records);
+/// "1", "2-3", "4-7", ...: how batches and contexts are grouped.
+[[nodiscard]] std::string power_bucket(double value);
 /// The names of the axes, `all` first.
 [[nodiscard]] std::span<const std::string_view> score_axes();
 /// Records with a prediction that count, by their values on one axis or on several crossed:

@@ -20,6 +20,7 @@
 #include "latency/measured/kernel_tables.hpp"
 #include "latency/measured/make_tables.hpp"
 #include "latency/measured/table_notes.hpp"
+#include "model/hardware/gpu_spec.hpp"
 
 namespace ridgeline::latency::measured {
 namespace {
@@ -78,9 +79,29 @@ std::optional<core::Error> folder_problem(const std::string& folder, const std::
   return problem;
 }
 
+/// The name of a GPU's folders: its own, or another of its names that has tables ("a100" or
+/// "A100-SXM" of a100-80gb).
+std::string table_name(const std::string& directory, const std::string& gpu) {
+  std::error_code failed;
+  const std::string gemm = join_path(directory, "gemm");
+  for (const std::string& kind : {gemm, join_path(join_path(directory, "mha"), "decode")}) {
+    if (std::filesystem::is_directory(join_path(kind, gpu), failed)) {
+      return gpu;
+    }
+    for (const std::string& name : subfolders(kind)) {
+      const auto known = hardware::find_gpu(name);
+      if (known && known->name == gpu) {
+        return name;
+      }
+    }
+  }
+  return gpu;
+}
+
 class BenchDataReader {
  public:
-  BenchDataReader(const std::string& directory, const std::string& gpu) {
+  BenchDataReader(const std::string& directory, const std::string& name) {
+    const std::string gpu = table_name(directory, name);
     tables_.directory = directory;
     tables_.gpu = gpu;
     tables_.prefill_folder = join_path(join_path(join_path(directory, "mha"), "prefill"), gpu);

@@ -15,6 +15,7 @@
 #include "core/result.hpp"
 #include "latency/measured/kernel_tables.hpp"
 #include "latency/measured/table_notes.hpp"
+#include "model/hardware/gpu_spec.hpp"
 
 namespace ridgeline::latency::measured {
 namespace {
@@ -29,11 +30,21 @@ State state_of(const std::string& directory, const std::string& gpu) {
   std::error_code failed;  // what cannot be looked at is load_bench_data's error
   std::error_code unknown;
   for (const char* kind : {"gemm", "mha/prefill", "mha/decode"}) {
-    for (fs::directory_iterator entry(fs::path(directory) / kind / gpu, failed), end;
-         !failed && entry != end;
-         entry.increment(failed)) {
-      state.emplace_back(
-          entry->path().string(), entry->file_size(unknown), entry->last_write_time(unknown));
+    for (fs::directory_iterator folder(fs::path(directory) / kind, failed), last;
+         !failed && folder != last;
+         folder.increment(failed)) {
+      // Its folders may have another of its names (load_bench_data).
+      const std::string name = folder->path().filename().string();
+      const auto known = name == gpu ? std::nullopt : std::optional(hardware::find_gpu(name));
+      if (known && !(*known && (*known)->name == gpu)) {
+        continue;
+      }
+      for (fs::directory_iterator entry(folder->path(), unknown), end; !unknown && entry != end;
+           entry.increment(unknown)) {
+        std::error_code unseen;
+        state.emplace_back(
+            entry->path().string(), entry->file_size(unseen), entry->last_write_time(unseen));
+      }
     }
   }
   std::ranges::sort(state);

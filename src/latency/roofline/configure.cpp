@@ -105,6 +105,7 @@ class Configurator {
         unknown_.push_back(setting.key);
       }
     }
+    fused_by_file_ = out_.switches.fuse_qkv;
   }
 
   /// Sets the switch of that name, or says what is wrong.
@@ -213,7 +214,16 @@ class Configurator {
                          .where = {},
                          .hint = "--latency-set mfuPrefill=0.6 --latency-set mfuDecode=0.3"});
     }
-    if (s.fuse_qkv && s.tensor_parallel == TensorParallel::kDivide) {
+    if (s.fuse_qkv && s.tensor_parallel == TensorParallel::kDivide && fused_by_file_) {
+      // The file is of a state that sharded; this one reads it and has nothing to fuse.
+      out_.switches.fuse_qkv = false;
+      out_.notes.push_back({.code = "W-without-effect",
+                            .message = fmt::format("{} divides whole shapes: fuseQKV of {} fuses "
+                                                   "sharded ones alone",
+                                                   preset_.name,
+                                                   options_.hardware_config),
+                            .hint = "--latency-set tensor_parallel=shard"});
+    } else if (s.fuse_qkv && s.tensor_parallel == TensorParallel::kDivide) {
       errors_.push_back({.field = "latency.set.fuse_qkv",
                          .message = "would be ignored: only sharded shapes are fused",
                          .where = {},
@@ -306,6 +316,7 @@ class Configurator {
   Configuration out_;
   core::Errors errors_;
   std::vector<std::string> in_file_;
+  bool fused_by_file_ = false;
   std::vector<std::string> given_;
   std::vector<std::string> unknown_;
   bool has_file_ = false;

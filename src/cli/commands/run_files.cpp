@@ -18,10 +18,12 @@
 #include "cli/output_file.hpp"
 #include "core/result.hpp"
 #include "document/gzip_writer.hpp"
+#include "document/node_json.hpp"
 #include "evidence/validate/client_files.hpp"
 #include "report/palette.hpp"
 #include "scenario/scenario_rules.hpp"
 #include "sim/cache_state.hpp"
+#include "sim/logs/agent_log.hpp"
 #include "sim/logs/decision_log.hpp"
 #include "sim/logs/perfetto.hpp"
 #include "sim/logs/request_log.hpp"
@@ -31,6 +33,7 @@
 #include "verbs/clients/client_results.hpp"
 #include "verbs/run/registry.hpp"
 #include "verbs/run/run_result.hpp"
+#include "workload/agents/source.hpp"
 #include "workload/source.hpp"
 
 namespace ridgeline::cli {
@@ -47,6 +50,13 @@ std::vector<FlagSpec> file_flags() {
   flags.push_back({.name = "requests-out",
                    .value = "FILE",
                    .help = "One record per request, as .csv, .jsonl or .ndjson"});
+  flags.push_back(
+      {.name = "agent-row-out",
+       .value = "FILE.json",
+       .help = "Of an agent replay, the row that the InferenceX scoreboard would show"});
+  flags.push_back({.name = "agent-records-out",
+                   .value = "FILE.jsonl",
+                   .help = "Of an agent replay, its requests as agentx-harness records them"});
   flags.push_back({.name = "routing-out",
                    .value = "FILE.jsonl",
                    .help = "One record per routing decision, with its scores and what it knew"});
@@ -108,6 +118,7 @@ core::Result<void> RunFiles::open(const workload::Source& source) {
   }
   open_results(errors);
   open_request_log(source, errors);
+  open_agent_log(source, errors);
   if (open_file("steps-out", steps_file_, errors)) {
     steps_ = sim::make_step_log(steps_file_->stream());
   }
@@ -199,6 +210,24 @@ void RunFiles::open_request_log(const workload::Source& source, core::Errors& er
   }
 }
 
+void RunFiles::open_agent_log(const workload::Source& source, core::Errors& errors) {
+  const auto* const replay = dynamic_cast<const workload::agents::AgentSource*>(&source);
+  for (const auto& [flag, file] : {std::pair("agent-row-out", &agent_row_file_),
+                                   std::pair("agent-records-out", &agent_records_file_)}) {
+    if (!arguments_.has(flag)) {
+      continue;
+    }
+    if (replay == nullptr) {
+      errors.push_back({.field = fmt::format("--{}", flag),
+                        .message = "there is no replay of agent traces",
+                        .where = {.file = "command line"},
+                        .hint = "--agent-scenario agentx --trace traces.jsonl"});
+    } else if (open_file(flag, *file, errors) && !agents_) {
+      agents_.emplace(*replay);
+    }
+  }
+}
+
 void RunFiles::open_trace(core::Errors& errors) {
   auto options = perfetto_options(arguments_);
   keep_errors(options, errors);
@@ -269,6 +298,9 @@ void RunFiles::listen(sim::RunControls& controls) {
     listeners_.add(log_.get());
     controls.stories = log_.get();
   }
+  if (agents_) {
+    listeners_.add(&*agents_);
+  }
   if (caches_) {
     listeners_.add(&*caches_);
   }
@@ -291,6 +323,12 @@ void RunFiles::close(core::Result<verbs::RunResult>& result) {
   decisions_.reset();
   if (!result) {
     return;
+  }
+  if (agents_) {
+    if (const auto row = agents_->row(resolved_)) {
+      agent_row_ = document::json_text(*row);
+    }
+    agent_records_ = agents_->records_text();
   }
   warn_of_sampling(result->warnings);
   warn_of_prompts(result->warnings);
@@ -321,8 +359,15 @@ void RunFiles::write(const verbs::RunResult& result,
     caches_file_->stream() << sim::cache_state_text(caches_->state());
     keep_errors(caches_file_->commit(), errors);
   }
+  if (agent_row_file_) {
+    agent_row_file_->stream() << agent_row_;
+  }
+  if (agent_records_file_) {
+    agent_records_file_->stream() << agent_records_;
+  }
   write_trace(errors);
-  for (auto* const file : {&log_file_, &steps_file_, &decisions_file_}) {
+  for (auto* const file :
+       {&log_file_, &steps_file_, &decisions_file_, &agent_row_file_, &agent_records_file_}) {
     if (*file) {
       keep_errors((*file)->commit(), errors);
     }

@@ -20,6 +20,7 @@
 #include "report/palette.hpp"
 #include "scenario/resolve.hpp"
 #include "sim/cache_state.hpp"
+#include "sim/logs/agent_log.hpp"
 #include "sim/logs/perfetto.hpp"
 #include "sim/logs/request_log.hpp"
 #include "sim/simulation.hpp"
@@ -89,6 +90,7 @@ class RunFiles {
   [[nodiscard]] core::Result<void> check() const;
   void open_results(core::Errors& errors);
   void open_request_log(const workload::Source& source, core::Errors& errors);
+  void open_agent_log(const workload::Source& source, core::Errors& errors);
   void open_trace(core::Errors& errors);
   /// Opens the file of a flag; false where it is not given or cannot be opened.
   bool open_file(std::string_view flag,
@@ -110,6 +112,11 @@ class RunFiles {
   std::optional<PromptCount> prompts_;
   std::optional<OutputFile> steps_file_;
   std::unique_ptr<sim::StepListener> steps_;
+  std::optional<OutputFile> agent_row_file_;
+  std::optional<OutputFile> agent_records_file_;
+  std::optional<sim::AgentLog> agents_;
+  std::string agent_row_;
+  std::string agent_records_;
   std::optional<OutputFile> trace_file_;
   std::optional<sim::PerfettoTrace> trace_;
   std::optional<OutputFile> caches_file_;

@@ -88,7 +88,7 @@ Recorder::Recorder(const RecorderOptions& options)
 void Recorder::on_request(const domain::RequestRecord& record, const RequestLatency& latency) {
   records_.add(record);
   work_.add(record);
-  if (options_.warmup && record.arrival < *options_.warmup) {
+  if (warms_up(record)) {
     ++warmup_requests_;
     warmup_first_arrival_ = std::min(warmup_first_arrival_, record.arrival);
     if (completed(record.outcome)) {
@@ -211,7 +211,7 @@ Summary Recorder::summarise(const EngineCounts& engine) {
   fill_overload(summary);
   summary.groups = groups_.summarise(summary.duration_s, options_.slo.any());
   summary.fleet = fleet_.summarise();
-  if (options_.warmup) {
+  if (options_.warmup || options_.measured_from != nullptr) {
     summary.warmup_requests = warmup_requests_;
     if (warmup_requests_ > 0 && summary.duration_s) {
       work_.warmup_s = to_seconds(std::max(last_end_, warmup_last_end_) -

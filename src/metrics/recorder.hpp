@@ -45,6 +45,8 @@ struct RecorderOptions {
   std::vector<std::size_t> pools = {};  ///< By instance, counted from 0; empty: no pools.
   /// Requests that arrive before it are not measured: they are in the digest alone.
   std::optional<core::SimTime> warmup = {};
+  /// As `warmup`, a time that is found out during the run; or null. Outlives the recorder.
+  const core::SimTime* measured_from = nullptr;
   domain::Tenants* tenants = nullptr;  ///< A cluster's, each summed up apart; or null.
   bool gateway_queues = false;         ///< Requests can wait in a gateway.
   bool curves = false;                 ///< Recorder::curves() are asked for.
@@ -95,6 +97,11 @@ class Recorder {
   [[nodiscard]] core::Warnings warnings() const;
 
  private:
+  /// Whether a request is of the warm-up.
+  [[nodiscard]] bool warms_up(const domain::RequestRecord& record) const {
+    return (options_.warmup && record.arrival < *options_.warmup) ||
+           (options_.measured_from != nullptr && record.arrival < *options_.measured_from);
+  }
   void note_in_queue(const domain::RequestRecord& record);
   /// What needs the request's own numbers: parts of the fleet, targets, listeners.
   void hand_on(const domain::RequestRecord& record, const RequestLatency& latency);

@@ -11,6 +11,8 @@
 #include "scenario/rank_share.hpp"
 #include "scenario/scenario.hpp"
 #include "scenario/structured_outputs.hpp"
+#include "workload/agents/options.hpp"
+#include "workload/agents/source.hpp"
 #include "workload/options.hpp"
 #include "workload/source.hpp"
 #include "workload/structured_outputs.hpp"
@@ -67,11 +69,55 @@ void fill_arrivals(WorkloadSection& workload) {
   }
 }
 
+void fill_agents(WorkloadSection& workload) {
+  const workload::agents::ReplayOptions options =
+      *workload::agents::scenario_options(*workload.agent_scenario);
+  fill(workload.duration, options.duration);
+  fill(workload.trajectory_start_min_ratio, options.start_min_ratio);
+  fill(workload.trajectory_start_max_ratio, options.start_max_ratio);
+  fill(workload.warmup_requests_per_lane, options.warmup_requests_per_lane.value_or(0));
+  fill(workload.trace_idle_gap_cap, options.tree_idle_cap.value_or(core::Duration()));
+  fill(workload.system_idle_gap_cap, options.system_idle_cap.value_or(core::Duration()));
+  fill(workload.num_dataset_entries, workload::agents::Selection().num_dataset_entries);
+  fill(workload.random_seed, options.seed);
+}
+
+/// The replay that a filled section of agent traces asks for, of its rank.
+core::Result<std::unique_ptr<workload::Source>> open_agents(const WorkloadSection& section,
+                                                            const WorkloadSection& rank) {
+  namespace agents = workload::agents;
+  const auto cap = [](core::Duration time) {
+    return time > core::Duration() ? std::optional(time) : std::nullopt;
+  };
+  agents::ReplayOptions options = *agents::scenario_options(*section.agent_scenario);
+  options.concurrency = rank.max_concurrency.value_or(1);
+  options.duration = *section.duration;
+  options.start_min_ratio = *section.trajectory_start_min_ratio;
+  options.start_max_ratio = *section.trajectory_start_max_ratio;
+  options.warmup_requests_per_lane = *section.warmup_requests_per_lane > 0
+                                         ? std::optional(*section.warmup_requests_per_lane)
+                                         : std::nullopt;
+  options.tree_idle_cap = cap(*section.trace_idle_gap_cap);
+  options.system_idle_cap = cap(*section.system_idle_gap_cap);
+  options.seed = *section.random_seed;
+  auto trees = agents::read_trees(*section.trace,
+                                  {.max_context_length = section.max_context_length,
+                                   .num_dataset_entries = *section.num_dataset_entries});
+  if (!trees) {
+    return core::fail(std::move(trees.error()));
+  }
+  return std::make_unique<agents::AgentSource>(std::move(*trees), options);
+}
+
 }  // namespace
 
 void fill_workload(WorkloadSection& workload) {
   if (has_structured_outputs(workload)) {
     fill(workload.structured_output_schemas, 1);
+  }
+  if (workload.agent_scenario) {
+    fill_agents(workload);
+    return;
   }
   if (workload.trace) {
     fill(workload.trace_start, core::Duration());
@@ -167,23 +213,28 @@ core::Result<std::unique_ptr<workload::Source>> Workload::open() const {
 
 core::Result<std::unique_ptr<workload::Source>> Workload::open_source() const {
   if (section.trace) {
-    auto source = workload::open_trace(
-        *section.trace,
-        {.part = {.start = section.trace_start.value_or(core::Duration()),
-                  .end = section.trace_end,
-                  .tenants = workload::split_names(section.trace_tenant.value_or("")),
-                  .models = workload::split_names(section.trace_model.value_or(""))},
-         .num_prompts = section.num_prompts,
-         .speed_up = section.trace_speed_up.value_or(1.0),
-         .arrivals = section.request_rate || section.arrivals ? std::optional(arrivals_of(section))
-                                                              : std::nullopt,
-         .max_concurrency = of_rank().max_concurrency,
-         .duration = section.duration,
-         .skip_bad_rows = section.skip_bad_rows.value_or(false),
-         .session_times = section.trace_sessions == "answered" ? workload::SessionTimes::kAnswered
-                                                               : workload::SessionTimes::kRecorded,
-         .seed = static_cast<std::uint64_t>(seed),
-         .ranks = share().loaded_ranks()});
+    auto source =
+        section.agent_scenario
+            ? open_agents(section, of_rank())
+            : workload::open_trace(
+                  *section.trace,
+                  {.part = {.start = section.trace_start.value_or(core::Duration()),
+                            .end = section.trace_end,
+                            .tenants = workload::split_names(section.trace_tenant.value_or("")),
+                            .models = workload::split_names(section.trace_model.value_or(""))},
+                   .num_prompts = section.num_prompts,
+                   .speed_up = section.trace_speed_up.value_or(1.0),
+                   .arrivals = section.request_rate || section.arrivals
+                                   ? std::optional(arrivals_of(section))
+                                   : std::nullopt,
+                   .max_concurrency = of_rank().max_concurrency,
+                   .duration = section.duration,
+                   .skip_bad_rows = section.skip_bad_rows.value_or(false),
+                   .session_times = section.trace_sessions == "answered"
+                                        ? workload::SessionTimes::kAnswered
+                                        : workload::SessionTimes::kRecorded,
+                   .seed = static_cast<std::uint64_t>(seed),
+                   .ranks = share().loaded_ranks()});
     if (!source) {
       for (auto& error : source.error()) {
         error.field = error.field.empty() ? "workload.trace" : error.field;

@@ -89,6 +89,15 @@ struct WorkloadSection {
   std::optional<double> trace_speed_up = {};
   std::optional<std::string> trace_sessions = {};
   std::optional<bool> skip_bad_rows = {};
+  std::optional<std::string> agent_scenario = {};
+  std::optional<double> trajectory_start_min_ratio = {};
+  std::optional<double> trajectory_start_max_ratio = {};
+  std::optional<std::int64_t> warmup_requests_per_lane = {};
+  std::optional<core::Duration> trace_idle_gap_cap = {};
+  std::optional<core::Duration> system_idle_gap_cap = {};
+  std::optional<std::int64_t> num_dataset_entries = {};
+  std::optional<std::int64_t> max_context_length = {};
+  std::optional<std::int64_t> random_seed = {};
   std::optional<std::int64_t> num_prompts = {};
   std::optional<core::Duration> duration = {};
   std::optional<std::string> arrivals = {};

@@ -108,6 +108,57 @@ class Rules {
     }
   }
 
+  /// Settings of a replay of agent traces, and those that it has instead of others.
+  void agents() {
+    const auto& workload = loaded_.scenario.workload;
+    if (!workload.agent_scenario) {
+      for (const std::string_view path : {"workload.trajectory_start_min_ratio",
+                                          "workload.trajectory_start_max_ratio",
+                                          "workload.warmup_requests_per_lane",
+                                          "workload.trace_idle_gap_cap_seconds",
+                                          "workload.system_idle_gap_cap_seconds",
+                                          "workload.num_dataset_entries",
+                                          "workload.max_context_length",
+                                          "workload.random_seed"}) {
+        if (given(path)) {
+          ignored(path, "there is no agent_scenario");
+        }
+      }
+      return;
+    }
+    for (const std::string_view path : {"workload.trace_start",
+                                        "workload.trace_end",
+                                        "workload.trace_tenant",
+                                        "workload.trace_model",
+                                        "workload.trace_speed_up",
+                                        "workload.trace_sessions",
+                                        "workload.skip_bad_rows",
+                                        "workload.num_prompts",
+                                        "workload.request_rate",
+                                        "workload.arrivals",
+                                        "workload.burstiness"}) {
+      if (given(path)) {
+        ignored(path, "lanes of the agent replay send when their turns are due");
+      }
+    }
+    if (given("warmup")) {
+      ignored("warmup", "the agent replay warms up by itself");
+    }
+    if (!workload.trace) {
+      ignored("workload.agent_scenario", "there is no trace");
+    } else if (!workload.max_concurrency) {
+      missing("workload.max_concurrency", "--max-concurrency 16: lanes of the agent replay");
+    }
+    if (workload.trajectory_start_min_ratio && workload.trajectory_start_max_ratio &&
+        *workload.trajectory_start_min_ratio > *workload.trajectory_start_max_ratio) {
+      errors_.push_back({.field = "workload.trajectory_start_min_ratio",
+                         .message = fmt::format("found {}, expected at most "
+                                                "trajectory_start_max_ratio, {}",
+                                                *workload.trajectory_start_min_ratio,
+                                                *workload.trajectory_start_max_ratio)});
+    }
+  }
+
   void trace() {
     // What a trace brings itself.
     for (const std::string_view path : {"workload.input_len",
@@ -259,6 +310,7 @@ void check_rules(LoadedScenario& loaded, Purpose purpose, core::Errors& errors) 
   rules.structured_outputs();
   rules.engine_settings();
   rules.cluster();
+  rules.agents();
   if (loaded.scenario.workload.trace) {
     rules.trace();
   } else {

@@ -62,6 +62,7 @@ metrics::RecorderOptions recorder_options(const scenario::Resolved& resolved,
   options.open_loop = !source.is_closed_loop();
   options.of_trace = resolved.workload.section.trace.has_value();
   options.held_back = source.held_back();
+  options.measured_from = source.measured_from();
   options.percentiles = resolved.run.percentiles == "sketch" ? metrics::Percentiles::kSketch
                                                              : metrics::Percentiles::kExact;
   if (!controls.latencies) {

@@ -9,6 +9,7 @@
 #include "sim/simulation.hpp"
 #include "verbs/clients/client_results.hpp"
 #include "verbs/run/run_result.hpp"
+#include "workload/agents/source.hpp"
 #include "workload/source.hpp"
 
 namespace ridgeline::verbs {
@@ -32,6 +33,14 @@ void RunLogs::log_decisions(std::ostream& out) {
   decisions_ = sim::make_decision_log(out);
 }
 
+bool RunLogs::log_agents(const workload::Source& source) {
+  const auto* const replay = dynamic_cast<const workload::agents::AgentSource*>(&source);
+  if (replay != nullptr && !agents_) {
+    agents_.emplace(*replay);
+  }
+  return replay != nullptr;
+}
+
 void RunLogs::listen(sim::RunControls& controls) {
   controls.steps = steps_.get();
   controls.decisions = decisions_.get();
@@ -44,6 +53,7 @@ void RunLogs::listen(sim::RunControls& controls) {
       listeners_.add(&*kept);
     }
   };
+  add(agents_);
   add(caches_);
   add(clients_);
   add(prompts_);

@@ -12,6 +12,7 @@
 #include "metrics/request_metrics.hpp"
 #include "scenario/resolve.hpp"
 #include "sim/cache_state.hpp"
+#include "sim/logs/agent_log.hpp"
 #include "sim/logs/perfetto.hpp"
 #include "sim/logs/request_log.hpp"
 #include "sim/simulation.hpp"
@@ -54,6 +55,8 @@ class RunLogs {
   void keep_caches(const scenario::Resolved& resolved) { caches_.emplace(resolved); }
   void keep_trace(const sim::PerfettoOptions& options) { trace_.emplace(options); }
   void keep_clients() { clients_.emplace(); }
+  /// False where the requests are no replay of agent traces.
+  [[nodiscard]] bool log_agents(const workload::Source& source);
 
   /// Lets the run feed them.
   void listen(sim::RunControls& controls);
@@ -64,6 +67,7 @@ class RunLogs {
   [[nodiscard]] const std::optional<PromptCount>& prompts() const { return prompts_; }
   [[nodiscard]] const std::optional<sim::CacheStateKeeper>& caches() const { return caches_; }
   [[nodiscard]] const std::optional<sim::PerfettoTrace>& trace() const { return trace_; }
+  [[nodiscard]] const std::optional<sim::AgentLog>& agents() const { return agents_; }
 
   /// The run as clients see it: all ranks of a deployment, without its warm-up.
   struct Seen {
@@ -82,6 +86,7 @@ class RunLogs {
   std::optional<sim::CacheStateKeeper> caches_;
   std::optional<sim::PerfettoTrace> trace_;
   std::optional<ClientResults> clients_;
+  std::optional<sim::AgentLog> agents_;
 };
 
 }  // namespace ridgeline::verbs

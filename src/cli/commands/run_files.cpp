@@ -18,6 +18,7 @@
 #include "cli/output_file.hpp"
 #include "core/result.hpp"
 #include "document/gzip_writer.hpp"
+#include "document/node_json.hpp"
 #include "report/palette.hpp"
 #include "scenario/scenario_rules.hpp"
 #include "sim/cache_state.hpp"
@@ -42,6 +43,13 @@ std::vector<FlagSpec> file_flags() {
   flags.push_back({.name = "requests-out",
                    .value = "FILE",
                    .help = "One record per request, as .csv, .jsonl or .ndjson"});
+  flags.push_back(
+      {.name = "agent-row-out",
+       .value = "FILE.json",
+       .help = "Of an agent replay, the row that the InferenceX scoreboard would show"});
+  flags.push_back({.name = "agent-records-out",
+                   .value = "FILE.jsonl",
+                   .help = "Of an agent replay, its requests as agentx-harness records them"});
   flags.push_back({.name = "routing-out",
                    .value = "FILE.jsonl",
                    .help = "One record per routing decision, with its scores and what it knew"});
@@ -103,6 +111,7 @@ core::Result<void> RunFiles::open(const verbs::Run& run) {
   }
   open_results(errors);
   open_request_log(run, errors);
+  open_agent_log(run, errors);
   if (open_file("steps-out", steps_file_, errors)) {
     logs_.log_steps(steps_file_->stream());
   }
@@ -191,6 +200,23 @@ void RunFiles::open_request_log(const verbs::Run& run, core::Errors& errors) {
   logs_.log_requests(resolved_, run.source, *format, log_file_->stream());
 }
 
+void RunFiles::open_agent_log(const verbs::Run& run, core::Errors& errors) {
+  for (const auto& [flag, file] : {std::pair("agent-row-out", &agent_row_file_),
+                                   std::pair("agent-records-out", &agent_records_file_)}) {
+    if (!arguments_.has(flag)) {
+      continue;
+    }
+    if (!logs_.log_agents(run.source)) {
+      errors.push_back({.field = fmt::format("--{}", flag),
+                        .message = "there is no replay of agent traces",
+                        .where = {.file = "command line"},
+                        .hint = "--agent-scenario agentx --trace traces.jsonl"});
+    } else {
+      open_file(flag, *file, errors);
+    }
+  }
+}
+
 void RunFiles::open_trace(core::Errors& errors) {
   auto options = perfetto_options(arguments_);
   keep_errors(options, errors);
@@ -259,6 +285,12 @@ void RunFiles::close(core::Result<verbs::RunResult>& result) {
   if (!result) {
     return;
   }
+  if (const auto& agents = logs_.agents()) {
+    if (const auto row = agents->row(resolved_)) {
+      agent_row_ = document::json_text(*row);
+    }
+    agent_records_ = agents->records_text();
+  }
   warn_of_sampling(result->warnings);
   warn_of_prompts(result->warnings);
   if (result->partial) {
@@ -288,8 +320,15 @@ void RunFiles::write(const verbs::RunResult& result,
     caches_file_->stream() << sim::cache_state_text(logs_.caches()->state());
     keep_errors(caches_file_->commit(), errors);
   }
+  if (agent_row_file_) {
+    agent_row_file_->stream() << agent_row_;
+  }
+  if (agent_records_file_) {
+    agent_records_file_->stream() << agent_records_;
+  }
   write_trace(errors);
-  for (auto* const file : {&log_file_, &steps_file_, &decisions_file_}) {
+  for (auto* const file :
+       {&log_file_, &steps_file_, &decisions_file_, &agent_row_file_, &agent_records_file_}) {
     if (*file) {
       keep_errors((*file)->commit(), errors);
     }

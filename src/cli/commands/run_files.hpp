@@ -56,6 +56,7 @@ class RunFiles {
   [[nodiscard]] core::Result<void> check() const;
   void open_results(core::Errors& errors);
   void open_request_log(const verbs::Run& run, core::Errors& errors);
+  void open_agent_log(const verbs::Run& run, core::Errors& errors);
   void open_trace(core::Errors& errors);
   /// Opens the file of a flag; false where it is not given or cannot be opened.
   bool open_file(std::string_view flag,
@@ -72,6 +73,10 @@ class RunFiles {
   std::vector<Target> targets_;
   std::optional<OutputFile> log_file_;
   std::optional<OutputFile> steps_file_;
+  std::optional<OutputFile> agent_row_file_;
+  std::optional<OutputFile> agent_records_file_;
+  std::string agent_row_;
+  std::string agent_records_;
   std::optional<OutputFile> trace_file_;
   std::optional<OutputFile> caches_file_;
   std::optional<OutputFile> decisions_file_;

@@ -171,14 +171,16 @@ ExitCode watch_simulation(const verbs::Verb& verb,
 
 /// `--compare`: no files but those of -o, in formats that have several results.
 ExitCode compare(const verbs::Verb& verb, const Arguments& arguments, const Manners& manners) {
-  constexpr std::array<std::string_view, 8> kOfOneRun = {"requests-out",
-                                                         "steps-out",
-                                                         "routing-out",
-                                                         "routing-audit",
-                                                         "cache-state-out",
-                                                         "client-results",
-                                                         "series",
-                                                         "series-buckets"};
+  constexpr std::array<std::string_view, 10> kOfOneRun = {"requests-out",
+                                                          "agent-row-out",
+                                                          "agent-records-out",
+                                                          "steps-out",
+                                                          "routing-out",
+                                                          "routing-audit",
+                                                          "cache-state-out",
+                                                          "client-results",
+                                                          "series",
+                                                          "series-buckets"};
   verbs::Verb compared = verb;
   compared.formats = {"table", "json", "csv"};
   if (manners.format != kQuiet &&

@@ -235,6 +235,11 @@ class Detection {
   std::int64_t first_ = 0;
 };
 
+void sort_by_start(std::vector<Placed>& requests) {
+  std::ranges::sort(
+      requests, {}, [](const Placed& one) { return std::pair(one.request->start, one.place); });
+}
+
 /// Whether the first request is one that nothing goes on from: a title, or another one-shot call.
 bool has_preamble(const std::vector<Placed>& requests) {
   const TraceRequest& first = *requests.front().request;
@@ -334,8 +339,7 @@ std::size_t common_blocks(const Blocks& a, const Blocks& b) {
 
 std::vector<Chain> chains_of(const std::vector<Placed>& requests) {
   std::vector<Placed> ordered = requests;
-  std::ranges::sort(
-      ordered, {}, [](const Placed& one) { return std::pair(one.request->start, one.place); });
+  sort_by_start(ordered);
   std::vector<Chain> chains(1);
   if (ordered.size() < 2) {
     chains[0].requests = std::move(ordered);
@@ -350,7 +354,8 @@ std::vector<Chain> chains_of(const std::vector<Placed>& requests) {
   const Link& main = detection[detection.main()];
   chains[0].requests = main.requests;
   if (preamble) {
-    chains[0].requests.insert(chains[0].requests.begin(), *preamble);
+    chains[0].requests.push_back(*preamble);
+    sort_by_start(chains[0].requests);
     chains[0].num_peeled = 1;
   }
   std::int64_t peak = 0;

@@ -224,9 +224,6 @@ domain::Request AgentSource::pop() {
   request.max_tokens = request.output_tokens;
   request.session = core::SessionId(static_cast<core::SessionId::Rep>(sent.session));
   request.turn = sent.turn.turn;
-  if (sent.phase == Phase::kProfiling) {
-    request.gives_up = replay_.cancels_at();
-  }
   request.prompt = prompt_of(sent);
   sent_.push_back(sent);
   return request;

@@ -38,7 +38,6 @@ class AgentSource final : public Source {
   [[nodiscard]] bool is_closed_loop() const override { return true; }
   void on_completion(core::RequestId id, core::SimTime time) override;
   [[nodiscard]] bool names_prompts() const override { return true; }
-  [[nodiscard]] bool may_give_up() const override { return true; }
   [[nodiscard]] const core::SimTime* measured_from() const override { return &measured_from_; }
 
   [[nodiscard]] const Replay& replay() const { return replay_; }

@@ -101,6 +101,19 @@ constexpr auto kPresets = std::to_array<WorkloadPreset>({
                            Law::lognormal(3000, 2500, 500, 15000),
                            Law::normal(300, 850, 50, 4000));
      }},
+    {"coding-agents",
+     "coding sessions: 215 000 tokens in, 98 % of them known",
+     "semianalysisai/cc-traces-weka-062126, the statistics of its card (mean input 218 922, output "
+     "1 077, median new tokens 1 728, gaps)",
+     [] {
+       // Contexts are never cut, as those of the recorded sessions are: fewer turns instead.
+       return conversation(16000,
+                           Law::lognormal(92000, 70000, 1000, 600000),
+                           Law::lognormal(60, 45, 20, 600),
+                           Law::lognormal(13.2, 44, 0.05, 3600),
+                           Law::lognormal(1650, 2600, 16, 200000),
+                           Law::lognormal(1077, 2690, 1, 64000));
+     }},
     {"reasoning",
      "questions that are thought over: 1 000 tokens in, 8 000 out",
      kInferencePerf,

@@ -116,6 +116,24 @@ TEST(SyntheticOptions, CarriesLengthsPrefixesAndSeed) {
   EXPECT_TRUE(workload::check_options(options).empty());
 }
 
+TEST(FillWorkload, TakesAnAgentScenariosDefaults) {
+  const auto agentx =
+      filled({.trace = "t.jsonl", .agent_scenario = "agentx", .max_concurrency = 4});
+  EXPECT_EQ(agentx.duration, core::Duration::seconds(3600));
+  EXPECT_EQ(agentx.warmup_requests_per_lane, 10);
+  EXPECT_EQ(agentx.trace_idle_gap_cap, core::Duration::seconds(300));
+  EXPECT_EQ(agentx.random_seed, 42);
+  EXPECT_EQ(agentx.trace_sessions, std::nullopt);
+  const auto other = filled({.trace = "t.jsonl",
+                             .agent_scenario = "inferencex-agentx-mvp",
+                             .trajectory_start_max_ratio = 0.5});
+  EXPECT_EQ(other.trajectory_start_max_ratio, 0.5);
+  EXPECT_EQ(other.warmup_requests_per_lane, 0);
+  const auto source = Workload{.section = agentx}.open();
+  ASSERT_FALSE(source);
+  EXPECT_EQ(source.error().front().where.file, "t.jsonl");
+}
+
 TEST(Workload, NamesTheTraceItCannotRead) {
   const auto source = Workload{.section = filled({.trace = "no/such.csv"})}.open();
   ASSERT_FALSE(source);

@@ -141,6 +141,19 @@ TEST(LoadScenario, SaysWhatIsMissing) {
               testing::ElementsAre("workload.trace: missing"));
 }
 
+TEST(LoadScenario, ReplaysAgentsOnLanesAlone) {
+  const std::string agents =
+      "{model: llama-3.1-8b, gpu: h100, workload: {trace: t.jsonl, agent_scenario: agentx";
+  EXPECT_THAT(lines_of(errors_of(agents + "}}")),
+              testing::ElementsAre(HasSubstr("workload.max_concurrency: missing")));
+  EXPECT_THAT(lines_of(errors_of(agents + ", max_concurrency: 4, num_prompts: 9}}")),
+              testing::ElementsAre(HasSubstr("workload.num_prompts: would be ignored")));
+  EXPECT_THAT(
+      lines_of(errors_of("{model: llama-3.1-8b, gpu: h100, workload: {trace: t.csv, "
+                         "warmup_requests_per_lane: 2}}")),
+      testing::ElementsAre(HasSubstr("workload.warmup_requests_per_lane: would be ignored")));
+}
+
 TEST(LoadScenario, RefusesWhatWouldBeIgnored) {
   EXPECT_THAT(lines_of(errors_of(kSmall, {{"workload.trace", "t.csv"}})),
               testing::ElementsAre(HasSubstr("workload.input_len: would be ignored"),

@@ -157,6 +157,30 @@ TEST(AgentChains, GoOnFromAWholePromptOnly) {
   EXPECT_EQ(common_blocks({1, 2, 3}, {1, 2, 4, 5}), 2U);
 }
 
+TEST(AgentChains, KeepTheOrderOfTimeBehindATitle) {
+  // The request without blocks is put on the main chain before the context edit is.
+  core::Errors errors;
+  const auto trace = read(R"({"id": "a", "block_size": 64, "requests": [)" +
+                              request(0, 64, 9, 1, 900) + "," + request(1, 256, 9, 4) + "," +
+                              request(3, 128, 9, 2) + "," + request(5, 100, 9, 0) + "]}",
+                          errors);
+  std::vector<Placed> all;
+  for (const TraceRequest& one : trace->requests) {
+    all.push_back({.place = static_cast<std::int64_t>(all.size()), .request = &one});
+  }
+  // A sub-agent of another network keeps the list from being a single chain.
+  TraceRequest other = trace->requests[1];
+  other.model = 1;
+  all.push_back({.place = 4, .request = &other});
+  const auto chains = chains_of(all);
+  ASSERT_EQ(chains.size(), 2U);
+  std::vector<std::int64_t> places;
+  for (const Placed& one : chains[0].requests) {
+    places.push_back(one.place);
+  }
+  EXPECT_EQ(places, (std::vector<std::int64_t>{0, 1, 2, 3}));
+}
+
 TEST(AgentPrompts, ShareTheRunsThatTheyBeginWith) {
   PromptTree tree;
   const PromptEnd one = tree.add({1, 2, 3, 4}, 4);

@@ -8,6 +8,7 @@
 
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "deploy/read.hpp"
 #include "engine/capacity.hpp"
 #include "engine/engine_plan.hpp"
 #include "latency/kernel/formats_in_use.hpp"
@@ -213,6 +214,11 @@ void deployment_lines(const scenario::Deployment& deployment,
 std::string explanation_table(const scenario::Resolved& resolved, const report::TextStyle& style) {
   const scenario::WorkloadSection& workload = resolved.workload.section;
   Lines lines;
+  for (const auto& warning : resolved.warnings) {
+    if (warning.code == deploy::kReadAs) {
+      lines.add(fmt::format("read as {}\n\n", report::printable(warning.message, style.ascii)));
+    }
+  }
   if (resolved.pools.empty()) {
     lines.add(core::escaped(deployment_text(*resolved.deployment)) + '\n');
     deployment_lines(*resolved.deployment, workload, lines);
@@ -239,6 +245,9 @@ std::string explanation_table(const scenario::Resolved& resolved, const report::
   lines.title("scenario");
   lines.row("digest", scenario::scenario_digest(scenario), "of all settings, as they hold");
   for (const auto& warning : resolved.warnings) {
+    if (warning.code == deploy::kReadAs) {
+      continue;  // The first line.
+    }
     lines.add(fmt::format("\n{} {}: {}\n  {}\n",
                           style.palette.paint(style.palette.warn, "warning"),
                           warning.code,

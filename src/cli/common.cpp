@@ -267,15 +267,15 @@ namespace {
 
 /// Settings from configuration files of other systems; those that a flag states too are the
 /// flag's.
-core::Result<std::vector<scenario::Override>> imported_overrides(const Arguments& arguments) {
+core::Result<scenario::Imported> imported_overrides(const Arguments& arguments) {
   struct Import {
     std::string_view flag;
-    core::Result<std::vector<scenario::Override>> (*read)(const document::Node&);
+    core::Result<scenario::Imported> (*read)(const document::Node&);
   };
   constexpr std::array kImports = {
       Import{.flag = "epp-config", .read = scenario::overrides_of_epp_config},
       Import{.flag = "policy-config", .read = scenario::overrides_of_policy_bundle}};
-  std::vector<scenario::Override> all;
+  scenario::Imported all;
   for (const auto& [flag, read] : kImports) {
     if (!arguments.has(flag)) {
       continue;
@@ -284,11 +284,13 @@ core::Result<std::vector<scenario::Override>> imported_overrides(const Arguments
     if (!imported) {
       return imported;
     }
-    std::erase_if(*imported, [&](const scenario::Override& change) {
+    std::erase_if(imported->overrides, [&](const scenario::Override& change) {
       const scenario::Option* option = scenario::find_option(change.path);
       return option != nullptr && arguments.has(option->flag);
     });
-    all.insert(all.end(), imported->begin(), imported->end());
+    all.overrides.insert(
+        all.overrides.end(), imported->overrides.begin(), imported->overrides.end());
+    all.warnings.insert(all.warnings.end(), imported->warnings.begin(), imported->warnings.end());
   }
   return all;
 }
@@ -349,21 +351,17 @@ core::Result<StatedScenario> stated_scenario(const Arguments& given, scenario::P
     return core::fail(std::move(original).error());
   }
   std::vector<scenario::Override> overrides = std::move(*original);
-  if (auto imported = imported_overrides(arguments); imported) {
-    overrides.insert(overrides.end(), imported->begin(), imported->end());
-  } else {
+  auto imported = imported_overrides(arguments);
+  if (!imported) {
     return core::fail(std::move(imported).error());
   }
+  overrides.insert(overrides.end(), imported->overrides.begin(), imported->overrides.end());
   for (const auto& flag : arguments.flags) {
     if (flag.name == "model" && arguments.has("model-config-folder")) {
       continue;  // The name of what the folder holds.
     }
-    if (flag.name == "set") {
-      overrides.push_back({.path = "set", .text = flag.value});
-      continue;
-    }
-    if (flag.name == "latency-set") {
-      overrides.push_back({.path = "latency.set", .text = flag.value});
+    if (flag.name == "set" || flag.name == "latency-set") {
+      overrides.push_back({.path = flag.name == "set" ? "set" : "latency.set", .text = flag.value});
       continue;
     }
     const auto option = std::ranges::find(scenario::options(), flag.name, &scenario::Option::flag);
@@ -377,6 +375,8 @@ core::Result<StatedScenario> stated_scenario(const Arguments& given, scenario::P
   }
   StatedScenario stated{
       .file = {}, .overrides = std::move(overrides), .warnings = flag_warnings(arguments)};
+  stated.warnings.insert(
+      stated.warnings.end(), imported->warnings.begin(), imported->warnings.end());
   if (!arguments.positionals.empty()) {
     stated.file = arguments.positionals.front();
   }

@@ -54,12 +54,15 @@ std::string image_of(std::string_view engine, std::string_view version) {
 }
 
 std::optional<std::string> version_of_image(std::string_view image) {
+  constexpr std::string_view kHub = "docker.io/";
+  image.remove_prefix(image.starts_with(kHub) ? kHub.size() : 0);
   const auto colon = image.rfind(":v");
   const std::string_view name = image.substr(0, colon);
   if (colon == std::string_view::npos || (name != repository() && name != kSglangRepository)) {
     return std::nullopt;
   }
-  return std::string(image.substr(colon + 2));
+  const std::string_view tag = image.substr(colon + 2);
+  return std::string(tag.substr(0, tag.find('-')));
 }
 
 std::optional<std::string> node_label(std::string_view gpu) {

@@ -127,6 +127,7 @@ class Finder {
   }
 
   std::vector<ServerFound> run(const Container& container) {
+    given_ = container.given;
     find(container, {});
     return std::move(servers_);
   }
@@ -203,7 +204,7 @@ class Finder {
 
   /// A script in one word.
   void nest(const Word& text, const ScriptCommand& command, const std::vector<Word>& variables) {
-    Values given;
+    Values given = given_;
     for (const Word& word : variables) {
       const std::size_t equals = word.text.find('=');
       given.emplace_back(word.text.substr(0, equals), word.text.substr(equals + 1));
@@ -324,6 +325,7 @@ class Finder {
   std::vector<ServerFound> servers_;
   std::optional<Word> image_;         ///< The one of the container that is read.
   std::optional<std::int64_t> gpus_;  ///< Those of that container.
+  Values given_;
   int depth_ = 0;
 };
 

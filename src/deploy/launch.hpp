@@ -22,6 +22,7 @@ struct Container {
   std::vector<Word> variables;  ///< "NAME=VALUE"
   std::optional<std::int64_t> gpus = {};
   bool has_entrypoint = false;
+  Values given = {};  ///< Variables from outside, for scripts in its words.
 };
 /// The servers that a container starts: none where its image is no engine's and its words are no
 /// launch.

@@ -415,6 +415,13 @@ class Reader {
 
   /// A flag of JSON that has options as members, or a member of one.
   void take_json(const Meaning& meaning, const Word& flag, const std::optional<Word>& value) {
+    if (value && meaning.member.empty() && flag.text == "--compilation-config" &&
+        core::parse_whole<std::int64_t>(value->text)) {
+      found_.not_modelled.push_back({.what = fmt::format("{} {}", flag.text, value->text),
+                                     .why = "a level of the compiler, not in the result",
+                                     .where = flag.where});
+      return;
+    }
     if (!value) {
       note(flag, "expected a value", "{\"cudagraph_mode\": \"FULL_DECODE_ONLY\"}");
       return;
@@ -511,9 +518,10 @@ class Reader {
       if (!value || std::ranges::find(row.unless, value->text) == row.unless.end()) {
         const bool is_beginning = flag.text.starts_with(with_dashes(typed_));
         note({.text = is_beginning ? flag.text : typed_, .where = flag.where},
-             fmt::format("{}, and would change it much: {}",
+             fmt::format("{} for {}, and would change it much: {}",
                          value ? fmt::format("{} is not modelled", core::quote(shown(value->text)))
                                : "is not modelled",
+                         names_.program().title,
                          reason_of(row.name)));
       }
     } else if (row.answer != "silent") {
@@ -541,7 +549,10 @@ class Reader {
     } else if (row.answer == "ranks") {
       ranks_ = *value;
     } else if (row.answer == "role") {
-      found_.role = value->text == "prefill" || value->text == "decode" ? value->text : "";
+      const std::string& text = value->text;
+      found_.role = text == "prefill" || text == "CONTEXT"     ? "prefill"
+                    : text == "decode" || text == "GENERATION" ? "decode"
+                                                               : "";
     } else if (row.answer == "config") {
       read_config(*value);
     } else if (!unknowns_in(value->text).empty()) {
@@ -574,6 +585,10 @@ class Reader {
     const std::string connector = text("kv_connector");
     found_.role = role == "kv_producer" ? "prefill" : role == "kv_consumer" ? "decode" : "";
     if (found_.role.empty()) {
+      constexpr std::array<std::string_view, 4> kHanding = {
+          "NixlConnector", "P2pNcclConnector", "MooncakeConnector", "MoRIIOConnector"};
+      const bool hands_on = std::ranges::find(kHanding, connector) != kHanding.end();
+      found_.connector = hands_on ? connector : "";
       found_.not_modelled.push_back(
           {.what = fmt::format("{} {} {}", flag.text, connector, role),
            .why = "the server is a plain replica here, and keeps no KV outside the GPU",
@@ -585,6 +600,11 @@ class Reader {
   [[nodiscard]] std::optional<std::string> config_text(const Word& name) const {
     if (launch_.files != nullptr && launch_.files->contains(name.text)) {
       return plain_marks(launch_.files->at(name.text));
+    }
+    // A ConfigMap's file has its key for a name, wherever it is mounted.
+    const std::string last = name.text.substr(name.text.rfind('/') + 1);
+    if (launch_.files != nullptr && launch_.files->contains(last)) {
+      return plain_marks(launch_.files->at(last));
     }
     const std::filesystem::path beside =
         std::filesystem::path(name.where.file.text()).parent_path() / name.text;

@@ -36,9 +36,10 @@ struct LaunchNote {
 struct LaunchOptions {
   Word network = {};
   OptionNodes options = {};
-  std::string role = {};   ///< "prefill", "decode", or empty.
-  std::int64_t nodes = 1;  ///< That share the replica.
-  bool is_part = false;    ///< A rank of a replica that another command begins.
+  std::string role = {};       ///< "prefill", "decode", or empty.
+  std::string connector = {};  ///< That hands KV on to other servers, without a role.
+  std::int64_t nodes = 1;      ///< That share the replica.
+  bool is_part = false;        ///< A rank of a replica that another command begins.
   std::vector<LaunchNote> not_modelled = {};
   std::vector<LaunchNote> ignored = {};  ///< Flags of little effect.
   std::vector<LaunchNote> unknown = {};  ///< Names without a value, by the flag that they decide.

@@ -45,17 +45,4 @@ inline constexpr std::int64_t kPort = 8000;
 /// The flags of a P/D server beside its engine's: how KV gets away.
 [[nodiscard]] Flag transfer_flag();
 
-/// One member below maps, or null.
-[[nodiscard]] const document::Node* below(const document::Node& node,
-                                          std::initializer_list<std::string_view> keys);
-/// A list of strings as words; what is no string is noted.
-[[nodiscard]] std::vector<Word> words_of(const document::Node* list, core::Errors& errors);
-/// "NAME=VALUE" of a container's env, but for those from Secrets.
-[[nodiscard]] std::vector<Word> variables_of(const document::Node* env);
-/// GPUs of a container's limits, where it has some.
-[[nodiscard]] std::optional<std::int64_t> gpus_of(const document::Node& container);
-/// The replicas of an object, 1 where it states none.
-[[nodiscard]] std::int64_t replicas_of(const document::Node* node, core::Errors& errors);
-[[nodiscard]] std::optional<Word> word_of(const document::Node* node);
-
 }  // namespace ridgeline::deploy

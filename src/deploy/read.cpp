@@ -16,7 +16,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "core/article.hpp"
 #include "core/result.hpp"
 #include "deploy/flags.hpp"
 #include "deploy/header.hpp"
@@ -24,12 +23,13 @@
 #include "deploy/launch.hpp"
 #include "deploy/launch_flags.hpp"
 #include "deploy/layout.hpp"
+#include "deploy/manifest.hpp"
 #include "deploy/paths.hpp"
-#include "deploy/registry.hpp"
 #include "deploy/script.hpp"
 #include "deploy/targets.hpp"
 #include "document/document.hpp"
 #include "document/piped_files.hpp"
+#include "document/yaml_documents.hpp"
 #include "model/network_id.hpp"
 #include "scenario/foreign_flags.hpp"
 #include "scenario/options.hpp"
@@ -39,6 +39,8 @@ namespace ridgeline::deploy {
 namespace {
 
 using document::Node;
+
+constexpr std::string_view kRouterName = "cluster.router.name";
 
 /// `map` with a value at a dotted path; a map there keeps its members that `value` lacks.
 Node with_value(const Node& map, std::string_view path, const Node& value) {
@@ -129,7 +131,7 @@ class Assembly {
         choice_(choice),
         is_ours_(!scenario_.members().empty()) {}
 
-  core::Result<Deployed> run() {
+  core::Result<Deployed> run(std::string title, const std::optional<Word>& router) {
     choose_server();
     name_version();
     const std::string engine = engine_name();
@@ -158,15 +160,21 @@ class Assembly {
       }
     }
     if (errors_.empty()) {
+      refuse_ranks_apart();
+    }
+    if (errors_.empty()) {
       put_options();
       put_replicas();
+      put_router(router);
     }
     if (!errors_.empty()) {
       shorten();
       return core::fail(std::move(errors_));
     }
     warn_of_notes();
-    return Deployed{.scenario = std::move(scenario_), .warnings = std::move(script_.warnings)};
+    return Deployed{.scenario = std::move(scenario_),
+                    .warnings = std::move(script_.warnings),
+                    .read_as = sentence(title)};
   }
 
  private:
@@ -227,6 +235,17 @@ class Assembly {
       }
       return;
     }
+    constexpr scenario::Version kOldestVllm = {0, 8};
+    const auto numbers = scenario::parse_version(*version);
+    if (engine_name() == "vllm" && numbers && *numbers < kOldestVllm) {
+      errors_.push_back(
+          {.field = "image",
+           .message = fmt::format("{} is older than vLLM 0.8, the first that is modelled",
+                                  shown(image->text)),
+           .where = image->where,
+           .hint = "state a version in a copy of the file"});
+      return;
+    }
     const std::string text = version_text();
     const auto cut = text.find('@');
     if (cut == std::string::npos ||
@@ -273,10 +292,11 @@ class Assembly {
         server.role = launches_[i].role;
       }
     }
-    if (script_.commands.empty() || !errors_.empty()) {
+    if (!errors_.empty()) {
       return;
     }
     drop_parts();
+    refuse_roleless();
     for (std::size_t i = 1; i < servers_.size();) {
       const auto same = first_alike(i);
       if (!same) {
@@ -290,7 +310,7 @@ class Assembly {
                            .where = servers_[i].network.where});
         return;
       }
-      ++servers_[*same].replicas;
+      servers_[*same].replicas += servers_[i].replicas;
       servers_.erase(servers_.begin() + static_cast<std::ptrdiff_t>(i));
       launches_.erase(launches_.begin() + static_cast<std::ptrdiff_t>(i));
     }
@@ -315,7 +335,7 @@ class Assembly {
     for (std::size_t i = 0; i < at; ++i) {
       if (servers_[i].engine == servers_[at].engine && servers_[i].role == servers_[at].role &&
           servers_[i].network.text == servers_[at].network.text &&
-          servers_[i].gpus == servers_[at].gpus &&
+          servers_[i].gpus == servers_[at].gpus && servers_[i].nodes == servers_[at].nodes &&
           are_same(launches_[i].options, launches_[at].options) &&
           std::ranges::is_permutation(launches_[i].not_modelled,
                                       launches_[at].not_modelled,
@@ -337,6 +357,25 @@ class Assembly {
         servers_.erase(servers_.begin() + static_cast<std::ptrdiff_t>(i));
         launches_.erase(launches_.begin() + static_cast<std::ptrdiff_t>(i));
       }
+    }
+  }
+
+  /// Servers that hand KV on to each other, of which none says which way.
+  void refuse_roleless() {
+    const auto is_open = [](const LaunchOptions& launch) {
+      return launch.role.empty() && !launch.connector.empty();
+    };
+    const bool is_apart = std::ranges::any_of(
+        servers_, [](const ServerFound& server) { return server.role != "serve"; });
+    if (!is_apart && !is_ours_ && std::ranges::count_if(launches_, is_open) > 1) {
+      const auto first = std::ranges::find_if(launches_, is_open);
+      errors_.push_back({.field = "--kv-transfer-config",
+                         .message = fmt::format(
+                             "several servers with {} kv_both: which of them prefill and which "
+                             "decode is not said",
+                             first->connector),
+                         .where = servers_.front().network.where,
+                         .hint = "kv_producer and kv_consumer, or --server 1 for the first alone"});
     }
   }
 
@@ -509,14 +548,32 @@ class Assembly {
     if (shares) {
       gpus /= count_in(options, "engine.data_parallel_size");
     }
-    const std::int64_t has = server.gpus.value_or(0) * launch.nodes;
-    if (has > gpus && !script_.commands.empty()) {
+    const std::int64_t has = server.gpus.value_or(0) * std::max(launch.nodes, server.nodes);
+    if (has > gpus) {
       warn("W-idle-gpus",
            fmt::format("{} of {} GPUs are idle: the flags ask for {}", has - gpus, has, gpus));
     } else if (server.gpus && has != gpus) {
       errors_.push_back(
-          {.message = fmt::format("a replica has {} GPUs, and its flags ask for {}", has, gpus),
+          {.field = "gpus",
+           .message = fmt::format("a replica has {} GPUs, and its flags ask for {}", has, gpus),
            .where = server.network.where});
+    }
+  }
+
+  /// Prefill and decode whose data-parallel ranks step together have no scenario.
+  void refuse_ranks_apart() {
+    for (std::size_t i = 0; i < servers_.size() && servers_.size() > 1 && !is_ours_; ++i) {
+      const std::int64_t ranks = count_in(launches_[i].options, "engine.data_parallel_size");
+      if (ranks > 1) {
+        errors_.push_back({.field = "--data-parallel-size",
+                           .message = fmt::format(
+                               "several data-parallel ranks, {} for {}, are not simulated where "
+                               "prefill and decode are apart",
+                               ranks,
+                               servers_[i].role),
+                           .where = servers_[i].network.where,
+                           .hint = fmt::format("--server {} reads it alone", i + 1)});
+      }
     }
   }
 
@@ -546,8 +603,8 @@ class Assembly {
           }
         }
         const std::int64_t ranks = count_in(launches_[i].options, "engine.data_parallel_size");
-        const std::int64_t count = servers_[i].replicas * (script_.commands.empty() ? 1 : ranks);
-        if (count_at(items[i], "instances").value_or(1) != count) {
+        const std::int64_t count = servers_[i].replicas * ranks;
+        if (count_at(items[i], "instances").value_or(0) != count) {
           items[i] = with_value(items[i], "instances", Node::integer(count, {}));
         }
       }
@@ -582,6 +639,55 @@ class Assembly {
     }
   }
 
+  /// The router of the file, where there is something to route.
+  void put_router(const std::optional<Word>& router) {
+    const bool routes = servers_.size() == 1 && servers_.front().replicas > 1;
+    if (router && routes && value_at(scenario_, kRouterName) == nullptr) {
+      set(kRouterName, Node::string(router->text, router->where));
+    }
+  }
+
+  /// "3 servers: 2 prefill TP2, 1 decode TP4"
+  [[nodiscard]] std::string sentence(const std::string& title) const {
+    std::string text = title;
+    std::string list;
+    std::int64_t count = 0;
+    for (std::size_t i = 0; i < servers_.size(); ++i) {
+      const OptionNodes& options = launches_[i].options;
+      std::string shape;
+      for (const auto& [letters, path] : {std::pair("TP", "engine.tensor_parallel_size"),
+                                          std::pair("PP", "engine.pipeline_parallel_size"),
+                                          std::pair("DP", "engine.data_parallel_size")}) {
+        if (const std::int64_t size = count_in(options, path); size > 1) {
+          shape += fmt::format(" {}{}", letters, size);
+        }
+      }
+      count += servers_[i].replicas;
+      const bool is_apart = servers_[i].role != "serve";
+      list += fmt::format("{}{} {}{}",
+                          list.empty() ? "" : ", ",
+                          servers_[i].replicas,
+                          is_apart ? servers_[i].role : servers_[i].engine,
+                          shape);
+    }
+    std::vector<std::string> missing;
+    for (const LaunchOptions& launch : launches_) {
+      for (const LaunchNote& note : launch.not_modelled) {
+        const std::string name = note.what.substr(0, note.what.find_first_of(" ="));
+        if (std::ranges::find(missing, name) == missing.end()) {
+          missing.push_back(name);
+        }
+      }
+    }
+    return fmt::format("{}: {} server{}: {}{}{}",
+                       text,
+                       count,
+                       count == 1 ? "" : "s",
+                       list,
+                       missing.empty() ? "" : "; not modelled: ",
+                       fmt::join(missing, ", "));
+  }
+
   Node scenario_;
   std::vector<ServerFound> servers_;
   Script script_;  ///< Without commands where the file is no script.
@@ -590,33 +696,6 @@ class Assembly {
   std::vector<LaunchOptions> launches_;
   core::Errors errors_;
 };
-
-/// The servers of a YAML document; nothing where no target writes such a one.
-core::Result<std::optional<std::vector<ServerFound>>> servers_of_document(const Node& document) {
-  for (const Target* target : targets()) {
-    if (target->is_its == nullptr || !target->is_its(document)) {
-      continue;
-    }
-    core::Errors errors;
-    std::vector<ServerFound> servers = target->read(document, errors);
-    if (servers.empty() && errors.empty()) {
-      errors.push_back({.message = "found no server in it", .where = document.where()});
-    }
-    if (!errors.empty()) {
-      return core::fail(std::move(errors));
-    }
-    return servers;
-  }
-  const Node* kind = document.find("kind");
-  if (document.find("apiVersion") != nullptr && kind != nullptr && kind->is_string()) {
-    return core::fail({.field = "kind",
-                       .message = fmt::format("{} says nothing of a scenario",
-                                              core::with_article(kind->as_string())),
-                       .where = kind->where(),
-                       .hint = "deployment.yaml, or scenario.yaml beside it"});
-  }
-  return std::nullopt;
-}
 
 /// The server of an engine's own file of flags; nothing where the document is none.
 std::optional<ServerFound> server_of_config(const Node& document) {
@@ -665,6 +744,8 @@ core::Result<std::optional<Deployed>> scenario_in(const std::string& text,
                                                   const LaunchChoice& choice) {
   std::vector<ServerFound> servers;
   Script script;
+  std::string title;
+  std::optional<Word> router;
   if (choice.kind == "shell" || (choice.kind.empty() && is_script(text, file))) {
     core::Errors errors;
     script = read_script(text, {.file = file}, choice.given, errors);
@@ -680,30 +761,44 @@ core::Result<std::optional<Deployed>> scenario_in(const std::string& text,
     if (!errors.empty()) {
       return core::fail(std::move(errors));
     }
+    title = "shell script";
   } else {
-    const auto document = document::parse_yaml(text, file);
-    if (!document || !document->is_map()) {
-      return std::nullopt;  // The scenario's reader says what is wrong with it.
+    const auto documents = document::parse_yaml_documents(text, file);
+    if (!documents) {
+      return text.find("{{") == std::string::npos
+                 ? core::Result<std::optional<Deployed>>(
+                       std::nullopt)  // The scenario's reader says what is wrong.
+                 : core::fail({.message = "is a template, which nothing here fills in",
+                               .where = documents.error().front().where,
+                               .hint = "helm template ... > out.yaml, or give the values file"});
     }
-    if (auto server = server_of_config(*document)) {
+    if (auto server = documents->empty() || !documents->front().is_map()
+                          ? std::nullopt
+                          : server_of_config(documents->front())) {
+      title = fmt::format("flags of {}", server->engine);
       servers.push_back(std::move(*server));
     } else {
-      auto found = servers_of_document(*document);
-      if (!found) {
-        return core::fail(std::move(found).error());
+      core::Errors errors;
+      auto manifest = read_manifest(*documents, choice.given, errors);
+      if (!errors.empty()) {
+        return core::fail(std::move(errors));
       }
-      if (!*found) {
+      if (!manifest) {
         return std::nullopt;
       }
-      servers = std::move(**found);
+      servers = std::move(manifest->servers);
+      script.files = std::move(manifest->files);
+      script.warnings = std::move(manifest->warnings);
+      title = std::move(manifest->title);
+      router = std::move(manifest->router);
     }
   }
   auto assumed = assumed_in(text, file);
   if (!assumed) {
     return core::fail(std::move(assumed).error());
   }
-  auto deployed =
-      Assembly(std::move(*assumed), std::move(servers), std::move(script), choice).run();
+  Assembly assembly(std::move(*assumed), std::move(servers), std::move(script), choice);
+  auto deployed = assembly.run(std::move(title), router);
   if (!deployed) {
     return core::fail(std::move(deployed).error());
   }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/result.hpp"
 #include "deploy/script.hpp"
@@ -19,9 +20,14 @@ struct LaunchChoice {
   std::string kind = {};                    ///< "shell" whatever the file looks like; empty: found.
 };
 
+/// Code of the warning that says what a file was understood as.
+inline constexpr std::string_view kReadAs = "W-read-as";
+
 struct Deployed {
   document::Node scenario;
   core::Warnings warnings;  ///< What is in the file and not in the scenario.
+  std::string read_as =
+      {};  ///< What was understood: "Kubernetes Deployment: 2 servers: 2 vllm TP4".
 };
 
 /// The scenario that a deployment's file states: a script, an engine's file of flags, or YAML that

@@ -39,9 +39,6 @@ constexpr int kMostSteps = 20'000;
 constexpr int kMostNested = 24;
 constexpr std::size_t kLongestValue = 1 << 16;
 
-std::string mark(std::string_view name) {
-  return fmt::format("{}{}{}", kBegin, name, kEnd);
-}
 bool has(std::string_view text, char c) {
   return text.find(c) != std::string_view::npos;
 }
@@ -405,7 +402,7 @@ class Runner {
       const auto theirs = other.variables.find(name);
       const bool is_exported = state_.variables[name].is_exported ||
                                (theirs != other.variables.end() && theirs->second.is_exported);
-      state_.variables[name] = {.values = {{"0", mark(name)}}, .is_exported = is_exported};
+      state_.variables[name] = {.values = {{"0", unknown_mark(name)}}, .is_exported = is_exported};
       script_.reasons[name] = condition;
     };
     for (const auto& [name, variable] : other.variables) {
@@ -478,7 +475,7 @@ class Runner {
   void run_unknown_rounds(const Command& command) {
     const std::string condition = fmt::format("{} (line {})", command.text, command.where.line);
     if (command.kind == Command::Kind::kFor) {
-      set(command.name, mark(command.name));
+      set(command.name, unknown_mark(command.name));
       script_.reasons[command.name] = condition;
     }
     run_branches({&command.clauses.front().body}, nullptr, condition);
@@ -734,7 +731,7 @@ class Runner {
     } else if (program == "read") {
       for (const std::string& name : arguments) {
         if (name_length(name) == name.size()) {
-          set(name, mark(name));
+          set(name, unknown_mark(name));
         }
       }
     } else if (program == "shift") {
@@ -937,7 +934,7 @@ class Runner {
       return at + 2;
     }
     if (rest.size() > 1 && rest[1] == '#') {
-      put(state_.has_arguments ? fmt::format("{}", state_.arguments.size()) : mark("#"));
+      put(state_.has_arguments ? fmt::format("{}", state_.arguments.size()) : unknown_mark("#"));
       return at + 2;
     }
     if (rest.size() > 1 && std::isdigit(static_cast<unsigned char>(rest[1])) != 0) {
@@ -945,7 +942,7 @@ class Runner {
       return at + 2;
     }
     if (rest.size() > 1 && has("?$!-", rest[1])) {
-      put(mark(rest.substr(0, 2)));
+      put(unknown_mark(rest.substr(0, 2)));
       return at + 2;
     }
     fields.put("$");
@@ -970,7 +967,7 @@ class Runner {
   /// The variable's value, a mark where it has none.
   std::string value_of(const std::string& name) {
     const auto value = known(name, "0");
-    return value ? *value : mark(name);
+    return value ? *value : unknown_mark(name);
   }
 
   std::optional<std::string> known(const std::string& name, const std::string& key) {
@@ -988,7 +985,7 @@ class Runner {
       return value->second;
     }
     const bool is_open = is_unknown(key) || (values.size() == 1 && is_unknown(values[0].second));
-    return is_open ? std::optional(mark(name)) : std::nullopt;
+    return is_open ? std::optional(unknown_mark(name)) : std::nullopt;
   }
 
   /// "${#A[@]}", "${X:-d}": a name, the key in it, and what is asked of its value.
@@ -1057,20 +1054,20 @@ class Runner {
     } else if (parameter.is_all()) {
       const auto all = all_of(parameter);
       if (!all || parameter.counts) {
-        put(all ? fmt::format("{}", all->size()) : mark(name));
+        put(all ? fmt::format("{}", all->size()) : unknown_mark(name));
       } else {
         const bool is_apart = is_quoted && parameter.key != "*" && name != "*" && !keeps;
         put_all(*all, fields, put, is_apart);
       }
     } else if (const auto value = known(name, parameter.key); parameter.counts) {
-      put(!value || is_unknown(*value) ? mark(name) : fmt::format("{}", value->size()));
+      put(!value || is_unknown(*value) ? unknown_mark(name) : fmt::format("{}", value->size()));
     } else if (rest.starts_with("+") || rest.starts_with(":+")) {
       const std::string_view word = rest.substr(rest.find('+') + 1);
       if (!value || (rest[0] == ':' && value->empty())) {
         return;
       }
       if (is_unknown(*value)) {
-        put(mark(name));
+        put(unknown_mark(name));
       } else if (is_quoted || keeps) {
         put(default_of(word));
       } else {
@@ -1096,7 +1093,7 @@ class Runner {
       return text;
     }
     if (!value || is_unknown(*value)) {
-      return value && (rest.empty() || how == '-' || how == '=') ? *value : mark(name);
+      return value && (rest.empty() || how == '-' || how == '=') ? *value : unknown_mark(name);
     }
     return has(" -=?", how) ? *value : cut(*value, rest, name);
   }
@@ -1131,7 +1128,7 @@ class Runner {
       const std::string to = text_of(both.substr(std::min(slash + 1, both.size())));
       std::string text = value;
       if (from.empty() || from.find_first_of("*?[") != std::string::npos) {
-        return from.empty() ? text : mark(name);
+        return from.empty() ? text : unknown_mark(name);
       }
       for (std::size_t at = text.find(from); at != std::string::npos;
            at = is_double ? text.find(from, at + to.size()) : std::string::npos) {
@@ -1146,7 +1143,7 @@ class Runner {
       });
       return text;
     }
-    return mark(name);
+    return unknown_mark(name);
   }
 
   /// What commands print, where that is known: tests, and what printed() knows.
@@ -1154,7 +1151,7 @@ class Runner {
     std::vector<shell::Oddity> oddities;
     core::Errors errors;
     const Block block = shell::parse_script(text, {}, true, oddities, errors);
-    std::string unknown = mark(fmt::format("$({})", text.substr(0, text.find('\n'))));
+    std::string unknown = unknown_mark(fmt::format("$({})", text.substr(0, text.find('\n'))));
     std::string all;
     Status status = Status::kDone;
     for (const shell::Item& item : block) {
@@ -1197,9 +1194,9 @@ class Runner {
     }
     std::string marks;
     for (const std::string& name : missing) {
-      marks += mark(name);
+      marks += unknown_mark(name);
     }
-    return marks.empty() ? mark(fmt::format("(({}))", text)) : marks;
+    return marks.empty() ? unknown_mark(fmt::format("(({}))", text)) : marks;
   }
 
   std::optional<std::int64_t> arithmetic(std::string_view raw,
@@ -1247,6 +1244,10 @@ Script read_script(std::string_view text,
                    core::Errors& errors,
                    bool is_word) {
   return Runner(errors, given).run(text, place, is_word);
+}
+
+std::string unknown_mark(std::string_view name) {
+  return fmt::format("{}{}{}", kBegin, name, kEnd);
 }
 
 std::vector<std::string> unknowns_in(std::string_view text) {

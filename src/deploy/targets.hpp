@@ -26,15 +26,12 @@ struct ServerFound {
   std::vector<Word> words = {};      ///< Behind the network.
   std::vector<Word> variables = {};  ///< "NAME=VALUE"
   std::optional<Word> image = {};
-  std::optional<std::int64_t> gpus = {};  ///< GPUs of a replica, where the file says so.
+  std::int64_t nodes = 1;                 ///< Over which a replica is spread.
+  std::optional<std::int64_t> gpus = {};  ///< GPUs of a replica on a node, where the file says so.
   std::string place = {};                 ///< Its GPUs and port, in which replicas differ.
   std::string condition = {};             ///< As ScriptCommand::condition.
   int loop_line = 0;                      ///< As ScriptCommand::loop_line.
 };
-
-/// Puts a server of a file to those before it: one more replica of the first, from which it may
-/// differ in its place alone: port, node, the address of its first node.
-void add_alike(std::vector<ServerFound>& servers, ServerFound server, core::Errors& errors);
 
 /// Something that deployments are written for. One file in deploy/targets/, one line in
 /// deploy/registry.cpp.
@@ -42,10 +39,6 @@ struct Target {
   Abilities abilities;
   std::string_view summary;
   std::vector<File> (*write)(const Layout& layout);
-  /// Whether a document is one that it writes; null: its file is a script.
-  bool (*is_its)(const document::Node& document) = nullptr;
-  /// The servers of such a document; problems are noted.
-  std::vector<ServerFound> (*read)(const document::Node& document, core::Errors& errors) = nullptr;
 };
 
 extern const Target kVllmTarget;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <map>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -20,6 +21,7 @@
 #include "core/result.hpp"
 #include "core/text.hpp"
 #include "document/document.hpp"
+#include "document/yaml_documents.hpp"
 
 namespace ridgeline::document {
 namespace {
@@ -27,6 +29,10 @@ namespace {
 /// What yaml-cpp calls the tag of a value that the file gives none.
 constexpr std::string_view kPlainTag = "?";
 constexpr std::string_view kQuotedTag = "!";
+
+constexpr std::string_view kMergeKey = "<<";
+/// Values that the aliases of a text may stand for.
+constexpr std::size_t kMaxAliasNodes = 100'000;
 
 /// A control character that JSON allows in a string, and YAML nowhere.
 constexpr char kDelete = 0x7F;
@@ -112,15 +118,17 @@ bool quote_closes(std::string_view text, std::size_t at) {
   return false;
 }
 
+enum class YamlOf : std::uint8_t { kOurs, kOthers };
+
 /// Builds the tree from yaml-cpp's events. Events cannot be refused, so the first problem is kept
 /// and whatever follows it is ignored.
 class TreeBuilder final : public YAML::EventHandler {
  public:
-  TreeBuilder(std::string_view text, const std::string& file)
-      : text_(text), positions_(text), file_(file) {}
+  TreeBuilder(std::string_view text, const std::string& file, YamlOf origin)
+      : text_(text), positions_(text), file_(file), is_ours_(origin == YamlOf::kOurs) {}
 
   [[nodiscard]] const std::optional<core::Error>& problem() const { return problem_; }
-  [[nodiscard]] Node take_root() { return std::move(root_); }
+  [[nodiscard]] std::vector<Node> take_roots() { return std::move(roots_); }
   [[nodiscard]] int documents() const { return documents_; }
 
   void note(const YAML::Mark& mark, std::string message, std::string hint = {}) {
@@ -131,20 +139,37 @@ class TreeBuilder final : public YAML::EventHandler {
   }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
-    if (++documents_ > 1) {
+    if (++documents_ > 1 && is_ours_) {
       note(mark, "text after the end of the document", "a file holds one document");
     }
+    anchors_.clear();
   }
   void OnDocumentEnd() override {}
 
   void OnAnchor(const YAML::Mark& mark, const std::string& name) override {
-    note(mark, fmt::format("anchor {} is not supported", core::quote(name)), "write the value out");
+    if (is_ours_) {
+      note(mark,
+           fmt::format("anchor {} is not supported", core::quote(name)),
+           "write the value out");
+    }
   }
-  void OnAlias(const YAML::Mark& mark, YAML::anchor_t /*anchor*/) override {
-    note(mark, "aliases are not supported", "write the value out");
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const auto found = anchors_.find(anchor);
+    if (is_ours_ || found == anchors_.end()) {
+      note(mark, "aliases are not supported", "write the value out");
+    } else if (!problem_ && expects_key()) {
+      note(mark, "expected a key, found an alias");
+    } else if (!problem_) {
+      expanded_ += count_of(found->second);
+      if (expanded_ > kMaxAliasNodes) {
+        note(mark, fmt::format("aliases stand for more than {} values", kMaxAliasNodes));
+      } else {
+        add(Node(found->second), 0);
+      }
+    }
   }
 
-  void OnNull(const YAML::Mark& mark, YAML::anchor_t /*anchor*/) override {
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     if (problem_) {
       return;
     }
@@ -154,12 +179,12 @@ class TreeBuilder final : public YAML::EventHandler {
     }
     // yaml-cpp puts an absent value where the next token stands: its key tells more.
     const bool in_map = !frames_.empty() && frames_.back().is_map;
-    add(Node::null(in_map ? frames_.back().key_where : location(mark)));
+    add(Node::null(in_map ? frames_.back().key_where : location(mark)), anchor);
   }
 
   void OnScalar(const YAML::Mark& mark,
                 const std::string& tag,
-                YAML::anchor_t /*anchor*/,
+                YAML::anchor_t anchor,
                 const std::string& value) override {
     if (problem_ || refuse_tag(mark, tag)) {
       return;
@@ -174,24 +199,20 @@ class TreeBuilder final : public YAML::EventHandler {
       add_key(mark, tag, value);
       return;
     }
-    if (tag == kQuotedTag) {
-      add(Node::string(value, location(mark)));
-      return;
-    }
-    add_plain(mark, value);
+    add(tag == kQuotedTag ? Node::string(value, location(mark)) : plain(mark, value), anchor);
   }
 
   void OnSequenceStart(const YAML::Mark& mark,
                        const std::string& tag,
-                       YAML::anchor_t /*anchor*/,
+                       YAML::anchor_t anchor,
                        YAML::EmitterStyle::value /*style*/) override {
-    open(mark, tag, false);
+    open(mark, tag, anchor, false);
   }
   void OnMapStart(const YAML::Mark& mark,
                   const std::string& tag,
-                  YAML::anchor_t /*anchor*/,
+                  YAML::anchor_t anchor,
                   YAML::EmitterStyle::value /*style*/) override {
-    open(mark, tag, true);
+    open(mark, tag, anchor, true);
   }
   void OnSequenceEnd() override { close(); }
   void OnMapEnd() override { close(); }
@@ -201,6 +222,7 @@ class TreeBuilder final : public YAML::EventHandler {
   struct Frame {
     bool is_map = false;
     core::Location where;
+    YAML::anchor_t anchor = 0;
     std::vector<Node> items = {};
     std::vector<Node::Member> members = {};
     std::optional<std::string> key = {};
@@ -223,7 +245,7 @@ class TreeBuilder final : public YAML::EventHandler {
     return true;
   }
 
-  void open(const YAML::Mark& mark, const std::string& tag, bool is_map) {
+  void open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, bool is_map) {
     if (problem_ || refuse_tag(mark, tag)) {
       return;
     }
@@ -232,7 +254,7 @@ class TreeBuilder final : public YAML::EventHandler {
     } else if (frames_.size() >= static_cast<std::size_t>(kMaxDocumentDepth)) {
       note(mark, fmt::format("nests deeper than {} levels", kMaxDocumentDepth));
     } else {
-      frames_.push_back({.is_map = is_map, .where = location(mark)});
+      frames_.push_back({.is_map = is_map, .where = location(mark), .anchor = anchor});
     }
   }
 
@@ -242,12 +264,54 @@ class TreeBuilder final : public YAML::EventHandler {
     }
     Frame frame = std::move(frames_.back());
     frames_.pop_back();
-    add(frame.is_map ? Node::map(std::move(frame.members), std::move(frame.where))
-                     : Node::list(std::move(frame.items), std::move(frame.where)));
+    add(frame.is_map ? Node::map(merged(std::move(frame.members)), std::move(frame.where))
+                     : Node::list(std::move(frame.items), std::move(frame.where)),
+        frame.anchor);
+  }
+
+  /// The members with those of the maps behind "<<", which lose against their own.
+  [[nodiscard]] std::vector<Node::Member> merged(std::vector<Node::Member> members) const {
+    if (is_ours_) {
+      return members;
+    }
+    std::vector<Node::Member> whole;
+    std::vector<Node> bases;
+    for (Node::Member& member : members) {
+      if (member.key != kMergeKey) {
+        whole.push_back(std::move(member));
+      } else if (member.value.is_list()) {
+        bases.insert(bases.end(), member.value.items().begin(), member.value.items().end());
+      } else {
+        bases.push_back(std::move(member.value));
+      }
+    }
+    for (const Node& base : bases) {
+      for (const Node::Member& member :
+           base.is_map() ? base.members() : std::vector<Node::Member>()) {
+        if (std::ranges::find(whole, member.key, &Node::Member::key) == whole.end()) {
+          whole.push_back(member);
+        }
+      }
+    }
+    return whole;
+  }
+
+  static std::size_t count_of(const Node& node) {
+    std::size_t count = 1;
+    if (node.is_map()) {
+      for (const Node::Member& member : node.members()) {
+        count += count_of(member.value);
+      }
+    } else if (node.is_list()) {
+      for (const Node& item : node.items()) {
+        count += count_of(item);
+      }
+    }
+    return count;
   }
 
   void add_key(const YAML::Mark& mark, const std::string& tag, const std::string& key) {
-    if (key == "<<" && tag == kPlainTag) {
+    if (key == kMergeKey && tag == kPlainTag && is_ours_) {
       note(mark, "merge keys are not supported", "write the keys out");
       return;
     }
@@ -255,14 +319,20 @@ class TreeBuilder final : public YAML::EventHandler {
     frames_.back().key_where = location(mark);
   }
 
-  void add(Node node) {
+  void add(Node node, YAML::anchor_t anchor) {
+    if (problem_) {
+      return;
+    }
+    if (anchor != 0) {
+      anchors_[anchor] = node;
+    }
     if (++nodes_ > kMaxDocumentNodes) {
       problem_ = core::Error{.message = fmt::format("holds more than {} values", kMaxDocumentNodes),
                              .where = node.where()};
       return;
     }
     if (frames_.empty()) {
-      root_ = std::move(node);
+      roots_.push_back(std::move(node));
       return;
     }
     Frame& frame = frames_.back();
@@ -274,50 +344,50 @@ class TreeBuilder final : public YAML::EventHandler {
     }
   }
 
-  /// A value without quotes: whatever it looks like.
-  void add_plain(const YAML::Mark& mark, const std::string& value) {
+  /// A value without quotes: whatever it looks like. What is no value to us is text in the files
+  /// of others.
+  Node plain(const YAML::Mark& mark, const std::string& value) {
     if (value == "true" || value == "false") {
-      add(Node::boolean(value == "true", location(mark)));
-      return;
+      return Node::boolean(value == "true", location(mark));
     }
     if (is_yaml_non_finite(value)) {
-      note(mark, fmt::format("{} is not finite", value), "null stands for no limit");
-      return;
+      refuse(mark, fmt::format("{} is not finite", value), "null stands for no limit");
+    } else if (is_grouped_number(value)) {
+      std::string digits = value;
+      std::erase(digits, '_');
+      refuse(mark,
+             fmt::format("{} is not a number", core::quote(value)),
+             fmt::format("write {}, or quotes around it for text", digits));
+    } else if (const NumberShape shape = shape_of(value); shape.is_integer || shape.is_real) {
+      return number(mark, value, shape);
     }
-    if (is_grouped_number(value)) {
-      std::string plain = value;
-      std::erase(plain, '_');
-      note(mark,
-           fmt::format("{} is not a number", core::quote(value)),
-           fmt::format("write {}, or quotes around it for text", plain));
-      return;
-    }
-    const NumberShape shape = shape_of(value);
-    if (shape.is_integer || shape.is_real) {
-      add_number(mark, value, shape);
-      return;
-    }
-    add(Node::string(value, location(mark)));
+    return Node::string(value, location(mark));
   }
 
-  void add_number(const YAML::Mark& mark, std::string_view value, const NumberShape& shape) {
+  Node number(const YAML::Mark& mark, const std::string& value, const NumberShape& shape) {
     if (shape.digits.size() > 1 && shape.digits.starts_with('0')) {
-      note(mark, fmt::format("{} starts with a zero", value), "quotes make it text");
-      return;
+      refuse(mark, fmt::format("{} starts with a zero", value), "quotes make it text");
+      return Node::string(value, location(mark));
     }
-    const std::string_view digits = value.starts_with('+') ? value.substr(1) : value;
+    const std::string_view digits = std::string_view(value).substr(value.starts_with('+') ? 1 : 0);
     const char* const end = digits.data() + digits.size();
     std::int64_t integer = 0;
     if (shape.is_integer && std::from_chars(digits.data(), end, integer).ec == std::errc()) {
-      add(Node::integer(integer, location(mark)));
-      return;
+      return Node::integer(integer, location(mark));
     }
     double real = 0.0;
     if (std::from_chars(digits.data(), end, real).ec != std::errc()) {
-      note(mark, fmt::format("{} is outside the range of a double", core::quote(value)));
-      return;
+      refuse(mark, fmt::format("{} is outside the range of a double", core::quote(value)));
+      return Node::string(value, location(mark));
     }
-    add(Node::real(real, location(mark)));
+    return Node::real(real, location(mark));
+  }
+
+  /// A problem in a file of ours.
+  void refuse(const YAML::Mark& mark, std::string message, std::string hint = {}) {
+    if (is_ours_) {
+      note(mark, std::move(message), std::move(hint));
+    }
   }
 
   [[nodiscard]] static std::size_t offset(const YAML::Mark& mark) {
@@ -334,9 +404,12 @@ class TreeBuilder final : public YAML::EventHandler {
   core::FileName file_;
   std::optional<core::Error> problem_;
   std::vector<Frame> frames_;
-  Node root_;
+  std::vector<Node> roots_;
+  std::map<YAML::anchor_t, Node> anchors_;  ///< Anchors of the document that is read.
   std::size_t nodes_ = 0;
+  std::size_t expanded_ = 0;  ///< Values that aliases stand for.
   int documents_ = 0;
+  bool is_ours_;
 };
 
 struct Wording {
@@ -408,7 +481,11 @@ tl::unexpected<core::Errors> fail_at(std::string_view text,
 
 }  // namespace
 
-core::Result<Node> parse_yaml(std::string_view text, const std::string& file) {
+namespace {
+
+core::Result<std::vector<Node>> parse(std::string_view text,
+                                      const std::string& file,
+                                      YamlOf origin) {
   if (text.size() > kMaxYamlBytes) {
     return core::fail(
         core::Error{.message = fmt::format("is larger than the limit of {} bytes", kMaxYamlBytes),
@@ -422,7 +499,7 @@ core::Result<Node> parse_yaml(std::string_view text, const std::string& file) {
       start != std::string_view::npos && (text[start] == '{' || text[start] == '[') &&
       text.find(kDelete) == std::string_view::npos) {
     if (auto json = parse_json(text, file)) {
-      return json;
+      return std::vector<Node>{std::move(*json)};
     }
   }
   if (const std::size_t valid = core::valid_utf8_prefix(text); valid < text.size()) {
@@ -431,7 +508,7 @@ core::Result<Node> parse_yaml(std::string_view text, const std::string& file) {
   if (const std::size_t at = first_control_character(text); at < text.size()) {
     return fail_at(text, at, file, "a control character, which YAML does not allow");
   }
-  TreeBuilder builder(text, file);
+  TreeBuilder builder(text, file, origin);
   try {
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
@@ -448,7 +525,22 @@ core::Result<Node> parse_yaml(std::string_view text, const std::string& file) {
   if (builder.documents() == 0) {
     return fail_at(text, 0, file, "is empty, expected a YAML document");
   }
-  return builder.take_root();
+  return builder.take_roots();
+}
+
+}  // namespace
+
+core::Result<Node> parse_yaml(std::string_view text, const std::string& file) {
+  auto roots = parse(text, file, YamlOf::kOurs);
+  if (!roots) {
+    return core::fail(std::move(roots).error());
+  }
+  return roots->empty() ? Node() : std::move(roots->front());
+}
+
+core::Result<std::vector<Node>> parse_yaml_documents(std::string_view text,
+                                                     const std::string& file) {
+  return parse(text, file, YamlOf::kOthers);
 }
 
 }  // namespace ridgeline::document

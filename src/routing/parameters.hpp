@@ -30,6 +30,7 @@ struct RouterSetup {
   std::vector<NamedFilter> filters = {};  ///< In their order, before those of the profile.
   std::string picker = {};                ///< Empty: the profile's.
   std::int64_t block_tokens = 16;         ///< Tokens of a block of the instances' KV cache.
+  std::int64_t instance_blocks = 0;       ///< Blocks of it; 0: not known.
   std::int64_t gateways = 1;              ///< Each gateway has a policy of its own.
   std::int64_t gateway = 0;               ///< Which of them this is.
   std::int64_t connections = 0;  ///< Connections of requests without a session (connection_of()).

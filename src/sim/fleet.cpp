@@ -70,6 +70,7 @@ std::unique_ptr<cluster::Cluster> make_cluster(const scenario::Resolved& resolve
   auto setup = scenario::router_setup(section.router);
   RIDGELINE_CHECK(router.has_value() && setup.has_value(), "a scenario's rules look its policy up");
   setup->block_tokens = resolved.deployment->engine.block_size.value();
+  setup->instance_blocks = (resolved.deployment->engine.num_gpu_blocks - kNullBlock).value();
   setup->predictor = predictor_of(resolved);
   setup->connections = gateway.connections.value_or(0);
   setup->gateways = gateway.gateways.value_or(1);

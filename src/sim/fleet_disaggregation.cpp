@@ -77,6 +77,7 @@ std::unique_ptr<routing::Router> prefill_router(const scenario::Resolved& resolv
                    : scenario::router_setup(section.router);
   const auto router = routing::find_router(own.value_or(scenario::router_name(section.router)));
   RIDGELINE_CHECK(router.has_value() && setup.has_value(), "a scenario's rules look policies up");
+  setup->instance_blocks = resolved.deployment->engine.num_gpu_blocks.value() - 1;
   setup->predictor = own ? nullptr : predictor_of(resolved);
   return (*router)->make(*setup);
 }

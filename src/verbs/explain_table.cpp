@@ -7,6 +7,7 @@
 
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "deploy/read.hpp"
 #include "engine/capacity.hpp"
 #include "engine/engine_plan.hpp"
 #include "latency/kernel/formats_in_use.hpp"
@@ -197,6 +198,11 @@ void deployment_lines(const scenario::Deployment& deployment,
 std::string explanation_table(const scenario::Resolved& resolved, const report::TextStyle& style) {
   const scenario::WorkloadSection& workload = resolved.workload.section;
   report::Sheet sheet("Scenario");
+  for (const auto& warning : resolved.warnings) {
+    if (warning.code == deploy::kReadAs) {
+      sheet.row(fmt::format("read as {}", report::printable(warning.message, style.ascii))).gap();
+    }
+  }
   if (resolved.pools.empty()) {
     sheet.row(core::escaped(deployment_text(*resolved.deployment)));
     deployment_lines(*resolved.deployment, workload, sheet);
@@ -226,6 +232,9 @@ std::string explanation_table(const scenario::Resolved& resolved, const report::
       .row("scenario")
       .fact("digest", scenario::scenario_digest(scenario), "of all settings, as they hold");
   for (const auto& warning : resolved.warnings) {
+    if (warning.code == deploy::kReadAs) {
+      continue;  // The first line.
+    }
     sheet.gap().drawn(fmt::format("{} {}: {}\n  {}\n",
                                   style.palette.paint(style.palette.warn, "warning"),
                                   warning.code,

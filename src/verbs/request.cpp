@@ -248,6 +248,10 @@ core::Result<scenario::LoadedScenario> Request::load(scenario::Purpose purpose) 
     }
     if (*found) {
       deployed = std::move((*found)->scenario);
+      if (purpose == scenario::Purpose::kLook) {
+        said.warnings.push_back(
+            {.code = std::string(deploy::kReadAs), .message = (*found)->read_as});
+      }
       said.warnings.insert(
           said.warnings.end(), (*found)->warnings.begin(), (*found)->warnings.end());
     }

@@ -98,73 +98,12 @@ std::vector<File> write_compose(const Layout& layout) {
   return files;
 }
 
-bool is_compose(const Node& document) {
-  return document.find("services") != nullptr;
-}
-
-/// The words of `command` or `entrypoint`: a list, or a text that is split as a shell does.
-std::vector<Word> service_words(const Node* node, core::Errors& errors) {
-  if (node == nullptr || !node->is_string()) {
-    return words_of(node, errors);
-  }
-  std::vector<Word> words;
-  for (const ScriptCommand& command :
-       read_script(node->as_string(), node->where(), {}, errors, true).commands) {
-    words.insert(words.end(), command.words.begin(), command.words.end());
-  }
-  return words;
-}
-
-/// "NAME=VALUE" of a list or a map.
-std::vector<Word> service_variables(const Node* node, core::Errors& errors) {
-  if (node == nullptr || !node->is_map()) {
-    return words_of(node, errors);
-  }
-  std::vector<Word> words;
-  for (const Node::Member& member : node->members()) {
-    words.push_back({.text = fmt::format("{}={}", member.key, scenario::flow_text(member.value)),
-                     .where = member.where});
-  }
-  return words;
-}
-
-std::vector<ServerFound> read_compose(const Node& document, core::Errors& errors) {
-  std::vector<ServerFound> servers;
-  for (const Node::Member& member : document.find("services")->members()) {
-    const Node& service = member.value;
-    const auto image = word_of(service.find("image"));
-    Container container{.image = image.value_or(Word{.text = {}, .where = member.where}),
-                        .words = service_words(service.find("entrypoint"), errors),
-                        .variables = service_variables(service.find("environment"), errors)};
-    container.has_entrypoint = !container.words.empty();
-    for (Word& word : service_words(service.find("command"), errors)) {
-      container.words.push_back(std::move(word));
-    }
-    const Node* devices = below(service, {"deploy", "resources", "reservations", "devices"});
-    const Node* ids = devices == nullptr ? nullptr : below(*devices, {"device_ids"});
-    const Node* count = devices == nullptr ? nullptr : below(*devices, {"count"});
-    if (ids != nullptr && ids->is_list()) {
-      container.gpus = static_cast<std::int64_t>(ids->items().size());
-    } else if (count != nullptr && count->kind() == Node::Kind::kInteger) {
-      container.gpus = count->as_integer();
-    }
-    Script script;
-    for (ServerFound& server : servers_of_container(container, script, errors)) {
-      server.replicas = replicas_of(below(service, {"deploy", "replicas"}), errors);
-      add_alike(servers, std::move(server), errors);
-    }
-  }
-  return servers;
-}
-
 }  // namespace
 
 const Target kDockerComposeTarget = {
     .abilities = {.target = "docker-compose", .routers = kNginxRouters, .one_node = true},
     .summary =
         "compose.yaml: a service per replica of one machine, behind NGINX where there are several",
-    .write = write_compose,
-    .is_its = is_compose,
-    .read = read_compose};
+    .write = write_compose};
 
 }  // namespace ridgeline::deploy

@@ -118,62 +118,6 @@ std::vector<File> write_dynamo(const Layout& layout) {
   return {{.name = "dynamo.yaml", .text = layout.header + about + document::yaml_text(root)}};
 }
 
-bool is_dynamo(const Node& document) {
-  const Node* kind = document.find("kind");
-  return kind != nullptr && kind->is_string() && kind->as_string() == kDynamoKind;
-}
-
-/// Takes the words of dynamo.vllm that are not the engine's.
-void take_own_words(ServerFound& found) {
-  std::vector<Word> kept;
-  for (std::size_t i = 0; i < found.words.size(); ++i) {
-    const std::string& text = found.words[i].text;
-    const bool has_value = i + 1 < found.words.size();
-    if (text == "--model" && has_value) {
-      found.network = found.words[++i];
-    } else if (text == kDisaggregationMode && has_value) {
-      ++i;
-    } else {
-      kept.push_back(found.words[i]);
-    }
-  }
-  found.words = std::move(kept);
-}
-
-std::vector<ServerFound> read_dynamo(const Node& document, core::Errors& errors) {
-  constexpr std::array<std::string_view, 3> kServing = {"worker", "prefill", "decode"};
-  std::vector<ServerFound> servers;
-  const Node* components = below(document, {"spec", "components"});
-  if (components == nullptr || !components->is_list()) {
-    errors.push_back({.field = "spec.components",
-                      .message = "missing, expected a list of components",
-                      .where = document.where()});
-    return servers;
-  }
-  for (const Node& node : components->items()) {
-    const auto type = word_of(node.find("type"));
-    if (!type || std::ranges::find(kServing, type->text) == kServing.end()) {
-      continue;
-    }
-    ServerFound found{.role = type->text == "worker" ? "serve" : type->text};
-    found.replicas = replicas_of(node.find("replicas"), errors);
-    const Node* containers = below(node, {"podTemplate", "spec", "containers"});
-    if (containers != nullptr && containers->is_list() && !containers->items().empty()) {
-      const Node& first = containers->items().front();
-      found.words = words_of(first.find("args"), errors);
-      found.variables = variables_of(first.find("env"));
-      found.gpus = gpus_of(first);
-      const Node* nodes = below(node, {"multinode", "nodeCount"});
-      if (found.gpus && nodes != nullptr && nodes->kind() == Node::Kind::kInteger) {
-        *found.gpus *= nodes->as_integer();
-      }
-    }
-    take_own_words(found);
-    servers.push_back(std::move(found));
-  }
-  return servers;
-}
-
 }  // namespace
 
 const Target kDynamoTarget = {
@@ -182,8 +126,6 @@ const Target kDynamoTarget = {
                   .systems = kDynamoSystems,
                   .spans_nodes = true},
     .summary = "dynamo.yaml: a DynamoGraphDeployment (nvidia.com/v1beta1)",
-    .write = write_dynamo,
-    .is_its = is_dynamo,
-    .read = read_dynamo};
+    .write = write_dynamo};
 
 }  // namespace ridgeline::deploy

@@ -99,63 +99,11 @@ std::vector<File> write_kserve(const Layout& layout) {
                    document::yaml_text(root)}};
 }
 
-bool is_kserve(const Node& document) {
-  const Node* kind = document.find("kind");
-  return kind != nullptr && kind->is_string() && kind->as_string() == kKserveKind;
-}
-
-ServerFound kserve_server(const Node& node, std::string role, core::Errors& errors) {
-  ServerFound found{.role = std::move(role)};
-  found.replicas = replicas_of(node.find("replicas"), errors);
-  const Node* containers = below(node, {"template", "containers"});
-  if (containers == nullptr || !containers->is_list() || containers->items().empty()) {
-    return found;
-  }
-  const Node& first = containers->items().front();
-  found.variables = variables_of(first.find("env"));
-  found.image = word_of(first.find("image"));
-  found.gpus = gpus_of(first);
-  for (const Word& variable : found.variables) {
-    const std::string prefix = std::string(kArguments) + "=";
-    if (variable.text.starts_with(prefix)) {
-      const Script script =
-          read_script(variable.text.substr(prefix.size()), variable.where, {}, errors, true);
-      for (const ScriptCommand& command : script.commands) {
-        found.words.insert(found.words.end(), command.words.begin(), command.words.end());
-      }
-    }
-  }
-  return found;
-}
-
-std::vector<ServerFound> read_kserve(const Node& document, core::Errors& errors) {
-  const Node* spec = document.find("spec");
-  if (spec == nullptr || !spec->is_map()) {
-    errors.push_back(
-        {.field = "spec", .message = "missing, expected a map", .where = document.where()});
-    return {};
-  }
-  std::vector<ServerFound> servers;
-  const Node* prefill = spec->find("prefill");
-  if (prefill != nullptr) {
-    servers.push_back(kserve_server(*prefill, "prefill", errors));
-  }
-  servers.push_back(kserve_server(*spec, prefill == nullptr ? "serve" : "decode", errors));
-  for (ServerFound& server : servers) {
-    if (auto name = word_of(below(*spec, {"model", "name"}))) {
-      server.network = *name;
-    }
-  }
-  return servers;
-}
-
 }  // namespace
 
 const Target kKserveTarget = {
     .abilities = {.target = "kserve", .routers = kKserveRouters, .systems = kKserveSystems},
     .summary = "kserve.yaml: an LLMInferenceService (serving.kserve.io/v1alpha2)",
-    .write = write_kserve,
-    .is_its = is_kserve,
-    .read = read_kserve};
+    .write = write_kserve};
 
 }  // namespace ridgeline::deploy

@@ -123,44 +123,11 @@ std::vector<File> write_kubernetes(const Layout& layout) {
   return files;
 }
 
-bool is_kubernetes(const Node& document) {
-  const Node* kind = document.find("kind");
-  return document.find("apiVersion") != nullptr && kind != nullptr && kind->is_string() &&
-         kind->as_string() == kDeployment;
-}
-
-std::vector<ServerFound> read_kubernetes(const Node& document, core::Errors& errors) {
-  const Node* container = below(document, {"spec", "template", "spec", "containers"});
-  if (container == nullptr || !container->is_list() || container->items().empty()) {
-    errors.push_back({.field = "spec.template.spec.containers",
-                      .message = "missing, expected the server's container",
-                      .where = document.where()});
-    return {};
-  }
-  const Node& first = container->items().front();
-  ServerFound found{.role = "serve"};
-  found.replicas = replicas_of(below(document, {"spec", "replicas"}), errors);
-  const std::vector<Word> command = words_of(first.find("command"), errors);
-  constexpr std::size_t kBeforeNetwork = 2;  // vllm serve
-  if (command.size() > kBeforeNetwork) {
-    found.network = command[kBeforeNetwork];
-    found.words.assign(command.begin() + kBeforeNetwork + 1, command.end());
-  }
-  const std::vector<Word> args = words_of(first.find("args"), errors);
-  found.words.insert(found.words.end(), args.begin(), args.end());
-  found.variables = variables_of(first.find("env"));
-  found.image = word_of(first.find("image"));
-  found.gpus = gpus_of(first);
-  return {found};
-}
-
 }  // namespace
 
 const Target kKubernetesTarget = {
     .abilities = {.target = "kubernetes", .routers = kKubernetesRouters, .autoscales = true},
     .summary = "deployment.yaml, service.yaml, and autoscaler.yaml where the plan leaves room",
-    .write = write_kubernetes,
-    .is_its = is_kubernetes,
-    .read = read_kubernetes};
+    .write = write_kubernetes};
 
 }  // namespace ridgeline::deploy

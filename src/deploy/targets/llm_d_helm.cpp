@@ -113,42 +113,6 @@ std::vector<File> write_values(const Layout& layout) {
       {.name = "values.yaml", .text = layout.header + about + document::yaml_text(values.build())}};
 }
 
-bool is_values(const Node& document) {
-  return document.find("modelArtifacts") != nullptr;
-}
-
-std::vector<ServerFound> read_values(const Node& document, core::Errors& errors) {
-  std::vector<ServerFound> servers;
-  const Node* prefill = document.find("prefill");
-  const Node* creates = prefill == nullptr ? nullptr : prefill->find("create");
-  const bool is_apart =
-      creates != nullptr && creates->kind() == Node::Kind::kBool && creates->as_bool();
-  for (const char* key : {"prefill", "decode"}) {
-    const Node* node = document.find(key);
-    if (node == nullptr || (node == prefill && !is_apart)) {
-      continue;
-    }
-    ServerFound found{.role = is_apart ? key : "serve"};
-    found.replicas = replicas_of(node->find("replicas"), errors);
-    if (auto name = word_of(below(document, {"modelArtifacts", "name"}))) {
-      found.network = *name;
-    }
-    found.words = words_of(below(*node, {"containers", "args"}), errors);
-    found.variables = variables_of(below(*node, {"containers", "env"}));
-    found.image = word_of(below(*node, {"containers", "image"}));
-    const Node* containers = node->find("containers");
-    const Node* workers = below(*node, {"parallelism", "workers"});
-    if (containers != nullptr && containers->is_list() && !containers->items().empty()) {
-      found.gpus = gpus_of(containers->items().front());
-      if (found.gpus && workers != nullptr && workers->kind() == Node::Kind::kInteger) {
-        *found.gpus *= workers->as_integer();
-      }
-    }
-    servers.push_back(std::move(found));
-  }
-  return servers;
-}
-
 }  // namespace
 
 const Target kLlmDHelmTarget = {.abilities = {.target = "llm-d-helm",
@@ -156,8 +120,6 @@ const Target kLlmDHelmTarget = {.abilities = {.target = "llm-d-helm",
                                               .systems = kValuesSystems,
                                               .spans_nodes = true},
                                 .summary = "values.yaml for the chart llm-d-modelservice v0.4.12",
-                                .write = write_values,
-                                .is_its = is_values,
-                                .read = read_values};
+                                .write = write_values};
 
 }  // namespace ridgeline::deploy

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +20,9 @@ namespace {
 constexpr std::string_view kLlmdSource = "llm-d-router ebab687 (August 2026)";
 constexpr double kLlmdMost = 1e9;
 constexpr double kLeastWeight = 1e-6;  ///< Above zero: the two weights' sum divides.
-constexpr double kMostError = 100.0;   ///< A hundredfold: worse than any guess.
+constexpr std::int64_t kLeastTunedBlock = 64;
+constexpr double kStickyThreshold = 0.8;
+constexpr double kMostError = 100.0;  ///< A hundredfold: worse than any guess.
 
 std::vector<Parameter> with_scorers(std::vector<Parameter> own) {
   const auto scorers = scorer_parameters();
@@ -48,31 +51,40 @@ const std::vector<Parameter>& profile_parameters() {
        .highest = kLlmdMost,
        .help = "Tokens of a prompt that it looks at",
        .source = kLlmdSource},
+      {.name = "autoTune",
+       .standard = false,
+       .help = "Its blocks are the servers', of 64 tokens at least, and as many as a server has",
+       .source = "policies here; llm-d's own files tune where they do not say no"},
   });
   return kParameters;
+}
+
+/// Those of the filter that keeps requests where most of their prompt is.
+void add_affinity(std::vector<Parameter>& all, double threshold) {
+  all.push_back({.name = "affinityThreshold",
+                 .standard = threshold,
+                 .lowest = 0.0,
+                 .highest = 1.0,
+                 .help = "Matched share of the prompt from which it stays",
+                 .source = kLlmdSource});
+  all.push_back({.name = "maxTTFTPenaltyMs",
+                 .standard = 18e3,
+                 .lowest = 0.0,
+                 .highest = kLlmdMost,
+                 .help = "Milliseconds of time to first token that staying may cost",
+                 .source = kLlmdSource});
+  all.push_back({.name = "peakPrefillThroughput",
+                 .standard = 15'928.0,
+                 .lowest = 1.0,
+                 .highest = kLlmdMost,
+                 .help = "Prompt tokens per second, for its estimate of that time",
+                 .source = kLlmdSource});
 }
 
 const std::vector<Parameter>& sticky_parameters() {
   static const std::vector<Parameter> kParameters = [] {
     std::vector<Parameter> all = profile_parameters();
-    all.push_back({.name = "affinityThreshold",
-                   .standard = 0.8,
-                   .lowest = 0.0,
-                   .highest = 1.0,
-                   .help = "Matched share of the prompt from which it stays",
-                   .source = kLlmdSource});
-    all.push_back({.name = "maxTTFTPenaltyMs",
-                   .standard = 18e3,
-                   .lowest = 0.0,
-                   .highest = kLlmdMost,
-                   .help = "Milliseconds of time to first token that staying may cost",
-                   .source = kLlmdSource});
-    all.push_back({.name = "peakPrefillThroughput",
-                   .standard = 15'928.0,
-                   .lowest = 1.0,
-                   .highest = kLlmdMost,
-                   .help = "Prompt tokens per second, for its estimate of that time",
-                   .source = kLlmdSource});
+    add_affinity(all, kStickyThreshold);
     return all;
   }();
   return kParameters;
@@ -118,6 +130,7 @@ const std::vector<Parameter>& latency_parameters() {
                    .highest = kLlmdMost,
                    .help = "latency-scorer: weight of the time per token",
                    .source = kLlmdSource});
+    add_affinity(all, 0.0);  // No filter.
     return all;
   }();
   return kParameters;
@@ -125,11 +138,13 @@ const std::vector<Parameter>& latency_parameters() {
 
 Profile with_prefix_cache(std::vector<NamedWeight> scorers, const RouterSetup& setup) {
   const auto& table = profile_parameters();
+  const bool is_tuned = setup.truth(table, "autoTune") && setup.instance_blocks > 0;
   return {.scorers = std::move(scorers),
-          .block_tokens = setup.integer(table, "blockSizeTokens"),
+          .block_tokens = is_tuned ? std::max(kLeastTunedBlock, setup.block_tokens)
+                                   : setup.integer(table, "blockSizeTokens"),
           .most_prefix_tokens = setup.integer(table, "maxPrefixTokensToMatch"),
-          .blocks_per_instance =
-              static_cast<std::size_t>(setup.integer(table, "lruCapacityPerServer"))};
+          .blocks_per_instance = static_cast<std::size_t>(
+              is_tuned ? setup.instance_blocks : setup.integer(table, "lruCapacityPerServer"))};
 }
 
 std::unique_ptr<Router> make_llm_d(const RouterSetup& setup) {
@@ -149,12 +164,16 @@ std::unique_ptr<Router> make_llm_d_precise(const RouterSetup& setup) {
                              setup);
 }
 
+AffinityOptions affinity_of(const RouterSetup& setup, const std::vector<Parameter>& table) {
+  return {.threshold = setup.number(table, "affinityThreshold"),
+          .max_penalty_ms = setup.number(table, "maxTTFTPenaltyMs"),
+          .prefill_rate = setup.number(table, "peakPrefillThroughput")};
+}
+
 std::unique_ptr<Router> make_llm_d_sticky(const RouterSetup& setup) {
   Profile profile = with_prefix_cache({{.name = "token-load-scorer"}}, setup);
   profile.sticky = true;
-  profile.affinity = {.threshold = setup.number(sticky_parameters(), "affinityThreshold"),
-                      .max_penalty_ms = setup.number(sticky_parameters(), "maxTTFTPenaltyMs"),
-                      .prefill_rate = setup.number(sticky_parameters(), "peakPrefillThroughput")};
+  profile.affinity = affinity_of(setup, sticky_parameters());
   return make_profile_router(std::move(profile), setup);
 }
 
@@ -162,6 +181,8 @@ std::unique_ptr<Router> make_llm_d_latency(const RouterSetup& setup) {
   const auto& table = latency_parameters();
   Profile profile = with_prefix_cache({{.name = "latency-scorer"}}, setup);
   profile.predicts = true;
+  profile.affinity = affinity_of(setup, table);
+  profile.sticky = profile.affinity.threshold > 0.0;
   profile.explore = setup.number(table, "epsilonExploreNeg");
   profile.latency = {.ttft = setup.number(table, "ttftWeight"),
                      .tpot = setup.number(table, "tpotWeight"),

@@ -25,21 +25,36 @@ namespace {
 
 using document::Node;
 
-/// Plugins without a part in the choice here, or that our policies have built in.
-constexpr std::array<std::string_view, 9> kBuiltIn = {"single-profile-handler",
-                                                      "predicted-latency-producer",
-                                                      "queue-producer",
-                                                      "approx-prefix-cache-producer",
-                                                      "inflight-load-producer",
-                                                      "metrics-data-source",
-                                                      "core-metrics-extractor",
-                                                      "openai-parser",
-                                                      "decode-filter"};
+/// Plugins that change no choice here, or that our policies have built in (llm-d-router ebab687).
+constexpr auto kBuiltIn = std::to_array<std::string_view>({"single-profile-handler",
+                                                           "data-parallel-profile-handler",
+                                                           "disagg-profile-handler",
+                                                           "pd-profile-handler",
+                                                           "disagg-headers-handler",
+                                                           "prefill-header-handler",
+                                                           "always-disagg-multimodal-decider",
+                                                           "prefix-based-pd-decider",
+                                                           "always-disagg-pd-decider",
+                                                           "predicted-latency-producer",
+                                                           "queue-producer",
+                                                           "approx-prefix-cache-producer",
+                                                           "inflight-load-producer",
+                                                           "session-id-producer",
+                                                           "token-producer",
+                                                           "tokenizer",
+                                                           "decode-filter",
+                                                           "prefill-filter",
+                                                           "encode-filter",
+                                                           "request-attribute-reporter",
+                                                           "agent-identity"});
+/// Others of them, by how they end.
+constexpr auto kBuiltInEnds =
+    std::to_array<std::string_view>({"-data-source", "-source", "-extractor", "-parser"});
 constexpr std::string_view kAffinityFilter = "prefix-cache-affinity-filter";
 constexpr std::string_view kHeadroomFilter = "slo-headroom-tier-filter";
 constexpr std::string_view kLatencyScorer = "latency-scorer";
-constexpr std::string_view kApartHint =
-    "prefill and decode apart are cluster.disaggregation, as --prefill-instances";
+constexpr std::string_view kApproximate = "approx-prefix-cache-producer";
+
 /// A plugin of llm-d without a counterpart here, and why.
 struct NotSimulated {
   std::string_view plugin;
@@ -48,18 +63,61 @@ struct NotSimulated {
 constexpr auto kNotSimulatedPlugins = std::to_array<NotSimulated>({
     {"topology-affinity-filter", "topology-affinity-scorer with a large weight prefers near ones"},
     {"burst-prefix-cache-producer", "by which rule it places those it held is not published"},
-    {"pd-profile-handler", kApartHint},
-    {"prefill-filter", kApartHint},
-    {"prefill-header-handler", kApartHint},
+    {"no-hit-lru-scorer", "no profile here has it yet"},
+    {"context-length-aware", "instances have no label for a range of lengths here"},
+    {"by-label", "instances have no labels here"},
+    {"by-label-selector", "instances have no labels here"},
+    {"label-selector-filter", "instances have no labels here"},
+    {"header-label-affinity", "requests have no headers here"},
+    {"header-profile-handler", "requests have no headers here"},
+    {"endpoint-attribute-filter", "instances have no attributes of their own here"},
+    {"endpoint-attribute-scorer", "instances have no attributes of their own here"},
+    {"mm-embeddings-cache-scorer", "caches of encoded images are not modelled"},
+    {"mm-embeddings-cache-producer", "caches of encoded images are not modelled"},
+    {"soft-reflective-ceiling-policy", "its ceiling is not modelled: --min-ceiling is a fixed one"},
 });
-/// Keys of the whole that are other settings here.
-struct OtherSetting {
-  std::string_view key;
-  std::string_view setting;
+
+/// A plugin of admission and flow control, and the setting that it is.
+struct AdmissionPlugin {
+  std::string_view plugin;
+  std::string_view path;
+  std::string_view value;
 };
-constexpr auto kOtherSettings = std::to_array<OtherSetting>(
-    {{"featureGates", "cluster.admission, as --flow-control"},
-     {"saturationDetector", "cluster.admission, as --saturation-detector"}});
+constexpr auto kAdmissionPlugins = std::to_array<AdmissionPlugin>({
+    {"probabilistic-admitter", "cluster.admission.name", "probabilistic"},
+    {"latency-slo-admitter", "cluster.admission.name", "latency-slo"},
+    {"utilization-detector", "cluster.admission.saturation_detector", "utilization-detector"},
+    {"concurrency-detector", "cluster.admission.saturation_detector", "concurrency-detector"},
+    {"global-strict-fairness-policy", "cluster.admission.fairness_policy", "global-strict"},
+    {"round-robin-fairness-policy", "cluster.admission.fairness_policy", "round-robin"},
+    {"program-aware-fairness", "cluster.admission.fairness_policy", "program-aware"},
+    {"fcfs-ordering-policy", "cluster.admission.dispatch_order", "fcfs"},
+    {"edf-ordering-policy", "cluster.admission.dispatch_order", "edf"},
+    {"slo-deadline-ordering-policy", "cluster.admission.dispatch_order", "slo-deadline"},
+});
+
+/// A parameter that has another name here; an empty path: it changes nothing that is modelled.
+struct OtherName {
+  std::string_view parameter;
+  std::string_view path;
+};
+constexpr auto kOtherNames = std::to_array<OtherName>({
+    {"queueDepthThreshold", "cluster.admission.queue_depth_threshold"},
+    {"kvCacheUtilThreshold", "cluster.admission.kv_cache_util_threshold"},
+    {"metricsStalenessThreshold", "cluster.admission.metrics_staleness_threshold"},
+    {"maxConcurrency", "cluster.admission.max_concurrency_per_instance"},
+    {"maxTokenConcurrency", "cluster.admission.max_token_concurrency"},
+    {"concurrencyMode", "cluster.admission.concurrency_mode"},
+    {"blockSize", "cluster.router.blockSizeTokens"},
+    {"explorationProbability", ""},
+    {"ttftSource", ""},
+    {"maxPrefixBlocksToMatch", ""},
+    {"prefixMatchInfoProducerName", ""},
+    {"requestTimeout", ""},
+    {"maxNumOfEndpoints", ""},
+    {"strategy", ""},
+    {"headers", ""},
+});
 constexpr std::string_view kKind = "EndpointPickerConfig";
 /// Those that follow KV events.
 constexpr std::array<std::string_view, 2> kPrecise = {"precise-prefix-cache-scorer",
@@ -80,7 +138,7 @@ struct Plugin {
 
 class EppImporter {
  public:
-  core::Result<std::vector<Override>> run(const Node& document) {
+  core::Result<Imported> run(const Node& document) {
     document::ObjectReader top(document, "", errors_);
     for (const std::string_view ignored : {"apiVersion", "metadata"}) {
       static_cast<void>(top.node(ignored));
@@ -88,26 +146,17 @@ class EppImporter {
     if (const auto kind = top.string("kind"); kind && *kind != kKind) {
       top.problem("kind", fmt::format("found {}, expected {}", *kind, kKind));
     }
-    for (const OtherSetting& other : kOtherSettings) {
-      if (top.node(other.key) != nullptr) {
-        top.problem(
-            other.key, "is not read here", fmt::format("leave it out: it is {}", other.setting));
-      }
+    for (const std::string_view ignored : {"data", "dataLayer", "parser", "requestHandler"}) {
+      static_cast<void>(top.node(ignored));  // Which source feeds which reader.
     }
     if (const Node* plugins = top.node("plugins"); plugins != nullptr && plugins->is_list()) {
       for (const Node& plugin : plugins->items()) {
         read_plugin(plugin);
       }
     }
-    const Node* profiles = top.node("schedulingProfiles");
-    if (profiles == nullptr || !profiles->is_list() || profiles->items().size() != 1) {
-      errors_.push_back({.field = "schedulingProfiles",
-                         .message = "expected one profile",
-                         .where = profiles == nullptr ? document.where() : profiles->where(),
-                         .hint = "prefill and decode profiles are cluster.disaggregation"});
-    } else {
-      read_profile(profiles->items().front());
-    }
+    read_flow_control(top);
+    choose_profile(top, document);
+    read_autotune();
     top.finish();
     if (!errors_.empty()) {
       return core::fail(std::move(errors_));
@@ -119,10 +168,125 @@ class EppImporter {
                                : predicts_  ? "llm-d-latency"
                                : is_sticky_ ? "llm-d-sticky"
                                             : "llm-d"});
-    return std::move(overrides_);
+    if (!passed_.empty()) {
+      warnings_.push_back({.code = "W-not-modelled",
+                           .message = fmt::format("{}: no part of a choice here, passed over",
+                                                  fmt::join(passed_, ", "))});
+    }
+    return Imported{.overrides = std::move(overrides_), .warnings = std::move(warnings_)};
   }
 
  private:
+  /// The profile that serves: the only one, or that of decode. What prefill does apart is the
+  /// run's own setting.
+  void choose_profile(document::ObjectReader& top, const Node& document) {
+    const Node* profiles = top.node("schedulingProfiles");
+    std::optional<Node> chosen;
+    std::vector<std::string> others;
+    for (const Node& profile :
+         profiles != nullptr && profiles->is_list() ? profiles->items() : std::vector<Node>()) {
+      const Node* name = profile.find("name");
+      const std::string text = name != nullptr && name->is_string() ? name->as_string() : "";
+      if (profiles->items().size() == 1 || text == "decode") {
+        chosen = profile;
+      } else {
+        others.push_back(text);
+      }
+    }
+    if (!chosen) {
+      errors_.push_back({.field = "schedulingProfiles",
+                         .message = "expected one profile",
+                         .where = profiles == nullptr ? document.where() : profiles->where(),
+                         .hint = "or the profiles prefill and decode"});
+      return;
+    }
+    read_profile(*chosen);
+    if (!others.empty()) {
+      warnings_.push_back(
+          {.code = "W-not-modelled",
+           .message = fmt::format("the profile {} is not read: requests are served by that of "
+                                  "decode, and --prefill-instances and --non-cached-tokens say "
+                                  "which of them prefill apart",
+                                  fmt::join(others, ", "))});
+    }
+  }
+
+  /// featureGates, flowControl and saturationDetector.
+  void read_flow_control(document::ObjectReader& top) {
+    const Node* gates = top.node("featureGates");
+    for (const Node& gate :
+         gates != nullptr && gates->is_list() ? gates->items() : std::vector<Node>()) {
+      if (gate.is_string() && gate.as_string() == "flowControl") {
+        overrides_.push_back({.path = "cluster.admission.flow_control", .text = "true"});
+      }
+    }
+    const Node* flow = top.node("flowControl");
+    for (const Node* node : {top.node("saturationDetector"), flow}) {
+      if (node != nullptr && node->is_map()) {
+        read_flow(*node);
+      }
+    }
+  }
+
+  /// Members that name plugins, or that are limits of a band.
+  void read_flow(const Node& flow) {
+    constexpr auto kSettings = std::to_array<OtherName>({
+        {"defaultRequestTTL", "cluster.admission.request_ttl"},
+        {"maxBytes", "cluster.admission.per_band_bytes"},
+        {"maxRequests", "cluster.admission.per_band_requests"},
+    });
+    for (const Node::Member& member : flow.members()) {
+      const auto* const setting = std::ranges::find(kSettings, member.key, &OtherName::parameter);
+      if (member.key.ends_with("Ref") && member.value.is_string()) {
+        if (std::ranges::find(plugins_, member.value.as_string(), &Plugin::name) ==
+            plugins_.end()) {
+          use_admission(member.value.as_string(), member.where);
+        }
+      } else if (member.value.is_map()) {
+        read_flow(member.value);
+      } else if (setting != kSettings.end()) {
+        overrides_.push_back({.path = std::string(setting->path), .text = flow_text(member.value)});
+      } else {
+        errors_.push_back({.field = fmt::format("flowControl.{}", member.key),
+                           .message = "this parameter is not modelled",
+                           .where = member.where});
+      }
+    }
+  }
+
+  bool use_admission(std::string_view type, const core::Location& where) {
+    const auto* const row = std::ranges::find(kAdmissionPlugins, type, &AdmissionPlugin::plugin);
+    if (row == kAdmissionPlugins.end()) {
+      unknown({.name = std::string(type), .type = std::string(type), .where = where});
+      return false;
+    }
+    overrides_.push_back({.path = std::string(row->path), .text = std::string(row->value)});
+    return true;
+  }
+
+  /// The approximate prefix cache takes the servers' block and as many as they have, unless it is
+  /// asked not to.
+  void read_autotune() {
+    const bool reads_prefix = std::ranges::any_of(overrides_, [](const Override& one) {
+      return one.path == "cluster.router.scorers" && one.text.starts_with(kPrefixScorer);
+    });
+    if (sees_events_ || !(reads_prefix || is_sticky_)) {
+      return;
+    }
+    bool is_tuned = true;
+    for (const Plugin& plugin : plugins_) {
+      const Node* tunes =
+          plugin.parameters == nullptr ? nullptr : plugin.parameters->find("autoTune");
+      if ((plugin.type == kApproximate || plugin.type == kPrefixScorer) && tunes != nullptr &&
+          tunes->kind() == Node::Kind::kBool) {
+        is_tuned = tunes->as_bool();
+      }
+    }
+    if (is_tuned) {
+      overrides_.push_back({.path = "cluster.router.autoTune", .text = "true"});
+    }
+  }
+
   void read_plugin(const Node& node) {
     document::ObjectReader reader(node, "plugins", errors_);
     Plugin plugin;
@@ -137,18 +301,35 @@ class EppImporter {
                          .where = plugin.where,
                          .hint = "a name of its own for each"});
     }
-    const bool known = routing::find_scorer(plugin.type) != nullptr ||
-                       has(routing::pickers(), plugin.type) || has(kBuiltIn, plugin.type) ||
-                       has(kPrecise, plugin.type) || plugin.type == kAffinityFilter ||
-                       routing::find_filter(plugin.type) != nullptr ||
-                       plugin.type == kHeadroomFilter;
-    if (!known && !plugin.type.empty()) {
+    const bool is_admission =
+        std::ranges::find(kAdmissionPlugins, plugin.type, &AdmissionPlugin::plugin) !=
+        kAdmissionPlugins.end();
+    const bool known =
+        routing::find_scorer(plugin.type) != nullptr || has(routing::pickers(), plugin.type) ||
+        is_built_in(plugin.type) || has(kPrecise, plugin.type) || plugin.type == kAffinityFilter ||
+        routing::find_filter(plugin.type) != nullptr || plugin.type == kHeadroomFilter;
+    if (is_admission) {
+      use_admission(plugin.type, plugin.where);
+    } else if (!known && !plugin.type.empty() && !is_chosen_by_profile(plugin.type)) {
       unknown(plugin);
     }
     sees_events_ = sees_events_ || has(kPrecise, plugin.type);
     read_parameters(plugin);
     check_filter(plugin);
     plugins_.push_back(std::move(plugin));
+  }
+
+  /// One that is not simulated, and that only a profile which names it uses.
+  static bool is_chosen_by_profile(std::string_view type) {
+    return (type.ends_with("-filter") || type.ends_with("-scorer")) &&
+           std::ranges::find(kNotSimulatedPlugins, type, &NotSimulated::plugin) !=
+               kNotSimulatedPlugins.end();
+  }
+
+  static bool is_built_in(std::string_view type) {
+    return has(kBuiltIn, type) || std::ranges::any_of(kBuiltInEnds, [&](std::string_view end) {
+             return type.ends_with(end);
+           });
   }
 
   void unknown(const Plugin& plugin) {
@@ -193,13 +374,29 @@ class EppImporter {
         routing::find_filter(plugin.type) != nullptr) {
       return;  // A filter's go with it (use()).
     }
+    // Those of the built-in ones, but for the prefix cache's, only name what feeds them.
+    const bool is_passed = is_chosen_by_profile(plugin.type) ||
+                           (is_built_in(plugin.type) && plugin.type != kApproximate) ||
+                           has(kPrecise, plugin.type);
+    if (is_passed) {
+      for (const Node::Member& member : plugin.parameters->members()) {
+        passed_.push_back(fmt::format("plugins.{}.{}", plugin.type, member.key));
+      }
+      return;
+    }
     for (const Node::Member& member : plugin.parameters->members()) {
-      const std::string path = fmt::format("cluster.router.{}", member.key);
-      const bool quiet = member.key == "autoTune" || member.key == "explorationProbability" ||
-                         member.key == "ttftSource";
-      if (find_option(path) != nullptr) {
+      const auto* const other = std::ranges::find(kOtherNames, member.key, &OtherName::parameter);
+      const std::string path = other != kOtherNames.end()
+                                   ? std::string(other->path)
+                                   : fmt::format("cluster.router.{}", member.key);
+      if (member.key == "autoTune") {
+        continue;  // read_autotune()
+      }
+      if (path.empty()) {
+        passed_.push_back(fmt::format("plugins.{}.{}", plugin.type, member.key));
+      } else if (find_option(path) != nullptr) {
         overrides_.push_back({.path = path, .text = flow_text(member.value)});
-      } else if (!quiet) {
+      } else {
         errors_.push_back({.field = fmt::format("plugins.{}.{}", plugin.type, member.key),
                            .message = "no such parameter here",
                            .where = member.where,
@@ -243,7 +440,15 @@ class EppImporter {
     }
   }
 
+  static std::string_view scorer_of(const Plugin& plugin) {
+    return has(kPrecise, plugin.type) ? kPrefixScorer : std::string_view(plugin.type);
+  }
+
   void use(const Plugin& plugin, double weight) {
+    if (is_chosen_by_profile(plugin.type)) {
+      unknown(plugin);
+      return;
+    }
     predicts_ = predicts_ || plugin.type == kLatencyScorer || plugin.type == kHeadroomFilter;
     if (plugin.type == kAffinityFilter) {
       is_sticky_ = true;
@@ -259,14 +464,16 @@ class EppImporter {
       overrides_.push_back({.path = "cluster.router.filters", .text = text + "}"});
     } else if (has(routing::pickers(), plugin.type)) {
       overrides_.push_back({.path = "cluster.router.picker", .text = plugin.type});
-    } else if (!has(kBuiltIn, plugin.type)) {
-      const std::string_view scorer = has(kPrecise, plugin.type) ? kPrefixScorer : plugin.type;
+    } else if (!is_built_in(plugin.type) && routing::find_scorer(scorer_of(plugin)) != nullptr) {
+      const std::string_view scorer = scorer_of(plugin);
       overrides_.push_back(
           {.path = "cluster.router.scorers", .text = fmt::format("{}={}", scorer, weight)});
     }
   }
 
   core::Errors errors_;
+  core::Warnings warnings_;
+  std::vector<std::string> passed_;  ///< Parameters that change nothing here.
   std::vector<Plugin> plugins_;
   std::vector<Override> overrides_;
   bool is_sticky_ = false;
@@ -276,7 +483,7 @@ class EppImporter {
 
 }  // namespace
 
-core::Result<std::vector<Override>> overrides_of_epp_config(const Node& document) {
+core::Result<Imported> overrides_of_epp_config(const Node& document) {
   return EppImporter().run(document);
 }
 

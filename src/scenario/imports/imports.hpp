@@ -10,13 +10,18 @@
 /// a problem that names it; nothing is left out in silence.
 namespace ridgeline::scenario {
 
-/// An EndpointPickerConfig of llm-d's router (also of the Gateway API Inference Extension): one
-/// scheduling profile, its scorers with their weights, its picker and their parameters.
-[[nodiscard]] core::Result<std::vector<Override>> overrides_of_epp_config(
-    const document::Node& document);
+/// What a file of another system states.
+struct Imported {
+  std::vector<Override> overrides;
+  core::Warnings warnings = {};  ///< What it has that changes nothing here.
+};
+
+/// An EndpointPickerConfig of llm-d's router (also of the Gateway API Inference Extension): the
+/// scheduling profile that serves, its scorers with their weights, its picker and their parameters,
+/// admission and flow control.
+[[nodiscard]] core::Result<Imported> overrides_of_epp_config(const document::Node& document);
 
 /// A policy bundle of inference-sim (`--policy-config`): routing, scheduler and admission.
-[[nodiscard]] core::Result<std::vector<Override>> overrides_of_policy_bundle(
-    const document::Node& document);
+[[nodiscard]] core::Result<Imported> overrides_of_policy_bundle(const document::Node& document);
 
 }  // namespace ridgeline::scenario

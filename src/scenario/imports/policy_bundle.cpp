@@ -33,7 +33,7 @@ constexpr auto kBundleSchedulers =
 
 class BundleImporter {
  public:
-  core::Result<std::vector<Override>> run(const Node& document) {
+  core::Result<Imported> run(const Node& document) {
     document::ObjectReader top(document, "", errors_);
     if (const Node* routing = top.node("routing"); routing != nullptr) {
       read_routing(*routing);
@@ -59,7 +59,7 @@ class BundleImporter {
     if (!errors_.empty()) {
       return core::fail(std::move(errors_));
     }
-    return std::move(overrides_);
+    return Imported{.overrides = std::move(overrides_)};
   }
 
  private:
@@ -120,7 +120,7 @@ class BundleImporter {
 
 }  // namespace
 
-core::Result<std::vector<Override>> overrides_of_policy_bundle(const Node& document) {
+core::Result<Imported> overrides_of_policy_bundle(const Node& document) {
   return BundleImporter().run(document);
 }
 

@@ -44,6 +44,12 @@ double LawSampler::draw(core::RngStream& rng) const {
       return limited(law_.a);
     case Kind::kNormal:
       return limited(core::normal(rng, law_.a, law_.b));
+    case Kind::kSkewNormal: {
+      const double share = law_.c / std::sqrt(1.0 + law_.c * law_.c);
+      const double first = std::abs(core::normal(rng, 0.0, 1.0));
+      const double second = core::normal(rng, 0.0, 1.0);
+      return limited(law_.a + law_.b * (share * first + std::sqrt(1.0 - share * share) * second));
+    }
     case Kind::kLognormal:
     case Kind::kLogOfNormal:
       return limited(core::lognormal(rng, log_moments_));
@@ -103,6 +109,7 @@ double LawSampler::at(double u) const {
           law_.values[std::min(static_cast<std::size_t>(place), law_.values.size() - 1)]);
     }
     case Kind::kGamma:
+    case Kind::kSkewNormal:
     case Kind::kParetoLognormal:
     case Kind::kZipf: {
       core::RngStream rng(std::bit_cast<std::uint64_t>(u), 0, "law at");

@@ -17,6 +17,7 @@ struct Law {
     kConstant,         ///< a
     kUniform,          ///< lowest to highest
     kNormal,           ///< mean a, standard deviation b
+    kSkewNormal,       ///< location a, scale b, shape c (A. Azzalini, 1985)
     kLognormal,        ///< mean a, standard deviation b, of the quantity itself
     kLogOfNormal,      ///< exp of a normal variable of mean a and standard deviation b
     kExponential,      ///< mean a

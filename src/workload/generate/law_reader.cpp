@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -172,15 +173,23 @@ std::optional<Law> read_perf_law(const document::Node& node,
   document::ObjectReader reader(node, path, errors);
   const std::string type = reader.choice("type", kTypes).value_or("normal");
   Law law;
-  law.lowest = reader.real("min", kAnyQuantity).value_or(0.0);
-  law.highest = reader.real("max", kAnyQuantity).value_or(kNoUpperEnd);
-  law.a = reader.real("mean", kAnyQuantity).value_or((law.lowest + law.highest) / 2.0);
-  law.b = reader.real("std_dev", kAnyQuantity).value_or(0.0);
+  // Its Distribution's defaults (inference-perf 0.7.0).
+  constexpr double kPerfLeast = 10.0;
+  constexpr double kPerfMost = 1024.0;
+  constexpr double kPerfMean = 512.0;
+  constexpr double kPerfDeviation = 200.0;
+  law.lowest = reader.real("min", kAnyQuantity).value_or(kPerfLeast);
+  law.highest = reader.real("max", kAnyQuantity).value_or(kPerfMost);
+  law.a = reader.real("mean", kAnyQuantity).value_or(kPerfMean);
+  const auto variance = reader.real("variance", kAnyQuantity);
+  law.b = reader.real("std_dev", kAnyQuantity)
+              .value_or(variance ? std::sqrt(*variance) : kPerfDeviation);
   reader.real("total_count", kAnyQuantity);
-  reader.real("skew");
+  law.c = reader.real("skew").value_or(0.0);
   law.kind = type == "uniform"                             ? Law::Kind::kUniform
              : type == "lognormal" || type == "log_normal" ? Law::Kind::kLognormal
              : type == "fixed"                             ? Law::Kind::kConstant
+             : type == "skew_normal"                       ? Law::Kind::kSkewNormal
                                                            : Law::Kind::kNormal;
   if (type == "poisson") {
     law.b = law.a > 0.0 ? std::max(law.b, 1.0) : 0.0;

@@ -2,6 +2,7 @@
 #include <span>
 
 #include "workload/traces/format.hpp"
+#include "workload/traces/formats/client_configs.hpp"
 
 namespace ridgeline::workload {
 
@@ -14,7 +15,7 @@ std::span<const TraceFormat* const> trace_formats() {
       &kAppliedCompute,   &kOtelSpans,    &kObserved,     &kGuidellm,
       &kAiperf,           &kSglangBench,  &kVllmBench,    &kInferencePerfLifecycle,
       &kShareGpt,         &kWorkloadSpec, &kBlisWorkload, &kInferencePerfConfig,
-      &kRequestJsonl,     &kRequestCsv,
+      &kGuidellmScenario, &kAiperfConfig, &kRequestJsonl, &kRequestCsv,
   });
   return kFormats;
 }

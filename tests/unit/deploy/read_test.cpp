@@ -44,8 +44,9 @@ TEST(ReadLaunch, ProducersAndConsumersAreApart) {
       R"( --kv-transfer-config '{"kv_connector":"NixlConnector","kv_role":"kv_consumer"}')";
   EXPECT_EQ(
       scenario_of("vllm serve a/b -tp 2" + consumer + "&\nvllm serve a/b -tp 4" + producer + "&\n"),
-      "{model: a/b, cluster: {pools: [{name: prefill, tensor_parallel_size: 4}, "
-      "{name: decode, tensor_parallel_size: 2}], disaggregation: {prefill_instances: 1}}}");
+      "{model: a/b, cluster: {pools: [{name: prefill, tensor_parallel_size: 4, instances: 1}, "
+      "{name: decode, tensor_parallel_size: 2, instances: 1}], disaggregation: {prefill_instances: "
+      "1}}}");
 }
 
 TEST(ReadLaunch, AllThatHasNoValueIsNamedAtOnce) {

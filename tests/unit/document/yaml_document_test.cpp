@@ -9,6 +9,7 @@
 
 #include "core/result.hpp"
 #include "document/document.hpp"
+#include "document/yaml_documents.hpp"
 #include "unit/document/document_text.hpp"
 
 namespace ridgeline::document {
@@ -240,6 +241,33 @@ TEST(ParseYaml, LimitsDepth) {
 TEST(ParseYaml, LimitsSize) {
   EXPECT_EQ(read(std::string(kMaxYamlBytes + 1, ' ')),
             "f: is larger than the limit of 1048576 bytes (JSON may take 16777216)");
+}
+
+TEST(YamlDocuments, OfOthersHaveAnchorsMergesAndSeveralDocuments) {
+  const auto read = parse_yaml_documents(
+      "a: &x {b: 1, c: 2}\nd: {<<: *x, c: 3}\ne: [*x]\n---\nf: 007\ng: .inf\n", "f");
+  ASSERT_TRUE(read.has_value());
+  ASSERT_EQ(read->size(), 2U);
+  const Node& first = read->front();
+  EXPECT_EQ(first.find("d")->find("b")->as_integer(), 1);
+  EXPECT_EQ(first.find("d")->find("c")->as_integer(), 3);
+  EXPECT_EQ(first.find("e")->items().front().find("c")->as_integer(), 2);
+  EXPECT_EQ(read->back().find("f")->as_string(), "007");
+  EXPECT_EQ(read->back().find("g")->as_string(), ".inf");
+}
+
+TEST(YamlDocuments, AliasesStandForSoManyValuesAtMost) {
+  std::string text = "a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n";
+  for (int i = 1; i < 8; ++i) {
+    text += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [";
+    for (int j = 0; j < 10; ++j) {
+      text += (j == 0 ? "*a" : ", *a") + std::to_string(i - 1);
+    }
+    text += "]\n";
+  }
+  const auto read = parse_yaml_documents(text, "f");
+  ASSERT_FALSE(read.has_value());
+  EXPECT_NE(read.error().front().message.find("aliases stand for"), std::string::npos);
 }
 
 }  // namespace

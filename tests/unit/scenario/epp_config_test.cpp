@@ -15,10 +15,10 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::vector<std::string> lines_of(const core::Result<std::vector<Override>>& imported) {
+std::vector<std::string> lines_of(const core::Result<Imported>& imported) {
   std::vector<std::string> lines;
   if (imported) {
-    for (const Override& change : *imported) {
+    for (const Override& change : imported->overrides) {
       lines.push_back(change.path + " " + change.text);
     }
   } else {
@@ -71,7 +71,8 @@ TEST(EppConfig, KvEventsAndTheAffinityFilterNameTheRouter) {
                        "{pluginRef: token-load-scorer}]}]\n"),
               ElementsAre("cluster.router.name llm-d-sticky",
                           "cluster.router.affinityThreshold 0.5",
-                          "cluster.router.scorers token-load-scorer=1"));
+                          "cluster.router.scorers token-load-scorer=1",
+                          "cluster.router.autoTune true"));
 }
 
 TEST(EppConfig, WhatIsUnknownIsNamed) {
@@ -86,17 +87,44 @@ TEST(EppConfig, WhatIsUnknownIsNamed) {
               ElementsAre(HasSubstr("schedulingProfiles: expected one profile")));
 }
 
-TEST(EppConfig, WhatIsAnotherSettingHereSaysWhich) {
+TEST(EppConfig, AdmissionAndFlowControlAreRead) {
   const std::string profile = "schedulingProfiles: [{plugins: [{pluginRef: queue-scorer}]}]\n";
-  EXPECT_THAT(imported("plugins: [{type: queue-scorer}, {type: pd-profile-handler}]\n" + profile),
-              ElementsAre(testing::AllOf(HasSubstr("plugins.pd-profile-handler: is not simulated"),
-                                         HasSubstr("--prefill-instances"))));
-  EXPECT_THAT(imported("plugins: [{type: queue-scorer}]\nsaturationDetector: {}\n" + profile),
-              ElementsAre(testing::AllOf(HasSubstr("saturationDetector: is not read here"),
-                                         HasSubstr("--saturation-detector"))));
+  EXPECT_THAT(
+      imported(
+          "plugins: [{type: queue-scorer}, {type: probabilistic-admitter}, {type: "
+          "utilization-detector, parameters: {queueDepthThreshold: 9}}]\n"
+          "featureGates: [flowControl]\nflowControl: {defaultPriorityBand: {maxRequests: 7}}\n" +
+          profile),
+      ElementsAre("cluster.router.name llm-d",
+                  "cluster.admission.name probabilistic",
+                  "cluster.admission.saturation_detector utilization-detector",
+                  "cluster.admission.queue_depth_threshold 9",
+                  "cluster.admission.flow_control true",
+                  "cluster.admission.per_band_requests 7",
+                  "cluster.router.scorers queue-scorer=1"));
   EXPECT_THAT(
       imported("plugins: [{type: queue-scorer, parameters: {hashBlockSize: 64}}]\n" + profile),
       ElementsAre(HasSubstr("one of blockSizeTokens,")));
+}
+
+TEST(EppConfig, TheProfileOfDecodeServes) {
+  const std::string text =
+      "plugins: [{type: queue-scorer}, {type: topology-affinity-filter}, {type: "
+      "disagg-profile-handler}, {type: prefix-cache-scorer}, {type: token-producer, parameters: "
+      "{modelName: m}}]\nschedulingProfiles:\n"
+      "- {name: prefill, plugins: [{pluginRef: topology-affinity-filter}]}\n"
+      "- {name: decode, plugins: [{pluginRef: prefix-cache-scorer, weight: 2}]}\n";
+  EXPECT_THAT(imported(text),
+              ElementsAre("cluster.router.name llm-d",
+                          "cluster.router.scorers prefix-cache-scorer=2",
+                          "cluster.router.autoTune true"));
+  const auto whole = overrides_of_epp_config(*document::parse_yaml(text, "epp.yaml"));
+  ASSERT_EQ(whole->warnings.size(), 2U);
+  EXPECT_THAT(whole->warnings[0].message, HasSubstr("the profile prefill is not read"));
+  EXPECT_THAT(whole->warnings[1].message, HasSubstr("plugins.token-producer.modelName"));
+  EXPECT_THAT(imported("plugins: [{type: no-hit-lru-scorer}]\nschedulingProfiles: [{plugins: "
+                       "[{pluginRef: no-hit-lru-scorer}]}]\n"),
+              ElementsAre(HasSubstr("plugins.no-hit-lru-scorer: is not simulated")));
 }
 
 TEST(EppConfig, BadValuesKeepTheirPlace) {

@@ -19,7 +19,7 @@ std::vector<std::string> bundled(const std::string& text) {
   std::vector<std::string> lines;
   const auto imported = overrides_of_policy_bundle(*document::parse_yaml(text, "bundle.yaml"));
   if (imported) {
-    for (const Override& change : *imported) {
+    for (const Override& change : imported->overrides) {
       lines.push_back(change.path + " " + change.text);
     }
   } else {

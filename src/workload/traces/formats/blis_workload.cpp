@@ -27,6 +27,7 @@
 #include "workload/limits.hpp"
 #include "workload/traces/format.hpp"
 #include "workload/traces/formats/blis_client.hpp"
+#include "workload/traces/formats/perf_stream.hpp"
 
 namespace ridgeline::workload {
 namespace {
@@ -69,6 +70,9 @@ class BlisReader {
   }
 
   core::Result<std::unique_ptr<ItemStream>> make(std::uint64_t seed) {
+    if (chats_) {
+      return make_perf_stream(*chats_, seed);
+    }
     share_rates();
     Stage stage;
     std::vector<ClientSpec> specs;
@@ -156,7 +160,6 @@ class BlisReader {
   void read_inference_perf(const document::Node& node) {
     document::ObjectReader reader(node, "inference_perf", errors_);
     RateCurve curve;
-    double requests = 0.0;
     if (const auto* stages = reader.node("stages"); stages != nullptr && stages->is_list()) {
       for (std::size_t i = 0; i < stages->items().size(); ++i) {
         document::ObjectReader stage(
@@ -165,7 +168,6 @@ class BlisReader {
         const double seconds = stage.required_real("duration", {.lowest = 1e-3, .highest = 9e6});
         stage.finish();
         curve.pieces.push_back({.seconds = seconds, .from = rate, .to = rate});
-        requests += rate * seconds;
       }
     }
     BlisClient client;
@@ -185,12 +187,16 @@ class BlisReader {
       client.spec.input = Law::constant(inner.required_real("question_len", kLengths));
       client.spec.output = Law::constant(inner.required_real("output_len", kLengths));
       if (inner.boolean("enable_multi_turn_chat").value_or(false)) {
-        const auto chats = static_cast<double>(prompts * users);
-        client.spec.session =
-            ClientSession{.turns = Law::constant(std::max(requests / chats, 1.0)),
-                          .think = Law::constant(chats / std::max(curve.pieces[0].from, 1e-9)),
-                          .accumulate = false};
-        client.spec.num_groups = prompts * users;
+        chats_ = PerfPlan{.prompts = PerfPrompts{.groups = prompts,
+                                                 .per_group = users,
+                                                 .system = client.spec.prefix->length,
+                                                 .question = client.spec.input,
+                                                 .output = client.spec.output,
+                                                 .is_chat = true},
+                          .by_clock = true};
+        for (const RatePiece& piece : curve.pieces) {
+          chats_->stages.push_back({.rate = piece.from, .duration = piece.seconds});
+        }
       }
       inner.finish();
     }
@@ -230,6 +236,7 @@ class BlisReader {
   core::Errors& errors_;
   BlisClientReader client_reader_;
   bool is_inference_perf_ = false;
+  std::optional<PerfPlan> chats_;  ///< inference_perf of several rounds.
   double aggregate_ = 0.0;
   double horizon_ = 0.0;
   std::optional<std::int64_t> num_requests_;

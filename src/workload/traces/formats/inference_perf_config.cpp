@@ -14,31 +14,21 @@
 #include <fmt/format.h>
 
 #include "core/result.hpp"
-#include "core/time.hpp"
 #include "document/document.hpp"
 #include "document/reader.hpp"
 #include "workload/generate/client.hpp"
 #include "workload/generate/law.hpp"
 #include "workload/generate/law_reader.hpp"
-#include "workload/generate/rate_curve.hpp"
-#include "workload/item.hpp"
 #include "workload/item_stream.hpp"
-#include "workload/limits.hpp"
 #include "workload/traces/format.hpp"
+#include "workload/traces/formats/perf_stream.hpp"
 
 namespace ridgeline::workload {
 namespace {
 
 constexpr document::Range<std::int64_t> kPerfCount{.lowest = 1, .highest = 100'000'000};
+constexpr std::int64_t kMaxPrompts = 1'000'000;
 constexpr document::Range<double> kPerfRate{.lowest = 1e-6, .highest = 1e9};
-
-struct PerfStage {
-  std::optional<double> rate;
-  double duration = 0.0;
-  std::int64_t requests = 0;
-  std::int64_t concurrency = 0;
-  std::int64_t sessions = 0;
-};
 
 class PerfReader {
  public:
@@ -60,14 +50,21 @@ class PerfReader {
     }
   }
 
-  [[nodiscard]] std::unique_ptr<ItemStream> make(std::uint64_t seed) const;
+  [[nodiscard]] const PerfPlan& plan() const { return plan_; }
 
  private:
   void read_load(const document::Node& node) {
     document::ObjectReader reader(node, "load", errors_, document::ObjectReader::Unknown::kIgnore);
     const std::string type = reader.string("type").value_or("constant");
-    poisson_ = type == "poisson";
-    interval_ = reader.real("interval", {.lowest = 0.0, .highest = 1e6}).value_or(0.0);
+    plan_.times = type == "poisson" ? PerfPlan::Times::kBySecond : PerfPlan::Times::kScaled;
+    plan_.interval = reader.real("interval", {.lowest = 0.0, .highest = 1e6}).value_or(1.0);
+    if (type == "trace_replay") {
+      reader.problem("type",
+                     "'trace_replay' sends the rows of another file, whose stages say nothing",
+                     "give the file of load.trace itself");
+      return;
+    }
+    const bool is_sessions = type == "trace_session_replay";
     if (reader.node("sweep") != nullptr) {
       reader.problem("sweep", "is a search on a running server, expected stages");
     }
@@ -90,18 +87,21 @@ class PerfReader {
                                   stage.integer("concurrent_sessions", kPerfCount).value_or(0));
       const bool by_rate = read.rate && read.duration > 0.0;
       const bool by_count = read.concurrency > 0 && (read.requests > 0 || read.sessions > 0);
-      if (!by_rate && !by_count) {
+      if (!by_rate && !by_count && !is_sessions) {  // All sessions of the data: its own reader.
         stage.problem("rate",
                       "missing, expected rate and duration, num_requests and concurrency_level, or "
                       "num_sessions and concurrent_sessions");
       }
-      stages_.push_back(read);
+      plan_.stages.push_back(read);
     }
   }
 
   void read_data(const document::Node& node) {
     document::ObjectReader reader(node, "data", errors_, document::ObjectReader::Unknown::kIgnore);
     const std::string type = reader.string("type").value_or("mock");
+    if (reader.node("multimodal") != nullptr) {
+      reader.problem("multimodal", "images, video and audio of a generated load are not read");
+    }
     if (type == "shared_prefix") {
       read_shared_prefix(reader);
     } else if (type == "conversation_replay") {
@@ -109,17 +109,24 @@ class PerfReader {
     } else if (type == "mock" || type == "random" || type == "synthetic") {
       read_distributions(reader);
     } else {
-      reader.problem("type",
-                     fmt::format("'{}' needs a data set from outside, expected mock, random, "
-                                 "synthetic, shared_prefix or conversation_replay",
-                                 type));
+      reader.problem(
+          "type",
+          fmt::format("'{}' needs a data set from outside, expected mock, random, "
+                      "synthetic, shared_prefix or conversation_replay",
+                      type),
+          type == "shareGPT" || type == "otel_trace_replay"
+              ? "give the file of data.path itself: ShareGPT and OpenTelemetry spans are "
+                "read"
+              : "");
     }
   }
 
   void read_distributions(document::ObjectReader& reader) {
     constexpr double kMockTokens = 128.0;
-    spec_.input = law(reader, "data", "input_distribution").value_or(Law::constant(kMockTokens));
-    spec_.output = law(reader, "data", "output_distribution").value_or(Law::constant(kMockTokens));
+    plan_.spec.input =
+        law(reader, "data", "input_distribution").value_or(Law::constant(kMockTokens));
+    plan_.spec.output =
+        law(reader, "data", "output_distribution").value_or(Law::constant(kMockTokens));
   }
 
   void read_shared_prefix(document::ObjectReader& reader) {
@@ -134,24 +141,27 @@ class PerfReader {
       return inner.integer(first, kPerfCount)
           .value_or(inner.integer(second, kPerfCount).value_or(otherwise));
     };
-    constexpr std::int64_t kDefaultGroups = 10;
-    prompts_ = either("num_unique_system_prompts", "num_groups", kDefaultGroups);
-    users_ = either("num_users_per_system_prompt", "num_prompts_per_group", kDefaultGroups);
-    constexpr double kDefaultPrompt = 100.0;
-    constexpr double kDefaultRest = 50.0;
-    spec_.prefix = ClientPrefix{.group = "shared_prefix",
-                                .length = law(inner, "data.shared_prefix", "system_prompt_len")
-                                              .value_or(Law::constant(kDefaultPrompt)),
-                                .count = prompts_};
-    spec_.input =
-        law(inner, "data.shared_prefix", "question_len").value_or(Law::constant(kDefaultRest));
-    spec_.output =
-        law(inner, "data.shared_prefix", "output_len").value_or(Law::constant(kDefaultRest));
-    if (inner.boolean("enable_multi_turn_chat").value_or(false)) {
-      // A user's rounds follow each other and hold the conversation so far.
-      spec_.session = ClientSession{.turns = Law::constant(static_cast<double>(users_))};
-      counts_requests_ = true;
+    PerfPrompts prompts;
+    prompts.groups = either("num_unique_system_prompts", "num_groups", prompts.groups);
+    prompts.per_group =
+        either("num_users_per_system_prompt", "num_prompts_per_group", prompts.per_group);
+    if (prompts.size() > kMaxPrompts) {
+      inner.problem("num_groups", fmt::format("found more than {} prompts", kMaxPrompts));
     }
+    const std::string path = "data.shared_prefix";
+    const auto length = [&](std::string_view key, std::string_view instead, Law otherwise) {
+      const auto plain = law(inner, path, key);
+      const auto drawn = instead.empty() ? std::nullopt : law(inner, path, instead);
+      return drawn.value_or(plain.value_or(std::move(otherwise)));
+    };
+    prompts.system = length("system_prompt_len", "", prompts.system);
+    prompts.question = length("question_len", "question_distribution", prompts.question);
+    prompts.output = length("output_len", "output_distribution", prompts.output);
+    prompts.is_chat = inner.boolean("enable_multi_turn_chat").value_or(false);
+    if (inner.node("multimodal") != nullptr) {
+      inner.problem("multimodal", "images, video and audio of a generated load are not read");
+    }
+    plan_.prompts = std::move(prompts);
   }
 
   void read_conversations(document::ObjectReader& reader) {
@@ -164,16 +174,16 @@ class PerfReader {
     document::ObjectReader inner(*node, path, errors_, document::ObjectReader::Unknown::kIgnore);
     inner.integer("num_conversations", kPerfCount);
     if (auto shared = law(inner, path, "shared_system_prompt_len")) {
-      spec_.prefix = ClientPrefix{.group = "conversation_replay", .length = *shared};
+      plan_.spec.prefix = ClientPrefix{.group = "conversation_replay", .length = *shared};
     }
     ClientSession session;
     session.own_prefix = law(inner, path, "dynamic_system_prompt_len");
     session.turns = law(inner, path, "turns_per_conversation").value_or(Law::constant(1.0));
     session.think = law(inner, path, "tool_call_latency_sec").value_or(Law::constant(0.0));
-    spec_.input = law(inner, path, "input_tokens_per_turn").value_or(Law::constant(1.0));
-    spec_.output = law(inner, path, "output_tokens_per_turn").value_or(Law::constant(1.0));
-    spec_.session = std::move(session);
-    counts_requests_ = true;
+    plan_.spec.input = law(inner, path, "input_tokens_per_turn").value_or(Law::constant(1.0));
+    plan_.spec.output = law(inner, path, "output_tokens_per_turn").value_or(Law::constant(1.0));
+    plan_.spec.session = std::move(session);
+    plan_.counts_requests = true;
   }
 
   std::optional<Law> law(document::ObjectReader& reader,
@@ -185,88 +195,8 @@ class PerfReader {
   }
 
   core::Errors& errors_;
-  bool poisson_ = false;
-  bool counts_requests_ = false;
-  double interval_ = 0.0;
-  std::int64_t prompts_ = 1;
-  std::int64_t users_ = 1;
-  std::vector<PerfStage> stages_;
-  ClientSpec spec_;
-
-  friend class PerfStream;
+  PerfPlan plan_;
 };
-
-/// The stages one after the other, each a client of its own.
-class PerfStream final : public ItemStream {
- public:
-  PerfStream(const PerfReader& reader, std::uint64_t seed) : reader_(reader), seed_(seed) {
-    for (std::size_t i = 0; i < reader_.stages_.size(); ++i) {
-      rules_.push_back({.max_concurrency = reader_.stages_[i].concurrency,
-                        .after_previous = i > 0,
-                        .pause = core::Duration::from_seconds(i > 0 ? reader_.interval_ : 0.0)
-                                     .value_or(core::Duration())});
-    }
-    waits_ = rules_.size() > 1 || rules_[0].max_concurrency > 0 || reader_.spec_.session;
-  }
-
-  bool next(Item& item) override {
-    for (; stage_ < rules_.size(); ++stage_, current_.reset()) {
-      if (current_ == nullptr) {
-        current_ = stage_client();
-        items_ = 0;
-      }
-      const std::int64_t most = reader_.counts_requests_ && reader_.stages_[stage_].requests > 0
-                                    ? reader_.stages_[stage_].requests
-                                    : kMaxRequests;
-      // A stage of num_requests ends with that many requests, in the middle of a conversation too.
-      if (items_ < most && current_->next(item)) {
-        ++items_;
-        if (item.starts_group) {
-          ++sessions_;
-        }
-        item.session = item.session >= 0 ? sessions_ - 1 : -1;
-        item.stage = static_cast<std::int32_t>(stage_);
-        return true;
-      }
-    }
-    return false;
-  }
-  [[nodiscard]] std::optional<double> share_read() const override {
-    const double part = current_ ? current_->share_read().value_or(0.0) : 0.0;
-    return (static_cast<double>(stage_) + part) / static_cast<double>(rules_.size());
-  }
-  [[nodiscard]] const std::vector<Stage>& stages() const override { return rules_; }
-  [[nodiscard]] bool waits_for_answers() const override { return waits_; }
-  [[nodiscard]] bool is_flat() const override { return !reader_.spec_.session; }
-
- private:
-  [[nodiscard]] std::unique_ptr<ItemStream> stage_client() const {
-    ClientSpec spec = reader_.spec_;
-    const PerfStage& stage = reader_.stages_[stage_];
-    if (stage.concurrency > 0) {
-      spec.at_once = true;
-      spec.num_groups = stage.sessions > 0 ? stage.sessions : stage.requests;
-    } else {
-      spec.gaps.kind = reader_.poisson_ ? GapLaw::Kind::kPoisson : GapLaw::Kind::kConstant;
-      spec.rate = RateCurve{
-          .pieces = {{.seconds = stage.duration, .from = *stage.rate, .to = *stage.rate}}};
-    }
-    return make_client(spec, seed_, stage_);
-  }
-
-  PerfReader reader_;
-  std::uint64_t seed_;
-  std::vector<Stage> rules_;
-  bool waits_ = false;
-  std::size_t stage_ = 0;
-  std::unique_ptr<ItemStream> current_;
-  std::int64_t items_ = 0;
-  std::int32_t sessions_ = 0;
-};
-
-std::unique_ptr<ItemStream> PerfReader::make(std::uint64_t seed) const {
-  return std::make_unique<PerfStream>(*this, seed);
-}
 
 core::Result<std::unique_ptr<ItemStream>> read_perf_config(TraceDocument document) {
   const auto tree = document::parse_yaml(document.text, document.path);
@@ -279,7 +209,7 @@ core::Result<std::unique_ptr<ItemStream>> read_perf_config(TraceDocument documen
   if (!errors.empty()) {
     return core::fail(std::move(errors));
   }
-  return reader.make(document.seed);
+  return make_perf_stream(reader.plan(), document.seed);
 }
 
 }  // namespace

@@ -56,6 +56,19 @@ std::string known_formats() {
   return names;
 }
 
+/// What a file is that people take for a load; empty where it looks like none of them.
+std::string other_kind(const TraceHead& head) {
+  if (head.has_yaml_key("apiVersion") && head.has_yaml_key("kind")) {
+    return "an object of Kubernetes";
+  }
+  const bool is_report = head.has_yaml_key("scenario") &&
+                         (head.has_yaml_key("version") || head.has_yaml_key("results"));
+  if (is_report) {
+    return "a report of llm-d-benchmark";
+  }
+  return head.has_yaml_key("scenario") ? "a scenario of llm-d-benchmark" : "";
+}
+
 }  // namespace
 
 const std::vector<Stage>& RowParser::stages() const {
@@ -73,6 +86,9 @@ core::Result<const TraceFormat*> detect_format(std::string_view head, const std:
     if (format->detect != nullptr && format->detect(known)) {
       return format;
     }
+  }
+  if (const std::string other = other_kind(known); !other.empty()) {
+    return core::fail(problem_at(name, 1, fmt::format("{}, which is no load", other)));
   }
   return core::fail(
       problem_at(name,

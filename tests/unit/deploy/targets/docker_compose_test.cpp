@@ -32,7 +32,7 @@ TEST(DockerComposeTarget, RefusesServicesThatDiffer) {
   text.replace(text.rfind("--max-model-len=8192"), 20, "--max-model-len=4096");
   const auto read = scenario_in(text, "compose.yaml");
   ASSERT_FALSE(read);
-  EXPECT_THAT(read.error().front().message, HasSubstr("they are to be replicas"));
+  EXPECT_THAT(read.error().front().message, HasSubstr("that are no replicas"));
 }
 
 }  // namespace

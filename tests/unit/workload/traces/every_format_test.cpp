@@ -29,6 +29,7 @@
 #include "workload/replay.hpp"
 #include "workload/source.hpp"
 #include "workload/traces/format.hpp"
+#include "workload/traces/formats/client_configs.hpp"
 #include "workload/traces/reading/trace_reader.hpp"
 #include "workload/traces/trace.hpp"
 #include "workload/traces/writing/convert.hpp"
@@ -242,6 +243,8 @@ std::vector<FormatSample> format_samples() {
           {&kTraceV2, "trace_v2/data"},
           {&kBlisWorkload, "blis_workload/clients"},
           {&kInferencePerfConfig, "inference_perf_config/sound"},
+          {&kGuidellmScenario, "guidellm_scenario/sound"},
+          {&kAiperfConfig, "aiperf_config/sound"},
           {&kInferencePerfLifecycle, "inference_perf_lifecycle/sound"},
           {&kAiperf, "aiperf/sound"},
           {&kObserved, "observed/sound"},

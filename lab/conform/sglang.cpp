@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -74,6 +75,15 @@ void read_tiers(document::ObjectReader& reader, sglang::Options& options) {
                             ? sglang::HostWrites::kThroughSelective
                             : sglang::HostWrites::kThrough;
   integer("mamba_slots", options.state_slots, 0);
+  std::int64_t chunk = options.state_grid;
+  std::int64_t interval = options.state_track;
+  integer("mamba_cache_chunk_size", chunk, 1);
+  integer("mamba_track_interval", interval, 1);
+  if (reader.boolean("mamba_extra_buffer").value_or(false)) {
+    options.state_buffers = options.overlap ? 2 : 1;
+  }
+  options.state_grid = std::lcm(chunk, options.page_size);
+  options.state_track = std::lcm(options.state_grid, interval);
   integer("hicache_write_steps", options.host.write_iterations, 0);
   integer("hicache_load_steps", options.host.load_iterations, 0);
 }

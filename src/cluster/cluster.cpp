@@ -71,7 +71,7 @@ Cluster::Cluster(ClusterInputs inputs)
     : sink_(inputs.instance.engine.sink),
       eager_(inputs.eager),
       threads_(inputs.parts.empty() && inputs.router->needs().nothing() && inputs.audit.empty() &&
-                       inputs.ranks_in_lock_step == 1
+                       inputs.ranks_in_lock_step == 1 && !have_ranks(inputs.pools)
                    ? inputs.threads
                    : 1),
       gateway_(all_routers(inputs),
@@ -81,15 +81,14 @@ Cluster::Cluster(ClusterInputs inputs)
                inputs.split,
                inputs.connections),
       looks_ahead_(inputs.arrivals_are_known && !inputs.eager && inputs.parts.empty() &&
-                   inputs.ranks_in_lock_step == 1 && gateway_.needs().cache &&
-                   inputs.times.kv_events_delay > core::Duration()),
-      unit_size_(static_cast<std::size_t>(inputs.ranks_in_lock_step)),
+                   inputs.ranks_in_lock_step == 1 && !have_ranks(inputs.pools) &&
+                   gateway_.needs().cache && inputs.times.kv_events_delay > core::Duration()),
+      ranks_in_lock_step_(inputs.ranks_in_lock_step),
       like_(inputs.instance),
       pools_(inputs.pools),
       pool_of_(pools_of_instances(inputs.pools)),
       pool_groups_(std::move(inputs.groups)),
       seed_(inputs.seed) {
-  like_.in_lock_step = unit_size_ > 1;
   RIDGELINE_CHECK(pools_.empty() || std::ssize(pool_of_) == inputs.num_instances,
                   "the pools have all instances");
   if (!eager_ && (gateway_.needs().cache || !inputs.parts.empty())) {
@@ -107,17 +106,7 @@ Cluster::Cluster(ClusterInputs inputs)
     }
     instances_.push_back(new_instance(view.id, warm_from));
   }
-  RIDGELINE_CHECK(instances_.size() % unit_size_ == 0, "every group of ranks is whole");
-  for (std::size_t unit = 0; unit < num_units(); ++unit) {
-    visible_.add();
-    if (like_.in_lock_step) {
-      std::vector<engine::Instance*> ranks;
-      for (std::size_t rank = 0; rank < unit_size_; ++rank) {
-        ranks.push_back(instances_[unit * unit_size_ + rank].get());
-      }
-      groups_.push_back(std::make_unique<engine::InstanceGroup>(std::move(ranks)));
-    }
-  }
+  make_units();
   gateway_.look_at_caches(
       [this](const domain::Request& request, core::InstanceId id, const Gateway::Reported& known) {
         if (looks_ahead_) {
@@ -179,10 +168,38 @@ std::unique_ptr<engine::Instance> Cluster::new_instance(
       .core = like_.core,
       .jump = like_.jump,
       .may_slow_down = like_.may_slow_down,
-      .in_lock_step = like_.in_lock_step,
+      .in_lock_step = ranks_of(id) > 1,
       .pace = own_pace(pool.spread, id, seed_),
       .warm_from = warm_from,
       .kv_events = like_.kv_events});
+}
+
+/// Ranks of the group that an instance is of; 1 where it is of none.
+std::int64_t Cluster::ranks_of(core::InstanceId id) const {
+  return pools_.empty() ? ranks_in_lock_step_ : pools_[pool_of_[id.value()]].ranks_in_lock_step;
+}
+
+void Cluster::make_units() {
+  bool have_groups = false;
+  for (std::size_t first = 0; first < instances_.size(); first += units_.back().size) {
+    const auto size = static_cast<std::size_t>(ranks_of(instances_[first]->id()));
+    RIDGELINE_CHECK(
+        first + size <= instances_.size() &&
+            ranks_of(instances_[first + size - 1]->id()) == ranks_of(instances_[first]->id()),
+        "every group of ranks is whole");
+    unit_of_.insert(unit_of_.end(), size, units_.size());
+    units_.push_back({.first = first, .size = size});
+    visible_.add();
+    have_groups = have_groups || size > 1;
+  }
+  for (const Unit& unit : have_groups ? units_ : std::vector<Unit>()) {
+    std::vector<engine::Instance*> ranks;
+    for (std::size_t rank = 0; rank < unit.size; ++rank) {
+      ranks.push_back(instances_[unit.first + rank].get());
+    }
+    groups_.push_back(unit.size > 1 ? std::make_unique<engine::InstanceGroup>(std::move(ranks))
+                                    : nullptr);
+  }
 }
 
 void Cluster::submit(const domain::Request& request) {
@@ -284,20 +301,24 @@ void Cluster::watch_ends(bool watched) {
 
 /// When a unit next shows something.
 void Cluster::look_at(std::size_t unit) {
-  visible_.set(unit,
-               groups_.empty() ? instances_[unit]->next_visible() : groups_[unit]->next_visible());
+  const engine::InstanceGroup* const ranks = group(unit);
+  visible_.set(
+      unit,
+      ranks == nullptr ? instances_[units_[unit].first]->next_visible() : ranks->next_visible());
 }
 
 Pause Cluster::advance_one(std::size_t unit,
                            SimTime limit,
                            bool pause_at_completion,
                            std::int64_t max_segments) {
-  for (std::size_t rank = 0; !readers_.empty() && rank < unit_size_; ++rank) {
-    read_gauges(instances_[unit * unit_size_ + rank]->id(), limit);
+  const auto [first, size] = units_[unit];
+  for (std::size_t rank = 0; !readers_.empty() && rank < size; ++rank) {
+    read_gauges(instances_[first + rank]->id(), limit);
   }
-  const Pause pause = groups_.empty()
-                          ? instances_[unit]->advance(limit, pause_at_completion, max_segments)
-                          : groups_[unit]->advance(limit, pause_at_completion, max_segments);
+  engine::InstanceGroup* const ranks = group(unit);
+  const Pause pause = ranks == nullptr
+                          ? instances_[first]->advance(limit, pause_at_completion, max_segments)
+                          : ranks->advance(limit, pause_at_completion, max_segments);
   if (!held_.empty()) {
     held_[unit]->hand_on(*this);
   }

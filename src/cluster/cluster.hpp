@@ -67,6 +67,7 @@ struct ClusterInputs {
   std::vector<PartMaker> parts = {};  ///< Made in the order of their kinds.
   /// So many instances, one after the other in the order of their ids, are data-parallel ranks in
   /// lock-step (engine/instance_group.hpp). Divides num_instances; above 1 no instance may stop.
+  /// Each pool says its own.
   std::int64_t ranks_in_lock_step = 1;
   /// Instances of several kinds, in the order of their ids; `num_instances` is their sum, and
   /// `instance` says all that a pool does not. Empty: all are like `instance`.
@@ -227,8 +228,17 @@ class Cluster final : public engine::Server,
   [[noreturn]] void end_without_progress(core::SimTime instant) const;
   void watch_ends(bool watched);
   // Instances that are advanced together are a unit: a group of ranks, or one instance.
-  [[nodiscard]] std::size_t num_units() const { return instances_.size() / unit_size_; }
-  [[nodiscard]] std::size_t unit_of(core::InstanceId id) const { return id.value() / unit_size_; }
+  struct Unit {
+    std::size_t first;  ///< Its first instance.
+    std::size_t size;
+  };
+  void make_units();
+  [[nodiscard]] std::int64_t ranks_of(core::InstanceId id) const;
+  [[nodiscard]] std::size_t num_units() const { return units_.size(); }
+  [[nodiscard]] std::size_t unit_of(core::InstanceId id) const { return unit_of_[id.value()]; }
+  [[nodiscard]] engine::InstanceGroup* group(std::size_t unit) const {
+    return groups_.empty() ? nullptr : groups_[unit].get();
+  }
   void look_at(std::size_t unit);
   engine::Pause advance_one(std::size_t unit,
                             core::SimTime limit,
@@ -289,9 +299,12 @@ class Cluster final : public engine::Server,
   std::priority_queue<Delivery, std::vector<Delivery>, std::greater<>> deliveries_;
   std::uint64_t num_deliveries_ = 0;
   std::vector<std::unique_ptr<HeldRecords>> held_;  ///< By instance; empty on one thread.
-  std::size_t unit_size_;
+  std::int64_t ranks_in_lock_step_;
   std::vector<std::unique_ptr<engine::Instance>> instances_;
-  std::vector<std::unique_ptr<engine::InstanceGroup>> groups_;  ///< Groups of ranks; else empty.
+  std::vector<Unit> units_;
+  std::vector<std::size_t> unit_of_;  ///< By instance.
+  /// By unit, of those that are ranks; empty where none is.
+  std::vector<std::unique_ptr<engine::InstanceGroup>> groups_;
   bool ended_ = false;           ///< A request, at no instance, since this was last put back.
   engine::InstanceInputs like_;  ///< Each of them, but for its id and where it reports.
   std::vector<InstancePool> pools_;

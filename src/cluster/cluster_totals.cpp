@@ -87,10 +87,10 @@ engine::EngineTotals Cluster::totals_of(core::InstanceId id) const {
 }
 
 std::optional<engine::RankSteps> Cluster::rank_steps_of(core::InstanceId id) const {
-  if (groups_.empty()) {
-    return std::nullopt;
-  }
-  return groups_[unit_of(id)]->steps_of(id.value() % unit_size_);
+  const std::size_t unit = unit_of(id);
+  const engine::InstanceGroup* const ranks = group(unit);
+  return ranks == nullptr ? std::nullopt
+                          : std::optional(ranks->steps_of(id.value() - units_[unit].first));
 }
 
 engine::EngineTotals Cluster::totals() const {

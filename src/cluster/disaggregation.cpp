@@ -250,7 +250,7 @@ void Disaggregation::deliver_decode(Serial serial, SimTime now) {
   Ticket& ticket = *fleet_.find(part.request);
   domain::Request leg = ticket.request;
   leg.arrival = now;
-  if (inputs_.first_token == FirstToken::kPrefill) {
+  if (inputs_.first_token != FirstToken::kDecode) {
     core::Tokens stated;
     for (const auto& segment : leg.prompt) {
       stated += segment.length;
@@ -466,7 +466,7 @@ bool Disaggregation::on_leg_end(Ticket& ticket, domain::RequestRecord& record) {
     part.lease_end = after(end, inputs_.transfer.lease);
   }
   const bool is_all =
-      inputs_.first_token == FirstToken::kPrefill &&
+      inputs_.first_token != FirstToken::kDecode &&
       std::min(ticket.request.output_tokens, ticket.request.max_tokens) == core::Tokens(1);
   if (!has_prompt || is_all) {
     return false;
@@ -503,8 +503,10 @@ void Disaggregation::complete(const HandOver& part,
   record.preemptions += part.prefill.preemptions;
   record.prompt_tokens = ticket.request.prompt_tokens;
   const SimTime first = record.first_token;
-  if (inputs_.first_token == FirstToken::kPrefill) {
-    record.first_token = part.prefill.first_token;
+  if (inputs_.first_token != FirstToken::kDecode) {
+    const bool comes_with_kv =
+        inputs_.first_token == FirstToken::kTransfer && part.transfer_end != SimTime::never();
+    record.first_token = comes_with_kv ? part.transfer_end : part.prefill.first_token;
     record.output_tokens += core::Tokens(1);
     if (first == SimTime::never()) {
       record.last_token = record.first_token;

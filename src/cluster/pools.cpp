@@ -14,6 +14,11 @@
 
 namespace ridgeline::cluster {
 
+bool have_ranks(const std::vector<InstancePool>& pools) {
+  return std::ranges::any_of(pools,
+                             [](const InstancePool& pool) { return pool.ranks_in_lock_step > 1; });
+}
+
 std::vector<std::size_t> pools_of_instances(const std::vector<InstancePool>& pools) {
   std::vector<std::size_t> of;
   for (std::size_t pool = 0; pool < pools.size(); ++pool) {

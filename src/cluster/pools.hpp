@@ -23,6 +23,7 @@ struct InstancePool {
   double weight = 1.0;  ///< Weight of each instance, as routing::InstanceView::weight.
   /// Standard deviation of the logarithm of a factor on all step times, drawn for each instance.
   double spread = 0.0;
+  std::int64_t ranks_in_lock_step = 1;  ///< As ClusterInputs::ranks_in_lock_step.
 };
 
 /// Which pools serve a request: a group of pools, or nothing where none serves its model.
@@ -30,6 +31,9 @@ struct PoolGroups {
   std::vector<std::vector<bool>> members;  ///< By group and pool.
   std::function<std::optional<std::uint32_t>(const domain::Request&)> of;
 };
+
+/// Whether some instances are data-parallel ranks in lock-step.
+[[nodiscard]] bool have_ranks(const std::vector<InstancePool>& pools);
 
 /// The pool of each instance, by its id.
 [[nodiscard]] std::vector<std::size_t> pools_of_instances(const std::vector<InstancePool>& pools);

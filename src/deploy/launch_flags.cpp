@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -188,11 +189,11 @@ class Reader {
 
   LaunchOptions run() {
     read_words(launch_.words);
+    read_variables();
     finish_ranks();
     finish_attention();
     finish_drafts();
     finish_own_drafts();
-    read_variables();
     return std::move(found_);
   }
 
@@ -494,7 +495,31 @@ class Reader {
     }
   }
 
+  /// Reads the members of a flag's JSON that are flags of names of their own; false where none is.
+  bool read_members(const LaunchFlag& row, const std::optional<Word>& value) {
+    const auto json = value && value->text.starts_with('{')
+                          ? document::parse_json(value->text, value->where.file)
+                          : core::Result<Node>(Node());
+    if (!json || !json->is_map() ||
+        std::ranges::none_of(json->members(), [&](const Node::Member& member) {
+          return is_launch_flag(launch_.engine, row.name + "." + member.key);
+        })) {
+      return false;
+    }
+    const core::Location where = value->where;
+    std::vector<Word> words = words_of_config(
+        launch_.engine, Node::map({{.key = row.name, .value = *json, .where = where}}, where));
+    for (Word& word : words) {
+      word.where = where;
+    }
+    read_words(words);
+    return true;
+  }
+
   void take_other(const LaunchFlag& row, const Word& flag, const std::optional<Word>& value) {
+    if (read_members(row, value)) {
+      return;
+    }
     const auto text = [&] {
       return value ? fmt::format("{} {}", flag.text, shown(value->text)) : flag.text;
     };
@@ -515,6 +540,11 @@ class Reader {
       found_.ignored.push_back(
           {.what = flag.text, .why = "a small effect on the host", .where = place});
     } else if (row.answer == "refused") {
+      const bool is_off = row.takes == Takes::kNone && (flag.text.starts_with("--no-") ||
+                                                        (value && truth_of(value->text) == false));
+      if (is_off) {
+        return;
+      }
       if (!value || std::ranges::find(row.unless, value->text) == row.unless.end()) {
         const bool is_beginning = flag.text.starts_with(with_dashes(typed_));
         note({.text = is_beginning ? flag.text : typed_, .where = flag.where},
@@ -532,6 +562,10 @@ class Reader {
   void take_special(const LaunchFlag& row, const Word& flag, const std::optional<Word>& value) {
     if (row.answer == "part" && flag.text == "--headless") {
       found_.is_part = true;
+      return;
+    }
+    if (row.answer == "role-switch") {  // "is-prefill-worker"
+      found_.role = row.name.find("prefill") != std::string::npos ? "prefill" : "decode";
       return;
     }
     if (!value) {
@@ -555,6 +589,14 @@ class Reader {
                                                                : "";
     } else if (row.answer == "config") {
       read_config(*value);
+    } else if (row.answer == "network-key") {
+      std::string key = row.name;
+      std::ranges::replace(key, '-', '_');
+      add_members("set",
+                  Node::map({{.key = "model." + key,
+                              .value = Node::string(value->text, value->where),
+                              .where = value->where}},
+                            value->where));
     } else if (!unknowns_in(value->text).empty()) {
       missing(*value);
     } else if (const auto json = json_of(*value, flag)) {
@@ -573,7 +615,7 @@ class Reader {
         {.what = launch_.engine == "vllm" ? "--hf-overrides" : "--json-model-override-args",
          .why = "laid over the network's own configuration",
          .where = json.where()});
-    give("set", Node::map(std::move(members), json.where()));
+    add_members("set", Node::map(std::move(members), json.where()));
   }
 
   void take_transfer(const Node& json, const Word& flag) {
@@ -583,7 +625,9 @@ class Reader {
     };
     const std::string role = text("kv_role");
     const std::string connector = text("kv_connector");
-    found_.role = role == "kv_producer" ? "prefill" : role == "kv_consumer" ? "decode" : "";
+    found_.role = role == "kv_producer"   ? "prefill"
+                  : role == "kv_consumer" ? "decode"
+                                          : found_.role;
     if (found_.role.empty()) {
       constexpr std::array<std::string_view, 4> kHanding = {
           "NixlConnector", "P2pNcclConnector", "MooncakeConnector", "MoRIIOConnector"};
@@ -711,6 +755,45 @@ class Reader {
                                 .where = attention->second.where()});
       found_.options.erase(attention);
     }
+    const auto gpus = find("engine.tensor_parallel_size");
+    if (gpus == found_.options.end() || scenario::flow_text(gpus->second) == "1") {
+      erase("engine.enable_attention_dp");  // One GPU is one rank.
+    }
+    const auto ranks = find("engine.enable_attention_dp");
+    if (ranks == found_.options.end() || scenario::flow_text(ranks->second) != "true") {
+      std::erase_if(found_.options, [](const auto& option) {  // Its config does nothing.
+        return option.first.starts_with("engine.attention_dp_");
+      });
+    }
+    const auto balance = find("engine.load_balance_method");
+    if (balance != found_.options.end() &&
+        find("engine.enable_dp_attention") == found_.options.end()) {
+      found_.ignored.push_back({.what = "--load-balance-method",
+                                .why = "without --enable-dp-attention it does nothing",
+                                .where = balance->second.where()});
+      found_.options.erase(balance);
+    }
+  }
+
+  /// TensorRT-LLM's words of a speculative config as vLLM's.
+  [[nodiscard]] Node own_words(const Node& config) const {
+    if (launch_.engine != "tensorrt-llm") {
+      return config;
+    }
+    std::vector<Node::Member> members;
+    for (Node::Member member : config.members()) {
+      if (member.key == "decoding_type" && member.value.is_string()) {
+        member.key = "method";
+        member.value = Node::string(core::lower_case(member.value.as_string()), member.where);
+      } else if (member.key == "num_nextn_predict_layers" || member.key == "max_draft_len") {
+        member.key = "num_speculative_tokens";
+      } else if (member.key == "speculative_model" || member.key == "speculative_model_dir") {
+        member.key = "model";
+      }
+      std::erase_if(members, [&](const Node::Member& other) { return other.key == member.key; });
+      members.push_back(std::move(member));
+    }
+    return Node::map(std::move(members), config.where());
   }
 
   /// Members of a speculative config that are not modelled; an acceptance, which a launch states
@@ -725,7 +808,8 @@ class Reader {
     const Node* known = kSchema.find("properties");
     std::vector<Node::Member> members;
     bool has_acceptance = false;
-    for (const Node::Member& member : drafts->second.members()) {
+    const Node words = own_words(drafts->second);
+    for (const Node::Member& member : words.members()) {
       has_acceptance = has_acceptance || member.key == kAcceptance ||
                        (member.key == "rejection_sample_method" && member.value.is_string() &&
                         member.value.as_string() == "synthetic");
@@ -762,7 +846,15 @@ class Reader {
     const auto is_of_drafts = [&](const std::pair<std::string, Node>& option) {
       return option.first.starts_with(kPrefix) && option.first != kSpeculativeConfig;
     };
-    if (launch_.has_statement || launch_.needs_acceptance) {
+    const auto states = [&](std::string_view path) {
+      return std::ranges::any_of(found_.options,
+                                 [&](const auto& option) { return option.first == path; });
+    };
+    if (!states("engine.speculative_algorithm")) {
+      erase("engine.simulate_acc_len");  // The variable does nothing.
+    }
+    const bool has_acceptance = states("engine.simulate_acc_len");
+    if (launch_.has_statement || launch_.needs_acceptance || has_acceptance) {
       return;
     }
     for (const auto& option : found_.options) {

@@ -89,6 +89,17 @@ std::int64_t count_in(const OptionNodes& options, std::string_view path) {
   return 1;
 }
 
+/// Data-parallel ranks of a server, each an instance: with TensorRT-LLM's attention in data
+/// parallel all its GPUs.
+std::int64_t ranks_in(const OptionNodes& options) {
+  const bool has_ranks = std::ranges::any_of(options, [](const auto& option) {
+    return option.first == "engine.enable_attention_dp" &&
+           option.second.kind() == Node::Kind::kBool && option.second.as_bool();
+  });
+  return count_in(options, "engine.data_parallel_size") *
+         (has_ranks ? count_in(options, "engine.tensor_parallel_size") : 1);
+}
+
 bool are_same(const OptionNodes& one, const OptionNodes& other) {
   return std::ranges::is_permutation(one, other, [](const auto& a, const auto& b) {
     return a.first == b.first && scenario::flow_text(a.second) == scenario::flow_text(b.second);
@@ -597,12 +608,14 @@ class Assembly {
       for (std::size_t i = 0; i < items.size(); ++i) {
         for (const auto& [option, value] : launches_[i].options) {
           if (option == "set") {
-            set(option, value);
+            if (i == 0) {  // The network is that of the first.
+              set(option, value);
+            }
           } else {
             items[i] = with_value(items[i], option.substr(kEngineSection.size() + 1), value);
           }
         }
-        const std::int64_t ranks = count_in(launches_[i].options, "engine.data_parallel_size");
+        const std::int64_t ranks = ranks_in(launches_[i].options);
         const std::int64_t count = servers_[i].replicas * ranks;
         if (count_at(items[i], "instances").value_or(0) != count) {
           items[i] = with_value(items[i], "instances", Node::integer(count, {}));
@@ -618,7 +631,7 @@ class Assembly {
 
   /// Numbers of instances, where they are not what is assumed: one for each data-parallel rank.
   void put_replicas() {
-    const std::int64_t ranks = count_in(launches_.front().options, "engine.data_parallel_size");
+    const std::int64_t ranks = ranks_in(launches_.front().options);
     const bool is_apart = servers_.size() > 1;
     std::int64_t replicas = 0;
     for (const ServerFound& server : servers_) {
@@ -634,8 +647,9 @@ class Assembly {
       assume(kInstances, replicas * ranks, replicas > 1 || is_apart);
     }
     if (is_apart) {
+      const std::int64_t behind = ranks_in(launches_.back().options);
       assume(kPrefillInstances, servers_.front().replicas * ranks, true);
-      assume(kDecodeInstances, servers_.back().replicas * ranks, false);
+      assume(kDecodeInstances, servers_.back().replicas * behind, false);
     }
   }
 

@@ -110,6 +110,7 @@ struct OwnSettings {
   /// settings, and takes vLLM's speculative_config alone.
   core::Result<std::optional<DraftSettings>> (*drafts)(const document::ParameterValues& settings,
                                                        const model::ModelSpec& network) = nullptr;
+  bool has_legs = false;  ///< Prefill and decode run on servers of their own.
 };
 
 /// What a setting without a derived default needs to have an effect.

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
@@ -28,10 +29,34 @@ void add_name(std::vector<std::string>& names, std::string_view name) {
   }
 }
 
-void read_entry(const document::EmbeddedFile& file, document::Catalogue::Entry& entry) {
-  const core::Result<document::Node> document =
+document::Node parse(const document::EmbeddedFile& file) {
+  core::Result<document::Node> document =
       document::parse_json(file.text, fmt::format("data/models/{}", file.name));
   RIDGELINE_CHECK(document.has_value() && document->is_map(), file.name);
+  return std::move(*document);
+}
+
+/// A network in other formats (`_base`) has the members of the other one that its file lacks.
+document::Node with_base(document::Node document) {
+  const document::Node* base = document.find(kBaseKey);
+  if (base == nullptr) {
+    return document;
+  }
+  const std::string file = base->as_string() + ".json";
+  const auto found = std::ranges::find(catalogue_files(), file, &document::EmbeddedFile::name);
+  RIDGELINE_CHECK(found != catalogue_files().end(), file);
+  const document::Node other = parse(*found);
+  for (const document::Node::Member& member : other.members()) {
+    if (document.find(member.key) == nullptr) {
+      document = with_member(document, member.key, member.value);
+    }
+  }
+  return document;
+}
+
+void read_entry(const document::EmbeddedFile& file, document::Catalogue::Entry& entry) {
+  const document::Node parsed = with_base(parse(file));
+  const document::Node* document = &parsed;
   add_name(entry.names, entry.name);
   if (const document::Node* id = document->find(kHfIdKey)) {
     add_name(entry.names, id->as_string());

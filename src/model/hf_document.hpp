@@ -9,10 +9,11 @@
 namespace ridgeline::model {
 
 /// Keys of ours in a configuration document, beside those of Hugging Face.
-inline constexpr std::string_view kNameKey = "_name";              ///< Name in the catalogue.
-inline constexpr std::string_view kSourceKey = "_source";          ///< Page the facts come from.
-inline constexpr std::string_view kHfIdKey = "_hf_id";             ///< Hugging Face id.
-inline constexpr std::string_view kAliasesKey = "_aliases";        ///< Other names and ids.
+inline constexpr std::string_view kNameKey = "_name";        ///< Name in the catalogue.
+inline constexpr std::string_view kSourceKey = "_source";    ///< Page the facts come from.
+inline constexpr std::string_view kHfIdKey = "_hf_id";       ///< Hugging Face id.
+inline constexpr std::string_view kAliasesKey = "_aliases";  ///< Other names and ids.
+inline constexpr std::string_view kBaseKey = "_base";  ///< Another entry, for members left out.
 inline constexpr std::string_view kGenerationKey = "_generation";  ///< As generation_config.json.
 
 /// Reads `path`, a config.json or the folder that holds it. The files named alike beside it are

@@ -18,7 +18,7 @@ namespace ridgeline::model {
 namespace {
 
 constexpr std::string_view kSupported =
-    "supported: fp8, mxfp4, awq, gptq, compressed-tensors with 4 or 8 bits, modelopt";
+    "supported: fp8, mxfp4, awq, gptq, compressed-tensors with 4 or 8 bits, modelopt, quark";
 
 /// INT4 scales that stand closer than this take notable memory (DType::kInt4Group32).
 constexpr std::int64_t kFineGroup = 32;
@@ -92,6 +92,24 @@ std::optional<DType> group_format(const document::Node& group) {
   return std::nullopt;
 }
 
+/// A config of AMD Quark: the format of its weights, given its inputs.
+std::optional<DType> quark_format(const document::Node* config) {
+  const document::Node* weights =
+      config != nullptr && config->is_map() ? config->find("weight") : nullptr;
+  if (weights == nullptr || !weights->is_map()) {
+    return std::nullopt;
+  }
+  const document::Node* inputs = config->find("input_tensors");
+  const std::string type = string_at(*weights, "dtype");
+  if (type == "fp4" && integer_at(*weights, "group_size") == 32) {
+    return DType::kMxfp4;
+  }
+  if (type == "fp8_e4m3") {
+    return inputs == nullptr || inputs->is_null() ? DType::kFp8WeightOnly : DType::kFp8;
+  }
+  return std::nullopt;
+}
+
 class QuantisationReader {
  public:
   QuantisationReader(ConfigReader& config,
@@ -133,6 +151,9 @@ class QuantisationReader {
     if (method == "awq" || method == "gptq" || method == "awq_marlin" || method == "gptq_marlin") {
       return integers_only();
     }
+    if (method == "quark") {
+      return by_quark();
+    }
     const bool known = method.empty() || method == "fp8" || method == "compressed-tensors" ||
                        method.starts_with("modelopt");
     if (!known) {
@@ -167,6 +188,27 @@ class QuantisationReader {
       table_.set_all(DType::kInt8WeightOnly);
     } else {
       return refuse("bits", width ? fmt::format("{}-bit weights", *width) : "an unstated width");
+    }
+    return true;
+  }
+
+  /// One config for all layers, and others by patterns of their names.
+  bool by_quark() {
+    const auto all = quark_format(reader_.node("global_quant_config"));
+    if (!all) {
+      return refuse("global_quant_config", "the scheme of Quark's weights");
+    }
+    table_.set_all(*all);
+    const document::Node* layers = reader_.node("layer_quant_config");
+    if (layers == nullptr || !layers->is_map()) {
+      return true;
+    }
+    for (const document::Node::Member& layer : layers->members()) {
+      const auto format = quark_format(&layer.value);
+      if (!format || !table_.set_matching(layer.key, *format)) {
+        return refuse("layer_quant_config",
+                      fmt::format("the scheme of {}", core::quote(layer.key)));
+      }
     }
     return true;
   }
@@ -230,7 +272,7 @@ class QuantisationReader {
 
   void exceptions() {
     for (const std::string_view key :
-         {"ignore", "modules_to_not_convert", "ignored_layers", "exclude_modules"}) {
+         {"ignore", "modules_to_not_convert", "ignored_layers", "exclude_modules", "exclude"}) {
       const document::Node* patterns = reader_.node(key);
       if (patterns == nullptr || patterns->is_null()) {
         continue;

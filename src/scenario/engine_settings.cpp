@@ -277,7 +277,7 @@ void check_engine_settings(Findings& findings) {
       findings.problem(error.field, error.message, error.hint);
     }
   }
-  if (chosen.own != nullptr && findings.given(kPrefillInstances)) {
+  if (chosen.own != nullptr && !chosen.own->has_legs && findings.given(kPrefillInstances)) {
     findings.problem(kPrefillInstances, fmt::format("is not modelled for {} yet", chosen.name));
   }
   for (const Option& option : options()) {

@@ -74,6 +74,19 @@ std::string names(const std::optional<std::vector<std::string>>& adapters) {
   return adapters ? fmt::format("[{}]", fmt::join(*adapters, ", ")) : std::string("of all names");
 }
 
+/// Engines that do not read each other's KV.
+void refuse_engines(const ResolvedPool& one, const ResolvedPool& other, core::Errors& errors) {
+  errors.push_back({.field = kPoolsPath,
+                    .message = fmt::format("pool '{}' runs {}, pool '{}' {}: with prefill and "
+                                           "decode apart KV moves between them",
+                                           one.section.name,
+                                           one.deployment->section.engine.version,
+                                           other.section.name,
+                                           other.deployment->section.engine.version),
+                    .where = other.section.node.where(),
+                    .hint = "the same engine in all pools"});
+}
+
 /// What keeps KV of one pool from being read by another.
 void check_alike(const std::vector<ResolvedPool>& pools, core::Errors& errors) {
   const ResolvedPool& first = pools.front();
@@ -108,7 +121,9 @@ void check_alike(const std::vector<ResolvedPool>& pools, core::Errors& errors) {
   }
   for (const ResolvedPool& pool : pools) {
     const EngineSection& own = pool.deployment->section.engine;
-    if (has_own_settings(own)) {
+    if (entry_of(own).name != entry_of(first.deployment->section.engine).name) {
+      refuse_engines(first, pool, errors);
+    } else if (has_own_settings(own) && !entry_of(own).own->has_legs) {
       errors.push_back({.field = kPoolsPath,
                         .message = fmt::format("pool '{}' runs {}, of which prefill and decode "
                                                "apart are not modelled yet",

@@ -24,6 +24,7 @@
 #include "latency/step_time_model.hpp"
 #include "metrics/summary.hpp"
 #include "scenario/deployment.hpp"
+#include "scenario/parallelism.hpp"
 #include "scenario/resolve.hpp"
 #include "scenario/sections/autoscaling.hpp"
 #include "scenario/sections/cluster.hpp"
@@ -153,7 +154,9 @@ std::vector<cluster::InstancePool> PoolEngines::pools() const {
                                   : deployment.latency.get(),
                      .host = &deployment.host,
                      .weight = one.pool.section.weight,
-                     .spread = one.spread});
+                     .spread = one.spread,
+                     .ranks_in_lock_step = scenario::ranks_in_lock_step(
+                         deployment.network, deployment.execution.sharding)});
   }
   return pools;
 }

@@ -337,7 +337,7 @@ FLAGS = {
     ),
     "SGLang's host cache": (
         ("--instances", 2, "--engine", "sglang", "--hicache-size", 30),
-        ["--hicache-size: is not modelled as such", "--cpu-bytes-to-use"],
+        ["engine.hicache_size: would be ignored: it needs enable_hierarchical_cache"],
     ),
     "a cache of no block": (
         ("--engine", "tensorrt-llm", "--tokens-per-block", 64, "--max-tokens", 63),

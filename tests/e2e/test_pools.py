@@ -105,7 +105,10 @@ def test_bad_pools_are_refused_with_one_line(ridgeline, tmp_path):
 def test_pools_of_other_engines_are_refused_where_they_cannot_follow(ridgeline):
     run = ("run", "--model", "llama-3.1-8b", "--gpu", "h100", "--request-rate", 5, "--num-prompts", 20, *LENGTHS)
     for words, expected in (
-        (("--pool", "{name: s, instances: 4, version: sglang}", "--prefill-instances", 2), "pool 's' runs sglang"),
+        (
+            ("--pool", "{name: s, instances: 2, version: sglang}", "--pool", "{name: v, instances: 2}", "--prefill-instances", 2),
+            "pool 's' runs sglang",
+        ),
         (("--pool", "{name: d, instances: 2, max_running_requests: 4}"), "max_running_requests would be ignored"),
         (("--pool", "{name: d, instances: 2, version: sglang, max_num_seqs: 4}"), "max_num_seqs would be ignored"),
         (

@@ -87,15 +87,15 @@ REFUSED = {
     "numbers of drafts without any": ("sglang --speculative-num-steps 3", "speculative_num_steps: would be ignored: it needs speculative_algorithm", ""),
     "an interval in a version without": ("sglang@0.5.15 --prefill-decode-interval 3", "prefill_decode_interval: would be ignored: it needs sglang@0.5.19", ""),
     "hrrn in a version without": ("sglang@0.5.15 --schedule-policy hrrn", "schedule_policy: would be ignored: it needs sglang@0.5.20", ""),
-    "a cache in the host's memory": ("sglang --enable-hierarchical-cache", "enable_hierarchical_cache: a cache in the host's memory is not modelled", ""),
+    "a size of the host's pool without one": ("sglang --hicache-size 30", "hicache_size: would be ignored: it needs enable_hierarchical_cache", ""),
     "two halves of a batch": ("sglang --enable-two-batch-overlap", "enable_two_batch_overlap: an overlap of two halves of a batch is not modelled", ""),
     "a routing key": ("sglang --schedule-policy routing-key", "schedule_policy: routing-key is not modelled for sglang yet", ""),
     "a limit of the queue": ("sglang --max-queued-requests 8", "max_queued_requests: a limit of the queue is not modelled for sglang yet", ""),
-    "prefill and decode apart": ("sglang --disaggregation-mode prefill", "disaggregation_mode: SGLang's split of prefill and decode is not modelled", ""),
+    "prefill and decode apart": ("sglang --disaggregation-mode prefill", "disaggregation_mode: cluster.disaggregation.prefill_instances says which servers are which", ""),
     "replicas": ("sglang --dp-size 2", "data_parallel_size: data parallelism without enable_dp_attention is not modelled", ""),
     "a balance without ranks": ("sglang --load-balance-method total_requests", "load_balance_method: would be ignored: it needs enable_dp_attention", ""),
     "a pipeline": ("sglang --pp-size 2", "pipeline_parallel_size: a pipeline is not modelled for sglang yet", ""),
-    "two tiers of instances": ("sglang --instances 2 --prefill-instances 1", "prefill_instances: is not modelled for sglang yet", ""),
+    "another system's hand-over": ("sglang --instances 2 --prefill-instances 1 --disaggregation llm-d", "disaggregation.name: found llm-d, and the engine is sglang", "sglang"),
     "a flag of vLLM's": ("sglang --max-num-seqs 8", "max_num_seqs: would be ignored: it is a setting of vllm", "max_running_requests"),
     "another of vLLM's": ("sglang --block-size 32", "block_size: would be ignored: it is a setting of vllm", "page_size"),
     "one of TensorRT-LLM's": ("sglang --free-gpu-memory-fraction 0.8", "free_gpu_memory_fraction: would be ignored: it is a setting of tensorrt-llm", "mem_fraction_static"),
@@ -128,10 +128,21 @@ def test_bad_settings_are_one_line_each(ridgeline, case):
     is_one_line(ridgeline(*OPEN, "--engine", *words.split()), says, hint)
 
 
-def test_recurrent_states_need_the_radix_cache_off(ridgeline):
-    words = ("explain", "--engine", "sglang", "--model", "qwen3-next-80b-a3b", "--gpu", "h200", "--tp-size", 4)
-    is_one_line(ridgeline(*words), "qwen3-next-80b-a3b has recurrent states", "--disable-radix-cache")
-    assert ridgeline(*words, "--disable-radix-cache").returncode == 0
+def test_recurrent_states_take_slots_in_the_tree_too(ridgeline):
+    words = ("explain", "--engine", "sglang", "--model", "qwen3-next-80b-a3b", "--gpu", "h200", "--tp-size", 4, "--format", "json")
+    cached, plain = (json.loads(ridgeline(*words, *more).stdout)["engine"] for more in ((), ("--disable-radix-cache",)))
+    assert cached["max_running_requests"] < plain["max_running_requests"]
+
+
+def test_servers_apart_hand_the_first_token_over_with_the_kv(ridgeline):
+    words = (
+        "run --engine sglang --model llama-3.1-8b --gpu h100 --instances 2 --prefill-instances 1 --request-rate 2 --num-prompts 20"
+        " --input-len 2000 --output-len 20 --format json"
+    ).split()
+    result = json.loads(ridgeline(*words).stdout)
+    assert result["completed"] == 20
+    slow = json.loads(ridgeline(*words, "--transfer-bandwidth", "1GB/s").stdout)
+    assert slow["ttft_ms"]["mean"] > result["ttft_ms"]["mean"] + 100, "262 MB at 1 GB/s"
 
 
 def test_a_recipe_fills_what_is_left_open(ridgeline):

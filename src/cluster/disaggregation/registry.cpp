@@ -76,6 +76,13 @@ constexpr auto kSystems = std::to_array<SystemEntry>({
      .first_token = FirstToken::kDecode,
      .decider = "always",
      .mode = TransferMode::kPush},
+    {.name = "tensorrt-llm",
+     .summary =
+         "context first; the generation server pulls its KV, with which the first token goes",
+     .source = "trtllm-serve disaggregated of TensorRT-LLM 1.2, from memory",
+     .order = LegOrder::kPrefillFirst,
+     .first_token = FirstToken::kTransfer,
+     .decider = "always"},
 });
 
 template <class Entry>

@@ -31,8 +31,8 @@ enum class LegOrder : std::uint8_t {
   kPrefillFirst,  ///< The decode instance is chosen when the prefill has ended.
 };
 
-/// Which leg's first token the client sees first.
-enum class FirstToken : std::uint8_t { kPrefill, kDecode };
+/// Which leg's first token the client sees first: kTransfer: the prefill's, once the KV has moved.
+enum class FirstToken : std::uint8_t { kPrefill, kDecode, kTransfer };
 
 /// When KV is sent, and by which side.
 enum class TransferMode : std::uint8_t {

@@ -355,6 +355,9 @@ StepLoop::Priced StepLoop::price(const domain::StepBatch& batch,
   const core::Duration stall =
       batch.prefills.empty() ? core::Duration() : first_use_.take(batch.num_tokens());
   time.add(domain::Bottleneck::kOverhead, stall);
+  if (const core::Duration copy = scheduler_->copy_time(); copy > time.gpu()) {
+    time.add(domain::Bottleneck::kOverhead, copy - time.gpu());
+  }
   const core::Duration cpu = inputs_.host.of(requests, time.cpu);
   time.cpu = core::Duration::saturating_sum(cpu, mask);
   const core::Duration gpu = time.gpu();

@@ -112,6 +112,9 @@ class StepScheduler {
     static_cast<void>(arrived);
   }
   virtual void release_blocks(core::RequestId id) { static_cast<void>(id); }
+  /// How long the copy takes that the step just formed waits for, layer by layer: KV that comes
+  /// back from the host's memory.
+  [[nodiscard]] virtual core::Duration copy_time() const { return {}; }
   /// As Engine::connect(). Here: no KV is kept elsewhere.
   virtual void connect(KvConnector& connector) {
     static_cast<void>(connector);

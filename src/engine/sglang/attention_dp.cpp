@@ -30,7 +30,7 @@ class AttentionDp final : public RankAgreement {
       const bool receives = std::ranges::any_of(
           ranks, [](const StepScheduler* rank) { return own(rank).has_arrivals(); });
       const bool waits = std::ranges::any_of(
-          ranks, [](const StepScheduler* rank) { return !own(rank).waiting().empty(); });
+          ranks, [](const StepScheduler* rank) { return own(rank).has_queued(); });
       if (in_flight || (!receives && !waits && !waits_its_turn)) {
         return false;
       }

@@ -54,6 +54,8 @@ void Scheduler::match_prefix(Sequence& request) {
     request.node = match.node;
     request.host_len = match.host_length;
     request.host_node = match.host_node;
+    const std::int64_t on_grid = match.kv_length / settings_.state_grid * settings_.state_grid;
+    request.fork_len = on_grid > match.length ? on_grid : 0;
     if (settings_.state_slots > 0 && match.length > 0 && !request.has_state) {
       tree_.lock(match.node);  // Its state is copied into a slot of the request's.
       take_state();
@@ -82,6 +84,37 @@ void Scheduler::give_state(Sequence& request) {
   if (std::exchange(request.has_state, false)) {
     tree_.states().give();
   }
+  for (; request.buffers > 0; --request.buffers) {
+    tree_.states().give();
+  }
+  request.tracked = 0;
+}
+
+/// A prefill step keeps the state at the last multiple of the grid in what it computes, or at a
+/// fork that lies in it.
+void Scheduler::track_prefill(Sequence& request) {
+  const std::int64_t grid = settings_.state_grid;
+  if (request.extend_len < grid) {
+    return;
+  }
+  request.tracked = request.prefix_len + request.extend_len / grid * grid;
+  const std::int64_t fork = request.fork_len - request.prefix_len;
+  if (fork > 0 && fork < request.extend_len && fork % grid == 0) {
+    request.tracked = request.fork_len;
+  }
+}
+
+/// Tokens up to the last state that a request has kept as it ends, of the first `kept`; 0: none.
+std::int64_t Scheduler::tracked_at_end(const Sequence& request, std::int64_t kept) const {
+  const std::int64_t step = settings_.state_track;
+  const std::int64_t computed =
+      settings_.speculation.is_on() ? request.committed : request.num_tokens() - 1;
+  std::int64_t last = computed / step * step;
+  if (last > kept && settings_.state_buffers > 1) {
+    last -= step;
+  }
+  last = last > request.fill_len ? last : request.tracked;
+  return last <= kept ? last : 0;
 }
 
 /// What the host has of a request's prompt comes back, where it is worth it and there is room;
@@ -156,8 +189,15 @@ void Scheduler::cache_unfinished(Sequence& request, bool is_chunk) {
   if (settings_.disable_radix_cache) {
     return;
   }
-  const std::int64_t whole = whole_pages(request.num_keys(request.fill_len));
   const bool has_state = settings_.state_slots > 0;
+  std::int64_t end = request.fill_len;
+  if (settings_.state_buffers > 0) {
+    end = std::exchange(request.tracked, 0);
+    if (end == 0) {
+      return;  // What it has computed stays its own until there is a state behind it.
+    }
+  }
+  const std::int64_t whole = whole_pages(request.num_keys(end));
   if (has_state) {
     take_state();  // The tree gets a copy of the request's.
   }
@@ -197,13 +237,21 @@ void Scheduler::cache_finished(Sequence& request) {
   const std::int64_t held = keeps_all ? request.kv_len : kept;
   // Slots behind it are freed when the steps that fill them end.
   request.delayed = request.kv_len - held;
-  if (settings_.disable_radix_cache) {
+  if (settings_.disable_radix_cache || request.loads) {  // A decode server has no tree.
     give_state(request);
     free_pages_ += pages(held);
     unlock(request);
     return;
   }
-  const std::int64_t whole = whole_pages(request.num_keys(kept));
+  std::int64_t cached = kept;
+  bool has_state = std::exchange(request.has_state, false);
+  if (settings_.state_buffers > 0) {
+    cached = tracked_at_end(request, kept);
+    request.has_state = std::exchange(has_state, cached > 0);
+    request.buffers -= has_state ? 1 : 0;  // The tree gets it.
+    give_state(request);
+  }
+  const std::int64_t whole = whole_pages(request.num_keys(cached));
   const std::int64_t known =
       tree_.insert(request.keys,
                    whole,
@@ -213,7 +261,7 @@ void Scheduler::cache_finished(Sequence& request) {
                     .cut = settings_.rules.parts_outputs && settings_.state_slots == 0
                                ? whole_pages(request.num_keys(request.num_prompt_tokens))
                                : 0,
-                    .has_state = std::exchange(request.has_state, false)});
+                    .has_state = has_state});
   free_pages_ += (known - request.tree_len) / settings_.page_size;
   free_pages_ += pages(held) - whole / settings_.page_size;
   unlock(request);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "core/time.hpp"
 #include "core/units.hpp"
 #include "engine/options.hpp"
 
@@ -46,6 +47,7 @@ enum class HostWrites : std::uint8_t {
 struct HostTier {
   std::int64_t tokens = 0;  ///< 0: there is none.
   HostWrites writes = HostWrites::kThrough;
+  core::Duration per_token = {};      ///< What a token takes to come back.
   std::int64_t write_iterations = 1;  ///< Iterations until a copy has ended.
   std::int64_t load_iterations = 1;
 };
@@ -112,6 +114,12 @@ struct Rules {
   bool refreshes_waiting = false;
   /// Ended requests leave the running batch in every iteration; else before a decode step.
   bool filters_each_iteration = false;
+  /// Pages are as the attention's kernel has them, and graphs of prefills have a reserve.
+  bool sizes_by_kernel = false;
+  /// GPUs of 20 to 35 GiB have larger defaults.
+  bool takes_more_below_35 = false;
+  /// Decode graphs go no further than a stated max_running_requests.
+  bool graphs_follow_limit = false;
 
   friend bool operator==(const Rules&, const Rules&) = default;
 };
@@ -163,6 +171,12 @@ struct Options final : EngineSettings {
   Speculation speculation;
   HostTier host;
   std::int64_t state_slots = 0;  ///< For recurrent states, also in the tree; 0: no states.
+  /// Slots of a running request for states on its way (extra_buffer): the tree gets those at
+  /// multiples of a grid. 0: it gets a copy at each end of a prefill (no_buffer).
+  std::int64_t state_buffers = 0;
+  std::int64_t most_states_per_path = -1;         ///< In the tree; below 0: any number.
+  std::int64_t state_grid = 64;                   ///< In tokens that a prefill step computes.
+  std::int64_t state_track = 256;                 ///< In tokens of a request that decodes.
   std::int64_t num_reserved_decode_tokens = 512;  ///< Kept for each request of a decode server.
   RetractionBackup retraction_backup = RetractionBackup::kHostPool;
   std::int64_t min_free_slots_delay = 0;  ///< Seats that must be free for new prompts; 0: any.

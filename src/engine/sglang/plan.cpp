@@ -1,10 +1,7 @@
 // How SGLang's server divides a GPU's memory and fills its defaults (server_args.py,
 // mem_cache/kv_cache_configurator.py).
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +20,7 @@
 #include "engine/engine_plan.hpp"
 #include "engine/options.hpp"
 #include "engine/sglang/options.hpp"
+#include "engine/sglang/pools.hpp"
 #include "engine/sglang/settings.hpp"
 #include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
@@ -31,35 +29,6 @@
 
 namespace ridgeline::engine::sglang {
 namespace {
-
-constexpr double kMib = 1024.0 * 1024.0;
-constexpr double kGib = 1024.0 * kMib;
-
-/// Defaults by the GPU's memory (ServerArgs._handle_gpu_memory_settings).
-struct MemoryClass {
-  double below_gib;
-  std::int64_t chunk;
-  std::int64_t graphs;       ///< Largest decode graph with fewer than kWideRanks ranks ...
-  std::int64_t graphs_wide;  ///< ... and with that many or more.
-};
-constexpr std::int64_t kWideRanks = 4;
-constexpr auto kClasses = std::to_array<MemoryClass>({
-    {.below_gib = 20, .chunk = 2048, .graphs = 8, .graphs_wide = 8},
-    {.below_gib = 35, .chunk = 2048, .graphs = 24, .graphs_wide = 80},
-    {.below_gib = 60, .chunk = 4096, .graphs = 32, .graphs_wide = 160},
-    {.below_gib = 90, .chunk = 8192, .graphs = 256, .graphs_wide = 512},
-    {.below_gib = 160, .chunk = 8192, .graphs = 256, .graphs_wide = 512},
-    {.below_gib = std::numeric_limits<double>::max(),
-     .chunk = 16'384,
-     .graphs = 512,
-     .graphs_wide = 512},
-});
-
-const MemoryClass& class_of(const hardware::GpuSpec& gpu) {
-  return *std::ranges::find_if(kClasses, [&](const MemoryClass& one) {
-    return core::as_gibibytes(gpu.memory) < one.below_gib;
-  });
-}
 
 core::Error refusal(std::string_view setting, std::string message, std::string hint = {}) {
   return {.field = fmt::format("engine.{}", setting),
@@ -90,19 +59,6 @@ std::vector<std::int64_t> graph_sizes(std::int64_t most) {
   return sizes;
 }
 
-/// Ranks of attention in data parallel (ServerArgs._handle_data_parallelism): each expects less of
-/// its running requests, and has its part of the chunk and of the requests that are stated.
-constexpr double kOfRanks = 0.3;
-std::int64_t ranks_of(const PlanInputs& in) {
-  return in.settings.truth("enable_dp_attention") ? in.sharding.data_parallel_size : 1;
-}
-
-bool has_states(const PlanInputs& in) {
-  return std::ranges::any_of(in.network.layers, [](const model::LayerGroup& group) {
-    return group.recurrent.has_value();
-  });
-}
-
 /// What is not modelled is refused by its name.
 core::Errors refusals(const PlanInputs& in) {
   core::Errors errors;
@@ -123,45 +79,22 @@ core::Errors refusals(const PlanInputs& in) {
   refuse(sharding.prefill_context_parallel_size > 1,
          "prefill_context_parallel_size",
          "context parallelism");
+  refuse(in.settings.truth("enable_hierarchical_cache") && has_states(in),
+         "enable_hierarchical_cache",
+         "a cache in the host's memory of a network with recurrent states");
   const bool drafts = in.drafts != nullptr;
-  refuse(drafts && has_states(in), "speculative_config", "speculation with recurrent states");
   refuse(drafts && in.version == kSettings.versions.front().name,
          "speculative_config",
          "speculation before 0.5.15");
-  if (has_states(in) && !in.settings.truth("disable_radix_cache")) {
-    errors.push_back({.field = "model",
-                      .message = fmt::format("{} has recurrent states, which are not modelled in "
-                                             "SGLang's radix cache yet",
-                                             in.network.name),
-                      .hint = "--disable-radix-cache"});
-  }
-  const auto groups = model::cache_groups(in.network, in.sharding);
-  if (std::ranges::find(groups, "compressed", &model::CacheGroup::kind) != groups.end()) {
-    errors.push_back({.field = "model",
-                      .message = fmt::format("{} has a compressed cache, whose pools are not "
-                                             "modelled for sglang yet",
-                                             in.network.name)});
-  }
   return errors;
 }
 
-/// What SGLang's server itself refuses (ServerArgs.check_server_args).
-core::Errors illegal(const PlanInputs& in, const Options& options) {
-  core::Errors errors;
-  const std::int64_t page = options.page_size;
-  if (options.chunked_prefill_size % page != 0) {
-    const std::int64_t ranks = ranks_of(in);
-    errors.push_back(refusal(
-        "chunked_prefill_size",
-        fmt::format("{} {}is no multiple of page_size {}, as SGLang's server asks for",
-                    options.chunked_prefill_size,
-                    ranks > 1 ? "of each rank " : "",
-                    page),
-        fmt::format("{}", ranks * std::max(options.chunked_prefill_size / page * page, page))));
-  }
+/// Settings that need others to have an effect.
+core::Errors without_need(const PlanInputs& in, const Options& options) {
   const bool by_priority = options.enable_priority_scheduling;
   const Rules& rules = options.rules;
   constexpr std::string_view kAlgorithm = "speculative_algorithm";
+  constexpr std::string_view kHostCache = "enable_hierarchical_cache";
   const bool drafts_by_name = in.settings.stated(kAlgorithm) != nullptr;
   const Need needs[] = {
       {"schedule_low_priority_values_first", "enable_priority_scheduling", by_priority},
@@ -179,6 +112,11 @@ core::Errors illegal(const PlanInputs& in, const Options& options) {
       {"enable_dp_attention", "data_parallel_size above 1", in.sharding.data_parallel_size > 1},
       {"load_balance_method", "enable_dp_attention", in.settings.truth("enable_dp_attention")},
       {"radix_eviction_policy", "the radix cache", !options.disable_radix_cache},
+      {"enable_hierarchical_cache", "the radix cache", !options.disable_radix_cache},
+      {"hicache_ratio", kHostCache, in.settings.truth(kHostCache)},
+      {"hicache_size", kHostCache, in.settings.truth(kHostCache)},
+      {"hicache_write_policy", kHostCache, in.settings.truth(kHostCache)},
+      {"hicache_bandwidth", kHostCache, in.settings.truth(kHostCache)},
       {"enable_mixed_chunk", "chunked_prefill_size above 0", options.chunked_prefill_size > 0},
       {"speculative_draft_model_path", kAlgorithm, drafts_by_name},
       {"speculative_num_steps", kAlgorithm, drafts_by_name},
@@ -186,7 +124,21 @@ core::Errors illegal(const PlanInputs& in, const Options& options) {
       {"speculative_num_draft_tokens", kAlgorithm, drafts_by_name},
       {"speculative_acceptance", kAlgorithm, drafts_by_name},
       {"simulate_acc_len", kAlgorithm, drafts_by_name}};
-  for (core::Error& error : without_effect(in, kSettings, needs)) {
+  return without_effect(in, kSettings, needs);
+}
+
+/// What SGLang's server itself refuses (ServerArgs.check_server_args).
+core::Errors illegal(const PlanInputs& in, const Options& options) {
+  core::Errors errors;
+  const std::int64_t page = options.page_size;
+  const std::int64_t chunk = whole_chunk(in);  // It is cut for the ranks later.
+  if (chunk > 0 && chunk % page != 0) {
+    errors.push_back(refusal(
+        "chunked_prefill_size",
+        fmt::format("{} is no multiple of page_size {}, as SGLang's server asks for", chunk, page),
+        fmt::format("{}", std::max(chunk / page * page, page))));
+  }
+  for (core::Error& error : without_need(in, options)) {
     errors.push_back(std::move(error));
   }
   if (in.settings.stated("max_running_requests") != nullptr &&
@@ -197,6 +149,7 @@ core::Errors illegal(const PlanInputs& in, const Options& options) {
                                          ranks_of(in)),
                              fmt::format("{}", ranks_of(in))));
   }
+  const bool by_priority = options.enable_priority_scheduling;
   const bool sorts_by_priority = options.schedule_policy == SchedulePolicy::kFcfs ||
                                  options.schedule_policy == SchedulePolicy::kLof;
   if (by_priority && !sorts_by_priority) {
@@ -207,21 +160,27 @@ core::Errors illegal(const PlanInputs& in, const Options& options) {
   return errors;
 }
 
-/// chunked_prefill_size of all ranks together.
-std::int64_t whole_chunk(const PlanInputs& in) {
-  return in.settings.stated("chunked_prefill_size") != nullptr
-             ? in.settings.integer("chunked_prefill_size")
-             : class_of(in.gpu).chunk;
+/// By itself a server backs retracted requests up to a pool of the host's where their KV is plain.
+RetractionBackup backup_of(const PlanInputs& in) {
+  const std::string word = in.settings.word("disaggregation_decode_retraction_backup");
+  const bool is_plain = !has_states(in) && !has_compressed_cache(in) &&
+                        !in.settings.truth("enable_priority_scheduling");
+  return word == "none"                                          ? RetractionBackup::kNone
+         : word == "cpu_tensor" || (word == "auto" && !is_plain) ? RetractionBackup::kCpuTensor
+                                                                 : RetractionBackup::kHostPool;
 }
 
 Options options_of(const PlanInputs& in) {
   const document::ParameterValues& given = in.settings;
   Options options;
   options.rules = rules_of(in.version);
-  options.page_size = given.integer("page_size");
+  options.page_size = page_of(in);
   options.context_length = in.max_model_len.value();
   options.max_prefill_tokens = given.integer("max_prefill_tokens");
   options.chunked_prefill_size = std::max<std::int64_t>(whole_chunk(in), 0) / ranks_of(in);
+  if (options.chunked_prefill_size > 0) {  // Less than a page would be no chunk at all.
+    options.chunked_prefill_size = std::max(options.chunked_prefill_size, options.page_size);
+  }
   options.schedule_conservativeness =
       given.number("schedule_conservativeness") * (ranks_of(in) > 1 ? kOfRanks : 1.0);
   options.disable_radix_cache = given.truth("disable_radix_cache");
@@ -239,6 +198,7 @@ Options options_of(const PlanInputs& in) {
                                (!options.speculation.is_on() || (options.rules.mixes_with_drafts &&
                                                                  options.speculation.keys_pairs));
   options.overlap = !given.truth("disable_overlap_schedule");
+  take_state_strategy(in, options);
   options.scheduler_recv_interval = given.integer("scheduler_recv_interval");
   options.prefill_max_requests = given.integer("prefill_max_requests");
   options.enable_priority_scheduling = given.truth("enable_priority_scheduling");
@@ -252,6 +212,8 @@ Options options_of(const PlanInputs& in) {
   options.prefill_decode_interval = given.integer("prefill_decode_interval");
   options.prefill_decode_interval_min_bs = given.integer("prefill_decode_interval_min_bs");
   options.min_free_slots_delay = given.integer("min_free_slots_delay");
+  options.num_reserved_decode_tokens = given.integer("num_reserved_decode_tokens");
+  options.retraction_backup = backup_of(in);
   options.init_new_token_ratio = given.number("init_new_token_ratio");
   options.min_new_token_ratio_factor = given.number("min_new_token_ratio_factor");
   options.new_token_ratio_decay_steps = given.integer("new_token_ratio_decay_steps");
@@ -264,95 +226,6 @@ Options options_of(const PlanInputs& in) {
   options.schedule_policy =
       policy == "routing-key" ? SchedulePolicy::kFcfs : schedule_policy_of(policy);
   return options;
-}
-
-/// The memory that SGLang leaves to everything but weights and KV pool, as its default for
-/// mem_fraction_static reckons it.
-double default_fraction(const PlanInputs& in, std::int64_t chunk, std::int64_t graphs) {
-  constexpr double kBaseMib = 512;
-  constexpr double kMibPerChunkToken = 1.5;
-  constexpr double kLeastChunk = 2048;
-  constexpr double kMibPerGraph = 2;
-  constexpr double kRanksOfGib = 8;
-  constexpr double kMibOfGib = 1024;
-  constexpr double kLargeGib = 60;
-  constexpr double kLeastReserveGib = 10;
-  constexpr double kDigits = 1000;
-  constexpr double kMibPerGraphOfRanks = 3;
-  constexpr double kMibMoreOfRanks = 1.5;
-  constexpr std::int64_t kManyGraphs = 300;
-  const double whole = in.gpu.memory.value() / kMib;
-  double reserve = kBaseMib +
-                   kMibPerChunkToken * std::max(static_cast<double>(chunk), kLeastChunk) +
-                   static_cast<double>(in.sharding.gpus()) / kRanksOfGib * kMibOfGib +
-                   kMibPerGraph * static_cast<double>(graphs);
-  if (const std::int64_t ranks = ranks_of(in); ranks > 1) {
-    const auto padded = static_cast<double>(graphs * ranks);
-    reserve += padded * (kMibPerGraphOfRanks + (graphs > kManyGraphs ? kMibMoreOfRanks : 0));
-  }
-  if (whole > kLargeGib * kMibOfGib) {
-    reserve = std::max(reserve, kLeastReserveGib * kMibOfGib);
-  }
-  return std::round((whole - reserve) / whole * kDigits) / kDigits;
-}
-
-/// The pool and what stands beside it.
-struct Pool {
-  double fraction = 0;
-  core::Bytes free = {};  ///< Before the weights are loaded.
-  core::Bytes weights = {};
-  core::Bytes bytes = {};  ///< Bytes of the KV pool.
-  double per_token = 0;
-  std::int64_t holds = 0;                             ///< Tokens that fit.
-  std::optional<std::int64_t> states = std::nullopt;  ///< Requests whose recurrent states fit.
-};
-
-/// Windows have a pool of their own, of this share of the other layers' tokens
-/// (swa_full_tokens_ratio; from memory, not looked up).
-constexpr double kWindowTokens = 0.8;
-
-double bytes_per_token(const PlanInputs& in) {
-  double bytes = 0;
-  for (const model::CacheGroup& group : model::cache_groups(in.network, in.sharding)) {
-    bytes += group.bytes_per_token.value() * (group.window.value() > 0 ? kWindowTokens : 1.0);
-  }
-  if (in.draft != nullptr) {  // Its pool has the same slots.
-    bytes += model::kv_bytes_per_token_per_rank(*in.draft, in.draft_sharding).value();
-  }
-  return bytes;
-}
-
-/// Recurrent states have a pool of their own: one for each request that may run, where their number
-/// is stated; else mamba_full_memory_ratio parts of it to one of the KV pool
-/// (handle_max_mamba_cache of model_executor/model_runner.py; from memory, not looked up).
-void keep_states(const PlanInputs& in, Pool& pool) {
-  constexpr double kStateShare = 0.9 / 1.9;
-  const core::Bytes each = model::state_bytes_per_rank(in.network, in.sharding);
-  const double room = std::max(pool.bytes.value(), 0.0);
-  pool.states =
-      in.settings.stated("max_running_requests") != nullptr
-          ? std::max<std::int64_t>(in.settings.integer("max_running_requests") / ranks_of(in), 1)
-          : static_cast<std::int64_t>(room * kStateShare / each.value());
-  pool.bytes = pool.bytes - each * static_cast<double>(*pool.states);
-}
-
-Pool pool_of(const PlanInputs& in, double fraction) {
-  constexpr double kLibrariesGib = 0.15;      // CUDA's own, as in vLLM's logs of 0.11
-  constexpr double kOneMoreOfSeveral = 0.15;  // communication's: not measured with SGLang
-  const bool communicates = in.sharding.gpus() > 1;
-  const core::Bytes libraries((kLibrariesGib + (communicates ? kOneMoreOfSeveral : 0.0)) * kGib);
-  Pool pool{.fraction = fraction, .free = in.gpu.usable_memory - libraries};
-  pool.weights = model::weight_bytes_per_rank(in.network, in.sharding);
-  if (in.draft != nullptr) {
-    pool.weights = pool.weights + model::weight_bytes_per_rank(*in.draft, in.draft_sharding);
-  }
-  pool.bytes = pool.free * fraction - pool.weights;
-  pool.per_token = bytes_per_token(in);
-  if (has_states(in)) {
-    keep_states(in, pool);
-  }
-  pool.holds = static_cast<std::int64_t>(std::max(pool.bytes.value(), 0.0) / pool.per_token);
-  return pool;
 }
 
 std::int64_t default_running(const Options& options) {
@@ -448,21 +321,19 @@ core::Result<EnginePlan> plan(const PlanInputs& in) {
   if (!errors.empty()) {
     return core::fail(std::move(errors));
   }
-  const MemoryClass& standard = class_of(in.gpu);
   const std::int64_t ranks = ranks_of(in);
-  const bool is_wide = in.sharding.tensor_parallel_size * ranks >= kWideRanks;
-  const std::int64_t graphs =
-      stated_or(in, "cuda_graph_max_bs", is_wide ? standard.graphs_wide : standard.graphs);
+  const std::int64_t graphs = largest_graph(in, options.rules);
   const double fraction = in.settings.stated("mem_fraction_static") != nullptr
                               ? in.settings.number("mem_fraction_static")
-                              : default_fraction(in, options.chunked_prefill_size, graphs);
-  const Pool pool = pool_of(in, fraction);
+                              : default_fraction(in, options, graphs);
+  const Pool pool = pool_of(in, options, fraction);
   const std::int64_t wanted = stated_or(in, "max_total_tokens", pool.holds);
   options.max_total_num_tokens =
       std::min(wanted, pool.holds) / options.page_size * options.page_size;
   if (options.max_total_num_tokens <= options.page_size) {
     return core::fail(does_not_fit(in, pool));
   }
+  take_host_tier(in, pool, options);
   EnginePlan plan;
   if (wanted > pool.holds) {
     plan.warnings.push_back(
@@ -473,21 +344,22 @@ core::Result<EnginePlan> plan(const PlanInputs& in) {
                          options.max_total_num_tokens),
          .hint = {}});
   }
-  constexpr std::int64_t kWithDrafts = 48;
-  const std::int64_t running = in.drafts == nullptr
-                                   ? default_running(options) * ranks
-                                   : std::min(kWithDrafts, options.max_total_num_tokens / 2);
+  const std::int64_t running = default_limit(in).value_or(default_running(options) * ranks);
   options.max_running_requests =
       std::max<std::int64_t>(stated_or(in, "max_running_requests", running) / ranks, 1);
+  options.max_running_requests =
+      std::clamp<std::int64_t>(options.max_total_num_tokens / 2, 1, options.max_running_requests);
   if (pool.states) {
-    options.max_running_requests =
-        std::clamp<std::int64_t>(*pool.states, 1, options.max_running_requests);
+    options.max_running_requests = std::clamp<std::int64_t>(
+        *pool.states / slots_per_request(options), 1, options.max_running_requests);
+    options.state_slots = options.disable_radix_cache ? 0 : *pool.states;
   }
   describe_memory(in, pool, options, plan);
   plan.derived = {{.name = "mem_fraction_static", .value = document::Node::real(fraction, {})},
                   derived("max_total_tokens", options.max_total_num_tokens),
                   derived("max_running_requests", options.max_running_requests * ranks),
                   derived("chunked_prefill_size", whole_chunk(in)),
+                  derived("page_size", options.page_size),
                   derived("cuda_graph_max_bs", graphs)};
   if (in.settings.stated("speculative_algorithm") != nullptr) {
     plan.derived.push_back(derived("speculative_num_steps", options.speculation.steps));

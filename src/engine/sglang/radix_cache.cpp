@@ -141,6 +141,27 @@ std::int64_t RadixCache::evict_state() {
   return evicted;
 }
 
+/// Where the path to a node has more states than it may, the first go: those of no fork, no leaf
+/// and no request (mamba_max_states_per_path).
+void RadixCache::bound_states(TreeNode& last) {
+  std::vector<TreeNode*> holders;
+  for (TreeNode* node = &last; node != &root_; node = node->parent) {
+    if (node->has_state) {
+      holders.push_back(node);
+    }
+  }
+  std::int64_t excess =
+      states_.most_on_path() < 0 ? 0 : std::ssize(holders) - states_.most_on_path();
+  for (auto at = holders.rbegin(); at != holders.rend() && excess > 0 && *at != &last; ++at) {
+    TreeNode& node = **at;
+    const bool has_one_child = node.first_child != nullptr && node.first_child == node.last_child;
+    if (node.state_locks == 0 && has_one_child) {
+      states_.drop(node);
+      --excess;
+    }
+  }
+}
+
 /// Removes a leaf with its state, and what it leaves without children and state. Returns the
 /// tokens.
 std::int64_t RadixCache::remove_stateless(TreeNode* node) {
@@ -248,6 +269,7 @@ RadixCache::Match RadixCache::match_states(const Tokens& tokens,
                                            std::int64_t end,
                                            std::uint64_t salt) {
   std::vector<TreeNode*> path;
+  std::int64_t kv_length = 0;
   TreeNode* node = &root_;
   TokenCursor at(tokens, end / page_size_ * page_size_);
   while (at.left() > 0) {
@@ -258,6 +280,7 @@ RadixCache::Match RadixCache::match_states(const Tokens& tokens,
     const std::int64_t length = common(*next, at);
     RIDGELINE_CHECK(length > 0, "two pages of one hash are equal");
     at.skip(length);
+    kv_length += length;
     if (length < next->key.length()) {
       touch(*split(*next, length), ++clock_);
       touch(*next, ++clock_);
@@ -269,7 +292,7 @@ RadixCache::Match RadixCache::match_states(const Tokens& tokens,
   while (!path.empty() && !path.back()->has_state) {
     path.pop_back();
   }
-  Match match{.length = 0, .node = &root_};
+  Match match{.length = 0, .node = &root_, .kv_length = kv_length};
   for (TreeNode* const found : path) {
     match.length += found->key.length();
     match.node = found;
@@ -383,6 +406,7 @@ std::int64_t RadixCache::insert(const Tokens& tokens, std::int64_t end, const In
     states_.give();
   } else if (insert.has_state) {
     states_.keep(*node);
+    bound_states(*node);
   }
   return known;
 }

@@ -51,11 +51,14 @@ struct HostPool {
 /// ends with it, or (not `apart`) on the way to where one ends.
 class StateSlots {
  public:
-  void attach(std::int64_t slots, bool apart) {
+  /// `most`: on the way to one node; below 0: any number.
+  void attach(std::int64_t slots, bool apart, std::int64_t most) {
     free_ = slots;
     is_on_ = true;
     apart_ = apart;
+    most_on_path_ = most;
   }
+  [[nodiscard]] std::int64_t most_on_path() const { return most_on_path_; }
   [[nodiscard]] bool is_on() const { return is_on_; }
   [[nodiscard]] bool apart() const { return apart_; }
   [[nodiscard]] std::int64_t free() const { return free_; }
@@ -87,6 +90,7 @@ class StateSlots {
   std::set<Entry> unused_;  ///< By when a state was used last: no two are at once.
   bool is_on_ = false;
   bool apart_ = false;
+  std::int64_t most_on_path_ = -1;
   std::int64_t free_ = 0;
   std::int64_t kept_ = 0;  ///< In the tree.
   std::int64_t clock_ = 0;
@@ -105,6 +109,7 @@ class RadixCache {
     TreeNode* node = nullptr;
     std::int64_t host_length = 0;
     TreeNode* host_node = nullptr;  ///< Where that ends.
+    std::int64_t kv_length = 0;  ///< With states: what has KV, be there a state behind it or not.
   };
   /// Matches the first `end` tokens. Splits the node in which the match ends, and counts as an
   /// access to all of the path. `salt` keeps trees apart (an adapter's).
@@ -189,6 +194,7 @@ class RadixCache {
   void unlist(TreeNode& node);
   void touch(TreeNode& node, std::int64_t now);
   std::int64_t remove_stateless(TreeNode* node);
+  void bound_states(TreeNode& last);
   Match match_states(const Tokens& tokens, std::int64_t end, std::uint64_t salt);
   [[nodiscard]] std::uint64_t page_hash(TokenCursor at, std::uint64_t salt) const;
   [[nodiscard]] TreeNode* child(const TreeNode& node, std::uint64_t page) const;

@@ -50,8 +50,11 @@ struct Sequence final : engine::Sequence {
   std::int64_t host_len = 0;      ///< Tokens behind its prefix that the host has.
   TreeNode* host_node = nullptr;  ///< Where those end.
   bool has_state = false;         ///< It has a slot for its recurrent state.
-  std::int64_t counted = 0;       ///< Keys whose nodes it has hit.
-  std::int64_t delayed = 0;       ///< Slots that steps in flight fill behind its end.
+  std::int64_t buffers = 0;       ///< Slots for states on its way.
+  std::int64_t tracked = 0;   ///< Tokens up to the one that its last prefill step kept; 0: none.
+  std::int64_t fork_len = 0;  ///< Where the tree's KV of its prompt goes on without a state.
+  std::int64_t counted = 0;   ///< Keys whose nodes it has hit.
+  std::int64_t delayed = 0;   ///< Slots that steps in flight fill behind its end.
   bool is_finished = false;
   bool holds_blocks = false;  ///< Leg::holds_blocks.
   bool loads = false;         ///< Leg::loads: its prompt is computed by a prefill server.

@@ -64,7 +64,8 @@ Scheduler::Scheduler(const EngineOptions& options)
                   .on_eviction = host.writes == HostWrites::kBack});
   }
   if (settings_.state_slots > 0) {
-    tree_.states().attach(settings_.state_slots, settings_.rules.keeps_states_apart);
+    tree_.states().attach(
+        settings_.state_slots, settings_.rules.keeps_states_apart, settings_.most_states_per_path);
   }
 }
 
@@ -150,6 +151,9 @@ void Scheduler::enter(const RequestPtr& request) {
 }
 
 bool Scheduler::propose_prefill() {
+  if (std::exchange(loads_are_told_, false)) {
+    load_starts_.clear();
+  }
   return choose_prefill(proposed_.emplace());
 }
 
@@ -180,21 +184,28 @@ void Scheduler::schedule(ScheduledStep& step) {
   if (proposed_) {
     step = std::move(*proposed_);
     proposed_.reset();
+    loads_are_told_ = true;
     return;
   }
+  load_starts_.clear();
   // An iteration without a batch takes no time: where nothing is in flight, the next follows.
   constexpr std::int64_t kStuck = 3;  // After so many without a request to receive none will come.
   std::int64_t empty = 0;
   bool waited = false;
   do {
     waited = waits_its_turn();
-    iterate(step);
+    pass(step);
     empty += is_empty(step) && inbox_.empty() && !waited ? 1 : 0;
   } while (is_empty(step) && in_flight_ == 0 &&
-           (!inbox_.empty() || waited || (!waiting_.empty() && empty < kStuck)));
+           (!inbox_.empty() || waited || (has_queued() && empty < kStuck)));
 }
 
 void Scheduler::iterate(ScheduledStep& step) {
+  load_starts_.clear();
+  pass(step);
+}
+
+void Scheduler::pass(ScheduledStep& step) {
   const bool follows_batch = last_.mode != Mode::kNone;
   choose_prefill(step);
   choose_decode(step, true);
@@ -213,7 +224,6 @@ bool Scheduler::choose_prefill(ScheduledStep& step) {
   iteration_.evicted_tokens = 0;
   iteration_.loaded_back = 0;
   end_copies();
-  load_starts_.clear();
   receive();
   merge_last();
   if (decodes_for_others_) {
@@ -394,6 +404,9 @@ void Scheduler::launch_prefill(PrefillAdder& adder, ScheduledStep& step) {
       take_state();
       request->has_state = true;
     }
+    for (; request->buffers < settings_.state_buffers; ++request->buffers) {
+      take_state();
+    }
   }
   const std::int64_t spare = settings_.page_size > 1 ? settings_.page_size : 0;
   make_room(tokens + std::ssize(adder.admitted()) * spare);
@@ -411,6 +424,9 @@ void Scheduler::launch_prefill(PrefillAdder& adder, ScheduledStep& step) {
     request->drops_tokens = false;
     request->fill_len = request->prefix_len + request->extend_len;
     request->committed = request->fill_len;
+    if (settings_.state_buffers > 0) {
+      track_prefill(*request);
+    }
     ++request->in_flight;
     extend_kv(*request, request->extend_len);
     step.push_back({.sequence = request.get(),

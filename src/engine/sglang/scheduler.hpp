@@ -8,6 +8,7 @@
 
 #include "core/ids.hpp"
 #include "core/rng.hpp"
+#include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/request.hpp"
 #include "engine/kv_look.hpp"
@@ -47,7 +48,12 @@ class Scheduler final : public StepScheduler {
   [[nodiscard]] std::span<const LoadStart> load_starts() const override { return load_starts_; }
   void finish_load(LoadId id, bool arrived) override;
   void release_blocks(core::RequestId id) override;
-  [[nodiscard]] bool waits_for_others() const override { return !transferring_.empty(); }
+  [[nodiscard]] core::Duration copy_time() const override {
+    return core::Duration::saturating_product(settings_.host.per_token, iteration_.loaded_back);
+  }
+  [[nodiscard]] bool waits_for_others() const override {
+    return !transferring_.empty() || !held_.empty();
+  }
   engine::SequencePtr abort(core::RequestId id) override;
   void schedule(ScheduledStep& step) override;
   /// Members decode together, so that a mixed step or a preemption would have to tell them apart.
@@ -89,6 +95,10 @@ class Scheduler final : public StepScheduler {
   /// A prompt waits for iterations to pass: that try none, or that a copy to the host takes.
   [[nodiscard]] bool waits_its_turn() const {
     return (decodes_due_ > 0 || !copies_.empty()) && (chunked_ != nullptr || !waiting_.empty());
+  }
+  /// Requests wait for room: an ended one may leave it in the next iteration.
+  [[nodiscard]] bool has_queued() const {
+    return !waiting_.empty() || !preallocating_.empty() || !arrived_.empty() || !retracted_.empty();
   }
   /// Requests have come that it has not received yet.
   [[nodiscard]] bool has_arrivals() const { return !inbox_.empty(); }
@@ -137,6 +147,7 @@ class Scheduler final : public StepScheduler {
 
   [[nodiscard]] bool has_few_running() const;
   void pass_interval(std::int64_t iterations);
+  void pass(ScheduledStep& step);
   bool choose_prefill(ScheduledStep& step);
   void choose_decode(ScheduledStep& step, bool may_decode);
   void receive();
@@ -190,6 +201,8 @@ class Scheduler final : public StepScheduler {
   void take_state();
   void shed_states(std::int64_t wanted);
   void give_state(Sequence& request);
+  void track_prefill(Sequence& request);
+  [[nodiscard]] std::int64_t tracked_at_end(const Sequence& request, std::int64_t kept) const;
   void load_back(Sequence& request);
   void end_copies();
   void start_writes();
@@ -228,8 +241,9 @@ class Scheduler final : public StepScheduler {
   RequestList transferring_;
   WaitingQueue arrived_;
   WaitingQueue retracted_;
-  std::vector<LoadStart> load_starts_;
-  bool decodes_for_others_ = false;  ///< A request came that loads its prompt.
+  std::vector<LoadStart> load_starts_;  ///< Since the last step, or the last iteration().
+  bool loads_are_told_ = false;         ///< They were those of a step that was proposed.
+  bool decodes_for_others_ = false;     ///< A request came that loads its prompt.
   bool prefills_for_others_ = false;
   /// A copy between GPU and host, whose node is locked until it has ended.
   struct Copy {

@@ -18,6 +18,7 @@ namespace ridgeline::engine::sglang {
 namespace {
 
 constexpr double kMaxTokens = 1'000'000'000;
+constexpr double kHostGbps = 50;
 constexpr std::string_view kArguments = "server_args.py";
 constexpr std::string_view kEnvironment = "environ.py";
 constexpr std::string_view kOurs = "Ridgeline's own: a server has it from its traffic";
@@ -29,6 +30,11 @@ constexpr auto kEvictions =
 constexpr auto kRetractions = std::to_array<std::string_view>({"length", "priority"});
 constexpr auto kAlgorithms =
     std::to_array<std::string_view>({"EAGLE", "EAGLE3", "NEXTN", "STANDALONE", "NGRAM"});
+constexpr auto kStrategies = std::to_array<std::string_view>({"auto", "no_buffer", "extra_buffer"});
+constexpr auto kWrites =
+    std::to_array<std::string_view>({"write_through", "write_through_selective", "write_back"});
+constexpr auto kBackups =
+    std::to_array<std::string_view>({"auto", "host_pool", "cpu_tensor", "none"});
 constexpr auto kBalances =
     std::to_array<std::string_view>({"auto", "round_robin", "total_requests"});
 
@@ -81,6 +87,7 @@ constexpr auto kSwitches = std::to_array<Switch>({
     {.rule = &Rules::keeps_delayed_token, .since = "0.5.15"},
     {.rule = &Rules::preempts_as_needed, .since = "0.5.15"},
     {.rule = &Rules::clips_to_pool, .since = "0.5.15"},
+    {.rule = &Rules::sizes_by_kernel, .since = "0.5.15"},
     {.rule = &Rules::has_retraction_policy, .since = "main"},
     {.rule = &Rules::evicts_shortfall, .since = "0.5.17"},
     {.rule = &Rules::sorts_with_drafts, .since = "0.5.17"},
@@ -89,6 +96,7 @@ constexpr auto kSwitches = std::to_array<Switch>({
     {.rule = &Rules::mixes_with_drafts, .since = "0.5.19"},
     {.rule = &Rules::preallocates_pages, .since = "0.5.19"},  // The release is assumed.
     {.rule = &Rules::has_prefill_decode_interval, .since = "0.5.19"},
+    {.rule = &Rules::takes_more_below_35, .since = "0.5.19"},
     {.rule = &Rules::has_hrrn, .since = "0.5.20"},
     {.rule = &Rules::parts_outputs, .since = "0.5.20"},
     {.rule = &Rules::skips_last_token, .since = "0.5.22"},
@@ -96,6 +104,7 @@ constexpr auto kSwitches = std::to_array<Switch>({
     {.rule = &Rules::trusts_ignore_eos, .since = "0.5.22"},
     {.rule = &Rules::tests_pool_once, .since = "0.5.22"},  // The release is assumed.
     {.rule = &Rules::refreshes_waiting, .since = "0.5.22"},
+    {.rule = &Rules::graphs_follow_limit, .since = "0.5.22"},
     {.rule = &Rules::filters_each_iteration, .since = "0.5.23"},
 });
 
@@ -120,16 +129,47 @@ constexpr auto kTable = std::to_array<document::Parameter>({
     {.name = "schedule_conservativeness", .standard = 1.0, .lowest = 0, .highest = 100,
      .help = "Factor on the outputs that admission expects of running requests", .source = kArguments},
     {.name = "page_size", .standard = std::int64_t{1}, .lowest = 1, .highest = 1024,
-     .help = "Tokens of a page of the KV pool", .source = kArguments},
+     .help = "Tokens of a page of the KV pool", .source = kArguments,
+     .unset = "1, or 64 to 256 by network, kernel and GPU"},
+    {.name = "attention_backend", .standard = std::string_view(""),
+     .help = "The attention's kernel, by which pages may be larger; its time is that of the default", .source = kArguments,
+     .unset = "by network and GPU"},
     {.name = "disable_radix_cache", .standard = false,
      .help = "Keep no KV of ended requests", .source = kArguments},
     {.name = "radix_eviction_policy", .standard = std::string_view("lru"), .choices = kEvictions,
      .help = "Which leaf of the radix tree is evicted first", .source = kArguments},
+    {.name = "swa_full_tokens_ratio", .standard = 0.8, .lowest = 0.0001, .highest = 1,
+     .help = "Tokens of the pool of sliding windows, to one of the other pool", .source = kArguments,
+     .unset = "0.8; 0.1 of DeepSeek-V4"},
+    {.name = "mamba_radix_cache_strategy", .standard = std::string_view("auto"), .choices = kStrategies,
+     .help = "Which recurrent states the radix tree keeps: copies at ends of prefills, or those on a grid", .source = kArguments},
+    {.name = "max_mamba_cache_size", .standard = std::int64_t{0}, .lowest = 1, .highest = 1'000'000,
+     .help = "Slots for recurrent states", .source = kArguments, .unset = "by mamba_full_memory_ratio"},
+    {.name = "mamba_full_memory_ratio", .standard = 0.9, .lowest = 0.001, .highest = 1000,
+     .help = "Memory of recurrent states, to one of the KV pool", .source = kArguments},
+    {.name = "mamba_max_states_per_path", .standard = std::int64_t{-1}, .lowest = -1, .highest = 1'000'000,
+     .help = "Recurrent states that the radix tree keeps on one path; -1: any number", .source = kArguments},
+    {.name = "mamba_track_interval", .standard = std::int64_t{256}, .lowest = 1, .highest = kMaxTokens,
+     .help = "Tokens of a running request between two states that the radix tree may get", .source = kArguments},
+    {.name = "enable_hierarchical_cache", .standard = false,
+     .help = "KV is copied to the host's memory and comes back from there (HiCache)", .source = kArguments},
+    {.name = "hicache_ratio", .standard = 2.0, .lowest = 0.001, .highest = 10'000,
+     .help = "Tokens of the host's pool, to one of the GPU's", .source = kArguments},
+    {.name = "hicache_size", .standard = std::int64_t{0}, .lowest = 0, .highest = 1'000'000,
+     .help = "GB of each rank's pool in the host's memory; 0: by hicache_ratio", .source = kArguments},
+    {.name = "hicache_write_policy", .standard = std::string_view("write_through"), .choices = kWrites,
+     .help = "When KV is copied to the host: at its first insert, at its second, or as it is evicted", .source = kArguments},
+    {.name = "hicache_bandwidth", .standard = kHostGbps, .lowest = 0.001, .highest = 100'000,
+     .help = "GB/s at which a rank's KV comes back from the host", .source = "Ridgeline's own: as cluster.kv_offload.read_bandwidth"},
+    {.name = "num_reserved_decode_tokens", .standard = std::int64_t{512}, .lowest = 0, .highest = kMaxTokens,
+     .help = "Tokens that a decode server keeps free for each of its requests", .source = kArguments},
+    {.name = "disaggregation_decode_retraction_backup", .standard = std::string_view("auto"), .choices = kBackups,
+     .help = "What becomes of the KV of a request that a decode server takes back", .source = kArguments},
     {.name = "enable_mixed_chunk", .standard = false,
      .help = "Running requests join prefill steps with a token each", .source = kArguments},
     {.name = "disable_overlap_schedule", .standard = false,
      .help = "Schedule after the results of the step before, not while it runs", .source = kArguments},
-    {.name = "scheduler_recv_interval", .standard = std::int64_t{1}, .lowest = 1, .highest = 1000,
+    {.name = "scheduler_recv_interval", .standard = std::int64_t{1}, .lowest = 1, .highest = 1'000'000,
      .help = "Decode steps between two looks for new requests", .source = kArguments},
     {.name = "prefill_max_requests", .standard = std::int64_t{0}, .lowest = 0, .highest = 65536,
      .help = "Requests of one prefill step; 0: no limit", .source = kArguments},
@@ -248,7 +288,8 @@ const OwnSettings kSettings = {.versions = kVersions,
                                .attention_ranks = attention_ranks,
                                .rank_router = rank_router,
                                .metrics = kMetrics,
-                               .drafts = drafts};
+                               .drafts = drafts,
+                               .has_legs = true};
 
 core::Result<AttentionRanks> attention_ranks(const document::ParameterValues& settings,
                                              std::int64_t tensor_parallel_size,

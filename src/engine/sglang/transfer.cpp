@@ -127,7 +127,9 @@ void Scheduler::preallocate() {
         prompt + std::min(request->most_answer(), settings_.clip_max_new_tokens) - grown());
     const auto inside =
         std::ssize(running_.requests) + std::ssize(transferring_) + std::ssize(arrived_);
-    if (inside >= slots || needed > decode_budget(true)) {
+    // Where nothing else is there, SGLang would wait for ever.
+    const bool is_alone = inside == 0 && retracted_.empty() && whole <= free_tokens();
+    if (inside >= slots || (needed > decode_budget(true) && !is_alone)) {
       return;
     }
     preallocating_.pop_front();

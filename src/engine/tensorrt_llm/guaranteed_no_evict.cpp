@@ -9,14 +9,17 @@ void guaranteed_no_evict(const CapacityInputs& inputs, Selection& selection) {
   Reservation blocks(inputs.kv);
   keep_generations(inputs, selection, blocks);
   DuplicatePrefixes prefixes(inputs);
-  for (Sequence* const sequence : inputs.active) {
-    if (!sequence->is_context() || prefixes.holds_back(*sequence)) {
-      continue;
+  for (const bool loads : {true, false}) {  // Those whose KV comes from elsewhere go first.
+    for (Sequence* const sequence : inputs.active) {
+      if (!sequence->is_context() || sequence->loads != loads ||
+          (!loads && prefixes.holds_back(*sequence))) {
+        continue;
+      }
+      if (selection.size() >= inputs.max_requests || !blocks.try_take(*sequence)) {
+        break;
+      }
+      selection.fitting.push_back(sequence);
     }
-    if (selection.size() >= inputs.max_requests || !blocks.try_take(*sequence)) {
-      break;
-    }
-    selection.fitting.push_back(sequence);
   }
   if (selection.size() > 0) {
     return;

@@ -108,7 +108,8 @@ const OwnSettings kSettings{.versions = kVersions,
                             .plan = plan,
                             .attention_ranks = attention_ranks,
                             .rank_router = rank_router,
-                            .metrics = kMetrics};
+                            .metrics = kMetrics,
+                            .has_legs = true};
 
 core::Result<AttentionRanks> attention_ranks(const document::ParameterValues& settings,
                                              std::int64_t tensor_parallel_size,

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/check.hpp"
@@ -61,11 +62,13 @@ Scheduler::Scheduler(const EngineOptions& options) : Scheduler(options, settings
 Scheduler::Scheduler(const EngineOptions& options, const Settings& settings)
     : options_(options),
       kv_(kv_limits(options, settings)),
-      select_(capacity_scheduler(settings.capacity_scheduler_policy)),
-      reserves_(settings.capacity_scheduler_policy != CapacityPolicy::kMaxUtilization),
-      skips_duplicate_prefixes_(settings.skips_duplicate_prefixes && options.enable_prefix_caching),
-      most_active_(options.max_num_seqs * std::max<std::int64_t>(options.pipeline_depth, 1)),
-      lookahead_steps_(settings.two_step_lookahead ? 2 : 1),
+      capacity_{
+          .select = capacity_scheduler(settings.capacity_scheduler_policy),
+          .reserves = settings.capacity_scheduler_policy != CapacityPolicy::kMaxUtilization,
+          .skips_duplicate_prefixes =
+              settings.skips_duplicate_prefixes && options.enable_prefix_caching,
+          .most_active = options.max_num_seqs * std::max<std::int64_t>(options.pipeline_depth, 1),
+          .lookahead_steps = settings.two_step_lookahead ? 2 : 1},
       limits_(micro_batch_limits(options, settings)),
       batch_wait_(
           settings.batch_wait_timeout_iters,
@@ -75,14 +78,20 @@ Scheduler::Scheduler(const EngineOptions& options, const Settings& settings)
       is_rank_(settings.enable_attention_dp) {}
 
 bool Scheduler::can_ever_run(const Sequence& sequence) const {
-  const bool fits_a_step =
-      limits_.chunk != nullptr || sequence.num_prompt_tokens <= limits_.max_num_tokens;
+  const bool fits_a_step = limits_.chunk != nullptr || sequence.loads ||
+                           sequence.num_prompt_tokens <= limits_.max_num_tokens;
   return sequence.max_output_tokens > 0 && fits_a_step &&
          kv_.blocks_of(sequence.most_tokens()) <= kv_.num_blocks();
 }
 
-engine::SequencePtr Scheduler::add(const domain::Request& request) {
+engine::SequencePtr Scheduler::add_leg(const domain::Request& request, const Leg& leg) {
   auto sequence = std::make_shared<Sequence>(request, options_.max_model_len);
+  sequence->is_read = leg.holds_blocks;
+  sequence->loads = leg.loads;
+  if (leg.loads) {  // The first token that the other server sampled is computed here.
+    sequence->context_tokens = std::max<std::int64_t>(
+        std::min(leg.remote_tokens.value(), sequence->num_prompt_tokens - 1), 1);
+  }
   if (!can_ever_run(*sequence)) {
     return nullptr;
   }
@@ -94,9 +103,9 @@ engine::SequencePtr Scheduler::add(const domain::Request& request) {
 }
 
 void Scheduler::activate() {
-  for (; num_running() < most_active_ && !waiting_.empty(); waiting_.pop_front()) {
+  for (; num_running() < capacity_.most_active && !waiting_.empty(); waiting_.pop_front()) {
     waiting_.front()->is_active = true;
-    waiting_.front()->place = num_activated_++;
+    waiting_.front()->place = num_.activated++;
     running_.push_back(waiting_.front());
     singles_.push_back(waiting_.front().get());
   }
@@ -105,17 +114,21 @@ void Scheduler::activate() {
 /// What the next step has, if no other rank keeps it from running; pauses what gives way.
 void Scheduler::choose() {
   has_changed_ = false;
+  if (std::exchange(apart_.starts_are_told, false)) {
+    apart_.starts.clear();
+  }
   activate();
   selection_.clear();
-  select_({.active = singles_,
-           .kv = kv_,
-           .max_requests = most_active_,
-           .lookahead_steps = lookahead_steps_,
-           .tokens_per_step = limits_.tokens_per_step,
-           .skips_duplicate_prefixes = skips_duplicate_prefixes_,
-           .num_members = decodes_.count(),
-           .blocks_of_members = blocks_of_members_},
-          selection_);
+  capacity_.select({.active = singles_,
+                    .kv = kv_,
+                    .max_requests = capacity_.most_active,
+                    .lookahead_steps = capacity_.lookahead_steps,
+                    .tokens_per_step = limits_.tokens_per_step,
+                    .skips_duplicate_prefixes = capacity_.skips_duplicate_prefixes,
+                    .num_members = decodes_.count(),
+                    .blocks_of_members = num_.blocks_of_members},
+                   selection_);
+  start_loads();
   MicroBatchLimits limits = limits_;  // What members leave of a step.
   limits.max_batch_size -= decodes_.count();
   limits.max_num_tokens -= decodes_.count() * tokens_per_step();
@@ -128,7 +141,7 @@ void Scheduler::choose() {
 RankStatus Scheduler::propose() {
   choose();
   is_proposed_ = true;
-  const bool is_idle = running_.empty();
+  const bool is_idle = running_.size() == apart_.loading.size();
   return {.is_idle = is_idle,
           .contexts = std::ssize(batch_.contexts),
           .generations = is_idle ? 1 : std::ssize(batch_.generations)};
@@ -151,6 +164,7 @@ void Scheduler::schedule(ScheduledStep& step) {
     batch_wait_.apply(batch_, decodes_.count());
   }
   is_proposed_ = false;
+  apart_.starts_are_told = true;
   decodes_.put_in_step();
   launch_contexts(step);
   make_room_for_generations();
@@ -172,8 +186,8 @@ void Scheduler::pause(Sequence& sequence) {
   sequence.kv_tokens = 0;
   set_context(sequence);
   ++sequence.record.preemptions;
-  ++num_pauses_;
-  --num_started_;
+  ++num_.pauses;
+  --num_.started;
   has_changed_ = true;  // In the next pass it is a context.
 }
 
@@ -215,10 +229,10 @@ void Scheduler::launch(const ContextChunk& context, ScheduledStep& step) {
     const std::int64_t found = kv_.start(sequence);
     sequence.position = found;
     sequence.holds_blocks = true;
-    ++num_started_;
+    ++num_.started;
     if (options_.enable_prefix_caching) {
-      prefix_queries_ += sequence.context_tokens;
-      prefix_hits_ += found;
+      num_.prefix_queries += sequence.context_tokens;
+      num_.prefix_hits += found;
       if (sequence.record.preemptions == 0) {
         sequence.record.cached_tokens = core::Tokens(found);
       }
@@ -258,7 +272,7 @@ void Scheduler::make_room_for_generations() {
     turns_.take_before(sequence->place, extend);
     kv_.extend(*sequence, needed(*sequence));
   }
-  turns_.take_before(num_activated_, extend);
+  turns_.take_before(num_.activated, extend);
   if (tokens_per_step() == 1) {
     return;
   }
@@ -271,7 +285,7 @@ void Scheduler::make_room_for_generations() {
 /// Free blocks that no request is promised.
 std::int64_t Scheduler::spare_blocks() const {
   std::int64_t spare = kv_.num_free();
-  if (reserves_) {
+  if (capacity_.reserves) {
     for (const RequestPtr& sequence : running_) {
       spare -= sequence->holds_blocks ? kv_.blocks_to_completion(*sequence) : 0;
     }
@@ -361,24 +375,31 @@ Scheduler::RequestPtr Scheduler::remove(Sequence& sequence) {
     leave_decodes(sequence);
   }
   std::erase(singles_, &sequence);
+  std::erase(apart_.loading, &sequence);
   has_changed_ = true;
   sequence.has_left = true;
+  if (sequence.holds_blocks && sequence.is_read && sequence.output_tokens >= sequence.stop_after) {
+    sequence.holds_blocks = false;
+    --num_.started;
+    apart_.held.push_back(QueueScheduler::remove(sequence));
+    return apart_.held.back();
+  }
   if (sequence.holds_blocks) {
     release(sequence);
     sequence.holds_blocks = false;
-    --num_started_;
+    --num_.started;
   }
   return QueueScheduler::remove(sequence);
 }
 
 SchedulerCounts Scheduler::counts() const {
-  return {.running = num_started_,
-          .waiting = num_running() - num_started_ + std::ssize(waiting_),
+  return {.running = num_.started,
+          .waiting = num_running() - num_.started + std::ssize(waiting_),
           .used_blocks = kv_.num_blocks() - kv_.num_free(),
           .free_blocks = kv_.num_free(),
-          .preemptions = num_pauses_,
-          .prefix_queries = core::Tokens(prefix_queries_),
-          .prefix_hits = core::Tokens(prefix_hits_)};
+          .preemptions = num_.pauses,
+          .prefix_queries = core::Tokens(num_.prefix_queries),
+          .prefix_hits = core::Tokens(num_.prefix_hits)};
 }
 
 core::Tokens Scheduler::queued_prompt_tokens() const {

@@ -6,10 +6,12 @@
 #include <span>
 #include <vector>
 
+#include "core/ids.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/request.hpp"
 #include "engine/kv_look.hpp"
+#include "engine/leg.hpp"
 #include "engine/loop/member_turns.hpp"
 #include "engine/loop/queue_scheduler.hpp"
 #include "engine/loop/step_scheduler.hpp"
@@ -24,6 +26,34 @@
 
 namespace ridgeline::engine::tensorrt_llm {
 
+/// How requests get their blocks.
+struct CapacityRules {
+  CapacityScheduler select = nullptr;
+  bool reserves = true;  ///< A request that has come in is promised its blocks to the last token.
+  bool skips_duplicate_prefixes = false;
+  std::int64_t most_active = 0;      ///< Requests, over all stages of a pipeline.
+  std::int64_t lookahead_steps = 1;  ///< For maximum utilisation.
+};
+
+/// What the scheduler counts.
+struct Counts {
+  std::int64_t activated = 0;
+  std::int64_t started = 0;  ///< Active requests that hold blocks.
+  std::int64_t pauses = 0;
+  std::int64_t prefix_queries = 0;     ///< Tokens.
+  std::int64_t prefix_hits = 0;        ///< Tokens.
+  std::int64_t blocks_of_members = 0;  ///< That they still take.
+};
+
+/// Requests whose context another server computes, or reads.
+struct RequestsApart {
+  std::vector<Sequence*> loading;        ///< Active, with KV on its way.
+  std::vector<LoadStart> starts;         ///< Loads since the last step.
+  bool starts_are_told = false;          ///< By the last schedule().
+  std::vector<SequencePtr> held;         ///< Ended, with blocks that are read.
+  std::vector<SequencePtr> failed = {};  ///< Whose KV did not come.
+};
+
 /// TensorRT-LLM's PyTorch executor, decision for decision (docs/internals/tensorrt-llm.md): active
 /// requests, the capacity scheduler that says which of them have blocks, and the micro-batch
 /// scheduler that says what a step computes. `running_` of the base are the active requests, in the
@@ -34,12 +64,22 @@ class Scheduler final : public QueueScheduler<Sequence> {
   explicit Scheduler(const EngineOptions& options);
   Scheduler(const EngineOptions& options, const Settings& settings);
 
-  engine::SequencePtr add(const domain::Request& request) override;
+  engine::SequencePtr add(const domain::Request& request) override { return add_leg(request, {}); }
+  engine::SequencePtr add_leg(const domain::Request& request, const Leg& leg) override;
+  [[nodiscard]] std::span<const LoadStart> load_starts() const override { return apart_.starts; }
+  void finish_load(LoadId id, bool arrived) override;
+  void release_blocks(core::RequestId id) override;
+  [[nodiscard]] bool waits_for_others() const override {
+    return !apart_.loading.empty() || !apart_.held.empty();
+  }
+  std::vector<engine::SequencePtr> take_failed() override;
+  std::vector<engine::SequencePtr> drain() override;
   void schedule(ScheduledStep& step) override;
   /// Where a generation that has come in has its blocks for sure, and a token of each step.
   [[nodiscard]] bool can_gather() const override {
-    return reserves_ && !is_rank_ && options_.num_speculative_tokens == 0 && !options_.grammars &&
-           options_.pipeline_depth == 0 && most_active_ <= limits_.max_num_tokens;
+    return capacity_.reserves && !is_rank_ && options_.num_speculative_tokens == 0 &&
+           !options_.grammars && options_.pipeline_depth == 0 &&
+           capacity_.most_active <= limits_.max_num_tokens;
   }
   std::vector<engine::SequencePtr> update(const ScheduledStep& step,
                                           std::span<const std::int64_t> tokens) override;
@@ -70,6 +110,7 @@ class Scheduler final : public QueueScheduler<Sequence> {
 
  private:
   void activate();
+  void start_loads();
   void choose();
   void pause(Sequence& sequence);
   void set_context(Sequence& sequence) const;
@@ -89,27 +130,20 @@ class Scheduler final : public QueueScheduler<Sequence> {
 
   EngineOptions options_;
   KvCache kv_;
-  CapacityScheduler select_;
-  bool reserves_;  ///< A request that has come in is promised its blocks to the last token.
-  bool skips_duplicate_prefixes_;
-  std::int64_t most_active_;      ///< Requests, over all stages of a pipeline.
-  std::int64_t lookahead_steps_;  ///< For maximum utilisation.
+  CapacityRules capacity_;
   MicroBatchLimits limits_;
   BatchWait batch_wait_;
   AttentionDpBalance balance_;  ///< For a rank by itself: the others are taken to be like it.
   bool is_rank_;
   Selection selection_;
   MicroBatch batch_;
-  std::vector<Sequence*> singles_;  ///< Active requests that are no members, in order.
-  std::int64_t num_activated_ = 0;
-  std::int64_t blocks_of_members_ = 0;  ///< That they still take.
-  MemberTurns turns_;                   ///< When members take a block.
-  bool is_proposed_ = false;            ///< The next schedule() launches what is chosen.
-  bool has_changed_ = false;            ///< The next pass may select others than the last.
-  std::int64_t num_started_ = 0;        ///< Active requests that hold blocks.
-  std::int64_t num_pauses_ = 0;
-  std::int64_t prefix_queries_ = 0;  ///< Tokens.
-  std::int64_t prefix_hits_ = 0;
+  /// Active requests that are no members and have their KV, or wait for blocks; in order.
+  std::vector<Sequence*> singles_;
+  RequestsApart apart_;
+  MemberTurns turns_;         ///< When members take a block.
+  bool is_proposed_ = false;  ///< The next schedule() launches what is chosen.
+  bool has_changed_ = false;  ///< The next pass may select others than the last.
+  Counts num_;
 };
 
 }  // namespace ridgeline::engine::tensorrt_llm

@@ -61,13 +61,13 @@ void settle(DecodeSet& members, Sequence& sequence) {
 std::int64_t Scheduler::quiet_steps() const {
   if (has_changed_ || !batch_.contexts.empty() ||
       (batch_.generations.empty() && decodes_.empty()) ||
-      (!waiting_.empty() && num_running() < most_active_)) {
+      (!waiting_.empty() && num_running() < capacity_.most_active)) {
     return 0;
   }
-  if (selection_.size() != num_started_) {
+  if (selection_.size() != num_.started) {
     return 0;  // A context that has started stands still.
   }
-  if (options_.num_speculative_tokens > 0 && num_started_ < num_running()) {
+  if (options_.num_speculative_tokens > 0 && num_.started < num_running()) {
     return 0;  // Drafts that are not accepted give blocks back, which may let a context in.
   }
   if (decodes_.gathers()) {
@@ -83,7 +83,8 @@ std::int64_t Scheduler::quiet_steps() const {
   }
   // What the last of those steps looks ahead at; in a pipeline, of requests whose own step is
   // formed.
-  const std::int64_t steps_ahead = lookahead_steps_ - (options_.pipeline_depth > 0 ? 0 : 1);
+  const std::int64_t steps_ahead =
+      capacity_.lookahead_steps - (options_.pipeline_depth > 0 ? 0 : 1);
   const std::int64_t ahead = steps_ahead * tokens_per_step();
   while (tokens > 0 && blocks_taken(selection_, kv_, tokens + ahead) > kv_.num_free()) {
     tokens /= 2;
@@ -160,7 +161,7 @@ void Scheduler::gather(const ScheduledStep& step) {
       continue;
     }
     decodes_.add(sequence, sequence.kv_tokens, first, until);
-    blocks_of_members_ += kv_.blocks_to_completion(sequence);
+    num_.blocks_of_members += kv_.blocks_to_completion(sequence);
     turns_.add(sequence, first + next_block_in(sequence, options_.block_size));
     joined = true;
   }
@@ -174,7 +175,7 @@ void Scheduler::leave_decodes(engine::Sequence& sequence) {
   settle(decodes_, own);
   decodes_.remove(own);
   turns_.remove(own);
-  blocks_of_members_ -= kv_.blocks_to_completion(own);
+  num_.blocks_of_members -= kv_.blocks_to_completion(own);
   const auto behind = std::ranges::find_if(
       singles_, [&](const Sequence* other) { return other->place > own.place; });
   singles_.insert(behind, &own);
@@ -185,7 +186,7 @@ void Scheduler::leave_decodes(engine::Sequence& sequence) {
 void Scheduler::extend_member(engine::Sequence& member) {
   auto& sequence = static_cast<Sequence&>(member);
   settle(decodes_, sequence);
-  blocks_of_members_ -= kv_.extend(sequence, sequence.kv_tokens + 1);
+  num_.blocks_of_members -= kv_.extend(sequence, sequence.kv_tokens + 1);
   turns_.add(sequence, decodes_.next_step() + next_block_in(sequence, options_.block_size));
 }
 

@@ -40,6 +40,8 @@ struct Sequence : engine::Sequence {
   bool is_active = false;            ///< Out of the waiting queue.
   bool has_left = false;             ///< What is still in flight is thrown away.
   bool holds_blocks = false;         ///< Its first chunk has been launched.
+  bool loads = false;                ///< Leg::loads: another server computes its context.
+  bool is_read = false;              ///< Leg::holds_blocks: another server reads them at its end.
   std::int64_t context_tokens;       ///< Tokens of its context.
   /// Tokens behind the context that are known already: each is generated once more, unseen.
   std::int64_t repeats = 0;

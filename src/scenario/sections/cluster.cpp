@@ -1,17 +1,23 @@
 #include "scenario/sections/cluster.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "core/result.hpp"
 #include "scenario/engine_settings.hpp"
 #include "scenario/findings.hpp"
 #include "scenario/options.hpp"
 #include "scenario/scenario.hpp"
+#include "scenario/sections/pools.hpp"
 #include "scenario/sections/sections.hpp"
 
 namespace ridgeline::scenario {
@@ -40,24 +46,48 @@ std::span<const Option> cluster_options() {
 namespace {
 
 /// Instances that are data-parallel ranks, so many to a deployment.
-void check_ranks(const Scenario& scenario, Findings& findings) {
+void check_ranks(const Scenario& scenario,
+                 const std::vector<PoolSection>& pools,
+                 Findings& findings) {
   const ClusterSection& cluster = scenario.run.cluster;
-  const std::int64_t ranks = attention_ranks(scenario.deployment.engine).ranks;
-  const auto whole = [&](std::string_view path, const std::optional<std::int64_t>& instances) {
-    if (instances && *instances % ranks != 0) {
-      findings.problem(
-          path,
-          fmt::format("found {}, expected a multiple of {}, {}: each "
-                      "rank is an instance",
-                      *instances,
-                      has_own_settings(scenario.deployment.engine) ? "the ranks of the attention"
-                                                                   : "data_parallel_size",
-                      ranks),
-          fmt::format("{}", (*instances / ranks + 1) * ranks));
+  const auto whole = [&](const std::string& path,
+                         const EngineSection& engine,
+                         std::int64_t instances,
+                         const core::Location& where) {
+    const std::int64_t ranks = attention_ranks(engine).ranks;
+    if (instances % ranks == 0) {
+      return;
     }
+    findings.errors().push_back(
+        {.field = path,
+         .message = fmt::format(
+             "found {}, expected a multiple of {}, {}: each rank is an instance",
+             instances,
+             has_own_settings(engine) ? "the ranks of the attention" : "data_parallel_size",
+             ranks),
+         .where = where,
+         .hint = fmt::format("{}", (instances / ranks + 1) * ranks)});
   };
-  whole(kInstances, cluster.instances);
-  whole("cluster.disaggregation.prefill_instances", cluster.disaggregation.prefill_instances);
+  const auto place_of = [&](std::string_view path) { return findings.loaded().of(path).where; };
+  constexpr std::string_view kPrefill = "cluster.disaggregation.prefill_instances";
+  const auto& prefill = cluster.disaggregation.prefill_instances;
+  std::int64_t before = 0;
+  for (std::size_t i = 0; i < pools.size(); ++i) {
+    const PoolSection& pool = pools[i];
+    whole(pool_path(i, "instances"), pool.deployment.engine, pool.instances, pool.node.where());
+    if (prefill && *prefill > before && *prefill < before + pool.instances) {
+      whole(std::string(kPrefill), pool.deployment.engine, *prefill - before, place_of(kPrefill));
+    }
+    before += pool.instances;
+  }
+  if (pools.empty()) {
+    whole(std::string(kInstances),
+          scenario.deployment.engine,
+          cluster.instances.value_or(0),
+          place_of(kInstances));
+    whole(
+        std::string(kPrefill), scenario.deployment.engine, prefill.value_or(0), place_of(kPrefill));
+  }
   const auto only_whole = [&](std::string_view path, bool asked, std::string_view what) {
     if (asked) {
       findings.problem(
@@ -66,7 +96,6 @@ void check_ranks(const Scenario& scenario, Findings& findings) {
           "--data-parallel-size 1, where the ranks share no experts");
     }
   };
-  only_whole("cluster.pools", cluster.pools.has_value(), "pools");
   only_whole("cluster.spread", cluster.spread.has_value(), "instances of a pace of their own");
   only_whole("cluster.faults", cluster.faults.has_value(), "faults");
   only_whole("cluster.autoscaling.name",
@@ -107,8 +136,16 @@ void check_cluster(Findings& findings) {
                          "--instances 2, or remove this setting");
       }
     }
-  } else if (attention_ranks(findings.scenario().deployment.engine).ranks > 1) {
-    check_ranks(findings.scenario(), findings);
+    return;
+  }
+  const auto pools = read_pools(section, findings.scenario().deployment);
+  const bool have_ranks = pools && pools->empty()
+                              ? attention_ranks(findings.scenario().deployment.engine).ranks > 1
+                              : pools && std::ranges::any_of(*pools, [](const PoolSection& pool) {
+                                  return attention_ranks(pool.deployment.engine).ranks > 1;
+                                });
+  if (have_ranks) {
+    check_ranks(findings.scenario(), *pools, findings);
   }
 }
 

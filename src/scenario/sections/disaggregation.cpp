@@ -1,5 +1,6 @@
 #include "scenario/sections/disaggregation.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -17,11 +18,13 @@
 #include "core/units.hpp"
 #include "routing/registry.hpp"
 #include "routing/router.hpp"
+#include "scenario/engine_settings.hpp"
 #include "scenario/findings.hpp"
 #include "scenario/options.hpp"
 #include "scenario/scenario.hpp"
 #include "scenario/sections/faults.hpp"
 #include "scenario/sections/kv_transfer.hpp"
+#include "scenario/sections/pools.hpp"
 #include "scenario/sections/router.hpp"
 #include "scenario/sections/sections.hpp"
 #include "workload/limits.hpp"
@@ -50,12 +53,13 @@ constexpr std::string_view kFirstToken = "cluster.disaggregation.first_token";
 constexpr std::string_view kKvLease = "cluster.kv_transfer.kv_lease";
 constexpr std::string_view kInstancesPerHost = "cluster.kv_transfer.instances_per_host";
 constexpr std::array<std::string_view, 2> kStageOrders = {"decode-first", "prefill-first"};
-constexpr std::array<std::string_view, 2> kFirstTokens = {"prefill", "decode"};
+/// In the order of FirstToken.
+constexpr std::array<std::string_view, 3> kFirstTokens = {"prefill", "decode", "transfer"};
 
 // clang-format off
 constexpr auto kDisaggregationOptions = std::to_array<Option>({
-    {.path = kSystemName, .flag = "disaggregation", .unset = "llm-d",
-     .help = "The system whose order of steps holds where prefill and decode are apart: llm-d, dynamo, production-stack, sglang", .example = "dynamo",
+    {.path = kSystemName, .flag = "disaggregation", .unset = "llm-d; of SGLang and TensorRT-LLM their own",
+     .help = "The system whose order of steps holds where prefill and decode are apart: llm-d, dynamo, production-stack, sglang, tensorrt-llm", .example = "dynamo",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.disaggregation.name; }},
     {.path = kPrefillInstances, .flag = "prefill-instances",
      .lowest = 1, .highest = kMaxPoolInstances, .unset = "none: every instance does both",
@@ -83,8 +87,8 @@ constexpr auto kDisaggregationOptions = std::to_array<Option>({
     {.path = kStageOrder, .flag = "stage-order", .choices = kStageOrders, .unset = "the system's own",
      .help = "Which of a request's two instances is chosen first", .example = "prefill-first",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.disaggregation.stage_order; }},
-    {.path = kFirstToken, .flag = "first-token", .choices = kFirstTokens, .unset = "the system's own: decode",
-     .help = "Which instance's first token the client gets", .example = "prefill",
+    {.path = kFirstToken, .flag = "first-token", .choices = kFirstTokens, .unset = "the system's own: decode; of SGLang and TensorRT-LLM transfer",
+     .help = "Which instance's first token the client gets; transfer: the prefill instance's, once the KV has moved", .example = "prefill",
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.disaggregation.first_token; }},
     {.path = kPrefillRouter, .flag = "prefill-router", .unset = "as the router",
      .help = "The policy that chooses among prefill instances (see `ridgeline list routers`)", .example = "least-request",
@@ -158,6 +162,28 @@ void check_numbers(const ClusterSection& cluster, Findings& findings) {
   }
 }
 
+/// Servers of SGLang and TensorRT-LLM meet in ways of their own, and the token that the prefill
+/// sampled comes with the KV.
+void follow_engine(Findings& findings) {
+  Scenario& scenario = findings.loaded().scenario;
+  DisaggregationSection& section = scenario.run.cluster.disaggregation;
+  const auto pools = read_pools(scenario.run.cluster, scenario.deployment);
+  const EngineSection& engine =
+      pools && !pools->empty() ? pools->front().deployment.engine : scenario.deployment.engine;
+  if (!has_own_settings(engine)) {
+    return;
+  }
+  constexpr std::string_view kPushes = "sglang";
+  const std::string own(entry_of(engine).name);
+  if (section.name && (*section.name == kPushes) != (own == kPushes)) {
+    findings.problem(
+        kSystemName, fmt::format("found {}, and the engine is {}", *section.name, own), own);
+    return;
+  }
+  section.name = section.name.value_or(own);
+  section.first_token = section.first_token.value_or(std::string(kFirstTokens.back()));
+}
+
 }  // namespace
 
 std::span<const Option> disaggregation_options() {
@@ -194,8 +220,8 @@ core::Result<DisaggregationRules> disaggregation_rules(const DisaggregationSecti
                                                                : LegOrder::kPrefillFirst;
   }
   if (section.first_token) {
-    rules.first_token =
-        *section.first_token == kFirstTokens.front() ? FirstToken::kPrefill : FirstToken::kDecode;
+    const auto place = std::ranges::find(kFirstTokens, *section.first_token);
+    rules.first_token = static_cast<FirstToken>(place - kFirstTokens.begin());
   }
   return rules;
 }
@@ -220,6 +246,7 @@ void check_disaggregation(Findings& findings) {
     }
     return;
   }
+  follow_engine(findings);
   check_numbers(cluster, findings);
   if (const auto rules = disaggregation_rules(cluster.disaggregation); !rules) {
     const core::Error& error = rules.error().front();

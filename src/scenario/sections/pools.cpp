@@ -182,9 +182,7 @@ PoolSection read_pool(const document::Node& node,
 }  // namespace
 
 bool may_differ(const Option& option) {
-  const bool of_engine =
-      option.section() == kEngineSection && option.path != "engine.data_parallel_size";
-  return option.path == "model" || option.path == "gpu" || of_engine;
+  return option.path == "model" || option.path == "gpu" || option.section() == kEngineSection;
 }
 
 std::string pool_path(std::size_t pool, std::string_view key) {

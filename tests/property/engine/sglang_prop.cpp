@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <numeric>
 #include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "core/time.hpp"
 #include "core/units.hpp"
 #include "domain/record.hpp"
 #include "domain/request.hpp"
@@ -47,17 +49,25 @@ sglang::Speculation random_speculation() {
 /// A pool in the host's memory, or slots for recurrent states: as many as all that run may ask for.
 void add_tiers(sglang::Options& options) {
   using rc::gen::element;
-  const int tier = *element(0, 0, 1, 2);
+  const int tier = *element(0, 0, 1, 2, 3);
   if (tier == 1) {
     options.host = {.tokens = options.page_size * *rc::gen::inRange<std::int64_t>(1, 400),
                     .writes = *element(sglang::HostWrites::kThrough,
                                        sglang::HostWrites::kThroughSelective,
                                        sglang::HostWrites::kBack),
+                    .per_token = core::Duration::microseconds(*element<std::int64_t>(0, 1, 40)),
                     .write_iterations = *element<std::int64_t>(1, 3),
                     .load_iterations = *element<std::int64_t>(1, 3)};
   } else if (tier == 2 && !options.overlap && options.page_size == 1) {
     options.state_slots =
         3 * (options.max_running_requests + 1) + *rc::gen::inRange<std::int64_t>(0, 20);
+  } else if (tier == 3) {
+    options.state_buffers = options.overlap ? 2 : 1;
+    options.state_grid = std::lcm(*element<std::int64_t>(4, 16), options.page_size);
+    options.most_states_per_path = *element<std::int64_t>(-1, -1, 2);
+    options.state_track = options.state_grid * *element<std::int64_t>(1, 3);
+    options.state_slots = (4 + options.state_buffers) * (options.max_running_requests + 1) +
+                          *rc::gen::inRange<std::int64_t>(0, 20);
   }
 }
 

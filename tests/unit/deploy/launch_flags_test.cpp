@@ -73,6 +73,35 @@ TEST(LaunchFlags, MembersOfJsonStandBehindDots) {
               HasSubstr("method: ngram, num_speculative_tokens: 3"));
 }
 
+TEST(LaunchFlags, AnAcceptanceThatIsForcedIsTheAcceptance) {
+  EXPECT_THAT(read_text({"--speculative-config",
+                         R"({"method": "mtp", "num_speculative_tokens": 3,
+                             "rejection_sample_method": "synthetic",
+                             "synthetic_acceptance_length": 2.25})"}),
+              HasSubstr("acceptance: [1, 0.25, 0]"));
+  EXPECT_THAT(read_text({"--speculative-config",
+                         R"({"method": "mtp", "num_speculative_tokens": 2,
+                             "rejection_sample_method": "synthetic",
+                             "synthetic_acceptance_rates": [0.8, 0.4]})"}),
+              HasSubstr("acceptance: [0.8, 0.5]"));
+}
+
+TEST(LaunchFlags, MembersOfTensorRtLlmsFlagsAreItsSettings) {
+  core::Errors errors;
+  const auto launch =
+      read({"a",
+            "--kv_cache_config={\"free_gpu_memory_fraction\": 0.75, \"dtype\": \"fp8\"}",
+            "--disaggregation-mode",
+            "decode"},
+           errors,
+           "tensorrt-llm");
+  EXPECT_TRUE(errors.empty());
+  EXPECT_EQ(launch.role, "decode");
+  ASSERT_EQ(launch.options.size(), 2U);
+  EXPECT_EQ(launch.options[0].first, "engine.free_gpu_memory_fraction");
+  EXPECT_EQ(launch.options[1].first, "engine.kv_cache_dtype");
+}
+
 TEST(LaunchFlags, TheNetworkIsTheWordOrItsFlag) {
   core::Errors errors;
   EXPECT_EQ(read({"--trust-remote-code", "a/b", "--tp", "2"}, errors).network.text, "a/b");

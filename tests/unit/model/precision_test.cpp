@@ -182,7 +182,7 @@ TEST(Precision, FourBitFloats) {
 TEST(Precision, OtherQuantisationsAreRefusedByName) {
   EXPECT_THAT(problems(quantised(R"("quant_method": "bitsandbytes", "load_in_4bit": true)")),
               HasSubstr("quantisation \"bitsandbytes\" is not modelled yet (supported: fp8, mxfp4, "
-                        "awq, gptq, compressed-tensors with 4 or 8 bits, modelopt)"));
+                        "awq, gptq, compressed-tensors with 4 or 8 bits, modelopt, quark)"));
   EXPECT_THAT(problems(quantised(R"("quant_method": "fp8", "quant_algo": "MIXED_PRECISION")")),
               HasSubstr("\"MIXED_PRECISION\""));
   EXPECT_THAT(problems(quantised(R"("quant_method": "fp8", "fmt": "e5m2")")),

@@ -68,5 +68,29 @@ TEST(SglangMemory, CountsInWholePages) {
   EXPECT_EQ(run.scheduler.free_tokens(), 52);
 }
 
+TEST(SglangMemory, StatesOnAGridAreWhatTheTreeGets) {
+  Options options = tiny_sglang("0.5.23");
+  options.state_slots = 6;
+  options.state_buffers = 1;
+  options.state_grid = 4;
+  options.state_track = 8;
+  SglangRun run(options);
+  run.add({.id = 0, .prompt = 10, .max_tokens = 21, .content = 7});
+  EXPECT_EQ(run.step(), "extend 0:10 | run wait | free 54");
+  EXPECT_EQ(run.scheduler.protected_size(), 8) << "the last multiple of 4";
+  EXPECT_EQ(run.scheduler.free_states(), 3) << "its own, one on its way, one in the tree";
+  for (int step = 0; step < 20; ++step) {
+    static_cast<void>(run.step());
+  }
+  // 30 tokens have KV: it gets those to the last multiple of 8.
+  EXPECT_EQ(run.scheduler.evictable(), 24);
+  EXPECT_EQ(run.scheduler.private_tokens(), 0);
+  EXPECT_EQ(run.scheduler.free_states() + run.scheduler.evictable_states(), 6);
+  EXPECT_EQ(run.scheduler.evictable_states(), 2);
+  // A prompt that goes on is found up to a state.
+  run.add({.id = 1, .prompt = 10, .max_tokens = 1, .content = 7});
+  EXPECT_EQ(run.step(), "extend 1:2 | run wait | free 38");
+}
+
 }  // namespace
 }  // namespace ridgeline::engine::sglang

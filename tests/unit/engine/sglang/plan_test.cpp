@@ -1,6 +1,7 @@
 // How SGLang fills its defaults and divides a GPU's memory.
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -11,6 +12,7 @@
 #include "document/parameter.hpp"
 #include "engine/engine_plan.hpp"
 #include "engine/sglang/options.hpp"
+#include "engine/sglang/pools.hpp"
 #include "engine/sglang/settings.hpp"
 #include "model/hardware/gpu_spec.hpp"
 #include "model/model_spec.hpp"
@@ -43,8 +45,8 @@ TEST(SglangPlan, HasTheDefaultsOfAnH100) {
   EXPECT_EQ(options.chunked_prefill_size, 8192);
   EXPECT_EQ(options.page_size, 1);
   EXPECT_EQ(plan->cuda_graph_sizes.back(), 256);
-  // 512 + 1.5 * 8192 + 1024 / 8 + 2 * 256 MiB of 80 GiB are left.
-  EXPECT_NEAR(plan->memory.utilization, 1.0 - 13'440.0 / 81'920.0, 5e-4);
+  // 512 + 1.5 * 8192 + 1024 / 8 + 2 * 256 + 8 * 58 MiB of 80 GiB are left.
+  EXPECT_NEAR(plan->memory.utilization, 1.0 - 13'904.0 / 81'920.0, 5e-4);
   EXPECT_GT(options.max_total_num_tokens, 300'000);
   EXPECT_EQ(plan->memory.num_gpu_blocks.value(), options.max_total_num_tokens + 1);
   EXPECT_EQ(options.max_running_requests, 4096);  // 512 for each 8192 tokens, at most so many.
@@ -100,9 +102,25 @@ TEST(SglangPlan, RecurrentStatesTakeAPlacePerRequest) {
   EXPECT_LT(settings_of(many->options).max_total_num_tokens,
             settings_of(few->options).max_total_num_tokens);
   EXPECT_GT(settings_of(derived->options).max_running_requests, 8);
-  const auto in_tree = planned("h200", {}, 4, "qwen3-next-80b-a3b");
-  ASSERT_FALSE(in_tree);
-  EXPECT_NE(in_tree.error().front().message.find("radix cache"), std::string::npos);
+}
+
+TEST(SglangPlan, StatesInTheTreeTakeSlotsOnTheirWay) {
+  const auto with_overlap = planned("h200", {}, 4, "qwen3-next-80b-a3b");
+  const NamedValue copies{"mamba_radix_cache_strategy", Node::string("no_buffer", {})};
+  const auto without = planned("h200", {copies}, 4, "qwen3-next-80b-a3b");
+  ASSERT_TRUE(with_overlap && without);
+  const Options& tracked = settings_of(with_overlap->options);
+  EXPECT_EQ(tracked.state_buffers, 2);
+  EXPECT_EQ(tracked.state_track, 256);
+  EXPECT_EQ(tracked.max_running_requests, tracked.state_slots / 5);
+  const Options& copied = settings_of(without->options);
+  EXPECT_EQ(copied.state_buffers, 0);
+  EXPECT_FALSE(copied.overlap) << "the server turns it off";
+  EXPECT_EQ(copied.max_running_requests, copied.state_slots / 3);
+  const auto stated =
+      planned("h200", {{"max_mamba_cache_size", Node::integer(100, {})}}, 4, "qwen3-next-80b-a3b");
+  ASSERT_TRUE(stated);
+  EXPECT_EQ(settings_of(stated->options).max_running_requests, 20);
 }
 
 /// The field of the first error.
@@ -141,9 +159,70 @@ TEST(SglangPlan, RanksOfTheAttentionShareChunksAndSeats) {
   EXPECT_EQ(options.chunked_prefill_size, 2048) << "8192 / 4";
   EXPECT_EQ(options.max_running_requests, 2) << "10 / 4";
   EXPECT_EQ(options.schedule_conservativeness, 0.3);
-  // 80 GiB less 512 MiB, 1.5 for each of 2048 chunk tokens, 8 GPUs / 8 GiB, 2 for each of 512
-  // graphs, and 3 + 1.5 for each of 512 graphs and 4 ranks: (81920 - 14848) / 81920.
-  EXPECT_EQ(made->memory.utilization, 0.819);
+  // 80 GiB less 512 MiB, 1.5 for each of 8192 chunk tokens, 8 GPUs / 8 GiB, 2 for each of 512
+  // graphs, 3 + 1.5 for each of 512 graphs and 4 ranks, and 8 for each of 58 graphs of prefills:
+  // (81920 - 24528) / 81920.
+  EXPECT_EQ(made->memory.utilization, 0.701);
+}
+
+TEST(SglangPlan, PagesAreThoseOfTheKernel) {
+  const auto page = [](const std::string& gpu,
+                       const std::string& network,
+                       std::int64_t ranks,
+                       const std::vector<NamedValue>& stated = {}) {
+    const auto plan = planned(gpu, stated, ranks, network);
+    return plan ? settings_of(plan->options).page_size : 0;
+  };
+  EXPECT_EQ(page("h200", "llama-3.1-8b", 1), 1);
+  EXPECT_EQ(page("b200", "llama-3.1-8b", 1), 64);
+  EXPECT_EQ(page("b200", "deepseek-r1", 8), 64);
+  EXPECT_EQ(page("h200", "deepseek-r1", 8), 1);
+  EXPECT_EQ(page("h200", "deepseek-v3.2", 8), 64);
+  EXPECT_EQ(page("b300", "deepseek-v4-pro", 8), 256);
+  const NamedValue flashinfer{"attention_backend", Node::string("flashinfer", {})};
+  EXPECT_EQ(page("b200", "llama-3.1-8b", 1, {flashinfer}), 1);
+  const NamedValue stated{"page_size", Node::integer(16, {})};
+  EXPECT_EQ(page("b200", "llama-3.1-8b", 1, {stated}), 16);
+}
+
+TEST(SglangPlan, ACompressedCacheHasEntriesForSeveralTokens) {
+  const auto plan = planned("b300", {}, 8, "deepseek-v4-pro");
+  ASSERT_TRUE(plan);
+  // 30 layers with an entry and its index for 4 tokens, 31 with one for 128; windows for a tenth.
+  const double token = 30 * (585 + 132) / 4.0 + 31 * 864 / 128.0 + 0.1 * 61 * 585;
+  EXPECT_NEAR(plan->memory.block.value(), 256 * token, 1.0);
+  EXPECT_EQ(settings_of(plan->options).max_running_requests, 256);
+}
+
+TEST(SglangPlan, TheHostHasAPoolByRatioOrSize) {
+  const NamedValue on{"enable_hierarchical_cache", Node::boolean(true, {})};
+  const auto twice = planned("h100", {on});
+  const auto sized = planned("h100", {on, {"hicache_size", Node::integer(64, {})}});
+  ASSERT_TRUE(twice && sized);
+  const Options& options = settings_of(twice->options);
+  EXPECT_EQ(options.host.tokens, 2 * options.max_total_num_tokens);
+  EXPECT_EQ(settings_of(sized->options).host.tokens, 64'000'000'000 / 131'072);
+  // 128 KiB of a token at 50 GB/s.
+  EXPECT_NEAR(options.host.per_token.to_seconds(), 131'072 / 50e9, 1e-9);
+}
+
+TEST(SglangPlan, DefaultsFollowRelease) {
+  const auto graphs = [](std::string_view version, const std::vector<NamedValue>& stated) {
+    const auto spec = model::find_model("llama-3.1-8b");
+    const auto board = hardware::find_gpu("a10");
+    const auto made = plan({.network = *spec,
+                            .gpu = *board,
+                            .sharding = {},
+                            .version = version,
+                            .max_model_len = core::Tokens(8192),
+                            .settings = {kSettings.settings, stated}});
+    return made ? made->cuda_graph_sizes.back() : 0;
+  };
+  EXPECT_EQ(graphs("0.5.15", {}), 24);
+  EXPECT_EQ(graphs("0.5.23", {}), 48);
+  const std::vector<NamedValue> few = {{"max_running_requests", Node::integer(16, {})}};
+  EXPECT_EQ(graphs("0.5.19", few), 48);
+  EXPECT_EQ(graphs("0.5.23", few), 16);
 }
 
 TEST(SglangPlan, TakesADefaultThatIsStated) {

@@ -149,7 +149,7 @@ TEST(RadixCache, AHostsPoolHasWhatLeavesTheGpus) {
 TEST(RadixCache, ABeginningIsFoundUpToAState) {
   for (const bool apart : {false, true}) {
     RadixCache tree(1, EvictionPolicy::kLru);
-    tree.states().attach(3, apart);
+    tree.states().attach(3, apart, -1);
     const Tokens tokens = tokens_of({{1, 0, 30}});
     for (const std::int64_t end : {10, 20, 30}) {
       tree.states().take();
@@ -171,6 +171,20 @@ TEST(RadixCache, ABeginningIsFoundUpToAState) {
     EXPECT_EQ(tree.states().free(), 1);
     EXPECT_EQ(tree.states().evictable() + tree.states().protected_size(), 2);
   }
+}
+
+TEST(RadixCache, APathKeepsSoManyStatesTheLastOnes) {
+  RadixCache tree(1, EvictionPolicy::kLru);
+  tree.states().attach(3, true, 2);
+  const Tokens tokens = tokens_of({{1, 0, 30}});
+  for (const std::int64_t end : {10, 20, 30}) {
+    tree.states().take();
+    static_cast<void>(tree.insert(tokens, end, {.has_state = true}));
+  }
+  EXPECT_EQ(tree.states().free(), 1);
+  EXPECT_EQ(tree.match(tokens, 15, 0).length, 0);
+  EXPECT_EQ(tree.match(tokens, 25, 0).length, 20);
+  EXPECT_EQ(tree.match(tokens, 25, 0).kv_length, 25);
 }
 
 }  // namespace

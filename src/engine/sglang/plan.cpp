@@ -160,14 +160,11 @@ core::Errors illegal(const PlanInputs& in, const Options& options) {
   return errors;
 }
 
-/// By itself a server backs retracted requests up to a pool of the host's where their KV is plain.
+/// A host's pool of them that is full, which would end requests, is not simulated.
 RetractionBackup backup_of(const PlanInputs& in) {
-  const std::string word = in.settings.word("disaggregation_decode_retraction_backup");
-  const bool is_plain = !has_states(in) && !has_compressed_cache(in) &&
-                        !in.settings.truth("enable_priority_scheduling");
-  return word == "none"                                          ? RetractionBackup::kNone
-         : word == "cpu_tensor" || (word == "auto" && !is_plain) ? RetractionBackup::kCpuTensor
-                                                                 : RetractionBackup::kHostPool;
+  return in.settings.word("disaggregation_decode_retraction_backup") == "none"
+             ? RetractionBackup::kNone
+             : RetractionBackup::kCpuTensor;
 }
 
 Options options_of(const PlanInputs& in) {

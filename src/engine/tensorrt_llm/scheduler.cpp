@@ -119,6 +119,10 @@ void Scheduler::choose() {
   }
   activate();
   selection_.clear();
+  std::int64_t promised = num_.blocks_of_members;
+  for (const Sequence* const sequence : apart_.loading) {
+    promised += kv_.blocks_to_completion(*sequence);
+  }
   capacity_.select({.active = singles_,
                     .kv = kv_,
                     .max_requests = capacity_.most_active,
@@ -126,7 +130,7 @@ void Scheduler::choose() {
                     .tokens_per_step = limits_.tokens_per_step,
                     .skips_duplicate_prefixes = capacity_.skips_duplicate_prefixes,
                     .num_members = decodes_.count(),
-                    .blocks_of_members = num_.blocks_of_members},
+                    .blocks_of_members = promised},
                    selection_);
   start_loads();
   MicroBatchLimits limits = limits_;  // What members leave of a step.
@@ -141,7 +145,9 @@ void Scheduler::choose() {
 RankStatus Scheduler::propose() {
   choose();
   is_proposed_ = true;
-  const bool is_idle = running_.size() == apart_.loading.size();
+  // Where all that it has waits for other servers, it runs a dummy beside the others.
+  const bool waits = waits_for_others() && batch_.contexts.empty() && batch_.generations.empty();
+  const bool is_idle = running_.empty() || waits;
   return {.is_idle = is_idle,
           .contexts = std::ssize(batch_.contexts),
           .generations = is_idle ? 1 : std::ssize(batch_.generations)};

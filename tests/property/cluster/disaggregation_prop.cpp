@@ -32,8 +32,6 @@
 #include "engine/instance.hpp"
 #include "engine/options.hpp"
 #include "engine/profiles.hpp"
-#include "engine/sglang/options.hpp"
-#include "engine/sglang/settings.hpp"
 #include "random_cluster.hpp"
 #include "routing/parameters.hpp"
 #include "routing/router.hpp"
@@ -220,31 +218,15 @@ RandomHandOvers random_hand_overs(std::int64_t ranks = 1) {
   return all;
 }
 
-/// Hand-overs on engines whose first token comes with the KV: SGLang's servers, which push it, or
-/// TensorRT-LLM's.
-RandomHandOvers random_hand_overs_of_others(std::int64_t ranks) {
+/// Hand-overs of TensorRT-LLM's servers, whose first token comes with the KV.
+RandomHandOvers random_hand_overs_of_tensorrt(std::int64_t ranks) {
   RandomHandOvers all = random_hand_overs(ranks);
   all.tiers.reset();
   all.options.kv_connector = false;
+  all.options.scheduler = "tensorrt-llm";
   all.setup.first_token = disaggregation::FirstToken::kTransfer;
   all.setup.transfer.failure = LoadFailure::kFail;
-  const bool is_sglang = *rc::gen::arbitrary<bool>();
-  all.options.scheduler = is_sglang ? "sglang" : "tensorrt-llm";
-  all.setup.transfer.mode =
-      is_sglang ? disaggregation::TransferMode::kPush : disaggregation::TransferMode::kAfterPrefill;
-  if (is_sglang) {
-    engine::sglang::Options own;
-    own.rules = engine::sglang::rules_of(*rc::gen::element<std::string>("0.5.15", "0.5.23"));
-    own.page_size = all.options.block_size.value();
-    own.max_total_num_tokens = (all.options.num_gpu_blocks.value() - 1) * own.page_size;
-    own.context_length = all.options.max_model_len.value();
-    own.max_running_requests = all.options.max_num_seqs;
-    own.chunked_prefill_size = own.page_size * *rc::gen::element<std::int64_t>(0, 2, 16);
-    own.overlap = all.options.async_scheduling;
-    own.num_reserved_decode_tokens = *rc::gen::element<std::int64_t>(1, 16);
-    own.disable_radix_cache = !all.options.enable_prefix_caching;
-    all.options.own = std::make_shared<const engine::sglang::Options>(own);
-  }
+  all.setup.transfer.mode = disaggregation::TransferMode::kAfterPrefill;
   return all;
 }
 
@@ -371,9 +353,9 @@ RC_GTEST_PROP(HandOvers, SettledLazilyGiveWhatTheReferenceGives, ()) {
   RC_CLASSIFY(ranks > 1 && reference.tiers.hits > core::Tokens(0), "loaded from tiers by ranks");
 }
 
-RC_GTEST_PROP(HandOvers, OfOtherEnginesSettledLazilyGiveWhatTheReferenceGives, ()) {
+RC_GTEST_PROP(HandOvers, OfTensorRtSettledLazilyGiveWhatTheReferenceGives, ()) {
   const auto ranks = *rc::gen::element<std::int64_t>(1, 1, 2);
-  const HandedOver reference = check_twins(random_hand_overs_of_others(ranks));
+  const HandedOver reference = check_twins(random_hand_overs_of_tensorrt(ranks));
   RC_CLASSIFY(reference.transfers.count > 0, "sent");
 }
 

@@ -96,9 +96,9 @@ TEST(Launches, TakeNoTimeWhereTheKernelsOfADenseNetworkTakeMore) {
   served.network = model::find_model("llama-3.1-8b").value();
   served.execution.sharding = {};
   const double launched = served.milliseconds(8, 600);
-  served.options.settings = {{.key = "host_layer_us", .value = document::Node::real(0.0, {})}};
+  served.options.settings = {{.key = "host_launch_us", .value = document::Node::real(0.0, {})}};
   EXPECT_EQ(served.milliseconds(8, 600), launched);
-  served.options.settings = {{.key = "host_layer_us", .value = document::Node::real(900.0, {})}};
+  served.options.settings = {{.key = "host_launch_us", .value = document::Node::real(90.0, {})}};
   EXPECT_GT(served.milliseconds(8, 600), launched);
 }
 

@@ -41,7 +41,7 @@ struct Launches {
   std::int64_t operator()(const model::Recurrence& /*shape*/) const { return 20; }
   std::int64_t operator()(const model::AllReduce& shape) const { return shape.ranks > 1 ? 1 : 0; }
   std::int64_t operator()(const model::AllToAll& shape) const { return shape.ranks > 1 ? 1 : 0; }
-  /// Two norms with their residuals, rotation, cache write, activation.
+  /// Two residuals, rotation, cache write, activation.
   std::int64_t operator()(const model::LayerElementwise& /*shape*/) const { return 5; }
   std::int64_t operator()(const model::Norm& /*shape*/) const { return 1; }
   std::int64_t operator()(const model::Sampling& /*shape*/) const { return 1; }

@@ -57,6 +57,21 @@ core::Result<std::pair<std::string, std::string>> read_fit_version(const std::st
   return std::pair(key, version);
 }
 
+/// One of some words; the first where nothing is given.
+core::Result<std::string> read_one_of(Request& request,
+                                      const std::string& key,
+                                      const std::vector<std::string>& words) {
+  std::string given = request.take_text(key, words.front());
+  if (std::ranges::find(words, given) != words.end()) {
+    return given;
+  }
+  const auto near = document::nearest(given, words);
+  return core::fail(
+      fit_flag_error("--" + (key == "leave_out" ? std::string("leave-out") : key),
+                     fmt::format("found \"{}\", expected one of {}", given, fmt::join(words, ", ")),
+                     near ? fmt::format("did you mean '{}'?", *near) : std::string()));
+}
+
 core::Result<Reply> kernels_fit(Request& request, Host& /*host*/) {
   latency::fit::FitOptions options;
   options.threads = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 16U));
@@ -67,13 +82,22 @@ core::Result<Reply> kernels_fit(Request& request, Host& /*host*/) {
       options.versions.push_back(*std::move(version));
     }
   }
+  const auto engine = read_one_of(request, "engine", {"vllm", "sglang", "trtllm"});
+  request.keep(engine);
+  const auto left_out = read_one_of(request, "leave_out", {"gpus", "shapes"});
+  request.keep(left_out);
+  const std::string source = request.take_text("kernel_source");
   const std::string folder =
       request.take_folder("kernels fit", "ridgeline kernels fit tables -o columns.yaml");
   request.end();
   if (!request.errors().empty()) {
     return core::fail(request.errors());
   }
-  const auto tables = latency::fit::read_tables(folder);
+  if (*left_out == "shapes") {
+    options.leave_out = latency::fit::LeaveOut::kShapes;
+  }
+  const auto tables =
+      latency::fit::read_tables(folder, {.engine = *engine, .kernel_source = source});
   if (!tables) {
     return core::fail(tables.error());
   }
@@ -98,8 +122,9 @@ Verb kernels_fit_verb() {
       .summary = "fit the kernel model's constants to measured operators",
       .usage = "kernels fit DIR [-o FILE]",
       .about =
-          "Fits the constants of the kernel model to measured operators: aiconfigurator's vLLM\n"
-          "tables, or full/<gpu>/ of tools/profiler. Prints relative errors per operator and\n"
+          "Fits the constants of the kernel model to measured operators: aiconfigurator's tables\n"
+          "of an engine, or full/<gpu>/ of tools/profiler. Prints relative errors per operator "
+          "and\n"
           "GPU, in sample and with the GPU left out; -o writes what --latency-constants reads.",
       .words = "folder",
       .parameters = {{.kind = Kind::kManners},
@@ -111,8 +136,18 @@ Verb kernels_fit_verb() {
                      {.key = "version",
                       .kind = Kind::kEach,
                       .value = "V",
-                      .help = "Newest tables not above this version of vLLM; OPERATOR=V for one "
-                              "operator"}},
+                      .help = "Newest tables not above this version of the engine; OPERATOR=V for "
+                              "one operator"},
+                     {.key = "engine",
+                      .value = "vllm|sglang|trtllm",
+                      .help = "Whose tables; vllm by default"},
+                     {.key = "kernel_source",
+                      .value = "NAME",
+                      .help = "Only rows whose kernel_source is NAME: one kernel of several"},
+                     {.key = "leave_out",
+                      .value = "gpus|shapes",
+                      .help = "What the errors left out are of: the GPU, or each quarter of its "
+                              "shapes under the others' constants; gpus by default"}},
       .formats = {"table", "json"},
       .run = kernels_fit};
 }

@@ -74,17 +74,68 @@ double quantile_of(std::vector<double>& values, double share) {
   return values[static_cast<std::size_t>(at)];
 }
 
-RelativeErrors errors_on(const Form& form, const std::vector<double>& values, const GpuRows& rows) {
+void add_errors(const Form& form,
+                const std::vector<double>& values,
+                const GpuRows& rows,
+                std::vector<double>& errors) {
   const Trial trial = trial_of(form, values);
-  std::vector<double> errors;
-  errors.reserve(rows.all.size());
   for (const Sample* sample : rows.all) {
     errors.push_back(std::abs(predict(trial, *sample, rows.table->gpu) / sample->time - 1.0));
   }
+}
+
+RelativeErrors summary_of(std::vector<double>& errors) {
   constexpr double kMedian = 0.5;
   constexpr double kP90 = 0.9;
   const double median = quantile_of(errors, kMedian);
   return {.median = median, .p90 = quantile_of(errors, kP90)};
+}
+
+RelativeErrors errors_on(const Form& form, const std::vector<double>& values, const GpuRows& rows) {
+  std::vector<double> errors;
+  add_errors(form, values, rows, errors);
+  return summary_of(errors);
+}
+
+/// What a network fixes of a call, whatever its tokens: equal for calls of one shape.
+std::int64_t shape_of(const Sample& sample) {
+  constexpr std::int64_t kNext = 1000003;
+  struct Shape {
+    std::int64_t operator()(const GemmCall& call) const {
+      return call.shape.k * kNext + call.shape.n;
+    }
+    std::int64_t operator()(const DecodeAttentionCall& call) const { return heads(call.shape); }
+    std::int64_t operator()(const PrefillAttentionCall& call) const { return heads(call.shape); }
+    std::int64_t operator()(const ExpertCall& call) const {
+      return (call.shape.hidden * kNext + call.shape.width) * kNext + call.shape.experts;
+    }
+    std::int64_t operator()(const AllReduceCall& call) const {
+      return static_cast<std::int64_t>(call.message.value());
+    }
+    static std::int64_t heads(const model::Attention& shape) {
+      return shape.heads * kNext + shape.kv_heads;
+    }
+  };
+  return std::visit(Shape{}, sample.call);
+}
+
+constexpr std::size_t kQuarters = 4;
+
+/// The quarter of the shapes that a sample belongs to.
+std::size_t quarter_of(const Sample& sample) {
+  core::RngStream random(static_cast<std::uint64_t>(shape_of(sample)), 0, "kernels fit shapes");
+  return static_cast<std::size_t>(random.below(kQuarters));
+}
+
+/// The rows of that quarter of the shapes, or all others.
+GpuRows quarter(const GpuRows& rows, std::size_t which, bool inside) {
+  GpuRows part{.table = rows.table, .all = {}};
+  for (const Sample* sample : rows.all) {
+    if ((quarter_of(*sample) == which) == inside) {
+      part.all.push_back(sample);
+    }
+  }
+  return part;
 }
 
 /// A form and its best values, from every start.
@@ -189,6 +240,7 @@ struct OperatorWork {
   std::vector<std::optional<Relatives>> relatives;  ///< Per GPU that has one.
   std::vector<Found> own;                           ///< Per GPU.
   std::vector<Found> without;  ///< Per GPU, on its relative or else on all others.
+  std::vector<std::array<Found, kQuarters>> without_shapes;  ///< Per GPU, if asked for.
   Found common;
 
   [[nodiscard]] bool has_common() const { return gpus.size() > 1; }
@@ -347,6 +399,20 @@ void add_jobs(OperatorWork& work, const FitOptions& options, SearchJobs& jobs) {
       work.own[i] = search_forms(*work.of, drawn(work.gpus[i], most), false);
     });
   }
+  if (options.leave_one_out && options.leave_out == LeaveOut::kShapes) {
+    work.without_shapes.resize(work.gpus.size());
+    for (std::size_t i = 0; i < work.gpus.size(); ++i) {
+      for (std::size_t part = 0; part < kQuarters; ++part) {
+        jobs.add([&work, most, i, part] {
+          const GpuRows others = quarter(work.gpus[i], part, false);
+          if (!others.all.empty()) {
+            work.without_shapes[i][part] = search_forms(*work.of, drawn(others, most), false);
+          }
+        });
+      }
+    }
+    return;
+  }
   if (!work.has_common()) {
     return;
   }
@@ -380,6 +446,18 @@ OperatorFit fit_of(const OperatorWork& work, const Found& found) {
           .left_out = {}};
 }
 
+/// Every row under the constants that have not seen its shape.
+std::optional<RelativeErrors> shapes_left_out(const std::array<Found, kQuarters>& without,
+                                              const GpuRows& rows) {
+  std::vector<double> errors;
+  for (std::size_t part = 0; part < kQuarters; ++part) {
+    if (without[part].form != nullptr) {
+      add_errors(*without[part].form, without[part].values, quarter(rows, part, true), errors);
+    }
+  }
+  return errors.empty() ? std::nullopt : std::optional(summary_of(errors));
+}
+
 void report(const OperatorWork& work, bool leave_one_out, std::vector<OperatorFit>& fits) {
   OperatorFit common = fit_of(work, work.common);
   common.gpu = "generic";
@@ -397,11 +475,14 @@ void report(const OperatorWork& work, bool leave_one_out, std::vector<OperatorFi
       fit.left_out = errors_on(
           *without.form, without.values, work.relatives[i] ? work.relatives[i]->own : rows);
     }
+    if (!work.without_shapes.empty()) {
+      fit.left_out = shapes_left_out(work.without_shapes[i], rows);
+    }
     common.files.push_back(rows.table->file);
     common.rows += fit.rows;
     fits.push_back(std::move(fit));
   }
-  if (work.has_common()) {
+  if (work.common.form != nullptr) {
     // Each GPU counts alike, however many rows it has.
     for (const GpuRows& rows : work.gpus) {
       const RelativeErrors errors = errors_on(*common.form, common.values, rows);

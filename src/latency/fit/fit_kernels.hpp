@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -28,16 +29,21 @@ struct OperatorFit {
   std::size_t rows = 0;            ///< Selected.
   std::vector<double> values;      ///< Values of the form's constants, rounded as they are written.
   RelativeErrors in_sample;
-  /// Errors of what the GPU would get without a column: the constants of another GPU of its
+  /// Errors of what the GPU would get without a column (or, as asked, of each quarter of its shapes
+  /// under constants fitted on the other three): the constants of another GPU of its
   /// architecture (both on tables of one vLLM version, where there are any), or else of a common
   /// set fitted on the others.
   std::optional<RelativeErrors> left_out;
 };
 
+/// What `left_out` is of.
+enum class LeaveOut : std::uint8_t { kGpus, kShapes };
+
 struct FitOptions {
   /// Most rows of a GPU that a search looks at; errors are of all rows. 0: all.
   std::size_t search_rows = 3000;
   bool leave_one_out = true;
+  LeaveOut leave_out = LeaveOut::kGpus;
   /// (operator's key, version) and ("", version) for all others: the newest table that is not above
   /// it is taken, where there is one.
   std::vector<std::pair<std::string, std::string>> versions = {};

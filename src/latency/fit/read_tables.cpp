@@ -26,7 +26,7 @@ namespace {
 /// Published tables have up to 10 MB of text.
 constexpr std::size_t kMaxTableBytes = std::size_t{256} << 20U;
 
-/// How the two publishers name a table: `_<family>_vllm_` and `_<table>_perf.csv`, or the file.
+/// How the two publishers name a table: `_<family>_<engine>_` and `_<table>_perf.csv`, or the file.
 struct TableName {
   TableKind kind;
   std::string_view family;
@@ -50,10 +50,11 @@ struct TableFile {
 };
 
 /// What a file name of aiconfigurator's says, if it is one of those tables.
-std::optional<TableFile> published_file(const std::filesystem::path& path) {
+std::optional<TableFile> published_file(const std::filesystem::path& path,
+                                        const std::string& engine) {
   const std::string name = path.filename().string();
   for (const TableName& known : kTableNames) {
-    const std::string middle = fmt::format("_{}_vllm_", known.family);
+    const std::string middle = fmt::format("_{}_{}_", known.family, engine);
     const std::string ending = fmt::format("_{}_perf.csv", known.table);
     std::string_view rest = name;
     if (rest.ends_with(".gz")) {
@@ -83,12 +84,12 @@ core::Error folder_error(const std::string& folder, std::string message, std::st
           .hint = std::move(hint)};
 }
 
-std::vector<TableFile> find_files(const std::string& folder) {
+std::vector<TableFile> find_files(const std::string& folder, const std::string& engine) {
   std::vector<TableFile> files;
   std::error_code error;
   for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end;
        at.increment(error)) {
-    if (auto file = published_file(at->path())) {
+    if (auto file = published_file(at->path(), engine)) {
       files.push_back(*std::move(file));
     }
   }
@@ -113,17 +114,20 @@ std::vector<TableFile> find_files(const std::string& folder) {
 
 }  // namespace
 
-core::Result<std::vector<SampleTable>> read_tables(const std::string& folder) {
+core::Result<std::vector<SampleTable>> read_tables(const std::string& folder,
+                                                   const TableChoice& choice) {
   std::error_code error;
   if (!std::filesystem::is_directory(folder, error)) {
     return core::fail(folder_error(folder, "not a folder, expected one of operator tables", {}));
   }
-  std::vector<TableFile> files = find_files(folder);
+  std::vector<TableFile> files = find_files(folder, choice.engine);
   if (files.empty()) {
-    return core::fail(folder_error(folder,
-                                   "found no operator table",
-                                   "expected <gpu>_gemm_vllm_<version>_gemm_perf.csv.gz and the "
-                                   "like, or full/<gpu>/gemm.csv of tools/profiler"));
+    return core::fail(
+        folder_error(folder,
+                     "found no operator table",
+                     fmt::format("expected <gpu>_gemm_{}_<version>_gemm_perf.csv.gz and "
+                                 "the like, or full/<gpu>/gemm.csv of tools/profiler",
+                                 choice.engine)));
   }
   core::Errors errors;
   std::vector<SampleTable> tables;
@@ -141,7 +145,7 @@ core::Result<std::vector<SampleTable>> read_tables(const std::string& folder) {
       errors.insert(errors.end(), text.error().begin(), text.error().end());
       continue;
     }
-    auto samples = read_samples(*text, file.path, file.kind, file.source);
+    auto samples = read_samples(*text, file.path, file.kind, file.source, choice.kernel_source);
     if (!samples) {
       errors.insert(errors.end(), samples.error().begin(), samples.error().end());
       continue;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -92,7 +93,27 @@ bool has_column(std::string_view text, std::string_view column) {
 struct TableText {
   std::string_view text;
   const std::string& file;
+  std::string_view kernel_source = {};  ///< That alone is read; empty: all.
 };
+
+constexpr std::string_view kSourceColumn = "kernel_source";
+
+/// Leaves the rows whose word in that column is `word`.
+void keep_rows(CsvRows& rows, std::size_t of, std::string_view word) {
+  const std::vector<std::string_view> words = rows.words[of];
+  const auto keep = [&](auto& column) {
+    std::size_t next = 0;
+    for (std::size_t row = 0; row < column.size(); ++row) {
+      if (words[row] == word) {
+        column[next++] = column[row];
+      }
+    }
+    column.resize(next);
+  };
+  std::ranges::for_each(rows.words, keep);
+  std::ranges::for_each(rows.numbers, keep);
+  keep(rows.lines);
+}
 
 constexpr std::string_view kBytesColumn = "bytes";
 
@@ -102,8 +123,16 @@ bool is_factor(const CsvColumn& column) {
          column.name != kBytesColumn;
 }
 
-core::Result<CsvRows> rows_of(const TableText& table, const std::vector<CsvColumn>& columns) {
+core::Result<CsvRows> rows_of(const TableText& table, std::vector<CsvColumn> columns) {
+  auto source = std::ranges::find(columns, kSourceColumn, &CsvColumn::name);
+  if (source == columns.end() && !table.kernel_source.empty()) {
+    columns.push_back({kSourceColumn, CellKind::kWord});
+    source = std::prev(columns.end());
+  }
   CsvRows rows = measured::read_csv(table.text, table.file, columns);
+  if (!table.kernel_source.empty()) {
+    keep_rows(rows, static_cast<std::size_t>(source - columns.begin()), table.kernel_source);
+  }
   for (std::size_t column = 0; column < columns.size(); ++column) {
     for (std::size_t row = 0; row < rows.numbers[column].size(); ++row) {
       if (is_factor(columns[column]) && rows.numbers[column][row] > kMostOfAnything) {
@@ -155,9 +184,10 @@ core::Result<std::vector<Sample>> read_gemm(const TableText& table, TableSource 
                                     {"n"},
                                     published ? CsvColumn{"latency", CellKind::kMilliseconds}
                                               : CsvColumn{"latency_us", CellKind::kMicroseconds}};
-  const bool names_kernels = published && has_column(table.text, "kernel_source");
+  const bool names_kernels =
+      published && table.kernel_source.empty() && has_column(table.text, kSourceColumn);
   if (names_kernels) {
-    columns.push_back({"kernel_source", CellKind::kWord});
+    columns.push_back({kSourceColumn, CellKind::kWord});
   }
   auto rows = rows_of(table, columns);
   if (!rows) {
@@ -298,6 +328,15 @@ core::Result<std::vector<Sample>> read_profiled_attention(const TableText& table
   return decode ? samples : of_engines_kernels(samples, kernels);
 }
 
+/// Experts of the tables have gate, up and down, but for Nemotron-3's, which have no gate; no
+/// column tells them apart.
+std::int64_t matrices_of(std::int64_t experts, std::int64_t chosen, std::int64_t width) {
+  constexpr std::int64_t kNanoWidth = 1856;
+  const bool is_gateless =
+      (experts == 512 && chosen == 22) || (experts == 128 && width == kNanoWidth);
+  return is_gateless ? 2 : 3;
+}
+
 core::Result<std::vector<Sample>> read_published_experts(const TableText& table) {
   std::vector<CsvColumn> columns = {{"moe_dtype", CellKind::kWord},
                                     {"distribution", CellKind::kWord},
@@ -309,9 +348,9 @@ core::Result<std::vector<Sample>> read_published_experts(const TableText& table)
                                     {"moe_tp_size"},
                                     {"moe_ep_size"},
                                     {"latency", CellKind::kMilliseconds}};
-  const bool kernels = has_column(table.text, "kernel_source");
+  const bool kernels = has_column(table.text, kSourceColumn);
   if (kernels) {
-    columns.push_back({"kernel_source", CellKind::kWord});
+    columns.push_back({kSourceColumn, CellKind::kWord});
   }
   auto rows = rows_of(table, columns);
   if (!rows) {
@@ -326,13 +365,16 @@ core::Result<std::vector<Sample>> read_published_experts(const TableText& table)
     if (!weights || rows->words[1][row] != "power_law_1.01" || groups > experts) {
       continue;
     }
+    const std::int64_t chosen = rows->count(5, row);
+    const std::int64_t width = rows->count(4, row);
     samples.push_back(
         {.call = ExpertCall{.shape = {.experts = experts,
                                       .experts_on_rank = experts / groups,
-                                      .experts_per_token = rows->count(5, row),
+                                      .experts_per_token = chosen,
                                       .hidden = rows->count(3, row),
-                                      .width = rows->count(4, row) / rows->count(7, row),
-                                      .weights = *weights},
+                                      .width = width / rows->count(7, row),
+                                      .weights = *weights,
+                                      .matrices = matrices_of(experts, chosen, width)},
                             .tokens = rows->count(2, row),
                             .tensor_parallel = rows->count(7, row),
                             .is_weight_only = is_weight_only(rows->words[0][row])},
@@ -398,8 +440,10 @@ core::Result<std::vector<Sample>> read_profiled_experts(const TableText& table) 
 }
 
 core::Result<std::vector<Sample>> read_published_all_reduce(const TableText& table) {
+  // TensorRT-LLM's tables have no eager rows, nor the column.
+  const bool has_backends = has_column(table.text, "backend");
   auto rows = rows_of(table,
-                      {{"backend", CellKind::kWord},
+                      {{has_backends ? "backend" : kSourceColumn, CellKind::kWord},
                        {"num_gpus"},
                        {"message_size"},
                        {"latency", CellKind::kMilliseconds}});
@@ -408,7 +452,8 @@ core::Result<std::vector<Sample>> read_published_all_reduce(const TableText& tab
   }
   std::vector<Sample> samples;
   for (std::size_t row = 0; row < rows->lines.size(); ++row) {
-    if (rows->words[0][row] == "vllm_graph" && rows->count(1, row) > 1) {
+    const bool in_graph = !has_backends || rows->words[0][row].ends_with("_graph");
+    if (in_graph && rows->count(1, row) > 1) {
       samples.push_back({.call = AllReduceCall{.message = core::Bytes(rows->numbers[2][row] *
                                                                       kBytesPerMessageElement),
                                                .ranks = rows->count(1, row)},
@@ -458,8 +503,9 @@ core::Result<std::vector<Sample>> read_profiled_all_reduce(const TableText& tabl
 core::Result<std::vector<Sample>> read_samples(std::string_view text,
                                                const std::string& file,
                                                TableKind kind,
-                                               TableSource source) {
-  const TableText table{.text = text, .file = file};
+                                               TableSource source,
+                                               std::string_view kernel_source) {
+  const TableText table{.text = text, .file = file, .kernel_source = kernel_source};
   const bool published = source == TableSource::kAiconfigurator;
   switch (kind) {
     case TableKind::kGemm:

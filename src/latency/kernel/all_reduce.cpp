@@ -28,17 +28,16 @@ Cost network(core::Bytes message, core::Seconds time) {
 Cost over_pcie(core::Bytes message,
                core::Bytes ring,
                std::int64_t ranks,
-               const ExchangeConstants& common,
+               const PcieConstants& pcie,
                core::BytesPerSecond link) {
   if (ranks == 2) {
-    return network(message,
-                   common.pcie_two_ranks + message / (link * common.pcie_two_ranks_efficiency));
+    return network(message, pcie.two_ranks + message / (link * pcie.two_ranks_efficiency));
   }
-  const double efficiency = ranks <= kFewRanks ? common.pcie_bus_efficiency_up_to_4_ranks
-                                               : common.pcie_bus_efficiency_above_4_ranks;
-  return network(message,
-                 common.pcie_two_ranks + common.pcie_rank * static_cast<double>(ranks - 2) +
-                     ring / (link * efficiency));
+  const double efficiency =
+      ranks <= kFewRanks ? pcie.bus_efficiency_up_to_4_ranks : pcie.bus_efficiency_above_4_ranks;
+  return network(
+      message,
+      pcie.two_ranks + pcie.rank * static_cast<double>(ranks - 2) + ring / (link * efficiency));
 }
 
 /// Every rank adds up a part and gathers the others': two passes over the message, which hide in
@@ -136,7 +135,7 @@ Cost all_reduce(core::Bytes message,
   // What a rank sends in a reduce-scatter followed by an all-gather.
   const core::Bytes ring = message * (2.0 * (n - 1.0) / n);
   if (!gpu.has_nvlink) {
-    return over_pcie(message, ring, ranks, common, link);
+    return over_pcie(message, ring, ranks, common.pcie, link);
   }
   if (gpu.datasheet_only) {
     // No library's limits: the least that any algorithm moves, which grows with the message.

@@ -30,12 +30,18 @@ const Column* find_column(const Constants& constants, const std::string& name) {
 }
 
 /// Blackwell's workstation parts, without NVLink, are another chip than its data-centre parts.
+bool is_chip_of(const Column& column, const hardware::GpuSpec& gpu) {
+  if (column.architecture != gpu.architecture || gpu.architecture != "blackwell") {
+    return column.architecture == gpu.architecture;
+  }
+  const auto fitted = hardware::find_gpu(column.name);
+  return fitted && fitted->has_nvlink == gpu.has_nvlink;
+}
+
 const Column* find_relative(const Constants& constants, const hardware::GpuSpec& gpu) {
-  const bool is_alone = gpu.architecture == "blackwell" && !gpu.has_nvlink;
-  const auto found =
-      std::find_if(constants.columns.begin(), constants.columns.end(), [&](const Column& column) {
-        return column.architecture == gpu.architecture && !is_alone;
-      });
+  const auto found = std::find_if(constants.columns.begin(),
+                                  constants.columns.end(),
+                                  [&](const Column& column) { return is_chip_of(column, gpu); });
   return found == constants.columns.end() ? nullptr : &*found;
 }
 
@@ -308,6 +314,9 @@ Calibration calibrate(const Constants& constants, const hardware::GpuSpec& gpu) 
   spread_unevenly(result);
   if (result.gemm_8bit_deep_gemm) {
     result.gemm_8bit_deep_gemm->source += ", DeepGEMM";
+  }
+  if (choice.own->pcie && choice.own->name == gpu.name) {
+    result.exchange.pcie = *choice.own->pcie;
   }
   if (!gpu.has_nvlink) {
     result.all_reduce.source = "kernel (PCIe)";

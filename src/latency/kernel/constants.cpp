@@ -197,12 +197,9 @@ void read(Numbers& numbers, StepConstants& set) {
                    .server = on.reader().required_string("server")};
     on.finish();
   }
-  set.host_layer = numbers.optional_microseconds("host_layer_us");
-  set.host_exchange = numbers.optional_microseconds("host_exchange_us");
+  set.host_launch = numbers.optional_microseconds("host_launch_us");
   set.host_experts = numbers.optional_microseconds("host_experts_us");
-  set.host_latent = numbers.optional_microseconds("host_latent_us");
   set.host_pieces = numbers.optional_microseconds("host_pieces_us");
-  set.host_recurrence = numbers.optional_microseconds("host_recurrence_us");
   set.indexer = numbers.optional_microseconds("indexer_us");
   set.recurrence = numbers.optional_microseconds("recurrence_us");
   set.step_gap = numbers.microseconds("step_gap_us");
@@ -257,6 +254,14 @@ void read_set(ObjectReader& parent, std::string_view key, core::Errors& errors, 
   read_map(parent, key, errors, [&set](Numbers& numbers) { read(numbers, set); });
 }
 
+PcieConstants read_pcie(Numbers& numbers) {
+  return {.two_ranks = numbers.microseconds("two_ranks_us"),
+          .rank = numbers.microseconds("rank_us"),
+          .two_ranks_efficiency = numbers.efficiency("two_ranks_efficiency"),
+          .bus_efficiency_up_to_4_ranks = numbers.efficiency("bus_efficiency_up_to_4_ranks"),
+          .bus_efficiency_above_4_ranks = numbers.efficiency("bus_efficiency_above_4_ranks")};
+}
+
 void read_exchange(ObjectReader& root, core::Errors& errors, ExchangeConstants& set) {
   read_map(root, "all_reduce", errors, [&](Numbers& numbers) {
     set.one_shot_up_to_4_ranks = numbers.bytes("one_shot_bytes_up_to_4_ranks");
@@ -264,13 +269,8 @@ void read_exchange(ObjectReader& root, core::Errors& errors, ExchangeConstants& 
     set.custom = numbers.bytes("custom_bytes");
     set.two_shot_floor = numbers.optional_microseconds("two_shot_floor_us");
     set.two_shot_floor_rank = numbers.optional_microseconds("two_shot_floor_rank_us");
-    read_map(numbers.reader(), "pcie", errors, [&set](Numbers& pcie) {
-      set.pcie_two_ranks = pcie.microseconds("two_ranks_us");
-      set.pcie_rank = pcie.microseconds("rank_us");
-      set.pcie_two_ranks_efficiency = pcie.efficiency("two_ranks_efficiency");
-      set.pcie_bus_efficiency_up_to_4_ranks = pcie.efficiency("bus_efficiency_up_to_4_ranks");
-      set.pcie_bus_efficiency_above_4_ranks = pcie.efficiency("bus_efficiency_above_4_ranks");
-    });
+    read_map(
+        numbers.reader(), "pcie", errors, [&set](Numbers& pcie) { set.pcie = read_pcie(pcie); });
   });
 }
 
@@ -315,11 +315,13 @@ Column read_column(const document::Node& node, const std::string& path, core::Er
       read_optional<ExpertConstants>(reader, "experts_weight_only", errors);
   column.experts_mxfp4 = read_optional<ExpertConstants>(reader, "experts_mxfp4", errors);
   column.all_reduce = read_optional<AllReduceConstants>(reader, "all_reduce", errors);
+  if (reader.node("pcie") != nullptr) {
+    read_map(reader, "pcie", errors, [&column](Numbers& pcie) { column.pcie = read_pcie(pcie); });
+  }
   reader.finish();
   return column;
 }
 
-/// What a column lacks, from another.
 void complete_from(Column& column, const Column& other) {
   const auto take = [&](auto set) {
     if (!(column.*set)) {
@@ -344,6 +346,7 @@ void complete_from(Column& column, const Column& other) {
   take(&Column::experts_weight_only);
   take(&Column::experts_mxfp4);
   take(&Column::all_reduce);
+  take(&Column::pcie);
 }
 
 bool complete(const Column& column) {
@@ -451,6 +454,11 @@ core::Result<Constants> read_overlay(std::string_view text,
     return core::fail(std::move(errors));
   }
   return overlay(base, std::move(columns));
+}
+
+Column completed(Column column, const Column& other) {
+  complete_from(column, other);
+  return column;
 }
 
 Constants overlay(const Constants& base, std::vector<Column> columns) {

@@ -136,6 +136,15 @@ struct AllReduceConstants {
   std::optional<double> clock_ghz = std::nullopt;
 };
 
+/// All-reduces of GPUs without NVLink.
+struct PcieConstants {
+  core::Seconds two_ranks;
+  core::Seconds rank;  ///< More per rank above two.
+  double two_ranks_efficiency = 1.0;
+  double bus_efficiency_up_to_4_ranks = 1.0;
+  double bus_efficiency_above_4_ranks = 1.0;
+};
+
 /// The column of one fitted GPU; what it lacks comes from the generic column, which has everything.
 struct Column {
   std::string name;          ///< A catalogue name, or "generic".
@@ -164,6 +173,7 @@ struct Column {
   std::optional<ExpertConstants> experts_weight_only;
   std::optional<ExpertConstants> experts_mxfp4;  ///< MXFP4's own; absent: experts_weight_only.
   std::optional<AllReduceConstants> all_reduce;
+  std::optional<PcieConstants> pcie;  ///< Absent: ExchangeConstants::pcie.
 };
 
 /// The one server that a constant was measured on.
@@ -184,16 +194,13 @@ struct StepConstants {
   core::Seconds uncaptured_expert_gap;
   /// Where that gap was measured, and nowhere else it is charged; absent: everywhere.
   std::optional<MeasuredOn> uncaptured_expert_gap_on = std::nullopt;
-  /// What the host takes to launch a layer of a step with prompts that no captured graph holds, and
-  /// more where the layer has experts or latent attention. The GPU's work hides it.
-  core::Seconds host_layer;
-  core::Seconds host_exchange;  ///< More for each all-reduce that holds the norm after it.
-  core::Seconds host_experts;
-  core::Seconds host_latent;
+  /// What the host takes to launch one kernel (launches()) of a step that no captured graph holds.
+  /// The GPU's work hides it.
+  core::Seconds host_launch;
+  core::Seconds host_experts;  ///< More for the experts of a layer: the Python around them.
   /// Host time of a layer of decodes in pieces of a graph: attention and its metadata, and the
   /// pieces beside it.
   core::Seconds host_pieces;
-  core::Seconds host_recurrence;  ///< Host time of a layer with a recurrence, in such pieces.
   /// Small kernels beside an indexer's two and beside a recurrence's, of one layer and step: the
   /// formulas leave them out.
   core::Seconds indexer;
@@ -252,11 +259,7 @@ struct ExchangeConstants {
   core::Bytes custom;  ///< Exclusive.
   core::Seconds two_shot_floor;
   core::Seconds two_shot_floor_rank;
-  core::Seconds pcie_two_ranks;
-  core::Seconds pcie_rank;
-  double pcie_two_ranks_efficiency = 1.0;
-  double pcie_bus_efficiency_up_to_4_ranks = 1.0;
-  double pcie_bus_efficiency_above_4_ranks = 1.0;
+  PcieConstants pcie;  ///< For GPUs whose column states none.
 };
 
 struct Constants {
@@ -286,6 +289,8 @@ struct Constants {
 
 /// The list at `columns` of a reader.
 [[nodiscard]] std::vector<Column> read_columns(document::ObjectReader& root, core::Errors& errors);
+/// What `column` lacks, from `other`.
+[[nodiscard]] Column completed(Column column, const Column& other);
 /// `base` with those columns before its own, as read_overlay().
 [[nodiscard]] Constants overlay(const Constants& base, std::vector<Column> columns);
 

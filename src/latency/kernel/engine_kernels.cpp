@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,6 +29,7 @@ namespace ridgeline::latency::kernel {
 namespace {
 
 constexpr std::string_view kFile = "engines.yaml";
+constexpr std::string_view kSetsFile = "kernel_sets.yaml";
 /// A kernel's fixed time that stays, whatever the kernel before hides: its own first loads. Ours: a
 /// kernel that does nothing takes about as long.
 constexpr core::Seconds kLeastFixed{1e-6};
@@ -46,13 +48,6 @@ constexpr auto kQuantisingGemms = std::to_array<std::pair<std::string_view, Gemm
     {"gemm_8bit_deep_gemm", &Column::gemm_8bit_deep_gemm},
     {"gemm_nvfp4", &Column::gemm_nvfp4},
 });
-
-constexpr auto kExpertSets =
-    std::to_array<std::pair<std::string_view, std::optional<ExpertConstants> Column::*>>({
-        {"experts_8bit_fine", &Column::experts_8bit_fine},
-        {"experts_8bit_block", &Column::experts_8bit_block},
-        {"experts_nvfp4", &Column::experts_nvfp4},
-    });
 
 /// "vllm@0.18.1": 0 and 18; nothing where it is no version of vLLM.
 std::optional<std::pair<int, int>> version_of(std::string_view engine) {
@@ -114,25 +109,19 @@ void fuse(Column& column, const std::vector<std::string>& sets) {
   }
 }
 
-/// The named sets of the columns: all of them where none are named.
-std::vector<Column> chosen_sets(const std::vector<Column>& columns,
-                                const std::optional<std::vector<std::string>>& sets) {
-  if (!sets) {
-    return columns;
-  }
-  std::vector<Column> chosen;
-  for (const Column& column : columns) {
-    Column part;
-    part.name = column.name;
-    part.architecture = column.architecture;
-    for (const auto& [name, set] : kExpertSets) {
-      if (std::ranges::find(*sets, name) != sets->end()) {
-        part.*set = column.*set;
+std::vector<std::string> read_names(document::ObjectReader& reader, const std::string& key) {
+  std::vector<std::string> names;
+  if (const document::Node* list = reader.node(key)) {
+    for (const document::Node& name :
+         list->is_list() ? list->items() : std::vector<document::Node>{}) {
+      if (!name.is_string()) {
+        reader.problem(key, fmt::format("found {}, expected a list of names", name.describe()));
+        continue;
       }
+      names.push_back(name.as_string());
     }
-    chosen.push_back(std::move(part));
   }
-  return chosen;
+  return names;
 }
 
 EngineKernels read_engine(const document::Node& node,
@@ -143,22 +132,13 @@ EngineKernels read_engine(const document::Node& node,
   kernels.name = reader.required_string("name");
   kernels.fuses_all_reduce = reader.boolean("fuses_all_reduce").value_or(false);
   kernels.takes_deep_gemm = reader.boolean("takes_deep_gemm").value_or(false);
-  if (const document::Node* sets = reader.node("sets")) {
-    kernels.sets.emplace();
-    for (const document::Node& set :
-         sets->is_list() ? sets->items() : std::vector<document::Node>{}) {
-      const bool is_known =
-          set.is_string() && std::ranges::any_of(kExpertSets, [&](const auto& known) {
-            return known.first == set.as_string();
-          });
-      if (!is_known) {
-        reader.problem("sets",
-                       fmt::format("found {}, expected experts_8bit_fine, experts_8bit_block or "
-                                   "experts_nvfp4",
-                                   set.describe()));
-        continue;
-      }
-      kernels.sets->push_back(set.as_string());
+  kernels.kernels = read_names(reader, "kernels");
+  if (const document::Node* families = reader.node("by_family")) {
+    for (const document::Node& family : families->items()) {
+      document::ObjectReader each(family, reader.path_of("by_family"), errors);
+      kernels.by_family.push_back(
+          {.families = read_names(each, "families"), .kernels = read_names(each, "kernels")});
+      each.finish();
     }
   }
   kernels.best_8bit_tiles = reader.boolean("best_8bit_tiles").value_or(false);
@@ -197,18 +177,55 @@ EngineKernels read_engine(const document::Node& node,
   return kernels;
 }
 
+/// The compiled-in file of that name, read.
+template <class Read>
+auto read_embedded(std::string_view name, Read read) {
+  for (const document::EmbeddedFile& file : constant_files()) {
+    if (file.name == name) {
+      auto found = read(file.text, std::string(name));
+      RIDGELINE_CHECK(found.has_value(), core::to_string(found.error().front()));
+      return std::move(*found);
+    }
+  }
+  RIDGELINE_CHECK(false, "the file is embedded");
+}
+
 const std::vector<EngineKernels>& all_engines() {
-  static const std::vector<EngineKernels> kEngines = [] {
-    for (const document::EmbeddedFile& file : constant_files()) {
-      if (file.name == kFile) {
-        auto engines = read_engine_kernels(file.text, std::string(kFile));
-        RIDGELINE_CHECK(engines.has_value(), core::to_string(engines.error().front()));
-        return std::move(*engines);
+  static const std::vector<EngineKernels> kEngines = read_embedded(kFile, read_engine_kernels);
+  return kEngines;
+}
+
+const std::vector<KernelSet>& all_sets() {
+  static const std::vector<KernelSet> kSets = read_embedded(kSetsFile, read_kernel_sets);
+  return kSets;
+}
+
+/// The columns of those sets, what a later one states before what an earlier one does.
+std::vector<Column> columns_of(const std::vector<std::string>& names) {
+  std::vector<Column> columns;
+  for (const std::string& name : names) {
+    const auto set = std::ranges::find(all_sets(), name, &KernelSet::name);
+    RIDGELINE_CHECK(set != all_sets().end(), "kernel_sets.yaml has what engines.yaml names");
+    for (const Column& column : set->columns) {
+      const auto known = std::ranges::find(columns, column.name, &Column::name);
+      if (known == columns.end()) {
+        columns.push_back(column);
+      } else {
+        *known = completed(column, *known);
       }
     }
-    RIDGELINE_CHECK(false, "engines.yaml is embedded");
-  }();
-  return kEngines;
+  }
+  return columns;
+}
+
+std::vector<std::string> kernels_for(const EngineKernels& engine, std::string_view family) {
+  std::vector<std::string> names = engine.kernels;
+  for (const FamilyKernels& kernels : engine.by_family) {
+    if (std::ranges::find(kernels.families, family) != kernels.families.end()) {
+      names.insert(names.end(), kernels.kernels.begin(), kernels.kernels.end());
+    }
+  }
+  return names;
 }
 
 }  // namespace
@@ -230,11 +247,6 @@ core::Result<std::vector<EngineKernels>> read_engine_kernels(std::string_view te
       engines.push_back(read_engine(node, fmt::format("engines[{}]", engines.size()), errors));
     }
   }
-  const std::vector<Column> columns =
-      root.node("columns") == nullptr ? std::vector<Column>() : read_columns(root, errors);
-  for (EngineKernels& kernels : engines) {
-    kernels.columns = chosen_sets(columns, kernels.sets);
-  }
   root.finish();
   if (!errors.empty()) {
     return core::fail(std::move(errors));
@@ -242,8 +254,39 @@ core::Result<std::vector<EngineKernels>> read_engine_kernels(std::string_view te
   return engines;
 }
 
-core::Result<Constants> with_kernels(const Constants& base, const EngineKernels& kernels) {
-  Constants constants = overlay(base, kernels.columns);
+core::Result<std::vector<KernelSet>> read_kernel_sets(std::string_view text,
+                                                      const std::string& file) {
+  const auto document = document::parse_yaml(text, file);
+  if (!document) {
+    return core::fail(document.error());
+  }
+  core::Errors errors;
+  document::ObjectReader root(*document, "", errors);
+  std::vector<KernelSet> sets;
+  const document::Node* list = root.node("kernels");
+  if (list == nullptr || !list->is_list()) {
+    root.problem("kernels", "missing, expected a list of kernels");
+  } else {
+    for (const document::Node& node : list->items()) {
+      document::ObjectReader reader(node, fmt::format("kernels[{}]", sets.size()), errors);
+      KernelSet set;
+      set.name = reader.required_string("name");
+      set.columns = read_columns(reader, errors);
+      reader.finish();
+      sets.push_back(std::move(set));
+    }
+  }
+  root.finish();
+  if (!errors.empty()) {
+    return core::fail(std::move(errors));
+  }
+  return sets;
+}
+
+core::Result<Constants> with_kernels(const Constants& base,
+                                     const EngineKernels& kernels,
+                                     std::vector<Column> columns) {
+  Constants constants = overlay(base, std::move(columns));
   for (Column& column : constants.columns) {
     if (kernels.best_8bit_tiles && column.gemm_8bit && column.gemm_8bit->tiles_by_rows) {
       column.gemm_8bit = column.gemm_16bit;
@@ -274,18 +317,24 @@ const EngineKernels* kernels_of(std::string_view engine) {
   return found;
 }
 
-const Constants& constants_of_engine(std::string_view engine) {
-  static const std::map<std::string, Constants, std::less<>> kConstants = [] {
-    std::map<std::string, Constants, std::less<>> all;
-    for (const EngineKernels& kernels : all_engines()) {
-      auto constants = with_kernels(builtin_constants(), kernels);
-      RIDGELINE_CHECK(constants.has_value(), core::to_string(constants.error().front()));
-      all.emplace(kernels.name, std::move(*constants));
-    }
-    return all;
-  }();
+const Constants& constants_of_engine(std::string_view engine, std::string_view family) {
   const EngineKernels* const kernels = kernels_of(engine);
-  return kernels == nullptr ? builtin_constants() : kConstants.find(kernels->name)->second;
+  if (kernels == nullptr) {
+    return builtin_constants();
+  }
+  static std::mutex mutex;
+  static std::map<std::vector<std::string>, Constants> made;
+  std::vector<std::string> key = kernels_for(*kernels, family);
+  const std::vector<std::string> names = key;
+  key.push_back(kernels->name);
+  const std::lock_guard lock(mutex);
+  auto found = made.find(key);
+  if (found == made.end()) {
+    auto constants = with_kernels(builtin_constants(), *kernels, columns_of(names));
+    RIDGELINE_CHECK(constants.has_value(), core::to_string(constants.error().front()));
+    found = made.emplace(std::move(key), std::move(*constants)).first;
+  }
+  return found->second;
 }
 
 bool takes_deep_gemm(std::string_view engine) {

@@ -14,6 +14,12 @@
 /// Engines whose kernels differ from vLLM's, which the tables measure (data/latency/engines.yaml).
 namespace ridgeline::latency::kernel {
 
+/// Kernels of networks whose classes the engine's own rules name.
+struct FamilyKernels {
+  std::vector<std::string> families;  ///< model_type of their config.json.
+  std::vector<std::string> kernels;   ///< As EngineKernels::kernels, after these.
+};
+
 /// What an engine's servers do otherwise.
 struct EngineKernels {
   std::string name;  ///< As Execution::engine says it.
@@ -31,26 +37,37 @@ struct EngineKernels {
   bool takes_deep_gemm = false;    ///< For dense FP8 in blocks, where nothing else is said.
   bool fuses_all_reduce = false;   ///< Its all-reduce computes the norm after it.
   std::vector<ModelSetting> step;  ///< As ModelOptions::settings.
-  /// Sets of `columns` that it takes; absent: all.
-  std::optional<std::vector<std::string>> sets = std::nullopt;
-  std::vector<Column> columns;  ///< Sets that its own kernels were measured for.
+  /// Measured kernels that it takes in place of kernel.yaml's, by their names in
+  /// kernel_sets.yaml; a later one comes before an earlier one.
+  std::vector<std::string> kernels;
+  std::vector<FamilyKernels> by_family;
+};
+
+/// What each kernel source of the tables was fitted to (data/latency/kernel_sets.yaml).
+struct KernelSet {
+  std::string name;
+  std::vector<Column> columns;
 };
 
 /// Reads such a file; `file` names it in errors.
 [[nodiscard]] core::Result<std::vector<EngineKernels>> read_engine_kernels(std::string_view text,
                                                                            const std::string& file);
+[[nodiscard]] core::Result<std::vector<KernelSet>> read_kernel_sets(std::string_view text,
+                                                                    const std::string& file);
 
 /// What that engine does otherwise: of vLLM's versions ("vllm@0.18.1") the last not above it;
 /// nullptr where nothing is said of it.
 [[nodiscard]] const EngineKernels* kernels_of(std::string_view engine);
-/// The compiled-in constants as the engine of that name has them: builtin_constants() where none is
-/// said to differ.
-[[nodiscard]] const Constants& constants_of_engine(std::string_view engine);
+/// The compiled-in constants as the engine of that name has them for networks of that family:
+/// builtin_constants() where none is said to differ.
+[[nodiscard]] const Constants& constants_of_engine(std::string_view engine,
+                                                   std::string_view family = {});
 [[nodiscard]] bool takes_deep_gemm(std::string_view engine);
 [[nodiscard]] bool fuses_all_reduce(std::string_view engine);
 
-/// `base` as those kernels have it.
+/// `base` as those kernels have it, with the columns of their sets before its own.
 [[nodiscard]] core::Result<Constants> with_kernels(const Constants& base,
-                                                   const EngineKernels& kernels);
+                                                   const EngineKernels& kernels,
+                                                   std::vector<Column> columns = {});
 
 }  // namespace ridgeline::latency::kernel

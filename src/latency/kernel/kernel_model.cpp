@@ -564,7 +564,7 @@ core::Result<std::unique_ptr<StepTimeModel>> make_kernel_model(const ModelInputs
 
 core::Result<std::unique_ptr<StepTimeModel>> make_kernel_model(const ModelInputs& inputs) {
   const std::string& file = inputs.options.constants;
-  const Constants& own = constants_of_engine(inputs.execution.engine);
+  const Constants& own = constants_of_engine(inputs.execution.engine, inputs.network.family);
   if (file.empty()) {
     return make_kernel_model(inputs, own);
   }

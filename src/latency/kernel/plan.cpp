@@ -27,6 +27,7 @@
 #include "latency/kernel/gemm.hpp"
 #include "latency/kernel/indexer.hpp"
 #include "latency/kernel/latent_attention.hpp"
+#include "latency/kernel/launches.hpp"
 #include "latency/kernel/prefill_attention.hpp"
 #include "latency/kernel/quantised_rows.hpp"
 #include "latency/kernel/recurrence.hpp"
@@ -75,7 +76,7 @@ class Planner {
       std::visit([&](const auto& shape) { add(op, shape); }, op.shape);
     }
     plan_.host_launches =
-        plan_.host_launches + calibration_.step.host_layer * real(network_.num_layers());
+        plan_.host_launches + calibration_.step.host_launch * real(launches(operators, gpu_));
     return std::move(plan_);
   }
 
@@ -261,9 +262,6 @@ class Planner {
     const bool is_fused =
         choice_.fuse_allreduce_rms.value_or(false) &&
         (has_limit ? has_norm(op, shape) : calibration_.all_reduce_fused.has_value());
-    if (is_fused && has_limit) {
-      plan_.host_launches = plan_.host_launches + calibration_.step.host_exchange * real(op.calls);
-    }
     const bool by_symm_mem =
         choice_.symm_mem_all_reduce && symm_mem_limits(shape.ranks, gpu_).has_value();
     const auto& fused = is_fused && calibration_.all_reduce_fused ? *calibration_.all_reduce_fused
@@ -379,7 +377,6 @@ class Planner {
   }
 
   void add(const model::Operator& op, const model::LatentAttention& shape) {
-    plan_.host_launches = plan_.host_launches + calibration_.step.host_latent * real(op.calls);
     add_cached_attention(op,
                          shape,
                          calibration_.decode_attention,
@@ -414,7 +411,6 @@ class Planner {
 
   void add(const model::Operator& op, const model::Recurrence& shape) {
     const core::Seconds beside = calibration_.step.recurrence;
-    plan_.host_launches = plan_.host_launches + calibration_.step.host_recurrence * real(op.calls);
     AttentionOperator& added = push_mixer(op, delayed(recurrence_line(shape, gpu_), beside));
     added.decode_source = kRecurrenceSource;
     added.prefill_source = kRecurrenceSource;

@@ -29,18 +29,12 @@ struct Setting {
 };
 
 constexpr auto kSettings = std::to_array<Setting>({
-    {"host_layer_us",
-     [](Constants& all, double us) { all.step.host_layer = core::microseconds(us); }},
-    {"host_exchange_us",
-     [](Constants& all, double us) { all.step.host_exchange = core::microseconds(us); }},
+    {"host_launch_us",
+     [](Constants& all, double us) { all.step.host_launch = core::microseconds(us); }},
     {"host_experts_us",
      [](Constants& all, double us) { all.step.host_experts = core::microseconds(us); }},
-    {"host_latent_us",
-     [](Constants& all, double us) { all.step.host_latent = core::microseconds(us); }},
     {"host_pieces_us",
      [](Constants& all, double us) { all.step.host_pieces = core::microseconds(us); }},
-    {"host_recurrence_us",
-     [](Constants& all, double us) { all.step.host_recurrence = core::microseconds(us); }},
     {"indexer_us", [](Constants& all, double us) { all.step.indexer = core::microseconds(us); }},
     {"recurrence_us",
      [](Constants& all, double us) { all.step.recurrence = core::microseconds(us); }},

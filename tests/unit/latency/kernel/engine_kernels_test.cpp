@@ -24,11 +24,15 @@ engines:
     fused_quantisation: [gemm_8bit_block]
     overlapped_us: {hopper: 2}
     uneven_experts: 2
-    step: {host_layer_us: 7}
-columns:
-  - name: h200
-    architecture: hopper
-    decode_attention: {floor_us: 1.5, fixed_us: 3, kv_head_wave_us: 0, bandwidth_efficiency: 0.5}
+    step: {host_launch_us: 7}
+)";
+constexpr std::string_view kSets = R"(
+kernels:
+  - name: own/attention
+    columns:
+      - name: h200
+        architecture: hopper
+        decode_attention: {floor_us: 1.5, fixed_us: 3, kv_head_wave_us: 0, bandwidth_efficiency: 0.5}
 )";
 
 const Column& column_of(const Constants& constants, std::string_view name) {
@@ -38,7 +42,9 @@ const Column& column_of(const Constants& constants, std::string_view name) {
 Constants own_constants() {
   const auto engines = read_engine_kernels(kOwn, "own.yaml");
   EXPECT_TRUE(engines.has_value()) << core::to_string(engines.error().front());
-  return with_kernels(builtin_constants(), engines->front()).value();
+  const auto sets = read_kernel_sets(kSets, "sets.yaml");
+  EXPECT_TRUE(sets.has_value()) << core::to_string(sets.error().front());
+  return with_kernels(builtin_constants(), engines->front(), sets->front().columns).value();
 }
 
 std::string problem_of(std::string_view from, std::string_view to) {
@@ -82,7 +88,7 @@ TEST(EngineKernels, ColumnsTilesExpertsAndStepsAreItsOwn) {
   EXPECT_TRUE(column_of(plain, "h200").gemm_8bit->tiles_by_rows.has_value());
   EXPECT_FALSE(column_of(own, "h200").gemm_8bit->tiles_by_rows.has_value());
   EXPECT_EQ(own.step.uneven_experts, 2.0);
-  EXPECT_DOUBLE_EQ(core::as_microseconds(own.step.host_layer), 7.0);
+  EXPECT_DOUBLE_EQ(core::as_microseconds(own.step.host_launch), 7.0);
   EXPECT_EQ(own.step.host_experts, plain.step.host_experts);
 }
 
@@ -123,16 +129,34 @@ TEST(EngineKernels, DeepGemmIsTakenFromTheVersionWhoseTablesNameIt) {
   EXPECT_FALSE(takes_deep_gemm("vllm@0.22"));
   EXPECT_TRUE(takes_deep_gemm("vllm@0.24"));
   EXPECT_TRUE(takes_deep_gemm("vllm@0.27.1"));
-  EXPECT_FALSE(takes_deep_gemm("sglang"));
+  EXPECT_TRUE(takes_deep_gemm("sglang"));
+}
+
+TEST(EngineKernels, ClassesOfNetworksThatTheEngineNamesTakeKernelsOfTheirOwn) {
+  const Column& named = column_of(constants_of_engine("sglang", "deepseek_v3"), "b200");
+  const Column& others = column_of(constants_of_engine("sglang", "minimax_m2"), "b200");
+  EXPECT_NE(named.experts_8bit_block->fixed, others.experts_8bit_block->fixed);
+  EXPECT_EQ(named.experts_nvfp4->fixed, others.experts_nvfp4->fixed);
+  EXPECT_EQ(&constants_of_engine("sglang", "minimax_m2"), &constants_of_engine("sglang", "llama"));
+  // Only GPUs that have TRT-LLM's experts.
+  EXPECT_EQ(
+      column_of(constants_of_engine("sglang", "deepseek_v3"), "h200").experts_8bit_block->fixed,
+      column_of(constants_of_engine("sglang", "llama"), "h200").experts_8bit_block->fixed);
+}
+
+TEST(EngineKernels, SetsAreReadStrictly) {
+  const auto unknown = read_kernel_sets("kernels: [{name: a, columns: [], rows: 1}]", "sets.yaml");
+  ASSERT_FALSE(unknown.has_value());
+  EXPECT_THAT(core::to_string(unknown.error().front()), HasSubstr("rows"));
+  EXPECT_FALSE(read_kernel_sets("columns: []", "sets.yaml").has_value());
 }
 
 TEST(EngineKernels, AFileIsReadStrictly) {
   EXPECT_THAT(problem_of("[gemm_8bit_block]", "[gemm_fp4]"), HasSubstr("expected gemm_8bit"));
   EXPECT_THAT(problem_of("hopper: 2", "hopper: 200"), HasSubstr("overlapped_us.hopper"));
-  EXPECT_THAT(problem_of("uneven_experts: 2", "sets: [experts_fp4]"),
-              HasSubstr("expected experts_8"));
+  EXPECT_THAT(problem_of("uneven_experts: 2", "kernels: [1]"), HasSubstr("list of names"));
   EXPECT_THAT(problem_of("uneven_experts: 2", "uneven_experts: 0.5"), HasSubstr("uneven_experts"));
-  EXPECT_THAT(problem_of("host_layer_us", "host_layers_us"), HasSubstr("did you mean"));
+  EXPECT_THAT(problem_of("host_launch_us", "host_launches_us"), HasSubstr("did you mean"));
   EXPECT_THAT(problem_of("engines:", "motors:"), HasSubstr("engines"));
 }
 

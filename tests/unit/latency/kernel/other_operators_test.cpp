@@ -251,18 +251,20 @@ TEST(Notes, MarkGpusThatNothingWasFittedOn) {
   };
   for (const std::string& name : hardware::catalogue_names()) {
     const hardware::GpuSpec gpu = hardware::find_gpu(name).value();
+    const Constants& constants = builtin_constants();
     const bool fitted =
-        name == "h100" || name == "h200" || name == "a100-80gb" || name == "l40s" || name == "b200";
+        std::ranges::find(constants.columns, name, &Column::name) != constants.columns.end();
     const core::Warnings found = notes(gpu);
     ASSERT_EQ(found.size(), fitted ? 0U : 1U) << name;
     EXPECT_TRUE(fitted || found.front().code ==
                               (gpu.datasheet_only ? "W-datasheet-only" : "W-unmeasured-gpu"))
         << name;
   }
-  EXPECT_THAT(notes(hardware::find_gpu("b300").value()).front().message,
-              testing::HasSubstr("the constants of b200, of the same architecture"));
-  EXPECT_THAT(notes(hardware::find_gpu("rtx-pro-6000").value()).front().message,
-              testing::HasSubstr("constants fitted on other GPUs together"));
+  EXPECT_THAT(notes(hardware::find_gpu("gb200").value()).front().message,
+              testing::HasSubstr("the constants of b200"));
+  // Blackwell without NVLink is a chip of its own.
+  EXPECT_THAT(notes(hardware::find_gpu("rtx-5090").value()).front().message,
+              testing::HasSubstr("the constants of rtx-pro-6000, of the same architecture"));
   hardware::GpuSpec other = hardware::find_gpu("l40s").value();
   other.name = "mine";
   EXPECT_THAT(notes(other).front().message,

@@ -38,11 +38,11 @@ using document::Node;
 constexpr std::int64_t kUpgradeSchemaVersion = 1;
 
 /// What an upgrade is worth is said in these, by their paths in the results of `run` and `explain`.
-struct Figure {
+struct UpgradeFigure {
   std::string_view key;
   std::string_view path;
 };
-constexpr auto kWorthOf = std::to_array<Figure>({
+constexpr auto kWorthOf = std::to_array<UpgradeFigure>({
     {"ttft_p50_ms", "summary.ttft_ms.p50"},
     {"ttft_p99_ms", "summary.ttft_ms.p99"},
     {"tpot_p50_ms", "summary.tpot_ms.p50"},
@@ -194,7 +194,7 @@ class Upgrade {
     const Node tree = result_tree(*result, SeriesIn::kNothing);
     const Node explained = explanation_tree(*resolved);
     MapBuilder figures;
-    for (const Figure& figure : kWorthOf) {
+    for (const UpgradeFigure& figure : kWorthOf) {
       const Node* const of_run = document::at_path(tree, figure.path);
       figures.add(figure.key, of_run != nullptr ? *of_run : node_at(explained, figure.path));
     }
@@ -269,7 +269,7 @@ class Upgrade {
 
   static Node differences(const Node& old, const Node& young) {
     MapBuilder worth;
-    for (const Figure& figure : kWorthOf) {
+    for (const UpgradeFigure& figure : kWorthOf) {
       const Node& before = node_at(old, figure.key);
       const Node& after = node_at(young, figure.key);
       worth.add(figure.key,

@@ -101,8 +101,8 @@ TEST(UncapturedGap, DoesNotMakeQuantisedNetworksSlower) {
       }
       const Served quantised(pair.quantised, on, 4);
       const Served whole(pair.whole, on, 4);
-      EXPECT_LE(quantised.model->predict(mixed.batch()).gpu(),
-                whole.model->predict(mixed.batch()).gpu() * 115 / 100)
+      EXPECT_LE(quantised.model->predict(mixed.batch()).gpu().to_milliseconds(),
+                whole.model->predict(mixed.batch()).gpu().to_milliseconds() * 1.15)
           << pair.quantised << " on " << on;
     }
   }

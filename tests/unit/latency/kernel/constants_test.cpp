@@ -56,7 +56,10 @@ TEST(KernelConstants, TheBuiltinSetHasTheSameGpusAndBlackwell) {
   for (const Column& column : builtin_constants().columns) {
     names.push_back(column.name);
   }
-  EXPECT_THAT(names, testing::ElementsAre("h100", "h200", "a100-80gb", "l40s", "b200", "generic"));
+  EXPECT_THAT(
+      names,
+      testing::ElementsAre(
+          "h100", "h200", "a100-80gb", "l40s", "b200", "b300", "gb300", "rtx-pro-6000", "generic"));
 }
 
 TEST(KernelConstants, MistakesAreNamed) {

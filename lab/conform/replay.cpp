@@ -536,10 +536,10 @@ std::vector<Record> Replay::run() {
     if (!record.empty()) {
       records.push_back(std::move(record));
     }
-    const bool is_over =
-        step >= last_input_ && (extras_ == nullptr || probe_.waiting() == extras_->asleep());
+    const bool only_sessions_wait =
+        extras_ != nullptr && step >= last_input_ && probe_.waiting() == extras_->asleep();
     if (arrived_ == recording_.entries.size() && in_flight_.empty() && probe_.running().empty() &&
-        (probe_.waiting().empty() || is_over) && loads_.empty() && sends_.empty()) {
+        (probe_.waiting().empty() || only_sessions_wait) && loads_.empty() && sends_.empty()) {
       break;
     }
   }

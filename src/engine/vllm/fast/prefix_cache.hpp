@@ -20,7 +20,7 @@ using domain::Chain;
 /// The block pool and prefix cache of the fast twin, by extents: rows of consecutive blocks that
 /// one request computed. Its counts, hits and evictions are exactly those of vllm::plain::KvCache,
 /// and its cost follows the number of extents, not of blocks. docs/internals/speed.md says why that
-/// is possible; docs/internals/engine.md explains the terms.
+/// is possible; docs/internals/fast-engine.md explains the terms.
 class PrefixCache {
  public:
   using ChainIndex = std::uint32_t;

@@ -47,7 +47,7 @@ struct Extras {
 
 /// The scheduler of the fast twin: the decisions of vllm::plain::Scheduler for first come, first
 /// served, at a cost that follows the changes of the batch and not its size.
-/// docs/internals/speed.md says why that is exact; docs/internals/engine.md explains the
+/// docs/internals/speed.md says why that is exact; docs/internals/fast-engine.md explains the
 /// terms.
 class Scheduler final : private PrefixCache::Keyed {
  public:

@@ -237,10 +237,10 @@ std::optional<Difference> compare_server(const std::vector<RunRow>& rows,
     const double whole = first + server.other_token.to_milliseconds() *
                                      static_cast<double>(row.record.output.value_or(1) - 1);
     ++all;
-    near += std::abs(*row.record.ttft_ms - first) <= kServerNear &&
-                    std::abs(*row.record.latency_ms - whole) <= kServerNear
-                ? 1
-                : 0;
+    if (std::abs(*row.record.ttft_ms - first) <= kServerNear &&
+        std::abs(*row.record.latency_ms - whole) <= kServerNear) {
+      ++near;
+    }
   }
   return 2 * near > all ? std::nullopt
                         : std::optional(Difference{.where = "server",

@@ -21,24 +21,24 @@ namespace ridgeline::conform {
 /// A recorded workload, free of any version.
 struct Recording {
   struct Entry {
-    std::string name;
+    std::string name = {};
     std::int64_t arrive_step = 0;
-    std::optional<std::int64_t> abort_step;
-    core::Tokens remote_tokens;
+    std::optional<std::int64_t> abort_step = {};
+    core::Tokens remote_tokens = {};
     /// The KV of those tokens takes so many iterations to arrive; none: it is there at once.
-    std::optional<std::int64_t> remote_steps;
+    std::optional<std::int64_t> remote_steps = {};
     std::int64_t remote_unknown =
         0;  ///< So many times the connector cannot say whether there is KV.
-    std::optional<std::int64_t> remote_fail;  ///< From this block on it does not come.
-    std::int64_t send_steps = 0;              ///< Its blocks are read so long after its end.
-    domain::Request request;
-    std::vector<engine::Image> images;
+    std::optional<std::int64_t> remote_fail = {};  ///< From this block on it does not come.
+    std::int64_t send_steps = 0;                   ///< Its blocks are read so long after its end.
+    domain::Request request = {};
+    std::vector<engine::Image> images = {};
     /// What comes of a streaming session later; the last one, without a prompt, closes it.
     struct Input {
       std::int64_t step = 0;
       std::optional<domain::Request> request = {};
     };
-    std::vector<Input> inputs;
+    std::vector<Input> inputs = {};
   };
   /// What the server is asked to do before an iteration.
   struct Action {

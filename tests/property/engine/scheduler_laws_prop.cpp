@@ -113,7 +113,9 @@ std::vector<engine::Image> random_images(std::int64_t prompt) {
   for (std::int64_t at = *inRange<std::int64_t>(0, 6); at < prompt;) {
     const std::int64_t tokens = std::min(*inRange<std::int64_t>(1, 9), prompt - at);
     images.push_back(
-        {.offset = at, .tokens = tokens, .content = *inRange<std::uint64_t>(0, 3) * 8 + tokens});
+        {.offset = at,
+         .tokens = tokens,
+         .content = *inRange<std::uint64_t>(0, 3) * 8 + static_cast<std::uint64_t>(tokens)});
     at += tokens + *inRange<std::int64_t>(0, 6);
   }
   return images;

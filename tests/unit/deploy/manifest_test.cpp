@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string scenario_of(const std::string& text, const LaunchChoice& choice = {}) {
+std::string manifest_scenario(const std::string& text, const LaunchChoice& choice = {}) {
   const auto read = scenario_in(text, "x.yaml", choice);
   if (!read) {
     return core::to_string(read.error().front());
@@ -35,80 +35,82 @@ const std::string kDeployment =
     "        resources: {limits: {nvidia.com/gpu: '2'}}\n";
 
 TEST(Manifest, TheServersContainerOfADeploymentIsRead) {
-  EXPECT_EQ(scenario_of("apiVersion: v1\nkind: Service\n---\n" + kDeployment),
+  EXPECT_EQ(manifest_scenario("apiVersion: v1\nkind: Service\n---\n" + kDeployment),
             "{model: a/b, engine: {tensor_parallel_size: 2}, cluster: {instances: 2}}");
   EXPECT_EQ(read_as(kDeployment), "Kubernetes Deployment: 2 servers: 2 vllm TP2");
-  EXPECT_THAT(scenario_of("apiVersion: v1\nkind: Service\n"), HasSubstr("says nothing"));
+  EXPECT_THAT(manifest_scenario("apiVersion: v1\nkind: Service\n"), HasSubstr("says nothing"));
 }
 
 TEST(Manifest, VariablesOfTheClusterAreNamed) {
-  EXPECT_THAT(scenario_of("apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - command: [vllm, "
-                          "serve, a/b, --max-model-len, $(LEN)]\n"),
-              HasSubstr("LEN"));
+  EXPECT_THAT(
+      manifest_scenario("apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - command: [vllm, "
+                        "serve, a/b, --max-model-len, $(LEN)]\n"),
+      HasSubstr("LEN"));
 }
 
 TEST(Manifest, AShellInAContainerIsReadAsAScript) {
-  EXPECT_EQ(
-      scenario_of("apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\nspec:\n"
-                  "  leaderWorkerTemplate:\n    size: 2\n    leaderTemplate:\n      spec:\n"
-                  "        containers:\n        - command: [sh, -c, 'ray start; vllm serve a/b "
-                  "-tp 8 -pp $(LWS_GROUP_SIZE)']\n          resources: {limits: "
-                  "{nvidia.com/gpu: 8}}\n"),
-      "{model: a/b, engine: {tensor_parallel_size: 8, pipeline_parallel_size: 2}}");
+  EXPECT_EQ(manifest_scenario(
+                "apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\nspec:\n"
+                "  leaderWorkerTemplate:\n    size: 2\n    leaderTemplate:\n      spec:\n"
+                "        containers:\n        - command: [sh, -c, 'ray start; vllm serve a/b "
+                "-tp 8 -pp $(LWS_GROUP_SIZE)']\n          resources: {limits: "
+                "{nvidia.com/gpu: 8}}\n"),
+            "{model: a/b, engine: {tensor_parallel_size: 8, pipeline_parallel_size: 2}}");
 }
 
 TEST(Manifest, AControllerWritesFlagsOfItsOwnMembers) {
   EXPECT_EQ(
-      scenario_of("apiVersion: serving.kserve.io/v1alpha2\nkind: LLMInferenceService\nspec:\n"
-                  "  model: {uri: hf://a/b}\n  replicas: 2\n  parallelism: {tensor: 2}\n"
-                  "  router: {scheduler: {}}\n"),
+      manifest_scenario("apiVersion: serving.kserve.io/v1alpha2\nkind: LLMInferenceService\nspec:\n"
+                        "  model: {uri: hf://a/b}\n  replicas: 2\n  parallelism: {tensor: 2}\n"
+                        "  router: {scheduler: {}}\n"),
       "{model: a/b, engine: {tensor_parallel_size: 2}, cluster: {instances: 2, router: {name: "
       "llm-d}}}");
-  EXPECT_EQ(
-      scenario_of("servingEngineSpec:\n  modelSpec:\n  - modelURL: a/b\n    replicaCount: 2\n"
-                  "    vllmConfig: {maxModelLen: 4096, enablePrefixCaching: false, extraArgs: "
-                  "[--max-model-len, '8192']}\n"),
-      "{model: a/b, engine: {enable_prefix_caching: false, max_model_len: 8192}, cluster: "
-      "{instances: 2}}");
+  EXPECT_EQ(manifest_scenario(
+                "servingEngineSpec:\n  modelSpec:\n  - modelURL: a/b\n    replicaCount: 2\n"
+                "    vllmConfig: {maxModelLen: 4096, enablePrefixCaching: false, extraArgs: "
+                "[--max-model-len, '8192']}\n"),
+            "{model: a/b, engine: {enable_prefix_caching: false, max_model_len: 8192}, cluster: "
+            "{instances: 2}}");
 }
 
 TEST(Manifest, RolesAreRead) {
-  EXPECT_EQ(scenario_of(
+  EXPECT_EQ(manifest_scenario(
                 "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\nspec:\n"
                 "  services:\n    Frontend: {componentType: frontend}\n"
                 "    A:\n      subComponentType: prefill\n      replicas: 3\n      extraPodSpec: "
                 "{mainContainer: &c {command: [python3, -m, dynamo.vllm], args: [--model, a/b]}}\n"
                 "    B:\n      extraPodSpec: {mainContainer: {<<: *c}}\n"),
             "{model: a/b, cluster: {instances: 4, disaggregation: {prefill_instances: 3}}}");
-  EXPECT_THAT(scenario_of("backend: {type: sglang, sglang_config: {prefill: {tp-size: 4}, decode: "
-                          "{tp-size: 8}}}\nmodel: {path: a/b}\nresources: {gpus_per_node: 4, "
-                          "prefill_nodes: 2, prefill_workers: 2, decode_nodes: 2, decode_workers: "
-                          "1}\n"),
-              HasSubstr("{name: prefill, tensor_parallel_size: 4, instances: 2}"));
+  EXPECT_THAT(
+      manifest_scenario("backend: {type: sglang, sglang_config: {prefill: {tp-size: 4}, decode: "
+                        "{tp-size: 8}}}\nmodel: {path: a/b}\nresources: {gpus_per_node: 4, "
+                        "prefill_nodes: 2, prefill_workers: 2, decode_nodes: 2, decode_workers: "
+                        "1}\n"),
+      HasSubstr("{name: prefill, tensor_parallel_size: 4, instances: 2}"));
 }
 
 TEST(Manifest, TemplatesAndTemplatesOfServicesAreRefused) {
-  EXPECT_THAT(scenario_of("apiVersion: v1\n{{- if .Values.x }}\nkind: Pod\n{{- end }}\n"),
+  EXPECT_THAT(manifest_scenario("apiVersion: v1\n{{- if .Values.x }}\nkind: Pod\n{{- end }}\n"),
               HasSubstr("helm template"));
-  EXPECT_THAT(
-      scenario_of("apiVersion: serving.kserve.io/v1alpha1\nkind: LLMInferenceServiceConfig\n"),
-      HasSubstr("give the LLMInferenceService"));
+  EXPECT_THAT(manifest_scenario(
+                  "apiVersion: serving.kserve.io/v1alpha1\nkind: LLMInferenceServiceConfig\n"),
+              HasSubstr("give the LLMInferenceService"));
 }
 
 TEST(Manifest, TwoThatHandOnKvWithoutARoleAreRefused) {
   const std::string one =
       "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - command: [vllm, serve, a/b, "
       "--kv-transfer-config, '{\"kv_connector\": \"NixlConnector\", \"kv_role\": \"kv_both\"}']\n";
-  EXPECT_THAT(scenario_of(one + "---\n" + one), HasSubstr("NixlConnector kv_both"));
-  EXPECT_EQ(scenario_of(one), "{model: a/b}");
+  EXPECT_THAT(manifest_scenario(one + "---\n" + one), HasSubstr("NixlConnector kv_both"));
+  EXPECT_EQ(manifest_scenario(one), "{model: a/b}");
 }
 
 TEST(Manifest, ScriptsOfOtherSchedulersAreRead) {
-  EXPECT_EQ(scenario_of("type: service\ncommands:\n- vllm serve a/b --tensor-parallel-size "
-                        "$DSTACK_GPUS_NUM\nresources: {gpu: H100:8}\nreplicas: 2..4\n"),
+  EXPECT_EQ(manifest_scenario("type: service\ncommands:\n- vllm serve a/b --tensor-parallel-size "
+                              "$DSTACK_GPUS_NUM\nresources: {gpu: H100:8}\nreplicas: 2..4\n"),
             "{model: a/b, engine: {tensor_parallel_size: 8}, cluster: {instances: 2}}");
-  EXPECT_EQ(scenario_of("resources: {accelerators: H100:2}\nrun: |\n  vllm serve a/b -tp "
-                        "$SKYPILOT_NUM_GPUS_PER_NODE\n"),
+  EXPECT_EQ(manifest_scenario("resources: {accelerators: H100:2}\nrun: |\n  vllm serve a/b -tp "
+                              "$SKYPILOT_NUM_GPUS_PER_NODE\n"),
             "{model: a/b, engine: {tensor_parallel_size: 2}}");
 }
 

@@ -12,7 +12,7 @@
 namespace ridgeline::conform {
 namespace {
 
-document::Node parsed(const std::string& text) {
+document::Node case_node(const std::string& text) {
   return *document::parse_json(text, "case.json");
 }
 Tolerance within_one(std::string_view) {
@@ -20,13 +20,14 @@ Tolerance within_one(std::string_view) {
 }
 
 TEST(NodeCompare, WantsEveryRecordedKeyAndToleratesNumbers) {
-  const auto recorded = parsed(R"({"a": 1, "b": [1, {"c": "x"}]})");
+  const auto recorded = case_node(R"({"a": 1, "b": [1, {"c": "x"}]})");
   EXPECT_FALSE(first_difference(
-      recorded, parsed(R"({"a": 2, "b": [0.5, {"c": "x"}], "more": 1})"), "", within_one));
-  EXPECT_EQ(first_difference(recorded, parsed(R"({"a": 2, "b": [1, {"c": "y"}]})"), "", within_one)
-                ->where,
-            "b[1].c");
-  EXPECT_EQ(first_difference(recorded, parsed(R"({"b": []})"), "", within_one)->where, "a");
+      recorded, case_node(R"({"a": 2, "b": [0.5, {"c": "x"}], "more": 1})"), "", within_one));
+  EXPECT_EQ(
+      first_difference(recorded, case_node(R"({"a": 2, "b": [1, {"c": "y"}]})"), "", within_one)
+          ->where,
+      "b[1].c");
+  EXPECT_EQ(first_difference(recorded, case_node(R"({"b": []})"), "", within_one)->where, "a");
 }
 
 /// One trace of two turns from its start.
@@ -71,23 +72,23 @@ std::string schedule(const std::string& second_time, const std::string& more = "
 }
 
 TEST(Agentx, ReplaysAScheduleAndFindsWhereItDiffers) {
-  const auto equal = conform_agentx(parsed(schedule("2100.0")), "x.json");
+  const auto equal = conform_agentx(case_node(schedule("2100.0")), "x.json");
   ASSERT_TRUE(equal);
   EXPECT_FALSE(equal->front().difference)
       << equal->front().difference->where << equal->front().difference->ours;
-  const auto late = conform_agentx(parsed(schedule("2101.0")), "x.json");
+  const auto late = conform_agentx(case_node(schedule("2101.0")), "x.json");
   EXPECT_EQ(late->front().difference->where, "request 1: t_ms");
 }
 
 TEST(Agentx, ComputesARowAndFindsWhereItDiffers) {
   const auto row = [](const std::string& expected) {
     return conform_agentx(
-        parsed(R"({"case": "m", "title": "t", "kind": "aggregate", "source": "made by hand",
+        case_node(R"({"case": "m", "title": "t", "kind": "aggregate", "source": "made by hand",
         "input": {"environment": {"TP": "2"}, "profile_export_jsonl": [
         {"metadata": {"request_start_ns": 0, "request_end_ns": 1000000000}, "metrics": {
         "input_sequence_length": {"value": 100, "unit": "tokens"}}}], "profile_export_aiperf": {}},
         "expected": )" +
-               expected + "}"),
+                  expected + "}"),
         "m.json");
   };
   EXPECT_FALSE(row(R"({"tp": 2, "request_metrics": {"throughput": {"per_gpu":
@@ -99,8 +100,8 @@ TEST(Agentx, ComputesARowAndFindsWhereItDiffers) {
 }
 
 TEST(Agentx, RefusesKeysThatItDoesNotRead) {
-  EXPECT_TRUE(is_agentx(parsed(schedule("2100.0"))));
-  EXPECT_FALSE(conform_agentx(parsed(schedule("2100.0", R"("colour": 1, )")), "x.json"));
+  EXPECT_TRUE(is_agentx(case_node(schedule("2100.0"))));
+  EXPECT_FALSE(conform_agentx(case_node(schedule("2100.0", R"("colour": 1, )")), "x.json"));
 }
 
 }  // namespace

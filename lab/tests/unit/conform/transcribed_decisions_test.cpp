@@ -313,9 +313,11 @@ std::string decision_line(const Record& record) {
   return line;
 }
 
-std::vector<std::string> decisions_of(const Recording& recording, engine::SchedulerProbe& probe) {
+std::vector<std::string> decisions_of(const Recording& recording,
+                                      const engine::Profile& profile,
+                                      engine::SchedulerProbe& probe) {
   std::vector<std::string> lines;
-  for (const Record& record : Replay(recording, probe, {}).run()) {
+  for (const Record& record : Replay(recording, profile, probe, {}).run()) {
     lines.push_back(decision_line(record));
   }
   return lines;
@@ -329,9 +331,9 @@ TEST(TranscribedDecisions, BothTwinsDecideAsVllmDid) {
       const auto profile = engine::find_profile(version);
       ASSERT_TRUE(profile.has_value()) << core::to_string(profile.error().front());
       const auto plain = engine::make_reference_probe(options_for(recording, *profile));
-      EXPECT_EQ(decisions_of(recording, *plain), given.decisions);
+      EXPECT_EQ(decisions_of(recording, *profile, *plain), given.decisions);
       const auto fast = engine::make_fast_probe(options_for(recording, *profile));
-      EXPECT_EQ(decisions_of(recording, *fast), given.decisions);
+      EXPECT_EQ(decisions_of(recording, *profile, *fast), given.decisions);
     }
   }
 }

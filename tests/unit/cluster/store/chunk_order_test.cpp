@@ -21,7 +21,7 @@ bool any(BlockKey /*key*/) {
 TEST(ChunkOrder, WhatWasTouchedOrBecameIdleLastStays) {
   const auto order = make_chunk_order({}, 4);
   ChunkUses uses;
-  for (const BlockKey key : {1, 2, 3}) {
+  for (const BlockKey key : {1U, 2U, 3U}) {
     order->insert(key, uses);
     order->set_idle(key, true);
   }
@@ -35,7 +35,7 @@ TEST(ChunkOrder, WhatWasTouchedOrBecameIdleLastStays) {
 TEST(ChunkOrder, AdaptiveKeepsWhatWasUsedAgain) {
   const auto order = make_chunk_order({.is_adaptive = true}, 4);
   ChunkUses uses;
-  for (const BlockKey key : {1, 2}) {
+  for (const BlockKey key : {1U, 2U}) {
     order->insert(key, uses);
   }
   order->touch(Keys{1}, any);

@@ -12,7 +12,7 @@
 namespace ridgeline::evidence::validate {
 namespace {
 
-StepTruth read(const std::string& text) {
+StepTruth steps_in(const std::string& text) {
   const std::string path =
       ::testing::TempDir() + ::testing::UnitTest::GetInstance()->current_test_info()->name();
   std::ofstream(path) << text;
@@ -20,7 +20,7 @@ StepTruth read(const std::string& text) {
 }
 
 TEST(StepTruth, OurOwnLog) {
-  const StepTruth truth = read(
+  const StepTruth truth = steps_in(
       R"({"step":0,"steps":1,"num_decodes":2,"decode_context":300,"prefills":[[16,64]],"busy_us":900})"
       "\n"
       R"({"step":1,"steps":4,"num_decodes":2,"decode_context":300,"prefills":[],"busy_us":4000})");
@@ -34,7 +34,7 @@ TEST(StepTruth, OurOwnLog) {
 }
 
 TEST(StepTruth, IterationDetailsOfVllm) {
-  const StepTruth truth = read(
+  const StepTruth truth = steps_in(
       "INFO 01-20 06:11:13 [core.py:381] Iteration(7): 2 context requests, 101 context tokens, "
       "3 generation requests, 3 generation tokens, iteration elapsed time: 12.50 ms\n"
       "INFO another line\n");
@@ -50,7 +50,7 @@ TEST(StepTruth, IterationDetailsOfVllm) {
 }
 
 TEST(StepTruth, ForwardPassMetrics) {
-  const StepTruth truth = read(
+  const StepTruth truth = steps_in(
       R"({"wall_time":0.02,"scheduled_requests":{"num_prefill_requests":1,"sum_prefill_tokens":256,)"
       R"("sum_prefill_kv_tokens":512,"num_decode_requests":4,"sum_decode_kv_tokens":4000}})"
       "\n"
@@ -67,7 +67,7 @@ TEST(StepTruth, ForwardPassMetrics) {
 }
 
 TEST(StepTruth, DecodeBatchesOfSglang) {
-  const StepTruth truth = read(
+  const StepTruth truth = steps_in(
       "[2026] Prefill batch. #new-seq: 1, #new-token: 512, #cached-token: 0, #running-req: 0\n"
       "[2026] Decode batch. #running-req: 8, #token: 4000, token usage: 0.01, gen throughput "
       "(token/s): 100.0, #queue-req: 0\n"
@@ -81,8 +81,8 @@ TEST(StepTruth, DecodeBatchesOfSglang) {
 }
 
 TEST(StepTruth, OtherFilesHaveNoSteps) {
-  EXPECT_TRUE(read("{\"id\": \"one\"}\nnonsense\n").steps.empty());
-  EXPECT_TRUE(read(R"({"num_decodes":1,"busy_us":0,"decode_context":9})").steps.empty());
+  EXPECT_TRUE(steps_in("{\"id\": \"one\"}\nnonsense\n").steps.empty());
+  EXPECT_TRUE(steps_in(R"({"num_decodes":1,"busy_us":0,"decode_context":9})").steps.empty());
 }
 
 TEST(StepTruth, ABatchHasItsDecodesContextsEvenly) {

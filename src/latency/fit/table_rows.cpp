@@ -356,6 +356,7 @@ core::Result<std::vector<Sample>> read_published_experts(const TableText& table)
   if (!rows) {
     return core::fail(std::move(rows).error());
   }
+  const bool is_sglang = table.file.find("_moe_sglang_") != std::string::npos;
   std::vector<Sample> samples;
   for (std::size_t row = 0; row < rows->lines.size(); ++row) {
     const auto weights =
@@ -368,16 +369,17 @@ core::Result<std::vector<Sample>> read_published_experts(const TableText& table)
     const std::int64_t chosen = rows->count(5, row);
     const std::int64_t width = rows->count(4, row);
     samples.push_back(
-        {.call = ExpertCall{.shape = {.experts = experts,
-                                      .experts_on_rank = experts / groups,
-                                      .experts_per_token = chosen,
-                                      .hidden = rows->count(3, row),
-                                      .width = width / rows->count(7, row),
-                                      .weights = *weights,
-                                      .matrices = matrices_of(experts, chosen, width)},
-                            .tokens = rows->count(2, row),
-                            .tensor_parallel = rows->count(7, row),
-                            .is_weight_only = is_weight_only(rows->words[0][row])},
+        {.call =
+             ExpertCall{.shape = {.experts = experts,
+                                  .experts_on_rank = experts / groups,
+                                  .experts_per_token = chosen,
+                                  .hidden = rows->count(3, row),
+                                  .width = width / rows->count(7, row),
+                                  .weights = *weights,
+                                  .matrices = is_sglang ? matrices_of(experts, chosen, width) : 3},
+                        .tokens = rows->count(2, row),
+                        .tensor_parallel = rows->count(7, row),
+                        .is_weight_only = is_weight_only(rows->words[0][row])},
          .time = core::Seconds(rows->numbers[9][row] * kSecondsPerMillisecond)});
   }
   return samples;

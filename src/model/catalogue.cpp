@@ -115,6 +115,16 @@ std::vector<std::string> catalogue_names_with(std::string_view text) {
       names.emplace_back(file.name.substr(0, file.name.rfind('.')));
     }
   }
+  // What is laid over one of them has its text, too.
+  const std::vector<std::string> bases = names;
+  for (const document::EmbeddedFile& file : catalogue_files()) {
+    const bool is_over = std::ranges::any_of(bases, [&](const std::string& base) {
+      return file.text.find(fmt::format(R"("{}": "{}")", kBaseKey, base)) != std::string_view::npos;
+    });
+    if (is_over) {
+      names.emplace_back(file.name.substr(0, file.name.rfind('.')));
+    }
+  }
   std::ranges::sort(names);
   return names;
 }

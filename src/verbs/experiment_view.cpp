@@ -92,21 +92,21 @@ std::string read_text(const Node& tree, const report::TextStyle& style) {
   std::size_t all = 0;
   std::vector<std::pair<std::string, std::size_t>> read;
   std::vector<std::pair<std::string, std::size_t>> assumed;
-  const auto count = [](auto& lines, const Node& list) {
-    for (const Node& item : list.items()) {
-      auto known =
-          std::ranges::find(lines, item.as_string(), [](const auto& it) { return it.first; });
+  const auto count = [](auto& lines, const std::vector<const Node*>& list) {
+    for (const Node* item : list) {
+      const std::string line = item->is_string() ? item->as_string() : "";
+      auto known = std::ranges::find(lines, line, [](const auto& it) { return it.first; });
       if (known == lines.end()) {
-        known = lines.emplace(known, item.as_string(), 0);
+        known = lines.emplace(known, line, 0);
       }
       ++known->second;
     }
   };
   for (const Node* record : report::rows_at(tree, "records")) {
-    if (const Node& sources = node_at(*record, "sources"); !sources.items().empty()) {
+    if (const auto sources = report::rows_at(*record, "sources"); !sources.empty()) {
       ++all;
       count(read, sources);
-      count(assumed, node_at(*record, "assumed"));
+      count(assumed, report::rows_at(*record, "assumed"));
     }
   }
   std::string text;

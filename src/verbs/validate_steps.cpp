@@ -204,6 +204,9 @@ std::string step_scores_text(const Node& tree, report::Face face, const report::
 /// The logs among the files; nothing where none is one. Fails where some are and some are not.
 std::optional<core::Result<std::vector<ScoredLog>>> logs_of(const Node& files,
                                                             std::int64_t context) {
+  if (!files.is_list()) {
+    return std::nullopt;
+  }
   std::vector<ScoredLog> logs;
   std::string other;
   for (const Node& file : files.items()) {

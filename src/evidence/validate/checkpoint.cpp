@@ -125,10 +125,12 @@ std::optional<std::string> sibling_of(const std::string& network, WeightKind kin
   if (!spec) {
     return std::nullopt;
   }
+  // Of two formats so wide the last by name: NVFP4, not MXFP4.
   std::optional<std::string> best;
   for (const ModelSpec& other : all_networks()) {
     if (kind_of(other) == kind && same_shape(*spec, other) &&
-        (!best || common_beginning(spec->name, other.name) > common_beginning(spec->name, *best))) {
+        (!best ||
+         common_beginning(spec->name, other.name) >= common_beginning(spec->name, *best))) {
       best = other.name;
     }
   }

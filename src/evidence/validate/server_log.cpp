@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/text.hpp"
 #include "document/document.hpp"
 #include "evidence/validate/result_document.hpp"
 #include "evidence/validate/strict_map.hpp"
@@ -65,6 +66,9 @@ void take_flags(std::string_view text, ServerLog& log) {
   StrictMap given(&*flags, "flags");
   for (const auto& member : flags->members()) {
     std::string value = given.flag(member.key);
+    if (value == "True" || value == "False") {
+      value = core::lower_case(value);
+    }
     if (!value.empty() && scenario::find_option("engine." + member.key) != nullptr) {
       log.flags.emplace_back(member.key, std::move(value));
     }

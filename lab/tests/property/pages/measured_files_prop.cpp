@@ -104,7 +104,7 @@ constexpr auto kSamples = std::to_array<Sample>(
 "vllm_config": {"tensor_parallelism": 1, "max_num_seqs": 64}, "workload_config":
 {"rate_type": "constant", "max_requests": 20, "data": {"prefix_tokens": 16, "prompt_tokens": 100,
 "prompt_tokens_stdev": 9, "output_tokens": 10}}, "total_kv_blocks": 900,
-"qps_sweeps": [{"qps": 2, "ttft_mean_ms": 20, "itl_mean_ms": 9, "e2e_p90_ms": 300}]})"}});
+"qps_sweeps": [{"qps": 2, "ttft_mean_ms": 20, "itl_mean_ms": 9, "e2e_p90_ms": 300}]}]})"}});
 
 constexpr const char* kLog =
     "exp,phase,status,arrival_s,input_tokens,output_tokens\r\n"

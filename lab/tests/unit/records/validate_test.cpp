@@ -340,7 +340,7 @@ std::string stated_in(std::string_view text) {
     comment = c == '\n' ? false : comment || c == '#';
     stated += comment ? ' ' : c;
   }
-  constexpr std::string_view kClasses = "families: [";
+  constexpr std::string_view kClasses = R"("families":[)";
   for (auto at = stated.find(kClasses); at != std::string::npos; at = stated.find(kClasses)) {
     stated.erase(at, stated.find(']', at) - at);
   }

@@ -333,6 +333,9 @@ HandedOver check_twins(RandomHandOvers all) {
   for (const bool jump : {true, false}) {
     all.threads = jump ? 2 : 1;
     const HandedOver lazy = run(all, false, jump);
+    RC_LOG() << all.options.profile.name << ", " << all.ranks << " ranks, "
+             << (all.options.async_scheduling ? "asynchronous" : "synchronous")
+             << (all.tiers ? ", tiers" : "") << (jump ? ", jumps" : "") << '\n';
     RC_ASSERT(lazy.ended == reference.ended);
     RC_ASSERT(lazy.transfers == reference.transfers);
     RC_ASSERT(lazy.retries == reference.retries);

@@ -290,6 +290,12 @@ Scheduler::Verdict Scheduler::try_load(const Waiting& entry,
       const Slot& slot = slots_[index];
       available -= blocks_to_compute(slot, slot.known - slot.computed);
     }
+    for (const Loading& load : loading_) {
+      if (load.entry.slot != kNoSlot) {
+        const Slot& slot = slots_[load.entry.slot];
+        available -= std::max<std::int64_t>(blocks_for(slot.known) - slot.least_blocks, 0);
+      }
+    }
   }
   if (blocks_for(reach) > available) {
     return Verdict::kBlocked;

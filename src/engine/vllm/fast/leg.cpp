@@ -72,6 +72,9 @@ bool Scheduler::has_loaded_from(std::size_t place) const {
 }
 
 Scheduler::Verdict Scheduler::try_ready(std::size_t place, Batch& batch, core::SimTime now) {
+  if (loading_[place].has_failed) {
+    settle_failed(loading_[place]);
+  }
   const Waiting entry = loading_[place].entry;
   return entry.slot == kNoSlot ? try_admit(entry, batch, now) : try_loaded(entry.slot, batch, now);
 }
@@ -134,16 +137,18 @@ void Scheduler::finish_load(core::RequestId id, bool arrived) {
     return;
   }
   load->is_ready = true;
+  load->has_failed = !arrived;
   ++num_ready_;
-  if (arrived) {
-    return;
-  }
-  // Computed here, behind what the own cache held. Where that is nothing, the request gives its
-  // blocks back and is looked up anew, as in vLLM.
-  Slot& slot = slots_[load->entry.slot];
+}
+
+/// What was to be loaded is computed here, behind what the own cache held. Where that is nothing,
+/// the request gives its blocks back in its turn and is looked up anew, as in vLLM.
+void Scheduler::settle_failed(Loading& load) {
+  load.has_failed = false;
+  Slot& slot = slots_[load.entry.slot];
   slot.status = Status::kLoaded;
   if (slot.computed == 0) {
-    requeue(*load);
+    requeue(load);
   }
 }
 
@@ -218,10 +223,14 @@ bool Scheduler::take_from_loaded(std::int64_t blocks) {
     if (!holds_loaded(*load)) {
       continue;
     }
-    if (slots_[load->entry.slot].status == Status::kLoading) {
+    if (load->has_failed) {
+      settle_failed(*load);
+    } else if (slots_[load->entry.slot].status == Status::kLoading) {
       take_loaded(load->entry.slot);
     }
-    requeue(*load);
+    if (load->entry.slot != kNoSlot) {
+      requeue(*load);
+    }
   }
   unblock_head();
   return blocks <= cache_.num_free();

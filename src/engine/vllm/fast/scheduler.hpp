@@ -278,6 +278,7 @@ class Scheduler final : private PrefixCache::Keyed {
   [[gnu::noinline]] bool take_from_loaded(std::int64_t blocks);
   [[gnu::noinline]] void end_stuck(const Batch& batch);
   void leave_loading(std::size_t place);
+  void settle_failed(Loading& load);
   void requeue(Loading& load);
   void give_back(SlotIndex index);
   void hold_for_reader(SlotIndex index, std::int64_t blocks, std::int64_t keyed);

@@ -97,7 +97,8 @@ struct Waiting {
 /// runs.
 struct Loading {
   Waiting entry;  ///< Its slot holds the blocks; none once it gave them back, to be looked up anew.
-  bool is_ready = false;  ///< Nothing is on the way any more: it runs once there is room.
+  bool is_ready = false;    ///< Nothing is on the way any more: it runs once there is room.
+  bool has_failed = false;  ///< What was on the way did not come.
 };
 
 /// The request of a prefill chunk, as far as the end of its batch needs it.

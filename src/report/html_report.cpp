@@ -1,7 +1,9 @@
 #include "report/html_report.hpp"
 
 #include <array>
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -299,8 +301,12 @@ std::string number_text(const Node* value, std::string_view key) {
   if (is_share(key)) {
     return percent(value->as_real());
   }
-  return value->kind() == Node::Kind::kInteger ? grouped(value->as_integer())
-                                               : significant(value->as_real());
+  // A saved 25.0 is read as 25: both are shown so.
+  constexpr double kLargest = 1e15;
+  const double number = value->as_real();
+  return number == std::floor(number) && std::abs(number) < kLargest
+             ? grouped(static_cast<std::int64_t>(number))
+             : significant(number);
 }
 
 std::string number_html(const Node& result, std::string_view key) {

@@ -207,7 +207,7 @@ def test_configurations_of_other_systems_are_read(ridgeline, tmp_path):
         ("burst-prefix-cache-producer", "by which rule it places those it held is not published"),
         ("topology-affinity-filter", "topology-affinity-scorer with a large weight prefers near ones"),
     ):
-        epp.write_text(f"plugins: [{{type: {plugin}}}]\nschedulingProfiles: [{{plugins: []}}]\n")
+        epp.write_text(f"plugins: [{{type: {plugin}}}]\nschedulingProfiles: [{{plugins: [{{pluginRef: {plugin}}}]}}]\n")
         refused = ridgeline(*OPEN, "--instances", 3, "--epp-config", epp)
         assert refused.returncode == 2
         assert f"plugins.{plugin}: is not simulated" in refused.stderr

@@ -1,7 +1,6 @@
 #include "report/html_report.hpp"
 
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -301,12 +300,11 @@ std::string number_text(const Node* value, std::string_view key) {
   if (is_share(key)) {
     return percent(value->as_real());
   }
-  // A saved 25.0 is read as 25: both are shown so.
-  constexpr double kLargest = 1e15;
-  const double number = value->as_real();
-  return number == std::floor(number) && std::abs(number) < kLargest
-             ? grouped(static_cast<std::int64_t>(number))
-             : significant(number);
+  // A saved 25.0 is read as 25: what is measured is no count.
+  const bool is_measured =
+      key.find("_ms") != std::string_view::npos || key.find("_pct") != std::string_view::npos;
+  return value->kind() == Node::Kind::kInteger && !is_measured ? grouped(value->as_integer())
+                                                               : significant(value->as_real());
 }
 
 std::string number_html(const Node& result, std::string_view key) {

@@ -109,7 +109,7 @@ REFUSED_RANKS = {
     "a dense network": ("--tp-size 4 --dp-size 4 --model llama-3.1-8b", "enable_dp_attention: attention in data parallel of a network without experts", ""),
     "one rank": ("--tp-size 4", "enable_dp_attention: would be ignored: it needs data_parallel_size above 1", ""),
     "ranks that do not divide the GPUs": ("--tp-size 4 --dp-size 3", "data_parallel_size: with enable_dp_attention 3 ranks do not divide tensor_parallel_size 4", ""),
-    "a rank's chunk that is no page": ("--tp-size 4 --dp-size 4 --chunked-prefill-size 192 --page-size 64", "chunked_prefill_size: 48 of each rank is no multiple of page_size 64", "256"),
+    "a chunk of no whole pages": ("--tp-size 4 --dp-size 4 --chunked-prefill-size 100 --page-size 64", "chunked_prefill_size: 100 is no multiple of page_size 64", "64"),
     "fewer seats than ranks": ("--tp-size 4 --dp-size 4 --max-running-requests 2", "max_running_requests: 2 leaves none to each of 4 ranks", "4"),
     "a balance by tokens": ("--tp-size 4 --dp-size 4 --load-balance-method total_tokens", "load_balance_method: total_tokens is not modelled for sglang yet", ""),
     "part of a group": ("--tp-size 4 --dp-size 4 --instances 6", "instances: found 6, expected a multiple of the ranks of the attention, 4", "8"),

@@ -616,7 +616,7 @@ class Assembly {
           }
         }
         const std::int64_t ranks = ranks_in(launches_[i].options);
-        const std::int64_t count = servers_[i].replicas * ranks;
+        const std::int64_t count = servers_[i].replicas * (script_.commands.empty() ? 1 : ranks);
         if (count_at(items[i], "instances").value_or(0) != count) {
           items[i] = with_value(items[i], "instances", Node::integer(count, {}));
         }

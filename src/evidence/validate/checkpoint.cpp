@@ -125,7 +125,7 @@ std::optional<std::string> sibling_of(const std::string& network, WeightKind kin
   if (!spec) {
     return std::nullopt;
   }
-  // Of two formats so wide the last by name: NVFP4, not MXFP4.
+  // Two formats may be as wide: the last by name is taken, NVFP4 and not MXFP4.
   std::optional<std::string> best;
   for (const ModelSpec& other : all_networks()) {
     if (kind_of(other) == kind && same_shape(*spec, other) &&

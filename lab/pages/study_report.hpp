@@ -8,8 +8,8 @@
 
 namespace ridgeline::report {
 
-/// A study's report as a tree (data/schemas/study-result.schema.json): claim, arms, differences, tables,
-/// verdicts, finding, warnings.
+/// A study's report as a tree (data/schemas/study-result.schema.json): claim, arms, differences,
+/// tables, verdicts, finding, warnings.
 [[nodiscard]] document::Node study_tree(const studies::StudyReport& report);
 /// Several, under `studies`.
 [[nodiscard]] document::Node studies_tree(const std::vector<studies::StudyReport>& reports);

@@ -171,7 +171,6 @@ class Assembly {
       }
     }
     if (errors_.empty()) {
-      refuse_ranks_apart();
     }
     if (errors_.empty()) {
       put_options();
@@ -571,23 +570,6 @@ class Assembly {
     }
   }
 
-  /// Prefill and decode whose data-parallel ranks step together have no scenario.
-  void refuse_ranks_apart() {
-    for (std::size_t i = 0; i < servers_.size() && servers_.size() > 1 && !is_ours_; ++i) {
-      const std::int64_t ranks = count_in(launches_[i].options, "engine.data_parallel_size");
-      if (ranks > 1) {
-        errors_.push_back({.field = "--data-parallel-size",
-                           .message = fmt::format(
-                               "several data-parallel ranks, {} for {}, are not simulated where "
-                               "prefill and decode are apart",
-                               ranks,
-                               servers_[i].role),
-                           .where = servers_[i].network.where,
-                           .hint = fmt::format("--server {} reads it alone", i + 1)});
-      }
-    }
-  }
-
   void put_options() {
     const Node* pools = value_at(scenario_, kPools);
     const bool is_apart = servers_.size() > 1;
@@ -616,7 +598,7 @@ class Assembly {
           }
         }
         const std::int64_t ranks = ranks_in(launches_[i].options);
-        const std::int64_t count = servers_[i].replicas * (script_.commands.empty() ? 1 : ranks);
+        const std::int64_t count = servers_[i].replicas * (is_ours_ ? 1 : ranks);
         if (count_at(items[i], "instances").value_or(0) != count) {
           items[i] = with_value(items[i], "instances", Node::integer(count, {}));
         }

@@ -368,7 +368,7 @@ class RowMatcher {
     return {{"session", sent.session}, {"tree", sent.play}, {"marker", sent.play}};
   }
 
-  std::optional<Difference> partitions(const Row& row, std::size_t i) const {
+  [[nodiscard]] std::optional<Difference> partitions(const Row& row, std::size_t i) const {
     for (const auto& [column, number] : numbers(i)) {
       const std::string& name = row.at(column).as_string();
       const auto known = ours_.find({column, name});
@@ -405,7 +405,7 @@ class RowMatcher {
            tree.block_size;
   }
 
-  std::optional<Difference> shared(const Row& row, std::size_t n) const {
+  [[nodiscard]] std::optional<Difference> shared(const Row& row, std::size_t n) const {
     const std::size_t own = matched_.back();
     const auto where = [&](const char* column) { return fmt::format("request {}: {}", n, column); };
     const std::int64_t sent = row.at("in").as_integer() + agents::kMarkerCharacters;

@@ -47,7 +47,7 @@ std::optional<Difference> first_difference(const document::Node& recorded,
   if (recorded.is_map() && ours.is_map()) {
     for (const auto& [key, value, place] : recorded.members()) {
       const document::Node* own = ours.find(key);
-      const std::string path = where.empty() ? key : where + "." + key;
+      const std::string path = where.empty() ? key : fmt::format("{}.{}", where, key);
       if (own == nullptr) {
         return Difference{.where = path, .recorded = value.describe(), .ours = "not computed"};
       }

@@ -106,14 +106,14 @@ core::Result<Value> unique(const std::vector<Value>& items) {
   return Value::list(std::move(found), {});
 }
 
-template <bool kAll>
+template <bool All>
 core::Result<Value> truths(const std::vector<Value>& items) {
-  bool found = kAll;
+  bool found = All;
   for (const Value& item : items) {
     if (item.kind() != Value::Kind::kBool) {
       return wrong(item, "a list of true and false");
     }
-    found = kAll ? found && item.as_bool() : found || item.as_bool();
+    found = All ? found && item.as_bool() : found || item.as_bool();
   }
   return Value::boolean(found, {});
 }

@@ -27,6 +27,7 @@ std::optional<std::string> figure_text(const Value& value, const std::string& fo
       return fmt::format(fmt::runtime("{:" + format + "}"), value.as_real());
     }
   } catch (const fmt::format_error&) {
+    return std::nullopt;
   }
   return std::nullopt;
 }

@@ -54,7 +54,7 @@ class FlagRewriter {
                                     .meaning = "W-assumed-lengths"});
     }
   }
-  void problem(std::string field, std::string message, std::string hint = {}) {
+  void problem(const std::string& field, std::string message, std::string hint = {}) {
     errors_.push_back(usage_error(field, std::move(message), std::move(hint)));
   }
   /// A warning (W-ignored-flag) in place of an effect.

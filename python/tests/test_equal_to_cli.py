@@ -155,10 +155,10 @@ def test_replay_of_what_was_written(tmp_path: Any) -> None:
 
 def test_plan_and_sweep_equal_the_command_line(tmp_path: Any) -> None:
     given = ["--model", "llama-3.1-8b", "--request-rate", "4", "--input-len", "256", "--output-len", "32"]
-    done = subprocess.run([program(), "plan", *given, "--gpu", "h100,l40s", "--slo-ttft", "1s", "--effort", "quick",
+    done = subprocess.run([program(), "plan", *given, "--max-num-batched-tokens", "8192", "--gpu", "h100,l40s", "--slo-ttft", "1s", "--effort", "quick",
                            "--jobs", "1", "--format", "json"], capture_output=True, text=True, check=True)
     plan = rl.plan(model="llama-3.1-8b", gpu=["h100", "l40s"], request_rate=4, input_len=256, output_len=32,
-                   slo_ttft="1s", effort="quick", workers=1)
+                   slo_ttft="1s", effort="quick", workers=1, max_num_batched_tokens=8192)
     theirs = json.loads(done.stdout)
     assert plan.to_dict()["answer"]["id"] == theirs["answer"]["id"]
     assert plan.pick.id == theirs["answer"]["id"]

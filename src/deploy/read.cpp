@@ -142,7 +142,7 @@ class Assembly {
         choice_(choice),
         is_ours_(!scenario_.members().empty()) {}
 
-  core::Result<Deployed> run(std::string title, const std::optional<Word>& router) {
+  core::Result<Deployed> run(const std::string& title, const std::optional<Word>& router) {
     choose_server();
     name_version();
     const std::string engine = engine_name();

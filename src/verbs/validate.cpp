@@ -45,7 +45,7 @@ core::Result<Reply> validate(Request& request, Host& host) {
   measured.options.interrupt = &host.stop();
   const auto watch = host.watch(Host::Work::kOnThreads);
   if (!asked.models.empty()) {
-    return compared_validations(asked, std::move(measured), host);
+    return compared_validations(asked, measured, host);
   }
   Validation validation =
       evidence::validate::validate(std::move(measured.evidence), measured.options);

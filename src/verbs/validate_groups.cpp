@@ -107,7 +107,7 @@ std::string comparison_text(const Node& tree,
                             report::Face face,
                             const report::TextStyle& style) {
   const report::TableView view = comparison_view(models);
-  const std::string table = report::render(view, report::rows_at(tree, "comparison"), face, style);
+  std::string table = report::render(view, report::rows_at(tree, "comparison"), face, style);
   if (face == report::Face::kHtml) {
     return report::page_opening(view.title) + fmt::format("<p>{}</p>\n", view.about) + table +
            report::page_closing("");
@@ -225,7 +225,7 @@ void add_asked(const AskedGroups& asked, evidence::validate::Validation& validat
 }
 
 core::Result<Reply> compared_validations(const AskedGroups& asked,
-                                         MeasuredJob measured,
+                                         const MeasuredJob& measured,
                                          Host& host) {
   std::vector<evidence::validate::ModelScores> scores;
   for (const std::string& model : asked.models) {

@@ -33,7 +33,7 @@ void add_asked(const AskedGroups& asked, evidence::validate::Validation& validat
 
 /// The records predicted by each model, and which is nearer on what.
 [[nodiscard]] core::Result<Reply> compared_validations(const AskedGroups& asked,
-                                                       MeasuredJob measured,
+                                                       const MeasuredJob& measured,
                                                        Host& host);
 
 }  // namespace ridgeline::verbs

@@ -175,8 +175,7 @@ const report::TableView kStepOutliers{
         {.title = "error, %", .path = "error_pct", .format = report::Format::kSigned1}}};
 
 std::string step_scores_text(const Node& tree, report::Face face, const report::TextStyle& style) {
-  const std::string scores =
-      report::render(kStepScores, report::rows_at(tree, "scores"), face, style);
+  std::string scores = report::render(kStepScores, report::rows_at(tree, "scores"), face, style);
   if (face == report::Face::kCsv) {
     return scores;
   }

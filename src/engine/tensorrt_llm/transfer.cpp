@@ -59,7 +59,7 @@ void Scheduler::release_blocks(core::RequestId id) {
   if (found == apart_.held.end()) {
     return;
   }
-  const RequestPtr sequence = *found;
+  const RequestPtr sequence = std::exchange(*found, nullptr);
   apart_.held.erase(found);
   has_changed_ = true;
   release(*sequence);

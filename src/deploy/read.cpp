@@ -794,7 +794,7 @@ core::Result<std::optional<Deployed>> scenario_in(const std::string& text,
     return core::fail(std::move(assumed).error());
   }
   Assembly assembly(std::move(*assumed), std::move(servers), std::move(script), choice);
-  auto deployed = assembly.run(std::move(title), router);
+  auto deployed = assembly.run(title, router);
   if (!deployed) {
     return core::fail(std::move(deployed).error());
   }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <ios>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,7 +23,6 @@
 #include "deploy/images.hpp"
 #include "deploy/launch.hpp"
 #include "deploy/launch_flags.hpp"
-#include "deploy/layout.hpp"
 #include "deploy/manifest.hpp"
 #include "deploy/paths.hpp"
 #include "deploy/script.hpp"

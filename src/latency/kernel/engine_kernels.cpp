@@ -228,59 +228,55 @@ std::vector<std::string> kernels_for(const EngineKernels& engine, std::string_vi
   return names;
 }
 
+KernelSet read_kernel_set(const document::Node& node,
+                          const std::string& path,
+                          core::Errors& errors) {
+  document::ObjectReader reader(node, path, errors);
+  KernelSet set;
+  set.name = reader.required_string("name");
+  set.columns = read_columns(reader, errors);
+  reader.finish();
+  return set;
+}
+
+/// A document that holds one list.
+template <class Item, class Read>
+core::Result<std::vector<Item>> read_list(std::string_view text,
+                                          const std::string& file,
+                                          const char* key,
+                                          const Read& read) {
+  const auto document = document::parse_yaml(text, file);
+  if (!document) {
+    return core::fail(document.error());
+  }
+  core::Errors errors;
+  document::ObjectReader root(*document, "", errors);
+  std::vector<Item> items;
+  const document::Node* list = root.node(key);
+  if (list == nullptr || !list->is_list()) {
+    root.problem(key, fmt::format("missing, expected a list of {}", key));
+  } else {
+    for (const document::Node& node : list->items()) {
+      items.push_back(read(node, fmt::format("{}[{}]", key, items.size()), errors));
+    }
+  }
+  root.finish();
+  if (!errors.empty()) {
+    return core::fail(std::move(errors));
+  }
+  return items;
+}
+
 }  // namespace
 
 core::Result<std::vector<EngineKernels>> read_engine_kernels(std::string_view text,
                                                              const std::string& file) {
-  const auto document = document::parse_yaml(text, file);
-  if (!document) {
-    return core::fail(document.error());
-  }
-  core::Errors errors;
-  document::ObjectReader root(*document, "", errors);
-  std::vector<EngineKernels> engines;
-  const document::Node* list = root.node("engines");
-  if (list == nullptr || !list->is_list()) {
-    root.problem("engines", "missing, expected a list of engines");
-  } else {
-    for (const document::Node& node : list->items()) {
-      engines.push_back(read_engine(node, fmt::format("engines[{}]", engines.size()), errors));
-    }
-  }
-  root.finish();
-  if (!errors.empty()) {
-    return core::fail(std::move(errors));
-  }
-  return engines;
+  return read_list<EngineKernels>(text, file, "engines", read_engine);
 }
 
 core::Result<std::vector<KernelSet>> read_kernel_sets(std::string_view text,
                                                       const std::string& file) {
-  const auto document = document::parse_yaml(text, file);
-  if (!document) {
-    return core::fail(document.error());
-  }
-  core::Errors errors;
-  document::ObjectReader root(*document, "", errors);
-  std::vector<KernelSet> sets;
-  const document::Node* list = root.node("kernels");
-  if (list == nullptr || !list->is_list()) {
-    root.problem("kernels", "missing, expected a list of kernels");
-  } else {
-    for (const document::Node& node : list->items()) {
-      document::ObjectReader reader(node, fmt::format("kernels[{}]", sets.size()), errors);
-      KernelSet set;
-      set.name = reader.required_string("name");
-      set.columns = read_columns(reader, errors);
-      reader.finish();
-      sets.push_back(std::move(set));
-    }
-  }
-  root.finish();
-  if (!errors.empty()) {
-    return core::fail(std::move(errors));
-  }
-  return sets;
+  return read_list<KernelSet>(text, file, "kernels", read_kernel_set);
 }
 
 core::Result<Constants> with_kernels(const Constants& base,

@@ -116,7 +116,9 @@ class Machine {
       : choices_(choices),
         options_(read_options(choices)),
         real_(options_),
-        plain_(options_.num_gpu_blocks.value(), options_.profile.free_unhashed_first) {}
+        plain_(options_.num_gpu_blocks.value(),
+               options_.profile.free_unhashed_first &&
+                   (options_.enable_prefix_caching || options_.profile.frees_uncached_first)) {}
 
   void run() {
     while (!choices_.empty()) {
@@ -150,12 +152,13 @@ class Machine {
     EngineOptions options;
     options.block_size = ridgeline::core::Tokens(kBlockSize);
     options.num_gpu_blocks = ridgeline::core::Blocks(2 + choices.below(40));
-    const std::int64_t switches = choices.below(32);
+    const std::int64_t switches = choices.below(64);
     options.enable_prefix_caching = (switches & 1) == 0;
     options.profile.free_unhashed_first = (switches & 2) != 0;
     options.profile.frees_uncached_in_order = (switches & 4) != 0;
     options.num_speculative_tokens = (switches & 8) != 0 ? 1 : 0;
     options.profile.draft_drops_block_per_layout = (switches & 16) != 0;
+    options.profile.frees_uncached_first = (switches & 32) != 0;
     const ridgeline::engine::CacheGroup full;
     const ridgeline::engine::CacheGroup window{.sliding_window =
                                                    ridgeline::core::Tokens(2 + choices.below(14))};

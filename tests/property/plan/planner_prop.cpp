@@ -23,6 +23,7 @@
 #include "plan/planner.hpp"
 #include "plan/points.hpp"
 #include "plan/race.hpp"
+#include "plan/replica_capacity.hpp"
 #include "plan/space.hpp"
 #include "plan/sure_load.hpp"
 #include "scenario/accuracy_question.hpp"
@@ -112,6 +113,9 @@ Question random_question(std::uint64_t seed, const Sizes& sizes) {
 struct Measured {
   std::string id;
   std::string label;
+  SpacePoint point;
+  Targets within;  ///< The targets, with room for the doubt.
+  ReplicaRules rules;
   double capacity = 0.0;
   double sampling_sd = 0.0;
   double unit_cost = 0.0;
@@ -144,11 +148,11 @@ std::vector<Measured> sweep_all(const Question& question,
     one.id = found->id;
     one.label = label_of(point, resolved);
     const auto demand = demand_of(resolved);
-    const Targets sure =
-        tightened(question.slo.targets,
-                  latency_doubt(scenario::expected_errors(*resolved.deployment, false)),
-                  question.confidence);
-    for (const Target& target : sure) {
+    one.point = point;
+    one.within = tightened(question.slo.targets,
+                           latency_doubt(scenario::expected_errors(*resolved.deployment, false)),
+                           question.confidence);
+    for (const Target& target : one.within) {
       if (const auto ttft = target.limit_of(metrics::Metric::kTtft)) {
         resolved.run.slo.ttft = ttft;
       }
@@ -168,11 +172,10 @@ std::vector<Measured> sweep_all(const Question& question,
     }
     const Cost cost = cost_of(resolved, 1, question.cost, {});
     one.unit_cost = cost.of(question.objectives.front()).value_or(0.0);
-    const ReplicaRules rules{
-        .load = demand->rate,
-        .most =
-            most_replicas(question.limits, resolved.deployment->gpu.name, gpus_of(resolved, {}))};
-    const auto replicas = rules.fewest(one.capacity);
+    one.rules = {.load = demand->rate,
+                 .most = most_replicas(
+                     question.limits, resolved.deployment->gpu.name, gpus_of(resolved, {}))};
+    const auto replicas = one.rules.fewest(one.capacity);
     if (replicas) {
       one.replicas = *replicas;
       one.cost = one.unit_cost * static_cast<double>(*replicas);
@@ -222,9 +225,35 @@ struct Comparison {
 /// Runs of a referee: 16 times the sweep's, for a quarter of its sampling error.
 constexpr std::int64_t kRefereeRequests = 16 * kSweepRequests;
 
+/// Replaces a point's cost by that of so many replicas, where they carry the load behind their
+/// gateway: it deals prompts that come at once to different ones, so that each may carry more than
+/// the sweep's, which is alone.
+void price_together(const Question& question, std::int64_t replicas, Measured& one) {
+  const std::atomic<bool> interrupt = false;
+  const auto space = Space::read(question);
+  const auto found = find_replica_capacity(
+      nullptr,
+      *space,
+      one.point,
+      replicas,
+      one.within,
+      {.requests = kRefereeRequests, .guess = one.capacity, .ceiling = kGatewayGain * one.capacity},
+      interrupt);
+  if (!found || !*found) {
+    ADD_FAILURE() << one.label << ": no capacity behind a gateway";
+    return;
+  }
+  one.capacity = (*found)->load;
+  if (one.rules.fewest(one.capacity).value_or(replicas + 1) <= replicas) {
+    one.replicas = replicas;
+    one.cost = one.unit_cost * static_cast<double>(replicas);
+  }
+}
+
 /// Whether the plan picks the sweep's point, or one that costs less than half a replica more: by
-/// the sweep's own numbers, or where these say otherwise by those of runs 16 times as long.
-/// Capacities of 32,000 requests are off by 1 to 6 %, which is a replica of sixteen.
+/// the sweep's own numbers, or where these say otherwise by those of runs 16 times as long, of the
+/// plan's replicas together. Capacities of 32,000 requests are off by 1 to 6 %, which is a replica
+/// of sixteen.
 Comparison compare(const Question& question) {
   const std::atomic<bool> interrupt = false;
   Comparison result;
@@ -278,8 +307,11 @@ Comparison compare(const Question& question) {
   if (!result.holds && any) {
     result.is_refereed = true;
     const std::vector<std::string> both = {picked->id, best->id};
-    const std::vector<Measured> longer = sweep_all(question, kRefereeRequests, both);
+    std::vector<Measured> longer = sweep_all(question, kRefereeRequests, both);
     const auto long_pick = std::ranges::find(longer, picked->id, &Measured::id);
+    if (pick.replicas < long_pick->replicas) {
+      price_together(question, pick.replicas, *long_pick);
+    }
     const auto long_best = std::ranges::find(longer, best->id, &Measured::id);
     result.holds = long_pick->cost - long_best->cost < 0.5 * long_best->unit_cost;
     result.text += fmt::format("; by longer runs {} of {:.4g} costs {:.4g}, {} of {:.4g} {:.4g}",

@@ -499,7 +499,9 @@ core::Result<std::vector<Node>> parse(std::string_view text,
       start != std::string_view::npos && (text[start] == '{' || text[start] == '[') &&
       text.find(kDelete) == std::string_view::npos) {
     if (auto json = parse_json(text, file)) {
-      return std::vector<Node>{std::move(*json)};
+      std::vector<Node> roots;  // A list in braces would copy the tree.
+      roots.push_back(std::move(*json));
+      return roots;
     }
   }
   if (const std::size_t valid = core::valid_utf8_prefix(text); valid < text.size()) {

@@ -10,13 +10,15 @@
 
 #include "core/text.hpp"
 #include "document/document.hpp"
+#include "evidence/validate/loose_node.hpp"
 #include "lab/records/evidence_words.hpp"
 
 namespace ridgeline::records {
 namespace {
 
 /// {"method": "eagle3", "model": ..., "num_speculative_tokens": 3, "acceptance_given_previous":
-/// [0.6, 0.5, 0.5]}: the last is the acceptance curve that was measured.
+/// [0.6, 0.5, 0.5]}: the last is the acceptance curve that was measured. Or its mean
+/// ("mean_acceptance_length", tokens of a step); without either the curve is the published one.
 void read_drafts(const document::Node& drafts, ServerFacts& facts) {
   std::vector<std::string> curve;
   for (const document::Node& share : items_at(drafts, "acceptance_given_previous")) {
@@ -24,17 +26,20 @@ void read_drafts(const document::Node& drafts, ServerFacts& facts) {
   }
   const std::string method = core::lower_case(text_at(drafts, "method"));
   const auto count = count_at(drafts, "num_speculative_tokens");
-  if (method.empty() || !count || curve.empty()) {
+  if (method.empty() || !count) {
     return;
   }
   const std::string model = text_at(drafts, "model");
-  facts.settings.emplace_back(
-      "speculative_config",
-      fmt::format("{{method: {}, {}num_speculative_tokens: {}, acceptance: [{}]}}",
-                  method,
-                  model.empty() ? std::string() : fmt::format("model: {}, ", model),
-                  *count,
-                  fmt::join(curve, ", ")));
+  std::string text = fmt::format("method: {}, num_speculative_tokens: {}", method, *count);
+  if (!model.empty()) {
+    text += fmt::format(", model: {}", model);
+  }
+  if (!curve.empty()) {
+    text += fmt::format(", acceptance: [{}]", fmt::join(curve, ", "));
+  } else if (const auto mean = number_at(drafts, "mean_acceptance_length")) {
+    text += fmt::format(", acceptance_length: {}", *mean);
+  }
+  facts.settings.emplace_back("speculative_config", fmt::format("{{{}}}", text));
 }
 
 }  // namespace

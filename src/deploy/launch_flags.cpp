@@ -26,6 +26,7 @@
 #include "deploy/script.hpp"
 #include "document/document.hpp"
 #include "document/reader.hpp"
+#include "scenario/draft_acceptance.hpp"
 #include "scenario/engine_settings.hpp"
 #include "scenario/foreign_flags.hpp"
 #include "scenario/options.hpp"
@@ -811,6 +812,8 @@ class Reader {
     const Node words = own_words(drafts->second);
     for (const Node::Member& member : words.members()) {
       has_acceptance = has_acceptance || member.key == kAcceptance ||
+                       (member.key == "method" && member.value.is_string() &&
+                        scenario::has_published_acceptance(member.value.as_string())) ||
                        (member.key == "rejection_sample_method" && member.value.is_string() &&
                         member.value.as_string() == "synthetic");
       if (known == nullptr || known->find(member.key) != nullptr) {
@@ -853,7 +856,16 @@ class Reader {
     if (!states("engine.speculative_algorithm")) {
       erase("engine.simulate_acc_len");  // The variable does nothing.
     }
-    const bool has_acceptance = states("engine.simulate_acc_len");
+    const auto algorithm = std::ranges::find_if(found_.options, [](const auto& option) {
+      return option.first == "engine.speculative_algorithm" && option.second.is_string();
+    });
+    const bool is_eagle3 =
+        algorithm != found_.options.end() && algorithm->second.as_string() == "EAGLE3";
+    const bool is_mtp =
+        algorithm != found_.options.end() &&
+        (algorithm->second.as_string() == "EAGLE" || algorithm->second.as_string() == "NEXTN") &&
+        !states("engine.speculative_draft_model_path");
+    const bool has_acceptance = is_eagle3 || is_mtp || states("engine.simulate_acc_len");
     if (launch_.has_statement || launch_.needs_acceptance || has_acceptance) {
       return;
     }

@@ -16,6 +16,7 @@
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
 #include "model/weight_format.hpp"
+#include "scenario/draft_acceptance.hpp"
 #include "scenario/engine_settings.hpp"
 #include "scenario/rank_share.hpp"
 #include "scenario/requests.hpp"
@@ -109,21 +110,54 @@ SpeculativeConfig config_of(const engine::DraftSettings& drafts) {
       .model = drafts.model.empty() ? std::nullopt : std::optional(drafts.model),
       .num_speculative_tokens = drafts.verified - 1,
       .acceptance = drafts.acceptance};
-  if (drafts.branches > 1) {  // No more is accepted than a branch is deep.
-    config.acceptance.resize(static_cast<std::size_t>(drafts.steps), config.acceptance.back());
-    config.acceptance.push_back(0.0);
-  }
   return config;
+}
+
+/// How many drafts are accepted where it is not stated: as published of such drafts.
+void assume_acceptance(Resolution& work, bool by_own_words, SpeculativeConfig& config) {
+  const auto published =
+      published_acceptance(config.method, work.out->network.name, config.num_speculative_tokens);
+  const char* const field =
+      by_own_words ? "engine.speculative_acceptance" : "engine.speculative_config";
+  const std::string hint =
+      by_own_words
+          ? "0.8, of each draft if those before it were; or simulate_acc_len 2.5, the mean "
+            "number of tokens of a step"
+          : "\"acceptance\": [0.8, 0.7, 0.6], one number for all, or "
+            "\"acceptance_length\": 2.4, the tokens of a step on average";
+  if (!published) {
+    work.note(field, "missing: how many drafts are accepted depends on the traffic", hint);
+    return;
+  }
+  config.acceptance = published->given_previous;
+  work.out->warnings.push_back(
+      {.code = "W-assumed-acceptance",
+       .message = fmt::format("it is not stated how many drafts are accepted: {:.2f} tokens of a "
+                              "step, as published of {} ({:.2f} to {:.2f} for coding)",
+                              published->tokens,
+                              published->networks,
+                              published->lowest,
+                              published->highest),
+       .hint = hint});
 }
 
 void speculate(Resolution& work) {
   const auto drafts =
       work.keep(own_drafts(work.engine(), work.out->network), "engine.speculative_config");
   const bool by_own_words = drafts && *drafts;
-  const std::optional<SpeculativeConfig> config =
+  std::optional<SpeculativeConfig> config =
       by_own_words ? std::optional(config_of(**drafts)) : work.engine().speculative_config;
   if (!config) {
     return;
+  }
+  if (config->acceptance.empty()) {
+    assume_acceptance(work, by_own_words, *config);
+  }
+  if (by_own_words && (*drafts)->branches > 1 && !config->acceptance.empty()) {
+    // No more is accepted than a branch is deep.
+    config->acceptance.resize(static_cast<std::size_t>((*drafts)->steps),
+                              config->acceptance.back());
+    config->acceptance.push_back(0.0);
   }
   work.out->execution.speculation =
       work.keep(resolve_speculation(*config, work.out->network, work.out->execution.sharding),

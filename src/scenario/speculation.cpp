@@ -108,10 +108,6 @@ std::vector<double> read_acceptance(document::ObjectReader& reader, std::int64_t
     return {rate_of_length(*length, drafts)};
   }
   if (!is_stated) {
-    reader.problem("acceptance",
-                   "missing: how many drafts are accepted depends on the traffic",
-                   "\"acceptance\": [0.8, 0.7, 0.6], one number for all, or "
-                   "\"acceptance_length\": 2.4, the tokens of a step on average");
     return {};
   }
   if (node->is_list()) {
@@ -259,8 +255,10 @@ document::Node to_node(const SpeculativeConfig& config) {
   for (const double probability : config.acceptance) {
     curve.push_back(document::Node::real(probability, {}));
   }
-  map.add("num_speculative_tokens", config.num_speculative_tokens)
-      .add("acceptance", document::Node::list(std::move(curve), {}));
+  map.add("num_speculative_tokens", config.num_speculative_tokens);
+  if (!curve.empty()) {
+    map.add("acceptance", document::Node::list(std::move(curve), {}));
+  }
   std::vector<document::Node> rows;
   std::int64_t next = 1;
   for (const domain::DraftLevel& level : config.levels) {

@@ -113,12 +113,6 @@ core::Result<std::optional<DraftSettings>> drafts(const document::ParameterValue
     drafts.acceptance = curve_of_mean(settings.number("simulate_acc_len"));
   } else if (settings.stated("speculative_acceptance") != nullptr) {
     drafts.acceptance = {settings.number("speculative_acceptance")};
-  } else {
-    return core::fail(
-        problem("speculative_acceptance",
-                "missing: how many drafts are accepted depends on the traffic",
-                "0.8, of each draft if those before it were; or simulate_acc_len 2.5, the mean "
-                "number of tokens of a step"));
   }
   return drafts;
 }

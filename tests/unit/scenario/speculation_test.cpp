@@ -49,6 +49,15 @@ TEST(Speculation, ReadsVllmsWordsAndWritesThemBack) {
   EXPECT_EQ(rate->acceptance, std::vector<double>{1.0});
 }
 
+/// A run takes the published acceptance then, or refuses.
+TEST(Speculation, AnAcceptanceThatIsNotStatedStaysOut) {
+  core::Errors errors;
+  const auto config = read("{method: mtp, num_speculative_tokens: 1}", errors);
+  ASSERT_TRUE(config.has_value());
+  EXPECT_TRUE(config->acceptance.empty());
+  EXPECT_EQ(read(flow_text(to_node(*config)), errors), config);
+}
+
 TEST(Speculation, DraftsMayFollowTheRequestsOfAStep) {
   const std::string begin =
       "{method: ngram, num_speculative_tokens: 5, acceptance: 1, "
@@ -94,7 +103,6 @@ TEST(Speculation, RefusesWhatItCannotPrice) {
   EXPECT_THAT(refusal("{method: mtp, acceptance: 0.5}"), HasSubstr("c.num_speculative_tokens"));
   EXPECT_THAT(refusal("{method: mtp, num_speculative_tokens: 0, acceptance: 0.5}"),
               HasSubstr("1 to 64"));
-  EXPECT_THAT(refusal("{method: mtp, num_speculative_tokens: 1}"), HasSubstr("c.acceptance"));
   EXPECT_THAT(refusal("{method: mtp, num_speculative_tokens: 1, acceptance: []}"),
               HasSubstr("empty list"));
   EXPECT_THAT(refusal("{method: mtp, num_speculative_tokens: 1, acceptance: 1.5}"),

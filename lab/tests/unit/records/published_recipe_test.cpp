@@ -46,7 +46,7 @@ TEST(PublishedRecipe, DraftsWithTheAcceptanceThatWasMeasured) {
       settings_of(R"({"speculative": {"method": "EAGLE3", "model": "a/b",
         "num_speculative_tokens": 2, "acceptance_given_previous": [0.5, 0.25]}})"),
       testing::ElementsAre(testing::Pair("speculative_config",
-                                         "{method: eagle3, model: a/b, num_speculative_tokens: 2, "
+                                         "{method: eagle3, num_speculative_tokens: 2, model: a/b, "
                                          "acceptance: [0.5, 0.25]}")));
   EXPECT_THAT(
       settings_of(R"({"speculative": {"method": "mtp", "num_speculative_tokens": 1,
@@ -55,10 +55,15 @@ TEST(PublishedRecipe, DraftsWithTheAcceptanceThatWasMeasured) {
           "speculative_config", "{method: mtp, num_speculative_tokens: 1, acceptance: [0.5]}")));
 }
 
-/// How many are accepted cannot be made up.
-TEST(PublishedRecipe, DraftsWithoutAnAcceptanceAreNotRead) {
+TEST(PublishedRecipe, DraftsWithAMeanAcceptanceOrNone) {
+  EXPECT_THAT(settings_of(R"({"speculative": {"method": "mtp", "num_speculative_tokens": 3,
+        "mean_acceptance_length": 3.5}})"),
+              testing::ElementsAre(testing::Pair(
+                  "speculative_config",
+                  "{method: mtp, num_speculative_tokens: 3, acceptance_length: 3.5}")));
   EXPECT_THAT(settings_of(R"({"speculative": {"method": "mtp", "num_speculative_tokens": 1}})"),
-              testing::IsEmpty());
+              testing::ElementsAre(
+                  testing::Pair("speculative_config", "{method: mtp, num_speculative_tokens: 1}")));
 }
 
 }  // namespace

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ridgeline::scenario {
+
+/// How many drafts are accepted where a scenario does not say it: what was published.
+struct PublishedAcceptance {
+  std::vector<double> given_previous = {};  ///< EngineOptions::draft_acceptance.
+  double tokens = 0.0;                      ///< Of a verification, its own included: the mean ...
+  double lowest = 0.0;  ///< ... and the ends of the curves that it is the mean of.
+  double highest = 0.0;
+  std::string networks = {};  ///< Whose curves they are.
+};
+
+/// The mean of the network's own curves in data/drafts/acceptance.yaml, or of all networks' with
+/// such drafts where it has none; beyond the longest curve no further draft is accepted. Nothing
+/// for a method without curves.
+[[nodiscard]] std::optional<PublishedAcceptance> published_acceptance(std::string_view method,
+                                                                      std::string_view network,
+                                                                      std::int64_t drafts);
+/// Whether there is a curve for the method.
+[[nodiscard]] bool has_published_acceptance(std::string_view method);
+
+}  // namespace ridgeline::scenario

@@ -8,16 +8,16 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/store/chunk_cache.hpp"
 #include "core/ids.hpp"
 #include "engine/probe.hpp"
 #include "engine/probe_extras.hpp"
+#include "lab/conform/chunk_cache.hpp"
 #include "lab/conform/recording.hpp"
 
 namespace ridgeline::conform {
 namespace {
 
-store::ChunkRules rules_of(const Recording::Offload& options, const engine::Profile& profile) {
+ChunkRules rules_of(const Recording::Offload& options, const engine::Profile& profile) {
   return {.is_adaptive = options.is_adaptive,
           .store_threshold = options.store_threshold,
           .counts_offers = profile.counts_offered_chunks,
@@ -65,10 +65,10 @@ std::int64_t Offload::find(core::RequestId request, Hashes hashes, std::int64_t 
   if (std::ssize(state.keys) * chunk - local >= chunk) {
     for (; end < std::ssize(state.keys); ++end) {
       const auto found = cache_.look_up(state.keys[static_cast<std::size_t>(end)]);
-      if (found == store::ChunkCache::Found::kNo) {
+      if (found == ChunkCache::Found::kNo) {
         break;
       }
-      waits = waits || found == store::ChunkCache::Found::kBeingWritten;
+      waits = waits || found == ChunkCache::Found::kBeingWritten;
     }
   }
   const std::int64_t blocks = end * chunk - local;

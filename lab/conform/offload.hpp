@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "cluster/store/chunk_cache.hpp"
 #include "core/ids.hpp"
 #include "engine/kv_connector.hpp"
 #include "engine/probe.hpp"
 #include "engine/probe_extras.hpp"
 #include "engine/profiles.hpp"
+#include "lab/conform/chunk_cache.hpp"
 #include "lab/conform/recording.hpp"
 
 namespace ridgeline::conform {
@@ -61,7 +61,7 @@ class Offload final : public engine::KvConnector {
 
  private:
   struct Request {
-    store::ChunkUses uses;
+    ChunkUses uses;
     std::vector<store::BlockKey> keys;  ///< What its full chunks hold.
     std::vector<core::BlockId> blocks;
     std::int64_t next = 0;  ///< The next chunk to offer.
@@ -84,7 +84,7 @@ class Offload final : public engine::KvConnector {
   Recording::Offload options_;
   engine::Profile profile_;
   std::int64_t block_size_;
-  store::ChunkCache cache_;
+  ChunkCache cache_;
   std::map<core::RequestId, Request> requests_;
   std::map<core::RequestId, std::int64_t> prompts_;  ///< Tokens of each request's prompt.
   std::map<std::uint64_t, Job> jobs_;                ///< In the order of their numbers.

@@ -1,5 +1,5 @@
 // Chunks of KV in a host's memory, as vLLM's releases keep them.
-#include "cluster/store/chunk_cache.hpp"
+#include "lab/conform/chunk_cache.hpp"
 
 #include <array>
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace ridgeline::store {
+namespace ridgeline::conform {
 namespace {
 
 using testing::ElementsAre;
@@ -94,4 +94,4 @@ TEST(ChunkCache, TailsOfARequestGiveWayBeforeHeads) {
 }
 
 }  // namespace
-}  // namespace ridgeline::store
+}  // namespace ridgeline::conform

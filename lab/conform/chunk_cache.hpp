@@ -11,7 +11,9 @@
 
 #include "cluster/store/eviction.hpp"
 
-namespace ridgeline::store {
+namespace ridgeline::conform {
+
+using store::BlockKey;
 
 /// How a release of vLLM chooses among the chunks that it keeps in the host's memory.
 struct ChunkRules {
@@ -65,7 +67,8 @@ class ChunkOrder {
                                                            std::int64_t capacity);
 
 /// Chunks of KV in a host's memory, as vLLM's CPUOffloadingManager keeps them
-/// (v1/kv_offload/cpu/manager.py).
+/// (v1/kv_offload/cpu/manager.py): recordings are held against it. The simulator's own tiers
+/// (cluster/store) choose what gives way block by block.
 class ChunkCache {
  public:
   ChunkCache(const ChunkRules& rules, std::int64_t capacity)
@@ -107,4 +110,4 @@ class ChunkCache {
   std::vector<std::int64_t> free_places_;
 };
 
-}  // namespace ridgeline::store
+}  // namespace ridgeline::conform

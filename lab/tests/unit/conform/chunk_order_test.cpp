@@ -5,9 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cluster/store/chunk_cache.hpp"
+#include "lab/conform/chunk_cache.hpp"
 
-namespace ridgeline::store {
+namespace ridgeline::conform {
 namespace {
 
 using testing::ElementsAre;
@@ -72,4 +72,4 @@ TEST(ChunkOrder, AStoreIsNoReuseWhereRequestsAreFollowed) {
 }
 
 }  // namespace
-}  // namespace ridgeline::store
+}  // namespace ridgeline::conform

@@ -1,4 +1,4 @@
-#include "cluster/store/chunk_cache.hpp"
+#include "lab/conform/chunk_cache.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include "cluster/store/eviction.hpp"
 #include "core/check.hpp"
 
-namespace ridgeline::store {
+namespace ridgeline::conform {
 
 ChunkCache::Found ChunkCache::look_up(BlockKey key) {
   if (rules_.store_threshold > 1 && !rules_.counts_offers) {
@@ -170,4 +170,4 @@ void ChunkCache::finish(ChunkUses& uses) {
   order_->finish(keys, uses);
 }
 
-}  // namespace ridgeline::store
+}  // namespace ridgeline::conform

@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/store/chunk_cache.hpp"
 #include "cluster/store/eviction.hpp"
 #include "cluster/store/key_list.hpp"
+#include "lab/conform/chunk_cache.hpp"
 
-namespace ridgeline::store {
+namespace ridgeline::conform {
 namespace {
 
 /// The chunk of the lowest rank gives way. Up to 0.30 a chunk is ranked as it becomes idle or is
@@ -159,7 +159,7 @@ class Adaptive final : public ChunkOrder {
     std::vector<std::pair<BlockKey, bool>> chosen;  // And whether it was used once.
     std::unordered_set<BlockKey> taken;
     std::int64_t num_once = once_.size();
-    const auto choose = [&](const KeyList& list, bool is_once) {
+    const auto choose = [&](const store::KeyList& list, bool is_once) {
       const auto key = list.oldest(
           [&](BlockKey candidate) { return !taken.contains(candidate) && may_go(candidate); });
       if (key) {
@@ -182,7 +182,7 @@ class Adaptive final : public ChunkOrder {
       (is_once ? gone_once_ : gone_often_).add(key);
       gone.push_back(key);
     }
-    for (KeyList* const list : {&gone_once_, &gone_often_}) {
+    for (store::KeyList* const list : {&gone_once_, &gone_often_}) {
       while (list->size() > capacity_) {
         list->remove_oldest();
       }
@@ -210,10 +210,10 @@ class Adaptive final : public ChunkOrder {
   ChunkRules rules_;
   std::int64_t capacity_;
   double room_for_once_ = 0.0;
-  KeyList once_;
-  KeyList often_;
-  KeyList gone_once_;
-  KeyList gone_often_;
+  store::KeyList once_;
+  store::KeyList often_;
+  store::KeyList gone_once_;
+  store::KeyList gone_often_;
 };
 
 }  // namespace
@@ -225,4 +225,4 @@ std::unique_ptr<ChunkOrder> make_chunk_order(const ChunkRules& rules, std::int64
   return std::make_unique<LeastRecent>(rules);
 }
 
-}  // namespace ridgeline::store
+}  // namespace ridgeline::conform

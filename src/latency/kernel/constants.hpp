@@ -218,6 +218,9 @@ struct StepConstants {
   double uneven_experts = 1.0;
   double uneven_coarse_experts = 1.0;
   double uneven_marlin_experts = 1.0;  ///< For many experts in Marlin.
+  /// Whether routers that one engine computes in FP32 are so here too; else they are in 16 bit, as
+  /// others.
+  bool fp32_routers = true;
   /// Choosing experts by FP32 scores in small kernels, of a layer and step, before one kernel did
   /// it all.
   core::Seconds unfused_routing;

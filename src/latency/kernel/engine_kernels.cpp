@@ -124,6 +124,16 @@ std::vector<std::string> read_names(document::ObjectReader& reader, const std::s
   return names;
 }
 
+std::vector<ModelSetting> read_step(document::ObjectReader& reader) {
+  std::vector<ModelSetting> settings;
+  if (const document::Node* step = reader.node("step")) {
+    for (const auto& member : step->members()) {
+      settings.push_back({.key = member.key, .value = member.value});
+    }
+  }
+  return settings;
+}
+
 EngineKernels read_engine(const document::Node& node,
                           const std::string& path,
                           core::Errors& errors) {
@@ -136,8 +146,9 @@ EngineKernels read_engine(const document::Node& node,
   if (const document::Node* families = reader.node("by_family")) {
     for (const document::Node& family : families->items()) {
       document::ObjectReader each(family, reader.path_of("by_family"), errors);
-      kernels.by_family.push_back(
-          {.families = read_names(each, "families"), .kernels = read_names(each, "kernels")});
+      kernels.by_family.push_back({.families = read_names(each, "families"),
+                                   .kernels = read_names(each, "kernels"),
+                                   .step = read_step(each)});
       each.finish();
     }
   }
@@ -168,11 +179,7 @@ EngineKernels read_engine(const document::Node& node,
     }
     each.finish();
   }
-  if (const document::Node* step = reader.node("step")) {
-    for (const auto& member : step->members()) {
-      kernels.step.push_back({.key = member.key, .value = member.value});
-    }
-  }
+  kernels.step = read_step(reader);
   reader.finish();
   return kernels;
 }
@@ -218,14 +225,15 @@ std::vector<Column> columns_of(const std::vector<std::string>& names) {
   return columns;
 }
 
-std::vector<std::string> kernels_for(const EngineKernels& engine, std::string_view family) {
-  std::vector<std::string> names = engine.kernels;
-  for (const FamilyKernels& kernels : engine.by_family) {
-    if (std::ranges::find(kernels.families, family) != kernels.families.end()) {
-      names.insert(names.end(), kernels.kernels.begin(), kernels.kernels.end());
+/// The engine's, with what it does otherwise for networks of a family.
+EngineKernels for_family(EngineKernels engine, std::string_view family) {
+  for (const FamilyKernels& own : engine.by_family) {
+    if (std::ranges::find(own.families, family) != own.families.end()) {
+      engine.kernels.insert(engine.kernels.end(), own.kernels.begin(), own.kernels.end());
+      engine.step.insert(engine.step.end(), own.step.begin(), own.step.end());
     }
   }
-  return names;
+  return engine;
 }
 
 KernelSet read_kernel_set(const document::Node& node,
@@ -319,14 +327,17 @@ const Constants& constants_of_engine(std::string_view engine, std::string_view f
     return builtin_constants();
   }
   static std::mutex mutex;
-  static std::map<std::vector<std::string>, Constants> made;
-  std::vector<std::string> key = kernels_for(*kernels, family);
-  const std::vector<std::string> names = key;
-  key.push_back(kernels->name);
+  static std::map<std::pair<std::string, std::string>, Constants> made;
+  const auto is_of = [&](const FamilyKernels& own) {
+    return std::ranges::find(own.families, family) != own.families.end();
+  };
+  const bool is_own = std::ranges::any_of(kernels->by_family, is_of);
   const std::lock_guard lock(mutex);
+  std::pair key(kernels->name, is_own ? std::string(family) : std::string());
   auto found = made.find(key);
   if (found == made.end()) {
-    auto constants = with_kernels(builtin_constants(), *kernels, columns_of(names));
+    const EngineKernels engine = for_family(*kernels, family);
+    auto constants = with_kernels(builtin_constants(), engine, columns_of(engine.kernels));
     RIDGELINE_CHECK(constants.has_value(), core::to_string(constants.error().front()));
     found = made.emplace(std::move(key), std::move(*constants)).first;
   }

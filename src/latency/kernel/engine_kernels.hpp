@@ -16,8 +16,9 @@ namespace ridgeline::latency::kernel {
 
 /// Kernels of networks whose classes the engine's own rules name.
 struct FamilyKernels {
-  std::vector<std::string> families;  ///< model_type of their config.json.
-  std::vector<std::string> kernels;   ///< As EngineKernels::kernels, after these.
+  std::vector<std::string> families;    ///< model_type of their config.json.
+  std::vector<std::string> kernels;     ///< As EngineKernels::kernels, after these.
+  std::vector<ModelSetting> step = {};  ///< As EngineKernels::step, after these.
 };
 
 /// What an engine's servers do otherwise.

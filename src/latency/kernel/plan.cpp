@@ -174,7 +174,7 @@ class Planner {
   /// The expert kernels were measured with their routing, but for routers in FP32, whose operands
   /// are made from 16 bit and multiplied by the ordinary units.
   void add_router(const model::Operator& op, const model::Gemm& shape) {
-    if (shape.weights != model::DType::kFp32) {
+    if (shape.weights != model::DType::kFp32 || !calibration_.step.fp32_routers) {
       return;
     }
     if (calibration_.step.unfused_routing > core::Seconds()) {

@@ -66,6 +66,7 @@ constexpr auto kSettings = std::to_array<Setting>({
      [](Constants& all, double factor) { all.step.uneven_experts = std::max(factor, 1.0); }},
     {"uneven_coarse_experts",
      [](Constants& all, double factor) { all.step.uneven_coarse_experts = std::max(factor, 1.0); }},
+    {"fp32_routers", [](Constants& all, double on) { all.step.fp32_routers = on > 0.0; }},
     {"unfused_routing_us",
      [](Constants& all, double us) { all.step.unfused_routing = core::microseconds(us); }},
     {"wide_norm_kernels",

@@ -27,6 +27,7 @@ std::vector<LayerGroup> glm4_moe_layers(ConfigReader& config, const Dimensions& 
   attention.qk_norm = config.boolean("use_qk_norm", false);
   MoeFfn moe = read_experts_with_shared(config, "n_routed_experts");
   moe.router_bias = true;
+  moe.router_fp32 = true;  // vLLM: the gate's dtype in models/glm4_moe.py
   const std::vector<bool> is_moe = sparse_layers(config, dimensions);
   const bool any_dense = std::find(is_moe.begin(), is_moe.end(), false) != is_moe.end();
   return mixed(is_moe, attention, any_dense ? read_dense_ffn(config) : DenseFfn{}, moe);

@@ -25,6 +25,9 @@ struct Tile {
 constexpr std::array<Tile, 5> kTiles = {{{64, 64}, {64, 128}, {64, 256}, {128, 128}, {128, 256}}};
 constexpr std::array<std::int64_t, 4> kSplits = {1, 2, 4, 8};
 constexpr double kLargestTile = 128.0 * 256.0;
+/// Rows of the smallest tile of kernels that unpack narrow weights (Marlin's thread_m_blocks of 16,
+/// one to four).
+constexpr std::int64_t kMarlinRows = 16;
 /// However large the penalty, a small tile still works at this share of the peak.
 constexpr double kLeastTileEfficiency = 0.05;
 /// Columns whose tiles share one pass over the activations.
@@ -157,7 +160,10 @@ Cost gemm(const GemmShape& shape,
                            kRereadColumns);
   const core::Seconds streamed = (bytes + reread) / streaming_rate(constants, gpu);
   const core::Seconds ramp = constants.ramp * (bytes / (bytes + constants.ramp_bytes));
-  const TileTime tiles = compute_time(shape, format.peak, constants, gpu.num_sms);
+  TileTime tiles = compute_time(shape, format.peak, constants, gpu.num_sms);
+  if (format.weight_bytes < format.activation_bytes && shape.m < kTiles.front().rows) {
+    tiles.all *= real(ceil_div(shape.m, kMarlinRows) * kMarlinRows) / real(kTiles.front().rows);
+  }
   const core::Seconds compute(tiles.all);
   const core::Seconds splitting(tiles.splitting);
   const core::Seconds both = soft_max(streamed + ramp, compute, constants.overlap_exponent);

@@ -106,7 +106,8 @@ KernelModel::KernelModel(const ModelInputs& inputs,
       uncaptured_gap_(all_calls(calibration_.step.uncaptured_expert_gap, plan_.gap_layers)),
       eager_gap_(inputs.execution.enforce_eager ? uncaptured_gap_ : core::Duration()),
       is_eager_(inputs.execution.enforce_eager),
-      host_launches_(all_calls(plan_.host_launches, 1)),
+      host_prompts_(all_calls(plan_.host_prompts, 1)),
+      host_decodes_(all_calls(plan_.host_decodes, 1)),
       host_pieces_(inputs.execution.graphs_in_pieces
                        ? all_calls(calibration_.step.host_pieces, inputs.network.num_layers())
                        : core::Duration()),

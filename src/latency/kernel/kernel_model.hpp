@@ -138,8 +138,9 @@ class KernelModel final : public StepTimeModel {
   core::Duration uncaptured_gap_;  ///< Over all layers with experts.
   core::Duration eager_gap_;       ///< uncaptured_gap_ of eager steps; else 0.
   bool is_eager_;
-  core::Duration host_launches_;  ///< Host time of a step that no graph holds.
-  core::Duration host_pieces_;    ///< Host time of a step of decodes in pieces of a graph; else 0.
+  core::Duration host_prompts_;  ///< Host time of a step with prompts that no graph holds ...
+  core::Duration host_decodes_;  ///< ... and of one of decodes alone.
+  core::Duration host_pieces_;   ///< Host time of a step of decodes in pieces of a graph; else 0.
   bool graphs_hold_prompts_;
   core::Warnings notes_;
   PartMemo token_memo_;

@@ -57,7 +57,7 @@ core::Duration KernelModel::launch_gap_of_decodes(std::int64_t decodes,
     return {};
   }
   const bool is_launched = is_eager_ || !is_captured(decodes);
-  const core::Duration host = is_launched ? host_launches_ : host_pieces_;
+  const core::Duration host = is_launched ? host_decodes_ : host_pieces_;
   return std::max(eager_gap_, host - std::min(kernels, host));
 }
 
@@ -67,7 +67,7 @@ core::Duration KernelModel::launch_gap_of_prompts(std::int64_t tokens,
     return {};
   }
   const core::Duration launched =
-      std::max(uncaptured_gap_, host_launches_ - std::min(kernels, host_launches_));
+      std::max(uncaptured_gap_, host_prompts_ - std::min(kernels, host_prompts_));
   if (graphs_hold_prompts_ && is_captured(tokens)) {
     return is_eager_ ? std::max(piecewise_gap_, launched) : piecewise_gap_;
   }

@@ -14,6 +14,7 @@ namespace {
 /// Kernels of one call of each operator.
 struct Launches {
   const hardware::GpuSpec& gpu;
+  bool decodes_alone = false;
 
   /// Rows are quantised by a kernel of their own.
   [[nodiscard]] std::int64_t quantisation(model::DType weights) const {
@@ -37,8 +38,11 @@ struct Launches {
   /// Norm, rotation, quantisation and cache write of queries and keys, logits, top-k.
   std::int64_t operator()(const model::Indexer& /*shape*/) const { return 9; }
   /// Splitting and joining (four), convolution, gates, two norms, the scan's sums, products, solve,
-  /// states and outputs (seven), states in and out (three), gated norm.
-  std::int64_t operator()(const model::Recurrence& /*shape*/) const { return 20; }
+  /// states and outputs (seven), states in and out (three), gated norm. Decodes: splitting (two),
+  /// convolution, gates, the state's update, gated norm.
+  std::int64_t operator()(const model::Recurrence& /*shape*/) const {
+    return decodes_alone ? 6 : 20;
+  }
   std::int64_t operator()(const model::AllReduce& shape) const { return shape.ranks > 1 ? 1 : 0; }
   std::int64_t operator()(const model::AllToAll& shape) const { return shape.ranks > 1 ? 1 : 0; }
   /// Two residuals, rotation, cache write, activation.
@@ -53,10 +57,11 @@ struct Launches {
 
 }  // namespace
 
-std::int64_t launches(std::span<const model::Operator> operators, const hardware::GpuSpec& gpu) {
-  std::int64_t sum = 0;
+Launched launches(std::span<const model::Operator> operators, const hardware::GpuSpec& gpu) {
+  Launched sum;
   for (const model::Operator& op : operators) {
-    sum += op.calls * std::visit(Launches{gpu}, op.shape);
+    sum.with_prompts += op.calls * std::visit(Launches{.gpu = gpu}, op.shape);
+    sum.decodes += op.calls * std::visit(Launches{.gpu = gpu, .decodes_alone = true}, op.shape);
   }
   return sum;
 }

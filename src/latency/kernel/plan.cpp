@@ -75,8 +75,11 @@ class Planner {
     for (const model::Operator& op : operators) {
       std::visit([&](const auto& shape) { add(op, shape); }, op.shape);
     }
-    plan_.host_launches =
-        plan_.host_launches + calibration_.step.host_launch * real(launches(operators, gpu_));
+    const Launched launched = launches(operators, gpu_);
+    plan_.host_prompts =
+        plan_.host_experts + calibration_.step.host_launch * real(launched.with_prompts);
+    plan_.host_decodes =
+        plan_.host_experts + calibration_.step.host_launch * real(launched.decodes);
     return std::move(plan_);
   }
 
@@ -204,7 +207,7 @@ class Planner {
     const auto& gap_on = calibration_.step.uncaptured_expert_gap_on;
     const bool has_gap =
         !gap_on || (gap_on->gpu == gpu_.name && shape.experts <= gap_on->most_experts);
-    plan_.host_launches = plan_.host_launches + calibration_.step.host_experts * real(op.calls);
+    plan_.host_experts = plan_.host_experts + calibration_.step.host_experts * real(op.calls);
     plan_.gap_layers += format.is_8bit && has_gap ? op.calls : 0;
     RowOperator& row =
         push(op,

@@ -200,6 +200,23 @@ TEST(Gemm, FormatsThatTheGpuLacksAreExpanded) {
   EXPECT_DOUBLE_EQ(fp32.peak.value(), 156e12);
 }
 
+/// Where the GPU multiplies slowly beside its memory, tiles of 64 rows would bind one row.
+TEST(Gemm, NarrowWeightsOfFewRowsWorkInTilesOfSixteen) {
+  const GemmShape wide{.m = 1, .k = 3840, .n = 30720};
+  const auto time = [&](std::int64_t rows) {
+    hardware::GpuSpec gpu = fixtures::gpu("a100-80gb");
+    gpu.peak_bf16 = core::FlopsPerSecond(71.2e12);
+    gpu.mem_bandwidth = core::BytesPerSecond(936.2e9);
+    return core::as_microseconds(
+        price({.m = rows, .k = wide.k, .n = wide.n}, model::DType::kInt4, gpu).time);
+  };
+  const double weights = real(wide.k) * real(wide.n) / 2.0 / 936.2e3;  // us at the full bandwidth
+  EXPECT_LT(time(1), 1.7 * weights);
+  EXPECT_NEAR(time(16), time(1), 0.01 * time(1));
+  EXPECT_GT(time(48), 1.5 * time(16));
+  EXPECT_NEAR(time(64), time(49), 0.02 * time(64));
+}
+
 TEST(Gemm, Int8NeedsItsOwnUnits) {
   auto a100 = fixtures::gpu("a100-80gb");
   EXPECT_FALSE(matmul_format(model::DType::kInt8, a100).is_8bit);

@@ -150,6 +150,7 @@ core::Result<std::vector<ScoredRun>> score_arms(const std::vector<Arm>& arms,
   if (!read) {
     return core::fail(core::with_field(std::move(read).error(), "--measured"));
   }
+  evidence::validate::derive_e2e(*read);
   ArmPredictions own;
   ArmPredictions& all = options.predictions == nullptr ? own : *options.predictions;
   const auto first = all.predict(*read, every_place(read->size()), arms.front(), options);

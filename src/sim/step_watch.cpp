@@ -1,5 +1,6 @@
 #include "sim/step_watch.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -18,6 +19,25 @@ namespace {
 /// Sum of a quantity over steps in which it grows evenly from `first` to `last`.
 double summed(double first, double last, std::int64_t steps) {
   return static_cast<double>(steps) * (first + last) / 2.0;
+}
+
+/// Makes the parts of a first step those of all steps, up to the last.
+void sum_up(std::vector<latency::OperatorTime>& parts,
+            const std::vector<latency::OperatorTime>& last,
+            std::int64_t steps) {
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    latency::OperatorTime& part = parts[i];
+    const latency::OperatorTime& end = last[i];
+    part.time = core::Seconds(summed(part.time.value(), end.time.value(), steps));
+    part.bytes = core::Bytes(summed(part.bytes.value(), end.bytes.value(), steps));
+    part.flops = core::Flops(summed(part.flops.value(), end.flops.value(), steps));
+    part.calls *= steps;
+  }
+}
+
+bool have_same_names(const std::vector<latency::OperatorTime>& a,
+                     const std::vector<latency::OperatorTime>& b) {
+  return std::ranges::equal(a, b, {}, &latency::OperatorTime::name, &latency::OperatorTime::name);
 }
 
 void add_host(core::Duration exposed, StepSegment& segment) {
@@ -63,6 +83,7 @@ StepSegment StepWatch::segment(const domain::StepRecord& record) const {
     const latency::Explanation explanation = model_.explain(batch);
     segment.prefills = prefills_;
     segment.parts = explanation.parts;
+    segment.hidden = explanation.hidden;
     gpu = explanation.total.gpu();
   } else {
     RIDGELINE_CHECK(record.num_prefills == 0, "only decodes are advanced in closed form");
@@ -75,13 +96,10 @@ StepSegment StepWatch::segment(const domain::StepRecord& record) const {
     last.decode_context += core::Tokens(record.num_decodes * (steps - 1));
     latency::Explanation from = model_.explain(first);
     const latency::Explanation to = model_.explain(last);
-    for (std::size_t i = 0; i < from.parts.size(); ++i) {
-      latency::OperatorTime& part = from.parts[i];
-      const latency::OperatorTime& end = to.parts[i];
-      part.time = core::Seconds(summed(part.time.value(), end.time.value(), steps));
-      part.bytes = core::Bytes(summed(part.bytes.value(), end.bytes.value(), steps));
-      part.flops = core::Flops(summed(part.flops.value(), end.flops.value(), steps));
-      part.calls *= steps;
+    sum_up(from.parts, to.parts, steps);
+    if (have_same_names(from.hidden, to.hidden)) {
+      sum_up(from.hidden, to.hidden, steps);
+      segment.hidden = std::move(from.hidden);
     }
     segment.parts = std::move(from.parts);
     gpu = from.total.gpu() * steps + record.gpu_growth * (steps * (steps - 1) / 2);
@@ -89,8 +107,10 @@ StepSegment StepWatch::segment(const domain::StepRecord& record) const {
   if (segment.busy < gpu) {
     // A step of a pipeline: others were in other stages meanwhile.
     const double share = segment.busy.to_seconds() / gpu.to_seconds();
-    for (latency::OperatorTime& part : segment.parts) {
-      part.time = part.time * share;
+    for (std::vector<latency::OperatorTime>* side : {&segment.parts, &segment.hidden}) {
+      for (latency::OperatorTime& part : *side) {
+        part.time = part.time * share;
+      }
     }
     gpu = segment.busy;
   }

@@ -19,6 +19,8 @@ struct StepSegment {
   core::Duration busy;  ///< Time of all its steps; the parts and `rounding` sum to it.
   /// All steps together; the host time that the GPU waits for is a part too.
   std::vector<latency::OperatorTime> parts;
+  /// Explanation::hidden, likewise; none where it is another at the last step than at the first.
+  std::vector<latency::OperatorTime> hidden;
   core::Seconds rounding;
 };
 

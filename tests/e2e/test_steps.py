@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from conftest import SHARED
+
 RUN = ["run", "--model", "llama-3.1-8b", "--gpu", "h100", "--request-rate", "20", "--num-prompts", "30",
        "--input-len", "300", "--output-len", "40", "--steps-out", "steps.jsonl", "--format", "json"]
 
@@ -133,3 +135,21 @@ def test_folded_stacks_are_the_time_of_the_parts(ridgeline):
     done = ridgeline("steps", "steps.jsonl", "-o", "run.folded", "--format", "quiet")
     assert done.returncode == 0, done.stderr
     assert (ridgeline.folder / "run.folded").read_text() == folded.stdout
+
+
+@pytest.mark.skipif(not (SHARED / "kernels" / "blis_h100").is_dir(), reason="no measured tables")
+def test_a_record_has_both_sides_of_each_part(ridgeline):
+    load = ["--model", "llama-3.1-8b", "--gpu", "h100", "--num-prompts", "2", "--request-rate", "2", "--input-len", "300",
+            "--output-len", "3"]
+    for model in (["--latency", "v2-final", "--bench-data", SHARED / "kernels" / "blis_h100"], []):
+        done = ridgeline("run", *load, *model, "--steps-out", "s.jsonl")
+        assert done.returncode == 0, done.stderr
+        record = json.loads((ridgeline.folder / "s.jsonl").read_text().splitlines()[0])
+        part = next(part for part in record["parts"] if part["operator"] in ("q_proj", "qkv_proj"))
+        # A part takes the longer of its arithmetic and its bytes.
+        assert part["us"] == pytest.approx(max(part[side] for side in ("compute_us", "memory_us") if part[side] is not None))
+        assert part["source"]
+        if model:
+            weights = next(side for side in record["hidden"] if side["operator"] == "weights")
+            assert weights["bytes"] > 13e9
+            assert any("MFU" in side["source"] for side in record["hidden"] + record["parts"])

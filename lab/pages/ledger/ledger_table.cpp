@@ -46,11 +46,17 @@ std::string ledger_summary(const Settlement& settled) {
 }
 
 std::string remark(const SettledClaim& claim) {
-  if (claim.status == Status::kSkipped || claim.claim->why.empty()) {
-    return claim.reason;
+  std::vector<std::string> remarks;
+  if (claim.status == Status::kDone) {
+    remarks.push_back("against " + claim.claim->against);
   }
-  return claim.reason.empty() ? claim.claim->why
-                              : fmt::format("{}; {}", claim.reason, claim.claim->why);
+  if (!claim.reason.empty()) {
+    remarks.push_back(claim.reason);
+  }
+  if (claim.status != Status::kSkipped && !claim.claim->why.empty()) {
+    remarks.push_back(claim.claim->why);
+  }
+  return fmt::format("{}", fmt::join(remarks, "; "));
 }
 
 std::string typed_command(const studies::Claim& claim) {

@@ -99,11 +99,11 @@ std::string_view missing_part(const Claim& claim) {
   return "";
 }
 
-Claim read_claim(const Node& node, const std::string& row_command, ObjectReader& reader) {
+Claim read_claim(const Node& node, const Claim& of_row, ObjectReader& reader) {
   Claim claim;
   claim.kind = choice_of<ClaimKind>(reader, "kind", kClaimKinds).value_or(ClaimKind::kNumber);
   claim.said = reader.required_string("said");
-  claim.command = reader.string("command").value_or(row_command);
+  claim.command = reader.string("command").value_or(of_row.command);
   claim.at = reader.string("at").value_or("");
   for (const auto& [key, place] :
        {std::pair("value", &claim.value), std::pair("derived", &claim.derived)}) {
@@ -120,8 +120,9 @@ Claim read_claim(const Node& node, const std::string& row_command, ObjectReader&
   claim.open = reader.string("open").value_or("");
   claim.answer = reader.string("answer").value_or("");
   claim.why = reader.string("why").value_or("");
+  claim.against = reader.string("against").value_or(of_row.against);
   claim.expected =
-      choice_of<Status>(reader, "expected", kStatuses).value_or(status_where_equal(claim.kind));
+      choice_of<Status>(reader, "expected", kStatuses).value_or(status_where_equal(claim));
   if (const auto missing = missing_part(claim); !missing.empty()) {
     reader.problem("said",
                    fmt::format("{} lacks {}",
@@ -139,7 +140,9 @@ LedgerRow read_row(const Node& node, const std::string& path, core::Errors& erro
   row.id = reader.required_string("id");
   row.document = reader.required_string("document");
   row.section = reader.required_string("section");
-  const std::string command = reader.string("command").value_or("");
+  Claim of_row;  // What its claims share.
+  of_row.command = reader.string("command").value_or("");
+  of_row.against = reader.string("against").value_or("");
   const Node* claims = reader.node("claims");
   if (claims == nullptr || !claims->is_list() || claims->items().empty()) {
     reader.problem("claims", "expected a list of claims");
@@ -149,7 +152,7 @@ LedgerRow read_row(const Node& node, const std::string& path, core::Errors& erro
   for (std::size_t i = 0; i < items.size(); ++i) {
     const std::string id = items.size() == 1 ? row.id : fmt::format("{}.{}", row.id, i + 1);
     ObjectReader of_claim(items[i], id, errors);
-    row.claims.push_back(read_claim(items[i], command, of_claim));
+    row.claims.push_back(read_claim(items[i], of_row, of_claim));
     row.claims.back().id = id;
   }
   reader.finish();
@@ -186,14 +189,14 @@ std::string_view name(Status status) {
   return kStatuses[static_cast<std::size_t>(status)];
 }
 
-Status status_where_equal(ClaimKind kind) {
-  switch (kind) {
+Status status_where_equal(const Claim& claim) {
+  switch (claim.kind) {
     case ClaimKind::kVerdict:
       return Status::kConfirmed;
     case ClaimKind::kQuestion:
       return Status::kAnswered;
     case ClaimKind::kFollowUp:
-      return Status::kDone;
+      return claim.against.empty() ? Status::kWorks : Status::kDone;
     case ClaimKind::kNumber:
     case ClaimKind::kTable:
     case ClaimKind::kStatement:

@@ -32,7 +32,8 @@ inline constexpr auto kClaimKinds = std::to_array<std::string_view>(
 /// What came of a claim. Computed, never stored.
 enum class Status : std::uint8_t {
   kConfirmed,        ///< A verdict that holds.
-  kDone,             ///< A follow-up whose result is the one stated.
+  kDone,             ///< A follow-up whose result agrees with a figure from the outside.
+  kWorks,            ///< A follow-up that a command does; the figure that it gives is its own.
   kAnswered,         ///< A question whose command gives the number that the answer states.
   kReproduced,       ///< Equal to the printed digits.
   kCorrected,        ///< Another number, the one that the claim derives.
@@ -43,6 +44,7 @@ enum class Status : std::uint8_t {
 };
 inline constexpr auto kStatuses = std::to_array<std::string_view>({"confirmed",
                                                                    "done",
+                                                                   "works",
                                                                    "answered",
                                                                    "reproduced",
                                                                    "corrected",
@@ -52,9 +54,6 @@ inline constexpr auto kStatuses = std::to_array<std::string_view>({"confirmed",
                                                                    "skipped"});
 [[nodiscard]] std::string_view name(ClaimKind kind);
 [[nodiscard]] std::string_view name(Status status);
-
-/// The status of a claim of that kind whose value is the one stated, which most are to have.
-[[nodiscard]] Status status_where_equal(ClaimKind kind);
 
 /// How exactly a number was printed.
 struct Digits {
@@ -92,11 +91,15 @@ struct Claim {
   std::string open = {};                  ///< What is missing on our side.
   std::string answer = {};                ///< Answer to a question.
   std::string why = {};                   ///< Why the computed value is another.
+  std::string against = {};               ///< What from the outside a follow-up is held against.
   Status expected = Status::kReproduced;  ///< That of an equal value where the ledger is silent.
 
   [[nodiscard]] bool needs_tables() const;    ///< The command has DIR.
   [[nodiscard]] bool needs_measured() const;  ///< The command has FILE.
 };
+
+/// The status of a claim whose value is the one stated, which most are to have.
+[[nodiscard]] Status status_where_equal(const Claim& claim);
 
 /// Claims that one line of a document makes.
 struct LedgerRow {

@@ -95,7 +95,7 @@ void compare_table(const Node& ours, const Claim& claim, SettledClaim& found) {
   }
   found.computed = fmt::format("{} of {} cells equal", found.equal_cells, found.cells);
   const bool whole = labelled && found.equal_cells == found.cells;
-  found.status = whole ? status_where_equal(claim.kind) : Status::kOpen;
+  found.status = whole ? status_where_equal(claim) : Status::kOpen;
   if (claim.kind != ClaimKind::kTable) {
     found.cells = 0;  // Ours, which no document printed.
     found.equal_cells = 0;
@@ -163,7 +163,7 @@ void compare_value(const Node& ours, SettledClaim& found) {
           ? Node::boolean(true, {})
           : claim.value;
   if (!said.is_null() && equal(ours, said, claim.digits)) {
-    found.status = status_where_equal(claim.kind);
+    found.status = status_where_equal(claim);
     if (claim.kind == ClaimKind::kQuestion &&
         (found.computed.empty() || !states(claim.answer, found.computed))) {
       found.status = Status::kOpen;
@@ -198,7 +198,7 @@ void settle_on(const Reading& reading, SettledClaim& found) {
   }
   if (claim.at.empty()) {
     found.computed = claim.says.empty() ? fmt::format("exit {}", claim.exit) : claim.says;
-    found.status = status_where_equal(claim.kind);
+    found.status = status_where_equal(claim);
     return;
   }
   const auto figure = find_figure(reading.tree, claim.at);

@@ -11,14 +11,15 @@ TABLES = SHARED / "kernels" / "blis_h100"
 MEASURED = SHARED / "groundtruth" / "experiments.jsonl"
 DESIGN = SHARED / "design" / "seeds.md"
 LEDGER = SOURCE / "lab" / "data" / "studies" / "original.yaml"
-STATUSES = ("not reproducible", "reproduced", "corrected", "refuted", "confirmed", "done", "answered")
+STATUSES = ("not reproducible", "reproduced", "corrected", "refuted", "confirmed", "done", "works", "answered")
 # Numbers of the design page that ours replace.
 OTHER_NUMBERS = {
-    "H5.1": {6},  # Counted from points that were not published.
     "R.17": {0, 2},  # Exit codes, which each claim checks.
     "R.19": {99},
     "R.6": {38.6},  # 38.5: the mean over the lengths 513 to 1,024, each as frequent.
 }
+# The printed 30 is a share of two printed costs, so that it is reproduced, by chance.
+OTHER_STATUSES = {"H28.1": {"corrected"}}
 
 
 def settle(ridgeline, *words):
@@ -170,7 +171,9 @@ def test_the_ledger_is_the_design_page(ridgeline):
         assert numbers(said) <= stated, (row, said, numbers(said) - stated)
         if any(claim["expected"] == "open" for claim in ours):
             continue
-        named = {status for status in STATUSES if re.search(rf"\b{status}\b", expected)}
-        assert named <= {claim["expected"] for claim in ours}, (row, expected)
+        named = {status for status in STATUSES if re.search(rf"\b{status}\b", expected)} - OTHER_STATUSES.get(row, set())
+        # A follow-up is "done" on that page also where its figure is a command's own.
+        found = {claim["expected"] for claim in ours} | ({"done"} if any(claim["expected"] == "works" for claim in ours) else set())
+        assert named <= found, (row, expected)
         missing = numbers(expected) - stated_by(ours, ("said", "value", "derived", "why", "answer", "section"))
         assert missing <= OTHER_NUMBERS.get(row, set()), (row, expected, missing)

@@ -63,7 +63,11 @@ class StepLog final : public StepListener {
     sums(segment);
     json_.key("parts").begin_array();
     for (const latency::OperatorTime& part : segment.parts) {
-      write_part(part);
+      write_part(part, segment.hidden);
+    }
+    json_.end_array().key("hidden").begin_array();
+    for (const latency::OperatorTime& part : segment.hidden) {
+      write_part(part, segment.parts);
     }
     json_.end_array();
     json_.member("rounding_us", core::exact_microseconds(segment.rounding));
@@ -120,7 +124,18 @@ class StepLog final : public StepListener {
         .member("distance", farthest);
   }
 
-  void write_part(const latency::OperatorTime& part) {
+  /// `others`: where the other side of a maximum stands.
+  void write_part(const latency::OperatorTime& part,
+                  const std::vector<latency::OperatorTime>& others) {
+    const auto other = std::ranges::find_if(others, [&](const latency::OperatorTime& side) {
+      return side.name == part.name && side.phase == part.phase && side.shape == part.shape;
+    });
+    const auto side_us = [&](domain::Bottleneck kind) {
+      return part.bottleneck == kind ? std::optional(core::exact_microseconds(part.time))
+             : other != others.end() && other->bottleneck == kind
+                 ? std::optional(core::exact_microseconds(other->time))
+                 : std::nullopt;
+    };
     json_.begin_object()
         .member("operator", part.name)
         .member("phase", part.phase)
@@ -129,14 +144,20 @@ class StepLog final : public StepListener {
         .member("us", core::exact_microseconds(part.time))
         .member("bottleneck", kind_name(static_cast<std::size_t>(part.bottleneck)))
         .member("flops", part.flops.value())
-        .member("bytes", part.bytes.value())
-        .key("distance");
-    if (part.distance) {
-      json_.value(*part.distance);
+        .member("bytes", part.bytes.value());
+    known("distance", part.distance);
+    known("compute_us", side_us(domain::Bottleneck::kCompute));
+    known("memory_us", side_us(domain::Bottleneck::kMemory));
+    json_.member("source", part.source).end_object();
+  }
+
+  void known(const char* key, const std::optional<double>& value) {
+    json_.key(key);
+    if (value) {
+      json_.value(*value);
     } else {
       json_.null();
     }
-    json_.end_object();
   }
 
   std::ostream& out_;

@@ -19,8 +19,11 @@ namespace ridgeline::sim {
 ///
 ///   step, steps, start_s, phase, num_decodes, decode_context, prefills [[past, new], ...],
 ///   busy_us, cpu_us, bottleneck, time_by_bottleneck, flops, bytes, lookups, misses, distance,
-///   parts [{operator, phase, shape, calls, us, bottleneck, flops, bytes, distance}, ...],
-///   rounding_us
+///   parts [{operator, phase, shape, calls, us, bottleneck, flops, bytes, distance, compute_us,
+///   memory_us, source}, ...], hidden [the losing sides of maxima, likewise], rounding_us
+///
+/// `compute_us` and `memory_us` are both sides of a part's maximum where it has two; `source` names
+/// what priced it: a table's file and the MFU found there, the kernel's constants.
 ///
 /// Times are of all steps of the segment together, and the parts and rounding_us sum to busy_us.
 /// `lookups` are parts that a table priced, `misses` those of them whose row is not the shape's

@@ -75,7 +75,8 @@ TEST(Settle, AnAnswerStatesTheNumber) {
   EXPECT_EQ(status("{kind: question, said: s, at: '{x} + 9998', value: 10000, "
                    "answer: 'it is 10,000.'}"),
             "answered|10000|");
-  EXPECT_EQ(status("{kind: follow-up, said: s, at: x, value: 2}"), "done|2|");
+  EXPECT_EQ(status("{kind: follow-up, said: s, at: x, value: 2}"), "works|2|");
+  EXPECT_EQ(status("{kind: follow-up, said: s, at: x, value: 2, against: a server}"), "done|2|");
 }
 
 TEST(Settle, TablesCellByCell) {
@@ -92,7 +93,7 @@ TEST(Settle, TablesCellByCell) {
   const Ledger stated = ledger_of(
       "{kind: follow-up, said: s, at: rows, columns: [k, v], decimals: [0, 1], "
       "rows: [[1, 2.5], [2, 3.5]]}");
-  EXPECT_EQ(settled(stated).status, Status::kDone);
+  EXPECT_EQ(settled(stated).status, Status::kWorks);
   EXPECT_EQ(settled(stated).cells, 0);
   const Ledger rows = ledger_of(fmt::format(fmt::runtime(table), 3, 3.5));
   EXPECT_EQ(settled(rows).reason, "the computed table has other rows");
@@ -114,7 +115,7 @@ TEST(Settle, CommandsThatFail) {
   EXPECT_EQ(status("{said: s, at: x, value: 7, command: fail}"),
             "open||exit 2: error: gpu: missing");
   EXPECT_EQ(status("{kind: follow-up, said: s, exit: 2, says: 'gpu: missing', command: fail}"),
-            "done|gpu: missing|");
+            "works|gpu: missing|");
   EXPECT_EQ(status("{kind: follow-up, said: s, exit: 2, says: 'tp: missing', command: fail}"),
             "open||the command does not say so");
 }

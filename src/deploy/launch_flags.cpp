@@ -811,11 +811,12 @@ class Reader {
     bool has_acceptance = false;
     const Node words = own_words(drafts->second);
     for (const Node::Member& member : words.members()) {
-      has_acceptance = has_acceptance || member.key == kAcceptance ||
-                       (member.key == "method" && member.value.is_string() &&
-                        scenario::has_published_acceptance(member.value.as_string())) ||
-                       (member.key == "rejection_sample_method" && member.value.is_string() &&
-                        member.value.as_string() == "synthetic");
+      has_acceptance =
+          has_acceptance || member.key == kAcceptance ||
+          (member.key == "method" && member.value.is_string() &&
+           scenario::has_published_acceptance(scenario::draft_method(member.value.as_string()))) ||
+          (member.key == "rejection_sample_method" && member.value.is_string() &&
+           member.value.as_string() == "synthetic");
       if (known == nullptr || known->find(member.key) != nullptr) {
         members.push_back(member);
       } else {

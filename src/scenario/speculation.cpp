@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -29,9 +30,19 @@ namespace {
 using document::MapBuilder;
 
 constexpr const char* kConfigPath = "engine.speculative_config";
-/// vLLM's methods with a price here; it has others (medusa, mlp_speculator, suffix).
-const std::array<std::string, 5> kSpeculativeMethods = {
-    "ngram", "draft_model", "eagle", "eagle3", "mtp"};
+/// vLLM's methods with a price here; it has others (medusa, mlp_speculator, suffix). Behind "mtp":
+/// older words for it (MTPModelTypes, config/speculative.py).
+const std::array<std::string, 11> kSpeculativeMethods = {"ngram",
+                                                         "draft_model",
+                                                         "eagle",
+                                                         "eagle3",
+                                                         "mtp",
+                                                         "deepseek_mtp",
+                                                         "qwen3_next_mtp",
+                                                         "glm4_moe_mtp",
+                                                         "mimo_mtp",
+                                                         "ernie_mtp",
+                                                         "longcat_flash_mtp"};
 /// Vectors that an EAGLE head joins at its input: the token's embedding and the target's hidden
 /// state (arXiv:2401.15077, section 3), and in EAGLE-3 the states of three layers
 /// (arXiv:2503.01840, section 3.1).
@@ -214,6 +225,10 @@ core::Result<std::optional<model::ModelSpec>> drafting_network(const Speculative
 
 }  // namespace
 
+std::string draft_method(std::string_view word) {
+  return std::string(word.ends_with("_mtp") ? "mtp" : word);
+}
+
 std::optional<SpeculativeConfig> read_speculative(const document::Node& node,
                                                   const std::string& path,
                                                   core::Errors& errors) {
@@ -227,7 +242,7 @@ std::optional<SpeculativeConfig> read_speculative(const document::Node& node,
           "method",
           fmt::format("missing, expected one of: {}", fmt::join(kSpeculativeMethods, ", ")));
     }
-    config.method = method.value_or("");
+    config.method = draft_method(method.value_or(""));
     config.model = reader.string("model");
     config.num_speculative_tokens =
         reader.required_integer("num_speculative_tokens", {.lowest = 1, .highest = kMostDrafts});

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/result.hpp"
@@ -35,6 +36,8 @@ struct SpeculativeConfig {
 /// Most drafts of a sequence and step.
 inline constexpr std::int64_t kMostDrafts = 64;
 
+/// The method that vLLM's word means: "deepseek_mtp" and its like are "mtp".
+[[nodiscard]] std::string draft_method(std::string_view word);
 /// Reads such a map; problems are noted under `path`.
 [[nodiscard]] std::optional<SpeculativeConfig> read_speculative(const document::Node& node,
                                                                 const std::string& path,

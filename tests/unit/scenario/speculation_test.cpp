@@ -49,6 +49,13 @@ TEST(Speculation, ReadsVllmsWordsAndWritesThemBack) {
   EXPECT_EQ(rate->acceptance, std::vector<double>{1.0});
 }
 
+TEST(Speculation, OlderWordsForMultiTokenPredictionMeanIt) {
+  core::Errors errors;
+  const auto config = read("{method: deepseek_mtp, num_speculative_tokens: 1}", errors);
+  ASSERT_TRUE(config.has_value());
+  EXPECT_EQ(config->method, "mtp");
+}
+
 /// A run takes the published acceptance then, or refuses.
 TEST(Speculation, AnAcceptanceThatIsNotStatedStaysOut) {
   core::Errors errors;

@@ -185,6 +185,11 @@ std::string ledger_html(const Settlement& settled) {
       xml_escaped(settled.ledger->title),
       prose(settled.ledger->about),
       xml_escaped(ledger_summary(settled)));
+  page += "<ul>\n";
+  for (const auto& [title, claims] : ledger_overview(settled)) {
+    page += fmt::format("<li><b>{}</b>: {}</li>\n", xml_escaped(title), prose(claims));
+  }
+  page += "</ul>\n";
   for (const studies::LedgerDocument& document : settled.ledger->documents) {
     page += document_html(settled, document);
   }

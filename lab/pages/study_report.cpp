@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "core/result.hpp"
 #include "core/text.hpp"
 #include "document/document.hpp"
 #include "document/node_builder.hpp"

@@ -17,6 +17,7 @@
 #include "cli/commands/perfetto_words.hpp"
 #include "cli/common.hpp"
 #include "cli/output_file.hpp"
+#include "cli/terminal.hpp"
 #include "core/result.hpp"
 #include "document/gzip_writer.hpp"
 #include "document/node_json.hpp"

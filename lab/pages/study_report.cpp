@@ -1,17 +1,22 @@
 #include "lab/pages/study_report.hpp"
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "core/result.hpp"
 #include "core/text.hpp"
 #include "document/document.hpp"
 #include "document/node_builder.hpp"
 #include "lab/studies/study.hpp"
+#include "report/chart/svg.hpp"
+#include "report/html_page.hpp"
 
 namespace ridgeline::report {
 namespace {
@@ -89,26 +94,98 @@ std::string cell_text(const document::Node& node) {
   return {};
 }
 
+/// The names of a table's columns and its cells.
+struct Cells {
+  std::vector<std::string> head;
+  std::vector<std::vector<std::string>> rows;
+};
+
+Cells cells_of(const studies::StudyTable& table) {
+  Cells cells;
+  for (const document::Node& row : table.rows) {
+    auto& texts = cells.rows.emplace_back();
+    for (const document::Node::Member& member : row.members()) {
+      if (cells.rows.size() == 1) {
+        cells.head.push_back(member.key);
+      }
+      texts.push_back(cell_text(member.value));
+    }
+  }
+  return cells;
+}
+
 std::string table_text(const studies::StudyTable& table) {
   std::string text = fmt::format("\n### {}\n\n", table.name);
   if (table.rows.empty()) {
     return text + "none\n";
   }
-  std::string rule = "|";
-  text += "|";
-  for (const document::Node::Member& member : table.rows.front().members()) {
-    text += fmt::format(" {} |", member.key);
-    rule += "---|";
+  const Cells cells = cells_of(table);
+  const auto line = [](const std::vector<std::string>& texts) {
+    return fmt::format("| {} |\n", fmt::join(texts, " | "));
+  };
+  text += line(cells.head) + "|";
+  for (std::size_t i = 0; i < cells.head.size(); ++i) {
+    text += "---|";
   }
-  text += "\n" + rule + "\n";
-  for (const document::Node& row : table.rows) {
-    text += "|";
-    for (const document::Node::Member& member : row.members()) {
-      text += fmt::format(" {} |", cell_text(member.value));
-    }
-    text += "\n";
+  text += "\n";
+  for (const auto& row : cells.rows) {
+    text += line(row);
   }
   return text;
+}
+
+/// What a study says before its tables: each sentence under its name.
+std::vector<std::pair<std::string_view, std::string>> sentences_of(
+    const studies::StudyReport& report) {
+  const studies::Study& study = *report.study;
+  const studies::Outcome& outcome = report.outcome;
+  return {{"Claim", study.claim},
+          {"Published verdict", std::string(studies::name(study.published))},
+          {"Verdict by its own rule",
+           fmt::format("{}: {}. (Refuted if {}.)",
+                       studies::name(outcome.by_rule),
+                       outcome.because,
+                       study.refuted_if)},
+          {"Finding", outcome.finding},
+          {"Held fixed", study.held_fixed},
+          {"Controls", study.controls}};
+}
+
+std::string table_section(const studies::StudyTable& table) {
+  Cells cells = cells_of(table);
+  for (auto& row : cells.rows) {
+    for (std::string& cell : row) {
+      cell = xml_escaped(cell);
+    }
+  }
+  return fmt::format("<h3>{}</h3>\n{}",
+                     xml_escaped(table.name),
+                     cells.rows.empty() ? "<p>none</p>\n" : table_html(cells.head, cells.rows));
+}
+
+std::string study_section(const studies::StudyReport& report) {
+  const studies::Study& study = *report.study;
+  std::string html =
+      fmt::format("<h2>{}: {}</h2>\n", xml_escaped(study.id), xml_escaped(study.title));
+  const auto paragraph = [&](std::string_view name, const std::string& text) {
+    html += fmt::format("<p><b>{}.</b> {}</p>\n", name, xml_escaped(text));
+  };
+  for (const auto& [name, text] : sentences_of(report)) {
+    paragraph(name, text);
+  }
+  paragraph("Scope", study.scope);
+  paragraph("Not tested", study.not_tested);
+  for (const studies::SkippedPart& skipped : report.outcome.skipped) {
+    paragraph("Skipped", fmt::format("{}: needs {}", skipped.part, skipped.needs));
+  }
+  for (const core::Warning& warning : report.warnings) {
+    paragraph("Warning", fmt::format("{}: {}; {}", warning.code, warning.message, warning.hint));
+  }
+  html += table_section(report.differences);
+  for (const studies::StudyTable& table : report.outcome.tables) {
+    html += table_section(table);
+  }
+  return html;
 }
 
 }  // namespace
@@ -157,15 +234,9 @@ std::string study_markdown(const studies::StudyReport& report) {
   const studies::Study& study = *report.study;
   const studies::Outcome& outcome = report.outcome;
   std::string text = fmt::format("# {}: {}\n\n", study.id, study.title);
-  text += fmt::format("**Claim.** {}\n\n", study.claim);
-  text += fmt::format("**Published verdict.** {}\n\n", studies::name(study.published));
-  text += fmt::format("**Verdict by its own rule.** {}: {}. (Refuted if {}.)\n\n",
-                      studies::name(outcome.by_rule),
-                      outcome.because,
-                      study.refuted_if);
-  text += fmt::format("**Finding.** {}\n\n", outcome.finding);
-  text += fmt::format("**Held fixed.** {}\n\n", study.held_fixed);
-  text += fmt::format("**Controls.** {}\n\n", study.controls);
+  for (const auto& [name, sentence] : sentences_of(report)) {
+    text += fmt::format("**{}.** {}\n\n", name, sentence);
+  }
   text += fmt::format("**Scope.** {}. **Not tested.** {}.\n", study.scope, study.not_tested);
   for (const studies::SkippedPart& skipped : outcome.skipped) {
     text += fmt::format("\n> skipped: {}: needs {}\n", skipped.part, skipped.needs);
@@ -180,6 +251,14 @@ std::string study_markdown(const studies::StudyReport& report) {
     text += table_text(table);
   }
   return text;
+}
+
+std::string studies_html(const std::vector<studies::StudyReport>& reports) {
+  std::string page = page_opening("Studies");
+  for (const studies::StudyReport& report : reports) {
+    page += study_section(report);
+  }
+  return page + page_closing({});
 }
 
 }  // namespace ridgeline::report

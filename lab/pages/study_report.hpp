@@ -15,5 +15,7 @@ namespace ridgeline::report {
 [[nodiscard]] document::Node studies_tree(const std::vector<studies::StudyReport>& reports);
 /// One study to read, as Markdown.
 [[nodiscard]] std::string study_markdown(const studies::StudyReport& report);
+/// Studies as one page that asks nothing of the network.
+[[nodiscard]] std::string studies_html(const std::vector<studies::StudyReport>& reports);
 
 }  // namespace ridgeline::report

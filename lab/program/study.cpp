@@ -168,7 +168,7 @@ ExitCode show_studies(const std::vector<studies::Study>& asked,
                       const Arguments& arguments,
                       const Manners& manners,
                       studies::ArmPredictions& predictions) {
-  auto outputs = VerbOutputs::open(arguments, manners, {"markdown", "json"});
+  auto outputs = VerbOutputs::open(arguments, manners, {"markdown", "json", "html"});
   if (!outputs) {
     return give_up(outputs.error(), manners);
   }
@@ -193,6 +193,9 @@ ExitCode show_studies(const std::vector<studies::Study>& asked,
         if (format == "json") {
           return document::json_text(reports.size() == 1 ? report::study_tree(reports.front())
                                                          : report::studies_tree(reports));
+        }
+        if (format == "html") {
+          return report::studies_html(reports);
         }
         std::string text;
         for (const auto& report : reports) {
@@ -238,9 +241,6 @@ ExitCode study_command(Words words, studies::ArmPredictions& predictions) {
   }
   if (asked->empty()) {
     return put_out(manners.format == "json" ? study_list_json() : study_list(), manners);
-  }
-  if (manners.format == "html") {
-    return give_up({study_usage("html is a format of `study all` and of documents")}, manners);
   }
   return show_studies(*asked, arguments, manners, predictions);
 }

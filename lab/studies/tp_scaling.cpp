@@ -2,10 +2,13 @@
 // number.
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -159,6 +162,61 @@ core::Result<void> scale(
   return {};
 }
 
+/// Measured speed-up of a time per output token: closed loops that differ in their GPUs alone.
+StudyTable measured_speed_up(const Lab& lab, const std::vector<ScoredRun>& runs) {
+  constexpr auto kFigure = evidence::validate::Figure::kTpot;
+  constexpr auto kMean = evidence::validate::Level::kMean;
+  struct Ratios {
+    std::vector<double> measured;
+    std::vector<std::vector<double>> predicted;  ///< By arm.
+  };
+  std::map<std::tuple<std::string, std::int64_t, std::int64_t>, Ratios> found;
+  for (const ScoredRun& few : runs) {
+    for (const ScoredRun& many : runs) {
+      const bool pair = few.clients > 0 && few.tensor_parallel < many.tensor_parallel &&
+                        std::tie(few.group, few.network, few.workload, few.clients) ==
+                            std::tie(many.group, many.network, many.workload, many.clients);
+      const auto before = few.measured.at(kFigure, kMean);
+      const auto after = many.measured.at(kFigure, kMean);
+      if (!pair || !before || !after) {
+        continue;
+      }
+      Ratios& ratios = found[{few.network, few.tensor_parallel, many.tensor_parallel}];
+      ratios.measured.push_back(*before / *after);
+      ratios.predicted.resize(lab.arms().size());
+      for (std::size_t arm = 0; arm < lab.arms().size(); ++arm) {
+        ratios.predicted[arm].push_back(*few.predicted[arm].at(kFigure, kMean) /
+                                        *many.predicted[arm].at(kFigure, kMean));
+      }
+    }
+  }
+  const auto mean = [](const std::vector<double>& values) {
+    return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+  };
+  StudyTable table{.name = "measured_speed_up", .rows = {}};
+  for (const auto& [key, ratios] : found) {
+    const auto& [network, from, to] = key;
+    const double linear = static_cast<double>(to) / static_cast<double>(from);
+    table.rows.push_back(row("network",
+                             network,
+                             "ranks_from",
+                             from,
+                             "ranks_to",
+                             to,
+                             "pairs",
+                             static_cast<std::int64_t>(ratios.measured.size()),
+                             "measured_speed_up",
+                             rounded(mean(ratios.measured), 3),
+                             "measured_efficiency",
+                             rounded(mean(ratios.measured) / linear, 3),
+                             "v2_divide_speed_up",
+                             rounded(mean(ratios.predicted[0]), 3),
+                             "v2_shard_speed_up",
+                             rounded(mean(ratios.predicted[1]), 3)));
+  }
+  return table;
+}
+
 /// Both ways to cut a network against measured servers, by their number of GPUs.
 core::Result<void> by_tp_on_servers(const Lab& lab, Outcome& out) {
   if (lab.options().measured.empty()) {
@@ -179,6 +237,7 @@ core::Result<void> by_tp_on_servers(const Lab& lab, Outcome& out) {
   }
   out.tables.push_back(
       errors_table("measured_tpot_by_tp", groups, lab.arms(), evidence::validate::Figure::kTpot));
+  out.tables.push_back(measured_speed_up(lab, *runs));
   return {};
 }
 

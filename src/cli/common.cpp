@@ -176,8 +176,10 @@ std::vector<FlagSpec> manner_flags(std::string_view formats) {
       {.name = "ascii", .takes = Takes::kNothing, .help = "No characters beyond ASCII"},
       {.name = "verbose",
        .takes = Takes::kNothing,
-       .help = "Says on standard error where settings came from"},
-      {.name = "debug", .takes = Takes::kNothing, .meaning = "verbose"},
+       .value = "lookups",
+       .help = "Says on standard error where settings came from, and which kernel tables are read; "
+               "lookups: a line for each look-up of a run"},
+      {.name = "debug", .takes = Takes::kNothing, .value = "lookups", .meaning = "verbose"},
       {.name = "help", .takes = Takes::kNothing, .letter = 'h', .help = "This page"},
   };
 }

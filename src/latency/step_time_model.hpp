@@ -99,6 +99,13 @@ struct OperatorTime {
   std::optional<double> distance;  ///< Distance of a table look-up, in its own units.
   /// Multiplied beside `flops`, for rows that only fill a kernel's tiles; where it is known.
   core::Flops padding = {};
+  /// Both sides of the maximum that `time` is made of, where the model knows them.
+  std::optional<core::Seconds> compute = {};
+  std::optional<core::Seconds> memory = {};
+  core::Bytes weights = {};             ///< In `bytes`: those of weights.
+  core::Bytes kv = {};                  ///< In `bytes`: those of attention.
+  std::optional<double> mfu = {};       ///< That a table gave, or a constant.
+  std::optional<std::size_t> row = {};  ///< The table's nearest row: its line in the file.
 };
 
 /// A step taken apart. The parts and `rounding` sum to the predicted GPU time.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -28,9 +30,19 @@ void sum_up(std::vector<latency::OperatorTime>& parts,
   for (std::size_t i = 0; i < parts.size(); ++i) {
     latency::OperatorTime& part = parts[i];
     const latency::OperatorTime& end = last[i];
-    part.time = core::Seconds(summed(part.time.value(), end.time.value(), steps));
-    part.bytes = core::Bytes(summed(part.bytes.value(), end.bytes.value(), steps));
-    part.flops = core::Flops(summed(part.flops.value(), end.flops.value(), steps));
+    const auto sum = [steps](auto& first, const auto& final) {
+      first = std::remove_reference_t<decltype(first)>(summed(first.value(), final.value(), steps));
+    };
+    sum(part.time, end.time);
+    sum(part.bytes, end.bytes);
+    sum(part.flops, end.flops);
+    sum(part.weights, end.weights);
+    sum(part.kv, end.kv);
+    for (const auto side : {&latency::OperatorTime::compute, &latency::OperatorTime::memory}) {
+      if (part.*side && end.*side) {
+        sum(*(part.*side), *(end.*side));
+      }
+    }
     part.calls *= steps;
   }
 }
@@ -110,6 +122,8 @@ StepSegment StepWatch::segment(const domain::StepRecord& record) const {
     for (std::vector<latency::OperatorTime>* side : {&segment.parts, &segment.hidden}) {
       for (latency::OperatorTime& part : *side) {
         part.time = part.time * share;
+        part.compute = part.compute ? std::optional(*part.compute * share) : std::nullopt;
+        part.memory = part.memory ? std::optional(*part.memory * share) : std::nullopt;
       }
     }
     gpu = segment.busy;

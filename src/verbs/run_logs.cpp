@@ -1,6 +1,9 @@
 #include "verbs/run_logs.hpp"
 
+#include <functional>
 #include <ostream>
+#include <string>
+#include <utility>
 
 #include "scenario/resolve.hpp"
 #include "sim/logs/decision_log.hpp"
@@ -27,6 +30,10 @@ void RunLogs::log_requests(const scenario::Resolved& resolved,
 
 void RunLogs::log_steps(std::ostream& out) {
   steps_ = sim::make_step_log(out);
+}
+
+void RunLogs::log_lookups(std::function<void(const std::string& line)> say) {
+  steps_ = sim::make_lookup_log(std::move(say), std::move(steps_));
 }
 
 void RunLogs::log_decisions(std::ostream& out) {

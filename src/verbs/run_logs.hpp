@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <ostream>
+#include <string>
 
 #include "cluster/decision.hpp"
 #include "domain/record.hpp"
@@ -51,6 +53,8 @@ class RunLogs {
                     sim::RequestLogFormat format,
                     std::ostream& out);
   void log_steps(std::ostream& out);
+  /// Behind log_steps(), where both are wanted.
+  void log_lookups(std::function<void(const std::string& line)> say);
   void log_decisions(std::ostream& out);
   void keep_caches(const scenario::Resolved& resolved) { caches_.emplace(resolved); }
   void keep_trace(const sim::PerfettoOptions& options) { trace_.emplace(options); }

@@ -76,6 +76,19 @@ std::vector<std::string> texts_at(const Node& tree, std::string_view path) {
   return texts;
 }
 
+/// Which side of a roofline's maximum a step pays for, by phase: its memory side has the weights.
+std::string longer_sides(const Node& tree) {
+  std::vector<std::string> sides;
+  for (const auto& [key, side] : {std::pair("parts", "memory"), std::pair("hidden", "compute")}) {
+    for (const Node* part : report::rows_at(tree, key)) {
+      if (report::text_at(*part, "operator") == "weights") {
+        sides.push_back(fmt::format("{} ({})", side, report::text_at(*part, "phase")));
+      }
+    }
+  }
+  return fmt::format("{}", fmt::join(sides, ", "));
+}
+
 std::string source_text(const Node& part) {
   const Node& distance = node_at(part, "distance");
   return report::text_at(part, "source") +
@@ -272,6 +285,10 @@ report::Sheet step_sheet(const Node& tree) {
   }
   if (!report::rows_at(tree, "hidden").empty()) {
     sheet.gap().row("hidden: the losing side of each maximum, not in the sum");
+    if (const std::string sides = longer_sides(tree); !sides.empty()) {
+      sheet.row(
+          fmt::format("bottleneck: by FLOP/B of the work; the side that took longer: {}", sides));
+    }
     add_parts(sheet, tree, "hidden", "Hidden");
   }
   return std::move(sheet.warnings(document::warnings_of(node_at(tree, "warnings"))));

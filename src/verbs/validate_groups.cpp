@@ -205,8 +205,11 @@ void apply_groups(AskedGroups& asked, MeasuredJob& job) {
     evidence::validate::limit_requests(asked.max_prompts, job.evidence);
   }
   if (!asked.vllm_version.empty()) {
+    // Tags of vLLM's images and releases begin with a v.
+    const std::size_t number = asked.vllm_version.starts_with('v') ? 1 : 0;
     job.options.overrides.push_back(
-        {.path = "engine.version", .text = fmt::format("vllm@{}", asked.vllm_version)});
+        {.path = "engine.version",
+         .text = fmt::format("vllm@{}", asked.vllm_version.substr(number))});
   }
 }
 

@@ -67,7 +67,7 @@ def test_unknown_keys_are_warned_of(ridgeline):
 
 def test_his_own_words(ridgeline):
     written(ridgeline)
-    found, _ = validated(ridgeline, "truth.json", "--vllm-version", "0.11.0", "--max-prompts", "5")
+    found, _ = validated(ridgeline, "truth.json", "--vllm-version", "v0.11.0", "--max-prompts", "5")
     assert found["records"][0]["state"]["completed"] == 5
     assert not any("engine version" in line for line in found["records"][0]["assumed"])
 

@@ -104,7 +104,7 @@ std::string cell_html(const Node& theirs, const Node* ours, std::int64_t decimal
 }
 
 /// The printed table; where a cell of ours is another one, both.
-std::string table_html(const SettledClaim& found) {
+std::string printed_table(const SettledClaim& found) {
   const studies::PrintedTable& table = *found.claim->table;
   std::string html = "<details><summary>the table</summary><table><thead><tr>";
   for (const std::string& column : table.columns) {
@@ -133,7 +133,7 @@ std::string claim_html(const SettledClaim& found) {
       "<td>{7}</td></tr>\n",
       xml_escaped(claim.id),
       prose(claim.said),
-      claim.table ? table_html(found) : "",
+      claim.table ? printed_table(found) : "",
       claim.answer.empty() || found.computed.empty()
           ? xml_escaped(found.computed)
           : fmt::format("{}<br>{}", xml_escaped(found.computed), prose(claim.answer)),
@@ -185,6 +185,11 @@ std::string ledger_html(const Settlement& settled) {
       xml_escaped(settled.ledger->title),
       prose(settled.ledger->about),
       xml_escaped(ledger_summary(settled)));
+  page += "<ul>\n";
+  for (const auto& [title, claims] : ledger_overview(settled)) {
+    page += fmt::format("<li><b>{}</b>: {}</li>\n", xml_escaped(title), prose(claims));
+  }
+  page += "</ul>\n";
   for (const studies::LedgerDocument& document : settled.ledger->documents) {
     page += document_html(settled, document);
   }

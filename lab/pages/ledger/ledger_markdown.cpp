@@ -1,6 +1,4 @@
-#include <algorithm>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,7 +16,6 @@ using studies::ClaimKind;
 using studies::LedgerDocument;
 using studies::SettledClaim;
 using studies::Settlement;
-using studies::Status;
 
 /// A text inside a table of Markdown.
 std::string in_table(const std::string& text) {
@@ -99,60 +96,11 @@ std::string content_text(const Settlement& settled, const LedgerDocument& docume
   return text;
 }
 
-/// The claims of a status in words, with their ids.
-std::string named_claims(const Settlement& settled, Status status) {
-  std::vector<std::string> names;
-  for (const auto& row : settled.rows) {
-    for (const SettledClaim& found : row.claims) {
-      if (found.status == status) {
-        names.push_back(fmt::format("{} ({})", found.claim->said, found.claim->id));
-      }
-    }
-  }
-  return fmt::format("{}", fmt::join(names, "; "));
-}
-
-/// The rows that have claims of a status, with their numbers.
-std::string counted_rows(const Settlement& settled, Status status) {
-  std::vector<std::string> names;
-  for (const auto& row : settled.rows) {
-    const auto count = std::ranges::count(row.claims, status, &SettledClaim::status);
-    if (count > 0) {
-      names.push_back(fmt::format("{} ({})", row.row->id, count));
-    }
-  }
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
-std::string verdicts_text(const Settlement& settled) {
-  std::vector<std::string> verdicts;
-  for (const auto& row : settled.rows) {
-    for (const SettledClaim& found : row.claims) {
-      if (found.claim->kind == ClaimKind::kVerdict) {
-        verdicts.push_back(fmt::format(
-            "{} \"{}\" is {}", found.claim->id, found.claim->said, studies::name(found.status)));
-      }
-    }
-  }
-  return fmt::format("{}", fmt::join(verdicts, "; "));
-}
-
-/// Half a page before the claims: what holds, what falls, what is open.
+/// Half a page before the claims.
 std::string overview_text(const Settlement& settled) {
-  const std::vector<std::pair<std::string_view, std::string>> lines = {
-      {"Verdicts", verdicts_text(settled)},
-      {"Holds, to the printed digits", counted_rows(settled, Status::kReproduced)},
-      {"Falls", named_claims(settled, Status::kRefuted)},
-      {"Another number than the printed one", counted_rows(settled, Status::kCorrected)},
-      {"Done, against figures from the outside", counted_rows(settled, Status::kDone)},
-      {"Works, by a command whose figure is its own", counted_rows(settled, Status::kWorks)},
-      {"Not reproducible", named_claims(settled, Status::kNotReproducible)},
-      {"Open", named_claims(settled, Status::kOpen)}};
   std::string text = "\n## What holds, what falls, what is open\n\n";
-  for (const auto& [title, claims] : lines) {
-    if (!claims.empty()) {
-      text += fmt::format("* **{}**: {}.\n", title, claims);
-    }
+  for (const auto& [title, claims] : ledger_overview(settled)) {
+    text += fmt::format("* **{}**: {}.\n", title, claims);
   }
   return text;
 }

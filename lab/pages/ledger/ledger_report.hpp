@@ -1,6 +1,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "document/document.hpp"
 #include "lab/studies/ledger/settle.hpp"
@@ -18,6 +20,9 @@ namespace ridgeline::report {
 /// One HTML file that asks nothing of the network: published beside computed, with charts.
 [[nodiscard]] std::string ledger_html(const studies::Settlement& settled);
 
+/// What holds, what falls and what is open: titles with their claims.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> ledger_overview(
+    const studies::Settlement& settled);
 /// "187 claims: 120 reproduced, 9 refuted; of 620 printed cells 620 equal."
 [[nodiscard]] std::string ledger_summary(const studies::Settlement& settled);
 /// What a claim says beyond its two values: why, or the reason for its status; may be empty.

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -16,10 +17,86 @@
 
 namespace ridgeline::report {
 
+using studies::ClaimKind;
 using studies::SettledClaim;
 using studies::SettledRow;
 using studies::Settlement;
 using studies::Status;
+
+namespace {
+
+/// The claims of a status in words, with their ids.
+std::string named_claims(const Settlement& settled, Status status) {
+  std::vector<std::string> names;
+  for (const auto& row : settled.rows) {
+    for (const SettledClaim& found : row.claims) {
+      if (found.status == status) {
+        names.push_back(fmt::format("{} ({})", found.claim->said, found.claim->id));
+      }
+    }
+  }
+  return fmt::format("{}", fmt::join(names, "; "));
+}
+
+/// The rows that have claims of a status, with their numbers.
+std::string counted_rows(const Settlement& settled, Status status) {
+  std::vector<std::string> names;
+  for (const auto& row : settled.rows) {
+    const auto count = std::ranges::count_if(row.claims, [&](const SettledClaim& found) {
+      return found.status == status && found.claim->kind != ClaimKind::kQuestion;
+    });
+    if (count > 0) {
+      names.push_back(fmt::format("{} ({})", row.row->id, count));
+    }
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string verdicts_text(const Settlement& settled) {
+  std::vector<std::string> verdicts;
+  for (const auto& row : settled.rows) {
+    for (const SettledClaim& found : row.claims) {
+      if (found.claim->kind == ClaimKind::kVerdict) {
+        verdicts.push_back(fmt::format(
+            "{} \"{}\" is {}", found.claim->id, found.claim->said, studies::name(found.status)));
+      }
+    }
+  }
+  return fmt::format("{}", fmt::join(verdicts, "; "));
+}
+
+/// "36 of 36"
+std::string answered_questions(const Settlement& settled) {
+  std::int64_t asked = 0;
+  std::int64_t answered = 0;
+  for (const SettledRow& row : settled.rows) {
+    for (const SettledClaim& found : row.claims) {
+      asked += found.claim->kind == ClaimKind::kQuestion ? 1 : 0;
+      answered +=
+          found.claim->kind == ClaimKind::kQuestion && found.status == Status::kAnswered ? 1 : 0;
+    }
+  }
+  return asked == 0 ? "" : fmt::format("{} of {}", answered, asked);
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> ledger_overview(const Settlement& settled) {
+  std::vector<std::pair<std::string, std::string>> lines = {
+      {"Verdicts", verdicts_text(settled)},
+      {"Holds, to the printed digits", counted_rows(settled, Status::kReproduced)},
+      {"Falls", named_claims(settled, Status::kRefuted)},
+      {"Another number than the printed one", counted_rows(settled, Status::kCorrected)},
+      {"Ours, where no number was printed", counted_rows(settled, Status::kDerived)},
+      {"Done, against figures from the outside", counted_rows(settled, Status::kDone)},
+      {"Works, by a command whose figure is its own", counted_rows(settled, Status::kWorks)},
+      {"Refused, with what to do instead", counted_rows(settled, Status::kAnswered)},
+      {"Questions answered", answered_questions(settled)},
+      {"Not reproducible", named_claims(settled, Status::kNotReproducible)},
+      {"Open", named_claims(settled, Status::kOpen)}};
+  std::erase_if(lines, [](const auto& line) { return line.second.empty(); });
+  return lines;
+}
 
 std::string ledger_summary(const Settlement& settled) {
   std::int64_t claims = 0;

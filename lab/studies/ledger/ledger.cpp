@@ -196,7 +196,9 @@ Status status_where_equal(const Claim& claim) {
     case ClaimKind::kQuestion:
       return Status::kAnswered;
     case ClaimKind::kFollowUp:
-      return claim.against.empty() ? Status::kWorks : Status::kDone;
+      return claim.exit != 0         ? Status::kAnswered
+             : claim.against.empty() ? Status::kWorks
+                                     : Status::kDone;
     case ClaimKind::kNumber:
     case ClaimKind::kTable:
     case ClaimKind::kStatement:

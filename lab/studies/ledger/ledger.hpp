@@ -31,12 +31,14 @@ inline constexpr auto kClaimKinds = std::to_array<std::string_view>(
 
 /// What came of a claim. Computed, never stored.
 enum class Status : std::uint8_t {
-  kConfirmed,        ///< A verdict that holds.
-  kDone,             ///< A follow-up whose result agrees with a figure from the outside.
-  kWorks,            ///< A follow-up that a command does; the figure that it gives is its own.
-  kAnswered,         ///< A question whose command gives the number that the answer states.
+  kConfirmed,  ///< A verdict that holds.
+  kDone,       ///< A follow-up whose result agrees with a figure from the outside.
+  kWorks,      ///< A follow-up that a command does; the figure that it gives is its own.
+  kAnswered,  ///< A question whose command gives the number that the answer states; of a follow-up,
+              ///< a command that is refused with what to do instead.
   kReproduced,       ///< Equal to the printed digits.
   kCorrected,        ///< Another number, the one that the claim derives.
+  kDerived,          ///< Ours, beside what was said without a number.
   kRefuted,          ///< A statement or a verdict that does not hold.
   kNotReproducible,  ///< Nothing to compute it from was published.
   kOpen,             ///< None of these yet: the reason says why.
@@ -48,6 +50,7 @@ inline constexpr auto kStatuses = std::to_array<std::string_view>({"confirmed",
                                                                    "answered",
                                                                    "reproduced",
                                                                    "corrected",
+                                                                   "derived",
                                                                    "refuted",
                                                                    "not reproducible",
                                                                    "open",

@@ -170,7 +170,9 @@ void compare_value(const Node& ours, SettledClaim& found) {
       found.reason = "the answer does not state it";
     }
   } else if (!claim.derived.is_null() && equal(ours, claim.derived, claim.digits)) {
-    found.status = claim.kind == ClaimKind::kStatement ? Status::kRefuted : Status::kCorrected;
+    found.status = claim.kind == ClaimKind::kStatement ? Status::kRefuted
+                   : claim.value.is_null()             ? Status::kDerived
+                                                       : Status::kCorrected;
   } else if (claim.kind == ClaimKind::kVerdict) {
     compare_verdict(ours, found);
   } else if (claim.kind == ClaimKind::kStatement && claim.derived.is_null()) {

@@ -5,6 +5,7 @@
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "cli/commands/perfetto_words.hpp"
 #include "cli/common.hpp"
 #include "cli/output_file.hpp"
+#include "cli/terminal.hpp"
 #include "core/result.hpp"
 #include "document/gzip_writer.hpp"
 #include "document/node_json.hpp"
@@ -115,6 +117,10 @@ core::Result<void> RunFiles::open(const verbs::Run& run) {
   if (open_file("steps-out", steps_file_, errors)) {
     logs_.log_steps(steps_file_->stream());
   }
+  if (wants_lookups()) {
+    logs_.log_lookups(
+        [](const std::string& line) { static_cast<void>(write_all(STDERR_FILENO, line)); });
+  }
   if (open_file("routing-out", decisions_file_, errors)) {
     logs_.log_decisions(decisions_file_->stream());
   }
@@ -134,8 +140,10 @@ core::Result<void> RunFiles::check() const {
   const auto refuse = [&](std::string_view flag, std::string message, std::string hint) {
     return core::fail(usage_error(fmt::format("--{}", flag), std::move(message), std::move(hint)));
   };
-  if (arguments_.has("steps-out") && sim::num_places(resolved_) > 1) {
-    return refuse("steps-out", "the log would mix the steps of all instances", "--instances 1");
+  if ((arguments_.has("steps-out") || wants_lookups()) && sim::num_places(resolved_) > 1) {
+    return refuse(wants_lookups() ? "debug" : "steps-out",
+                  "the log would mix the steps of all instances",
+                  "--instances 1");
   }
   for (const std::string_view flag : {"routing-out", "routing-audit"}) {
     if (arguments_.has(flag) && !resolved_.run.cluster.instances) {

@@ -58,6 +58,7 @@ class RunFiles {
   void open_request_log(const verbs::Run& run, core::Errors& errors);
   void open_agent_log(const verbs::Run& run, core::Errors& errors);
   void open_trace(core::Errors& errors);
+  [[nodiscard]] bool wants_lookups() const { return arguments_.value("verbose") == "lookups"; }
   /// Opens the file of a flag; false where it is not given or cannot be opened.
   bool open_file(std::string_view flag,
                  std::optional<OutputFile>& place,

@@ -59,6 +59,10 @@ struct Cost {
   std::optional<domain::Bottleneck> side = std::nullopt;
   /// Multiplied beside `flops`, for rows that only fill tiles; as 16-bit products.
   core::Flops padding = {};
+  /// Both sides, of products whose time is made of them.
+  std::optional<core::Seconds> compute = std::nullopt;
+  std::optional<core::Seconds> memory = std::nullopt;
+  core::Bytes weights = {};  ///< In `bytes`: those of weights.
 
   [[nodiscard]] domain::Bottleneck counted_as() const { return side.value_or(kind); }
 };

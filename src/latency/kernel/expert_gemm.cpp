@@ -264,7 +264,10 @@ Cost expert_gemm(const model::ExpertGemm& shape,
       .side = roofline_side(flops, weights + activations, format.peak, gpu.mem_bandwidth),
       // In the energy of 16-bit products: those of a format with twice the peak take half.
       .padding = core::Flops(kFlopsPerWeight * matrices * elements * filling *
-                             (gpu.peak_bf16 / format.peak))};
+                             (gpu.peak_bf16 / format.peak)),
+      .compute = compute,
+      .memory = memory,
+      .weights = weights};
 }
 
 }  // namespace ridgeline::latency::kernel

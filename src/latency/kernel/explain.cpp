@@ -30,7 +30,7 @@ struct Label {
   std::string source;
 };
 
-void append(const Label& label, const Cost& cost, Explanation& into) {
+void append(const Label& label, const Cost& cost, Explanation& into, bool attention = false) {
   const auto calls = static_cast<double>(label.calls);
   OperatorTime part{.name = label.name,
                     .phase = label.phase,
@@ -42,13 +42,24 @@ void append(const Label& label, const Cost& cost, Explanation& into) {
                     .bottleneck = cost.kind,
                     .source = label.source,
                     .distance = std::nullopt,
-                    .padding = cost.padding * calls};
+                    .padding = cost.padding * calls,
+                    .weights = cost.weights * calls};
+  const auto side = [&](domain::Bottleneck kind, std::optional<core::Seconds> own) {
+    const auto time = own                                        ? own
+                      : cost.losing && cost.losing->kind == kind ? std::optional(cost.losing->time)
+                      : cost.losing && cost.kind == kind         ? std::optional(cost.time)
+                                                                 : std::nullopt;
+    return time ? std::optional(*time * calls) : std::nullopt;
+  };
+  part.compute = side(domain::Bottleneck::kCompute, cost.compute);
+  part.memory = side(domain::Bottleneck::kMemory, cost.memory);
   if (cost.losing) {
     OperatorTime losing = part;
     losing.time = cost.losing->time * calls;
     losing.bottleneck = cost.losing->kind;
     into.hidden.push_back(std::move(losing));
   }
+  part.kv = attention ? part.bytes : core::Bytes();
   into.parts.push_back(std::move(part));
 }
 
@@ -82,7 +93,8 @@ void KernelModel::explain_attention(const AttentionOperator& op,
             .calls = op.calls,
             .source = op.prefill_source},
            prefill_cost(op, call, work),
-           into);
+           into,
+           true);
   }
   if (work.decode.sequences > 0) {
     const DecodeCall call = within_window(work.decode, op.window);
@@ -102,7 +114,8 @@ void KernelModel::explain_attention(const AttentionOperator& op,
             .calls = op.calls,
             .source = op.decode_source},
            cost,
-           into);
+           into,
+           true);
   }
 }
 

@@ -174,7 +174,10 @@ Cost gemm(const GemmShape& shape,
                                 streamed * weight_in(streamed + ramp, both, constants),
                                 (compute - splitting) * weight_in(compute, both, constants)),
           .losing = {},
-          .side = roofline_side(flops, bytes, format.peak, gpu.mem_bandwidth)};
+          .side = roofline_side(flops, bytes, format.peak, gpu.mem_bandwidth),
+          .compute = compute,
+          .memory = streamed + ramp,
+          .weights = core::Bytes(format.weight_bytes * k * n)};
 }
 
 Cost fp32_gemm(const GemmShape& shape,
@@ -217,7 +220,10 @@ Cost fp32_gemm(const GemmShape& shape,
           .bytes = bytes + copied,
           .kind = streamed < compute ? domain::Bottleneck::kCompute : domain::Bottleneck::kMemory,
           .losing = {},
-          .side = roofline_side(flops, bytes, peak, gpu.mem_bandwidth)};
+          .side = roofline_side(flops, bytes, peak, gpu.mem_bandwidth),
+          .compute = compute,
+          .memory = streamed,
+          .weights = core::Bytes(kBytesPer32Bit * k * n)};
 }
 
 }  // namespace ridgeline::latency::kernel

@@ -271,6 +271,12 @@ class Configurator {
     };
     keep(in_file_);
     keep(given_);
+    if (fused_by_file_) {
+      std::erase(idle, "fuse_qkv");  // run() has said so.
+    }
+    if (preset_.version != Version::kV2 && !options_.bench_data.empty()) {
+      idle.emplace_back("--bench-data");
+    }
     if (!idle.empty()) {
       out_.notes.push_back(
           {.code = "W-without-effect",

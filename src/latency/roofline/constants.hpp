@@ -34,7 +34,7 @@ struct Constants {
   double vector_peak_fraction = 0.0;
   double prefill_overhead_us = 0.0;
   double mixed_overhead_us = 0.0;
-  double weight_bandwidth_factor = 0.0;  ///< V2, bandwidth: split.
+  double weight_bandwidth_factor = 0.0;  ///< V2, bandwidth: split; 0: the one factor.
   double kv_bandwidth_factor = 0.0;
 
   friend bool operator==(const Constants&, const Constants&) = default;

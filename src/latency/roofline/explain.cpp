@@ -56,6 +56,9 @@ class Explainer {
   void put(const Place& place, OperatorTime part) {
     part.phase = place.phase;
     if (place.wins && place.share > 0.0) {
+      for (std::optional<core::Seconds>* side : {&part.compute, &part.memory}) {
+        *side = *side ? std::optional(**side * place.share) : std::nullopt;
+      }
       part.time = part.time * place.share;
       out_.parts.push_back(std::move(part));
     } else {
@@ -102,6 +105,7 @@ class Explainer {
          {part("weights", cost.weights, cost.gemm_work, "byte model"),
           part("kv_and_activations", cost.dynamic, cost.attention_work, "byte model")}) {
       side.bottleneck = domain::Bottleneck::kMemory;
+      side.memory = side.time;
       put(other, std::move(side));
     }
   }
@@ -111,8 +115,11 @@ class Explainer {
     const bool joint = &cost == &cost_.joint;
     if (formulas == nullptr || joint) {
       const char* source = joint ? "sum of both phases" : "constant MFU";
-      put(place, part("gemm", cost.gemm, cost.gemm_work, source));
-      put(place, part("attention", cost.attention, cost.attention_work, source));
+      for (OperatorTime side : {part("gemm", cost.gemm, cost.gemm_work, source),
+                                part("attention", cost.attention, cost.attention_work, source)}) {
+        side.compute = side.time;
+        put(place, std::move(side));
+      }
       return;
     }
     if (&cost == &cost_.decode) {
@@ -132,6 +139,18 @@ class Explainer {
     return fmt::format("{}, MFU {:.6g}", file.filename().string(), mfu);
   }
 
+  static void add_lookup(const TableMfuRoofline& formulas,
+                         const measured::Lookup& lookup,
+                         OperatorTime& part) {
+    constexpr std::size_t kFirstLine = 2;  // Behind the names of the columns.
+    part.mfu = lookup.mfu;
+    if (formulas.source().has_tables()) {
+      part.distance = lookup.distance;
+      part.row = lookup.row == measured::Lookup::kNoRow ? std::nullopt
+                                                        : std::optional(lookup.row + kFirstLine);
+    }
+  }
+
   void gemm_parts(const TableMfuRoofline& formulas,
                   const GemmShape& shape,
                   std::int64_t rows,
@@ -144,10 +163,14 @@ class Explainer {
                              table_source(formulas, &MfuSource::gemm_path, time.lookup.mfu));
     gemm.shape = fmt::format("{}x{}x{}", rows, shape.k, shape.n);
     gemm.calls = shape.name == "lm_head" ? 1 : static_cast<std::int64_t>(formulas.layers());
-    if (formulas.source().has_tables()) {
-      gemm.distance = time.lookup.distance;
-    }
+    add_lookup(formulas, time.lookup, gemm);
+    const auto k = static_cast<double>(shape.k);
+    const auto n = static_cast<double>(shape.n);
+    const auto m = static_cast<double>(rows);
+    gemm.weights = gemm.bytes * (k * n / (k * n + m * k + m * n));
+    gemm.compute = core::Seconds(time.by_mfu);
     if (time.by_bytes > 0.0) {
+      gemm.memory = core::Seconds(time.by_bytes);
       const bool floored = time.by_bytes > time.by_mfu;
       OperatorTime losing = gemm;
       losing.time = core::Seconds(floored ? time.by_mfu : time.by_bytes);
@@ -169,9 +192,12 @@ class Explainer {
         part("attention", time.seconds, time.work, table_source(formulas, path, time.lookup.mfu));
     attention.shape = std::move(shape);
     attention.calls = static_cast<std::int64_t>(formulas.layers());
-    if (formulas.source().has_tables() && time.lookup.row != measured::Lookup::kNoRow) {
-      attention.distance = time.lookup.distance;
+    if (time.lookup.row != measured::Lookup::kNoRow) {
+      add_lookup(formulas, time.lookup, attention);
     }
+    attention.mfu = time.lookup.mfu;
+    attention.compute = attention.time;
+    attention.kv = attention.bytes;
     put(place, std::move(attention));
   }
 

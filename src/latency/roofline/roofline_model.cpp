@@ -193,8 +193,7 @@ std::vector<StepTimeModelEntry> entries() {
     found.push_back(
         {.name = std::string(preset.name),
          .summary = std::string(preset.summary),
-         .uses =
-             {.bench_data = tables, .hardware_config = true, .lookup = tables, .settings = true},
+         .uses = {.bench_data = true, .hardware_config = true, .lookup = tables, .settings = true},
          .make =
              [&preset](const ModelInputs& inputs) -> core::Result<std::unique_ptr<StepTimeModel>> {
            return make_roofline_model(preset, inputs);

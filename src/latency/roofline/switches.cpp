@@ -220,10 +220,14 @@ bool has_effect(Version version,
       switches.lookup == Lookup::kConstant || switches.zero_rows == measured::ZeroRule::kV1;
   const bool legacy = switches.overhead == Overhead::kLegacy;
   const bool replaced = legacy && constants.per_layer_overhead_us > 0.0;
-  return (key == "bwEfficiencyFactor" && switches.bandwidth == Bandwidth::kOne) ||
+  const bool split = switches.bandwidth == Bandwidth::kSplit;
+  const bool split_in_part =
+      split && (constants.weight_bandwidth_factor <= 0.0 || constants.kv_bandwidth_factor <= 0.0);
+  return (key == "bwEfficiencyFactor" &&
+          (switches.bandwidth == Bandwidth::kOne || split_in_part)) ||
          (any_of({"prefillBwFactor", "decodeBwFactor"}) &&
           switches.bandwidth == Bandwidth::kPerPhase) ||
-         (any_of({"weightBwFactor", "kvBwFactor"}) && switches.bandwidth == Bandwidth::kSplit) ||
+         (any_of({"weightBwFactor", "kvBwFactor"}) && split) ||
          (any_of({"mfuPrefill", "mfuDecode"}) && constant_mfu) ||
          (key == "perLayerOverhead" && switches.overhead != Overhead::kNone) ||
          (key == "allReduceLatency" && legacy) ||

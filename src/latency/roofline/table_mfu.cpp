@@ -171,8 +171,11 @@ TableMfuRoofline::TableMfuRoofline(const Network& network,
     if (switches.bandwidth == Bandwidth::kPerPhase) {
       weight = cache = phase;
     } else if (switches.bandwidth == Bandwidth::kSplit) {
-      weight = constants.weight_bandwidth_factor;
-      cache = constants.kv_bandwidth_factor;
+      // The one factor stands for each that is not given.
+      for (const auto& [own, share] : {std::pair(constants.weight_bandwidth_factor, &weight),
+                                       std::pair(constants.kv_bandwidth_factor, &cache)}) {
+        *share = own > 0.0 ? own : *share;
+      }
     } else if (switches.bandwidth == Bandwidth::kHybrid) {
       weight = kHybridWeights;
       cache = 1.0;  // The share follows the requests.

@@ -171,6 +171,8 @@ void TableModel::edit(const ModelInputs& inputs,
                    std::int64_t rows) {
       kernel::Cost cost = formula(rows);
       cost.time = core::microseconds(table.surface.us(rows, k, n));
+      cost.compute.reset();
+      cost.memory.reset();
       cost.losing.reset();
       return cost;
     };

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -63,11 +64,11 @@ class StepLog final : public StepListener {
     sums(segment);
     json_.key("parts").begin_array();
     for (const latency::OperatorTime& part : segment.parts) {
-      write_part(part, segment.hidden);
+      write_part(part);
     }
     json_.end_array().key("hidden").begin_array();
     for (const latency::OperatorTime& part : segment.hidden) {
-      write_part(part, segment.parts);
+      write_part(part);
     }
     json_.end_array();
     json_.member("rounding_us", core::exact_microseconds(segment.rounding));
@@ -96,6 +97,8 @@ class StepLog final : public StepListener {
     std::array<double, domain::kNumBottlenecks> by_kind{};
     double flops = 0.0;
     double bytes = 0.0;
+    double weights = 0.0;
+    double kv = 0.0;
     std::int64_t lookups = 0;
     std::int64_t misses = 0;
     double farthest = 0.0;
@@ -103,6 +106,8 @@ class StepLog final : public StepListener {
       by_kind[static_cast<std::size_t>(part.bottleneck)] += core::exact_microseconds(part.time);
       flops += part.flops.value();
       bytes += part.bytes.value();
+      weights += part.weights.value();
+      kv += part.kv.value();
       lookups += part.distance ? 1 : 0;
       misses += part.distance.value_or(0.0) > 0.0 ? 1 : 0;
       farthest = std::max(farthest, part.distance.value_or(0.0));
@@ -119,23 +124,14 @@ class StepLog final : public StepListener {
     json_.end_object()
         .member("flops", flops)
         .member("bytes", bytes)
+        .member("weight_bytes", weights)
+        .member("kv_bytes", kv)
         .member("lookups", lookups)
         .member("misses", misses)
         .member("distance", farthest);
   }
 
-  /// `others`: where the other side of a maximum stands.
-  void write_part(const latency::OperatorTime& part,
-                  const std::vector<latency::OperatorTime>& others) {
-    const auto other = std::ranges::find_if(others, [&](const latency::OperatorTime& side) {
-      return side.name == part.name && side.phase == part.phase && side.shape == part.shape;
-    });
-    const auto side_us = [&](domain::Bottleneck kind) {
-      return part.bottleneck == kind ? std::optional(core::exact_microseconds(part.time))
-             : other != others.end() && other->bottleneck == kind
-                 ? std::optional(core::exact_microseconds(other->time))
-                 : std::nullopt;
-    };
+  void write_part(const latency::OperatorTime& part) {
     json_.begin_object()
         .member("operator", part.name)
         .member("phase", part.phase)
@@ -146,12 +142,20 @@ class StepLog final : public StepListener {
         .member("flops", part.flops.value())
         .member("bytes", part.bytes.value());
     known("distance", part.distance);
-    known("compute_us", side_us(domain::Bottleneck::kCompute));
-    known("memory_us", side_us(domain::Bottleneck::kMemory));
+    known_time("compute_us", part.compute);
+    known_time("memory_us", part.memory);
+    json_.member("weight_bytes", part.weights.value()).member("kv_bytes", part.kv.value());
+    known("mfu", part.mfu);
+    known("row", part.row);
     json_.member("source", part.source).end_object();
   }
 
-  void known(const char* key, const std::optional<double>& value) {
+  void known_time(const char* key, const std::optional<core::Seconds>& time) {
+    known(key, time ? std::optional(core::exact_microseconds(*time)) : std::nullopt);
+  }
+
+  template <class T>
+  void known(const char* key, const std::optional<T>& value) {
     json_.key(key);
     if (value) {
       json_.value(*value);
@@ -162,6 +166,37 @@ class StepLog final : public StepListener {
 
   std::ostream& out_;
   document::JsonWriter json_;
+};
+
+class LookupLog final : public StepListener {
+ public:
+  LookupLog(std::function<void(const std::string& line)> say, std::unique_ptr<StepListener> next)
+      : say_(std::move(say)), next_(std::move(next)) {}
+
+  void on_segment(const StepSegment& segment) override {
+    for (const latency::OperatorTime& part : segment.parts) {
+      if (part.mfu) {
+        const bool said = part.source.find("MFU") != std::string::npos;
+        say_(fmt::format(
+            "step {}: {} {} {}: {}{}{}{}\n",
+            segment.record.first_step,
+            part.phase,
+            part.name,
+            part.shape,
+            part.source,
+            said ? "" : fmt::format(", MFU {:.6g}", *part.mfu),
+            part.row ? fmt::format(", line {}", *part.row) : "",
+            part.distance.value_or(0.0) > 0.0 ? fmt::format(", {:.6g} away", *part.distance) : ""));
+      }
+    }
+    if (next_ != nullptr) {
+      next_->on_segment(segment);
+    }
+  }
+
+ private:
+  std::function<void(const std::string& line)> say_;
+  std::unique_ptr<StepListener> next_;
 };
 
 /// Attention runs as one kernel over prompt chunks and as another over decodes: an operator of one
@@ -263,6 +298,11 @@ std::optional<double> rate(std::int64_t part, std::int64_t all) {
 
 std::unique_ptr<StepListener> make_step_log(std::ostream& out) {
   return std::make_unique<StepLog>(out);
+}
+
+std::unique_ptr<StepListener> make_lookup_log(std::function<void(const std::string& line)> say,
+                                              std::unique_ptr<StepListener> next) {
+  return std::make_unique<LookupLog>(std::move(say), std::move(next));
 }
 
 core::Result<StepSummary> summarise_step_log(workload::LineReader lines, const std::string& file) {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <iosfwd>
 #include <map>
 #include <memory>
@@ -18,17 +19,26 @@ namespace ridgeline::sim {
 /// A listener that writes one JSON object per line and segment (`run --steps-out`):
 ///
 ///   step, steps, start_s, phase, num_decodes, decode_context, prefills [[past, new], ...],
-///   busy_us, cpu_us, bottleneck, time_by_bottleneck, flops, bytes, lookups, misses, distance,
-///   parts [{operator, phase, shape, calls, us, bottleneck, flops, bytes, distance, compute_us,
-///   memory_us, source}, ...], hidden [the losing sides of maxima, likewise], rounding_us
+///   busy_us, cpu_us, bottleneck, time_by_bottleneck, flops, bytes, weight_bytes,
+///   kv_bytes, lookups, misses, distance, parts [{operator, phase, shape, calls, us, bottleneck,
+///   flops, bytes, distance, compute_us, memory_us, weight_bytes, kv_bytes, mfu, row, source},
+///   ...], hidden [the losing sides of maxima, likewise], rounding_us
 ///
-/// `compute_us` and `memory_us` are both sides of a part's maximum where it has two; `source` names
-/// what priced it: a table's file and the MFU found there, the kernel's constants.
+/// `bottleneck` is, by the kernel model, what decides a part's time, by rooflines the side on which
+/// its work lies (FLOPs per byte);
+/// `compute_us` and `memory_us` are both sides of the maximum that was taken, where it is made of
+/// two. `source` names what priced it: a table's file, of which `row` is the nearest line and `mfu`
+/// what was found; the kernel's constants.
 ///
 /// Times are of all steps of the segment together, and the parts and rounding_us sum to busy_us.
 /// `lookups` are parts that a table priced, `misses` those of them whose row is not the shape's
 /// own, `distance` the farthest of these.
 [[nodiscard]] std::unique_ptr<StepListener> make_step_log(std::ostream& out);
+
+/// A listener that says a line for each look-up in a table, and hands segments on to `next`, which
+/// may be none (`run --debug=lookups`).
+[[nodiscard]] std::unique_ptr<StepListener> make_lookup_log(
+    std::function<void(const std::string& line)> say, std::unique_ptr<StepListener> next);
 
 /// Where the time of a step log went.
 struct StepSummary {

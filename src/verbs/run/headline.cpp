@@ -13,9 +13,12 @@
 
 #include "core/result.hpp"
 #include "core/text.hpp"
+#include "core/units.hpp"
 #include "document/catalogue.hpp"
+#include "domain/step.hpp"
 #include "engine/schedulers.hpp"
 #include "latency/measured/table_notes.hpp"
+#include "latency/step_time_model.hpp"
 #include "model/model_spec.hpp"
 #include "model/operators.hpp"
 #include "report/format.hpp"
@@ -214,6 +217,40 @@ std::string place_text(const core::Location& where) {
   return text;
 }
 
+/// The head shape of the network, and the files that price its steps: those of a step with a prompt
+/// and a decode.
+std::string chosen_tables_text(const scenario::Deployment& deployment) {
+  const std::vector<core::Tokens> lengths = {core::Tokens(1)};
+  const std::vector<domain::PrefillChunk> prefills = {{.past = {}, .new_tokens = core::Tokens(1)}};
+  const auto explanation = deployment.latency->explain({.num_decodes = 1,
+                                                        .decode_context = core::Tokens(1),
+                                                        .shared_context = {},
+                                                        .decode_lengths = lengths,
+                                                        .prefills = prefills});
+  constexpr std::string_view kEnding = ".csv";
+  std::vector<std::string> files;
+  for (const auto* const side : {&explanation.parts, &explanation.hidden}) {
+    for (const latency::OperatorTime& part : *side) {
+      const auto end = part.source.find(kEnding);
+      const std::string file = end == std::string::npos
+                                   ? ""
+                                   : core::shown_path(part.source.substr(0, end + kEnding.size()));
+      if (!file.empty() && std::ranges::find(files, file) == files.end()) {
+        files.push_back(file);
+      }
+    }
+  }
+  const model::ModelSpec& network = deployment.network;
+  const model::AttentionSpec& attention = network.layers.front().attention;
+  return files.empty() ? ""
+                       : fmt::format("{}, heads {}-{}-{}, reads {}\n",
+                                     network.name,
+                                     attention.heads,
+                                     attention.kv_heads,
+                                     attention.head_dim,
+                                     fmt::join(files, ", "));
+}
+
 std::string provenance_text(const scenario::Resolved& resolved) {
   std::string text;
   const scenario::Scenario scenario = resolved.scenario();
@@ -232,6 +269,7 @@ std::string provenance_text(const scenario::Resolved& resolved) {
   }
   if (const auto& tables = resolved.deployment->section.latency.bench_data) {
     text += latency::measured::loaded_text(*tables, resolved.deployment->gpu);
+    text += chosen_tables_text(*resolved.deployment);
   }
   return text;
 }

@@ -158,6 +158,11 @@ TEST(StepTable, SetsTheLosingSidesApart) {
   const std::string text = step_table(report, step_style(100));
   EXPECT_THAT(text, HasSubstr("\nhidden: the losing side of each maximum, not in the sum\n"));
   EXPECT_THAT(text, HasSubstr("qkv_proj  step   64x4096x6144     32  12.0  12.0 %"));
+  EXPECT_THAT(text, Not(HasSubstr("bottleneck: by FLOP/B")));
+  report.explanation.hidden = {part("weights", "decode", 12.0, Bottleneck::kMemory)};
+  EXPECT_THAT(step_table(report, step_style(100)),
+              HasSubstr("\nbottleneck: by FLOP/B of the work; the side that took longer: compute "
+                        "(decode)\n"));
   EXPECT_THAT(step_table(example(), step_style(100)), Not(HasSubstr("hidden")));
 }
 

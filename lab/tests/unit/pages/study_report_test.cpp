@@ -42,6 +42,17 @@ studies::StudyReport example_study_report(const studies::Study& study) {
   return report;
 }
 
+TEST(StudyReport, APageHasSentencesAndTables) {
+  const studies::Study study = example_study();
+  const std::string page = studies_html({example_study_report(study)});
+  EXPECT_THAT(page, HasSubstr("<h2>x1: A title</h2>"));
+  EXPECT_THAT(
+      page, HasSubstr("<p><b>Verdict by its own rule.</b> refuted: 12.5 us. (Refuted if b.)</p>"));
+  EXPECT_THAT(page, HasSubstr("<h3>times</h3>"));
+  EXPECT_THAT(page, HasSubstr("12.5"));
+  EXPECT_THAT(page, HasSubstr("<h3>none</h3>\n<p>none</p>"));
+}
+
 TEST(StudyReport, TreeHasBothVerdictsAndTablesByName) {
   const studies::Study study = example_study();
   const document::Node tree = study_tree(example_study_report(study));

@@ -247,6 +247,12 @@ TEST(TableMfu, BandwidthIsOneFactorOrPerPhaseOrPerKindOfByte) {
       {setting("bandwidth", "split"), setting("weightBwFactor", 0.5), setting("kvBwFactor", 0.8)});
   EXPECT_NEAR(kinds.decode.weights / one.decode.weights, 2.0, 1e-12);
   EXPECT_NEAR(kinds.decode.dynamic / one.decode.dynamic, 1.25, 1e-12);
+  // A factor that is not given is the one factor.
+  const StepCost weights = cost({setting("bandwidth", "split"),
+                                 setting("bwEfficiencyFactor", 0.8),
+                                 setting("weightBwFactor", 0.5)});
+  EXPECT_NEAR(weights.decode.weights / one.decode.weights, 2.0, 1e-12);
+  EXPECT_NEAR(weights.decode.dynamic / one.decode.dynamic, 1.25, 1e-12);
 }
 
 // The review's proposal: KV at 0.4 + 0.3 * min(requests / 64, 1) of the peak, weights at 0.9.

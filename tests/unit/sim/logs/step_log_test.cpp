@@ -39,9 +39,32 @@ sim::StepSegment example_segment() {
                            .time = core::microseconds(9.5),
                            .bottleneck = domain::Bottleneck::kMemory,
                            .source = {},
-                           .distance = 4.0});
+                           .distance = 4.0,
+                           .compute = core::microseconds(2.0),
+                           .memory = core::microseconds(9.5),
+                           .weights = {},
+                           .kv = core::Bytes(6.0),
+                           .mfu = 0.25,
+                           .row = 12});
   segment.rounding = core::microseconds(0.5);
   return segment;
+}
+
+TEST(StepLog, APartHasBothSidesAndItsRow) {
+  std::ostringstream out;
+  make_step_log(out)->on_segment(example_segment());
+  EXPECT_THAT(out.str(), HasSubstr(R"("kv_bytes":6,"lookups":1)"));
+  EXPECT_THAT(out.str(), HasSubstr(R"("compute_us":2,"memory_us":9.49)"));
+  EXPECT_THAT(out.str(), HasSubstr(R"("weight_bytes":0,"kv_bytes":6,"mfu":0.25,"row":12)"));
+}
+
+TEST(StepLog, ALineForEachLookUp) {
+  std::ostringstream out;
+  std::string lines;
+  make_lookup_log([&](const std::string& line) { lines += line; }, make_step_log(out))
+      ->on_segment(example_segment());
+  EXPECT_EQ(lines, "step 7: decode attention : , MFU 0.25, line 12, 4 away\n");
+  EXPECT_THAT(out.str(), HasSubstr(R"("step":7)"));
 }
 
 core::Result<StepSummary> summary_of(const std::string& text) {

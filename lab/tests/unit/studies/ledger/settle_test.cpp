@@ -51,6 +51,7 @@ std::string status(const std::string& claim, const LedgerData& data = {}) {
 TEST(Settle, NumbersToThePrintedDigits) {
   EXPECT_EQ(status("{said: s, at: x, value: 2.00, digits: 2}"), "reproduced|2.00|");
   EXPECT_EQ(status("{said: s, at: x, value: 2.1, digits: 1, derived: 2.0}"), "corrected|2.0|");
+  EXPECT_EQ(status("{said: s, at: x, digits: 1, derived: 2.0}"), "derived|2.0|");
   EXPECT_EQ(status("{said: s, at: x, value: 2.1, digits: 1}"), "open|2.0|not the value stated");
   EXPECT_EQ(status("{said: s, at: x, value: 2.1, digits: 1, derived: 2.2}"),
             "open|2.0|neither the value said nor the one derived");
@@ -115,7 +116,7 @@ TEST(Settle, CommandsThatFail) {
   EXPECT_EQ(status("{said: s, at: x, value: 7, command: fail}"),
             "open||exit 2: error: gpu: missing");
   EXPECT_EQ(status("{kind: follow-up, said: s, exit: 2, says: 'gpu: missing', command: fail}"),
-            "works|gpu: missing|");
+            "answered|gpu: missing|");
   EXPECT_EQ(status("{kind: follow-up, said: s, exit: 2, says: 'tp: missing', command: fail}"),
             "open||the command does not say so");
 }

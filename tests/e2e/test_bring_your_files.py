@@ -25,3 +25,15 @@ def test_runs(command):
     assert done.returncode == 0, done.stderr
     if command.startswith("explain"):
         assert done.stdout.startswith("read as ")
+
+
+@pytest.mark.skipif(not BINARY, reason="no binary")
+def test_another_network_has_its_own_formats(tmp_path):
+    """What a file says of its network's quantisation is not of the one that takes its place."""
+    launch = tmp_path / "start.sh"
+    launch.write_text("vllm serve mine/checkpoint-fp4 --quantization modelopt_fp4 -tp 8\n")
+    explain = [BINARY, "explain", launch, "--gpu", "b200", "--model"]
+    done = subprocess.run([*explain, "deepseek-v3"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert "quantization modelopt_fp4 is of the network that the file names" in done.stderr
+    assert "quantised by" not in done.stderr

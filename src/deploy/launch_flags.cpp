@@ -21,7 +21,9 @@
 #include "core/result.hpp"
 #include "core/shell_word.hpp"
 #include "core/text.hpp"
+#include "deploy/flag_names.hpp"
 #include "deploy/flags.hpp"
+#include "deploy/marks.hpp"
 #include "deploy/paths.hpp"
 #include "deploy/script.hpp"
 #include "document/document.hpp"
@@ -38,107 +40,6 @@ namespace {
 using document::Node;
 using scenario::LaunchFlag;
 using Takes = LaunchFlag::Takes;
-
-std::string_view program_of(std::string_view engine) {
-  return engine == "tensorrt-llm" ? "trtllm" : engine;
-}
-
-/// What a name of a command line is.
-struct Meaning {
-  const scenario::StatedOption* row = nullptr;
-  const LaunchFlag* flag = nullptr;
-  const scenario::Option* option = nullptr;  ///< By its path, without a row.
-  std::string member = {};                   ///< A key of the flag's JSON, dotted.
-
-  [[nodiscard]] bool is_one(const Meaning& other) const {
-    return row == other.row && flag == other.flag && option == other.option &&
-           member == other.member;
-  }
-};
-
-std::string with_dashes(std::string_view name) {
-  std::string text(name);
-  std::ranges::replace(text, '_', '-');
-  return text;
-}
-
-/// All names of an engine's flags.
-class Names {
- public:
-  explicit Names(std::string_view engine)
-      : program_(scenario::foreign_program(program_of(engine))) {
-    scenario::EngineSection section;
-    section.version = engine;
-    for (const scenario::StatedOption& row : program_.options) {
-      const scenario::Option* option = scenario::find_option(row.option);
-      if (row.flag.empty() || !scenario::applies(*option, section)) {
-        continue;
-      }
-      add(row.flag, {.row = &row});
-      if (!row.short_flag.empty()) {
-        add(row.short_flag, {.row = &row});
-      }
-    }
-    for (const LaunchFlag& flag : program_.launches) {
-      if (flag.means.empty()) {
-        add(flag.name, {.flag = &flag});
-      }
-    }
-    for (const LaunchFlag& flag : program_.launches) {
-      if (flag.means.starts_with("engine.")) {
-        add(flag.name, {.option = scenario::find_option(flag.means)});
-      } else if (!flag.means.empty()) {
-        const std::size_t dot = flag.means.find('.');
-        Meaning meaning = all_.at(flag.means.substr(0, dot));
-        meaning.member = dot == std::string::npos ? "" : flag.means.substr(dot + 1);
-        add(flag.name, std::move(meaning));
-      }
-    }
-  }
-
-  [[nodiscard]] const scenario::ForeignProgram& program() const { return program_; }
-
-  /// The meanings of all names that begin so; one where a name is that whole.
-  [[nodiscard]] std::vector<std::pair<std::string, Meaning>> find(const std::string& name) const {
-    if (const auto whole = all_.find(name); whole != all_.end()) {
-      return {*whole};
-    }
-    std::vector<std::pair<std::string, Meaning>> found;
-    for (auto at = all_.lower_bound(name); at != all_.end() && at->first.starts_with(name); ++at) {
-      const bool is_new = std::ranges::none_of(
-          found, [&](const auto& other) { return other.second.is_one(at->second); });
-      if (is_new) {
-        found.emplace_back(*at);
-      }
-    }
-    return found;
-  }
-
-  [[nodiscard]] std::vector<std::string> all() const {
-    std::vector<std::string> names;
-    for (const auto& [name, meaning] : all_) {
-      names.push_back(name);
-    }
-    return names;
-  }
-
- private:
-  void add(const std::string& name, Meaning meaning) { all_.emplace(name, std::move(meaning)); }
-
-  const scenario::ForeignProgram& program_;
-  std::map<std::string, Meaning> all_;
-};
-
-const Names& names_of(std::string_view engine) {
-  static const std::map<std::string, Names, std::less<>> kAll = [] {
-    std::map<std::string, Names, std::less<>> all;
-    for (const std::string_view name : {"vllm", "sglang", "tensorrt-llm"}) {
-      all.emplace(name, Names(name));
-    }
-    return all;
-  }();
-  return kAll.find(engine)->second;
-}
 
 /// Why a flag is not in the scenario, as our own command line says it.
 std::string reason_of(const std::string& name) {
@@ -186,11 +87,12 @@ std::optional<bool> truth_of(std::string_view text) {
 class Reader {
  public:
   Reader(const LaunchWords& launch, core::Errors& errors)
-      : launch_(launch), names_(names_of(launch.engine)), errors_(errors) {}
+      : launch_(launch), names_(flag_names(launch.engine)), errors_(errors) {}
 
   LaunchOptions run() {
     read_words(launch_.words);
     read_variables();
+    finish_length();
     finish_ranks();
     finish_attention();
     finish_drafts();
@@ -271,7 +173,7 @@ class Reader {
       refuse_name(word, name, meanings);
       return !value && at + 1 < words.size() && !core::is_flag_word(words[at + 1].text) ? 1 : 0;
     }
-    Meaning meaning = meanings.front().second;
+    FlagMeaning meaning = meanings.front().second;
     if (!member.empty()) {
       meaning.member = member;
     }
@@ -302,7 +204,7 @@ class Reader {
 
   void refuse_name(const Word& word,
                    const std::string& name,
-                   const std::vector<std::pair<std::string, Meaning>>& meanings) {
+                   const std::vector<std::pair<std::string, FlagMeaning>>& meanings) {
     if (!meanings.empty()) {
       note(word,
            fmt::format("begins several flags: --{}, --{}", meanings[0].first, meanings[1].first));
@@ -314,11 +216,11 @@ class Reader {
          near ? fmt::format("did you mean --{}?", *near) : "take it out");
   }
 
-  static const scenario::Option* option_of(const Meaning& meaning) {
+  static const scenario::Option* option_of(const FlagMeaning& meaning) {
     return meaning.row != nullptr ? scenario::find_option(meaning.row->option) : meaning.option;
   }
 
-  static Takes takes_of(const Meaning& meaning) {
+  static Takes takes_of(const FlagMeaning& meaning) {
     if (meaning.flag != nullptr) {
       return meaning.flag->takes;
     }
@@ -327,7 +229,7 @@ class Reader {
                                                                                  : Takes::kOne;
   }
 
-  void take(const Meaning& meaning,
+  void take(const FlagMeaning& meaning,
             const Word& flag,
             const std::optional<Word>& value,
             bool is_off) {
@@ -343,13 +245,19 @@ class Reader {
     }
   }
 
-  void take_option(const Meaning& meaning,
+  void take_option(const FlagMeaning& meaning,
                    const Word& flag,
                    const std::optional<Word>& value,
                    bool is_off) {
     const scenario::Option& option = *option_of(meaning);
     if (meaning.row != nullptr) {
       note_since(meaning.row->since);
+    }
+    if (names_.is_partly_read(flag.text.substr(2))) {
+      found_.ignored.push_back(
+          {.what = value ? fmt::format("{} {}", flag.text, value->text) : flag.text,
+           .why = "read for memory and the order of requests, not for the time of kernels",
+           .where = flag.where});
     }
     if (meaning.row != nullptr && meaning.row->is_lenient && value &&
         std::ranges::find(option.choices, value->text) == option.choices.end()) {
@@ -379,7 +287,9 @@ class Reader {
     }
   }
 
-  static Node value_of(const Meaning& meaning, const scenario::Option& option, const Word& value) {
+  static Node value_of(const FlagMeaning& meaning,
+                       const scenario::Option& option,
+                       const Word& value) {
     if (option.kind() == "integer") {
       if (const auto count = count_of(value.text)) {
         return Node::integer(*count, value.where);
@@ -416,7 +326,7 @@ class Reader {
   }
 
   /// A flag of JSON that has options as members, or a member of one.
-  void take_json(const Meaning& meaning, const Word& flag, const std::optional<Word>& value) {
+  void take_json(const FlagMeaning& meaning, const Word& flag, const std::optional<Word>& value) {
     if (value && meaning.member.empty() && flag.text == "--compilation-config" &&
         core::parse_whole<std::int64_t>(value->text)) {
       found_.not_modelled.push_back({.what = fmt::format("{} {}", flag.text, value->text),
@@ -521,8 +431,12 @@ class Reader {
     if (read_members(row, value)) {
       return;
     }
+    const bool is_off = row.takes == Takes::kNone && (flag.text.starts_with("--no-") ||
+                                                      (value && truth_of(value->text) == false));
     const auto text = [&] {
-      return value ? fmt::format("{} {}", flag.text, shown(value->text)) : flag.text;
+      return is_off  ? fmt::format("--{} off", row.name)
+             : value ? fmt::format("{} {}", flag.text, shown(value->text))
+                     : flag.text;
     };
     const auto place = value ? value->where : flag.where;
     note_since(row.since);
@@ -541,19 +455,16 @@ class Reader {
       found_.ignored.push_back(
           {.what = flag.text, .why = "a small effect on the host", .where = place});
     } else if (row.answer == "refused") {
-      const bool is_off = row.takes == Takes::kNone && (flag.text.starts_with("--no-") ||
-                                                        (value && truth_of(value->text) == false));
       if (is_off) {
-        return;
-      }
-      if (!value || std::ranges::find(row.unless, value->text) == row.unless.end()) {
+        found_.ignored.push_back({.what = text(), .why = "as it is here", .where = place});
+      } else if (!value || std::ranges::find(row.unless, value->text) == row.unless.end()) {
         const bool is_beginning = flag.text.starts_with(with_dashes(typed_));
         note({.text = is_beginning ? flag.text : typed_, .where = flag.where},
              fmt::format("{} for {}, and would change it much: {}",
                          value ? fmt::format("{} is not modelled", core::quote(shown(value->text)))
                                : "is not modelled",
                          names_.program().title,
-                         reason_of(row.name)));
+                         row.why.empty() ? reason_of(row.name) : row.why));
       }
     } else if (row.answer != "silent") {
       take_special(row, flag, value);
@@ -593,6 +504,9 @@ class Reader {
     } else if (row.answer == "network-key") {
       std::string key = row.name;
       std::ranges::replace(key, '-', '_');
+      found_.ignored.push_back({.what = fmt::format("{} {}", flag.text, value->text),
+                                .why = "laid over the network's own configuration",
+                                .where = value->where});
       add_members("set",
                   Node::map({{.key = "model." + key,
                               .value = Node::string(value->text, value->where),
@@ -619,6 +533,38 @@ class Reader {
     add_members("set", Node::map(std::move(members), json.where()));
   }
 
+  /// Connectors that keep or carry KV in ways of their own.
+  void refuse_connectors(const Node& json, const Word& flag) {
+    static constexpr std::array<std::string_view, 13> kKnown = {"NixlConnector",
+                                                                "NixlConnectorV1",
+                                                                "P2pNcclConnector",
+                                                                "MooncakeConnector",
+                                                                "MooncakeConnectorV1",
+                                                                "MoRIIOConnector",
+                                                                "LMCacheConnector",
+                                                                "LMCacheConnectorV1",
+                                                                "LMCacheMPConnector",
+                                                                "OffloadingConnector",
+                                                                "SimpleCPUOffloadConnector",
+                                                                "SharedStorageConnector",
+                                                                "MultiConnector"};
+    const Node* name = json.find("kv_connector");
+    if (name != nullptr && name->is_string() &&
+        std::ranges::find(kKnown, name->as_string()) == kKnown.end()) {
+      errors_.push_back({.field = "kv_connector",
+                         .message = fmt::format("{} is not modelled", name->as_string()),
+                         .where = flag.where});
+    }
+    const Node* more = json.find("kv_connector_extra_config");
+    const Node* list = more != nullptr && more->is_map() ? more->find("connectors") : nullptr;
+    for (const Node& each :
+         list != nullptr && list->is_list() ? list->items() : std::vector<Node>()) {
+      if (each.is_map()) {
+        refuse_connectors(each, flag);
+      }
+    }
+  }
+
   void take_transfer(const Node& json, const Word& flag) {
     const auto text = [&](std::string_view key) {
       const Node* node = json.find(key);
@@ -626,6 +572,7 @@ class Reader {
     };
     const std::string role = text("kv_role");
     const std::string connector = text("kv_connector");
+    refuse_connectors(json, flag);
     found_.role = role == "kv_producer"   ? "prefill"
                   : role == "kv_consumer" ? "decode"
                                           : found_.role;
@@ -718,6 +665,28 @@ class Reader {
                                          ? option_of(meanings[0].second)
                                          : nullptr;
     return option != nullptr && option->path == path;
+  }
+
+  /// With the engine's leave, the stated length is the network's.
+  void finish_length() {
+    const auto length = std::ranges::find(
+        found_.options, "engine.max_model_len", &std::pair<std::string, Node>::first);
+    const auto leave = std::ranges::find_if(launch_.variables, [](const Word& word) {
+      return word.text == "VLLM_ALLOW_LONG_MAX_MODEL_LEN=1" ||
+             word.text == "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1";
+    });
+    if (length == found_.options.end() || leave == launch_.variables.end()) {
+      return;
+    }
+    const Node value = length->second;
+    found_.ignored.push_back({.what = leave->text,
+                              .why = "the length that is stated is taken for the network's longest",
+                              .where = leave->where});
+    add_members(
+        "set",
+        Node::map(
+            {{.key = "model.max_position_embeddings", .value = value, .where = value.where()}},
+            value.where()));
   }
 
   /// Expert-parallel ranks: all of the replica's GPUs, or one.
@@ -908,7 +877,8 @@ class Reader {
              fmt::format("is {}, another engine than the one that is modelled",
                          word.text.substr(equals + 1)));
       } else if (is_of(known.modelled, word.text)) {
-        found_.ignored.push_back({.what = word.text, .why = "as it is here", .where = word.where});
+        found_.ignored.push_back(
+            {.what = word.text, .why = "nothing here hangs on it", .where = word.where});
       } else if (is_of(known.engines, word.text) && !is_of(known.silent, word.text)) {
         found_.not_modelled.push_back(
             {.what = shown(word.text), .why = "not in the result", .where = word.where});
@@ -939,7 +909,7 @@ class Reader {
   }
 
   const LaunchWords& launch_;
-  const Names& names_;
+  const FlagNames& names_;
   core::Errors& errors_;
   LaunchOptions found_;
   std::optional<Word> ranks_;
@@ -951,53 +921,6 @@ class Reader {
 
 LaunchOptions read_launch(const LaunchWords& launch, core::Errors& errors) {
   return Reader(launch, errors).run();
-}
-
-bool is_launch_flag(std::string_view engine, std::string_view name) {
-  const auto found = names_of(engine).find(with_dashes(name));
-  return found.size() == 1 && found.front().first == with_dashes(name);
-}
-
-std::vector<Word> words_of_config(std::string_view engine, const Node& file) {
-  std::vector<Word> words;
-  for (const Node::Member& member : file.members()) {
-    const Node& value = member.value;
-    const auto put = [&](const std::string& name, const Node& node) {
-      const bool is_switch = node.kind() == Node::Kind::kBool;
-      if (node.is_null() || (is_switch && !node.as_bool() && engine != "vllm")) {
-        return;
-      }
-      if (is_switch) {
-        words.push_back({.text = fmt::format("--{}{}", node.as_bool() ? "" : "no-", name),
-                         .where = member.where});
-        return;
-      }
-      words.push_back({.text = "--" + name, .where = member.where});
-      for (const Node& item : node.is_list() ? node.items() : std::vector<Node>{node}) {
-        words.push_back({.text = item.is_map() ? one_line(item) : scenario::flow_text(item),
-                         .where = item.where()});
-      }
-    };
-    const std::string name = with_dashes(member.key);
-    if (!value.is_map()) {
-      put(name, value);
-      continue;
-    }
-    // Members that are flags of their own names, then the others as JSON.
-    std::vector<Node::Member> others;
-    for (const Node::Member& inner : value.members()) {
-      const std::string whole = fmt::format("{}.{}", name, with_dashes(inner.key));
-      if (is_launch_flag(engine, whole)) {
-        put(whole, inner.value);
-      } else {
-        others.push_back(inner);
-      }
-    }
-    if (!others.empty()) {
-      put(name, Node::map(std::move(others), value.where()));
-    }
-  }
-  return words;
 }
 
 }  // namespace ridgeline::deploy

@@ -50,11 +50,4 @@ struct LaunchOptions {
 /// of several values. Problems are noted.
 [[nodiscard]] LaunchOptions read_launch(const LaunchWords& launch, core::Errors& errors);
 
-/// Whether an engine's server has a flag of that name, without dashes.
-[[nodiscard]] bool is_launch_flag(std::string_view engine, std::string_view name);
-
-/// The members of an engine's file of flags (--config) as words of its command line.
-[[nodiscard]] std::vector<Word> words_of_config(std::string_view engine,
-                                                const document::Node& file);
-
 }  // namespace ridgeline::deploy

@@ -21,7 +21,9 @@
 #include "core/parse.hpp"
 #include "core/result.hpp"
 #include "deploy/flags.hpp"
+#include "deploy/marks.hpp"
 #include "deploy/shell_arithmetic.hpp"
+#include "deploy/shell_condition.hpp"
 #include "deploy/shell_syntax.hpp"
 
 namespace ridgeline::deploy {
@@ -32,8 +34,6 @@ using shell::Clause;
 using shell::Command;
 using shell::Joint;
 
-constexpr char kBegin = '\x01';  ///< Begins the name of what has no value.
-constexpr char kEnd = '\x02';
 constexpr std::size_t kMostRounds = 64;
 constexpr int kMostSteps = 20'000;
 constexpr int kMostNested = 24;
@@ -41,9 +41,6 @@ constexpr std::size_t kLongestValue = 1 << 16;
 
 bool has(std::string_view text, char c) {
   return text.find(c) != std::string_view::npos;
-}
-bool is_unknown(std::string_view text) {
-  return has(text, kBegin);
 }
 
 bool is_name_letter(char c) {
@@ -99,7 +96,7 @@ struct Fields {
   void put_split(std::string_view text) {
     bool is_marked = false;
     for (const char c : text) {
-      is_marked = (is_marked || c == kBegin) && c != kEnd;
+      is_marked = (is_marked || c == kMarkBegin) && c != kMarkEnd;
       if (!is_marked && (c == ' ' || c == '\t' || c == '\n')) {
         end();
       } else {
@@ -114,94 +111,6 @@ struct Fields {
     }
   }
 };
-
-/// Whether a text has characters, where its marks leave that open.
-std::optional<bool> has_text(std::string_view text) {
-  bool is_marked = false;
-  bool has_mark = false;
-  for (const char c : text) {
-    if (!is_marked && c != kBegin) {
-      return true;
-    }
-    is_marked = (is_marked || c == kBegin) && c != kEnd;
-    has_mark = true;
-  }
-  return has_mark ? std::nullopt : std::optional(false);
-}
-
-std::optional<bool> or_of(std::span<const std::string> words);
-
-std::optional<bool> primary(std::span<const std::string> words) {
-  if (!words.empty() && words.front() == "!") {
-    const auto truth = primary(words.subspan(1));
-    return truth ? std::optional(!*truth) : std::nullopt;
-  }
-  if (words.size() > 2 && words.front() == "(" && words.back() == ")") {
-    return or_of(words.subspan(1, words.size() - 2));
-  }
-  if (words.size() == 1) {
-    return has_text(words[0]);
-  }
-  if (words.size() == 2 && (words[0] == "-n" || words[0] == "-z")) {
-    const auto truth = has_text(words[1]);
-    return truth ? std::optional(*truth == (words[0] == "-n")) : std::nullopt;
-  }
-  if (words.size() != 3) {
-    return std::nullopt;
-  }
-  const std::string& one = words[0];
-  const std::string& other = words[2];
-  if (is_unknown(one) || is_unknown(other)) {
-    return std::nullopt;
-  }
-  const std::string& how = words[1];
-  if (how == "=" || how == "==") {
-    return core::matches_glob(one, other);
-  }
-  if (how == "!=") {
-    return !core::matches_glob(one, other);
-  }
-  const auto left = core::parse_whole<std::int64_t>(one);
-  const auto right = core::parse_whole<std::int64_t>(other);
-  if (!left || !right) {
-    return std::nullopt;
-  }
-  return how == "-eq"   ? std::optional(*left == *right)
-         : how == "-ne" ? std::optional(*left != *right)
-         : how == "-gt" ? std::optional(*left > *right)
-         : how == "-ge" ? std::optional(*left >= *right)
-         : how == "-lt" ? std::optional(*left < *right)
-         : how == "-le" ? std::optional(*left <= *right)
-                        : std::nullopt;
-}
-
-/// Parts between words of one of two joints; `decides`: the truth of one part that decides.
-std::optional<bool> joined(std::span<const std::string> words,
-                           std::array<std::string_view, 2> joints,
-                           bool decides) {
-  bool is_open = false;
-  for (std::size_t begin = 0; begin <= words.size();) {
-    std::size_t end = begin;
-    int open = 0;
-    while (end < words.size() &&
-           (open > 0 || (words[end] != joints[0] && words[end] != joints[1]))) {
-      open += words[end] == "(" ? 1 : words[end] == ")" ? -1 : 0;
-      ++end;
-    }
-    const auto part = words.subspan(begin, end - begin);
-    const auto truth = decides ? joined(part, {"&&", "-a"}, false) : primary(part);
-    if (truth == decides) {
-      return decides;
-    }
-    is_open = is_open || !truth;
-    begin = end + 1;
-  }
-  return is_open ? std::nullopt : std::optional(!decides);
-}
-
-std::optional<bool> or_of(std::span<const std::string> words) {
-  return joined(words, {"||", "-o"}, true);
-}
 
 bool is_declaration(std::string_view word) {
   static constexpr std::array<std::string_view, 5> kAll = {
@@ -797,7 +706,7 @@ class Runner {
 
   Status test(const std::vector<std::string>& words, std::string_view text) {
     constexpr std::size_t kMostWords = 200;
-    const auto truth = words.size() <= kMostWords ? or_of(words) : std::nullopt;
+    const auto truth = words.size() <= kMostWords ? shell::condition(words) : std::nullopt;
     note_condition(truth.has_value(), text);
     return status_of(truth);
   }
@@ -1244,70 +1153,6 @@ Script read_script(std::string_view text,
                    core::Errors& errors,
                    bool is_word) {
   return Runner(errors, given).run(text, place, is_word);
-}
-
-std::string unknown_mark(std::string_view name) {
-  return fmt::format("{}{}{}", kBegin, name, kEnd);
-}
-
-std::vector<std::string> unknowns_in(std::string_view text) {
-  std::vector<std::string> names;
-  for (std::size_t at = text.find(kBegin); at != std::string_view::npos;
-       at = text.find(kBegin, at)) {
-    const std::size_t end = std::min(text.find(kEnd, at), text.size());
-    names.emplace_back(text.substr(at + 1, end - at - 1));
-    at = end;
-  }
-  for (std::size_t at = text.find('<'); at != std::string_view::npos; at = text.find('<', at + 1)) {
-    const std::size_t end = text.find('>', at);
-    if (end != std::string_view::npos && end > at + 1 &&
-        std::isalpha(static_cast<unsigned char>(text[at + 1])) != 0) {
-      names.emplace_back(text.substr(at, end - at + 1));
-    }
-  }
-  if (text == "..." || text == "\u2026" || text.starts_with("YOUR_") ||
-      text.find("/YOUR_") != std::string_view::npos) {
-    names.emplace_back(text);
-  }
-  return names;
-}
-
-std::string plain_marks(std::string_view text) {
-  std::string plain;
-  for (const char c : text) {
-    plain += c == kBegin || c == kEnd ? "~~" : std::string(1, c);
-  }
-  return plain;
-}
-
-std::string marked(std::string_view text) {
-  std::string whole;
-  bool is_open = false;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    if (text.substr(at).starts_with("~~")) {
-      is_open = !is_open;
-      whole += is_open ? kBegin : kEnd;
-      ++at;
-    } else {
-      whole += text[at];
-    }
-  }
-  return whole;
-}
-
-std::string shown(std::string_view text) {
-  std::string plain;
-  for (const char c : text) {
-    if (c == kBegin) {
-      plain += '$';
-    } else if (c != kEnd) {
-      plain += c;
-    }
-  }
-  for (std::size_t at = plain.find("$$"); at != std::string::npos; at = plain.find("$$", at)) {
-    plain.erase(at, 1);  // "$(...)" and "$!" have their own.
-  }
-  return plain;
 }
 
 }  // namespace ridgeline::deploy

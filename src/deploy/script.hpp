@@ -41,14 +41,4 @@ struct Script {
                                  core::Errors& errors,
                                  bool is_word = false);
 
-/// The variables without a value, the commands and the placeholders in a text of a script.
-[[nodiscard]] std::vector<std::string> unknowns_in(std::string_view text);
-/// What stands for a variable without a value.
-[[nodiscard]] std::string unknown_mark(std::string_view name);
-/// The text with its marks as "~~NAME~~", which a YAML file can hold, and back.
-[[nodiscard]] std::string plain_marks(std::string_view text);
-[[nodiscard]] std::string marked(std::string_view text);
-/// Such a text for a person: "$TP".
-[[nodiscard]] std::string shown(std::string_view text);
-
 }  // namespace ridgeline::deploy

@@ -85,7 +85,8 @@ const document::Catalogue& catalogue() {
 }  // namespace
 
 core::Result<document::Node> find_model_document(const std::string& name) {
-  return catalogue().find(name, read_hf_document);
+  // A folder's name may end in a slash.
+  return catalogue().find(name.substr(0, name.find_last_not_of('/') + 1), read_hf_document);
 }
 
 core::Result<ModelSpec> find_model(const std::string& name) {

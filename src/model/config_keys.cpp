@@ -98,6 +98,7 @@ constexpr auto kHarmless = std::to_array<std::string_view>({
     // The file and its library.
     "architectures", "auto_map", "dtype", "id2label", "label2id", "model_type", "prefix",
     "problem_type", "task_specific_params", "tokenizer_class", "torch_dtype", "torchscript",
+    "compression_config",
     "transformers_version", "finetuning_task", "for_llm_compressor", "return_dict",
     "return_dict_in_generate", "output_attentions", "output_hidden_states", "output_scores",
     "output_router_logits", "tf_legacy_loss", "use_bfloat16", "use_cache", "use_mamba_kernels",
@@ -289,6 +290,18 @@ std::vector<std::string> unknown_values(const document::Node& document) {
     if (const document::Node* rope = document.find(key)) {
       note_rope_types(*rope, key, unknown);
     }
+  }
+  const document::Node* quantisation = document.find("quantization_config");
+  const document::Node* sparsity = quantisation != nullptr && quantisation->is_map()
+                                       ? quantisation->find("sparsity_config")
+                                       : nullptr;
+  const document::Node* format =
+      sparsity != nullptr && sparsity->is_map() ? sparsity->find("format") : nullptr;
+  if (format != nullptr && format->is_string() && format->as_string() != "dense") {
+    unknown.push_back(
+        fmt::format("quantization_config.sparsity_config ({}: weights are counted and multiplied "
+                    "as dense ones)",
+                    format->as_string()));
   }
   return unknown;
 }

@@ -144,6 +144,11 @@ Reading read_as(const Family& family, const document::Node& flat, const std::str
   spec.layers = family.layers(config, dimensions);
   spec.residual_streams = config.integer("hc_mult", kStreams).value_or(1);
   spec.vision = read_vision(config, spec.hidden_size);
+  // An engine's flag says it of any network.
+  static_cast<void>(config.node("mamba_ssm_dtype"));
+  // Read by context_length().
+  static_cast<void>(config.node("rope_scaling"));
+  static_cast<void>(config.node("rope_parameters"));
   const StatedPrecision precision = read_precision(config, dimensions.num_layers);
   if (reading.errors.empty()) {
     apply_precision(precision, spec);

@@ -47,6 +47,18 @@ document::Node as_quantization_config(const document::Node& file) {
 
 }  // namespace
 
+namespace {
+
+/// `compression_config` under its later name.
+document::Node with_quantisation_key(const document::Node& document) {
+  const document::Node* older = document.find("compression_config");
+  return older == nullptr || document.find(kQuantisationKey) != nullptr
+             ? document
+             : with_member(document, kQuantisationKey, *older);
+}
+
+}  // namespace
+
 document::Node with_member(const document::Node& document,
                            std::string_view key,
                            document::Node value) {
@@ -56,7 +68,8 @@ document::Node with_member(const document::Node& document,
   return document::Node::map(std::move(members), document.where());
 }
 
-document::Node lift_text_config(const document::Node& document) {
+document::Node lift_text_config(const document::Node& written) {
+  const document::Node document = with_quantisation_key(written);
   const document::Node* text = document.find(kTextKey);
   if (text == nullptr || !text->is_map()) {
     return document;

@@ -101,7 +101,8 @@ double bytes_per_element(DType type) {
     case DType::kInt8:
       return 1.0;
     case DType::kInt4:
-      return 0.5;
+    case DType::kInt4With8Bit:
+      return 0.5 + 2.5 / 128.0;
     case DType::kMxfp4:
       return 0.5 + 1.0 / 32.0;
     case DType::kNvfp4:
@@ -148,6 +149,8 @@ const char* name(DType type) {
       return "nvfp4 weights";
     case DType::kInt4Group32:
       return "int4 in groups of 32";
+    case DType::kInt4With8Bit:
+      return "int4 by 8 bits";
   }
   RIDGELINE_CHECK(false, "a number format without a name");
 }

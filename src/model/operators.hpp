@@ -24,12 +24,13 @@ enum class DType : std::uint8_t {
   kInt8WeightOnly,
   kNvfp4WeightOnly,
   kInt4Group32,
-  kFp8Block,  ///< One scale per 128 x 128 weights: other kernels than plain FP8's.
+  kInt4With8Bit,  ///< Products in 8 bits: W4A8.
+  kFp8Block,      ///< One scale per 128 x 128 weights: other kernels than plain FP8's.
 };
 /// Storage per element; for the block formats with their shared scale: MXFP4 and MXFP8 have one
 /// byte per 32 elements (OCP Microscaling Formats 1.0), NVFP4 one FP8 per 16 (NVIDIA Blackwell).
-/// INT4 is counted without its scales, which take 2 bytes per 128 elements (3 %) in AWQ and GPTQ;
-/// where they stand every 32 elements, they are counted.
+/// INT4 has a scale of 2 bytes and a zero of 4 bits per 128 elements, as AWQ and GPTQ keep them;
+/// where groups are of 32 elements, a scale alone, as compressed-tensors does.
 [[nodiscard]] double bytes_per_element(DType type);
 /// "bf16", "fp8", ...
 [[nodiscard]] const char* name(DType type);

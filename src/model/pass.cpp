@@ -22,6 +22,7 @@ bool quantises_activations(DType weights) {
     case DType::kInt8:
     case DType::kMxfp8:
     case DType::kNvfp4:
+    case DType::kInt4With8Bit:
       return true;
     default:
       return false;

@@ -128,9 +128,16 @@ StatedPrecision read_precision(ConfigReader& config, std::int64_t num_layers) {
   if (node != nullptr && !node->is_null()) {
     stated.kv = read_quantisation(config, *node, base, table).value_or(base);
   }
+  if (const document::Node* other = config.node("quantization");
+      node == nullptr && other != nullptr && other->is_map()) {
+    config.not_modelled("quantization", "the quantisation of MLX");
+  }
   const std::optional<std::string> experts = config.string("expert_dtype");
+  const bool has_own = node != nullptr && node->is_map() && node->find("moe_quant_algo") != nullptr;
   if (experts == "fp4") {
-    table.set_experts(DType::kMxfp4);
+    if (!has_own) {
+      table.set_experts(DType::kMxfp4);
+    }
   } else if (experts) {
     config.not_modelled("expert_dtype", fmt::format("experts in {}", core::quote(*experts)));
   }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -22,6 +23,17 @@ constexpr std::string_view kSupported =
 
 /// INT4 scales that stand closer than this take notable memory (DType::kInt4Group32).
 constexpr std::int64_t kFineGroup = 32;
+/// Elements that share a scale in MXFP4 and MXFP8.
+constexpr std::int64_t kMicroscaled = 32;
+
+/// Integers of a number of bits, as AWQ and GPTQ have them.
+std::optional<DType> integer_format(std::optional<std::int64_t> bits,
+                                    std::optional<std::int64_t> group) {
+  if (bits == 4) {
+    return group && *group > 0 && *group <= kFineGroup ? DType::kInt4Group32 : DType::kInt4;
+  }
+  return bits == 8 ? std::optional(DType::kInt8WeightOnly) : std::nullopt;
+}
 
 /// ModelOpt's names of algorithms.
 std::optional<DType> algorithm_format(std::string_view name) {
@@ -29,15 +41,16 @@ std::optional<DType> algorithm_format(std::string_view name) {
     std::string_view name;
     DType format;
   };
-  static constexpr std::array<Named, 10> kNamed = {{{"FP8", DType::kFp8},
+  static constexpr std::array<Named, 11> kNamed = {{{"FP8", DType::kFp8},
                                                     {"FP8_PER_CHANNEL_PER_TOKEN", DType::kFp8},
                                                     {"FP8_PB_WO", DType::kFp8Block},
+                                                    {"FP8_BLOCK_SCALES", DType::kFp8Block},
                                                     {"NVFP4", DType::kNvfp4},
                                                     {"W4A16_NVFP4", DType::kNvfp4WeightOnly},
                                                     {"NVFP4_AWQ", DType::kNvfp4},
                                                     {"MXFP8", DType::kMxfp8},
                                                     {"W4A16_AWQ", DType::kInt4},
-                                                    {"W4A8_AWQ", DType::kInt4},
+                                                    {"W4A8_AWQ", DType::kInt4With8Bit},
                                                     {"W8A8_SQ_PER_CHANNEL", DType::kInt8}}};
   for (const Named& named : kNamed) {
     if (named.name == name) {
@@ -73,11 +86,14 @@ std::optional<DType> group_format(const document::Node& group) {
     if (weight_only) {
       return DType::kFp8WeightOnly;
     }
+    if (integer_at(*weights, "group_size") == kMicroscaled) {
+      return DType::kMxfp8;
+    }
     return string_at(*weights, "strategy") == "block" ? DType::kFp8Block : DType::kFp8;
   }
   if (type == "float" && bits == 4) {
     // MXFP4's scales stand every 32 elements, NVFP4's every 16.
-    if (integer_at(*weights, "group_size") == 32) {
+    if (integer_at(*weights, "group_size") == kMicroscaled) {
       return DType::kMxfp4;
     }
     return weight_only ? DType::kNvfp4WeightOnly : DType::kNvfp4;
@@ -86,6 +102,9 @@ std::optional<DType> group_format(const document::Node& group) {
     return weight_only ? DType::kInt8WeightOnly : DType::kInt8;
   }
   if (type == "int" && bits == 4) {
+    if (!weight_only && inputs->is_map() && integer_at(*inputs, "num_bits") == 8) {
+      return DType::kInt4With8Bit;
+    }
     const auto size = integer_at(*weights, "group_size");
     return size && *size > 0 && *size <= kFineGroup ? DType::kInt4Group32 : DType::kInt4;
   }
@@ -142,10 +161,18 @@ class QuantisationReader {
     const std::optional<std::string> algorithm = reader_.string("quant_algo");
     if (const document::Node* modules = reader_.node("quantized_layers");
         modules != nullptr && modules->is_map()) {
+      if (method == "fp8") {  // NVFP4's exceptions are none of FP8's.
+        table_.set_all(fp8_format());
+        has_exceptions_ = false;
+      }
       return by_module(*modules);
     }
     if (method == "mxfp4") {
       table_.set_experts(DType::kMxfp4);
+      return true;
+    }
+    if (method == "mxfp8") {
+      table_.set_all(DType::kMxfp8);
       return true;
     }
     if (method == "awq" || method == "gptq" || method == "awq_marlin" || method == "gptq_marlin") {
@@ -159,6 +186,16 @@ class QuantisationReader {
     if (!known) {
       return refuse("quant_method", fmt::format("quantisation {}", core::quote(method)));
     }
+    if (const auto experts = reader_.string("moe_quant_algo"); experts && method == "fp8") {
+      const auto format = algorithm_format(*experts);
+      if (!format) {
+        return refuse("moe_quant_algo", fmt::format("quantisation {}", core::quote(*experts)));
+      }
+      table_.set_all(fp8_format());
+      table_.set_experts(*format);
+      has_exceptions_ = false;
+      return true;
+    }
     if (algorithm) {
       const auto format = algorithm_format(*algorithm);
       if (!format) {
@@ -169,25 +206,81 @@ class QuantisationReader {
     }
     if (method == "fp8") {
       const std::string format = reader_.string("fmt").value_or("e4m3");
-      const document::Node* block = reader_.node("weight_block_size");
-      table_.set_all(block != nullptr && block->is_list() ? DType::kFp8Block : DType::kFp8);
+      table_.set_all(fp8_format());
       return format == "e4m3" || format == "float8_e4m3fn" ||
              refuse("fmt", fmt::format("the FP8 format {}", core::quote(format)));
     }
     return by_group(method.empty() ? "quant_method" : "config_groups");
   }
 
+  DType fp8_format() {
+    const document::Node* block = reader_.node("weight_block_size");
+    return block != nullptr && block->is_list() ? DType::kFp8Block : DType::kFp8;
+  }
+
   bool integers_only() {
     const auto bits = reader_.integer("bits", {1, 64});
     const auto width = bits ? bits : reader_.integer("w_bit", {1, 64});
     const auto group = reader_.integer("group_size", {-1, 1 << 20});
-    if (width == 4) {
-      table_.set_all(group && *group > 0 && *group <= kFineGroup ? DType::kInt4Group32
-                                                                 : DType::kInt4);
-    } else if (width == 8) {
-      table_.set_all(DType::kInt8WeightOnly);
-    } else {
+    const auto format = integer_format(width, group);
+    if (!format) {
       return refuse("bits", width ? fmt::format("{}-bit weights", *width) : "an unstated width");
+    }
+    if (!only_named(*format)) {
+      table_.set_all(*format);
+    }
+    const bool has_head = reader_.boolean("lm_head").value_or(false);
+    if (has_head) {
+      table_.set_lm_head(*format);
+    }
+    return by_pattern(width, group, has_head);
+  }
+
+  /// GPTQ's list of the modules that are quantised, each by a part of its name; false where it has
+  /// none.
+  bool only_named(DType format) {
+    const document::Node* names = reader_.node("modules_in_block_to_quantize");
+    if (names == nullptr || !names->is_list() || names->items().empty()) {
+      return false;
+    }
+    for (const document::Node& name : names->items()) {
+      for (const document::Node& one :
+           name.is_list() ? name.items() : std::vector<document::Node>{name}) {
+        if (!one.is_string() ||
+            !table_.set_matching(fmt::format("*{}*", one.as_string()), format)) {
+          refuse("modules_in_block_to_quantize", fmt::format("the module {}", one.describe()));
+        }
+      }
+    }
+    return true;
+  }
+
+  /// GPTQ's overrides: the first pattern that matches a module's name from its beginning decides
+  /// about it; "-:" leaves it unquantised.
+  bool by_pattern(std::optional<std::int64_t> bits,
+                  std::optional<std::int64_t> group,
+                  bool has_head) {
+    const document::Node* patterns = reader_.node("dynamic");
+    if (patterns == nullptr || !patterns->is_map()) {
+      return true;
+    }
+    const std::vector<document::Node::Member>& members = patterns->members();
+    for (auto member = members.rbegin(); member != members.rend(); ++member) {
+      std::string pattern = member->key;
+      const bool is_left_out = pattern.starts_with("-:");
+      pattern = pattern.substr(is_left_out || pattern.starts_with("+:") ? 2 : 0);
+      if (!has_head && pattern.find("lm_head") != std::string::npos) {
+        continue;
+      }
+      const auto own = [&](std::string_view key, std::optional<std::int64_t> otherwise) {
+        const auto stated = member->value.is_map() ? integer_at(member->value, key) : std::nullopt;
+        return stated ? stated : otherwise;
+      };
+      const auto format = is_left_out ? std::optional(base_)
+                                      : integer_format(own("bits", bits), own("group_size", group));
+      if (!format || !table_.set_matching("re:" + pattern, *format)) {
+        return refuse("dynamic", fmt::format("the override {}", core::quote(member->key)));
+      }
     }
     return true;
   }
@@ -271,6 +364,9 @@ class QuantisationReader {
   }
 
   void exceptions() {
+    if (!has_exceptions_) {
+      return;
+    }
     for (const std::string_view key :
          {"ignore", "modules_to_not_convert", "ignored_layers", "exclude_modules", "exclude"}) {
       const document::Node* patterns = reader_.node(key);
@@ -310,6 +406,7 @@ class QuantisationReader {
   document::ObjectReader reader_;
   DType base_;
   FormatTable& table_;
+  bool has_exceptions_ = true;
 };
 
 }  // namespace

@@ -171,7 +171,6 @@ void AnswerReader::on_event(const openai::SseEvent& event, core::SimTime read) {
     return;
   }
   if (!answer_.first_event) {
-    answer_.first_event = read;
     answer_.request_id = one_line(text_of(member(&*node, "id")));
   }
   take_choice(choices->items().front(), read);
@@ -200,6 +199,10 @@ void AnswerReader::take_choice(const document::Node& choice, core::SimTime read)
   }
   const bool names_role =
       member(delta, "role") != nullptr && text.empty() && reason.empty() && answer_.events == 0;
+  // Some servers name the role as the request comes, long before its first token.
+  if (answer_.events == 0) {
+    answer_.first_event = read;
+  }
   if (!names_role) {
     if (answer_.events > 0) {
       answer_.gaps.push_back(read - *answer_.last_event);

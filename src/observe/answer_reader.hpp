@@ -24,7 +24,7 @@ enum class StreamEnd : std::uint8_t {
 
 /// A streamed answer of an OpenAI-compatible server, as it came in.
 struct Answer {
-  std::optional<core::SimTime> first_event;  ///< The first with a choice: in chats, of the role.
+  std::optional<core::SimTime> first_event;  ///< The first that does more than name a chat's role.
   std::optional<core::SimTime> first_text;   ///< The first with text.
   std::optional<core::SimTime> last_event;   ///< The last with a choice.
   core::SimTime end;                         ///< End of the stream.

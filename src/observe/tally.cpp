@@ -68,7 +68,7 @@ void Tally::on_row(const Row& row) {
   const core::Duration ttft = *answer.first_event - sent;
   add(Figure::kTtft, ttft);
   add(Figure::kTtftFromDue, *answer.first_event - row.due);
-  if (outputs > 1) {
+  if (outputs > 1 && answer.events > 1) {  // One event of all tokens has no time between them.
     const core::Duration rest = *answer.last_event - *answer.first_event;
     add(Figure::kTpot, core::Duration::ticks(rest.count() / (outputs - 1)));
   }

@@ -22,11 +22,14 @@
 #include "engine/schedulers.hpp"
 #include "engine/serving.hpp"
 #include "latency/step_time_model.hpp"
+#include "model/context_length.hpp"
 #include "model/hardware/facts.hpp"
 #include "model/hardware/gpu_spec.hpp"
+#include "model/hf_document.hpp"
 #include "model/model_spec.hpp"
 #include "scenario/engine_formats.hpp"
 #include "scenario/engine_settings.hpp"
+#include "scenario/foreign_flags.hpp"
 #include "scenario/kernel_choice.hpp"
 #include "scenario/memory_limits.hpp"
 #include "scenario/parallelism.hpp"
@@ -262,24 +265,57 @@ void set_version(Resolution& work, bool is_vllm) {
   check_versions_settings(work);
 }
 
+model::LengthRule length_rule(std::string_view version) {
+  constexpr Version kLastOlder = {0, 29};
+  if (version.starts_with("sglang")) {
+    return model::LengthRule::kSglang;
+  }
+  if (version.starts_with("tensorrt")) {
+    return model::LengthRule::kStated;
+  }
+  const auto numbers = parse_version(version);
+  return numbers && *numbers <= kLastOlder ? model::LengthRule::kVllmOlder
+                                           : model::LengthRule::kVllm;
+}
+
+/// The document in the engine's formats. Where the command line puts another network in the place
+/// of a file's, the file's quantisation is not of that one.
+core::Result<document::Node> formatted(Resolution& work, const document::Node& document) {
+  auto own = in_engine_formats(document, work.engine());
+  const auto origin = [&](std::string_view path) {
+    return provenance_of(work.provenance, path).origin;
+  };
+  const bool is_replaced = origin("model") == Provenance::Origin::kFlag &&
+                           origin("engine.quantization") == Provenance::Origin::kFile;
+  if (own || !work.engine().quantization || !is_replaced) {
+    return own;
+  }
+  work.out->warnings.push_back(
+      {.code = "W-not-modelled",
+       .message = fmt::format("quantization {} is of the network that the file names: {} has "
+                              "formats of its own",
+                              *work.engine().quantization,
+                              work.section().model)});
+  work.engine().quantization.reset();
+  return in_engine_formats(document, work.engine());
+}
+
 void look_up(Resolution& work) {
   const auto patched = [&](std::string_view target) {
     return [&work, target](const document::Node& document) {
       return apply_patches(document, work.section().patches, target);
     };
   };
-  auto network =
-      work.keep_patched(model::find_model_document(work.section().model)
-                            .and_then([&](const document::Node& document) {
-                              return in_engine_formats(document, work.engine());
-                            })
-                            .and_then(patched("model"))
-                            .and_then([&](const document::Node& document) {
-                              work.out->network_document = document;
-                              return model::model_from_node(document, work.section().model);
-                            }),
-                        "model",
-                        "model");
+  auto network = work.keep_patched(
+      model::find_model_document(work.section().model)
+          .and_then([&](const document::Node& document) { return formatted(work, document); })
+          .and_then(patched("model"))
+          .and_then([&](const document::Node& document) {
+            work.out->network_document = document;
+            return model::model_from_node(document, work.section().model);
+          }),
+      "model",
+      "model");
   auto gpu = work.keep_patched(hardware::find_gpu_document(work.section().gpu)
                                    .and_then([&](const document::Node& document) {
                                      return patched_gpu(work.section().patches, document);
@@ -299,6 +335,10 @@ void look_up(Resolution& work) {
     return;
   }
   work.out->network = std::move(*network);
+  work.out->network.max_position =
+      model::context_length(model::lift_text_config(work.out->network_document),
+                            work.out->network.max_position,
+                            length_rule(work.engine().version));
   work.out->gpu = std::move(*gpu);
   set_cache_format(work.engine(), work.out->network);
   warn_of_engine_version(work, *choice);

@@ -135,6 +135,9 @@ std::vector<LaunchFlag> read_launches(const Node& groups) {
     LaunchFlag flag{.takes = static_cast<LaunchFlag::Takes>(takes - kTakes.begin()),
                     .answer = group.find("answer")->as_string(),
                     .unless = texts_of(group.find("unless"))};
+    if (const Node* why = group.find("why")) {
+      flag.why = answers(Answer::kRefused).find(why->as_string())->as_string();
+    }
     for (const auto& [key, version] :
          {std::pair("since", &LaunchFlag::since), std::pair("until", &LaunchFlag::until)}) {
       const Node* text = group.find(key);

@@ -71,6 +71,7 @@ struct LaunchFlag {
   std::string answer = {};  ///< "silent", "warned"; data/flags/vllm.yaml says which there are.
   std::string means = {};   ///< With `answer` empty: the flag, member or option that it is.
   std::vector<std::string> unless = {};  ///< Values with which a refused one is none.
+  std::string why = {};  ///< Why it is refused, where no ForeignFlag of that name says it.
   std::optional<Version> since = {};
   std::optional<Version> until = {};
 };

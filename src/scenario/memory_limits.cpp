@@ -274,7 +274,10 @@ void model_length(Resolution& work) {
   if (wanted > network) {
     work.note("engine.max_model_len",
               fmt::format(
-                  "{} is out of range, expected 1 to {}, the network's longest", wanted, network));
+                  "{} is out of range, expected 1 to {}, the network's longest", wanted, network),
+              fmt::format("--set model.max_position_embeddings={}, or in a launch file "
+                          "VLLM_ALLOW_LONG_MAX_MODEL_LEN=1",
+                          wanted));
     return;
   }
   // vLLM's check at its start counts the null block, which holds nothing, up to 0.28.

@@ -270,4 +270,28 @@ document::Node pools_node(const std::vector<ResolvedPool>& pools) {
   return document::Node::list(std::move(list), {});
 }
 
+Servers as_servers(std::vector<ResolvedPool> pools) {
+  std::ranges::reverse(pools);
+  Servers servers{.common = common_section(pools), .pools = {}};
+  std::vector<document::Node> list = pools_node(pools).items();
+  for (std::size_t i = 0; i < pools.size(); ++i) {
+    std::vector<document::Node::Member> members;
+    std::vector<document::Node::Member> engine;
+    for (document::Node::Member member : list[i].members()) {
+      if (member.key == "instances") {
+        const std::int64_t ranks = attention_ranks(pools[i].deployment->section.engine).ranks;
+        member.value = document::Node::integer(pools[i].section.instances / ranks, {});
+      }
+      const bool is_engines = find_option(fmt::format("engine.{}", member.key)) != nullptr;
+      (is_engines ? engine : members).push_back(std::move(member));
+    }
+    members.push_back(
+        {.key = "engine", .value = document::Node::map(std::move(engine), {}), .where = {}});
+    list[i] = document::Node::map(std::move(members), {});
+  }
+  std::ranges::reverse(list);
+  servers.pools = document::Node::list(std::move(list), {});
+  return servers;
+}
+
 }  // namespace ridgeline::scenario

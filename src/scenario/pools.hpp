@@ -34,4 +34,13 @@ struct ResolvedPool {
 /// section's.
 [[nodiscard]] document::Node pools_node(const std::vector<ResolvedPool>& pools);
 
+/// The pools as launches state them: the engine's keys in a map `engine`, over a common section
+/// that is the last pool's (decode, where it is apart), and servers counted in place of their
+/// data-parallel ranks. Read back it is the same pools.
+struct Servers {
+  DeploymentSection common;
+  document::Node pools;
+};
+[[nodiscard]] Servers as_servers(std::vector<ResolvedPool> pools);
+
 }  // namespace ridgeline::scenario

@@ -279,6 +279,16 @@ document::Node pools_explained(const scenario::Resolved& resolved) {
   return list_node(std::move(pools));
 }
 
+document::Node config_tree(const scenario::Resolved& resolved) {
+  scenario::Scenario scenario = resolved.scenario();
+  if (!resolved.pools.empty()) {
+    scenario::Servers servers = scenario::as_servers(resolved.pools);
+    scenario.deployment = std::move(servers.common);
+    scenario.run.cluster.pools = std::move(servers.pools);
+  }
+  return scenario::to_node(scenario);
+}
+
 }  // namespace
 
 document::Node explanation_tree(const scenario::Resolved& resolved) {
@@ -290,7 +300,7 @@ document::Node explanation_tree(const scenario::Resolved& resolved) {
       .add("hardware", hardware_tree(resolved.deployment->network, resolved.deployment->gpu))
       .add("engine", engine_tree(resolved))
       .add("pools", pools_explained(resolved))
-      .add("config", scenario::to_node(resolved.scenario()))
+      .add("config", config_tree(resolved))
       .add("scenario_digest", scenario::scenario_digest(resolved.scenario()))
       .add("provenance", provenance_tree(resolved))
       .add("warnings", resolved.warnings)

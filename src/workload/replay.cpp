@@ -153,7 +153,8 @@ class FlattenedStream final : public ItemStream {
   bool next(Item& item) override {
     if (never_ends()) {
       endless_ = {{.field = "num_requests",
-                   .message = "missing, expected it beside a limit of concurrency without think "
+                   .message = "missing, expected it (guidellm: max_requests) beside a limit of "
+                              "concurrency without think "
                               "time: how many requests come before the end depends on how long "
                               "answers take, which only a run says"}};
       return false;

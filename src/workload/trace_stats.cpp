@@ -49,11 +49,17 @@ class WaitCounter final : public WrappedStream {
 
 class BlockCounter {
  public:
-  BlockCounter(core::Tokens block, bool answers_return)
-      : block_(block), answers_return_(answers_return), distances_(block) {}
+  /// `counts_parts`: a last block that is not full counts, as in traces that name their blocks. An
+  /// engine keeps full ones alone.
+  BlockCounter(core::Tokens block, bool counts_parts, bool answers_return)
+      : block_(block),
+        counts_parts_(counts_parts),
+        answers_return_(answers_return),
+        distances_(block) {}
 
   void add(const Item& item, std::uint32_t id) {
-    const std::int64_t blocks = (item.input_tokens.value() + block_.value() - 1) / block_.value();
+    const std::int64_t prompt = counted(item.input_tokens);
+    const std::int64_t blocks = (prompt + block_.value() - 1) / block_.value();
     blocks_ += blocks;
     const bool named = !item.prompt.empty() || answers_return_;
     if (!named && !any_named_) {
@@ -71,14 +77,13 @@ class BlockCounter {
                   core::LoraId(),
                   domain::unique_content(own),
                   domain::output_content(own));
-    distances_.for_each_repeat(
-        chain_, item.input_tokens.value(), [this](std::int64_t distance, std::int64_t count) {
-          count_hits(distance, count);
-        });
+    distances_.for_each_repeat(chain_, prompt, [this](std::int64_t distance, std::int64_t count) {
+      count_hits(distance, count);
+    });
     // All tokens from the end: the first block of a prompt is the last to be thrown out, so that
     // what a cache holds of a prompt is always its beginning.
     const core::Tokens answer = answers_return_ ? item.output_tokens : core::Tokens(0);
-    distances_.use(chain_, (item.input_tokens + answer).value());
+    distances_.use(chain_, counted(item.input_tokens + answer));
   }
 
   [[nodiscard]] BlockReuse result() const {
@@ -120,7 +125,12 @@ class BlockCounter {
     }
   }
 
+  [[nodiscard]] std::int64_t counted(core::Tokens tokens) const {
+    return tokens.value() - (counts_parts_ ? 0 : tokens.value() % block_.value());
+  }
+
   core::Tokens block_;
+  bool counts_parts_;
   bool answers_return_;
   bool any_named_ = false;
   std::int64_t blocks_ = 0;
@@ -367,11 +377,12 @@ core::Result<TraceStats> describe_trace(std::unique_ptr<ItemStream> stream,
   if (block.value() == 0) {
     block = stream->block_tokens().value() > 0 ? stream->block_tokens() : kDefaultStatsBlock;
   }
+  const bool counts_parts = block == stream->block_tokens();
   const bool waits = stream->waits_for_answers();
   const bool answers_return = !stream->is_flat();
   std::int64_t waiting = 0;
   const auto flat = flattened(std::make_unique<WaitCounter>(std::move(stream), waiting));
-  Describer describer(BlockCounter(block, answers_return));
+  Describer describer(BlockCounter(block, counts_parts, answers_return));
   Item item;
   std::int64_t requests = 0;
   while (flat->next(item)) {

@@ -60,6 +60,7 @@ WeightKind kind_of(DType format) {
       return WeightKind::kFp4;
     case DType::kInt4:
     case DType::kInt4Group32:
+    case DType::kInt4With8Bit:
       break;
   }
   return WeightKind::kInt4;

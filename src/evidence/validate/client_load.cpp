@@ -300,6 +300,33 @@ void note_throughput(double requests, std::optional<double> per_second, Evidence
   }
 }
 
+void doubt_token_times(Evidence& evidence) {
+  constexpr double kFar = 0.2;
+  const auto& first = evidence.measured.at(Figure::kTtft, Level::kMean);
+  const auto& each = evidence.measured.at(Figure::kTpot, Level::kMean);
+  const auto& whole = evidence.measured.at(Figure::kE2e, Level::kMean);
+  if (!first || !each || !whole || *whole <= 0.0 || evidence.output.mean < 2.0) {
+    return;
+  }
+  const double sum = *first + *each * (evidence.output.mean - 1.0);
+  if (std::abs(sum - *whole) <= kFar * *whole) {
+    return;
+  }
+  evidence.warnings.push_back(
+      {.code = "W-measured-contradicts",
+       .message = fmt::format("a mean TTFT of {:.4g} ms and {:.4g} tokens of {:.4g} ms each are "
+                              "{:.4g} ms, and the mean E2E is {:.4g} ms: the time per output token "
+                              "is not compared",
+                              *first,
+                              evidence.output.mean,
+                              *each,
+                              sum,
+                              *whole)});
+  for (std::size_t level = 0; level < kNumLevels; ++level) {
+    evidence.measured.at(Figure::kTpot, static_cast<Level>(level)).reset();
+  }
+}
+
 void assume_mean_lengths(const std::string& why, Evidence& evidence) {
   const std::string assumed = "every prompt and answer of the mean length";
   evidence.assumed.push_back(assumed);

@@ -94,6 +94,10 @@ void note_throughput(double requests, std::optional<double> per_second, Evidence
 /// TPOT make of an answer of the mean length.
 [[nodiscard]] std::optional<double> mean_answer_seconds(const Evidence& evidence);
 
+/// Leaves the time per token out where it misses the mean E2E by far: TTFT and a time for each
+/// further token make up a mean answer. Clients have counted chunks twice.
+void doubt_token_times(Evidence& evidence);
+
 /// Notes that the file holds no single requests, so that all are of the mean length.
 void assume_mean_lengths(const std::string& why, Evidence& evidence);
 

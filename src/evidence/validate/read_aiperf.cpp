@@ -157,6 +157,42 @@ void replay_aiperf_requests(const std::string& path, double counted, Evidence& e
   take_load_of_file(file, evidence);
 }
 
+/// How the tool sent its requests, wherever its versions and genai-perf say it.
+struct Sending {
+  std::optional<double> rate;
+  std::optional<double> clients;
+  bool is_even = false;
+};
+Sending sending_of(const document::Node& node) {
+  const auto number = [&](std::string_view path) -> std::optional<double> {
+    const auto value = number_at_path(node, path);
+    return value && *value > 0.0 ? value : std::nullopt;
+  };
+  Sending sending;
+  for (const std::string_view place :
+       {"input_config.loadgen", "input_config", "input_config.perf_analyzer.stimulus"}) {
+    sending.rate = number(fmt::format("{}.request_rate", place));
+    sending.clients = number(fmt::format("{}.concurrency", place));
+    const document::Node* load = member_at_path(node, place);
+    sending.is_even = load != nullptr && text_at(*load, "request_rate_mode") == "constant";
+    if (sending.rate || sending.clients) {
+      return sending;
+    }
+  }
+  const document::Node* phases = member_at_path(node, "input_config.phases");
+  for (const document::Node& phase :
+       phases != nullptr && phases->is_list() ? phases->items() : std::vector<document::Node>()) {
+    const bool warms_up = text_at(phase, "kind") == "warmup" ||
+                          truth_at(phase, "exclude_from_results").value_or(false);
+    if (!warms_up) {
+      sending = {.rate = number_at(phase, "rate"),
+                 .clients = number_at(phase, "concurrency"),
+                 .is_even = text_at(phase, "type") == "constant"};
+    }
+  }
+  return sending;
+}
+
 }  // namespace
 
 bool is_aiperf_request(const document::Node& record) {
@@ -174,17 +210,16 @@ Evidence read_aiperf(const document::Node& node, const std::string& path) {
     evidence.model = names->items().front().as_string();
   }
   const double requests = average(node, "request_count").value_or(0.0);
-  const auto rate = number_at_path(node, "input_config.loadgen.request_rate");
-  const auto clients = number_at_path(node, "input_config.loadgen.concurrency");
-  if (rate && *rate > 0.0) {
-    const document::Node* load = member_at_path(node, "input_config.loadgen");
-    const bool even = text_at(*load, "request_rate_mode") == "constant";
-    evidence.stages.push_back(open_load(
-        requests, requests / *rate, even ? StageLoad::Kind::kEven : StageLoad::Kind::kRandom));
-    evidence.offered_per_s = rate;
-  } else if (clients) {
+  const Sending sending = sending_of(node);
+  if (sending.rate) {
+    evidence.stages.push_back(
+        open_load(requests,
+                  requests / *sending.rate,
+                  sending.is_even ? StageLoad::Kind::kEven : StageLoad::Kind::kRandom));
+    evidence.offered_per_s = sending.rate;
+  } else if (sending.clients) {
     evidence.closed_loop = true;
-    evidence.stages.push_back(closed_load(requests, *clients));
+    evidence.stages.push_back(closed_load(requests, *sending.clients));
   } else {
     evidence.stages.push_back(open_load(requests, 0.0, StageLoad::Kind::kAtOnce));
   }
@@ -197,6 +232,12 @@ Evidence read_aiperf(const document::Node& node, const std::string& path) {
                         evidence);
   }
   require_load(evidence);
+  // A `loadgen` without both sends all at once.
+  const bool is_told = sending.rate || sending.clients || !evidence.stages.front().rows.empty() ||
+                       member_at_path(node, "input_config.loadgen") != nullptr;
+  if (evidence.problem.empty() && !is_told) {
+    evidence.problem = "input_config does not say how requests were sent";
+  }
   return evidence;
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -71,15 +72,16 @@ double first_number(const document::Node& request,
 constexpr auto kEnds =
     std::to_array<std::string_view>({"info.timings.request_end", "request_end_time", "end_time"});
 
-/// The successful requests, where the report holds them.
-std::vector<ClientRequest> guidellm_requests(const document::Node& benchmark) {
+/// The requests that ended so ("successful", "incomplete"), where the report holds them.
+std::vector<ClientRequest> guidellm_requests(const document::Node& benchmark,
+                                             const std::string& end) {
   std::vector<ClientRequest> all;
   const document::Node* requests = member_at(benchmark, "requests");
   const auto items =
-      requests == nullptr ? std::span<const document::Node>() : items_at(*requests, "successful");
+      requests == nullptr ? std::span<const document::Node>() : items_at(*requests, end);
   for (std::size_t i = 0; i < items.size(); ++i) {
     ClientRequest request;
-    const std::string place = fmt::format("requests.successful[{}]", i);
+    const std::string place = fmt::format("requests.{}[{}]", end, i);
     const auto read = [&](std::initializer_list<std::string_view> paths, const Allowed& allowed) {
       return first_number(items[i], place, paths, allowed, request.problem);
     };
@@ -117,6 +119,20 @@ StageLoad guidellm_load(const document::Node* strategy, double requests, Evidenc
       requests, requests / *rate, random ? StageLoad::Kind::kRandom : StageLoad::Kind::kEven);
 }
 
+/// Requests under way when the benchmark ends are no backlog.
+void note_cut_off(std::size_t number, double cut_off, double requests, Evidence& evidence) {
+  if (cut_off > 0.0) {
+    evidence.completed_per_s.reset();
+    evidence.warnings.push_back(
+        {.code = "W-incomplete-requests",
+         .message = fmt::format("benchmark {}: {:.6g} of {:.6g} requests were incomplete at its "
+                                "end: they load the server, and have no times",
+                                number,
+                                cut_off,
+                                requests)});
+  }
+}
+
 Evidence read_benchmark(const document::Node& benchmark, std::size_t number) {
   Evidence evidence;
   evidence.tells_server = false;
@@ -138,15 +154,24 @@ Evidence read_benchmark(const document::Node& benchmark, std::size_t number) {
       about(number_at_path(*metrics, "prompt_token_count.successful.mean").value_or(0));
   evidence.output =
       about(number_at_path(*metrics, "output_token_count.successful.mean").value_or(0));
-  const double requests = number_at_path(*metrics, "request_totals.successful").value_or(0.0);
+  const double successful = number_at_path(*metrics, "request_totals.successful").value_or(0.0);
+  const double cut_off = number_at_path(*metrics, "request_totals.incomplete").value_or(0.0);
+  const double requests = successful + cut_off;
   evidence.stages.push_back(guidellm_load(strategy, requests, evidence));
   note_throughput(
-      requests, number_at_path(*metrics, "requests_per_second.successful.mean"), evidence);
+      successful, number_at_path(*metrics, "requests_per_second.successful.mean"), evidence);
+  note_cut_off(number, cut_off, requests, evidence);
   StageLoad& stage = evidence.stages.front();
   stage.name = fmt::format("{}", number);
   // A report may hold a sample of its requests.
-  if (auto all = guidellm_requests(benchmark); !all.empty()) {
-    replay_if_complete("requests.successful", std::move(all), requests, evidence, stage);
+  if (auto all = guidellm_requests(benchmark, "successful"); !all.empty()) {
+    auto incomplete = guidellm_requests(benchmark, "incomplete");
+    std::ranges::move(incomplete, std::back_inserter(all));
+    replay_if_complete(cut_off > 0.0 ? "requests" : "requests.successful",
+                       std::move(all),
+                       requests,
+                       evidence,
+                       stage);
   }
   if (const auto start = number_at(benchmark, "start_time"), end = number_at(benchmark, "end_time");
       start && end && *end < *start) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -65,6 +66,14 @@ Figures lifecycle_figures(const document::Node& node, Evidence& evidence) {
   return figures;
 }
 
+/// The first of the paths that the node has; the first of all where it has none.
+std::string_view path_in(const document::Node& node,
+                         std::initializer_list<std::string_view> paths) {
+  const auto* const found = std::ranges::find_if(
+      paths, [&](std::string_view path) { return at_path(node, path) != nullptr; });
+  return found == paths.end() ? *paths.begin() : *found;
+}
+
 /// Times of a request on its client's clock, in seconds.
 struct TokenTimes {
   double first = 0.0;
@@ -75,13 +84,15 @@ struct TokenTimes {
 std::optional<TokenTimes> token_times(const document::Node& item,
                                       const std::string& place,
                                       std::string& problem) {
-  const document::Node* info = member_at(item, "info");
-  const auto times =
-      info == nullptr ? std::span<const document::Node>() : items_at(*info, "output_token_times");
+  const std::string_view path =
+      path_in(item, {"info.output_token_times", "info.response_metrics.output_token_times"});
+  const document::Node* list = at_path(item, path);
+  const auto times = list != nullptr && list->is_list() ? std::span(list->items())
+                                                        : std::span<const document::Node>();
   if (times.empty()) {
     return std::nullopt;
   }
-  const std::string name = place + "info.output_token_times";
+  const std::string name = fmt::format("{}{}", place, path);
   return TokenTimes{.first = read_number(&times.front(), name, kAnyTime, problem),
                     .last = read_number(&times.back(), name, kAnyTime, problem),
                     .count = times.size()};
@@ -98,8 +109,11 @@ ClientRequest lifecycle_request(const document::Node& item, std::size_t number) 
   const double end = read("end_time", {.lowest = start, .highest = kAnyTime.highest});
   request.start_place = place + "start_time";
   request.start_s = start;
-  request.input_tokens = read("info.input_tokens", kAllowedTokens);
-  request.output_tokens = read("info.output_tokens", kAllowedTokens);
+  request.input_tokens =
+      read(path_in(item, {"info.input_tokens", "info.request_metrics.text.input_tokens"}),
+           kAllowedTokens);
+  request.output_tokens = read(
+      path_in(item, {"info.output_tokens", "info.response_metrics.output_tokens"}), kAllowedTokens);
   const auto times = token_times(item, place, request.problem);
   if (!request.problem.empty()) {
     return request;
@@ -174,9 +188,17 @@ Evidence read_inference_perf(const document::Node& node, const std::string& path
   evidence.offered_per_s = number_at_path(node, "load_summary.requested_rate");
   note_throughput(
       requests, number_at_path(node, "successes.throughput.requests_per_sec"), evidence);
-  evidence.stages.push_back(open_load(requests, seconds, StageLoad::Kind::kRandom));
-  evidence.input = about(number_at_path(node, "successes.prompt_len.mean").value_or(0.0));
-  evidence.output = about(number_at_path(node, "successes.output_len.mean").value_or(0.0));
+  const auto clients = number_at_path(node, "load_summary.concurrency");
+  evidence.closed_loop = clients && *clients >= 1.0 && !evidence.offered_per_s;
+  evidence.stages.push_back(evidence.closed_loop
+                                ? closed_load(requests, *clients)
+                                : open_load(requests, seconds, StageLoad::Kind::kRandom));
+  const auto mean = [&](std::initializer_list<std::string_view> paths) {
+    return about(number_at_path(node, path_in(node, paths)).value_or(0.0));
+  };
+  evidence.input = mean({"successes.prompt_len.mean", "successes.prompt_tokens.mean"});
+  evidence.output = mean({"successes.output_len.mean", "successes.output_tokens.mean"});
+  doubt_token_times(evidence);
   replay_lifecycle_requests(path, requests, evidence);
   const StageLoad& stage = evidence.stages.front();
   if (stage.rows.empty()) {
@@ -186,7 +208,7 @@ Evidence read_inference_perf(const document::Node& node, const std::string& path
         file_name(requests_file("inference-perf", path)) + " is missing or not used", evidence);
   }
   require_load(evidence);
-  if (evidence.problem.empty() && stage.rows.empty() && seconds <= 0.0) {
+  if (evidence.problem.empty() && stage.rows.empty() && seconds <= 0.0 && !evidence.closed_loop) {
     evidence.problem = "load_summary.send_duration is missing";
   }
   return evidence;

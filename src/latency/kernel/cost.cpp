@@ -14,6 +14,7 @@ namespace ridgeline::latency::kernel {
 namespace {
 
 constexpr double kBytesPer32Bit = 4.0;
+constexpr double kBytesPer4Bit = 0.5;
 /// FP32 products run as TF32, at half the rate of BF16 (NVIDIA A100, H100 and L40S datasheets).
 constexpr double kTf32Share = 0.5;
 
@@ -26,7 +27,9 @@ MatmulFormat matmul_format(model::DType weights, const hardware::GpuSpec& gpu) {
             .peak = gpu.peak_bf16 * kTf32Share,
             .products = "tf32"};
   }
-  const double bytes = model::bytes_per_element(weights);
+  // Tables of INT4's times were fitted by its elements alone.
+  const bool is_int4 = weights == model::DType::kInt4 || weights == model::DType::kInt4With8Bit;
+  const double bytes = is_int4 ? kBytesPer4Bit : model::bytes_per_element(weights);
   core::FlopsPerSecond peak_8bit;
   // 4-bit floats multiply as such on GPUs with units for them, MXFP4 weights with FP8 activations.
   const bool fp4 = weights == model::DType::kNvfp4 || weights == model::DType::kMxfp4;
@@ -39,14 +42,14 @@ MatmulFormat matmul_format(model::DType weights, const hardware::GpuSpec& gpu) {
             .products = both ? "fp4" : "fp8"};
   }
   if (weights == model::DType::kFp8 || weights == model::DType::kFp8Block ||
-      weights == model::DType::kMxfp8) {
+      weights == model::DType::kMxfp8 || weights == model::DType::kInt4With8Bit) {
     peak_8bit = gpu.peak_fp8;
   } else if (weights == model::DType::kInt8) {
     peak_8bit = gpu.peak_int8;
   }
   if (peak_8bit.value() > 0.0) {
     return {.weight_bytes = bytes,
-            .activation_bytes = bytes,
+            .activation_bytes = is_int4 ? 1.0 : bytes,
             .peak = peak_8bit,
             .is_8bit = true,
             .products = weights == model::DType::kInt8 ? "int8" : "fp8"};

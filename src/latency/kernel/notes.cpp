@@ -23,6 +23,7 @@ bool lacks_units(model::DType format, const hardware::GpuSpec& gpu) {
     case model::DType::kFp8:
     case model::DType::kFp8Block:
     case model::DType::kMxfp8:
+    case model::DType::kInt4With8Bit:
       return gpu.peak_fp8.value() <= 0.0;
     case model::DType::kInt8:
       return gpu.peak_int8.value() <= 0.0;

@@ -46,7 +46,7 @@ constexpr document::Range<double> kPoolPrices{.lowest = 0.0, .highest = 1e9};
 // clang-format off
 constexpr auto kPoolOptions = std::to_array<Option>({
     {.path = kPools, .flag = "pool", .unset = "cluster.instances that are alike",
-     .help = "Instances that are alike: name, instances, models, adapters, weight, spread, price_per_hour, model, gpu, keys of engine, and its own of what cluster.autoscaling says for all: min_replicas, max_replicas, metric, target, replicas_at, cron",
+     .help = "Instances that are alike: name, instances, models, adapters, weight, spread, price_per_hour, model, gpu, keys of engine (as a map `engine` of their own: then instances counts servers, each of all its data-parallel ranks), and its own of what cluster.autoscaling says for all: min_replicas, max_replicas, metric, target, replicas_at, cron",
      .example = "{name: big, instances: 2, gpu: h200, tensor_parallel_size: 2}", .shape = Option::Shape::kItems,
      .slot = [](RunSettings& r) -> Slot { return &r.cluster.pools; }},
     {.path = kSpreadPath, .flag = "spread", .lowest = 0, .highest = kMaxPoolSpread, .unset = "0: all as the model says",
@@ -82,7 +82,7 @@ std::optional<std::vector<std::string>> read_names(document::ObjectReader& reade
 
 /// Keys of a pool by the words of others.
 constexpr auto kPoolWords = std::to_array<std::pair<std::string_view, std::string_view>>({
-    {"engine", "version: sglang"},
+    {"engine", "version: sglang, or a map of the engine's keys"},
     {"tp", "tensor_parallel_size"},
     {"tp_size", "tensor_parallel_size"},
     {"pp", "pipeline_parallel_size"},
@@ -107,13 +107,42 @@ void add_hint(core::Error& error) {
   }
 }
 
-PoolSection read_pool(const document::Node& node,
+/// A pool with the members of its map `engine` beside the others.
+document::Node without_engine(const document::Node& pool) {
+  std::vector<document::Node::Member> members;
+  for (const document::Node::Member& member : pool.members()) {
+    if (member.key == kEngineSection) {
+      members.insert(members.end(), member.value.members().begin(), member.value.members().end());
+    } else {
+      members.push_back(member);
+    }
+  }
+  return document::Node::map(std::move(members), pool.where());
+}
+
+/// Instances of a pool that states its engine apart, where they count servers: each data-parallel
+/// rank is an instance.
+void count_ranks(PoolSection& pool) {
+  pool.instances *= attention_ranks(pool.deployment.engine).ranks;
+  std::vector<document::Node::Member> members = pool.node.members();
+  for (document::Node::Member& member : members) {
+    if (member.key == "instances") {
+      member.value = document::Node::integer(pool.instances, member.value.where());
+    }
+  }
+  pool.node = document::Node::map(std::move(members), pool.node.where());
+}
+
+PoolSection read_pool(const document::Node& written,
                       const std::string& path,
                       const DeploymentSection& deployment,
                       core::Errors& errors) {
   PoolSection pool;
   pool.deployment = deployment;
-  pool.node = node;
+  const document::Node* const engine = written.is_map() ? written.find(kEngineSection) : nullptr;
+  const bool counts_servers = engine != nullptr && engine->is_map();
+  pool.node = counts_servers ? without_engine(written) : written;
+  const document::Node node = pool.node;
   if (!node.is_map()) {
     errors.push_back({.field = path,
                       .message = fmt::format("found {}, expected a map", node.describe()),
@@ -175,6 +204,9 @@ PoolSection read_pool(const document::Node& node,
   if (blocks != states("engine.gpu_memory_utilization")) {
     blocks ? pool.deployment.engine.gpu_memory_utilization.reset()
            : pool.deployment.engine.num_gpu_blocks.reset();
+  }
+  if (counts_servers) {
+    count_ranks(pool);
   }
   return pool;
 }

@@ -132,6 +132,15 @@ std::vector<double> pooled_gaps(const ClientResults& results) {
   return all;
 }
 
+/// Whether some events bring several tokens, as with drafts: the client measures one gap for each
+/// event, and the summary one for each token.
+bool has_chunks(const ClientResults& results) {
+  return std::ranges::any_of(results.rows(), [&](const ClientRow& row) {
+    return row.completed && row.output_tokens > 1 &&
+           static_cast<std::int64_t>(results.gaps_of(row).size()) + 1 < row.output_tokens;
+  });
+}
+
 /// All but the lists with an item for each request.
 document::Node totals_of(const RunResult& result, const ClientResults& results) {
   const auto& summary = result.summary;
@@ -163,7 +172,7 @@ document::Node totals_of(const RunResult& result, const ClientResults& results) 
       .add("max_concurrent_requests", peaks.concurrent);
   add_metric(map, "ttft", summary.client.of(metrics::Metric::kTtft));
   add_metric(map, "tpot", column(results, mean_gap_of));
-  if (const auto& gaps = summary.client.of(metrics::Metric::kItl)) {
+  if (const auto& gaps = summary.client.of(metrics::Metric::kItl); gaps && !has_chunks(results)) {
     add_metric(map, "itl", gaps);
   } else {
     add_metric(map, "itl", pooled_gaps(results));

@@ -185,6 +185,8 @@ extern const TraceFormat kAzureLlmCsv;
 extern const TraceFormat kAzureLmmCsv;
 /// BurstGPT: Timestamp, Model, Request tokens, Response tokens, ...
 extern const TraceFormat kBurstGpt;
+/// Alibaba's Qwen-Bailian: Mooncake's rows with chats, in seconds and blocks of 16.
+extern const TraceFormat kBailian;
 /// Mooncake: timestamp, input_length, output_length, hash_ids.
 extern const TraceFormat kMooncake;
 /// Mooncake with sessions, delays and deltas (Dynamo, AIPerf).

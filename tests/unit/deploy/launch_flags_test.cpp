@@ -196,5 +196,53 @@ TEST(LaunchFlags, OfAConfigFileGiveWayToTheCommandLine) {
             "engine.max_num_seqs=8 engine.enforce_eager=true engine.tensor_parallel_size=4 ");
 }
 
+std::string notes_of(const std::vector<LaunchNote>& notes) {
+  std::string text;
+  for (const LaunchNote& note : notes) {
+    text += note.what + "; ";
+  }
+  return text;
+}
+
+TEST(LaunchFlags, WhatIsOffOrPartlyReadIsNamed) {
+  core::Errors errors;
+  EXPECT_EQ(notes_of(read({"--no-enable-flashinfer-autotune"}, errors).not_modelled),
+            "--enable-flashinfer-autotune off; ");
+  EXPECT_EQ(notes_of(read({"--no-disable-hybrid-kv-cache-manager"}, errors).ignored),
+            "--disable-hybrid-kv-cache-manager off; ");
+  const LaunchOptions sglang = read({"--attention-backend", "triton"}, errors, "sglang");
+  EXPECT_EQ(text_of(sglang), "engine.attention_backend=triton ");
+  EXPECT_EQ(notes_of(sglang.ignored), "--attention-backend triton; ");
+  EXPECT_TRUE(errors.empty());
+  read({"--pp-size", "2"}, errors, "sglang");
+  ASSERT_EQ(errors.size(), 1U);
+  EXPECT_THAT(core::to_string(errors[0]), HasSubstr("--pp-size"));
+}
+
+TEST(LaunchFlags, ConnectorsThatAreNotModelledAreRefusedByName) {
+  core::Errors errors;
+  read({"--kv-transfer-config", R"({"kv_connector": "NixlConnector", "kv_role": "kv_both"})"},
+       errors);
+  EXPECT_TRUE(errors.empty());
+  read({"--kv-transfer-config",
+        R"({"kv_connector": "MultiConnector", "kv_role": "kv_both", "kv_connector_extra_config":
+            {"connectors": [{"kv_connector": "NixlConnector"}, {"kv_connector": "OwnStore"}]}})"},
+       errors);
+  ASSERT_EQ(errors.size(), 1U);
+  EXPECT_THAT(core::to_string(errors[0]), HasSubstr("OwnStore is not modelled"));
+}
+
+TEST(LaunchFlags, AVariableAllowsALongerLength) {
+  core::Errors errors;
+  LaunchWords launch{
+      .engine = "vllm",
+      .words = {{.text = "--max-model-len", .where = {}}, {.text = "1M", .where = {}}},
+      .variables = {{.text = "VLLM_ALLOW_LONG_MAX_MODEL_LEN=1", .where = {}}}};
+  EXPECT_EQ(text_of(read_launch(launch, errors)),
+            "engine.max_model_len=1048576 set={model.max_position_embeddings: 1048576} ");
+  launch.variables[0].text = "VLLM_ALLOW_LONG_MAX_MODEL_LEN=0";
+  EXPECT_EQ(text_of(read_launch(launch, errors)), "engine.max_model_len=1048576 ");
+}
+
 }  // namespace
 }  // namespace ridgeline::deploy

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "core/result.hpp"
+#include "deploy/marks.hpp"
 
 namespace ridgeline::deploy {
 namespace {

@@ -17,9 +17,9 @@ TEST(Operators, FormatsHaveTheirSizes) {
   EXPECT_EQ(bytes_per_element(DType::kFp16), 2.0);
   EXPECT_EQ(bytes_per_element(DType::kFp8), 1.0);
   EXPECT_EQ(bytes_per_element(DType::kInt8), 1.0);
-  EXPECT_EQ(bytes_per_element(DType::kInt4), 0.5);
-  EXPECT_EQ(bytes_per_element(DType::kMxfp4), 17.0 / 32.0);  // 32 half bytes and one scale
-  EXPECT_EQ(bytes_per_element(DType::kNvfp4), 9.0 / 16.0);   // 16 half bytes and one scale
+  EXPECT_EQ(bytes_per_element(DType::kInt4), 0.5 + 2.5 / 128.0);  // A scale and a zero for 128
+  EXPECT_EQ(bytes_per_element(DType::kMxfp4), 17.0 / 32.0);       // 32 half bytes and one scale
+  EXPECT_EQ(bytes_per_element(DType::kNvfp4), 9.0 / 16.0);        // 16 half bytes and one scale
   EXPECT_EQ(std::string(name(DType::kNvfp4)), "nvfp4");
   EXPECT_EQ(std::string(name(DType::kBf16)), "bf16");
 }
@@ -44,9 +44,9 @@ TEST(Operators, ExpertsStoreThreeMatricesEach) {
                                          .experts_per_token = 2,
                                          .hidden = 10,
                                          .width = 6,
-                                         .weights = DType::kInt4});
+                                         .weights = DType::kInt8});
   EXPECT_EQ(parameters(experts), 2.0 * 4 * 3 * 10 * 6);
-  EXPECT_EQ(weight_bytes(experts).value(), 2.0 * 4 * 3 * 10 * 6 / 2);
+  EXPECT_EQ(weight_bytes(experts).value(), 2.0 * 4 * 3 * 10 * 6);
 }
 
 TEST(Operators, AttentionAloneNeedsKvCache) {

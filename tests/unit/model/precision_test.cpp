@@ -63,6 +63,52 @@ TEST(Precision, ReadsTheThreeWaysToSayFp8) {
   EXPECT_EQ(precision(with("\"quantization_config\": null", kPrecisionConfig)), Precision{});
 }
 
+TEST(Precision, GptqNamesWhatIsLeftOut) {
+  const std::string gptq = R"("quant_method": "gptq", "bits": 4, "group_size": 128)";
+  EXPECT_EQ(precision(quantised(gptq)).attention, DType::kInt4);
+  const Precision dynamic = precision(quantised(
+      gptq + R"(, "dynamic": {"lm_head": {}, "-:.*attn.*": {}, "+:.*mlp.*": {"bits": 8}})"));
+  EXPECT_EQ(dynamic.attention, DType::kBf16);
+  EXPECT_EQ(dynamic.ffn, DType::kInt8WeightOnly);
+  EXPECT_FALSE(dynamic.lm_head.has_value());
+  const Precision named = precision(quantised(
+      gptq +
+      R"(, "lm_head": true, "modules_in_block_to_quantize": [["mlp.up_proj", "mlp.gate_proj"]])"));
+  EXPECT_EQ(named.attention, DType::kBf16);
+  EXPECT_EQ(named.ffn, DType::kInt4);
+  EXPECT_EQ(named.lm_head, DType::kInt4);
+}
+
+TEST(Precision, FormatsOfWeightsAndInputsTogether) {
+  const auto group = [](const std::string& weights, const std::string& inputs) {
+    return precision(quantised(R"("quant_method": "compressed-tensors", "config_groups": {"g":
+        {"weights": {)" + weights +
+                               R"(}, "input_activations": )" + inputs + "}}"))
+        .ffn;
+  };
+  EXPECT_EQ(group(R"("num_bits": 8, "type": "float", "group_size": 32)", R"({"num_bits": 8})"),
+            DType::kMxfp8);
+  EXPECT_EQ(group(R"("num_bits": 4, "type": "int", "group_size": 128)", R"({"num_bits": 8})"),
+            DType::kInt4With8Bit);
+  EXPECT_EQ(group(R"("num_bits": 4, "type": "int", "group_size": 128)", "null"), DType::kInt4);
+  EXPECT_EQ(precision(quantised(R"("quant_method": "modelopt", "quant_algo": "W4A8_AWQ")")).ffn,
+            DType::kInt4With8Bit);
+  EXPECT_EQ(precision(quantised(R"("quant_method": "mxfp8")")).ffn, DType::kMxfp8);
+}
+
+TEST(Precision, KeysOfOtherNames) {
+  EXPECT_EQ(
+      precision(with("\"compression_config\": {\"quant_method\": \"fp8\"}", kPrecisionConfig)),
+      kAllFp8);
+  EXPECT_THAT(problems(with("\"quantization\": {\"bits\": 4}", kPrecisionConfig)),
+              HasSubstr("MLX"));
+  const auto sparse = read_text(
+      quantised(R"("quant_method": "fp8", "sparsity_config": {"format": "sparse-24-bitmask"})"));
+  ASSERT_TRUE(sparse.has_value());
+  ASSERT_EQ(sparse->unread_keys.size(), 1U);
+  EXPECT_THAT(sparse->unread_keys[0], HasSubstr("sparse-24-bitmask"));
+}
+
 TEST(Precision, KeepsKvCacheApart) {
   EXPECT_EQ(precision(quantised(
                           R"("quant_method": "modelopt", "quant_algo": "FP8",

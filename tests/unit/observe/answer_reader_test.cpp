@@ -77,11 +77,11 @@ TEST(AnswerReader, AnEventIsOfTheReadThatCompletedIt) {
   EXPECT_EQ(answer.coalesced, 2);
 }
 
-TEST(AnswerReader, TheRoleOfAChatIsTheFirstEventAndNoToken) {
+TEST(AnswerReader, TheRoleOfAChatIsNoTokenAndStartsNoAnswer) {
   const Answer answer = read({{5, chat(R"({"role":"assistant","content":""})")},
                               {9, chat(R"({"content":"hi"})")},
                               {11, chat(R"({"content":" you"})") + kDone}});
-  EXPECT_EQ(answer.first_event, at_ms(5));
+  EXPECT_EQ(answer.first_event, at_ms(9));
   EXPECT_EQ(answer.first_text, at_ms(9));
   EXPECT_EQ(answer.events, 2);
   EXPECT_EQ(answer.gaps, std::vector{core::Duration::milliseconds(2)});

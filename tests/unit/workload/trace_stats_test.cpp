@@ -115,18 +115,18 @@ Item sharing(double seconds, std::uint64_t content, std::int64_t shared, std::in
   return item;
 }
 
-// Blocks of 16: 40 tokens are 3 blocks. The first 32 tokens of the second prompt are the first's.
+// Blocks of 16: 40 tokens are 2 full blocks. The first 32 tokens of the second prompt are the first's.
 TEST(DescribeTrace, CountsBlocksThatComeAgain) {
   const auto stats = describe_trace(
       stream_of({sharing(0, 7, 32, 40), sharing(1, 7, 32, 40), sharing(3, 8, 16, 16)}), "x");
   ASSERT_TRUE(stats.has_value());
   EXPECT_EQ(stats->reuse.block_tokens, 16);
-  EXPECT_EQ(stats->reuse.blocks, 7);
+  EXPECT_EQ(stats->reuse.blocks, 5);
   EXPECT_EQ(stats->reuse.repeated, 2);
-  EXPECT_DOUBLE_EQ(*stats->reuse.ideal, 2.0 / 7.0);
+  EXPECT_DOUBLE_EQ(*stats->reuse.ideal, 2.0 / 5.0);
   // The first block of the first prompt was used last, the second before it.
-  EXPECT_DOUBLE_EQ(stats->reuse.by_cache_size[0].hit_rate, 1.0 / 7.0);
-  EXPECT_DOUBLE_EQ(stats->reuse.by_cache_size[1].hit_rate, 2.0 / 7.0);
+  EXPECT_DOUBLE_EQ(stats->reuse.by_cache_size[0].hit_rate, 1.0 / 5.0);
+  EXPECT_DOUBLE_EQ(stats->reuse.by_cache_size[1].hit_rate, 2.0 / 5.0);
   // Gaps 1 and 2: mean 1.5, population deviation 0.5, so cv 1/3 and burstiness 9.
   EXPECT_NEAR(*stats->burstiness, 9.0, 1e-12);
   EXPECT_DOUBLE_EQ(*stats->request_rate, 1.0);

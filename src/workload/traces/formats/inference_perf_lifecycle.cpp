@@ -1,5 +1,6 @@
 // inference-perf's per_request_lifecycle_metrics.json (github.com/kubernetes-sigs/inference-perf):
-// a list of {start_time, end_time, request, response, info{input_tokens, output_tokens}, error}.
+// a list of {start_time, end_time, request, response, info{input_tokens, output_tokens}, error};
+// from 0.7 on info has {request_metrics.text.input_tokens, response_metrics.output_tokens}.
 // Requests with an error are left out.
 #include <cstdint>
 #include <string_view>
@@ -57,8 +58,14 @@ class LifecycleReader {
     const auto start = record.find({"start_time"});
     const bool sound =
         start && clock_.read(line_, "start_time", *start, kSecondsUnit, item.arrival) &&
-        record.tokens(line_, {"info.input_tokens", "info.prompt_tokens"}, item.input_tokens) &&
-        record.tokens(line_, {"info.output_tokens", "info.completion_tokens"}, item.output_tokens);
+        record.tokens(
+            line_,
+            {"info.input_tokens", "info.prompt_tokens", "info.request_metrics.text.input_tokens"},
+            item.input_tokens) &&
+        record.tokens(
+            line_,
+            {"info.output_tokens", "info.completion_tokens", "info.response_metrics.output_tokens"},
+            item.output_tokens);
     if (!sound && tally_.errors().size() == before) {
       line_.problem("",
                     record.place(),

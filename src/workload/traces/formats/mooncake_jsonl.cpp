@@ -34,14 +34,15 @@ constexpr std::array<std::string_view, 3> kMooncakeKeys = {
 
 class MooncakeParser final : public JsonRowParser {
  public:
-  MooncakeParser() : JsonRowParser(kMooncakeKeys) {}
-  [[nodiscard]] core::Tokens block_tokens() const override { return kMooncakeBlock; }
+  MooncakeParser(const TimeUnit& unit, core::Tokens block)
+      : JsonRowParser(kMooncakeKeys), unit_(unit), block_(block) {}
+  [[nodiscard]] core::Tokens block_tokens() const override { return block_; }
 
  private:
   bool member(JsonCursor& json, std::size_t key, TraceRow& row) override {
     switch (key) {
       case 0:
-        return json.time(kMooncakeKeys[0], kMillisecondsUnit, row.arrival);
+        return json.time(kMooncakeKeys[0], unit_, row.arrival);
       case 1:
         return json.tokens(kMooncakeKeys[1], row.input_tokens);
       default:
@@ -49,11 +50,14 @@ class MooncakeParser final : public JsonRowParser {
     }
   }
   bool other(JsonCursor& json, std::string_view key, TraceRow& row) override {
-    return key == "hash_ids" ? read_hash_ids(json, row.prompt.own()) : json.skip();
+    return key == "hash_ids" ? read_hash_ids(json, row.prompt.own(), block_) : json.skip();
   }
   bool finish(const TraceLine& line, TraceRow& row) override {
-    return fit_hash_ids(line, row.input_tokens, row.prompt.own());
+    return fit_hash_ids(line, row.input_tokens, row.prompt.own(), block_);
   }
+
+  const TimeUnit& unit_;
+  core::Tokens block_;
 };
 
 class MooncakeWriter final : public TraceWriter {
@@ -105,23 +109,24 @@ class MooncakeWriter final : public TraceWriter {
 
 }  // namespace
 
-bool read_hash_ids(JsonCursor& json, std::vector<domain::Segment>& prompt) {
+bool read_hash_ids(JsonCursor& json, std::vector<domain::Segment>& prompt, core::Tokens block) {
   bool sound = true;
   for (json.enter('[', "hash_ids"); json.next_item();) {
     std::int64_t id = 0;
     sound = json.integer("hash_ids", 0, static_cast<std::int64_t>(kContentLimit) - 1, id) && sound;
-    prompt.push_back({.content = static_cast<std::uint64_t>(id), .length = kMooncakeBlock});
+    prompt.push_back({.content = static_cast<std::uint64_t>(id), .length = block});
   }
   return json.sound() && sound;
 }
 
 bool fit_hash_ids(const TraceLine& line,
                   core::Tokens input_tokens,
-                  std::vector<domain::Segment>& prompt) {
+                  std::vector<domain::Segment>& prompt,
+                  core::Tokens block_tokens) {
   if (prompt.empty()) {
     return true;
   }
-  const std::int64_t block = kMooncakeBlock.value();
+  const std::int64_t block = block_tokens.value();
   const std::int64_t most = (input_tokens.value() + block - 1) / block;
   const auto count = static_cast<std::int64_t>(prompt.size());
   if (count > most) {
@@ -138,6 +143,23 @@ bool fit_hash_ids(const TraceLine& line,
   return true;
 }
 
+const TraceFormat kBailian = {
+    .name = "bailian",
+    .summary =
+        "Alibaba's Qwen-Bailian: chat_id, parent_chat_id, timestamp (s), input_length, "
+        "output_length, hash_ids",
+    .arrival_column = kMooncakeKeys[0],
+    .detect =
+        [](const TraceHead& head) {
+          return head.is_object() && head.has_keys({"chat_id", "parent_chat_id", "input_length"});
+        },
+    .make_parser =
+        [] {
+          return std::unique_ptr<RowParser>(
+              std::make_unique<MooncakeParser>(kSecondsUnit, kBailianBlock));
+        },
+};
+
 const TraceFormat kMooncake = {
     .name = "mooncake",
     .summary = "Mooncake: timestamp (ms), input_length, output_length, hash_ids",
@@ -147,7 +169,11 @@ const TraceFormat kMooncake = {
           return head.is_object() &&
                  (head.has_key("input_length") || head.has_key("output_length"));
         },
-    .make_parser = [] { return std::unique_ptr<RowParser>(std::make_unique<MooncakeParser>()); },
+    .make_parser =
+        [] {
+          return std::unique_ptr<RowParser>(
+              std::make_unique<MooncakeParser>(kMillisecondsUnit, kMooncakeBlock));
+        },
     .make_writer = [] { return std::unique_ptr<TraceWriter>(std::make_unique<MooncakeWriter>()); },
     .carries = fields({Field::kArrival, Field::kFineTime, Field::kPrefix}),
 };

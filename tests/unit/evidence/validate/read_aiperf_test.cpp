@@ -35,6 +35,24 @@ TEST(ReadAiperf, AiperfStatistics) {
   EXPECT_EQ(all[0].stages[0].concurrency, 4);
 }
 
+TEST(ReadAiperf, TheLoadIsWhereEachVersionWritesIt) {
+  const auto read = [](const std::string& config) {
+    return read_result(R"({"input_config": {)" + config + R"(},
+    "request_count": {"avg": 40}, "time_to_first_token": {"unit": "ms", "avg": 20},
+    "request_latency": {"unit": "s", "avg": 1.5}, "input_sequence_length": {"avg": 100},
+    "output_sequence_length": {"avg": 10}})",
+                       ResultKind::kAiperf)
+        .front();
+  };
+  EXPECT_EQ(read(R"("concurrency": 2)").stages[0].concurrency, 2);
+  EXPECT_EQ(read(R"("perf_analyzer": {"stimulus": {"request_rate": 8}})").offered_per_s, 8.0);
+  const Evidence phases = read(R"("phases": [{"type": "concurrency", "kind": "warmup",
+      "concurrency": 1}, {"type": "constant", "rate": 5}])");
+  EXPECT_EQ(phases.offered_per_s, 5.0);
+  EXPECT_EQ(phases.stages[0].kind, StageLoad::Kind::kEven);
+  EXPECT_THAT(read(R"("model": ["m"])").problem, HasSubstr("how requests were sent"));
+}
+
 TEST(ReadAiperf, AiperfRequests) {
   const auto record = [](const std::string& more) {
     return document::parse_json(R"({"metadata": {"request_start_ns": 3000000000)" + more + R"(},

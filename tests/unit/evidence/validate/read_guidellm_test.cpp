@@ -33,6 +33,22 @@ TEST(ReadGuidellm, GuidellmSweep) {
   EXPECT_THAT(all[3].problem, ::testing::HasSubstr("metrics is missing"));
 }
 
+TEST(ReadGuidellm, RequestsUnderWayAtTheEndAreNoBacklog) {
+  const auto all = read_result(R"({"benchmarks": [{"config": {"strategy": {"type_": "poisson",
+    "rate": 4}}, "metrics": {"request_totals": {"successful": 25, "incomplete": 15},
+    "requests_per_second": {"successful": {"mean": 2.5}},
+    "prompt_token_count": {"successful": {"mean": 50}},
+    "output_token_count": {"successful": {"mean": 5}},
+    "request_latency": {"successful": {"mean": 1.5}}}}]})",
+                               ResultKind::kGuidellm);
+  ASSERT_EQ(all[0].problem, "");
+  EXPECT_EQ(all[0].stages[0].requests, 40);
+  EXPECT_FALSE(all[0].completed_per_s.has_value());
+  ASSERT_EQ(all[0].warnings.size(), 1U);
+  EXPECT_THAT(all[0].warnings[0].message,
+              ::testing::HasSubstr("15 of 40 requests were incomplete"));
+}
+
 // Whatever its strategy, a report with single requests says when each was sent.
 TEST(ReadGuidellm, GuidellmRequestsAreNotAtOnce) {
   const auto all = read_result(R"({"benchmarks": [{"config": {"strategy": {"type_": "trace"}},

@@ -43,6 +43,38 @@ TEST(ReadInferencePerf, InferencePerfStage) {
   EXPECT_EQ(all[0].offered_per_s, 2.0);
 }
 
+TEST(ReadInferencePerf, NamesOfVersion07) {
+  const auto stage = read_result(R"({"load_summary": {"send_duration": 10, "requested_rate": 2},
+    "successes": {"count": 20, "latency": {"time_to_first_token": {"mean": 0.02}},
+      "prompt_tokens": {"mean": 64}, "output_tokens": {"mean": 8}}})",
+                                 ResultKind::kInferencePerf);
+  ASSERT_EQ(stage[0].problem, "");
+  EXPECT_EQ(stage[0].input.mean, 64.0);
+  EXPECT_EQ(stage[0].output.mean, 8.0);
+  const auto requests = read_result(R"([{"start_time": 10, "end_time": 11, "error": null, "info":
+      {"request_metrics": {"text": {"input_tokens": 64}}, "response_metrics":
+       {"output_tokens": 3, "output_token_times": [10.2, 10.9]}}}])",
+                                    ResultKind::kInferencePerfRequests);
+  ASSERT_EQ(requests[0].problem, "");
+  EXPECT_NEAR(requests[0].measured.at(Figure::kTtft, Level::kMean).value(), 200.0, 1e-9);
+}
+
+TEST(ReadInferencePerf, ATimePerTokenThatMissesE2eIsNotCompared) {
+  const auto read = [](const std::string& tpot) {
+    return read_result(R"({"load_summary": {"send_duration": 10, "requested_rate": 2}, "successes":
+      {"count": 20, "latency": {"time_to_first_token": {"mean": 0.05}, "request_latency":
+      {"mean": 0.4}, "time_per_output_token": {"mean": )" +
+                           tpot + R"(}}, "prompt_len": {"mean": 64}, "output_len": {"mean": 20}}})",
+                       ResultKind::kInferencePerf)
+        .front();
+  };
+  EXPECT_TRUE(read("0.0175").measured.at(Figure::kTpot, Level::kMean).has_value());
+  const Evidence halved = read("0.00875");
+  EXPECT_FALSE(halved.measured.at(Figure::kTpot, Level::kMean).has_value());
+  ASSERT_EQ(halved.warnings.size(), 1U);
+  EXPECT_EQ(halved.warnings[0].code, "W-measured-contradicts");
+}
+
 TEST(ReadInferencePerf, ARequestThatCannotBeReadIsLeftOutByName) {
   const auto read = [](const std::string& second) {
     return read_result(R"([{"start_time": 10, "end_time": 11, "error": null,

@@ -50,6 +50,15 @@ std::vector<std::string> problems_of_cluster(const std::string& cluster,
   return loaded ? std::vector<std::string>() : pool_lines(loaded.error());
 }
 
+TEST(ReadPools, AnEngineOfItsOwnCountsServers) {
+  const auto pools =
+      read_pools(with_pools("[{name: decode, instances: 2, engine: {data_parallel_size: 8}}]"), {});
+  ASSERT_TRUE(pools.has_value());
+  EXPECT_EQ(pools->front().instances, 16);
+  EXPECT_EQ(pools->front().deployment.engine.data_parallel_size, 8);
+  EXPECT_EQ(pools->front().node.find("instances")->as_integer(), 16);
+}
+
 TEST(ReadPools, TakesTheScenariosDeploymentWithWhatEachStates) {
   DeploymentSection deployment;
   deployment.model = "llama-3.1-8b";

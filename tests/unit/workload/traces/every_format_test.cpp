@@ -230,6 +230,7 @@ std::vector<FormatSample> format_samples() {
           {&kAzureLmmCsv, "azure_lmm_csv/sound"},
           {&kBurstGpt, "burstgpt_csv/sound"},
           {&kMooncake, "mooncake_jsonl/sound"},
+          {&kBailian, "mooncake_jsonl/bailian"},
           {&kMooncakeSessions, "mooncake_sessions/delay"},
           {&kMooncakeSessions, "mooncake_sessions/delta"},
           {&kMooncakeAgentic, "mooncake_agentic/sound"},

@@ -47,6 +47,17 @@ TEST(Mooncake, CutsPromptsIntoBlocks) {
   EXPECT_EQ(list->block_tokens, kMooncakeBlock);
 }
 
+TEST(Bailian, CountsSecondsAndBlocksOf16) {
+  const auto list = read_mooncake_text(
+      R"({"chat_id": 7, "parent_chat_id": -1, "timestamp": 10.5, "input_length": 40,)"
+      R"( "output_length": 9, "type": "text", "turn": 1, "hash_ids": [1, 2, 3]})");
+  ASSERT_TRUE(list.has_value()) << first_problem(list);
+  ASSERT_THAT(list->items, SizeIs(1));
+  EXPECT_EQ(list->items[0].arrival, core::Duration::milliseconds(10'500));
+  ASSERT_THAT(list->items[0].prompt, SizeIs(3));
+  EXPECT_EQ(list->items[0].prompt[2].length.value(), 8);
+}
+
 TEST(Mooncake, RefusesMoreIdsThanBlocks) {
   EXPECT_THAT(
       first_problem(read_mooncake_text(

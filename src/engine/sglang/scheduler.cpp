@@ -60,6 +60,7 @@ Scheduler::Scheduler(const EngineOptions& options)
       draws_(seed_, 0, "engine.sglang.schedule-policy") {
   if (const HostTier& host = settings_.host; host.tokens > 0) {
     tree_.attach({.free = host.tokens,
+                  .states = host.states,
                   .hits_to_write = host.writes == HostWrites::kThroughSelective ? 2 : 1,
                   .on_eviction = host.writes == HostWrites::kBack});
   }

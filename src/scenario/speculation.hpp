@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/result.hpp"
@@ -13,6 +14,9 @@
 #include "model/operators.hpp"
 
 namespace ridgeline::scenario {
+
+/// vLLM's method whose network gives all drafts of a step at once.
+inline constexpr std::string_view kBlockDrafts = "dspark";
 
 /// vLLM's `--speculative-config`, and beside it the acceptance curve: a server has it from its
 /// traffic, a simulator needs it as an input.

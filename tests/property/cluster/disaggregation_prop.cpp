@@ -404,7 +404,8 @@ RC_GTEST_PROP(HandOvers, OfSglangSettledLazilyGiveWhatTheReferenceGives, ()) {
 }
 
 RC_GTEST_PROP(HandOvers, WithFaultsSettledLazilyGiveWhatTheReferenceGives, ()) {
-  RandomHandOvers all = random_hand_overs();
+  RandomHandOvers all =
+      *rc::gen::element(false, false, true) ? random_hand_overs_of_sglang(1) : random_hand_overs();
   add_faults(all);
   const HandedOver reference = check_twins(all);
   const TransferTotals& totals = reference.transfers;

@@ -119,8 +119,11 @@ def test_windows_and_states_run_and_reuse_of_states_is_refused_by_name(ridgeline
 
     assert run("gpt-oss-20b").returncode == 0
     done = run("nemotron-3-nano-30b-a3b")
+    assert done.returncode == 4
+    assert "states of max_batch_size sequences" in done.stderr
+    done = run("nemotron-3-nano-30b-a3b", "--max-batch-size", 64)
     assert done.returncode == 0
-    assert "enable_block_reuse is off" in done.stderr
+    assert "enable_block_reuse is off" in done.stdout
     done = run("nemotron-3-nano-30b-a3b", "--enable-block-reuse", "true")
     assert done.returncode == 2
     assert "reuse of recurrent states" in done.stderr

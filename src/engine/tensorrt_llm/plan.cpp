@@ -223,11 +223,11 @@ MemoryPlan divide(const PlanInputs& in, const EngineOptions& options) {
   memory.utilization = fraction;
   // A recurrent state for each sequence of a batch, and one more for each of its drafts
   // (MambaHybridCacheManager): taken before the KV cache.
-  const core::Bytes states =
+  memory.sequence_state =
       model::state_bytes_per_rank(in.network, in.sharding) *
       static_cast<double>(recurs(in) ? options.max_num_seqs * (1 + in.num_speculative_tokens) : 0);
   memory.kv_cache = (memory.usable - memory.weights - memory.activations - memory.non_torch -
-                     memory.position_tables - states) *
+                     memory.position_tables - memory.sequence_state) *
                     fraction;
   memory.block_size = options.block_size;
   double per_token = model::kv_bytes_per_token_per_rank(in.network, in.sharding).value();
@@ -243,34 +243,47 @@ MemoryPlan divide(const PlanInputs& in, const EngineOptions& options) {
 std::vector<MemoryLine> lines_of(const MemoryPlan& memory, std::int64_t tokens) {
   const double bytes_per_token =
       memory.block.value() / static_cast<double>(memory.block_size.value());
-  return {{.key = "usable", .label = "usable", .bytes = memory.usable},
-          {.key = "weights", .label = "- weights", .bytes = memory.weights},
-          {.key = "activations",
-           .label = "- activations",
-           .bytes = memory.activations + memory.position_tables,
-           .note = "of the profiling run: max_num_tokens"},
-          {.key = "libraries", .label = "- CUDA libraries", .bytes = memory.non_torch},
-          {.key = "kv_cache",
-           .label = "= room for the KV cache",
-           .bytes = memory.kv_cache,
-           .note = fmt::format("free_gpu_memory_fraction {} of the rest", memory.utilization)},
-          {.key = "kv_pool",
-           .label = "KV cache",
-           .bytes = core::Bytes(bytes_per_token * static_cast<double>(tokens)),
-           .note = fmt::format("max_tokens {}", tokens)}};
+  std::vector<MemoryLine> lines = {
+      {.key = "usable", .label = "usable", .bytes = memory.usable},
+      {.key = "weights", .label = "- weights", .bytes = memory.weights},
+      {.key = "activations",
+       .label = "- activations",
+       .bytes = memory.activations + memory.position_tables,
+       .note = "of the profiling run: max_num_tokens"},
+      {.key = "libraries", .label = "- CUDA libraries", .bytes = memory.non_torch},
+      {.key = "kv_cache",
+       .label = "= room for the KV cache",
+       .bytes = memory.kv_cache,
+       .note = fmt::format("free_gpu_memory_fraction {} of the rest", memory.utilization)},
+      {.key = "kv_pool",
+       .label = "KV cache",
+       .bytes = core::Bytes(bytes_per_token * static_cast<double>(tokens)),
+       .note = fmt::format("max_tokens {}", tokens)}};
+  if (memory.sequence_state > core::Bytes(0)) {
+    const auto room = std::ranges::find(lines, "kv_cache", &MemoryLine::key);
+    lines.insert(room,
+                 {.key = "states",
+                  .label = "- recurrent states",
+                  .bytes = memory.sequence_state,
+                  .note = "of max_batch_size sequences"});
+  }
+  return lines;
 }
 
 core::Error does_not_fit(const PlanInputs& in, const MemoryPlan& memory) {
   core::Error error{.field = "model",
                     .message = fmt::format(
-                        "{} does not fit: {:.2f} GiB on each {}, {:.2f} of them weights, leave "
-                        "{:.2f} GiB for the KV cache",
+                        "{} does not fit: {:.2f} GiB on each {}, {:.2f} of them weights, {:.2f} "
+                        "states of max_batch_size sequences, leave {:.2f} GiB for the KV cache",
                         in.network.name,
                         core::as_gibibytes(memory.usable),
                         in.gpu.name,
                         core::as_gibibytes(memory.weights),
+                        core::as_gibibytes(memory.sequence_state),
                         core::as_gibibytes(memory.kv_cache)),
-                    .hint = "a larger --tensor-parallel-size, or a smaller --max-num-tokens"};
+                    .hint =
+                        "a larger --tensor-parallel-size, or a smaller --max-num-tokens or "
+                        "--max-batch-size"};
   error.code = core::ErrorCode::kInfeasible;
   return error;
 }

@@ -207,12 +207,13 @@ core::Result<void> check_decode_context(const ModelSpec& spec, const Sharding& s
     if (attention.compressed || attention.sparse || attention.window > 0) {
       return refused("with windows or sparse attention is not modelled yet");
     }
-    const std::int64_t copies =
-        attention.kv_heads > 0 ? sharding.tensor_parallel_size / attention.kv_heads : 0;
+    const std::int64_t copies = std::max<std::int64_t>(
+        sharding.tensor_parallel_size / std::max<std::int64_t>(attention.kv_heads, 1), 1);
     if (!group.recurrent && !attention.latent && attention.heads > 0 && ranks > copies) {
-      return refused(fmt::format("is more than the {} copies of a KV head on {} ranks",
-                                 copies,
-                                 sharding.tensor_parallel_size));
+      return refused(
+          fmt::format("is more than the ranks that hold one KV head: {} of tensor_parallel_size {}",
+                      copies,
+                      sharding.tensor_parallel_size));
     }
   }
   return {};

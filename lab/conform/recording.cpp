@@ -367,6 +367,7 @@ void read_drafting(document::ObjectReader& reader, engine::EngineOptions& option
   const std::string method = reader.choice("spec_method", kMethods).value_or("eagle");
   options.draft_method = method == "ngram"         ? engine::DraftMethod::kNgram
                          : method == "draft_model" ? engine::DraftMethod::kDraftModel
+                         : method == "dspark"      ? engine::DraftMethod::kBlock
                                                    : engine::DraftMethod::kEagle;
   options.drafts_read_ahead = reader.boolean("multi_module_mtp").value_or(false);
   read_draft_levels(reader, options);

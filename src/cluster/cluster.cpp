@@ -441,11 +441,11 @@ void Cluster::act(SimTime now, PartKind first, PartKind last) {
 }
 
 SimTime Cluster::end_of(const domain::RequestRecord& record) const {
+  if (record.failed != SimTime::never()) {
+    return record.failed;
+  }
   if (record.outcome == domain::Outcome::kAborted) {
     return aborted_at_;
-  }
-  if (record.outcome == domain::Outcome::kFailed) {
-    return record.failed;
   }
   return record.last_token == SimTime::never() ? record.queued : record.last_token;
 }

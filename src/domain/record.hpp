@@ -38,7 +38,7 @@ struct RequestRecord {
   core::SimTime first_scheduled = core::SimTime::never();
   core::SimTime first_token = core::SimTime::never();  ///< End of the step that sampled it.
   core::SimTime last_token = core::SimTime::never();
-  core::SimTime failed = core::SimTime::never();  ///< When a kFailed one did.
+  core::SimTime failed = core::SimTime::never();  ///< When it did, or its server aborted it.
   std::int32_t attempts = 1;  ///< How often it was sent to an instance; the rest is of the last.
   core::Duration gateway_wait = {};  ///< From its arrival at a gateway to its leaving a queue.
 

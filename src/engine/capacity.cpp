@@ -313,6 +313,8 @@ void divide_cache(const model::ModelSpec& network, const MemoryOptions& options,
                                              part.bytes_per_token * plan.block_size / block));
     }
   }
+  // A block of the scheduler is one of each rank's. Drafts keep all tokens on every rank.
+  plan.block_size = plan.block_size * options.sharding.decode_context_parallel_size;
   if (options.draft != nullptr) {
     plan.block += model::kv_bytes_per_token_per_rank(*options.draft, options.draft_sharding) *
                   plan.block_size;
@@ -347,6 +349,7 @@ MemoryPlan plan_memory(const model::ModelSpec& network,
   if (options.draft != nullptr) {
     plan.weights += model::weight_bytes_per_rank(*options.draft, options.draft_sharding);
   }
+  plan.weights = plan.weights - options.host_weights;
   plan.position_tables = position_tables(network);
   plan.activations = activation_peak(network, gpu, options);
   plan.non_torch = non_torch_bytes(network, gpu, options);
@@ -357,7 +360,8 @@ MemoryPlan plan_memory(const model::ModelSpec& network,
   plan.reserve = plan.position_tables + plan.activations + plan.non_torch +
                  (plan.graphs_in_budget ? plan.cuda_graphs : core::Bytes(0));
   divide_cache(network, options, plan);
-  plan.kv_cache = plan.budget - plan.weights - plan.reserve - plan.sequence_state;
+  plan.kv_cache =
+      options.kv_cache.value_or(plan.budget - plan.weights - plan.reserve) - plan.sequence_state;
   if (plan.kv_cache > core::Bytes(0) && plan.block > core::Bytes(0)) {
     plan.num_gpu_blocks =
         core::Blocks(static_cast<std::int64_t>(std::floor(plan.kv_cache / plan.block)));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/result.hpp"
@@ -67,7 +68,9 @@ struct MemoryOptions {
   /// A drafting network on the same GPUs, and how it is cut; or none.
   const model::ModelSpec* draft = nullptr;
   model::Sharding draft_sharding = {};
+  core::Bytes host_weights = {};  ///< Weights of the rank that are not in the GPU's memory.
   double gpu_memory_utilization = 0.9;
+  std::optional<core::Bytes> kv_cache = {};  ///< Instead of what that leaves.
   core::Tokens block_size{16};
   std::int64_t max_num_seqs = 256;
   core::Tokens max_num_batched_tokens{2048};

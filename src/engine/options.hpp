@@ -27,6 +27,7 @@ enum class DraftMethod : std::uint8_t {
                 ///< recomputed.
   kDraftModel,  ///< A separate network with a KV cache of its own layout.
   kNgram,       ///< From the prompt; needs no KV slots ahead.
+  kBlock,       ///< All drafts of a step at once (DSpark), from hidden states that are kept as KV.
 };
 
 /// Layers that share a cache layout; every group holds a block table of its own in the one pool.
@@ -142,6 +143,15 @@ struct EngineOptions {
 [[nodiscard]] constexpr core::Tokens token_budget(const EngineOptions& options) {
   return options.max_num_scheduled_tokens > core::Tokens(0) ? options.max_num_scheduled_tokens
                                                             : options.max_num_batched_tokens;
+}
+
+/// Input positions that drafting takes of each scheduled request beside its tokens: a draft model
+/// reads one more, a block of drafts has a row for each but the first.
+[[nodiscard]] constexpr std::int64_t draft_slots(const EngineOptions& options) {
+  return options.num_speculative_tokens == 0                ? 0
+         : options.draft_method == DraftMethod::kDraftModel ? 1
+         : options.draft_method == DraftMethod::kBlock      ? options.num_speculative_tokens - 1
+                                                            : 0;
 }
 
 /// Whether recurrent states are kept at the ends of blocks (vLLM's mamba_cache_mode "align").

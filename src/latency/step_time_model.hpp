@@ -26,6 +26,7 @@ struct DraftChain {
   std::int64_t branches = 1;  ///< Rows of a sequence in each but the first: a tree of drafts.
   /// Sequences whose drafts the step verifies draft in it (SGLang); else all that sample (vLLM).
   bool of_verified = false;
+  bool is_block = false;  ///< One pass, with a row for each draft besides the step's tokens.
 };
 
 /// What drafts tokens that a later step verifies, as far as GPU time depends on it.
@@ -65,6 +66,15 @@ struct KernelChoice {
   bool random_tokens = false;
 };
 
+/// Weights of a rank that stay in the host's memory.
+struct HostWeights {
+  core::Bytes bytes;
+  core::Bytes spared;  ///< What that frees on the GPU: buffers for copies take a part.
+  double share = 0.0;  ///< What they are of the layers' weights.
+  core::BytesPerSecond bandwidth;
+  bool copied = false;  ///< Each step copies them all ahead of their turn; else kernels read there.
+};
+
 /// How the engine executes a step, as far as GPU time depends on it.
 struct Execution {
   model::Sharding sharding;
@@ -83,6 +93,7 @@ struct Execution {
   /// those of the same server with graphs: a step takes at least as long as it would with them.
   bool enforce_eager = false;
   std::optional<Speculation> speculation = {};
+  std::optional<HostWeights> host_weights = {};
 };
 
 /// One operator's share of a step, for people.

@@ -247,6 +247,8 @@ struct Sharding {
   std::int64_t pipeline_parallel_size = 1;
   std::int64_t data_parallel_size = 1;
   std::int64_t prefill_context_parallel_size = 1;
+  /// Ranks of the tensor-parallel group to which the tokens of a cache are dealt out in turn.
+  std::int64_t decode_context_parallel_size = 1;
   bool expert_parallel = false;
   AllToAllBackend all_to_all = AllToAllBackend::kAllGatherReduceScatter;
 

@@ -184,6 +184,41 @@ core::Result<void> check_context(const ModelSpec& spec, const Sharding& sharding
   return {};
 }
 
+/// vLLM's rules for caches dealt out by tokens (config/parallel.py, config/model.py): among ranks
+/// that would hold copies. Windows would be held whole by each.
+core::Result<void> check_decode_context(const ModelSpec& spec, const Sharding& sharding) {
+  const std::int64_t ranks = sharding.decode_context_parallel_size;
+  if (ranks == 1) {
+    return {};
+  }
+  const auto refused = [ranks](std::string_view why) {
+    return refuse("decode_context_parallel_size", fmt::format("{} {}", ranks, why));
+  };
+  if (sharding.tensor_parallel_size % ranks != 0) {
+    return refused(
+        fmt::format("does not divide tensor_parallel_size {}, whose ranks hold the cache",
+                    sharding.tensor_parallel_size));
+  }
+  if (sharding.prefill_context_parallel_size > 1) {
+    return refused("with prefill_context_parallel_size above 1 is not modelled yet");
+  }
+  for (const LayerGroup& group : spec.layers) {
+    const AttentionSpec& attention = group.attention;
+    if (attention.compressed || attention.sparse || attention.window > 0) {
+      return refused("with windows or sparse attention is not modelled yet");
+    }
+    const std::int64_t copies = std::max<std::int64_t>(
+        sharding.tensor_parallel_size / std::max<std::int64_t>(attention.kv_heads, 1), 1);
+    if (!group.recurrent && !attention.latent && attention.heads > 0 && ranks > copies) {
+      return refused(
+          fmt::format("is more than the ranks that hold one KV head: {} of tensor_parallel_size {}",
+                      copies,
+                      sharding.tensor_parallel_size));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 core::Result<void> check_ranks(const ModelSpec& spec, const Sharding& sharding) {
@@ -220,7 +255,8 @@ core::Result<void> check_sharding(const ModelSpec& spec, const Sharding& shardin
   return check_ranks(spec, sharding)
       .and_then([&] { return check_use_of_experts(spec, sharding); })
       .and_then([&] { return check_pipeline(spec, sharding); })
-      .and_then([&] { return check_context(spec, sharding); });
+      .and_then([&] { return check_context(spec, sharding); })
+      .and_then([&] { return check_decode_context(spec, sharding); });
 }
 
 }  // namespace ridgeline::model

@@ -51,11 +51,15 @@ engine::DefaultLimits limits_of(Resolution& work) {
 engine::MemoryOptions memory_options(Resolution& work) {
   const auto limits = limits_of(work);
   const auto& speculation = work.out->execution.speculation;
+  const auto& host = work.out->execution.host_weights;
+  const auto& kv = work.engine().kv_cache_memory_bytes;
   return {.sharding = work.out->execution.sharding,
           .draft = speculation ? speculation->draft.get() : nullptr,
           .draft_sharding = speculation ? speculation->draft_sharding : model::Sharding{},
+          .host_weights = host ? host->spared : core::Bytes(),
           .gpu_memory_utilization = work.engine().gpu_memory_utilization.value_or(
               work.out->engine.profile.default_gpu_memory_utilization),
+          .kv_cache = kv ? std::optional(core::Bytes(static_cast<double>(*kv))) : std::nullopt,
           .block_size = core::Tokens(work.engine().block_size),
           .max_num_seqs = work.engine().max_num_seqs.value_or(limits.max_num_seqs),
           .max_num_batched_tokens = core::Tokens(
@@ -127,7 +131,8 @@ void divide_blocks(Resolution& work) {
   if (!plan.has_states()) {
     return;
   }
-  if (plan.block_size.value() != work.engine().block_size) {
+  if (plan.block_size.value() !=
+      work.engine().block_size * work.engine().decode_context_parallel_size) {
     work.out->warnings.push_back(
         {.code = "W-block-size",
          .message = fmt::format("block_size is {}, not {}: a block must hold a layer's state",
@@ -394,14 +399,15 @@ void batch_limits(Resolution& work) {
   if (options.drafts_read_ahead) {
     check_reading_ahead(work);
   }
-  const bool drafts_read = options.profile.drafts_take_input_slots &&
-                           options.num_speculative_tokens > 0 &&
-                           options.draft_method == engine::DraftMethod::kDraftModel;
-  if (drafts_read && tokens < 2) {
+  const std::int64_t slots =
+      options.profile.drafts_take_input_slots ? engine::draft_slots(options) : 0;
+  if (slots > 0 && tokens <= slots) {
     work.note("engine.max_num_batched_tokens",
-              fmt::format("{} leaves no request a token beside the one that its draft model reads, "
-                          "expected 2 or more",
-                          tokens));
+              fmt::format("{} leaves no request a token beside the {} that drafting reads, "
+                          "expected {} or more",
+                          tokens,
+                          slots,
+                          slots + 1));
   }
 }
 

@@ -178,16 +178,79 @@ void speculate(Resolution& work) {
   }
   options.draft_method = config->method == "ngram"         ? engine::DraftMethod::kNgram
                          : config->method == "draft_model" ? engine::DraftMethod::kDraftModel
+                         : config->method == kBlockDrafts  ? engine::DraftMethod::kBlock
                                                            : engine::DraftMethod::kEagle;
   options.drafts_read_ahead = options.profile.spares_prompt_end && config->method == "mtp" &&
                               work.out->network.draft_modules > 1;
+}
+
+/// Bytes of a layer's weights on a rank, on average.
+double layer_bytes(const model::ModelSpec& network, const model::Sharding& sharding) {
+  double bytes = 0.0;
+  for (const model::Operator& op : model::forward_pass(network, sharding)) {
+    bytes += op.name == "embedding" || op.name == "lm_head" ? 0.0 : model::weight_bytes(op).value();
+  }
+  return bytes / static_cast<double>(network.num_layers());
+}
+
+/// Weights that stay in the host's memory (vllm/model_executor/offloader): so many GiB of the first
+/// layers, read where they are; or of each group of layers the last ones, copied ahead into
+/// buffers.
+void keep_weights_on_host(Resolution& work) {
+  constexpr double kPcie5 = 50.0;  // As cluster.kv_offload.read_bandwidth.
+  constexpr double kGiga = 1e9;
+  const EngineSection& engine = work.engine();
+  const model::Sharding& sharding = work.out->execution.sharding;
+  const bool in_place = engine.cpu_offload_gb.value_or(0.0) > 0.0;
+  const bool copied = engine.offload_group_size.value_or(0) > 0;
+  const auto needs = [&](std::string_view path, bool is_given, std::string_view other) {
+    if (is_given) {
+      work.without_effect(path, fmt::format("{} is not given", other));
+    }
+  };
+  if (!copied) {
+    needs("engine.offload_num_in_group",
+          engine.offload_num_in_group.has_value(),
+          "offload_group_size");
+    needs("engine.offload_prefetch_step",
+          engine.offload_prefetch_step.has_value(),
+          "offload_group_size");
+  }
+  if (!in_place && !copied) {
+    needs("engine.offload_bandwidth", engine.offload_bandwidth.has_value(), "cpu_offload_gb");
+    return;
+  }
+  const std::string_view path = copied ? "engine.offload_group_size" : "engine.cpu_offload_gb";
+  if ((in_place && copied) || sharding.pipeline_parallel_size > 1) {
+    work.note(path,
+              in_place && copied
+                  ? std::string("beside cpu_offload_gb: vLLM takes one of the two")
+                  : std::string("with pipeline_parallel_size above 1 is not modelled yet"));
+    return;
+  }
+  const std::int64_t layers = work.out->network.num_layers();
+  const std::int64_t group = engine.offload_group_size.value_or(1);
+  const std::int64_t kept = std::min(engine.offload_num_in_group.value_or(1), group);
+  const double layer = layer_bytes(work.out->network, sharding);
+  const double all = layer * static_cast<double>(layers);
+  const double bytes = copied ? layer * static_cast<double>(layers / group * kept)
+                              : std::min(all, core::gibibytes(*engine.cpu_offload_gb).value());
+  const double buffers =
+      copied ? layer * static_cast<double>(engine.offload_prefetch_step.value_or(1)) : 0.0;
+  work.out->execution.host_weights = latency::HostWeights{
+      .bytes = core::Bytes(bytes),
+      .spared = core::Bytes(std::max(bytes - buffers, 0.0)),
+      .share = all > 0.0 ? bytes / all : 0.0,
+      .bandwidth = core::BytesPerSecond(engine.offload_bandwidth.value_or(kPcie5) * kGiga),
+      .copied = copied};
 }
 
 /// Models after others' formulas divide by tensor_parallel_size and know nothing further.
 void only_kernel_knows(Resolution& work) {
   const model::Sharding& sharding = work.out->execution.sharding;
   const bool plain = sharding.gpus() == sharding.tensor_parallel_size &&
-                     !sharding.expert_parallel && !work.out->execution.speculation;
+                     sharding.decode_context_parallel_size == 1 && !sharding.expert_parallel &&
+                     !work.out->execution.speculation && !work.out->execution.host_weights;
   if (!plain && !work.section().latency.name.starts_with("kernel")) {
     work.note(
         "latency.name",
@@ -210,6 +273,7 @@ void resolve_parallelism(Resolution& work) {
               .pipeline_parallel_size = work.engine().pipeline_parallel_size,
               .data_parallel_size = cut.ranks,
               .prefill_context_parallel_size = work.engine().prefill_context_parallel_size,
+              .decode_context_parallel_size = work.engine().decode_context_parallel_size,
               .expert_parallel = work.engine().enable_expert_parallel};
   for (const auto backend :
        {model::AllToAllBackend::kDeepEpHighThroughput, model::AllToAllBackend::kDeepEpLowLatency}) {
@@ -225,6 +289,7 @@ void resolve_parallelism(Resolution& work) {
     return;
   }
   speculate(work);
+  keep_weights_on_host(work);
   only_kernel_knows(work);
   share_workload(work);
   warn_of_nodes(work);

@@ -19,8 +19,6 @@ constexpr std::string_view kEnginePrefix = "engine.";
 
 // clang-format off
 constexpr auto kRefused = std::to_array<RefusedSetting>({
-    {"engine.decode_context_parallel_size", "decode-context-parallel-size", "1",
-     "is not modelled yet: every rank holds its sequences' whole KV cache"},
     {"engine.max_num_partial_prefills", "max-num-partial-prefills", "1",
      "is refused by vLLM's V1 engine, which has no limit of that kind"},
     {"engine.max_long_partial_prefills", "max-long-partial-prefills", "1",

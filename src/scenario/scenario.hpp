@@ -35,6 +35,7 @@ struct EngineSection {
   std::int64_t pipeline_parallel_size = 1;
   std::int64_t data_parallel_size = 1;
   std::int64_t prefill_context_parallel_size = 1;
+  std::int64_t decode_context_parallel_size = 1;
   bool enable_expert_parallel = false;
   std::string all2all_backend = "allgather_reducescatter";
   std::optional<std::int64_t> max_num_seqs;
@@ -44,6 +45,12 @@ struct EngineSection {
   std::int64_t block_size = 16;
   std::optional<std::int64_t> num_gpu_blocks;
   std::optional<double> gpu_memory_utilization;
+  std::optional<std::int64_t> kv_cache_memory_bytes;
+  std::optional<double> cpu_offload_gb;
+  std::optional<std::int64_t> offload_group_size;
+  std::optional<std::int64_t> offload_num_in_group;
+  std::optional<std::int64_t> offload_prefetch_step;
+  std::optional<double> offload_bandwidth;
   bool enable_prefix_caching = true;
   bool enable_chunked_prefill = true;
   std::optional<bool> async_scheduling;

@@ -32,7 +32,7 @@ using document::MapBuilder;
 constexpr const char* kConfigPath = "engine.speculative_config";
 /// vLLM's methods with a price here; it has others (medusa, mlp_speculator, suffix). Behind "mtp":
 /// older words for it (MTPModelTypes, config/speculative.py).
-const std::array<std::string, 11> kSpeculativeMethods = {"ngram",
+const std::array<std::string, 12> kSpeculativeMethods = {"ngram",
                                                          "draft_model",
                                                          "eagle",
                                                          "eagle3",
@@ -42,10 +42,11 @@ const std::array<std::string, 11> kSpeculativeMethods = {"ngram",
                                                          "glm4_moe_mtp",
                                                          "mimo_mtp",
                                                          "ernie_mtp",
-                                                         "longcat_flash_mtp"};
+                                                         "longcat_flash_mtp",
+                                                         std::string(kBlockDrafts)};
 /// Vectors that an EAGLE head joins at its input: the token's embedding and the target's hidden
 /// state (arXiv:2401.15077, section 3), and in EAGLE-3 the states of three layers
-/// (arXiv:2503.01840, section 3.1).
+/// (arXiv:2503.01840, section 3.1), as in DSpark.
 constexpr std::int64_t kEagleInputs = 2;
 constexpr std::int64_t kEagle3Inputs = 4;
 constexpr document::Range<double> kProbability{.lowest = 0.0, .highest = 1.0};
@@ -172,8 +173,20 @@ std::vector<domain::DraftLevel> read_levels(document::ObjectReader& reader, std:
   return levels;
 }
 
-bool is_eagle(const std::string& method) {
-  return method.starts_with("eagle");
+/// Whether a network of its own drafts from the target's hidden states.
+bool reads_states(const std::string& method) {
+  return method.starts_with("eagle") || method == kBlockDrafts;
+}
+
+/// A network by its name; or by the last part of a path that is not here, where it is one.
+core::Result<model::ModelSpec> find_draft(const std::string& name) {
+  auto found = model::find_model(name);
+  if (const std::size_t slash = name.rfind('/'); !found && slash != std::string::npos) {
+    if (auto by_folder = model::find_model(name.substr(slash + 1))) {
+      return by_folder;
+    }
+  }
+  return found;
 }
 
 tl::unexpected<core::Errors> refuse_config(const char* key, std::string message) {
@@ -198,7 +211,7 @@ core::Result<std::optional<model::ModelSpec>> drafting_network(const Speculative
     }
     return draft;
   }
-  auto draft = model::find_model(*config.model);
+  auto draft = find_draft(*config.model);
   if (!draft) {
     core::Errors errors = draft.error();
     for (core::Error& error : errors) {
@@ -206,12 +219,13 @@ core::Result<std::optional<model::ModelSpec>> drafting_network(const Speculative
     }
     return core::fail(std::move(errors));
   }
-  if (is_eagle(config.method)) {
+  if (reads_states(config.method)) {
     // Embedding and head are the target's.
     draft->has_embedding = false;
     draft->tied_embeddings = true;
-    draft->draft_inputs = config.method == "eagle3" ? kEagle3Inputs : kEagleInputs;
+    draft->draft_inputs = config.method == "eagle" ? kEagleInputs : kEagle3Inputs;
   }
+  draft->precision.kv = target.precision.kv;  // One cache configuration is both networks'.
   if (draft->vocab_size != target.vocab_size) {
     return refuse_config("model",
                          fmt::format("{} has {} tokens and {} has {}: drafts must be of the same",
@@ -248,7 +262,7 @@ std::optional<SpeculativeConfig> read_speculative(const document::Node& node,
         reader.required_integer("num_speculative_tokens", {.lowest = 1, .highest = kMostDrafts});
     config.acceptance = read_acceptance(reader, config.num_speculative_tokens);
     config.levels = read_levels(reader, config.num_speculative_tokens);
-    const bool by_name = config.method == "draft_model" || is_eagle(config.method);
+    const bool by_name = config.method == "draft_model" || reads_states(config.method);
     if (method && by_name != config.model.has_value()) {
       reader.problem("model",
                      by_name ? fmt::format("missing: {} drafts with a network of its own", *method)
@@ -353,7 +367,8 @@ core::Result<latency::Speculation> resolve_speculation(const SpeculativeConfig& 
   }
   latency::Speculation speculation{.method = config.method,
                                    .num_speculative_tokens = config.num_speculative_tokens,
-                                   .levels = config.levels};
+                                   .levels = config.levels,
+                                   .chain = {.is_block = config.method == kBlockDrafts}};
   if (*draft) {
     // Layers of the target are cut as the target is; another network by its tensors alone.
     speculation.draft_sharding =

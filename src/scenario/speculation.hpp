@@ -15,6 +15,9 @@
 
 namespace ridgeline::scenario {
 
+/// vLLM's method whose network gives all drafts of a step at once.
+inline constexpr std::string_view kBlockDrafts = "dspark";
+
 /// vLLM's `--speculative-config`, and beside it the acceptance curve: a server has it from its
 /// traffic, a simulator needs it as an input.
 ///

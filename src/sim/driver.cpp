@@ -32,7 +32,7 @@ metrics::RequestLatency latency_of(const engine::RequestPath& path,
     metrics::RequestLatency refusal;
     if (record.outcome != domain::Outcome::kUnfinished) {
       const core::SimTime told =
-          record.outcome == domain::Outcome::kFailed ? record.failed : record.queued;
+          record.failed != core::SimTime::never() ? record.failed : record.queued;
       refusal.client_end = told + path.emit + path.deliver;
     }
     return refusal;
@@ -138,6 +138,7 @@ void Driver::send(engine::Server& server, const domain::Request& request) {
 
 /// At equal instants, requests are sent first.
 void Driver::cancel_due(engine::Server& server, SimTime now) {
+  cancelled_ = now;
   for (; !cancellations_.empty() && cancellations_.top().first <= now; cancellations_.pop()) {
     server.abort(cancellations_.top().second, now);
   }
@@ -185,7 +186,9 @@ void Driver::hand_on(const domain::StepRecord& record) {
 }
 
 void Driver::note_completion(const domain::RequestRecord& record) {
-  if (record.outcome != domain::Outcome::kUnfinished) {
+  if (record.outcome == domain::Outcome::kAborted && record.failed == SimTime::never()) {
+    completions_.push({cancelled_, record.id});  // Its client is free as it gives up.
+  } else if (record.outcome != domain::Outcome::kUnfinished) {
     completions_.push({latency_of(inputs_.path, record).client_end, record.id});
   }
 }

@@ -100,6 +100,7 @@ class Driver final : public domain::RecordSink {
   /// Completions that a closed loop's clients do not know yet, by the time at which they will.
   Completions completions_;
   Completions cancellations_;  ///< Requests sent, by the time at which their clients give up.
+  core::SimTime cancelled_;    ///< When clients gave up last.
   std::int64_t done_ = 0;
   std::int64_t rounds_ = 0;
 };

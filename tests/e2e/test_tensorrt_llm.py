@@ -112,14 +112,21 @@ def test_a_flag_of_its_own_is_refused_beside_vllm(ridgeline):
     assert "max_num_batched_tokens" in done.stderr
 
 
-def test_windows_run_and_recurrent_states_are_refused_by_name(ridgeline):
-    def run(network):
-        return ridgeline("run", "--engine", "tensorrt-llm", *[w if w != "llama-3.1-8b" else network for w in SMALL])
+def test_windows_and_states_run_and_reuse_of_states_is_refused_by_name(ridgeline):
+    def run(network, *more):
+        words = [w if w != "llama-3.1-8b" else network for w in SMALL]
+        return ridgeline("run", "--engine", "tensorrt-llm", *words, *more)
 
     assert run("gpt-oss-20b").returncode == 0
     done = run("nemotron-3-nano-30b-a3b")
+    assert done.returncode == 4
+    assert "states of max_batch_size sequences" in done.stderr
+    done = run("nemotron-3-nano-30b-a3b", "--max-batch-size", 64)
+    assert done.returncode == 0
+    assert "enable_block_reuse is off" in done.stdout
+    done = run("nemotron-3-nano-30b-a3b", "--enable-block-reuse", "true")
     assert done.returncode == 2
-    assert "recurrent states" in done.stderr
+    assert "reuse of recurrent states" in done.stderr
 
 
 def test_a_prompt_longer_than_a_step_is_rejected_unless_it_is_cut(ridgeline):

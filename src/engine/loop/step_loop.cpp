@@ -254,6 +254,7 @@ bool StepLoop::form(InFlight& next) {
       inputs_.loads->on_load_start(load, now_);
     }
     for (const SequencePtr& sequence : scheduler_->take_failed()) {
+      sequence->record.failed = now_;
       report_end(sequence, domain::Outcome::kAborted);
     }
     totals_.peak_used_blocks =

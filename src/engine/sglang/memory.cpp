@@ -55,11 +55,22 @@ void Scheduler::match_prefix(Sequence& request) {
     request.host_len = match.host_length;
     request.host_node = match.host_node;
     const std::int64_t on_grid = match.kv_length / settings_.state_grid * settings_.state_grid;
-    request.fork_len = on_grid > match.length ? on_grid : 0;
+    request.fork_len = on_grid > match.length + match.host_length ? on_grid : 0;
     if (settings_.state_slots > 0 && match.length > 0 && !request.has_state) {
-      tree_.lock(match.node);  // Its state is copied into a slot of the request's.
+      // Its state is copied into a slot of the request's. What is found stays meanwhile.
+      TreeNode* const last =
+          match.host_node != nullptr ? missing_of(*match.host_node).from : nullptr;
+      if (last != nullptr) {
+        tree_.pin(*match.host_node);
+        tree_.lock(last);
+      }
+      tree_.lock(match.node);
       take_state();
       tree_.unlock(match.node);
+      if (last != nullptr) {
+        tree_.unlock(last);
+        tree_.pin(*match.host_node, false);
+      }
       request.has_state = true;
     }
   }
@@ -122,15 +133,28 @@ std::int64_t Scheduler::tracked_at_end(const Sequence& request, std::int64_t kep
 void Scheduler::load_back(Sequence& request) {
   constexpr std::int64_t kLeast = 10;  // load_back_threshold
   const std::int64_t tokens = std::exchange(request.host_len, 0);
-  if (tokens < kLeast || free_tokens() + tree_.evictable() < tokens) {
+  const Missing missing = missing_of(*request.host_node);
+  if (tokens < kLeast) {
     request.extend_len += tokens;
     return;
   }
   tree_.pin(*request.host_node);
-  make_room(tokens);
-  free_pages_ -= tokens / settings_.page_size;
+  tree_.lock(missing.from);
+  if (missing.state) {
+    shed_states(1);
+  }
+  const bool has_slot = !missing.state || tree_.states().free() > 0;
+  if (!has_slot || free_tokens() + tree_.evictable() < missing.tokens) {
+    tree_.unlock(missing.from);
+    tree_.pin(*request.host_node, false);
+    request.extend_len += tokens;
+    return;
+  }
+  make_room(missing.tokens);
+  free_pages_ -= missing.tokens / settings_.page_size;
   tree_.load(request.host_node);
   tree_.lock(request.host_node);
+  tree_.unlock(missing.from);
   copies_.push_back(
       {.node = request.host_node, .ends = num_iterations_ + settings_.host.load_iterations});
   tree_.unlock(request.node);
@@ -139,7 +163,8 @@ void Scheduler::load_back(Sequence& request) {
   request.prefix_len += tokens;
   request.tree_len += tokens;
   request.kv_len += tokens;
-  iteration_.loaded_back += tokens;
+  iteration_.loaded_back += missing.tokens;
+  iteration_.loaded_states += missing.state ? 1 : 0;
 }
 
 /// Copies between GPU and host: those that have ended let go of their nodes.

@@ -47,7 +47,9 @@ enum class HostWrites : std::uint8_t {
 struct HostTier {
   std::int64_t tokens = 0;  ///< 0: there is none.
   HostWrites writes = HostWrites::kThrough;
-  core::Duration per_token = {};      ///< What a token takes to come back.
+  std::int64_t states = 0;            ///< Slots of recurrent states.
+  core::Duration per_token = {};      ///< What a token takes to come back,
+  core::Duration per_state = {};      ///< and what a state does.
   std::int64_t write_iterations = 1;  ///< Iterations until a copy has ended.
   std::int64_t load_iterations = 1;
 };
@@ -114,6 +116,8 @@ struct Rules {
   bool refreshes_waiting = false;
   /// Ended requests leave the running batch in every iteration; else before a decode step.
   bool filters_each_iteration = false;
+  /// A decode server keeps KV of requests that it took back in a pool of the host.
+  bool has_retraction_pool = false;
   /// Pages are as the attention's kernel has them, and graphs of prefills have a reserve.
   bool sizes_by_kernel = false;
   /// GPUs of 20 to 35 GiB have larger defaults.

@@ -79,9 +79,6 @@ core::Errors refusals(const PlanInputs& in) {
   refuse(sharding.prefill_context_parallel_size > 1,
          "prefill_context_parallel_size",
          "context parallelism");
-  refuse(in.settings.truth("enable_hierarchical_cache") && has_states(in),
-         "enable_hierarchical_cache",
-         "a cache in the host's memory of a network with recurrent states");
   const bool drafts = in.drafts != nullptr;
   refuse(drafts && in.version == kSettings.versions.front().name,
          "speculative_config",
@@ -160,11 +157,14 @@ core::Errors illegal(const PlanInputs& in, const Options& options) {
   return errors;
 }
 
-/// A host's pool of them that is full, which would end requests, is not simulated.
-RetractionBackup backup_of(const PlanInputs& in) {
-  return in.settings.word("disaggregation_decode_retraction_backup") == "none"
-             ? RetractionBackup::kNone
-             : RetractionBackup::kCpuTensor;
+/// By itself a server of 0.5.23 takes a pool of fixed size for caches that are KV alone.
+RetractionBackup backup_of(const PlanInputs& in, const Options& options) {
+  const std::string word = in.settings.word("disaggregation_decode_retraction_backup");
+  const bool takes_pool = options.rules.has_retraction_pool && !options.preempts() &&
+                          !has_states(in) && !has_compressed_cache(in);
+  return word == "none"                                          ? RetractionBackup::kNone
+         : word == "host_pool" || (word == "auto" && takes_pool) ? RetractionBackup::kHostPool
+                                                                 : RetractionBackup::kCpuTensor;
 }
 
 Options options_of(const PlanInputs& in) {
@@ -210,7 +210,7 @@ Options options_of(const PlanInputs& in) {
   options.prefill_decode_interval_min_bs = given.integer("prefill_decode_interval_min_bs");
   options.min_free_slots_delay = given.integer("min_free_slots_delay");
   options.num_reserved_decode_tokens = given.integer("num_reserved_decode_tokens");
-  options.retraction_backup = backup_of(in);
+  options.retraction_backup = backup_of(in, options);
   options.init_new_token_ratio = given.number("init_new_token_ratio");
   options.min_new_token_ratio_factor = given.number("min_new_token_ratio_factor");
   options.new_token_ratio_decay_steps = given.integer("new_token_ratio_decay_steps");

@@ -276,13 +276,13 @@ void take_state_strategy(const PlanInputs& in, Options& options) {
   options.most_states_per_path = in.settings.integer("mamba_max_states_per_path");
   constexpr std::int64_t kChunk = 64;  // As the kernels of gated delta nets have it.
   const std::string word = in.settings.word("mamba_radix_cache_strategy");
-  const bool has_buffers =
-      word == "extra_buffer" || (word == "auto" && (options.overlap || options.page_size > 1));
+  const bool has_buffers = word.starts_with("extra_buffer") ||
+                           (word == "auto" && (options.overlap || options.page_size > 1));
   if (!has_buffers) {
     options.overlap = false;  // The server turns it off by itself.
     return;
   }
-  options.state_buffers = options.overlap ? 2 : 1;
+  options.state_buffers = options.overlap && word != "extra_buffer_lazy" ? 2 : 1;
   options.state_grid = std::lcm(kChunk, options.page_size);
   options.state_track = std::lcm(options.state_grid, in.settings.integer("mamba_track_interval"));
 }
@@ -363,8 +363,15 @@ void take_host_tier(const PlanInputs& in, const Pool& pool, Options& options) {
   options.host.writes = policy == "write_back"                ? HostWrites::kBack
                         : policy == "write_through_selective" ? HostWrites::kThroughSelective
                                                               : HostWrites::kThrough;
-  options.host.per_token = core::Duration::saturating(
-      core::Seconds(pool.per_token / (in.settings.number("hicache_bandwidth") * kGiga)));
+  const core::BytesPerSecond rate(in.settings.number("hicache_bandwidth") * kGiga);
+  options.host.per_token = core::Duration::saturating(core::Bytes(pool.per_token) / rate);
+  if (pool.states) {  // As many times those of the GPU as there are tokens.
+    options.host.states = static_cast<std::int64_t>(
+        static_cast<double>(*pool.states) * tokens /
+        static_cast<double>(std::max<std::int64_t>(options.max_total_num_tokens, 1)));
+    options.host.per_state =
+        core::Duration::saturating(model::state_bytes_per_rank(in.network, in.sharding) / rate);
+  }
 }
 
 }  // namespace ridgeline::engine::sglang

@@ -41,43 +41,12 @@ constexpr std::int64_t kProtectedHits = 2;
 
 }  // namespace
 
-void StateSlots::keep(TreeNode& node) {
-  if (node.has_state) {
-    ++free_;
-  } else {
-    node.has_state = true;
-    ++kept_;
+Missing missing_of(TreeNode& node) {
+  Missing missing{.from = &node, .state = node.host_state.is_kept && !node.state.is_kept};
+  for (; !missing.from->on_device; missing.from = missing.from->parent) {
+    missing.tokens += missing.from->key.length();
   }
-  use(node);
-}
-
-void StateSlots::drop(TreeNode& node) {
-  if (node.has_state) {
-    unused_.erase({node.state_access, &node});
-    node.has_state = false;
-    --kept_;
-    ++free_;
-  }
-}
-
-void StateSlots::use(TreeNode& node) {
-  unused_.erase({node.state_access, &node});
-  node.state_access = ++clock_;
-  if (is_unused(node)) {
-    unused_.emplace(node.state_access, &node);
-  }
-}
-
-void StateSlots::lock(TreeNode& node) {
-  unused_.erase({node.state_access, &node});
-  ++node.state_locks;
-}
-
-void StateSlots::unlock(TreeNode& node) {
-  --node.state_locks;
-  if (is_unused(node)) {
-    unused_.emplace(node.state_access, &node);
-  }
+  return missing;
 }
 
 RadixCache::RadixCache(std::int64_t page_size, EvictionPolicy policy)
@@ -132,11 +101,11 @@ void RadixCache::touch(TreeNode& node, std::int64_t now) {
 
 std::int64_t RadixCache::evict_state() {
   TreeNode& node = states_.oldest();
-  if (node.first_child != nullptr) {
+  if (node.device_children > 0) {
     states_.drop(node);
     return 0;
   }
-  const std::int64_t evicted = remove_stateless(&node);
+  const std::int64_t evicted = shed(&node);
   evictable_ -= evicted;
   return evicted;
 }
@@ -146,7 +115,7 @@ std::int64_t RadixCache::evict_state() {
 void RadixCache::bound_states(TreeNode& last) {
   std::vector<TreeNode*> holders;
   for (TreeNode* node = &last; node != &root_; node = node->parent) {
-    if (node->has_state) {
+    if (node->state.is_kept) {
       holders.push_back(node);
     }
   }
@@ -155,25 +124,35 @@ void RadixCache::bound_states(TreeNode& last) {
   for (auto at = holders.rbegin(); at != holders.rend() && excess > 0 && *at != &last; ++at) {
     TreeNode& node = **at;
     const bool has_one_child = node.first_child != nullptr && node.first_child == node.last_child;
-    if (node.state_locks == 0 && has_one_child) {
+    if (node.state.locks == 0 && has_one_child) {
       states_.drop(node);
       --excess;
     }
   }
 }
 
-/// Removes a leaf with its state, and what it leaves without children and state. Returns the
-/// tokens.
-std::int64_t RadixCache::remove_stateless(TreeNode* node) {
+/// A node without children in the GPU's pool leaves it with its state, and so does what it leaves
+/// there without children and state: to the host's, where it is or is copied as it leaves. Returns
+/// the tokens.
+std::int64_t RadixCache::shed(TreeNode* node) {
   std::int64_t tokens = 0;
   do {
     TreeNode* const parent = node->parent;
-    tokens += node->key.length();
+    const std::int64_t length = node->key.length();
+    tokens += length;
+    if (!node->on_host && host_.on_eviction && reserve_host(length)) {
+      moved_ += length;
+      put_on_host(*node);
+    }
     states_.drop(*node);
-    remove_leaf(*node);
+    if (node->on_host) {
+      leave_device(*node);
+    } else {
+      remove_subtree(*node);
+    }
     node = parent;
-  } while (!states_.apart() && node != &root_ && node->first_child == nullptr &&
-           node->lock_ref == 0 && !node->has_state);
+  } while (states_.is_on() && !states_.apart() && node != &root_ && node->on_device &&
+           node->device_children == 0 && node->lock_ref == 0 && !node->state.is_kept);
   return tokens;
 }
 
@@ -289,16 +268,25 @@ RadixCache::Match RadixCache::match_states(const Tokens& tokens,
     node = next;
     path.push_back(node);
   }
-  while (!path.empty() && !path.back()->has_state) {
+  while (!path.empty() && !path.back()->state.is_kept && !path.back()->host_state.is_kept) {
     path.pop_back();
   }
   Match match{.length = 0, .node = &root_, .kv_length = kv_length};
+  std::int64_t behind = 0;  // The last state in the GPU's pool.
   for (TreeNode* const found : path) {
-    match.length += found->key.length();
-    match.node = found;
+    behind += found->key.length();
+    if (found->on_device && found->state.is_kept) {
+      match.length += std::exchange(behind, 0);
+      match.node = found;
+    }
     touch(*found, ++clock_);
   }
-  if (!path.empty() && states_.apart()) {
+  if (behind > 0) {
+    match.host_length = behind;
+    match.host_node = path.back();
+    host_states_.use(*match.host_node);
+  }
+  if (match.node != &root_ && states_.apart()) {
     states_.use(*match.node);
   }
   return match;
@@ -393,20 +381,20 @@ std::int64_t RadixCache::insert(const Tokens& tokens, std::int64_t end, const In
     at.skip(length);
     through += length;
     node->priority = std::max(node->priority, priority());
-    if (has_host_ ? through > insert.counted : !insert.is_chunk) {
+    if (host_.is_on ? through > insert.counted : !insert.is_chunk) {
       ++node->hits;
       wanted = node->hits >= host_.hits_to_write && !host_.on_eviction ? node : wanted;
     }
     list(*node);
-  }
-  if (wanted != nullptr && has_host_) {
-    back_up(wanted);
   }
   if (insert.has_state && node == &root_) {
     states_.give();
   } else if (insert.has_state) {
     states_.keep(*node);
     bound_states(*node);
+  }
+  if (wanted != nullptr && host_.is_on) {
+    back_up(wanted);
   }
   return known;
 }
@@ -451,23 +439,7 @@ void RadixCache::remove_leaf(TreeNode& node) {
 std::int64_t RadixCache::evict(std::int64_t tokens) {
   std::int64_t evicted = 0;
   while (evicted < tokens && !leaves_.empty()) {
-    TreeNode& node = *leaves_.begin()->node;
-    const std::int64_t length = node.key.length();
-    if (states_.is_on()) {
-      evicted += remove_stateless(&node);
-      continue;
-    }
-    evicted += length;
-    if (!node.on_host && host_.on_eviction && reserve_host(length)) {
-      host_.free -= length;
-      moved_ += length;
-      node.on_host = true;
-    }
-    if (node.on_host) {
-      leave_device(node);
-    } else {
-      remove_subtree(node);
-    }
+    evicted += shed(leaves_.begin()->node);
   }
   evictable_ -= evicted;
   return evicted;
@@ -478,6 +450,7 @@ void RadixCache::remove_subtree(TreeNode& node) {
     remove_subtree(*node.first_child);
   }
   host_.free += node.on_host ? node.key.length() : 0;
+  host_states_.drop(node);
   remove_leaf(node);
 }
 
@@ -505,16 +478,30 @@ void RadixCache::leave_device(TreeNode& node) {
 void RadixCache::back_up(TreeNode* node) {
   std::vector<TreeNode*> path;
   for (; node != &root_; node = node->parent) {
-    if (!node->on_host) {
+    if (!node->on_host || (node->state.is_kept && !node->host_state.is_kept)) {
       path.push_back(node);
     }
   }
-  for (; !path.empty() && reserve_host(path.back()->key.length()); path.pop_back()) {
+  for (; !path.empty(); path.pop_back()) {
     TreeNode& next = *path.back();
-    host_.free -= next.key.length();
-    next.on_host = true;
+    const std::int64_t tokens = next.on_host ? 0 : next.key.length();
+    if (!reserve_host(tokens)) {
+      return;
+    }
+    put_on_host(next);
     lock(&next);
-    writes_.push_back({.node = &next, .tokens = next.key.length()});
+    writes_.push_back({.node = &next, .tokens = tokens});
+  }
+}
+
+/// The host's pool, which has room for it, holds a node as well; and its state, if a slot is free
+/// or can be made so.
+void RadixCache::put_on_host(TreeNode& node) {
+  host_.free -= node.on_host ? 0 : node.key.length();
+  node.on_host = true;
+  if (node.state.is_kept && !node.host_state.is_kept && host_states_.make_room()) {
+    host_states_.take();
+    host_states_.keep(node);
   }
 }
 
@@ -526,9 +513,20 @@ bool RadixCache::reserve_host(std::int64_t tokens) {
   return host_.free >= tokens;
 }
 
+void RadixCache::pin(TreeNode& node, bool is_pinned) {
+  unlist(node);
+  node.is_pinned = is_pinned;
+  is_pinned ? host_states_.lock(node) : host_states_.unlock(node);
+  list(node);
+}
+
 void RadixCache::load(TreeNode* node) {
   std::vector<TreeNode*> path;
-  node->is_pinned = false;
+  pin(*node, false);
+  if (states_.is_on() && !node->state.is_kept) {
+    states_.take();
+    states_.keep(*node);
+  }
   for (; !node->on_device; node = node->parent) {
     path.push_back(node);
   }

@@ -11,90 +11,28 @@
 
 #include "core/check.hpp"
 #include "engine/sglang/options.hpp"
+#include "engine/sglang/state_slots.hpp"
 #include "engine/sglang/tokens.hpp"
 
 namespace ridgeline::engine::sglang {
 
-/// A node of the radix tree: the KV of the tokens between its parent's end and its own, in whole
-/// pages.
-struct TreeNode {
-  std::uint64_t id = 0;  ///< In the order of their making.
-  TreeNode* parent = nullptr;
-  TreeNode* first_child = nullptr;  ///< Children in the order in which they came.
-  TreeNode* last_child = nullptr;
-  TreeNode* previous = nullptr;  ///< Siblings.
-  TreeNode* next = nullptr;
-  std::uint64_t page = 0;  ///< Hash of the first page, by which the parent finds it.
-  Tokens key;
-  std::int64_t lock_ref = 0;  ///< Requests that use it or a node below it.
-  std::int64_t last_access = 0;
-  std::int64_t creation = 0;
-  std::int64_t hits = 0;  ///< Inserts that met it.
-  std::int32_t priority = 0;
-  bool on_device = true;   ///< Its KV is in the GPU's pool ...
-  bool is_pinned = false;  ///< It is about to come from the host.
-  bool on_host = false;    ///< ... and in the host's, of which a part may be on its way there.
-  std::int64_t device_children = 0;  ///< Children with KV in the GPU's pool.
-  bool has_state = false;            ///< The recurrent state at its end is kept.
-  std::int64_t state_access = 0;
-  std::int64_t state_locks = 0;  ///< Requests that go on from that state.
-};
-
 /// A pool of KV in the host's memory, behind the GPU's (HiCache).
 struct HostPool {
+  bool is_on = false;
   std::int64_t free = 0;
+  std::int64_t states = 0;         ///< Slots of recurrent states.
   std::int64_t hits_to_write = 1;  ///< Inserts after which a node is copied there.
   bool on_eviction = false;        ///< Nodes are copied as they leave the GPU's pool, not before.
 };
 
-/// Slots of recurrent states, some of them in the tree's nodes. A state is used where a beginning
-/// ends with it, or (not `apart`) on the way to where one ends.
-class StateSlots {
- public:
-  /// `most`: on the way to one node; below 0: any number.
-  void attach(std::int64_t slots, bool apart, std::int64_t most) {
-    free_ = slots;
-    is_on_ = true;
-    apart_ = apart;
-    most_on_path_ = most;
-  }
-  [[nodiscard]] std::int64_t most_on_path() const { return most_on_path_; }
-  [[nodiscard]] bool is_on() const { return is_on_; }
-  [[nodiscard]] bool apart() const { return apart_; }
-  [[nodiscard]] std::int64_t free() const { return free_; }
-  [[nodiscard]] std::int64_t evictable() const { return std::ssize(unused_); }
-  [[nodiscard]] std::int64_t protected_size() const { return kept_ - std::ssize(unused_); }
-
-  /// A free slot is taken, or given back.
-  void take() {
-    RIDGELINE_CHECK(free_ > 0, "a state has a slot");
-    --free_;
-  }
-  void give() { ++free_; }
-  /// A node keeps the state in a slot that is taken; one that it has already stays.
-  void keep(TreeNode& node);
-  void drop(TreeNode& node);
-  void use(TreeNode& node);
-  /// A request goes on from it, or no longer.
-  void lock(TreeNode& node);
-  void unlock(TreeNode& node);
-  /// The node whose state was used least recently. Requires an evictable state.
-  [[nodiscard]] TreeNode& oldest() const { return *unused_.begin()->second; }
-
- private:
-  using Entry = std::pair<std::int64_t, TreeNode*>;
-  [[nodiscard]] static bool is_unused(const TreeNode& node) {
-    return node.has_state && node.state_locks == 0;
-  }
-
-  std::set<Entry> unused_;  ///< By when a state was used last: no two are at once.
-  bool is_on_ = false;
-  bool apart_ = false;
-  std::int64_t most_on_path_ = -1;
-  std::int64_t free_ = 0;
-  std::int64_t kept_ = 0;  ///< In the tree.
-  std::int64_t clock_ = 0;
+/// What the GPU's pools lack of a beginning that the host has: the last node with KV there, the
+/// tokens behind it, and whether the state is missing.
+struct Missing {
+  TreeNode* from = nullptr;
+  std::int64_t tokens = 0;
+  bool state = false;
 };
+[[nodiscard]] Missing missing_of(TreeNode& node);
 
 /// SGLang's radix tree of cached KV (mem_cache/radix_cache.py), which counts tokens and holds none.
 /// All lengths are whole pages.
@@ -109,7 +47,8 @@ class RadixCache {
     TreeNode* node = nullptr;
     std::int64_t host_length = 0;
     TreeNode* host_node = nullptr;  ///< Where that ends.
-    std::int64_t kv_length = 0;  ///< With states: what has KV, be there a state behind it or not.
+    /// With states: what has KV, be there a state behind it or not.
+    std::int64_t kv_length = 0;
   };
   /// Matches the first `end` tokens. Splits the node in which the match ends, and counts as an
   /// access to all of the path. `salt` keeps trees apart (an adapter's).
@@ -139,7 +78,8 @@ class RadixCache {
   /// From now on there is a host's pool.
   void attach(const HostPool& host) {
     host_ = host;
-    has_host_ = true;
+    host_.is_on = true;
+    host_states_.attach(host.states, true, -1);
   }
   [[nodiscard]] std::int64_t host_free() const { return host_.free; }
   /// Copies to the host that are to be started. Their nodes are locked until they have ended.
@@ -157,13 +97,11 @@ class RadixCache {
   /// The state used least recently goes, and with it a node that has no children. Returns its
   /// tokens. Requires an evictable state.
   std::int64_t evict_state();
-  /// Nodes of the host's pool alone come back into the GPU's, down to one that is matched.
+  /// Nodes of the host's pool alone come back into the GPU's, down to one that is matched; with
+  /// the state there, for which a slot is taken.
   void load(TreeNode* node);
   /// Until then it stays on the host.
-  void pin(TreeNode& node) {
-    unlist(node);
-    node.is_pinned = true;
-  }
+  void pin(TreeNode& node, bool is_pinned = true);
   /// Forgets everything. Requires that nothing is locked.
   void reset();
 
@@ -193,7 +131,8 @@ class RadixCache {
   void list(TreeNode& node);
   void unlist(TreeNode& node);
   void touch(TreeNode& node, std::int64_t now);
-  std::int64_t remove_stateless(TreeNode* node);
+  std::int64_t shed(TreeNode* node);
+  void put_on_host(TreeNode& node);
   void bound_states(TreeNode& last);
   Match match_states(const Tokens& tokens, std::int64_t end, std::uint64_t salt);
   [[nodiscard]] std::uint64_t page_hash(TokenCursor at, std::uint64_t salt) const;
@@ -219,10 +158,10 @@ class RadixCache {
   std::set<Entry> leaves_;  ///< Unlocked leaves, the next to go first.
   std::set<Entry> host_leaves_;
   HostPool host_;
-  bool has_host_ = false;
   std::int64_t moved_ = 0;
   std::vector<Write> writes_;
-  StateSlots states_;
+  StateSlots states_{&TreeNode::state};
+  StateSlots host_states_{&TreeNode::host_state};
   std::int64_t clock_ = 0;
   std::uint64_t num_made_ = 0;
   std::int64_t evictable_ = 0;

@@ -60,6 +60,7 @@ Scheduler::Scheduler(const EngineOptions& options)
       draws_(seed_, 0, "engine.sglang.schedule-policy") {
   if (const HostTier& host = settings_.host; host.tokens > 0) {
     tree_.attach({.free = host.tokens,
+                  .states = host.states,
                   .hits_to_write = host.writes == HostWrites::kThroughSelective ? 2 : 1,
                   .on_eviction = host.writes == HostWrites::kBack});
   }
@@ -549,7 +550,7 @@ engine::SequencePtr Scheduler::abort(core::RequestId id) {
       release(*request);
     }
     if (waits || !has_seat) {
-      queued_prompt_tokens_ -= request->num_prompt_tokens;
+      queued_prompt_tokens_ -= waits ? request->num_prompt_tokens : 0;
       request->is_finished = true;
     } else if (request->outputs > 0 && request != chunked_) {
       cache_finished(*request);
@@ -569,6 +570,9 @@ engine::SequencePtr Scheduler::abort(core::RequestId id) {
 std::vector<engine::SequencePtr> Scheduler::drain() {
   const RequestList all = inside();
   dissolve_members();
+  for (const RequestPtr& request : waiting_) {
+    request->node = nullptr;  // It was looked up, and holds nothing.
+  }
   for (const RequestPtr& request : all) {
     release(*request);
     request->is_finished = true;

@@ -33,8 +33,9 @@ struct Iteration {
   std::vector<core::RequestId> received = {};
   std::vector<core::RequestId> retracted = {};
   std::int64_t evicted_tokens = 0;
-  std::int64_t loaded_back = 0;  ///< Tokens from the host.
-  double new_token_ratio = 0.0;  ///< After its choice; idle housekeeping comes later.
+  std::int64_t loaded_back = 0;    ///< Tokens from the host ...
+  std::int64_t loaded_states = 0;  ///< ... and recurrent states.
+  double new_token_ratio = 0.0;    ///< After its choice; idle housekeeping comes later.
 };
 
 /// SGLang's scheduler, decision for decision (docs/internals/engine.md). Its pool, its tree and its
@@ -49,7 +50,9 @@ class Scheduler final : public StepScheduler {
   void finish_load(LoadId id, bool arrived) override;
   void release_blocks(core::RequestId id) override;
   [[nodiscard]] core::Duration copy_time() const override {
-    return core::Duration::saturating_product(settings_.host.per_token, iteration_.loaded_back);
+    return core::Duration::saturating_sum(
+        core::Duration::saturating_product(settings_.host.per_token, iteration_.loaded_back),
+        core::Duration::saturating_product(settings_.host.per_state, iteration_.loaded_states));
   }
   [[nodiscard]] bool waits_for_others() const override {
     return !transferring_.empty() || !held_.empty();

@@ -30,7 +30,8 @@ constexpr auto kEvictions =
 constexpr auto kRetractions = std::to_array<std::string_view>({"length", "priority"});
 constexpr auto kAlgorithms =
     std::to_array<std::string_view>({"EAGLE", "EAGLE3", "NEXTN", "STANDALONE", "NGRAM"});
-constexpr auto kStrategies = std::to_array<std::string_view>({"auto", "no_buffer", "extra_buffer"});
+constexpr auto kStrategies =
+    std::to_array<std::string_view>({"auto", "no_buffer", "extra_buffer", "extra_buffer_lazy"});
 constexpr auto kWrites =
     std::to_array<std::string_view>({"write_through", "write_through_selective", "write_back"});
 constexpr auto kBackups =
@@ -106,6 +107,7 @@ constexpr auto kSwitches = std::to_array<Switch>({
     {.rule = &Rules::refreshes_waiting, .since = "0.5.22"},
     {.rule = &Rules::graphs_follow_limit, .since = "0.5.22"},
     {.rule = &Rules::filters_each_iteration, .since = "0.5.23"},
+    {.rule = &Rules::has_retraction_pool, .since = "0.5.23"},
 });
 
 // clang-format off

@@ -26,6 +26,8 @@
 namespace ridgeline::engine::tensorrt_llm {
 namespace {
 
+constexpr std::string_view kBlockReuse = "enable_block_reuse";
+
 core::Error refusal(std::string_view setting, std::string message, std::string hint = {}) {
   return {.field = fmt::format("engine.{}", setting),
           .message = std::move(message),
@@ -35,6 +37,17 @@ core::Error refusal(std::string_view setting, std::string message, std::string h
 bool cuts_prompts(const PlanInputs& in) {
   const document::Node* const stated = in.settings.stated(kChunkedPrefill);
   return stated != nullptr && stated->as_bool();
+}
+
+bool recurs(const PlanInputs& in) {
+  return std::ranges::any_of(in.network.layers, [](const model::LayerGroup& group) {
+    return group.recurrent.has_value();
+  });
+}
+
+/// Networks with recurrent states keep no blocks for others, unless asked to (get_model_defaults).
+bool reuses_blocks(const PlanInputs& in) {
+  return in.settings.truth(kBlockReuse) && !recurs(in);
 }
 
 /// What is not modelled is refused by its name.
@@ -60,16 +73,9 @@ core::Errors not_modelled(const PlanInputs& in) {
          "prefill_context_parallel_size",
          "context parallelism");
   // Windows keep whole contexts: max_attention_window is unset, and every layer has its tokens.
-  const bool recurs = std::ranges::any_of(in.network.layers, [](const model::LayerGroup& group) {
-    return group.recurrent.has_value();
-  });
-  if (recurs) {
-    errors.push_back(
-        {.field = "model",
-         .message = fmt::format(
-             "{} has recurrent states, whose blocks are not modelled for tensorrt-llm yet",
-             in.network.name)});
-  }
+  refuse(recurs(in) && in.settings.stated(kBlockReuse) != nullptr && in.settings.truth(kBlockReuse),
+         kBlockReuse,
+         "reuse of recurrent states");
   return errors;
 }
 
@@ -110,7 +116,7 @@ core::Errors illegal(const PlanInputs& in) {
     errors.push_back(refusal("tokens_per_block",
                              fmt::format("{} is no power of two, as the server asks for", block)));
   }
-  const bool reuses = given.truth("enable_block_reuse");
+  const bool reuses = reuses_blocks(in);
   const bool has_ranks = given.truth("enable_attention_dp");
   const bool balances = has_ranks && given.truth("attention_dp_enable_balance");
   const Need needs[] = {
@@ -170,7 +176,7 @@ EngineOptions options_of(const PlanInputs& in) {
   options.max_model_len = in.max_model_len;
   options.block_size = core::Tokens(given.integer("tokens_per_block"));
   options.enable_chunked_prefill = cuts_prompts(in);
-  options.enable_prefix_caching = given.truth("enable_block_reuse");
+  options.enable_prefix_caching = reuses_blocks(in);
   options.pipeline_depth = stages > 1 ? stages : 0;
   options.async_scheduling = stages == 1 && !given.truth("disable_overlap_scheduler");
   auto own = std::make_shared<OwnOptions>();
@@ -215,8 +221,13 @@ MemoryPlan divide(const PlanInputs& in, const EngineOptions& options) {
                                    .num_speculative_tokens = in.num_speculative_tokens});
   const double fraction = in.settings.number("free_gpu_memory_fraction");
   memory.utilization = fraction;
+  // A recurrent state for each sequence of a batch, and one more for each of its drafts
+  // (MambaHybridCacheManager): taken before the KV cache.
+  memory.sequence_state =
+      model::state_bytes_per_rank(in.network, in.sharding) *
+      static_cast<double>(recurs(in) ? options.max_num_seqs * (1 + in.num_speculative_tokens) : 0);
   memory.kv_cache = (memory.usable - memory.weights - memory.activations - memory.non_torch -
-                     memory.position_tables) *
+                     memory.position_tables - memory.sequence_state) *
                     fraction;
   memory.block_size = options.block_size;
   double per_token = model::kv_bytes_per_token_per_rank(in.network, in.sharding).value();
@@ -232,34 +243,47 @@ MemoryPlan divide(const PlanInputs& in, const EngineOptions& options) {
 std::vector<MemoryLine> lines_of(const MemoryPlan& memory, std::int64_t tokens) {
   const double bytes_per_token =
       memory.block.value() / static_cast<double>(memory.block_size.value());
-  return {{.key = "usable", .label = "usable", .bytes = memory.usable},
-          {.key = "weights", .label = "- weights", .bytes = memory.weights},
-          {.key = "activations",
-           .label = "- activations",
-           .bytes = memory.activations + memory.position_tables,
-           .note = "of the profiling run: max_num_tokens"},
-          {.key = "libraries", .label = "- CUDA libraries", .bytes = memory.non_torch},
-          {.key = "kv_cache",
-           .label = "= room for the KV cache",
-           .bytes = memory.kv_cache,
-           .note = fmt::format("free_gpu_memory_fraction {} of the rest", memory.utilization)},
-          {.key = "kv_pool",
-           .label = "KV cache",
-           .bytes = core::Bytes(bytes_per_token * static_cast<double>(tokens)),
-           .note = fmt::format("max_tokens {}", tokens)}};
+  std::vector<MemoryLine> lines = {
+      {.key = "usable", .label = "usable", .bytes = memory.usable},
+      {.key = "weights", .label = "- weights", .bytes = memory.weights},
+      {.key = "activations",
+       .label = "- activations",
+       .bytes = memory.activations + memory.position_tables,
+       .note = "of the profiling run: max_num_tokens"},
+      {.key = "libraries", .label = "- CUDA libraries", .bytes = memory.non_torch},
+      {.key = "kv_cache",
+       .label = "= room for the KV cache",
+       .bytes = memory.kv_cache,
+       .note = fmt::format("free_gpu_memory_fraction {} of the rest", memory.utilization)},
+      {.key = "kv_pool",
+       .label = "KV cache",
+       .bytes = core::Bytes(bytes_per_token * static_cast<double>(tokens)),
+       .note = fmt::format("max_tokens {}", tokens)}};
+  if (memory.sequence_state > core::Bytes(0)) {
+    const auto room = std::ranges::find(lines, "kv_cache", &MemoryLine::key);
+    lines.insert(room,
+                 {.key = "states",
+                  .label = "- recurrent states",
+                  .bytes = memory.sequence_state,
+                  .note = "of max_batch_size sequences"});
+  }
+  return lines;
 }
 
 core::Error does_not_fit(const PlanInputs& in, const MemoryPlan& memory) {
   core::Error error{.field = "model",
                     .message = fmt::format(
-                        "{} does not fit: {:.2f} GiB on each {}, {:.2f} of them weights, leave "
-                        "{:.2f} GiB for the KV cache",
+                        "{} does not fit: {:.2f} GiB on each {}, {:.2f} of them weights, {:.2f} "
+                        "states of max_batch_size sequences, leave {:.2f} GiB for the KV cache",
                         in.network.name,
                         core::as_gibibytes(memory.usable),
                         in.gpu.name,
                         core::as_gibibytes(memory.weights),
+                        core::as_gibibytes(memory.sequence_state),
                         core::as_gibibytes(memory.kv_cache)),
-                    .hint = "a larger --tensor-parallel-size, or a smaller --max-num-tokens"};
+                    .hint =
+                        "a larger --tensor-parallel-size, or a smaller --max-num-tokens or "
+                        "--max-batch-size"};
   error.code = core::ErrorCode::kInfeasible;
   return error;
 }
@@ -276,6 +300,13 @@ core::Result<EnginePlan> plan(const PlanInputs& in) {
   }
   EnginePlan plan;
   plan.options = options_of(in);
+  if (recurs(in) && in.settings.truth(kBlockReuse)) {
+    plan.warnings.push_back(
+        {.code = "W-block-reuse",
+         .message = "enable_block_reuse is off: TensorRT-LLM's default for networks with recurrent "
+                    "states (from memory)",
+         .hint = {}});
+  }
   plan.memory = divide(in, plan.options);
   const std::int64_t size = plan.options.block_size.value();
   const std::int64_t holds = plan.memory.num_gpu_blocks.value();

@@ -22,6 +22,7 @@
 #include "latency/kernel/cost.hpp"
 #include "latency/kernel/decode_attention.hpp"
 #include "latency/kernel/engine_kernels.hpp"
+#include "latency/kernel/host_weights_model.hpp"
 #include "latency/kernel/line_cost.hpp"
 #include "latency/kernel/notes.hpp"
 #include "latency/kernel/part_memo.hpp"
@@ -100,7 +101,8 @@ KernelModel::KernelModel(const ModelInputs& inputs,
                       calibration_,
                       gpu_,
                       choice_of(inputs.execution),
-                      tokens_in_a_row(inputs.execution))),
+                      tokens_in_a_row(inputs.execution),
+                      inputs.execution.host_weights)),
       step_gap_(all_calls(calibration_.step.step_gap, 1)),
       piecewise_gap_(all_calls(calibration_.step.piecewise_layer_gap, inputs.network.num_layers())),
       uncaptured_gap_(all_calls(calibration_.step.uncaptured_expert_gap, plan_.gap_layers)),
@@ -525,6 +527,7 @@ core::Result<std::unique_ptr<StepTimeModel>> make_speculative(const ModelInputs&
     }
     Execution alone = inputs.execution;
     alone.sharding = speculation.draft_sharding;
+    alone.host_weights.reset();
     draft = std::make_unique<KernelModel>(ModelInputs{.network = *speculation.draft,
                                                       .gpu = inputs.gpu,
                                                       .execution = alone,
@@ -557,10 +560,13 @@ core::Result<std::unique_ptr<StepTimeModel>> make_kernel_model(const ModelInputs
   if (auto links = check_links(inputs); !links) {
     return core::fail(std::move(links).error());
   }
-  if (!inputs.execution.speculation) {
-    return make_pass(inputs, *chosen);
+  auto step = inputs.execution.speculation
+                  ? make_speculative(inputs, *chosen, *inputs.execution.speculation)
+                  : core::Result<std::unique_ptr<StepTimeModel>>(make_pass(inputs, *chosen));
+  if (const auto& host = inputs.execution.host_weights; step && host && host->copied) {
+    return std::make_unique<HostWeightsModel>(std::move(*step), *host);
   }
-  return make_speculative(inputs, *chosen, *inputs.execution.speculation);
+  return step;
 }
 
 core::Result<std::unique_ptr<StepTimeModel>> make_kernel_model(const ModelInputs& inputs) {

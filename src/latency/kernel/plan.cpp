@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -55,13 +57,15 @@ class Planner {
           const Calibration& calibration,
           const hardware::GpuSpec& gpu,
           const KernelChoice& choice,
-          std::int64_t tokens_in_a_row)
+          std::int64_t tokens_in_a_row,
+          const std::optional<HostWeights>& host)
       : network_(network),
         sharding_(sharding),
         calibration_(calibration),
         gpu_(gpu),
         choice_(choice),
-        tokens_in_a_row_(tokens_in_a_row) {}
+        tokens_in_a_row_(tokens_in_a_row),
+        host_(host) {}
 
   Plan plan(const std::vector<model::Operator>& operators) && {
     quantises_ = std::any_of(
@@ -134,9 +138,25 @@ class Planner {
            fused_limit(shape.ranks, gpu_) > core::Bytes();
   }
 
+  /// With a share of the weights that a call reads lying in the host's memory: of experts those
+  /// that it needs.
+  [[nodiscard]] std::function<Cost(std::int64_t)> read_over_link(
+      std::function<Cost(std::int64_t)> cost, core::Bytes weights) const {
+    return [cost = std::move(cost), weights, share = host_->share, rate = host_->bandwidth](
+               std::int64_t rows) {
+      Cost result = cost(rows);
+      result.time += std::min(result.bytes, weights) * share / rate;
+      return result;
+    };
+  }
+
   RowOperator& push(const model::Operator& op,
                     std::string source,
                     std::function<Cost(std::int64_t)> cost) {
+    if (const double weights = model::weight_bytes(op).value() / real(op.calls);
+        host_ && !host_->copied && weights > 0.0 && op.name != "lm_head") {
+      cost = read_over_link(std::move(cost), core::Bytes(weights));
+    }
     plan_.rows.push_back({.name = op.name,
                           .calls = op.calls,
                           .rows = model::Rows::kTokens,
@@ -348,16 +368,96 @@ class Planner {
                             Decode decode,
                             Prefill prefill) {
     const auto& prefills = calibration_.prefill_attention;
-    AttentionOperator& added = push_mixer(op, line);
+    const std::int64_t ranks = sharding_.decode_context_parallel_size;
+    AttentionOperator& added = push_mixer(op, ranks > 1 ? dealt_out(line, shape) : line);
     added.window = window;
     added.decode_source = decodes.source;
     added.prefill_source = prefills.source;
-    added.decode_cost = [shape, decode, &decodes, &gpu = gpu_](const DecodeCall& call) {
-      return decode(call, shape, decodes.values, gpu);
-    };
+    added.decode_cost =
+        [shape = of_group(shape), decode, &decodes, &gpu = gpu_](const DecodeCall& call) {
+          return decode(call, shape, decodes.values, gpu);
+        };
     added.prefill_cost = [shape, prefill, &prefills, &common = calibration_.attention, &gpu = gpu_](
                              const PrefillCall& call) {
       return prefill(call, shape, prefills.values, common, gpu);
+    };
+    if (ranks > 1) {
+      deal_out(op, shape, added);
+    }
+  }
+
+  /// The attention of a rank that has a share of each context and all query heads of its group.
+  template <class Shape>
+  [[nodiscard]] Shape of_group(Shape shape) const {
+    shape.heads *= sharding_.decode_context_parallel_size;
+    return shape;
+  }
+
+  /// What a rank gets of the others in its group: of a decode's token queries and outputs of its
+  /// own heads, of a prompt's past the cache.
+  template <class Shape>
+  [[nodiscard]] core::Bytes exchanged(const Shape& shape) const {
+    double width = 0.0;
+    if constexpr (std::is_same_v<Shape, model::LatentAttention>) {
+      width = real(2 * shape.rank + shape.rope);
+    } else if constexpr (std::is_same_v<Shape, model::Attention>) {
+      width = real(shape.head_dim + shape.values());
+    }
+    const std::int64_t others = sharding_.decode_context_parallel_size - 1;
+    return core::Bytes(real(shape.heads * others) * width * kBytesPer16Bit);
+  }
+  [[nodiscard]] core::Seconds received(core::Bytes bytes) const {
+    constexpr double kOwnLink = 1.0;
+    const std::int64_t ranks = sharding_.decode_context_parallel_size;
+    return nccl(bytes,
+                core::Bytes(),
+                kOwnLink,
+                calibration_.all_reduce.values,
+                hardware::over_link(gpu_, ranks).gpu);
+  }
+
+  /// The line of a decode over a share of each context: queries are gathered before it, outputs
+  /// joined behind it.
+  template <class Shape>
+  [[nodiscard]] DecodeLine dealt_out(DecodeLine line, const Shape& shape) const {
+    const double share = 1.0 / real(sharding_.decode_context_parallel_size);
+    const core::Seconds start = received({});
+    line.floor += start * 2.0;
+    line.fixed += start * 2.0;
+    line.per_token += received(exchanged(shape)) - start;
+    line.per_context_token = line.per_context_token * share;
+    if (line.blocks) {
+      line.blocks->shared = line.blocks->shared * share;
+      line.blocks->alone = line.blocks->alone * share;
+      line.blocks->tile = line.blocks->tile * share;
+    }
+    return line;
+  }
+
+  /// As the line, for single calls; and prompts gather what the others have of their past.
+  template <class Shape>
+  void deal_out(const model::Operator& op, const Shape& shape, AttentionOperator& added) const {
+    const std::int64_t ranks = sharding_.decode_context_parallel_size;
+    const core::Seconds start = received({});
+    added.decode_cost = [decode = std::move(added.decode_cost),
+                         ranks,
+                         start,
+                         per_token = received(exchanged(shape)) - start](DecodeCall call) {
+      call.context /= ranks;
+      call.pairs /= real(ranks);
+      Cost cost = decode(call);
+      cost.time += start * 2.0 + per_token * real(call.tokens);
+      return cost;
+    };
+    const core::Bytes past(model::kv_bytes_per_token(op).value() / real(op.calls) *
+                           real(ranks - 1) / real(ranks));
+    added.prefill_cost = [prefill = std::move(added.prefill_cost),
+                          past_token = received(past) - start,
+                          start](const PrefillCall& call) {
+      Cost cost = prefill(call);
+      const std::int64_t tokens = call.kv_tokens - call.new_tokens;
+      cost.time += tokens > 0 ? start + past_token * real(tokens) : core::Seconds();
+      return cost;
     };
   }
 
@@ -368,7 +468,7 @@ class Planner {
         op,
         shape,
         decodes,
-        decode_line(shape, decodes.values, gpu_, mixed),
+        decode_line(of_group(shape), decodes.values, gpu_, mixed),
         narrower(shape.window, shape.selected),
         [mixed](const DecodeCall& call,
                 const model::Attention& what,
@@ -380,13 +480,14 @@ class Planner {
   }
 
   void add(const model::Operator& op, const model::LatentAttention& shape) {
-    add_cached_attention(op,
-                         shape,
-                         calibration_.decode_attention,
-                         latent_decode_line(shape, calibration_.decode_attention.values, gpu_),
-                         shape.selected,
-                         latent_decode,
-                         latent_prefill);
+    add_cached_attention(
+        op,
+        shape,
+        calibration_.decode_attention,
+        latent_decode_line(of_group(shape), calibration_.decode_attention.values, gpu_),
+        shape.selected,
+        latent_decode,
+        latent_prefill);
   }
 
   void add(const model::Operator& op, const model::CompressedAttention& shape) {
@@ -519,6 +620,7 @@ class Planner {
   const hardware::GpuSpec& gpu_;
   const KernelChoice& choice_;
   std::int64_t tokens_in_a_row_;
+  const std::optional<HostWeights>& host_;
   std::optional<model::AllReduce> exchange_with_norm_;
   bool quantises_ = false;
   Plan plan_;
@@ -583,8 +685,9 @@ Plan make_plan(const model::ModelSpec& network,
                const Calibration& calibration,
                const hardware::GpuSpec& gpu,
                const KernelChoice& choice,
-               std::int64_t tokens_in_a_row) {
-  return Planner(network, sharding, calibration, gpu, choice, tokens_in_a_row)
+               std::int64_t tokens_in_a_row,
+               const std::optional<HostWeights>& host) {
+  return Planner(network, sharding, calibration, gpu, choice, tokens_in_a_row, host)
       .plan(model::forward_pass(network, sharding));
 }
 

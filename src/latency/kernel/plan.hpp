@@ -98,7 +98,8 @@ struct Plan {
                              const Calibration& calibration,
                              const hardware::GpuSpec& gpu,
                              const KernelChoice& choice = {},
-                             std::int64_t tokens_in_a_row = 1);
+                             std::int64_t tokens_in_a_row = 1,
+                             const std::optional<HostWeights>& host = {});
 
 /// All calls, in simulated time; Duration::max() where that has no room for them.
 [[nodiscard]] core::Duration all_calls(core::Seconds one_call, std::int64_t calls);

@@ -64,6 +64,20 @@ void SpeculativeModel::each_pass(const domain::StepBatch& batch,
     return;
   }
   std::vector<domain::PrefillChunk> chunks(batch.prefills.begin(), batch.prefills.end());
+  if (chain_.is_block) {
+    for (std::int64_t i = 0; i < batch.num_decodes; ++i) {
+      chunks.push_back({.past = core::Tokens(batch.decode_context.value() / batch.num_decodes),
+                        .new_tokens = core::Tokens(1)});
+    }
+    for (domain::PrefillChunk& chunk : chunks) {
+      chunk.new_tokens += core::Tokens(chunk.samples ? drafts : 0);
+      chunk.drafts = chunk.samples ? drafts : 0;
+    }
+    domain::StepBatch block;
+    block.prefills = chunks;
+    visit(block);
+    return;
+  }
   domain::StepBatch next;
   if (!chain_.of_verified) {
     next.num_decodes = batch.num_decodes;

@@ -32,6 +32,8 @@
 #include "engine/instance.hpp"
 #include "engine/options.hpp"
 #include "engine/profiles.hpp"
+#include "engine/sglang/options.hpp"
+#include "engine/sglang/settings.hpp"
 #include "random_cluster.hpp"
 #include "routing/parameters.hpp"
 #include "routing/router.hpp"
@@ -230,6 +232,39 @@ RandomHandOvers random_hand_overs_of_tensorrt(std::int64_t ranks) {
   return all;
 }
 
+/// Hand-overs of SGLang's servers, of which a decode server takes requests back where it lacks
+/// room.
+RandomHandOvers random_hand_overs_of_sglang(std::int64_t ranks) {
+  RandomHandOvers all = random_hand_overs(ranks);
+  all.tiers.reset();
+  all.options.kv_connector = false;
+  all.options.scheduler = "sglang";
+  constexpr std::int64_t kTokensOfBlock = 16;
+  namespace sglang = engine::sglang;
+  auto own = std::make_shared<sglang::Options>();
+  own->rules = sglang::rules_of(*rc::gen::element<std::string>("0.5.15", "0.5.20", "0.5.23"));
+  own->page_size = *rc::gen::element<std::int64_t>(1, kTokensOfBlock);
+  own->max_total_num_tokens = all.options.num_gpu_blocks.value() * kTokensOfBlock;
+  own->context_length = all.options.max_model_len.value();
+  own->max_running_requests = all.options.max_num_seqs;
+  own->chunked_prefill_size = *rc::gen::element<std::int64_t>(0, 64, 128);
+  own->disable_radix_cache = !all.options.enable_prefix_caching;
+  own->overlap = all.options.async_scheduling;
+  own->num_reserved_decode_tokens = *rc::gen::element<std::int64_t>(0, 8, 64, 512);
+  own->retraction_backup = *rc::gen::element(sglang::RetractionBackup::kHostPool,
+                                             sglang::RetractionBackup::kCpuTensor,
+                                             sglang::RetractionBackup::kNone);
+  all.options.block_size = core::Tokens(own->page_size);
+  all.setup.transfer.block_size = all.options.block_size;
+  all.options.own = std::move(own);
+  all.setup.decider = disaggregation::make_always;
+  all.setup.order = disaggregation::LegOrder::kDecodeFirst;
+  all.setup.first_token = disaggregation::FirstToken::kDecode;
+  all.setup.transfer.failure = LoadFailure::kFail;
+  all.setup.transfer.mode = disaggregation::TransferMode::kPush;
+  return all;
+}
+
 struct HandedOver {
   Ended ended;
   TransferTotals transfers;
@@ -362,8 +397,15 @@ RC_GTEST_PROP(HandOvers, OfTensorRtSettledLazilyGiveWhatTheReferenceGives, ()) {
   RC_CLASSIFY(reference.transfers.count > 0, "sent");
 }
 
+RC_GTEST_PROP(HandOvers, OfSglangSettledLazilyGiveWhatTheReferenceGives, ()) {
+  const auto ranks = *rc::gen::element<std::int64_t>(1, 1, 2);
+  const HandedOver reference = check_twins(random_hand_overs_of_sglang(ranks));
+  RC_CLASSIFY(reference.transfers.count > 0, "sent");
+}
+
 RC_GTEST_PROP(HandOvers, WithFaultsSettledLazilyGiveWhatTheReferenceGives, ()) {
-  RandomHandOvers all = random_hand_overs();
+  RandomHandOvers all =
+      *rc::gen::element(false, false, true) ? random_hand_overs_of_sglang(1) : random_hand_overs();
   add_faults(all);
   const HandedOver reference = check_twins(all);
   const TransferTotals& totals = reference.transfers;

@@ -46,22 +46,26 @@ sglang::Speculation random_speculation() {
   return speculation;
 }
 
-/// A pool in the host's memory, or slots for recurrent states: as many as all that run may ask for.
+/// A pool in the host's memory, and slots for recurrent states: as many as all that run may ask
+/// for.
 void add_tiers(sglang::Options& options) {
   using rc::gen::element;
-  const int tier = *element(0, 0, 1, 2, 3);
-  if (tier == 1) {
+  if (*element(false, false, true)) {
     options.host = {.tokens = options.page_size * *rc::gen::inRange<std::int64_t>(1, 400),
                     .writes = *element(sglang::HostWrites::kThrough,
                                        sglang::HostWrites::kThroughSelective,
                                        sglang::HostWrites::kBack),
+                    .states = *element<std::int64_t>(0, 2, 30),
                     .per_token = core::Duration::microseconds(*element<std::int64_t>(0, 1, 40)),
+                    .per_state = core::Duration::microseconds(*element<std::int64_t>(0, 500)),
                     .write_iterations = *element<std::int64_t>(1, 3),
                     .load_iterations = *element<std::int64_t>(1, 3)};
-  } else if (tier == 2 && !options.overlap && options.page_size == 1) {
+  }
+  const int states = *element(0, 0, 1, 2);
+  if (states == 1 && !options.overlap && options.page_size == 1) {
     options.state_slots =
         3 * (options.max_running_requests + 1) + *rc::gen::inRange<std::int64_t>(0, 20);
-  } else if (tier == 3) {
+  } else if (states == 2) {
     options.state_buffers = options.overlap ? 2 : 1;
     options.state_grid = std::lcm(*element<std::int64_t>(4, 16), options.page_size);
     options.most_states_per_path = *element<std::int64_t>(-1, -1, 2);
@@ -181,7 +185,9 @@ class SglangMachine {
     RC_ASSERT(scheduler_.protected_size() == 0 || settings_.host.tokens > 0);
     RC_ASSERT(scheduler_.private_tokens() == 0);
     if (settings_.state_slots > 0) {
-      RC_ASSERT(scheduler_.free_states() + scheduler_.evictable_states() == settings_.state_slots);
+      const std::int64_t unused = scheduler_.free_states() + scheduler_.evictable_states();
+      RC_ASSERT(unused + scheduler_.protected_states() == settings_.state_slots);
+      RC_ASSERT(unused == settings_.state_slots || settings_.host.tokens > 0);
     }
     RC_ASSERT(scheduler_.waiting().empty());
   }

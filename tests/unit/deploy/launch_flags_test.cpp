@@ -121,9 +121,9 @@ TEST(LaunchFlags, WhatIsNotModelledIsNamed) {
   EXPECT_THAT(launch.not_modelled[0].why, HasSubstr("kernels are priced"));
   EXPECT_EQ(launch.not_modelled[0].where.line, 3);
   ASSERT_EQ(launch.ignored.size(), 1U);
-  static_cast<void>(read({"a", "--cpu-offload-gb", "0"}, errors));
+  static_cast<void>(read({"a", "--mamba-block-size", "auto"}, errors));
   EXPECT_TRUE(errors.empty());
-  static_cast<void>(read({"a", "--cpu-offload-gb", "40", "--omni"}, errors));
+  static_cast<void>(read({"a", "--mamba-block-size", "40", "--omni"}, errors));
   EXPECT_EQ(errors.size(), 2U);
 }
 

@@ -173,6 +173,26 @@ TEST(Capacity, ADraftingNetworkSharesMemoryAndBlocks) {
   EXPECT_EQ(both.block - alone.block, core::Bytes(16.0 * 2 * 2 * 64 * 2 * 16));
 }
 
+TEST(Capacity, RanksThatDealOutTheContextHoldABlockOfIt) {
+  const MemoryPlan whole = plan("deepseek-v3", {.sharding = {.tensor_parallel_size = 8}}, "h200");
+  const MemoryPlan shared =
+      plan("deepseek-v3",
+           {.sharding = {.tensor_parallel_size = 8, .decode_context_parallel_size = 4}},
+           "h200");
+  EXPECT_EQ(shared.block, whole.block);
+  EXPECT_EQ(shared.num_gpu_blocks, whole.num_gpu_blocks);
+  EXPECT_EQ(shared.block_size, whole.block_size * 4);
+}
+
+TEST(Capacity, WeightsOnTheHostLeaveRoom) {
+  const MemoryPlan whole = plan("llama-3.1-8b", {});
+  const MemoryPlan lighter = plan("llama-3.1-8b", {.host_weights = core::gibibytes(4.0)});
+  EXPECT_NEAR(gib(lighter.kv_cache) - gib(whole.kv_cache), 4.0, 1e-9);
+  // Two MiB a block, whatever gpu_memory_utilization is.
+  EXPECT_EQ(plan("llama-3.1-8b", {.kv_cache = core::gibibytes(1.0)}).num_gpu_blocks,
+            core::Blocks(512));
+}
+
 TEST(Capacity, StagesHoldTheirOwnLayers) {
   // 80 layers in 2 stages: half the cache, and about half the weights, of each GPU.
   const auto whole = plan("llama-3.1-70b", {.sharding = {.tensor_parallel_size = 4}});

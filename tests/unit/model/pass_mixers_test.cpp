@@ -113,6 +113,13 @@ TEST(PassMixers, CombinationsAreRefusedByName) {
       "engine.prefill_context_parallel_size: 2 with data_parallel_size above 1 is not modelled "
       "yet");
   EXPECT_EQ(refusal(moe, {.data_parallel_size = 2, .expert_parallel = true}), "accepted");
+  EXPECT_EQ(
+      refusal(dense, {.tensor_parallel_size = 2, .decode_context_parallel_size = 2}),
+      "engine.decode_context_parallel_size: 2 is more than the ranks that hold one KV head: 1 of "
+      "tensor_parallel_size 2");
+  EXPECT_EQ(refusal(dense, {.decode_context_parallel_size = 2}),
+            "engine.decode_context_parallel_size: 2 does not divide tensor_parallel_size 1, whose "
+            "ranks hold the cache");
 }
 
 }  // namespace

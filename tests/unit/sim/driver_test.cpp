@@ -1,5 +1,6 @@
 #include "sim/driver.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -38,7 +39,14 @@ class TenMilliseconds final : public engine::Server {
     submitted.push_back(request.arrival);
     inside_.push_back(request);
   }
-  void abort(core::RequestId id, core::SimTime at) override { aborted.emplace_back(id, at); }
+  void abort(core::RequestId id, core::SimTime at) override {
+    aborted.emplace_back(id, at);
+    const auto found = std::ranges::find(inside_, id, &domain::Request::id);
+    if (found != inside_.end()) {
+      std::iter_swap(found, inside_.begin());
+      report(domain::Outcome::kAborted);
+    }
+  }
   Pause advance(core::SimTime limit, bool pause_at_completion, std::int64_t /*most*/) override {
     limits.push_back(limit);
     while (!inside_.empty() && end_of(inside_.front()) < limit) {
@@ -189,6 +197,8 @@ TEST(Driver, CancelsRequestsWhenTheirClientsGiveUp) {
   TenMilliseconds closed;
   drive(closed, Clients(3, true, core::Duration::milliseconds(4)));
   EXPECT_EQ(closed.aborted.size(), 3);
+  // A client that gives up sends its next request then.
+  EXPECT_EQ(closed.submitted, (std::vector{millisecond(0), millisecond(4), millisecond(8)}));
 }
 
 TEST(Driver, AnInterruptEndsBeforeAnythingIsSent) {

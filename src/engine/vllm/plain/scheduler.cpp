@@ -34,12 +34,6 @@ std::int64_t lookahead_slots(const EngineOptions& options) {
   return options.draft_method == DraftMethod::kNgram ? 0 : options.num_speculative_tokens;
 }
 
-/// Input positions that drafting takes per scheduled request: a draft model reads one token more.
-std::int64_t input_slots(const EngineOptions& options) {
-  return options.num_speculative_tokens > 0 && options.draft_method == DraftMethod::kDraftModel ? 1
-                                                                                                : 0;
-}
-
 }  // namespace
 
 Sequence::Sequence(const domain::Request& request, core::Tokens max_model_len)
@@ -70,14 +64,14 @@ Scheduler::Scheduler(const EngineOptions& options)
       defers_frees_(options.profile.defers_frees && options.kv_consumer &&
                     steps_in_flight(options) > 1),
       turns_of_decodes_(decodes_in_turns(options) ? options.pipeline_depth : 0),
-      draft_slots_(options.profile.drafts_take_input_slots ? input_slots(options) : 0),
+      draft_slots_(options.profile.drafts_take_input_slots ? draft_slots(options) : 0),
       token_budget_(token_budget(options).value()),
       manager_(options),
       encoder_(options),
       phases_(options.block_size.value()) {
   if (options.profile.drafts_lower_budget && options.max_num_scheduled_tokens == core::Tokens(0)) {
     token_budget_ =
-        std::max<std::int64_t>(token_budget_ - input_slots(options) * options.max_num_seqs, 1);
+        std::max<std::int64_t>(token_budget_ - draft_slots(options) * options.max_num_seqs, 1);
   }
   if (keeps_states_) {
     begin_lookups();  // The blocks without a state would be in the way of those that none seeks.

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/sglang/options.hpp"
+#include "engine/sglang/state_slots.hpp"
 #include "engine/sglang/tokens.hpp"
 
 namespace ridgeline::engine::sglang {
@@ -171,6 +172,39 @@ TEST(RadixCache, ABeginningIsFoundUpToAState) {
     EXPECT_EQ(tree.states().free(), 1);
     EXPECT_EQ(tree.states().evictable() + tree.states().protected_size(), 2);
   }
+}
+
+TEST(RadixCache, AStateGoesToTheHostWithItsNodeAndComesBack) {
+  RadixCache tree(1, EvictionPolicy::kLru);
+  tree.states().attach(2, true, -1);
+  tree.attach({.free = 40, .states = 2});
+  const Tokens tokens = tokens_of({{1, 0, 30}});
+  for (const std::int64_t end : {10, 30}) {
+    tree.states().take();
+    static_cast<void>(tree.insert(tokens, end, {.has_state = true}));
+    for (const RadixCache::Write& write : tree.take_writes()) {
+      tree.unlock(write.node);
+    }
+  }
+  // The deeper node leaves the GPU's pool with its state.
+  EXPECT_EQ(tree.evict(1), 20);
+  EXPECT_EQ(tree.states().free(), 1);
+  const RadixCache::Match match = tree.match(tokens, 30, 0);
+  EXPECT_EQ(match.length, 10);
+  ASSERT_EQ(match.host_length, 20);
+  const Missing missing = missing_of(*match.host_node);
+  EXPECT_EQ(missing.from, match.node);
+  EXPECT_EQ(missing.tokens, 20);
+  EXPECT_TRUE(missing.state);
+  tree.pin(*match.host_node);
+  tree.load(match.host_node);
+  EXPECT_EQ(tree.match(tokens, 30, 0).length, 30);
+  // A state alone that has gone is on the host as well, while the KV stays.
+  EXPECT_EQ(tree.evict_state(), 0);
+  const RadixCache::Match beginning = tree.match(tokens, 15, 0);
+  EXPECT_EQ(beginning.length, 0);
+  ASSERT_EQ(beginning.host_length, 10);
+  EXPECT_EQ(missing_of(*beginning.host_node).tokens, 0);
 }
 
 TEST(RadixCache, APathKeepsSoManyStatesTheLastOnes) {

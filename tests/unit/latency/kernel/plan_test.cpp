@@ -68,6 +68,30 @@ TEST_F(PlanOnH100, NormsBetweenAMixersGemmsAreKernels) {
   EXPECT_THAT(names(made), testing::Not(testing::Contains("layer_norm")));
 }
 
+/// Eight ranks that hold one latent: each reads an eighth of the context for the heads of all.
+TEST_F(PlanOnH100, RanksThatDealOutTheContextReadAShareOfIt) {
+  const auto network = model::find_model("deepseek-v3");
+  ASSERT_TRUE(network.has_value());
+  const auto attention = [&](std::int64_t ranks) {
+    return make_plan(*network,
+                     {.tensor_parallel_size = 8, .decode_context_parallel_size = ranks},
+                     calibration_,
+                     gpu_)
+        .attention.front();
+  };
+  const AttentionOperator whole = attention(1);
+  const AttentionOperator shared = attention(8);
+  // Sixteen heads wait for the memory, 128 for the products: a share of eight has the same
+  // products.
+  EXPECT_LT(shared.slope(1), whole.slope(1));
+  EXPECT_GT(shared.slope(1) * 8, whole.slope(1));
+  EXPECT_GT(shared.base(1, 1), whole.base(1, 1));
+  const DecodeCall call{.sequences = 4, .tokens = 4, .context = 80'000, .pairs = 80'004};
+  EXPECT_NEAR(shared.decode_cost(call).time.value() * static_cast<double>(shared.calls),
+              shared.decode(call).to_seconds(),
+              1e-6);
+}
+
 /// Four copies of two ranks are one node of eight, four of four are two nodes.
 TEST_F(PlanOnH100, CopiesOfAttentionExchangeOverTheLinkThatReachesThem) {
   const auto source = [this](std::int64_t ranks) {

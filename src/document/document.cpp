@@ -78,17 +78,6 @@ const Node* Node::find(std::string_view key) const {
   return found == members().end() ? nullptr : &found->value;
 }
 
-namespace {
-
-/// With a point also where the number is a whole one: what was found is no integer.
-std::string real_text(double value) {
-  const std::string text = core::shortest(value);
-  const bool is_whole = text.find_first_not_of("-0123456789") == std::string::npos;
-  return is_whole ? text + ".0" : text;
-}
-
-}  // namespace
-
 std::string Node::describe() const {
   switch (kind()) {
     case Kind::kNull:
@@ -98,7 +87,7 @@ std::string Node::describe() const {
     case Kind::kInteger:
       return std::to_string(as_integer());
     case Kind::kReal:
-      return real_text(as_real());
+      return core::shortest(as_real());
     case Kind::kString:
       return core::quote(as_string());
     case Kind::kList:

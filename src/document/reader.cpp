@@ -76,6 +76,9 @@ Reading<std::int64_t> read(const Node& node, const Range<std::int64_t>& range) {
   Reading<std::int64_t> reading{.value = std::nullopt, .message = expected("an integer", node)};
   if (node.kind() == Node::Kind::kReal && std::abs(node.as_real()) <= core::kLargestExactInteger &&
       node.as_real() == std::floor(node.as_real())) {
+    if (reading.message.find('e', reading.message.rfind(' ')) == std::string::npos) {
+      reading.message += ".0";  // Found is no integer, though a whole number.
+    }
     reading.hint = "write " + std::to_string(static_cast<std::int64_t>(node.as_real()));
   }
   return reading;

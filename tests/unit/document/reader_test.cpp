@@ -76,7 +76,7 @@ TEST_F(Reader, TakesAnIntegerForARealButNotTheReverse) {
   EXPECT_EQ(read.integer("c"), std::nullopt);
   EXPECT_EQ(read.integer("d"), std::nullopt);
   EXPECT_EQ(problems(),
-            "f:2:4: engine.b: expected an integer, found 1000000 (write 1000000)\n"
+            "f:2:4: engine.b: expected an integer, found 1000000.0 (write 1000000)\n"
             "f:3:4: engine.c: expected an integer, found 2.5\n"
             "f:4:4: engine.d: expected an integer, found 1e+300");
 }

@@ -87,6 +87,8 @@ struct EngineOptions {
   /// Several modules of multi-token prediction draft: they read the prompt's next tokens, so that
   /// no chunk ends within num_speculative_tokens of the prompt's end.
   bool drafts_read_ahead = false;
+  /// Drafts from hidden states give up no block of a prefix that is found.
+  bool disable_eagle_block_drop = false;
   /// Acceptance curve: the probability that the network accepts the i-th draft, given that it has
   /// accepted those before it; the last value holds for all further ones. Empty: none is accepted.
   std::vector<double> draft_acceptance = {};

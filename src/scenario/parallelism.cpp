@@ -176,6 +176,12 @@ void speculate(Resolution& work) {
                           options.profile.name),
               "--engine-version vllm@0.24");
   }
+  options.disable_eagle_block_drop = config->disable_eagle_block_drop;
+  if (config->disable_eagle_block_drop && !options.profile.keeps_blocks_to_extend) {
+    work.note("engine.speculative_config",
+              fmt::format("disable_eagle_block_drop does not exist in {}", options.profile.name),
+              "--engine-version vllm@0.30");
+  }
   options.draft_method = config->method == "ngram"         ? engine::DraftMethod::kNgram
                          : config->method == "draft_model" ? engine::DraftMethod::kDraftModel
                          : config->method == kBlockDrafts  ? engine::DraftMethod::kBlock

@@ -133,6 +133,7 @@ std::vector<double> read_acceptance(document::ObjectReader& reader, std::int64_t
   return rate ? std::vector<double>{*rate} : std::vector<double>();
 }
 
+constexpr const char* kNoDrop = "disable_eagle_block_drop";
 constexpr const char* kLevels = "num_speculative_tokens_per_batch_size";
 
 /// Rows of first and last number of requests, and drafts: the first begins at 1, each further one
@@ -262,6 +263,7 @@ std::optional<SpeculativeConfig> read_speculative(const document::Node& node,
         reader.required_integer("num_speculative_tokens", {.lowest = 1, .highest = kMostDrafts});
     config.acceptance = read_acceptance(reader, config.num_speculative_tokens);
     config.levels = read_levels(reader, config.num_speculative_tokens);
+    config.disable_eagle_block_drop = reader.boolean(kNoDrop).value_or(false);
     const bool by_name = config.method == "draft_model" || reads_states(config.method);
     if (method && by_name != config.model.has_value()) {
       reader.problem("model",
@@ -297,6 +299,9 @@ document::Node to_node(const SpeculativeConfig& config) {
     }
     rows.push_back(document::Node::list(std::move(row), {}));
     next = level.most_requests + 1;
+  }
+  if (config.disable_eagle_block_drop) {
+    map.add(kNoDrop, true);
   }
   if (!rows.empty()) {
     map.add(kLevels, document::Node::list(std::move(rows), {}));
@@ -341,6 +346,7 @@ document::Node speculative_schema() {
                        .add("minimum", std::int64_t{1})
                        .add("maximum", kMostDrafts))
               .add(kLevels, MapBuilder().add("type", "array").add("minItems", std::int64_t{1}))
+              .add(kNoDrop, MapBuilder().add("type", "boolean"))
               .add("acceptance",
                    MapBuilder().add("anyOf", document::Node::list(std::move(either), {})))
               .add(kMeanLength, MapBuilder().add("type", "number").add("minimum", 1.0))

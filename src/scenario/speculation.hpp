@@ -32,6 +32,7 @@ struct SpeculativeConfig {
   /// Drafts by the number of requests in the step before (num_speculative_tokens_per_batch_size);
   /// empty: always num_speculative_tokens.
   std::vector<domain::DraftLevel> levels = {};
+  bool disable_eagle_block_drop = false;
 
   friend bool operator==(const SpeculativeConfig&, const SpeculativeConfig&) = default;
 };

@@ -176,3 +176,17 @@ def test_its_own_decisions_are_ours(ridgeline):
     done = ridgeline("conform", *sorted(GOLDEN.glob("*.json")))
     assert done.returncode == 0, done.stdout
     assert " 0 differ" in done.stdout
+
+
+def test_states_on_the_host_come_back_and_delay_their_step_alone(ridgeline):
+    words = (
+        "run --engine sglang --model qwen3-next-80b-a3b --gpu h200 --tp 2 --input-len 300 --prefix-len 9000"
+        " --num-prefixes 40 --output-len 100 --request-rate 4 --num-prompts 200 --max-total-tokens 120000"
+        " --max-mamba-cache-size 60 --max-running-requests 10 --format json"
+    ).split()
+    host = ["--enable-hierarchical-cache", "true", "--hicache-ratio", "4"]
+    alone, jumping, stepping = (
+        json.loads(ridgeline(*words, *more).stdout)["summary"] for more in ([], host, [*host, "--no-jump"])
+    )
+    assert jumping["kv_cache"]["prefix_hit_rate"] > alone["kv_cache"]["prefix_hit_rate"] + 0.2
+    assert jumping == stepping

@@ -224,6 +224,7 @@ bool Scheduler::choose_prefill(ScheduledStep& step) {
   iteration_.retracted.clear();
   iteration_.evicted_tokens = 0;
   iteration_.loaded_back = 0;
+  iteration_.loaded_states = 0;
   end_copies();
   receive();
   merge_last();

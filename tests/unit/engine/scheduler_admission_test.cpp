@@ -397,6 +397,22 @@ TEST(CacheGroups, DraftsGiveUpABlockPerLayoutOrOneInAll) {
   }
 }
 
+TEST(CacheGroups, DraftsInABlockGiveUpNoneNorDoOthersWhereAskedTo) {
+  for (const bool in_block : {false, true}) {
+    auto options = hybrid("0.24");
+    options.num_speculative_tokens = 1;
+    options.draft_method = in_block ? engine::DraftMethod::kBlock : engine::DraftMethod::kEagle;
+    options.disable_eagle_block_drop = !in_block;
+    auto run = reference(options);
+    run.add(tiny_request(0, 17, 1, 1));
+    run.step();
+    run.step();
+    run.add(tiny_request(1, 17, 1, 1));
+    run.schedule();
+    EXPECT_EQ(run.last().admitted.front().computed_tokens, 16) << in_block;
+  }
+}
+
 TEST(CacheGroups, AdmissionAsksForNoMoreThanAWindowEverHolds) {
   for (const auto& [version, first] : {std::pair("0.20", ""), std::pair("0.24", "0:4")}) {
     auto options = tiny_options(version);

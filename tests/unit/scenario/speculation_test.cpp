@@ -82,6 +82,16 @@ TEST(Speculation, DraftsMayFollowTheRequestsOfAStep) {
   }
 }
 
+TEST(Speculation, ACachedBlockMayBeKept) {
+  core::Errors errors;
+  const auto config = read(
+      "{method: mtp, num_speculative_tokens: 1, acceptance: 0.5, disable_eagle_block_drop: true}",
+      errors);
+  ASSERT_TRUE(config.has_value());
+  EXPECT_TRUE(config->disable_eagle_block_drop);
+  EXPECT_EQ(read(flow_text(to_node(*config)), errors), config);
+}
+
 TEST(Speculation, AcceptanceMayBeAMeanLengthOrAServersSyntheticOne) {
   const auto acceptance = [](const std::string& words) {
     core::Errors errors;

@@ -32,7 +32,8 @@ BlockManager::BlockManager(const EngineOptions& options)
       enable_prefix_caching_(options.enable_prefix_caching),
       frees_in_order_(!options.enable_prefix_caching && options.profile.frees_uncached_in_order),
       drops_last_hit_(options.num_speculative_tokens > 0 &&
-                      options.draft_method == DraftMethod::kEagle && hash_ahead_ == 0),
+                      options.draft_method == DraftMethod::kEagle && hash_ahead_ == 0 &&
+                      !options.disable_eagle_block_drop),
       drops_per_layout_(drops_last_hit_ && options.profile.draft_drops_block_per_layout),
       most_tokens_in_flight_(options.max_num_batched_tokens.value() * steps_in_flight(options)),
       profile_(options.profile) {

@@ -11,8 +11,8 @@ namespace ridgeline::scenario {
 /// How many drafts are accepted where a scenario does not say it: what was published.
 struct PublishedAcceptance {
   std::vector<double> given_previous = {};  ///< EngineOptions::draft_acceptance.
-  double tokens = 0.0;                      ///< Of a verification, its own included: the mean ...
-  double lowest = 0.0;  ///< ... and the ends of the curves that it is the mean of.
+  double tokens = 0.0;                      ///< Tokens of a verification, its own included ...
+  double lowest = 0.0;                      ///< ... and at the ends of the curves whose mean it is.
   double highest = 0.0;
   std::string networks = {};  ///< Whose curves they are.
 };

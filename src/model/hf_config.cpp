@@ -99,6 +99,9 @@ void read_draft_layers(ConfigReader& config, ModelSpec& spec) {
        {"num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_modules"}) {
     count = std::max(count, config.integer(key, {0, kLayers.highest}).value_or(0));
   }
+  if (count == 0 && spec.family == "qwen3_next") {
+    count = 1;  // Its checkpoints have the layer, its configuration no key (Qwen3NextMTP in vLLM).
+  }
   const auto last = [&](const auto& has) {
     const auto found = std::find_if(spec.layers.rbegin(), spec.layers.rend(), has);
     if (found != spec.layers.rend()) {

@@ -157,6 +157,12 @@ std::int64_t usable_tokens(Resolution& work) {
 
 std::string memory_sum(Resolution& work) {
   const auto& plan = work.out->memory;
+  if (work.is_given("engine.kv_cache_memory_bytes")) {
+    return fmt::format("kv_cache_memory_bytes gives {:.2f} GiB, {} blocks of {:.0f} KiB",
+                       core::as_gibibytes(plan.kv_cache),
+                       plan.num_gpu_blocks.value(),
+                       plan.block.value() / 1024.0);
+  }
   return fmt::format(
       "{:.2f} GiB of each {} x {} gpu_memory_utilization - {:.2f} weights - {:.2f} activations, "
       "graphs and context = {:.2f} GiB for the KV cache, {} blocks of {:.0f} KiB",
@@ -192,7 +198,8 @@ std::string doubt_of_refusal(Resolution& work, core::Tokens tokens) {
   const std::int64_t blocks =
       engine::blocks_of_request(plan, tokens, memory_options(work).max_num_batched_tokens) + 1;
   const core::Bytes missing = plan.block * static_cast<double>(blocks) - plan.kv_cache;
-  if (work.is_given("engine.num_gpu_blocks") || missing > plan.budget * kDoubt) {
+  if (work.is_given("engine.num_gpu_blocks") || work.is_given("engine.kv_cache_memory_bytes") ||
+      missing > plan.budget * kDoubt) {
     return {};
   }
   return fmt::format(
@@ -277,12 +284,12 @@ void model_length(Resolution& work) {
   }
   const std::int64_t wanted = *work.engine().max_model_len;
   if (wanted > network) {
-    work.note("engine.max_model_len",
-              fmt::format(
-                  "{} is out of range, expected 1 to {}, the network's longest", wanted, network),
-              fmt::format("--set model.max_position_embeddings={}, or in a launch file "
-                          "VLLM_ALLOW_LONG_MAX_MODEL_LEN=1",
-                          wanted));
+    work.note(
+        "engine.max_model_len",
+        fmt::format("{} is out of range, expected 1 to {}, the network's longest", wanted, network),
+        fmt::format("--set model.max_position_embeddings={}, or in a launch file "
+                    "VLLM_ALLOW_LONG_MAX_MODEL_LEN=1",
+                    wanted));
     return;
   }
   // vLLM's check at its start counts the null block, which holds nothing, up to 0.28.
@@ -464,6 +471,20 @@ core::Warning prefix_caching_off() {
 void resolve_memory(Resolution& work) {
   work.out->memory = engine::plan_memory(work.out->network, work.out->gpu, memory_options(work));
   divide_blocks(work);
+  const auto& plan = work.out->memory;
+  if (const auto stated = memory_options(work).kv_cache;
+      stated && plan.weights + plan.reserve + *stated > plan.usable) {
+    work.infeasible("engine.kv_cache_memory_bytes",
+                    fmt::format("{:.2f} GiB beside {:.2f} of weights and {:.2f} of activations, "
+                                "graphs and context are more than the {:.2f} GiB of each {}",
+                                core::as_gibibytes(*stated),
+                                core::as_gibibytes(plan.weights),
+                                core::as_gibibytes(plan.reserve),
+                                core::as_gibibytes(plan.usable),
+                                work.out->gpu.name),
+                    "--gpu-memory-utilization divides what there is");
+    return;
+  }
   if (work.engine().num_gpu_blocks) {
     const std::int64_t blocks = *work.engine().num_gpu_blocks;
     if (work.engine().gpu_memory_utilization && blocks != work.out->memory.num_gpu_blocks.value()) {

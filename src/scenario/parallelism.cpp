@@ -113,18 +113,20 @@ SpeculativeConfig config_of(const engine::DraftSettings& drafts) {
   return config;
 }
 
-/// How many drafts are accepted where it is not stated: as published of such drafts.
-void assume_acceptance(Resolution& work, bool by_own_words, SpeculativeConfig& config) {
-  const auto published =
-      published_acceptance(config.method, work.out->network.name, config.num_speculative_tokens);
+/// How many drafts are accepted where it is not stated: as published of such drafts. `deepest`: the
+/// most that can be accepted one behind another.
+void assume_acceptance(Resolution& work,
+                       bool by_own_words,
+                       std::int64_t deepest,
+                       SpeculativeConfig& config) {
+  const auto published = published_acceptance(config.method, work.out->network.name, deepest);
   const char* const field =
       by_own_words ? "engine.speculative_acceptance" : "engine.speculative_config";
   const std::string hint =
-      by_own_words
-          ? "0.8, of each draft if those before it were; or simulate_acc_len 2.5, the mean "
-            "number of tokens of a step"
-          : "\"acceptance\": [0.8, 0.7, 0.6], one number for all, or "
-            "\"acceptance_length\": 2.4, the tokens of a step on average";
+      by_own_words ? "--speculative-acceptance 0.8, of each draft if those before it were; or "
+                     "--simulate-acc-len 2.5, the mean number of tokens of a step"
+                   : "\"acceptance\": [0.8, 0.7, 0.6], one number for all, or "
+                     "\"acceptance_length\": 2.4, the tokens of a step on average";
   if (!published) {
     work.note(field, "missing: how many drafts are accepted depends on the traffic", hint);
     return;
@@ -133,7 +135,7 @@ void assume_acceptance(Resolution& work, bool by_own_words, SpeculativeConfig& c
   work.out->warnings.push_back(
       {.code = "W-assumed-acceptance",
        .message = fmt::format("it is not stated how many drafts are accepted: {:.2f} tokens of a "
-                              "step, as published of {} ({:.2f} to {:.2f} for coding)",
+                              "step are assumed, as published of {} ({:.2f} to {:.2f}, coding)",
                               published->tokens,
                               published->networks,
                               published->lowest,
@@ -151,7 +153,10 @@ void speculate(Resolution& work) {
     return;
   }
   if (config->acceptance.empty()) {
-    assume_acceptance(work, by_own_words, *config);
+    assume_acceptance(work,
+                      by_own_words,
+                      by_own_words ? (*drafts)->steps : config->num_speculative_tokens,
+                      *config);
   }
   if (by_own_words && (*drafts)->branches > 1 && !config->acceptance.empty()) {
     // No more is accepted than a branch is deep.

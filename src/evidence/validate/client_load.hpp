@@ -96,7 +96,7 @@ void note_throughput(double requests, std::optional<double> per_second, Evidence
 
 /// Leaves the time per token out where it misses the mean E2E by far: TTFT and a time for each
 /// further token make up a mean answer. Clients have counted chunks twice.
-void doubt_token_times(Evidence& evidence);
+void doubt_token_times(Evidence& evidence, std::optional<double> gap_ms = {});
 
 /// Notes that the file holds no single requests, so that all are of the mean length.
 void assume_mean_lengths(const std::string& why, Evidence& evidence);

@@ -198,7 +198,12 @@ Evidence read_inference_perf(const document::Node& node, const std::string& path
   };
   evidence.input = mean({"successes.prompt_len.mean", "successes.prompt_tokens.mean"});
   evidence.output = mean({"successes.output_len.mean", "successes.output_tokens.mean"});
-  doubt_token_times(evidence);
+  constexpr double kMilliseconds = 1e3;
+  auto gap = number_at_path(node, "successes.latency.inter_token_latency.mean");
+  if (gap) {
+    gap = *gap * kMilliseconds;
+  }
+  doubt_token_times(evidence, gap);
   replay_lifecycle_requests(path, requests, evidence);
   const StageLoad& stage = evidence.stages.front();
   if (stage.rows.empty()) {

@@ -73,6 +73,9 @@ TEST(ReadInferencePerf, ATimePerTokenThatMissesE2eIsNotCompared) {
   EXPECT_FALSE(halved.measured.at(Figure::kTpot, Level::kMean).has_value());
   ASSERT_EQ(halved.warnings.size(), 1U);
   EXPECT_EQ(halved.warnings[0].code, "W-measured-contradicts");
+  // A mean by requests of uneven answers, beside a mean of all gaps that fits.
+  const Evidence uneven = read(R"(0.03}, "inter_token_latency": {"mean": 0.018)");
+  EXPECT_TRUE(uneven.measured.at(Figure::kTpot, Level::kMean).has_value());
 }
 
 TEST(ReadInferencePerf, ARequestThatCannotBeReadIsLeftOutByName) {

@@ -87,7 +87,7 @@ struct Plan {
   std::int64_t gap_layers = 0;
   core::Seconds host_experts;  ///< What experts take beside launches, in both host times below.
   core::Seconds host_prompts;  ///< Host time of a step with prompts that no graph holds.
-  core::Seconds host_decodes;  ///< The same for a step of decodes alone.
+  core::Seconds host_decodes;  ///< Host time of such a step of decodes alone.
 };
 
 /// `calibration` and `gpu` outlive the plan. Sequences have so many tokens each in a step, which

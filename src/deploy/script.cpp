@@ -178,12 +178,15 @@ class Runner {
  private:
   void run_text(std::string_view text, const core::Location& place, bool is_word) {
     std::vector<shell::Oddity> oddities;
+    const std::size_t before = errors_.size();
     blocks_.push_back(
         std::make_unique<Block>(shell::parse_script(text, place, is_word, oddities, errors_)));
     for (const shell::Oddity& oddity : oddities) {
       warn(oddity.message, oddity.where);
     }
-    run_block(*blocks_.back());
+    if (errors_.size() == before) {
+      run_block(*blocks_.back());
+    }
   }
 
   void warn(std::string_view message, const core::Location& where) {
@@ -222,6 +225,7 @@ class Runner {
       return Status::kUnknown;
     }
     ++nested_;
+    place_ = command.where;
     Status status = run_kind(command);
     --nested_;
     return command.is_negated ? negated(status) : status;
@@ -749,6 +753,15 @@ class Runner {
 
   /// `keeps`: an unquoted value is not split, as in an assignment.
   void expand(std::string_view raw, Fields& fields, bool keeps) {
+    if (++expansions_ <= shell::kDeepest) {
+      expand_parts(raw, fields, keeps);
+    } else if (!std::exchange(is_too_deep_, true)) {
+      errors_.push_back({.message = shell::too_deep(), .where = place_});
+    }
+    --expansions_;
+  }
+
+  void expand_parts(std::string_view raw, Fields& fields, bool keeps) {
     for (std::size_t at = 0; at < raw.size();) {
       const char c = raw[at];
       if (c == '\\' && at + 1 < raw.size()) {
@@ -1143,6 +1156,9 @@ class Runner {
   int loop_line_ = 0;
   int steps_ = 0;
   int nested_ = 0;
+  core::Location place_;  ///< The command that is run.
+  int expansions_ = 0;    ///< That are open: one in another.
+  bool is_too_deep_ = false;
 };
 
 }  // namespace

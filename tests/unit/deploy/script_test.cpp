@@ -149,10 +149,29 @@ TEST(Script, OtherConditionsLeaveTheirVariablesWithoutAValue) {
 TEST(Script, LoopsAreUnrolled) {
   EXPECT_EQ(commands_of("for i in {0..1}; do run $i $((8000+i)) & done\n"),
             "[run][0][8000]\n[run][1][8001]\n");
+  EXPECT_EQ(commands_of("for i in a{1,2} {1..0}; do run $i; done\n"),
+            "[run][a1]\n[run][a2]\n[run][1]\n[run][0]\n");
+  EXPECT_EQ(commands_of("for i in {0..64}; do run $i; done\n"), "?[run][$i]\n");
+  EXPECT_EQ(commands_of("for i in {a..d}; do run $i; done\n"), "?[run][$i]\n");
+  EXPECT_EQ(commands_of("for i in *.txt; do run $i; done\n"), "?[run][$i]\n");
   EXPECT_EQ(commands_of("for ((i=0; i<2; i++)); do run $i; done\n"), "[run][0]\n[run][1]\n");
   EXPECT_EQ(commands_of("for x in $LIST; do run $x; done\n"), "?[run][$x]\n");
   EXPECT_EQ(commands_of("while ! ready; do sleep 1; done\nrun\n"), "?[sleep][1]\n[run]\n");
   EXPECT_EQ(commands_of("f() { f; }\nf\nfor ((;;)); do run; done\n").empty(), false);
+}
+
+TEST(Script, RoundsAreLeft) {
+  const std::string begin = "for i in 1 2 3; do ";
+  EXPECT_EQ(commands_of(begin + "[ $i = 2 ] && continue; run $i; done\n"), "[run][1]\n[run][3]\n");
+  EXPECT_EQ(commands_of(begin + "if [ $i = 2 ]; then break; fi; run $i; done\nrun\n"),
+            "[run][1]\n[run]\n");
+  EXPECT_EQ(commands_of("for ((i=0; i<3; i++)); do ((i == 1)) && continue; run $i; done\n"),
+            "[run][0]\n[run][2]\n");
+  EXPECT_EQ(commands_of("for i in 1 2; do run $i; [ -f x ] && continue; run b; done\nrun c\n"),
+            "[run][1]\n?[run][b]\n[run][2]\n?[run][b]\n[run][c]\n");
+  EXPECT_EQ(commands_of("for i in 1 2; do run $i; [ -f x ] && break; done\nrun c\n"),
+            "[run][1]\n?[run][2]\n[run][c]\n");
+  EXPECT_EQ(commands_of("while a; do [ -f x ] && break; done\nbreak\nrun c\n"), "[run][c]\n");
 }
 
 TEST(Script, FunctionsAreReadWhereTheyAreCalled) {

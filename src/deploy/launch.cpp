@@ -14,6 +14,7 @@
 
 #include "core/result.hpp"
 #include "deploy/flags.hpp"
+#include "deploy/marks.hpp"
 #include "deploy/script.hpp"
 #include "deploy/targets.hpp"
 
@@ -143,8 +144,11 @@ class Finder {
     if (words.empty() || ++depth_ > 8) {
       return;
     }
+    // "$WRAPPER vllm serve": what has no value may be one.
+    const bool is_wrapped = holds(kWrappers, base_of(words[0].text)) ||
+                            is_assignment(words[0].text) || is_unknown(words[0].text);
     for (std::size_t i = 0; i < words.size(); ++i) {
-      if (i > 0 && !holds(kWrappers, base_of(words[0].text)) && !is_assignment(words[0].text)) {
+      if (i > 0 && !is_wrapped) {
         break;
       }
       if (i > 0 && is_assignment(words[i].text)) {

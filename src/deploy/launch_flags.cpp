@@ -515,21 +515,26 @@ class Reader {
     } else if (!unknowns_in(value->text).empty()) {
       missing(*value);
     } else if (const auto json = json_of(*value, flag)) {
-      row.answer == "network" ? take_network(*json) : take_transfer(*json, flag);
+      row.answer == "network" ? take_network(*json, row.name) : take_transfer(*json, flag);
     }
   }
 
-  /// --hf-overrides: members of the network's own config.
-  void take_network(const Node& json) {
+  /// --hf-overrides: members of the network's own config; --rope-scaling: one of them.
+  void take_network(const Node& json, std::string_view name) {
     std::vector<Node::Member> members;
-    for (const Node::Member& member : json.members()) {
+    const bool is_rope = name == "rope-scaling";
+    if (is_rope) {
+      members.push_back({.key = "model.rope_scaling", .value = json, .where = json.where()});
+    }
+    for (const Node::Member& member : is_rope ? std::vector<Node::Member>() : json.members()) {
       members.push_back(
           {.key = "model." + member.key, .value = member.value, .where = member.where});
     }
-    found_.ignored.push_back(
-        {.what = launch_.engine == "vllm" ? "--hf-overrides" : "--json-model-override-args",
-         .why = "laid over the network's own configuration",
-         .where = json.where()});
+    found_.ignored.push_back({.what = is_rope                    ? "--rope-scaling"
+                                      : launch_.engine == "vllm" ? "--hf-overrides"
+                                                                 : "--json-model-override-args",
+                              .why = "laid over the network's own configuration",
+                              .where = json.where()});
     add_members("set", Node::map(std::move(members), json.where()));
   }
 

@@ -122,6 +122,27 @@ std::optional<std::int64_t> gpus_in(const std::string& text) {
   return read_count(last.substr(0, last.find("..")));
 }
 
+/// Refuses keys that stand twice in a map.
+void refuse_duplicates(const Node& node, core::Errors& errors) {
+  if (node.is_map()) {
+    std::map<std::string_view, core::Location> seen;
+    for (const Node::Member& member : node.members()) {
+      const auto [first, is_new] = seen.try_emplace(member.key, member.where);
+      if (!is_new) {
+        errors.push_back(
+            {.field = member.key,
+             .message = fmt::format(
+                 "given twice, first at {}:{}", first->second.line, first->second.column),
+             .where = member.where});
+      }
+      refuse_duplicates(member.value, errors);
+    }
+  }
+  for (const Node& item : node.is_list() ? node.items() : std::vector<Node>()) {
+    refuse_duplicates(item, errors);
+  }
+}
+
 /// Reads the servers of one document by its row.
 class RowReader {
  public:
@@ -133,6 +154,13 @@ class RowReader {
       : document_(document), row_(row), given_(given), manifest_(manifest), errors_(errors) {}
 
   void run() {
+    const std::size_t before = errors_.size();
+    if (row_.find("once") != nullptr) {
+      refuse_duplicates(document_, errors_);
+    }
+    if (errors_.size() > before) {
+      return;
+    }
     for (const Node::Member& member : document_.members()) {
       if (kind_of(document_).empty() && lists(row_.find("refuses"), member.key)) {
         refuse(member.key, "makes several deployments of the file", member.where, "write one out");
@@ -147,7 +175,7 @@ class RowReader {
       const std::string each = text_at(server, "each");
       for (const Place& place :
            places_at(document_, {.node = &document_}, each.empty() ? "." : each)) {
-        if (is_there(server, place)) {
+        if (is_there(server, place) && is_whole(server, place)) {
           read_server(server, place);
         }
       }
@@ -186,6 +214,27 @@ class RowReader {
   [[nodiscard]] bool is_there(const Node& server, const Place& place) const {
     const bool is_asked = text_at(server, "if").empty() || !at(server, "if", place).empty();
     return is_asked && place.node->is_map() && !holds(server.find("unless"), place);
+  }
+
+  /// Whether a node stands for itself, and is started by default; says so where it is not.
+  bool is_whole(const Node& server, const Place& place) {
+    for (const Node::Member& member : place.node->members()) {
+      const bool is_empty = member.value.is_list() && member.value.items().empty();
+      if (lists(server.find("extended_by"), member.key)) {
+        refuse(member.key, "takes members of another service, which are not read", member.where);
+        return false;
+      }
+      if (lists(server.find("optional_by"), member.key) && !is_empty) {
+        manifest_.warnings.push_back(
+            {.code = "W-not-modelled",
+             .message = fmt::format("{} ({}:{}): not started by default, left out",
+                                    member.key,
+                                    member.where.file.text(),
+                                    member.where.line)});
+        return false;
+      }
+    }
+    return true;
   }
 
   void warn_of_named(const Node& row, const Place& place) {
@@ -642,6 +691,13 @@ class RowReader {
       for (const Place& at : tag.empty() ? std::vector<Place>() : places_at(document_, from, tag)) {
         container.image.text += ":" + plain_text(*at.node);
       }
+    }
+    std::vector<Word> full_image;  // "vllm/vllm-openai:${TAG:-v0.10.0}"
+    if (container.image.text.find('$') != std::string::npos) {
+      split(container.image, full_image);
+    }
+    if (full_image.size() == 1 && !is_unknown(full_image.front().text)) {
+      container.image.text = full_image.front().text;
     }
     container.gpus = gpus_of_pod(server, place, *from.node);
     if (container.gpus == 0) {

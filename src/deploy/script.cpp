@@ -23,6 +23,7 @@
 #include "deploy/flags.hpp"
 #include "deploy/marks.hpp"
 #include "deploy/shell_arithmetic.hpp"
+#include "deploy/shell_braces.hpp"
 #include "deploy/shell_condition.hpp"
 #include "deploy/shell_syntax.hpp"
 
@@ -61,7 +62,7 @@ struct ShellVariable {
   bool operator==(const ShellVariable&) const = default;
 };
 
-enum class Flow { kRuns, kReturned, kExited };
+enum class Flow { kRuns, kContinued, kBroken, kReturned, kExited };
 
 /// All that a branch can change.
 struct State {
@@ -108,6 +109,48 @@ struct Fields {
     if (is_open) {
       done.push_back(std::exchange(now, {}));
       is_open = false;
+    }
+  }
+};
+
+template <class Put>
+void put_all(const std::vector<std::string>& values, Fields& fields, Put put, bool apart) {
+  if (values.empty() && apart && fields.now.empty()) {
+    fields.is_open = false;  // "$@" of nothing is no word.
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (i > 0 && apart) {
+      fields.end();
+    } else if (i > 0) {
+      put(" ");
+    }
+    put(values[i]);
+  }
+}
+
+/// The loops that are open in a function, and what may have left a round of them.
+struct Loops {
+  int open = 0;
+  std::string condition = {};  ///< Under which the innermost runs.
+  Word doubt = {};             ///< The "break" or "continue" that may have been taken.
+
+  /// What a "break" or "continue" does; where it is not certain, what follows it is in doubt.
+  Flow leave(const std::vector<Word>& words, std::string_view now) {
+    const Word& word = words.front();
+    const bool has_count = words.size() > 1;  // It may end outer loops: the doubt stays.
+    if (open > 0 && now == condition && !has_count) {
+      return word.text == "break" ? Flow::kBroken : Flow::kContinued;
+    }
+    if (open > 0 && doubt.text.empty()) {
+      doubt = {.text = has_count ? word.text + " N" : word.text, .where = word.where};
+    }
+    return Flow::kRuns;
+  }
+
+  /// Behind what a doubtful `word` leaves.
+  void end_doubt(std::string_view word, const Word& before) {
+    if (doubt.text == word) {
+      doubt = before;
     }
   }
 };
@@ -178,12 +221,15 @@ class Runner {
  private:
   void run_text(std::string_view text, const core::Location& place, bool is_word) {
     std::vector<shell::Oddity> oddities;
+    const std::size_t before = errors_.size();
     blocks_.push_back(
         std::make_unique<Block>(shell::parse_script(text, place, is_word, oddities, errors_)));
     for (const shell::Oddity& oddity : oddities) {
       warn(oddity.message, oddity.where);
     }
-    run_block(*blocks_.back());
+    if (errors_.size() == before) {
+      run_block(*blocks_.back());
+    }
   }
 
   void warn(std::string_view message, const core::Location& where) {
@@ -222,6 +268,7 @@ class Runner {
       return Status::kUnknown;
     }
     ++nested_;
+    place_ = command.where;
     Status status = run_kind(command);
     --nested_;
     return command.is_negated ? negated(status) : status;
@@ -382,12 +429,20 @@ class Runner {
 
   /// A body that runs an unknown number of times.
   void run_unknown_rounds(const Command& command) {
-    const std::string condition = fmt::format("{} (line {})", command.text, command.where.line);
+    run_unknown_rounds(command, fmt::format("{} (line {})", command.text, command.where.line));
+  }
+
+  void run_unknown_rounds(const Command& command, const std::string& condition) {
     if (command.kind == Command::Kind::kFor) {
       set(command.name, unknown_mark(command.name));
       script_.reasons[command.name] = condition;
     }
+    const Word doubt = loops_.doubt;
+    ++loops_.open;
     run_branches({&command.clauses.front().body}, nullptr, condition);
+    --loops_.open;
+    loops_.end_doubt("break", doubt);
+    loops_.end_doubt("continue", doubt);
   }
 
   Status run_for(const Command& command) {
@@ -396,6 +451,18 @@ class Runner {
       expand_list(word.text, fields);
     }
     const auto& words = fields.done;
+    const auto unread = std::ranges::find_if(command.words, [](const Word& word) {
+      return !shell::braced(word.text, kMostRounds) || shell::is_file_pattern(word.text);
+    });
+    if (unread != command.words.end()) {
+      run_unknown_rounds(
+          command,
+          fmt::format("a loop over {} (line {}; {{1..3}} and {{a,b}} are counted out, up to {})",
+                      unread->text,
+                      command.where.line,
+                      kMostRounds));
+      return Status::kDone;
+    }
     const bool is_outer =
         !state_.has_arguments && std::ranges::any_of(command.words, [](auto& word) {
           return word.text.find("$@") != std::string::npos;  // The script's own arguments.
@@ -405,12 +472,32 @@ class Runner {
       return Status::kDone;
     }
     const int outer = std::exchange(loop_line_, words.size() > 1 ? command.where.line : loop_line_);
+    const Word doubt = loops_.doubt;
     for (const std::string& word : words) {
       set(command.name, word);
-      run_block(command.clauses.front().body);
+      if (!run_round(command)) {
+        break;
+      }
     }
+    loops_.end_doubt("break", doubt);
     loop_line_ = outer;
     return Status::kDone;
+  }
+
+  /// Whether another round of a loop can follow.
+  bool run_round(const Command& command) {
+    const std::string outer = std::exchange(loops_.condition, condition_);
+    const Word doubt = loops_.doubt;
+    ++loops_.open;
+    run_block(command.clauses.front().body);
+    --loops_.open;
+    loops_.end_doubt("continue", doubt);
+    loops_.condition = outer;
+    const Flow flow = state_.flow;
+    if (flow == Flow::kContinued || flow == Flow::kBroken) {
+      state_.flow = Flow::kRuns;
+    }
+    return flow == Flow::kRuns || flow == Flow::kContinued;
   }
 
   Status run_counting(const Command& command) {
@@ -421,6 +508,7 @@ class Runner {
       rest.remove_prefix(std::min(part.size() + 1, rest.size()));
     }
     static_cast<void>(arithmetic(parts[0]));
+    const Word doubt = loops_.doubt;
     const int outer = std::exchange(loop_line_, command.where.line);
     for (std::size_t round = 0;; ++round) {
       const auto goes_on = arithmetic(parts[1]);
@@ -428,12 +516,12 @@ class Runner {
         run_unknown_rounds(command);
         break;
       }
-      if (*goes_on == 0 || state_.flow != Flow::kRuns) {
+      if (*goes_on == 0 || !run_round(command)) {
         break;
       }
-      run_block(command.clauses.front().body);
       static_cast<void>(arithmetic(parts[2]));
     }
+    loops_.end_doubt("break", doubt);
     loop_line_ = outer;
     return Status::kDone;
   }
@@ -631,6 +719,8 @@ class Runner {
       if (program == "exit" && condition_.empty()) {
         script_.exit_line = words.front().where.line;
       }
+    } else if (program == "break" || program == "continue") {
+      state_.flow = loops_.leave(words, condition_);
     } else if (is_declaration(program)) {
       declare(words);
     } else if (program == "unset") {
@@ -675,7 +765,9 @@ class Runner {
   Status call(const Command& function, std::vector<std::string> arguments) {
     auto outer = std::exchange(state_.arguments, std::move(arguments));
     const bool had = std::exchange(state_.has_arguments, true);
+    const int loops = std::exchange(loops_.open, 0);
     const Status status = run_block(function.clauses.front().body);
+    loops_.open = loops;
     state_.arguments = std::move(outer);
     state_.has_arguments = had;
     if (state_.flow == Flow::kReturned) {
@@ -689,6 +781,10 @@ class Runner {
                           .variables = {},
                           .condition = condition_,
                           .loop_line = loop_line_};
+    if (!loops_.doubt.text.empty() && condition_.empty()) {
+      command.condition =
+          fmt::format("the {} of line {}", loops_.doubt.text, loops_.doubt.where.line);
+    }
     for (const auto& [name, variable] : state_.variables) {
       const bool is_own = std::ranges::any_of(
           own, [&](const Word& word) { return word.text.starts_with(name + "="); });
@@ -719,24 +815,18 @@ class Runner {
     return fields.now;
   }
 
-  /// A word of a list: split, and "{0..3}" counted out.
+  /// A word of a list: split, and "{0..3}" or "{a,b}" counted out.
   void expand_list(std::string_view raw, Fields& fields) {
-    const std::size_t dots = raw.find("..");
-    if (raw.starts_with('{') && raw.ends_with('}') && dots != std::string_view::npos) {
-      const auto first = core::parse_whole<std::int64_t>(text_of(raw.substr(1, dots - 1)));
-      const auto last =
-          core::parse_whole<std::int64_t>(text_of(raw.substr(dots + 2, raw.size() - dots - 3)));
-      std::int64_t rounds = 0;
-      if (first && last && !__builtin_sub_overflow(*last, *first, &rounds) &&
-          rounds < static_cast<std::int64_t>(kMostRounds)) {
-        for (std::int64_t i = *first; i <= *last; ++i) {
-          fields.done.push_back(fmt::format("{}", i));
-        }
-        return;
-      }
+    const auto words = shell::braced(raw, kMostRounds);
+    if (!words) {
+      fields.put(unknown_mark(raw));
+      fields.end();
+      return;
     }
-    expand(raw, fields, false);
-    fields.end();
+    for (const std::string& word : *words) {
+      expand(word, fields, false);
+      fields.end();
+    }
   }
 
   std::string expand_document(std::string_view body) {
@@ -749,6 +839,15 @@ class Runner {
 
   /// `keeps`: an unquoted value is not split, as in an assignment.
   void expand(std::string_view raw, Fields& fields, bool keeps) {
+    if (++expansions_ <= shell::kDeepest) {
+      expand_parts(raw, fields, keeps);
+    } else if (errors_.empty() || errors_.back().message != shell::too_deep()) {
+      errors_.push_back({.message = shell::too_deep(), .where = place_});
+    }
+    --expansions_;
+  }
+
+  void expand_parts(std::string_view raw, Fields& fields, bool keeps) {
     for (std::size_t at = 0; at < raw.size();) {
       const char c = raw[at];
       if (c == '\\' && at + 1 < raw.size()) {
@@ -858,21 +957,6 @@ class Runner {
     return at + 1;
   }
 
-  template <class Put>
-  static void put_all(const std::vector<std::string>& values, Fields& fields, Put put, bool apart) {
-    if (values.empty() && apart && fields.now.empty()) {
-      fields.is_open = false;  // "$@" of nothing is no word.
-    }
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if (i > 0 && apart) {
-        fields.end();
-      } else if (i > 0) {
-        put(" ");
-      }
-      put(values[i]);
-    }
-  }
-
   /// The variable's value, a mark where it has none.
   std::string value_of(const std::string& name) {
     const auto value = known(name, "0");
@@ -978,7 +1062,7 @@ class Runner {
       if (is_unknown(*value)) {
         put(unknown_mark(name));
       } else if (is_quoted || keeps) {
-        put(default_of(word));
+        put(text_of(word));
       } else {
         expand(word, fields, false);
       }
@@ -995,7 +1079,7 @@ class Runner {
     const char how = rest.empty() ? ' ' : rest[has_colon ? 1 : 0];
     const bool is_set = value && !(has_colon && value->empty());
     if ((how == '-' || how == '=') && !is_set) {
-      std::string text = default_of(rest.substr(has_colon ? 2 : 1));
+      std::string text = text_of(rest.substr(has_colon ? 2 : 1));
       if (how == '=') {
         set(name, text);
       }
@@ -1005,12 +1089,6 @@ class Runner {
       return value && (rest.empty() || how == '-' || how == '=') ? *value : unknown_mark(name);
     }
     return has(" -=?", how) ? *value : cut(*value, rest, name);
-  }
-
-  std::string default_of(std::string_view word) {
-    Fields fields;
-    expand(word, fields, true);
-    return fields.now;
   }
 
   /// "${X##*/}", "${X%-*}", "${X/a/b}", "${X^^}": the value without or with what its operator says.
@@ -1110,7 +1188,7 @@ class Runner {
 
   std::optional<std::int64_t> arithmetic(std::string_view raw,
                                          std::vector<std::string>* missing = nullptr) {
-    const std::string text = default_of(raw);
+    const std::string text = text_of(raw);
     const auto note = [&](const std::vector<std::string>& names) {
       if (missing != nullptr) {
         missing->insert(missing->end(), names.begin(), names.end());
@@ -1138,11 +1216,14 @@ class Runner {
   State state_;
   std::vector<std::unique_ptr<Block>> blocks_;  ///< Functions point into them.
   std::map<std::string, const Command*> functions_;
-  std::string condition_;       ///< What decides about the branches that are run.
+  std::string condition_;  ///< What decides about the branches that are run.
+  Loops loops_;
   std::string last_condition_;  ///< The last test that is not decided.
   int loop_line_ = 0;
   int steps_ = 0;
   int nested_ = 0;
+  core::Location place_;  ///< The command that is run.
+  int expansions_ = 0;    ///< That are open: one in another.
 };
 
 }  // namespace

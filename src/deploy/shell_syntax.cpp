@@ -19,7 +19,12 @@
 namespace ridgeline::deploy::shell {
 namespace {
 
-constexpr int kDeepest = 60;
+/// Whether a word ends a compound command: it begins none.
+bool is_end(std::string_view word) {
+  static constexpr std::array<std::string_view, 8> kEnds = {
+      "then", "elif", "else", "fi", "do", "done", "esac", "}"};
+  return std::ranges::find(kEnds, word) != kEnds.end();
+}
 
 bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\r';
@@ -69,7 +74,7 @@ class Parser {
     while (token_.kind != Token::Kind::kEnd) {
       parse_items({}, block);
       if (token_.kind != Token::Kind::kEnd) {
-        advance();  // A stray ")", "done" or ";;".
+        fail(fmt::format("'{}' closes nothing", token_.word.text), token_.word.where);
       }
     }
     return block;
@@ -158,6 +163,10 @@ class Parser {
         at_ += 2;
       } else if (c == '\'' || c == '"' || c == '`' || (c == '$' && is_opening(at_ + 1))) {
         const std::size_t end = end_of_quoted(text_, at_);
+        if (end == kTooDeep) {
+          fail(too_deep(), where(at_));
+          return;
+        }
         if (end > text_.size()) {
           errors_.push_back({.message = fmt::format("{} without its end", c), .where = where(at_)});
         }
@@ -262,6 +271,16 @@ class Parser {
     }
   }
 
+  /// Names the first thing that is wrong with the script, and passes over what is left.
+  void fail(std::string message, const core::Location& where) {
+    if (!is_broken_) {
+      errors_.push_back({.message = std::move(message), .where = where});
+    }
+    is_broken_ = true;
+    at_ = text_.size();
+    token_ = {};
+  }
+
   /// Commands up to one of the words that end the block, or an operator that ends it.
   Block parse_block(const std::vector<std::string_view>& ends) {
     Block block;
@@ -282,6 +301,10 @@ class Parser {
       }
       if (is_operator(")") || is_operator(";;") ||
           std::ranges::any_of(ends, [&](auto end) { return is_word(end); })) {
+        return;
+      }
+      if (token_.kind == Token::Kind::kWord && is_end(token_.word.text)) {
+        fail(fmt::format("'{}' closes nothing", token_.word.text), token_.word.where);
         return;
       }
       Item item{.command = parse_command(), .joint = joint};
@@ -307,8 +330,7 @@ class Parser {
     command->where = token_.word.where;
     const std::size_t begin = start_;
     if (++depth_ > kDeepest) {
-      at_ = text_.size();
-      advance();
+      fail(too_deep(), command->where);
     }
     while (is_word("!") || is_word("$") || is_word("time")) {
       command->is_negated = is_word("!") != command->is_negated;  // "$": a page's prompt.
@@ -324,7 +346,7 @@ class Parser {
       advance();
       command->kind = Command::Kind::kWhile;
       Clause clause{.condition = parse_block({"do"}), .body = {}};
-      clause.body = parse_body();
+      clause.body = parse_body(*command);
       command->clauses.push_back(std::move(clause));
     } else if (is_word("function")) {
       advance();
@@ -360,9 +382,7 @@ class Parser {
     while (is_word("if") || is_word("elif")) {
       advance();
       Clause clause{.condition = parse_block({"then"}), .body = {}};
-      if (is_word("then")) {
-        advance();
-      }
+      close("then", command);
       clause.body = parse_block({"elif", "else", "fi"});
       command.clauses.push_back(std::move(clause));
     }
@@ -370,12 +390,15 @@ class Parser {
       advance();
       command.clauses.push_back({.condition = {}, .body = parse_block({"fi"})});
     }
-    close("fi");
+    close("fi", command);
   }
 
-  void close(std::string_view word) {
-    if (is_word(word)) {
+  /// Behind the word or the ")" that the command needs here.
+  void close(std::string_view end, const Command& command) {
+    if (is_word(end) || is_operator(end)) {
       advance();
+    } else {
+      fail(fmt::format("the command that begins here has no '{}'", end), command.where);
     }
   }
 
@@ -385,7 +408,7 @@ class Parser {
     command.words.push_back(token_.word);
     advance();
     skip_lines();
-    close("in");
+    close("in", command);
     skip_lines();
     while (token_.kind != Token::Kind::kEnd && !is_word("esac")) {
       Clause clause;
@@ -403,7 +426,7 @@ class Parser {
       }
       skip_lines();
     }
-    close("esac");
+    close("esac", command);
   }
 
   /// The text between "((" and "))"; the first "(" is the token.
@@ -421,11 +444,11 @@ class Parser {
     return word;
   }
 
-  Block parse_body() {
+  Block parse_body(const Command& command) {
     skip_lines();
-    close("do");
+    close("do", command);
     Block body = parse_block({"done"});
-    close("done");
+    close("done", command);
     return body;
   }
 
@@ -451,7 +474,7 @@ class Parser {
         command.words.push_back({.text = "\"$@\"", .where = command.where});
       }
     }
-    command.clauses.push_back({.condition = {}, .body = parse_body()});
+    command.clauses.push_back({.condition = {}, .body = parse_body(command)});
   }
 
   void parse_function(Command& command) {
@@ -468,9 +491,7 @@ class Parser {
     command.kind = Command::Kind::kGroup;
     advance();
     command.clauses.push_back({.condition = {}, .body = parse_block({end})});
-    if (is_operator(end) || is_word(end)) {
-      advance();
-    }
+    close(end, command);
   }
 
   void parse_test(Command& command) {
@@ -482,7 +503,7 @@ class Parser {
       }
       advance();
     }
-    close("]]");
+    close("]]", command);
   }
 
   void parse_simple(Command& command) {
@@ -550,6 +571,7 @@ class Parser {
   std::size_t at_ = 0;
   std::size_t start_ = 0;
   int depth_ = 0;
+  bool is_broken_ = false;
   Token token_;
   std::vector<std::shared_ptr<Redirection>> pending_;  ///< Here-documents of this line.
 };
@@ -564,7 +586,14 @@ Block parse_script(std::string_view text,
   return Parser(core::without_byte_order_mark(text), place, is_fixed, oddities, errors).run();
 }
 
-std::size_t end_of_quoted(std::string_view text, std::size_t at) {
+std::string too_deep() {
+  return fmt::format("more than {} commands or expansions stand in one another", kDeepest);
+}
+
+std::size_t end_of_quoted(std::string_view text, std::size_t at, int depth) {
+  if (depth >= kDeepest) {
+    return kTooDeep;
+  }
   const std::size_t none = text.size() + 1;
   const char first = text[at];
   if (first == '\'' || first == '`' || text.substr(at).starts_with("$'")) {
@@ -591,7 +620,10 @@ std::size_t end_of_quoted(std::string_view text, std::size_t at) {
     if (c == '\\') {
       at += 2;
     } else if (begins || c == '`' || (!is_text && (c == '"' || (c == '\'' && close == ')')))) {
-      at = end_of_quoted(text, at);
+      at = end_of_quoted(text, at, depth + 1);
+      if (at == kTooDeep) {
+        return at;
+      }
     } else {
       open += close == ')' && c == '(' ? 1 : 0;
       ++at;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -75,7 +76,13 @@ struct Oddity {
                                  std::vector<Oddity>& oddities,
                                  core::Errors& errors);
 
-/// Behind what begins at `at` with a quote, "$(", "${" or "`"; beyond the text where it has no end.
-[[nodiscard]] std::size_t end_of_quoted(std::string_view text, std::size_t at);
+/// How deep commands and expansions may stand in one another, and the error beyond it.
+inline constexpr int kDeepest = 100;
+[[nodiscard]] std::string too_deep();
+
+inline constexpr std::size_t kTooDeep = std::string_view::npos;
+/// Behind what begins at `at` with a quote, "$(", "${" or "`"; beyond the text where it has no end,
+/// kTooDeep where more than kDeepest stand in one another.
+[[nodiscard]] std::size_t end_of_quoted(std::string_view text, std::size_t at, int depth = 0);
 
 }  // namespace ridgeline::deploy::shell

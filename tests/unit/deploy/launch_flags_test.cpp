@@ -55,6 +55,13 @@ TEST(LaunchFlags, AreReadInBothForms) {
             "engine.enable_expert_parallel=true engine.cudagraph_mode=NONE ");
 }
 
+TEST(LaunchFlags, OldRopeScalingIsAnOverride) {
+  const std::string rope = R"({"rope_type": "yarn", "factor": 4.0})";
+  EXPECT_EQ(read_text({"--rope-scaling", rope}),
+            read_text({"--hf-overrides", "{\"rope_scaling\": " + rope + "}"}));
+  EXPECT_THAT(read_text({"--rope-scaling", rope}), HasSubstr("yarn"));
+}
+
 TEST(LaunchFlags, AnyUniqueBeginningIsTheFlag) {
   EXPECT_EQ(read_text({"--max-num-batched-token=16k", "--tensor", "2", "--tensor-parallel-s", "4"}),
             "engine.max_num_batched_tokens=16000 engine.tensor_parallel_size=4 ");

@@ -26,6 +26,7 @@ TEST(Launch, IsFoundBehindOtherPrograms) {
         "export A=1\nsudo -E env B=2 /usr/bin/vllm serve a/b --x",
         "bash -c 'A=1 vllm serve a/b --x'",
         "export A=1; uv run python3 -m vllm.entrypoints.openai.api_server a/b --x",
+        "export A=1\n$WRAPPER vllm serve a/b --x",
         "numactl -N 0 bash -lc \"A=1 vllm serve a/b --x\""}) {
     const auto servers = servers_in(text);
     ASSERT_EQ(servers.size(), 1U) << text;

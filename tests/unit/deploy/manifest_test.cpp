@@ -105,6 +105,19 @@ TEST(Manifest, TwoThatHandOnKvWithoutARoleAreRefused) {
   EXPECT_EQ(manifest_scenario(one), "{model: a/b}");
 }
 
+TEST(Manifest, ComposeServicesThatAreNotWholeAreNamed) {
+  const std::string one = "    command: --model a/b\n    image: vllm/vllm-openai:v0.10.0\n";
+  EXPECT_EQ(manifest_scenario("services:\n  a:\n" + one + "  b:\n    profiles: [debug]\n" + one),
+            manifest_scenario("services:\n  a:\n" + one));
+  EXPECT_THAT(manifest_scenario("services:\n  a:\n    extends: {service: x}\n" + one),
+              HasSubstr("takes members of another service"));
+  EXPECT_THAT(manifest_scenario("services:\n  a:\n" + one + "  a:\n" + one),
+              HasSubstr("given twice, first at 2:3"));
+  EXPECT_EQ(manifest_scenario("services:\n  a:\n    command: --model a/b\n    image: "
+                              "vllm/vllm-openai:${TAG:-v0.10.0}\n"),
+            manifest_scenario("services:\n  a:\n" + one));
+}
+
 TEST(Manifest, ScriptsOfOtherSchedulersAreRead) {
   EXPECT_EQ(manifest_scenario("type: service\ncommands:\n- vllm serve a/b --tensor-parallel-size "
                               "$DSTACK_GPUS_NUM\nresources: {gpu: H100:8}\nreplicas: 2..4\n"),

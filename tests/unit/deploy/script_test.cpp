@@ -41,6 +41,45 @@ TEST(Script, NotesAQuoteWithoutItsEnd) {
   EXPECT_EQ(errors.front().where.column, 6);
 }
 
+/// What is wrong with a script, a line each.
+std::string errors_of(const std::string& text) {
+  core::Errors errors;
+  static_cast<void>(read_script(text, {.file = "x.sh"}, {}, errors));
+  std::string all;
+  for (const core::Error& error : errors) {
+    all += std::to_string(error.where.line) + ": " + error.message + "\n";
+  }
+  return all;
+}
+
+TEST(Script, BrokenSyntaxIsNamedOnce) {
+  EXPECT_EQ(errors_of("\nfor i in 1 2\ndo\nrun\n"),
+            "2: the command that begins here has no 'done'\n");
+  EXPECT_EQ(errors_of("if a; then\nif b; then\nrun\n"),
+            "2: the command that begins here has no 'fi'\n");
+  EXPECT_EQ(errors_of("run\nfi\nfi\n"), "2: 'fi' closes nothing\n");
+  EXPECT_EQ(errors_of("run\n}\n"), "2: '}' closes nothing\n");
+  EXPECT_EQ(errors_of("for i in 1; do run; fi; done\n"), "1: 'fi' closes nothing\n");
+  EXPECT_EQ(errors_of("echo done fi }\ncase x in (x) run;; esac\n"), "");
+}
+
+TEST(Script, NestingHasALimit) {
+  const auto nested = [](int count, const std::string& open, const std::string& close) {
+    std::string text;
+    for (int i = 0; i < count; ++i) {
+      text.insert(0, open);
+      text += close;
+    }
+    return text;
+  };
+  const std::string expected = "1: more than 100 commands or expansions stand in one another\n";
+  EXPECT_EQ(errors_of("echo " + nested(20'000, "$(", ")")), expected);
+  EXPECT_EQ(errors_of("run ${A:-" + nested(20'000, "${A:-", "}") + "}"), expected);
+  EXPECT_EQ(errors_of("cat > f <<EOF\n" + nested(20'000, "${A:-", "}") + "\nEOF\n"), expected);
+  EXPECT_EQ(errors_of(nested(20'000, "( ", "")), expected);
+  EXPECT_EQ(errors_of("echo " + nested(90, "$(", ")")), "");
+}
+
 TEST(Script, ABackslashBeforeBlanksEndsTheCommand) {
   core::Errors errors;
   const Script script = read_script("run a \\ \n  --b\n", {.file = "x.sh"}, {}, errors);
@@ -110,10 +149,29 @@ TEST(Script, OtherConditionsLeaveTheirVariablesWithoutAValue) {
 TEST(Script, LoopsAreUnrolled) {
   EXPECT_EQ(commands_of("for i in {0..1}; do run $i $((8000+i)) & done\n"),
             "[run][0][8000]\n[run][1][8001]\n");
+  EXPECT_EQ(commands_of("for i in a{1,2} {1..0}; do run $i; done\n"),
+            "[run][a1]\n[run][a2]\n[run][1]\n[run][0]\n");
+  EXPECT_EQ(commands_of("for i in {0..64}; do run $i; done\n"), "?[run][$i]\n");
+  EXPECT_EQ(commands_of("for i in {a..d}; do run $i; done\n"), "?[run][$i]\n");
+  EXPECT_EQ(commands_of("for i in *.txt; do run $i; done\n"), "?[run][$i]\n");
   EXPECT_EQ(commands_of("for ((i=0; i<2; i++)); do run $i; done\n"), "[run][0]\n[run][1]\n");
   EXPECT_EQ(commands_of("for x in $LIST; do run $x; done\n"), "?[run][$x]\n");
   EXPECT_EQ(commands_of("while ! ready; do sleep 1; done\nrun\n"), "?[sleep][1]\n[run]\n");
   EXPECT_EQ(commands_of("f() { f; }\nf\nfor ((;;)); do run; done\n").empty(), false);
+}
+
+TEST(Script, RoundsAreLeft) {
+  const std::string begin = "for i in 1 2 3; do ";
+  EXPECT_EQ(commands_of(begin + "[ $i = 2 ] && continue; run $i; done\n"), "[run][1]\n[run][3]\n");
+  EXPECT_EQ(commands_of(begin + "if [ $i = 2 ]; then break; fi; run $i; done\nrun\n"),
+            "[run][1]\n[run]\n");
+  EXPECT_EQ(commands_of("for ((i=0; i<3; i++)); do ((i == 1)) && continue; run $i; done\n"),
+            "[run][0]\n[run][2]\n");
+  EXPECT_EQ(commands_of("for i in 1 2; do run $i; [ -f x ] && continue; run b; done\nrun c\n"),
+            "[run][1]\n?[run][b]\n[run][2]\n?[run][b]\n[run][c]\n");
+  EXPECT_EQ(commands_of("for i in 1 2; do run $i; [ -f x ] && break; done\nrun c\n"),
+            "[run][1]\n?[run][2]\n[run][c]\n");
+  EXPECT_EQ(commands_of("while a; do [ -f x ] && break; done\nbreak\nrun c\n"), "[run][c]\n");
 }
 
 TEST(Script, FunctionsAreReadWhereTheyAreCalled) {

@@ -164,6 +164,24 @@ std::string in_quotes(std::string_view body) {
   return text + "\"";
 }
 
+/// What a variable has of a text: a value from outside stands for what cannot be run here.
+std::string assigned(std::string text,
+                     const std::string& name,
+                     const Values& given,
+                     std::map<std::string, std::string>& reasons) {
+  const auto outer = std::ranges::find(given, name, &Values::value_type::first);
+  if (is_unknown(text) && outer != given.end()) {
+    return outer->second;
+  }
+  const auto unknowns = unknowns_in(text);
+  if (unknowns.size() == 1 && text == unknown_mark(unknowns.front()) &&
+      unknowns.front().starts_with("$(")) {
+    reasons[name] = unknowns.front();
+    return unknown_mark(name);
+  }
+  return text;
+}
+
 bool is_declaration(std::string_view word) {
   static constexpr std::array<std::string_view, 5> kAll = {
       "export", "declare", "readonly", "local", "typeset"};
@@ -587,18 +605,8 @@ class Runner {
       put(key, text_of(rest));
     } else {
       const std::string before = adds && !values.empty() ? values.front().second : std::string();
-      std::string text = before + text_of(rest);
       const std::string name(raw.substr(0, length));
-      const auto given = std::ranges::find(given_, name, &Values::value_type::first);
-      if (is_unknown(text) && given != given_.end()) {
-        text = given->second;  // From outside, for what cannot be run here.
-      } else if (const auto unknowns = unknowns_in(text); unknowns.size() == 1 &&
-                                                          text == unknown_mark(unknowns.front()) &&
-                                                          unknowns.front().starts_with("$(")) {
-        script_.reasons[name] = unknowns.front();
-        text = unknown_mark(name);
-      }
-      values = {{"0", std::move(text)}};
+      values = {{"0", assigned(before + text_of(rest), name, given_, script_.reasons)}};
     }
     // Looked up anew: an expansion may have set others.
     ShellVariable& target = state_.variables[std::string(raw.substr(0, length))];

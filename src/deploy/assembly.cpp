@@ -446,7 +446,8 @@ class Assembly {
            .message = fmt::format(
                "the file gives no value to {}{}", fmt::join(names, ", "), reasons_of(names)),
            .where = where,
-           .hint = fmt::format("--env {}=VALUE", names.front())});
+           .hint = names.front().starts_with('$') ? "put it into the file"
+                                                  : fmt::format("--env {}=VALUE", names.front())});
     }
   }
 

@@ -155,6 +155,33 @@ struct Loops {
   }
 };
 
+/// A here-document's text between quotes, as which it is expanded.
+std::string in_quotes(std::string_view body) {
+  std::string text = "\"";
+  for (const char c : body) {
+    text += c == '"' ? "\\\"" : std::string(1, c);
+  }
+  return text + "\"";
+}
+
+/// What a variable has of a text: a value from outside stands for what cannot be run here.
+std::string assigned(std::string text,
+                     const std::string& name,
+                     const Values& given,
+                     std::map<std::string, std::string>& reasons) {
+  const auto outer = std::ranges::find(given, name, &Values::value_type::first);
+  if (is_unknown(text) && outer != given.end()) {
+    return outer->second;
+  }
+  const auto unknowns = unknowns_in(text);
+  if (unknowns.size() == 1 && text == unknown_mark(unknowns.front()) &&
+      unknowns.front().starts_with("$(")) {
+    reasons[name] = unknowns.front();
+    return unknown_mark(name);
+  }
+  return text;
+}
+
 bool is_declaration(std::string_view word) {
   static constexpr std::array<std::string_view, 5> kAll = {
       "export", "declare", "readonly", "local", "typeset"};
@@ -207,7 +234,7 @@ std::optional<std::string> printed(const std::vector<std::string>& words) {
 
 class Runner {
  public:
-  Runner(core::Errors& errors, const Values& given) : errors_(errors) {
+  Runner(core::Errors& errors, const Values& given) : errors_(errors), given_(given) {
     for (const auto& [name, value] : given) {
       state_.variables[name] = {.values = {{"0", value}}, .is_exported = true};
     }
@@ -578,7 +605,8 @@ class Runner {
       put(key, text_of(rest));
     } else {
       const std::string before = adds && !values.empty() ? values.front().second : std::string();
-      values = {{"0", before + text_of(rest)}};
+      const std::string name(raw.substr(0, length));
+      values = {{"0", assigned(before + text_of(rest), name, given_, script_.reasons)}};
     }
     // Looked up anew: an expansion may have set others.
     ShellVariable& target = state_.variables[std::string(raw.substr(0, length))];
@@ -657,7 +685,7 @@ class Runner {
     for (const auto& redirection : command.redirections) {
       if (redirection->operation.starts_with("<<") && redirection->operation != "<<<") {
         has_document = true;
-        body = redirection->is_literal ? redirection->body : expand_document(redirection->body);
+        body = redirection->is_literal ? redirection->body : text_of(in_quotes(redirection->body));
       } else if (redirection->operation.starts_with('>')) {
         file = text_of(redirection->target.text);
       }
@@ -827,14 +855,6 @@ class Runner {
       expand(word, fields, false);
       fields.end();
     }
-  }
-
-  std::string expand_document(std::string_view body) {
-    std::string quoted = "\"";
-    for (const char c : body) {
-      quoted += c == '"' ? "\\\"" : std::string(1, c);
-    }
-    return text_of(quoted + "\"");
   }
 
   /// `keeps`: an unquoted value is not split, as in an assignment.
@@ -1212,6 +1232,7 @@ class Runner {
   }
 
   core::Errors& errors_;
+  const Values& given_;
   Script script_;
   State state_;
   std::vector<std::unique_ptr<Block>> blocks_;  ///< Functions point into them.

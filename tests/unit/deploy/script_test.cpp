@@ -160,6 +160,13 @@ TEST(Script, LoopsAreUnrolled) {
   EXPECT_EQ(commands_of("f() { f; }\nf\nfor ((;;)); do run; done\n").empty(), false);
 }
 
+TEST(Script, AValueFromOutsideStandsForACommand) {
+  const std::string text = "export TP=$(nvidia-smi -L | wc -l)\nrun -tp $TP\n";
+  EXPECT_EQ(commands_of(text), "[run][-tp][$TP]\n");
+  EXPECT_EQ(commands_of(text, {{"TP", "2"}}), "[run][-tp][2]\n");
+  EXPECT_EQ(commands_of("TP=4\nrun $TP\n", {{"TP", "2"}}), "[run][4]\n");
+}
+
 TEST(Script, RoundsAreLeft) {
   const std::string begin = "for i in 1 2 3; do ";
   EXPECT_EQ(commands_of(begin + "[ $i = 2 ] && continue; run $i; done\n"), "[run][1]\n[run][3]\n");

@@ -336,8 +336,8 @@ const Constants& constants_of_engine(std::string_view engine, std::string_view f
   std::pair key(kernels->name, is_own ? std::string(family) : std::string());
   auto found = made.find(key);
   if (found == made.end()) {
-    const EngineKernels engine = for_family(*kernels, family);
-    auto constants = with_kernels(builtin_constants(), engine, columns_of(engine.kernels));
+    const EngineKernels own = for_family(*kernels, family);
+    auto constants = with_kernels(builtin_constants(), own, columns_of(own.kernels));
     RIDGELINE_CHECK(constants.has_value(), core::to_string(constants.error().front()));
     found = made.emplace(std::move(key), std::move(*constants)).first;
   }

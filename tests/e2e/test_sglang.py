@@ -81,7 +81,7 @@ REFUSED = {
     "pages of no token": ("sglang --page-size 0", "page_size: 0 is out of range", ""),
     "more memory than there is": ("sglang --mem-fraction-static 1.5", "mem_fraction_static: 1.5 is out of range", ""),
     "a longer context than the network's": ("sglang --context-length 9999999", "max_model_len: 9999999 is out of range", ""),
-    "drafts of which nothing is said": ("sglang --speculative-algorithm NGRAM", "speculative_acceptance: missing: how many drafts are accepted depends on the traffic", "simulate_acc_len 2.5"),
+    "drafts of which nothing is said": ("sglang --speculative-algorithm NGRAM", "speculative_acceptance: missing: how many drafts are accepted depends on the traffic", "--simulate-acc-len 2.5"),
     "drafts by both words": ('sglang --speculative-algorithm NGRAM --simulate-acc-len 2 --speculative-config {"method":"ngram","num_speculative_tokens":3,"acceptance":[0.5]}', "speculative_config: would be ignored: the engine's own words say how it drafts", ""),
     "drafts of a kind that is not modelled": ("sglang --speculative-algorithm DFLASH", "speculative_algorithm: DFLASH is not modelled for sglang yet", ""),
     "numbers of drafts without any": ("sglang --speculative-num-steps 3", "speculative_num_steps: would be ignored: it needs speculative_algorithm", ""),

@@ -57,7 +57,8 @@ class ArmPredictions {
 
 /// Simulates every run of `options.measured` once under each arm (one history, so that arms see the
 /// same arrivals). The first arm decides which runs count: those that it can price and that are
-/// below saturation. A run without E2E has what its TTFT and TPOT make of it. Fails where the file cannot be read, or where no run counts.
+/// below saturation. A run without E2E has what its TTFT and TPOT make of it. Fails where the file
+/// cannot be read, or where no run counts.
 [[nodiscard]] core::Result<std::vector<ScoredRun>> score_arms(const std::vector<Arm>& arms,
                                                               const StudyOptions& options);
 

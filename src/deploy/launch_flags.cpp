@@ -540,11 +540,12 @@ class Reader {
 
   /// Connectors that keep or carry KV in ways of their own.
   void refuse_connectors(const Node& json, const Word& flag) {
-    static constexpr std::array<std::string_view, 13> kKnown = {"NixlConnector",
+    static constexpr std::array<std::string_view, 14> kKnown = {"NixlConnector",
                                                                 "NixlConnectorV1",
                                                                 "P2pNcclConnector",
                                                                 "MooncakeConnector",
                                                                 "MooncakeConnectorV1",
+                                                                "MooncakeStoreConnector",
                                                                 "MoRIIOConnector",
                                                                 "LMCacheConnector",
                                                                 "LMCacheConnectorV1",

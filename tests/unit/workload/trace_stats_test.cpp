@@ -115,7 +115,8 @@ Item sharing(double seconds, std::uint64_t content, std::int64_t shared, std::in
   return item;
 }
 
-// Blocks of 16: 40 tokens are 2 full blocks. The first 32 tokens of the second prompt are the first's.
+// Blocks of 16: 40 tokens are 2 full blocks. The first 32 tokens of the second prompt are the
+// first's.
 TEST(DescribeTrace, CountsBlocksThatComeAgain) {
   const auto stats = describe_trace(
       stream_of({sharing(0, 7, 32, 40), sharing(1, 7, 32, 40), sharing(3, 8, 16, 16)}), "x");

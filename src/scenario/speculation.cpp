@@ -101,7 +101,9 @@ std::vector<double> read_synthetic(document::ObjectReader& reader, std::int64_t 
 }
 
 std::vector<double> read_acceptance(document::ObjectReader& reader, std::int64_t drafts) {
-  static const std::array<std::string, 2> kSamplers = {"standard", "synthetic"};
+  // "block" accepts or rejects drafts together: its acceptance is stated, or published, all the
+  // same.
+  static const std::array<std::string, 3> kSamplers = {"standard", "block", "synthetic"};
   const auto sampler = reader.choice("rejection_sample_method", kSamplers).value_or("standard");
   const document::Node* node = reader.node("acceptance");
   const bool is_stated = node != nullptr && !node->is_null();
@@ -324,7 +326,7 @@ document::Node speculative_schema() {
                        .add("minItems", std::int64_t{1})
                        .add("items", probability()));
   std::vector<document::Node> samplers;
-  for (const char* sampler : {"standard", "synthetic"}) {
+  for (const char* sampler : {"standard", "block", "synthetic"}) {
     samplers.push_back(document::Node::string(sampler, {}));
   }
   std::vector<document::Node> required;

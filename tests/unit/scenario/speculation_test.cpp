@@ -56,6 +56,15 @@ TEST(Speculation, OlderWordsForMultiTokenPredictionMeanIt) {
   EXPECT_EQ(config->method, "mtp");
 }
 
+TEST(Speculation, DraftsThatAreVerifiedTogetherHaveAnAcceptanceToo) {
+  core::Errors errors;
+  const auto config = read(
+      "{method: dspark, model: x, num_speculative_tokens: 7, rejection_sample_method: block, "
+      "acceptance_length: 3}",
+      errors);
+  ASSERT_TRUE(config.has_value()) << core::to_string(errors.front());
+}
+
 /// A run takes the published acceptance then, or refuses.
 TEST(Speculation, AnAcceptanceThatIsNotStatedStaysOut) {
   core::Errors errors;

@@ -418,9 +418,9 @@ class Assembly {
         add(note);
       }
       const Word& network = launches_[i].network;
-      for (std::string& name : unknowns_in(network.text)) {
+      for (const std::string& name : unknowns_in(network.text)) {
         const bool is_part = name.starts_with('<') && name != network.text;
-        add({.what = is_part ? network.text : std::move(name), .why = {}, .where = network.where});
+        add({.what = is_part ? network.text : name, .why = {}, .where = network.where});
       }
       const std::string& condition = servers_[i].condition;
       if (!condition.empty() && !is_ours_ &&

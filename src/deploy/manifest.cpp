@@ -101,7 +101,7 @@ Node with_rest(const Node& own, const Node& other) {
 }
 
 /// "hf://ORG/NAME" without what is before the name.
-std::string without_scheme(std::string text) {
+std::string without_scheme(const std::string& text) {
   const std::size_t scheme = text.find("://");
   return scheme == std::string::npos ? text : text.substr(scheme + 3);
 }
@@ -729,7 +729,7 @@ class RowReader {
   }
 
   /// bash -c TEXT, of a kind whose member is a script.
-  std::vector<Word> script_words(const Node& server, const Place& place) const {
+  [[nodiscard]] std::vector<Word> script_words(const Node& server, const Place& place) const {
     std::string text;
     core::Location where;
     for (const Place& found : at(server, "script", place)) {

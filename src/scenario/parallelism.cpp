@@ -113,29 +113,38 @@ SpeculativeConfig config_of(const engine::DraftSettings& drafts) {
   return config;
 }
 
-/// How many drafts are accepted where it is not stated: as published of such drafts. `deepest`: the
-/// most that can be accepted one behind another.
+/// How many drafts are accepted where it is not stated: as published of such drafts. `own`: the
+/// engine's own words, or none.
 void assume_acceptance(Resolution& work,
-                       bool by_own_words,
-                       std::int64_t deepest,
+                       const engine::DraftSettings* own,
                        SpeculativeConfig& config) {
+  const std::int64_t deepest = own != nullptr ? own->steps : config.num_speculative_tokens;
   const auto published = published_acceptance(config.method, work.out->network.name, deepest);
-  const char* const field =
-      by_own_words ? "engine.speculative_acceptance" : "engine.speculative_config";
   const std::string hint =
-      by_own_words ? "--speculative-acceptance 0.8, of each draft if those before it were; or "
-                     "--simulate-acc-len 2.5, the mean number of tokens of a step"
-                   : "\"acceptance\": [0.8, 0.7, 0.6], one number for all, or "
-                     "\"acceptance_length\": 2.4, the tokens of a step on average";
+      own != nullptr ? "--speculative-acceptance 0.8, of each draft if those before it were; or "
+                       "--simulate-acc-len 2.5, the mean number of tokens of a step"
+                     : "\"acceptance\": [0.8, 0.7, 0.6], one number for all, or "
+                       "\"acceptance_length\": 2.4, the tokens of a step on average";
   if (!published) {
-    work.note(field, "missing: how many drafts are accepted depends on the traffic", hint);
+    work.note(own != nullptr ? "engine.speculative_acceptance" : "engine.speculative_config",
+              "missing: how many drafts are accepted depends on the traffic",
+              hint);
     return;
   }
   config.acceptance = published->given_previous;
+  const std::string drafts =
+      own == nullptr ? std::string("--speculative-config")
+                     : fmt::format(
+                           "--speculative-algorithm, --speculative-num-steps {}, "
+                           "--speculative-eagle-topk {}, --speculative-num-draft-tokens {}",
+                           own->steps,
+                           own->branches,
+                           own->verified);
   work.out->warnings.push_back(
       {.code = "W-assumed-acceptance",
-       .message = fmt::format("it is not stated how many drafts are accepted: {:.2f} tokens of a "
-                              "step are assumed, as published of {} ({:.2f} to {:.2f}, coding)",
+       .message = fmt::format("{}: it is not stated how many drafts are accepted; {:.2f} tokens of "
+                              "a step are assumed, as published of {} ({:.2f} to {:.2f}, coding)",
+                              drafts,
                               published->tokens,
                               published->networks,
                               published->lowest,
@@ -153,10 +162,7 @@ void speculate(Resolution& work) {
     return;
   }
   if (config->acceptance.empty()) {
-    assume_acceptance(work,
-                      by_own_words,
-                      by_own_words ? (*drafts)->steps : config->num_speculative_tokens,
-                      *config);
+    assume_acceptance(work, by_own_words ? &**drafts : nullptr, *config);
   }
   if (by_own_words && (*drafts)->branches > 1 && !config->acceptance.empty()) {
     // No more is accepted than a branch is deep.

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -113,6 +114,17 @@ SpeculativeConfig config_of(const engine::DraftSettings& drafts) {
   return config;
 }
 
+/// The flags that say how a server drafts.
+std::string flags_of(const engine::DraftSettings* own) {
+  return own == nullptr ? std::string("--speculative-config")
+                        : fmt::format(
+                              "--speculative-algorithm, --speculative-num-steps {}, "
+                              "--speculative-eagle-topk {}, --speculative-num-draft-tokens {}",
+                              own->steps,
+                              own->branches,
+                              own->verified);
+}
+
 /// How many drafts are accepted where it is not stated: as published of such drafts. `own`: the
 /// engine's own words, or none.
 void assume_acceptance(Resolution& work,
@@ -132,24 +144,27 @@ void assume_acceptance(Resolution& work,
     return;
   }
   config.acceptance = published->given_previous;
-  const std::string drafts =
-      own == nullptr ? std::string("--speculative-config")
-                     : fmt::format(
-                           "--speculative-algorithm, --speculative-num-steps {}, "
-                           "--speculative-eagle-topk {}, --speculative-num-draft-tokens {}",
-                           own->steps,
-                           own->branches,
-                           own->verified);
   work.out->warnings.push_back(
       {.code = "W-assumed-acceptance",
        .message = fmt::format("{}: it is not stated how many drafts are accepted; {:.2f} tokens of "
                               "a step are assumed, as published of {} ({:.2f} to {:.2f}, coding)",
-                              drafts,
+                              flags_of(own),
                               published->tokens,
                               published->networks,
                               published->lowest,
                               published->highest),
        .hint = hint});
+}
+
+/// Whether the command line puts a network without layers that predict further in the place of a
+/// file's, whose drafts are stated.
+bool is_of_replaced_network(const Resolution& work, bool by_own_words) {
+  const auto origin = [&](std::string_view path) {
+    return provenance_of(work.provenance, path).origin;
+  };
+  return work.out->network.draft_layers.empty() && origin("model") == Provenance::Origin::kFlag &&
+         origin(by_own_words ? "engine.speculative_algorithm" : "engine.speculative_config") ==
+             Provenance::Origin::kFile;
 }
 
 void speculate(Resolution& work) {
@@ -159,6 +174,15 @@ void speculate(Resolution& work) {
   std::optional<SpeculativeConfig> config =
       by_own_words ? std::optional(config_of(**drafts)) : work.engine().speculative_config;
   if (!config) {
+    return;
+  }
+  if (config->method == "mtp" && is_of_replaced_network(work, by_own_words)) {
+    work.out->warnings.push_back(
+        {.code = "W-not-modelled",
+         .message = fmt::format("{}: drafts are of the network that the file names, {} has no "
+                                "layers that predict further",
+                                flags_of(by_own_words ? &**drafts : nullptr),
+                                work.out->network.name)});
     return;
   }
   if (config->acceptance.empty()) {

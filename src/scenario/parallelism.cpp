@@ -274,7 +274,8 @@ void keep_weights_on_host(Resolution& work) {
   const std::int64_t kept = std::min(engine.offload_num_in_group.value_or(1), group);
   const double layer = layer_bytes(work.out->network, sharding);
   const double all = layer * static_cast<double>(layers);
-  const double bytes = copied ? layer * static_cast<double>(layers / group * kept)
+  const std::int64_t copied_layers = layers / group * kept;
+  const double bytes = copied ? layer * static_cast<double>(copied_layers)
                               : std::min(all, core::gibibytes(*engine.cpu_offload_gb).value());
   const double buffers =
       copied ? layer * static_cast<double>(engine.offload_prefetch_step.value_or(1)) : 0.0;

@@ -94,9 +94,10 @@ core::Result<std::unique_ptr<workload::Source>> open_agents(const WorkloadSectio
   options.duration = *section.duration;
   options.start_min_ratio = *section.trajectory_start_min_ratio;
   options.start_max_ratio = *section.trajectory_start_max_ratio;
-  options.warmup_requests_per_lane = *section.warmup_requests_per_lane > 0
-                                         ? std::optional(*section.warmup_requests_per_lane)
-                                         : std::nullopt;
+  options.warmup_requests_per_lane = section.warmup_requests_per_lane;
+  if (*section.warmup_requests_per_lane <= 0) {
+    options.warmup_requests_per_lane.reset();
+  }
   options.tree_idle_cap = cap(*section.trace_idle_gap_cap);
   options.system_idle_cap = cap(*section.system_idle_gap_cap);
   options.seed = *section.random_seed;

@@ -282,12 +282,7 @@ model::LengthRule length_rule(std::string_view version) {
 /// of a file's, the file's quantisation is not of that one.
 core::Result<document::Node> formatted(Resolution& work, const document::Node& document) {
   auto own = in_engine_formats(document, work.engine());
-  const auto origin = [&](std::string_view path) {
-    return provenance_of(work.provenance, path).origin;
-  };
-  const bool is_replaced = origin("model") == Provenance::Origin::kFlag &&
-                           origin("engine.quantization") == Provenance::Origin::kFile;
-  if (own || !work.engine().quantization || !is_replaced) {
+  if (own || !work.engine().quantization || !work.is_of_replaced_network("engine.quantization")) {
     return own;
   }
   work.out->warnings.push_back(

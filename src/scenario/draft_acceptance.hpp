@@ -17,8 +17,8 @@ struct PublishedAcceptance {
   std::string networks = {};  ///< Whose curves they are.
 };
 
-/// The mean of the network's own curves in data/drafts/acceptance.yaml, or of all networks' with
-/// such drafts where it has none; beyond the longest curve no further draft is accepted. Nothing
+/// The mean of the network's own curves in data/drafts/acceptance.yaml, or of all curves of such
+/// drafts where it has none; beyond the longest curve no further draft is accepted. Nothing
 /// for a method without curves.
 [[nodiscard]] std::optional<PublishedAcceptance> published_acceptance(std::string_view method,
                                                                       std::string_view network,

@@ -106,12 +106,10 @@ void share_workload(Resolution& work) {
 
 /// What an engine's own words for drafts say in vLLM's.
 SpeculativeConfig config_of(const engine::DraftSettings& drafts) {
-  SpeculativeConfig config{
-      .method = drafts.method,
-      .model = drafts.model.empty() ? std::nullopt : std::optional(drafts.model),
-      .num_speculative_tokens = drafts.verified - 1,
-      .acceptance = drafts.acceptance};
-  return config;
+  return {.method = drafts.method,
+          .model = drafts.model.empty() ? std::nullopt : std::optional(drafts.model),
+          .num_speculative_tokens = drafts.verified - 1,
+          .acceptance = drafts.acceptance};
 }
 
 /// The flags that say how a server drafts.
@@ -156,17 +154,6 @@ void assume_acceptance(Resolution& work,
        .hint = hint});
 }
 
-/// Whether the command line puts a network without layers that predict further in the place of a
-/// file's, whose drafts are stated.
-bool is_of_replaced_network(const Resolution& work, bool by_own_words) {
-  const auto origin = [&](std::string_view path) {
-    return provenance_of(work.provenance, path).origin;
-  };
-  return work.out->network.draft_layers.empty() && origin("model") == Provenance::Origin::kFlag &&
-         origin(by_own_words ? "engine.speculative_algorithm" : "engine.speculative_config") ==
-             Provenance::Origin::kFile;
-}
-
 void speculate(Resolution& work) {
   const auto drafts =
       work.keep(own_drafts(work.engine(), work.out->network), "engine.speculative_config");
@@ -176,7 +163,9 @@ void speculate(Resolution& work) {
   if (!config) {
     return;
   }
-  if (config->method == "mtp" && is_of_replaced_network(work, by_own_words)) {
+  if (config->method == "mtp" && work.out->network.draft_layers.empty() &&
+      work.is_of_replaced_network(by_own_words ? "engine.speculative_algorithm"
+                                               : "engine.speculative_config")) {
     work.out->warnings.push_back(
         {.code = "W-not-modelled",
          .message = fmt::format("{}: drafts are of the network that the file names, {} has no "

@@ -43,6 +43,11 @@ struct Resolution {
   [[nodiscard]] core::Location place_of(std::string_view path) const {
     return provenance_of(provenance, path).where;
   }
+  /// Whether the command line puts another network in the place of a file's that states `path`.
+  [[nodiscard]] bool is_of_replaced_network(std::string_view path) const {
+    return provenance_of(provenance, "model").origin == Provenance::Origin::kFlag &&
+           provenance_of(provenance, path).origin == Provenance::Origin::kFile;
+  }
 
   void note(std::string_view field, std::string message, std::string hint = {}) {
     errors.push_back({.field = std::string(field),

@@ -225,10 +225,14 @@ std::vector<Column> columns_of(const std::vector<std::string>& names) {
   return columns;
 }
 
+bool is_of(const FamilyKernels& own, std::string_view family) {
+  return std::ranges::find(own.families, family) != own.families.end();
+}
+
 /// The engine's, with what it does otherwise for networks of a family.
 EngineKernels for_family(EngineKernels engine, std::string_view family) {
   for (const FamilyKernels& own : engine.by_family) {
-    if (std::ranges::find(own.families, family) != own.families.end()) {
+    if (is_of(own, family)) {
       engine.kernels.insert(engine.kernels.end(), own.kernels.begin(), own.kernels.end());
       engine.step.insert(engine.step.end(), own.step.begin(), own.step.end());
     }
@@ -328,10 +332,8 @@ const Constants& constants_of_engine(std::string_view engine, std::string_view f
   }
   static std::mutex mutex;
   static std::map<std::pair<std::string, std::string>, Constants> made;
-  const auto is_of = [&](const FamilyKernels& own) {
-    return std::ranges::find(own.families, family) != own.families.end();
-  };
-  const bool is_own = std::ranges::any_of(kernels->by_family, is_of);
+  const bool is_own = std::ranges::any_of(
+      kernels->by_family, [&](const FamilyKernels& own) { return is_of(own, family); });
   const std::lock_guard lock(mutex);
   std::pair key(kernels->name, is_own ? std::string(family) : std::string());
   auto found = made.find(key);
